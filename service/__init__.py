@@ -1,4 +1,4 @@
-"""rankcorr over HTTP: ranking comparison and ballot planning for programs in any language.
+"""Serve rankcorr over HTTP: ranking comparison and ballot planning for programs in any language.
 
 request schema -> resource (`api`: route and library call) -> response schema. `create_app` makes the WSGI application.
 
@@ -15,7 +15,7 @@ from service.settings import Limits, Settings
 if TYPE_CHECKING:
     from flask import Flask
 
-# Read by rankcorr.cli.launch: other projects have a package of this name.
+# rankcorr.cli.launch reads this, because other projects have a package with this name.
 __distribution__ = "rankcorr-service"
 
 __all__ = ["Limits", "SettingError", "Settings", "create_app"]
@@ -27,20 +27,20 @@ def create_app(settings: Settings | None = None) -> Flask:
     Parameters
     ----------
     settings : Settings, optional
-        By default they are read from the environment.
+        Read from the environment by default.
 
     Raises
     ------
     SettingError
-        For an environment variable with a value that it cannot have.
+        If an environment variable has an invalid value.
     ImportError
-        Without the packages that rankcorr-service depends on.
+        If a package that rankcorr-service depends on is missing.
 
     Examples
     --------
     >>> "/v1/correlations" in {rule.rule for rule in create_app().url_map.iter_rules()}
     True
     """
-    from service.app import app_of  # needs packages that rankcorr-serve must live without, to say so
+    from service.app import app_of  # its packages may be missing, and rankcorr-serve must start to say so
 
     return app_of(Settings.from_environment() if settings is None else settings)

@@ -1,4 +1,4 @@
-"""The application: settings -> hooks around every request -> the views."""
+"""Build the application: settings -> hooks around every request -> views."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TAGGED: Final = frozenset(("/openapi.json", "/v1/weights"))
 
 
 def app_of(chosen: Settings) -> Flask:
-    """Make the application of these settings."""
+    """Make the application from its settings."""
     app = new_app(__name__, chosen, static_folder=None)
     app.config.update(CONFIGURATION)
     api = Api(app, components=COMPONENTS)

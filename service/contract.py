@@ -10,7 +10,7 @@ from service import Settings, create_app
 
 
 def contract() -> bytes:
-    """The OpenAPI document of the service with its default settings."""
+    """Return the OpenAPI document of the service with its default settings."""
     api = create_app(Settings()).extensions["flask-smorest"]["apis"][""]["ext_obj"]
     return orjson.dumps(api.spec.to_dict(), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 

@@ -1,4 +1,4 @@
-"""Settings in environment variables: how one is declared, checked, read and shown.
+"""Declare, check, read and show settings from environment variables.
 
 A setting is a field of a dataclass. Its variable is the name of the field in capitals, after RANKCORR_.
 """
@@ -14,18 +14,18 @@ PREFIX: Final = "RANKCORR_"
 
 
 class SettingError(ValueError):
-    """An environment variable with a value that it cannot have."""
+    """An environment variable has an invalid value."""
 
 
 def setting(default: Any, parse: Callable[[str, str], Any], about: str) -> Any:
-    """Declare a setting: its default, how its text is read, and what it means.
+    """Declare a setting: its default, its parser, and its meaning.
 
     Parameters
     ----------
     default : object
-        The value where the variable is not set, or empty.
+        The value if the variable is not set, or empty.
     parse : callable
-        Takes the variable's name and text, and returns the value or raises a `SettingError`; one of those below.
+        Takes the variable's name and text; returns the value or raises a `SettingError`. The parsers are below.
     about : str
         The meaning, for the table in the help and in docs/service.md.
 
@@ -44,7 +44,7 @@ def setting(default: Any, parse: Callable[[str, str], Any], about: str) -> Any:
 
 
 def variable(name: str) -> str:
-    """Environment variable of a setting.
+    """Return the environment variable of a setting.
 
     >>> variable("max_items")
     'RANKCORR_MAX_ITEMS'
@@ -53,12 +53,12 @@ def variable(name: str) -> str:
 
 
 def read(owner: type[Any], environment: Mapping[str, str]) -> dict[str, Any]:
-    """Values of the settings of a dataclass whose variables are set, by field.
+    """Read the settings of a dataclass whose variables are set, by field.
 
     Raises
     ------
     SettingError
-        For a value that a variable cannot have; the message names the variable.
+        If a variable has an invalid value; the message names the variable.
     """
     return {
         entry.name: entry.metadata["parse"](variable(entry.name), environment[variable(entry.name)])
@@ -68,7 +68,7 @@ def read(owner: type[Any], environment: Mapping[str, str]) -> dict[str, Any]:
 
 
 def rows(owner: Any) -> list[tuple[str, Any, str]]:
-    """Variable, value and meaning of each setting of an object."""
+    """Return variable, value and meaning of each setting of an object."""
     return [
         (variable(entry.name), getattr(owner, entry.name), entry.metadata["about"])
         for entry in fields(owner)
@@ -77,7 +77,7 @@ def rows(owner: Any) -> list[tuple[str, Any, str]]:
 
 
 def unknown(environment: Mapping[str, str], *owners: type[Any]) -> list[str]:
-    """A line for each variable that begins with RANKCORR_ and is no setting of these dataclasses.
+    """Return a line for each variable that begins with RANKCORR_ but is not a setting of these dataclasses.
 
     >>> from dataclasses import dataclass
     >>> @dataclass
@@ -129,7 +129,7 @@ def one_of(*choices: str) -> Callable[[str, str], str]:
 
 
 def word_list(name: str, text: str) -> tuple[str, ...]:
-    """Parse words with commas between them."""
+    """Parse words separated by commas."""
     words = tuple(word.strip() for word in text.split(","))
     if not all(words) or any(character.isspace() for word in words for character in word):
         raise SettingError(f"{name} must be a list with commas between the entries, none of them empty")
@@ -137,7 +137,7 @@ def word_list(name: str, text: str) -> tuple[str, ...]:
 
 
 def token_list(name: str, text: str) -> tuple[str, ...]:
-    """Parse bearer tokens with commas between them; no message shows a token."""
+    """Parse bearer tokens separated by commas; no message shows a token."""
     words = word_list(name, text)
     if any(not word.isascii() or len(word) < 16 for word in words):
         raise SettingError(f"{name} must hold tokens of at least 16 ASCII characters each, with commas between them")

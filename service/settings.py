@@ -1,4 +1,4 @@
-"""The settings of the app, read once from the environment; a wrong value stops the start with a clear message."""
+"""Declare the settings of the app, read once from the environment; an invalid value prevents the start."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from service.http.settings import HttpLimits, HttpSettings
 
 @dataclass(frozen=True, kw_only=True)
 class Limits(HttpLimits):
-    """The most that one request may ask for."""
+    """The limits on one request."""
 
     max_items: int = setting(200_000, whole_number(2), "items of a ranking, a pairing, a plan or a ballot")
     max_systems: int = setting(1_000, whole_number(1), "systems of a batch")
@@ -42,7 +42,7 @@ class Limits(HttpLimits):
 
 @dataclass(frozen=True, kw_only=True)
 class Settings(HttpSettings):
-    """How the service runs.
+    """The settings of rankcorr-serve.
 
     Examples
     --------

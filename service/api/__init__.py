@@ -1,7 +1,7 @@
-"""The resources, a file each: its routes, and the library calls behind them.
+"""Serve the resources, one file each: their routes, and the library calls behind them.
 
-What two of them share: `weighing` translates options for the library, `work` estimates what they cost, and `ballots`
-finds labels for `scores` too, and `strengths` fits for `comparisons`.
+Modules that several resources share: `weighing` translates options for the library, `work` estimates the cost,
+`ballots` also finds labels for `scores`, and `strengths` also fits for `comparisons`.
 """
 
 from service.api import (

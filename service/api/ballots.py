@@ -1,4 +1,4 @@
-"""POST /v1/ballots."""
+"""Serve POST /v1/ballots."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ blueprint = Blueprint("ballots", __name__, url_prefix="/v1/ballots", description
 )
 @blueprint.response(200, BallotAnswer)
 def draw(request: dict[str, Any]) -> dict[str, Any]:
-    """Draw a ballot: balanced comparisons for each voter, reproducible from a seed."""
+    """Draw a ballot: balanced comparisons for each voter, reproducible with a seed."""
     return draw_for_voters(**request)
 
 
 def draw_for_voters(*, items: Labels, presentations: int, voters: Labels, seed: int, number: int) -> dict[str, Any]:
-    """A ballot, voter by voter."""
+    """Return a ballot, voter by voter."""
     n_items, n_voters = (labels if isinstance(labels, int) else len(labels) for labels in (items, voters))
     work.admit(work.of_ballot(n_items, n_items * presentations // 2, n_voters))
     ballot = draw_ballot(items, presentations, voters, ballot_rng(seed, number, "draw"))
@@ -69,5 +69,5 @@ def draw_for_voters(*, items: Labels, presentations: int, voters: Labels, seed: 
 
 
 def labels_at(items: Sequence[Any], places: NDArray[np.integer[Any]]) -> list[Any]:
-    """Labels of the items at these places; the items of a range are labelled by their places."""
+    """Return the labels of the items at these places; the items of a range are labelled by their places."""
     return places.tolist() if isinstance(items, range) else [items[place] for place in places.tolist()]

@@ -1,4 +1,4 @@
-"""POST /v1/comparisons/next."""
+"""Serve POST /v1/comparisons/next."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ blueprint = Blueprint("comparisons", __name__, url_prefix="/v1/comparisons", des
 )
 @blueprint.response(200, NextAnswer)
 def choose(request: dict[str, Any]) -> dict[str, Any]:
-    """Choose the comparisons that say most about the top, by all votes so far."""
+    """Choose the comparisons that tell most about the top items, given all votes so far."""
     return next_of(**request)
 
 
@@ -57,7 +57,7 @@ def next_of(
     items: Labels | None = None,
     voters: Labels | None = None,
 ) -> dict[str, Any]:
-    """The next comparisons, in the order in which they are to be shown."""
+    """Return the next comparisons, in the order to show them."""
     n_items, n_votes = item_count(comparisons, items), len(comparisons.winner)
     n_fit, n_bytes = work.of_fit(n_votes, n_items, standard_errors=False, **options)
     work.admit(n_fit + work.of_matching(n_votes, n_items, size), n_bytes)

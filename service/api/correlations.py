@@ -1,4 +1,4 @@
-"""POST /v1/correlations, /v1/correlations/batch, /v1/correlations/matrix."""
+"""Serve POST /v1/correlations, /v1/correlations/batch and /v1/correlations/matrix."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def compare_pair(
     worst: int | None = None,
     inference: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Coefficients of two rankings; if asked for, what costs the system most, and how they compare with chance."""
+    """Return coefficients of two rankings and, if requested, the most costly items and a comparison with chance."""
     work.admit(work.of_pair(gold, system, len(coefficients), options["missing"], inference))
     with collected_notices() as notices:
         asked = weighing.of_coefficients(coefficients, options)
@@ -80,15 +80,15 @@ def compare_pair(
 
 
 def _ties(gold: Ranking, system: Ranking, options: Mapping[str, Any]) -> tuple[int, int]:
-    """Number of tied items of both rankings among the items compared."""
-    if options["missing"] == "raise":  # the same items in both
+    """Count the tied items of both rankings among the compared items."""
+    if options["missing"] == "raise":  # both rankings have the same items
         return gold.n_ties, system.n_ties
     first, second = align(gold, system, missing=options["missing"])
     return first.n_ties, second.n_ties
 
 
 def _dearest(gold: Ranking, system: Ranking, name: Any, options: Mapping[str, Any], k: int) -> list[dict[str, Any]]:
-    """Items that cost the system most."""
+    """Return the items that cost the system most."""
     parts = contributions(gold, system, **weighing.of_coefficient(name, options))
     return [
         {
@@ -111,7 +111,7 @@ def _inferred(
     inference: Mapping[str, Any],
     clock: deadline.Deadline,
 ) -> dict[str, Any]:
-    """Chance level, test and interval of one coefficient."""
+    """Return chance level, test and interval of one coefficient."""
     shared = {
         "n_resamples": inference["n_resamples"],
         "seed": inference["seed"],
@@ -151,7 +151,7 @@ def compare_systems(
     options: Mapping[str, Any],
     sort_by: str | None = None,
 ) -> dict[str, Any]:
-    """Table of many systems against one gold ranking, the best first, those that are undefined last."""
+    """Return a table of many systems against one gold ranking, best first, undefined coefficients at the end."""
     first = sort_by or coefficients[0]
     asked = dict.fromkeys((*coefficients, first))
     work.admit(work.of_many(gold, systems.values(), len(asked), options["missing"]))
@@ -192,14 +192,14 @@ def compare_systems(
 @operation("correlateMatrix")
 @blueprint.response(200, MatrixAnswer)
 def correlate_matrix(request: dict[str, Any]) -> dict[str, Any]:
-    """Compare each of many rankings with each."""
+    """Compare many rankings with one another."""
     return compare_each_with_each(**request)
 
 
 def compare_each_with_each(
     rankings: Mapping[str, Ranking], coefficient: Any, options: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Matrix of one coefficient."""
+    """Return the matrix of one coefficient."""
     work.admit(work.of_matrix(rankings.values()))
     clock = deadline.of_request()
     with collected_notices() as notices:

@@ -1,4 +1,4 @@
-"""POST /v1/evaluations."""
+"""Serve POST /v1/evaluations."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def evaluation_of(
     comparison: Mapping[str, Any] | None = None,
     **policies: Any,
 ) -> dict[str, Any]:
-    """Means of each run and metric, values by query and comparisons as asked for."""
+    """Return the means of each run and metric, with values by query and comparisons if requested."""
     chosen = metrics_of(metrics, options)
     work.admit(*work.of_evaluation(qrels, runs, chosen, standardized, comparison))
     clock = deadline.of_request()
@@ -84,7 +84,7 @@ def evaluation_of(
         "warnings": list(dict.fromkeys(notices)),
     }
     try:
-        check_text_bytes(answer)  # one long name of a query comes with each run that lacks it
+        check_text_bytes(answer)  # the answer repeats the name of a query for each run that lacks it
     except ValidationError as error:
         raise invalid({"": list(error.messages)}) from error
     clock()
@@ -92,7 +92,7 @@ def evaluation_of(
 
 
 def metrics_of(names: tuple[str, ...], options: Mapping[str, Any]) -> dict[str, Metric]:
-    """Metrics by the name that answers show; coefficients with the options of weights."""
+    """Return the metrics by their names in answers; coefficients get the options of weights."""
     return as_metrics([weighing.of_name(name, options) if name in COEFFICIENTS else name for name in names])
 
 
@@ -116,7 +116,7 @@ def _comparisons(
 
 
 def listed(result: Any) -> dict[str, Any]:
-    """A result of the library, with the number and the first of the queries that it names."""
+    """Return a result of the library with the number of queries that it names, and the first of them."""
     content: dict[str, Any] = {}
     for name, value in json_ready(result).items():
         if name in ("not_in_run", "not_in_qrels", "queries"):
@@ -132,6 +132,6 @@ def _by_query(found: Evaluation) -> dict[str, Any]:
 
 
 def _described(comparison: RunComparison) -> dict[str, Any]:
-    """A comparison without the values, which `by_query` has."""
+    """Return a comparison without the values by query, which `by_query` contains."""
     names = ("metric", "standardized", "unit", "rows", "pairs", "groups")
     return {name: json_ready(getattr(comparison, name)) for name in names}

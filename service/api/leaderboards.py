@@ -1,4 +1,4 @@
-"""POST /v1/leaderboards."""
+"""Serve POST /v1/leaderboards."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def make_leaderboard(
     scores: Mapping[str, Any] | None = None,
     **chosen: Any,
 ) -> dict[str, Any]:
-    """Systems from best to worst, with intervals and tests; `scores` stand for the rankings that they make."""
+    """Rank systems from best to worst, with intervals and tests; `scores` replace the rankings made from them."""
     golds: Any = gold_sets if gold is None else gold
     sets = [gold] if gold is not None else list((gold_sets or {}).values())
     work.admit(*work.of_leaderboard(sets, systems.values(), chosen["n_resamples"], options["missing"]))
@@ -59,6 +59,6 @@ def make_leaderboard(
             **chosen,
             **weighing.of_coefficient(coefficient, options),
         )
-    asked = {name: options[name] for name in ("scheme", "tied_weights")}  # rho and tau do not use them, but repeat them
+    asked = {name: options[name] for name in ("scheme", "tied_weights")}  # the answer repeats them even for rho and tau
     warnings = [{"message": text, "coefficients": [coefficient]} for text in notices]
     return result.to_dict() | asked | {"warnings": warnings}

@@ -1,4 +1,4 @@
-"""POST /v1/pairings."""
+"""Serve POST /v1/pairings."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ blueprint = Blueprint("pairings", __name__, url_prefix="/v1/pairings", descripti
 )
 @blueprint.response(200, PairingAnswer)
 def pair(request: dict[str, Any]) -> dict[str, Any]:
-    """Pair the tokens of each semantic area: the items of a ranking."""
+    """Pair the tokens of each semantic area; the pairs are the items of a ranking."""
     return pair_within_limits(**request)
 
 
 def pair_within_limits(
     tokens: Sequence[Token], across_areas: bool, sample: int | None = None, seed: int | None = None
 ) -> dict[str, Any]:
-    """Items of the tokens, unless their text would make the answer too large."""
+    """Return the items made from tokens, unless their text would make the answer too large."""
     n_items = number_of_pairs(tokens, across_areas=across_areas) if sample is None else sample
     work.admit(work.of_pairing(len(tokens), n_items))
     rng = None if seed is None else np.random.default_rng(seed)
@@ -71,7 +71,7 @@ def pair_within_limits(
 
 
 def _timed(tokens: Sequence[Token], clock: deadline.Deadline) -> Iterator[Token]:
-    """Tokens, with a look at the clock before each: 200,000 take seconds."""
+    """Yield the tokens, checking the clock before each: 200,000 take seconds."""
     for token in tokens:
         clock(0)
         yield token

@@ -1,4 +1,4 @@
-"""POST /v1/plans."""
+"""Serve POST /v1/plans."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ blueprint = Blueprint("plans", __name__, url_prefix="/v1/plans", description="Si
 )
 @blueprint.response(200, PlanAnswer)
 def plan(request: dict[str, Any]) -> dict[str, Any]:
-    """Plan the ballots: their sizes, comparisons and cost, and what to reconsider."""
+    """Plan the ballots: their sizes, comparisons and cost, with advice on weak points."""
     return plan_one_way(**request)
 
 
@@ -48,7 +48,7 @@ def plan_one_way(
     hours: float | None = None,
     **sizes: Any,
 ) -> dict[str, Any]:
-    """Plan from one of the four ways to say how often items are presented."""
+    """Plan with one of the four ways to set how often items are presented."""
     work.admit(work.of_plan(sizes["n_ballots"]))
     if presentations is not None:
         planned = plan_ballots(**sizes, presentations=presentations)

@@ -1,4 +1,4 @@
-"""POST /v1/scores."""
+"""Serve POST /v1/scores."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def score(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def score_so_far(*, plan: BallotPlan, items: Labels, seed: int, ballots: Sequence[BallotVotes]) -> dict[str, Any]:
-    """Scores of the ballots so far, the ranking, and the items of the next ballot."""
+    """Return the scores of the ballots so far, the ranking, and the items of the next ballot."""
     work.admit(work.of_scores(plan, sum(len(ballot.left) for ballot in ballots)))
     interim = score_ballots(plan, ballots, items=items, seed=seed)
     result = interim.result

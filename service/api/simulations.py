@@ -1,4 +1,4 @@
-"""POST /v1/simulations."""
+"""Serve POST /v1/simulations."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ blueprint = Blueprint("simulations", __name__, url_prefix="/v1/simulations", des
 @operation("simulatePlan")
 @blueprint.response(200, SimulationAnswer)
 def run(request: dict[str, Any]) -> dict[str, Any]:
-    """Simulate a plan, and a uniform ballot of equal cost, with voters who stray and err."""
+    """Simulate a plan, and a uniform ballot of equal cost, with voters who deviate and make slips."""
     return simulate_plan(**request)
 
 
@@ -49,12 +49,12 @@ def simulate_plan(
     approaches: tuple[Approach, ...],
     **options: Any,
 ) -> dict[str, Any]:
-    """Means and standard deviations of the simulations of a plan."""
+    """Return means and standard deviations over the simulations of a plan."""
     work.admit(work.of_simulations(plan, voters.n_voters, n_simulations, approaches))
     clock = deadline.of_request()
 
     def select(scores: BallotScores, n_selected: int, rng: np.random.Generator) -> Selection:
-        clock()  # a task has up to 8 simulations, each of up to 10,000 ballots
+        clock()  # one task runs up to 8 simulations, each with up to 10,000 ballots
         return select_by_mean(scores, n_selected, rng)
 
     values = named_similarity(similarity, plan.n_items) if isinstance(similarity, str) else similarity

@@ -1,4 +1,4 @@
-"""POST /v1/strengths."""
+"""Serve POST /v1/strengths."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ blueprint = Blueprint("strengths", __name__, url_prefix="/v1/strengths", descrip
 )
 @blueprint.response(200, StrengthsAnswer)
 def strengths(request: dict[str, Any]) -> dict[str, Any]:
-    """Fit strengths to votes: a ranking, and how sure it is."""
+    """Fit strengths to votes; return a ranking and its uncertainty."""
     return strengths_of(**request)
 
 
@@ -56,7 +56,7 @@ def strengths_of(
     standard_errors: bool,
     items: Labels | None = None,
 ) -> dict[str, Any]:
-    """The strengths of votes, best first."""
+    """Return the strengths fitted to votes, best first."""
     n_items = item_count(comparisons, items)
     work.admit(*work.of_fit(len(comparisons.winner), n_items, standard_errors=standard_errors, **options))
     found = fitted(comparisons, model, options, items)
@@ -73,14 +73,14 @@ def strengths_of(
 
 
 def item_count(comparisons: Answered, items: Labels | None) -> int:
-    """Number of items of a request."""
+    """Return the number of items of a request."""
     if items is None:
         return len(comparisons.labels)
     return items if isinstance(items, int) else len(items)
 
 
 def fitted(comparisons: Answered, model: str, options: dict[str, Any], items: Labels | None) -> Strengths:
-    """Strengths of votes, unless their time is up."""
+    """Fit strengths to votes within the time limit."""
     clock = deadline.of_request()
     votes = Comparisons.from_labels(
         comparisons.left, comparisons.right, comparisons.winner, voter=comparisons.voter, items=items
@@ -90,5 +90,5 @@ def fitted(comparisons: Answered, model: str, options: dict[str, Any], items: La
 
 
 def notices_of(found: Strengths, *further: str) -> list[dict[str, Any]]:
-    """What to know of a fit, as an answer has it."""
+    """Return the notes on a fit, in the form of an answer."""
     return [{"message": message, "coefficients": []} for message in (*found.warnings, *further)]

@@ -1,4 +1,4 @@
-"""From the options of a request to those of a library call; no other module of the service translates them."""
+"""Translate the options of a request into those of a library call; no other module of the service does."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rankcorr.coefficients import named_coefficient
 
 
 def of_coefficient(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Keyword arguments of a library call for one coefficient; rho and tau have no use for n0 and a weigher.
+    """Return the arguments of a library call for one coefficient; rho and tau ignore n0 and weigher.
 
     Examples
     --------
@@ -21,7 +21,7 @@ def of_coefficient(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def of_coefficients(names: Sequence[str], options: Mapping[str, Any]) -> dict[str, Any]:
-    """Keyword arguments of the library call for several coefficients.
+    """Return the arguments of a library call for several coefficients.
 
     >>> of_coefficients(["tau_w", "tau"], {"n0": 7.0, "missing": "raise"})
     {'coefficients': [TauW(n0=7), Tau()], 'missing': 'raise'}
@@ -30,7 +30,7 @@ def of_coefficients(names: Sequence[str], options: Mapping[str, Any]) -> dict[st
 
 
 def of_name(name: str, options: Mapping[str, Any]) -> Coefficient:
-    """The coefficient of a name.
+    """Return the coefficient with this name.
 
     >>> of_name("rho_w", {"n0": 7.0})
     RhoW(n0=7)

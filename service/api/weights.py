@@ -1,4 +1,4 @@
-"""GET /v1/weights."""
+"""Serve GET /v1/weights."""
 
 from __future__ import annotations
 
@@ -22,6 +22,6 @@ TAG = {
 @blueprint.doc(responses={200: {"headers": {"ETag": TAG}}})
 @blueprint.response(200, WeightsAnswer)
 def weights(query: dict[str, Any]) -> dict[str, Any]:
-    """Show the share of the weight that the top ranks have, or find n0 from a share."""
+    """Return the share of the weight on each of the top ranks, or find n0 from a share."""
     table = weight_table(**query)
     return {"n0": table.n0, "first_rank_share": table.first_rank_share, "n_items": table.n_items, "ranks": table.rows()}

@@ -1,8 +1,8 @@
-"""How long a request takes, in seconds of a processor, estimated before anything is computed; too much is refused.
+"""Estimate the processor seconds of a request before anything is computed, and refuse too much work.
 
-The estimate decides what becomes of a request: computed at once, passed on to a process of its own, or refused. So it
-must not be too low: each figure below is about twice of what was measured in the slowest of many ways, by
-benchmarks/work_estimates.py on an Intel Xeon of 2.5 GHz.
+The estimate decides whether a thread computes the answer, a separate process does, or the request is refused. It must
+not be too low, so each figure below is about twice the slowest of many measurements by benchmarks/work_estimates.py on
+an Intel Xeon of 2.5 GHz.
 """
 
 from __future__ import annotations
@@ -29,65 +29,65 @@ from service.http.problems import Problem
 from service.http.state import settings, state
 from service.settings import Limits
 
-_REQUEST: Final = 5e-3  # however little it asks for
-_BYTE: Final = 3e-7  # of a body, parsed and made into rankings
-_COEFFICIENT: Final = 3e-4  # of two rankings, however short
-_RANKED: Final = 3e-7  # an item, by one coefficient, or in one resample
-_RESAMPLE: Final = 3e-6  # however few the items
-_COPULA: Final = 2  # rankings of a resample from a copula: gold and system are both drawn anew
+_REQUEST: Final = 5e-3  # base cost of any request
+_BYTE: Final = 3e-7  # of a body, to parse it and make rankings
+_COEFFICIENT: Final = 3e-4  # base cost of two rankings
+_RANKED: Final = 3e-7  # an item, per coefficient or resample
+_RESAMPLE: Final = 3e-6  # base cost of a resample
+_COPULA: Final = 2  # rankings per resample from a copula: it draws both gold and system
 _MATCHED: Final = 2e-6  # an item by its label
 _EXACT: Final = 0.3  # all permutations of a short list
-_EXACT_PATTERN: Final = 0.02  # the same in an evaluation, where most have fewer documents than the longest of these
-_BOARD: Final = 6  # rankings of a system in a leaderboard for each resample: interval, two of its test, joint tests
-_LEFT_OUT: Final = 1_000  # the jackknife of bca leaves out no more items, or groups of them
-# Of a simulation: an approach, however little it asks; a ballot; an item by one approach; an opinion; and a vote, which
-# takes longer where opinions, shuffled pairs and votes no longer fit into the processor's caches.
+_EXACT_PATTERN: Final = 0.02  # the same in an evaluation, where most lists are shorter than the longest of these
+_BOARD: Final = 6  # rankings per system and resample in a leaderboard: interval, two for its test, joint tests
+_LEFT_OUT: Final = 1_000  # most items, or groups of items, that the jackknife of bca leaves out
+# In a simulation: the base cost of an approach, a ballot, an item per approach, an opinion, and a vote. A vote takes
+# longer once opinions, shuffled pairs and votes exceed the processor's caches.
 _SIMULATED: Final = 6e-4
 _SIMULATED_BALLOT: Final = 4e-4
 _SIMULATED_ITEM: Final = 2e-6
 _OPINION: Final = 4e-8
 _SIMULATED_VOTE: Final = 4e-7
-_SCATTERED: Final = 1.2e-10  # of a vote, for each item up to
+_SCATTERED: Final = 1.2e-10  # of a vote, per item; the next line bounds the items
 _MOST_SCATTERED: Final = 10_000
 _DEALT: Final = 8e-6  # a comparison of a ballot
 _SCORED: Final = 3e-6  # a vote
 _OF_ITEM: Final = 1e-5  # an item of a ballot, a plan, a fit
-_FIT: Final = 0.1  # however few the votes
+_FIT: Final = 0.1  # base cost of a fit
 _FITTED: Final = 3e-5  # a vote, in all iterations of a fit
-_WITH_VOTERS: Final = 3  # more steps: long chains of items, in which each voter compared many
+_WITH_VOTERS: Final = 3  # factor on the steps, for long chains of items where each voter compared many
 _INVERTED: Final = 4e-10  # an entry of a matrix of items by items, times the items
 _DRAWN: Final = 2.5e-7  # a vote in one draw of the posterior
 _CHOSEN: Final = 4e-6  # a comparison to be shown next
-_LOOKED: Final = 4e-8  # past an item that was met already
+_LOOKED: Final = 4e-8  # per item already met that is skipped
 _TOKEN: Final = 3e-5
 _PAIRED: Final = 4e-6  # two tokens of one area
-# Of an evaluation: a document; a query, by most metrics and by tau_ap, RBO or one of trec_eval; and of a query in a
-# resample, for itself, each run, each pair.
+# In an evaluation: a document, a query for most metrics, and a query for tau_ap, RBO or a trec_eval metric. In each of
+# its resamples: a query, and per query each run and each pair.
 _DOCUMENT: Final = 1e-6
 _QUERY: Final = 5e-5
 _LOOPED: Final = 1e-3
 _PER_QUERY: Final = 1.2e-7
 _PER_RUN: Final = 4e-8
 _PER_PAIR: Final = 2e-8
-_PER_MEAN: Final = 2.5e-7  # of a run, or of a pair, in a resample, however few the queries
+_PER_MEAN: Final = 2.5e-7  # base cost of a run or a pair in a resample
 
-_BYTES_OF_ITEM: Final = 40  # of an aligned ranking, sorted as well: ranks, positions, reference to the label
-_BYTES_OF_VALUE: Final = 24  # a resampled coefficient, and its place in the sums and quantiles
+_BYTES_OF_ITEM: Final = 40  # an aligned ranking with its sorted copy: ranks, positions, reference to the label
+_BYTES_OF_VALUE: Final = 24  # a resampled coefficient, with its place in the sums and quantiles
 _BYTES_OF_VOTE: Final = 400
-_BYTES_OF_DRAWS: Final = 11_000  # of an item: 1,000 draws, and columns of the blocks in which they are solved
+_BYTES_OF_DRAWS: Final = 11_000  # of an item: 1,000 draws, and columns of the blocks that solve them
 _MATRICES: Final = 48  # bytes: six matrices of items by items
 _BYTES_OF_DOCUMENT: Final = 80
 
 
 def admit(seconds: float, n_bytes: int = 0) -> None:
-    """Go on with work of so many seconds, if it is little, or if this process is for it alone.
+    """Continue with work of this many seconds if it is little, or if this process was started for it.
 
     Raises
     ------
     Problem
-        422, with the estimate and the limit, for more than a request may take.
+        422, with the estimate and the limit, if a request may not take this much.
     Heavy
-        Where a process of its own is to do the work.
+        If a separate process should do the work.
     """
     limits = cast(Limits, settings().limits)
     seconds = total(seconds)
@@ -105,12 +105,12 @@ def admit(seconds: float, n_bytes: int = 0) -> None:
 
 
 def total(seconds: float) -> float:
-    """Seconds of the current request, with those for its body."""
+    """Return the seconds of the current request, including those for its body."""
     return _REQUEST + seconds + _BYTE * float(g.get("n_bytes", 0))
 
 
 def of_pair(gold: Ranking, system: Ranking, n_coefficients: int, missing: str, inference: Any) -> float:
-    """Seconds for two rankings, with tests and intervals if they are asked for."""
+    """Return the seconds for two rankings, with tests and intervals if requested."""
     n_items = _aligned(gold, system, missing)
     seconds = _COEFFICIENT + _RANKED * n_items
     if inference is not None:
@@ -124,7 +124,7 @@ def of_pair(gold: Ranking, system: Ranking, n_coefficients: int, missing: str, i
 
 
 def of_many(gold: Ranking, systems: Collection[Ranking], n_coefficients: int, missing: str) -> float:
-    """Seconds for a gold ranking and each of many systems."""
+    """Return the seconds to compare a gold ranking with each of many systems."""
     n_matchings = 1 if missing == "raise" else 2  # coefficients, and ties
     return sum(
         n_coefficients * (_COEFFICIENT + _RANKED * _aligned(gold, one, missing)) + n_matchings * _matched(gold, one)
@@ -133,7 +133,7 @@ def of_many(gold: Ranking, systems: Collection[Ranking], n_coefficients: int, mi
 
 
 def of_matrix(rankings: Collection[Ranking]) -> float:
-    """Seconds for each of many rankings and each."""
+    """Return the seconds to compare many rankings with one another."""
     n_items = sum(ranking.n_items for ranking in rankings)
     labelled = any(ranking.labels is not None for ranking in rankings)
     return len(rankings) * (len(rankings) * _COEFFICIENT + n_items * (_RANKED + _MATCHED * labelled))
@@ -142,9 +142,9 @@ def of_matrix(rankings: Collection[Ranking]) -> float:
 def of_leaderboard(
     gold_sets: Collection[Ranking], systems: Collection[Ranking], n_resamples: int, missing: str
 ) -> tuple[float, int]:
-    """Seconds for a leaderboard, and bytes of memory."""
+    """Return the seconds and the bytes of memory for a leaderboard."""
     pairs = [(gold, system) for gold in gold_sets for system in systems]
-    if missing == "bottom":  # each gold set receives all items that are in none
+    if missing == "bottom":  # each gold set receives all items that no gold set has
         known = {label for gold in gold_sets for label in gold.labels or ()}
         n_further = len({label for system in systems for label in system.labels or ()} - known)
         n_items = len(systems) * sum(gold.n_items + n_further for gold in gold_sets)
@@ -163,7 +163,7 @@ def of_evaluation(
     standardized: Mapping[str, Any] | None,
     comparison: Mapping[str, Any] | None,
 ) -> tuple[float, int]:
-    """Seconds for an evaluation, and bytes of memory."""
+    """Return the seconds and the bytes of memory for an evaluation."""
     n_documents, n_runs, n_queries = sum(len(qrels) + len(run) for run in runs.values()), len(runs), qrels.n_queries
     n_coefficients = sum(isinstance(metric, Coefficient) for metric in metrics.values())
     n_slow = sum(isinstance(metric, TauAP | RBO | Familiar) for metric in metrics.values())
@@ -183,7 +183,7 @@ def of_evaluation(
 
 
 def _of_nulls(qrels: Qrels, run: Run, n_resamples: int) -> float:
-    """Seconds to standardize a coefficient: patterns of documents are drawn, and short ones permuted in every way."""
+    """Return the seconds to standardize a coefficient: document patterns are drawn, short ones fully permuted."""
     judged, retrieved = np.diff(qrels.offsets), np.diff(run.offsets)
     n_items = np.sort(np.concatenate((judged, retrieved)))[-2 * (MOST_DRAWN + MOST_SHORT) :]
     n_short = min(MOST_SHORT, int((judged <= MAX_EXACT_ITEMS).sum() + (retrieved <= MAX_EXACT_ITEMS).sum()))
@@ -191,27 +191,27 @@ def _of_nulls(qrels: Qrels, run: Run, n_resamples: int) -> float:
 
 
 def of_plan(n_ballots: int) -> float:
-    """Seconds for a plan."""
+    """Return the seconds for a plan."""
     return n_ballots * _OF_ITEM
 
 
 def of_ballot(n_items: int, n_comparisons: int, n_voters: int) -> float:
-    """Seconds to draw a ballot."""
+    """Return the seconds to draw a ballot."""
     return _OF_ITEM * (n_items + n_voters) + _DEALT * n_comparisons
 
 
 def of_scores(plan: BallotPlan, n_votes: int) -> float:
-    """Seconds to score ballots."""
+    """Return the seconds to score ballots."""
     return _OF_ITEM * sum(plan.sizes) + _SCORED * n_votes
 
 
 def of_pairing(n_tokens: int, n_pairs: int) -> float:
-    """Seconds to pair tokens."""
+    """Return the seconds to pair tokens."""
     return _TOKEN * n_tokens + _PAIRED * n_pairs
 
 
 def of_simulations(plan: BallotPlan, n_voters: int, n_simulations: int, approaches: Sequence[Approach]) -> float:
-    """Seconds of simulations."""
+    """Return the seconds for simulations."""
     n_votes = [count for approach in approaches for count in simulated_comparisons(plan, approach)]
     of_approach = _SIMULATED + plan.n_items * (_SIMULATED_ITEM + _OPINION * n_voters)
     of_vote = _SIMULATED_VOTE + _SCATTERED * min(plan.n_items, _MOST_SCATTERED)
@@ -219,7 +219,7 @@ def of_simulations(plan: BallotPlan, n_voters: int, n_simulations: int, approach
 
 
 def of_fit(n_votes: int, n_items: int, *, standard_errors: bool, voters: bool = False, **_: Any) -> tuple[float, int]:
-    """Seconds of a fit of strengths, and bytes of memory."""
+    """Return the seconds and the bytes of memory for a fit of strengths."""
     n_read = (n_votes + n_items) * (_WITH_VOTERS if voters else 1)
     seconds = _FIT + _FITTED * n_read
     n_bytes = _BYTES_OF_VOTE * (n_votes + n_items)
@@ -231,12 +231,12 @@ def of_fit(n_votes: int, n_items: int, *, standard_errors: bool, voters: bool = 
 
 
 def of_matching(n_votes: int, n_items: int, size: int) -> float:
-    """Seconds to choose comparisons: an item looks past those that it has met already."""
+    """Return the seconds to choose comparisons; for each item, the search skips opponents it has met."""
     return _OF_ITEM * n_items + size * (_CHOSEN + _LOOKED * min(n_items, 2 * (size + n_votes) // n_items))
 
 
 def _of_interval(n_items: int, *, n_resamples: int, method: str, **_: Any) -> int:
-    """Number of rankings for an interval."""
+    """Return the number of rankings for an interval."""
     if method == "copula":
         return _COPULA * max(n_resamples, MIN_RESAMPLES)
     return n_resamples + (min(n_items, _LEFT_OUT) if method == "bca" else 0)
@@ -247,7 +247,7 @@ def _resampled(n_items: int) -> float:
 
 
 def _aligned(gold: Ranking, system: Ranking, missing: str) -> int:
-    """Number of items of two rankings once they are aligned; with "bottom" at least."""
+    """Return the number of items of two rankings after alignment; with "bottom", a lower bound."""
     if missing == "intersection":
         return min(gold.n_items, system.n_items)
     return max(gold.n_items, system.n_items) if missing == "bottom" else gold.n_items

@@ -1,7 +1,7 @@
-"""Votes over HTTP: pages for voters and organisers, and a JSON API, on a ledger that keeps everything.
+"""Collect votes over HTTP: pages for voters and organisers, and a JSON API, on a ledger that keeps every event.
 
-settings -> hooks around every request -> views: `api` (JSON, one file, one resource) and `pages` (HTML). The domain is
-in `adaptive`, which also has all SQL. `create_app` makes the WSGI application; the command is rankcorr-collect.
+settings -> hooks around every request -> views: `api` (JSON, one file per resource) and `pages` (HTML). `adaptive`
+holds the domain logic and all SQL. `create_app` makes the WSGI application; the command is rankcorr-collect.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ __all__ = ["CollectSettings", "create_app"]
 
 
 def create_app(settings: CollectSettings | None = None) -> Flask:
-    """Make the WSGI application; the ledger is opened by the first request that needs it.
+    """Make the WSGI application; the first request that needs the ledger opens it.
 
     Parameters
     ----------
     settings : CollectSettings, optional
-        By default they are read from the environment.
+        Read from the environment by default.
 
     Raises
     ------
@@ -34,6 +34,6 @@ def create_app(settings: CollectSettings | None = None) -> Flask:
     >>> "/health/ready" in {rule.rule for rule in create_app().url_map.iter_rules()}
     True
     """
-    from service.collect.app import app_of  # needs packages that rankcorr-collect must live without, to say so
+    from service.collect.app import app_of  # its packages may be missing, and rankcorr-collect must start to say so
 
     return app_of(CollectSettings.from_environment() if settings is None else settings)

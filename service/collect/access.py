@@ -1,4 +1,4 @@
-"""Who calls: the voter of a cookie, the organiser of a token, and pages of ours, not of others."""
+"""Identify the caller: a voter by cookie, an organiser by token; and reject pages of other sites."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ _ANY_HOST: Final = frozenset(("/health/live", "/health/ready", "/metrics"))
 
 
 def check_host(asked: Request) -> None:
-    """Refuse a host name that is not the service's: a stranger's would stand in links, and pass for the own origin.
+    """Refuse a host name that is not the service's: it would appear in links and be accepted as our own origin.
 
-    The service answers at any port. Health checks and metrics hold no links, and orchestrators ask for them by address.
+    The service answers on any port. Health checks and metrics contain no links, and orchestrators request them by
+    address.
 
     Raises
     ------
@@ -45,7 +46,7 @@ def check_host(asked: Request) -> None:
 
 
 def host_of(url: str) -> str:
-    """Host of a URL in lower case, without brackets and port; empty where it cannot be read."""
+    """Return the host of a URL in lower case, without brackets and port; empty if it cannot be read."""
     try:
         return urlsplit(url).hostname or ""
     except ValueError:
@@ -60,34 +61,34 @@ def _is_loopback(host: str) -> bool:
 
 
 def check_origin(asked: Request) -> None:
-    """Refuse what a page of another site sends with a visitor's cookie; programs, which are no browsers, send neither.
+    """Refuse requests of pages of other sites, by Sec-Fetch-Site and Origin; programs send neither header.
 
     Raises
     ------
     Problem
-        403, for another origin.
+        403, if the origin is another site.
     """
     if asked.headers.get("Sec-Fetch-Site", "same-origin") not in ("same-origin", "none"):
         raise _foreign()
     origin = asked.headers.get("Origin")
-    # A proxy in front may speak https where we hear http: the host tells whose page it is.
+    # A proxy in front may speak https while we receive http, so the host shows whose page it is.
     if origin is not None and origin != own_origin(asked) and urlsplit(origin).netloc != asked.host:
         raise _foreign()
 
 
 def own_origin(asked: Request) -> str:
-    """Scheme and host under which voters find the service: the public URL, or else the loopback host of a request."""
+    """Return the scheme and host that voters use: the public URL, or else the loopback host of a request."""
     return collecting().settings.public_url or asked.host_url.rstrip("/")
 
 
 def is_https(asked: Request) -> bool:
-    """Whether the browser speaks https, though a proxy in front may not say so."""
+    """Return whether the browser uses https; a proxy in front may not report it."""
     public = collecting().settings.public_url
     return asked.is_secure or (public.startswith("https:") and host_of(f"//{asked.host}") == host_of(public))
 
 
 def origin_of(asked: Request) -> Origin:
-    """Address of a client, as the trusted proxies tell it, and how many unanswered sheets it may hold."""
+    """Return a client's address, as trusted proxies report it, and how many unanswered sheets it may hold."""
     if "X-Forwarded-For" in asked.headers and not collecting().settings.trusted_proxies:
         _warn_of_proxy()
     return Origin(site_of(asked.remote_addr), collecting().settings.unanswered_sheets)
@@ -100,23 +101,23 @@ def _warn_of_proxy() -> None:
 
 
 def know_voter() -> None:
-    """Find out who calls before the body is parsed: a stranger's body costs nothing.
+    """Identify the voter before the body is parsed, so that a stranger's body costs nothing.
 
     Raises
     ------
     Problem
-        401, as `voter`.
+        401, as for `voter`.
     """
     voter()
 
 
 def know_organiser() -> None:
-    """Let nobody but the organiser of the campaign of the path go on, before the body is parsed.
+    """Admit only the organiser of the campaign in the path, before the body is parsed.
 
     Raises
     ------
     Problem
-        401, as `organiser`.
+        401, as for `organiser`.
     """
     key = (request.view_args or {}).get("key")
     if key is not None:
@@ -124,19 +125,19 @@ def know_organiser() -> None:
 
 
 def count(limiter: RateLimiter | None, client: str | None) -> None:
-    """Count a request of a client, where there is a limit.
+    """Count a request of a client, if there is a limit.
 
     Raises
     ------
     Problem
-        429, above it.
+        429, above the limit.
     """
     if limiter is not None:
         limiter.count(client or "")
 
 
 def voter() -> tuple[Campaign, Holder]:
-    """The campaign and the voter of a request: named by a header, and proven by a cookie.
+    """Return the campaign and the voter of a request: a header names them, and a cookie proves it.
 
     Raises
     ------
@@ -155,30 +156,30 @@ def voter() -> tuple[Campaign, Holder]:
 
 
 def voter_of(campaign: Campaign, holder: Holder) -> Voter:
-    """The voter of a session, which always has one."""
+    """Return the voter of a session, which always has one."""
     voter_id: Any = holder.voter_id
     return campaign.voter(voter_id)
 
 
 def voter_of_cookie(campaign: Campaign) -> Holder | None:
-    """The voter of a campaign whose cookie came along; None where none did, or the voter has left."""
+    """Return the voter of a campaign by the cookie sent; None without a cookie, or if the voter has withdrawn."""
     return _held(campaign, _cookie(VOTER_COOKIE, campaign), "session")
 
 
 def is_left_out(campaign: Campaign) -> bool:
-    """Whether the browser has, or had, the session of a voter who is left out: one who then left goes on to send it."""
+    """Return whether the browser's session is or was an excluded voter's; the cookie outlives a withdrawal."""
     token = _cookie(VOTER_COOKIE, campaign)
     return bool(token) and campaign.voters.is_left_out(token)
 
 
 def organiser(key: str) -> Campaign:
-    """The campaign of a key, if its organiser asks.
+    """Return the campaign of a key, if its organiser sent the request.
 
     Raises
     ------
     Problem
-        401, without the organiser's token or session; also where there is no such campaign, so that keys cannot be
-        guessed.
+        401, without the organiser's token or session. The answer is the same if the campaign does not exist, so that
+        keys cannot be guessed.
     """
     if (known := g.get("organised")) is None or known.key != key:
         try:
@@ -193,7 +194,7 @@ def organiser(key: str) -> Campaign:
 
 
 def organiser_of_request(campaign: Campaign) -> Holder | None:
-    """What the organiser's token or cookie of a request opens; None where there is none that does."""
+    """Return the access that a request's organiser token or cookie grants; None if it grants none."""
     scheme, _, given = request.headers.get("Authorization", "").partition(" ")
     if scheme.lower() == "bearer":
         return _held(campaign, given.strip(), "organiser")
@@ -201,17 +202,17 @@ def organiser_of_request(campaign: Campaign) -> Holder | None:
 
 
 def organiser_session(campaign: Campaign) -> str:
-    """The token in an organiser's cookie; empty without one."""
+    """Return the token in an organiser's cookie; empty without a cookie."""
     return _cookie(ORGANISER_COOKIE, campaign)
 
 
 def founder() -> None:
-    """Let those make campaigns who have a token of RANKCORR_TOKENS.
+    """Admit only callers with a token of RANKCORR_TOKENS, who may create campaigns.
 
     Raises
     ------
     Problem
-        401 without one, 403 where there are none.
+        401 without a token, 403 if the service has no tokens.
     """
     tokens = state().tokens
     if not tokens:
@@ -220,12 +221,12 @@ def founder() -> None:
 
 
 def holder_of_link(campaign: Campaign, token: str, kind: TokenKind) -> Holder:
-    """What the capability of a link opens.
+    """Return the access that a link's token grants.
 
     Raises
     ------
     Problem
-        401, for one that is unknown, revoked or of another campaign; 429, after many of those from one address.
+        401, if the token is unknown, revoked or of another campaign; 429, after many failures from one address.
     """
     holder = _held(campaign, token, kind)
     if holder is None:
@@ -235,7 +236,7 @@ def holder_of_link(campaign: Campaign, token: str, kind: TokenKind) -> Holder:
 
 
 def set_cookie(response: Response, prefix: str, campaign: Campaign, token: str) -> None:
-    """Keep a session where scripts cannot read it, and pages of other sites cannot use it; an empty one is dropped."""
+    """Set a session cookie that scripts cannot read and other sites cannot use; delete it if the token is empty."""
     is_organiser, https = prefix == ORGANISER_COOKIE, is_https(request)
     hours = ORGANISER_HOURS if is_organiser else SESSION_HOURS
     response.set_cookie(
@@ -249,9 +250,9 @@ def set_cookie(response: Response, prefix: str, campaign: Campaign, token: str) 
 
 
 def cookie_name(prefix: str, campaign: Campaign, *, https: bool) -> str:
-    """Name of a cookie: a browser may have sessions of several campaigns.
+    """Return the name of a cookie, one per campaign: a browser may have sessions of several.
 
-    Over https no other host, a sibling or one that answers in plain HTTP, can set a cookie of this name.
+    Over https, the name prevents other hosts, such as a sibling or one on plain HTTP, from setting this cookie.
     """
     return ("__Host-" if https else "") + prefix + campaign.key[:12]
 

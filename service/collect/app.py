@@ -1,4 +1,4 @@
-"""The application: settings -> hooks around every request -> the views."""
+"""Build the application: settings -> hooks around every request -> views."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from service.http.state import State
 from service.openapi.page import register_page
 from service.openapi.specification import Api
 
-# How the paths begin whose requests may need the ledger: what they answer is kept nowhere.
+# Prefixes of the paths whose requests may need the ledger; caches must not store their answers.
 WITH_LEDGER: Final = (API, "/v/", "/o/")
 POLICY: Final = "; ".join(
     (
@@ -31,7 +31,7 @@ POLICY: Final = "; ".join(
 
 
 def app_of(chosen: CollectSettings) -> Flask:
-    """Make the application of these settings."""
+    """Make the application from its settings."""
     app = new_app(__name__, chosen, static_folder="static", static_url_path="/static", template_folder="templates")
     app.config.update(CONFIGURATION)
     CollectState.of(chosen).attach(app)
@@ -53,12 +53,12 @@ def app_of(chosen: CollectSettings) -> Flask:
 
 
 def admit(shared: State, request: Request) -> str:
-    """Count a request for the rate of its address, and refuse those of other sites; who calls, the views find out.
+    """Count a request against its address's rate, and refuse other sites; the views identify the caller.
 
     Raises
     ------
     Problem
-        429 above the rate, 403 for a page of another site.
+        429 above the rate limit, 403 for a page of another site.
     """
     check_origin(request)
     address = site_of(request.remote_addr)
@@ -67,7 +67,7 @@ def admit(shared: State, request: Request) -> str:
 
 
 def add_headers(request: Request, response: Response) -> None:
-    """Unless a view says otherwise, pages load nothing from elsewhere, and nobody keeps what is said to one caller."""
+    """Add default headers: pages load nothing from other hosts, and caches do not store private answers."""
     response.headers.setdefault("Content-Security-Policy", POLICY)
     if request.path.startswith(WITH_LEDGER):
         response.headers.setdefault("Cache-Control", "no-store")

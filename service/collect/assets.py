@@ -1,4 +1,4 @@
-"""Images and sounds of items: files of one folder, of kinds that a browser shows or plays."""
+"""Serve images and sounds of items: files of one folder, of types that a browser shows or plays."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from service.collect.state import collecting
 __all__ = ["POLICY", "TYPES", "asset", "asset_file", "blueprint", "why_no_asset"]
 
 
-# What a browser shows or plays; anything else in the folder is not served. The types are ours, not the system's.
+# Types that a browser shows or plays; no other file in the folder is served. The table is ours, not the system's.
 TYPES: Final = {
     ".png": "image/png",
     ".jpg": "image/jpeg",
@@ -33,16 +33,16 @@ TYPES: Final = {
 
 
 def asset_file(name: str) -> Path | None:
-    """File of a path below the folder of assets; None for what is outside it, hidden, or neither image nor sound."""
+    """Return the file at a path below the assets folder; None if it is outside, hidden, or neither image nor sound."""
     folder = collecting().settings.assets
     if not folder or Path(name).suffix.lower() not in TYPES or not is_asset(name):
         return None
-    root, found = Path(folder).resolve(), Path(folder, name).resolve()  # where links lead
+    root, found = Path(folder).resolve(), Path(folder, name).resolve()  # after following symbolic links
     return found if found.is_relative_to(root) and found.is_file() else None
 
 
 def why_no_asset(name: str) -> str | None:
-    """Why an item cannot have this file, for its organiser; None where it can."""
+    """Return why an item cannot use this file, for its organiser; None if it can."""
     if asset_file(name) is not None:
         return None
     if not collecting().settings.assets:
@@ -52,7 +52,7 @@ def why_no_asset(name: str) -> str | None:
     return f"there is no file {name} in the folder for images and sounds"
 
 
-# An SVG may hold scripts. In a page it is an image, which runs none; opened by its address, it is in a sandbox.
+# An SVG may contain scripts. They do not run in an image on a page; opened by its address, the SVG is sandboxed.
 POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; sandbox; frame-ancestors 'none'"
 _DAY: Final = 86_400
 
@@ -61,7 +61,7 @@ blueprint = Blueprint("assets", __name__)
 
 @blueprint.get("/assets/<path:name>")
 def asset(name: str) -> Response:
-    """Serve a file of the folder; 404 for what is outside it, hidden, or neither image nor sound."""
+    """Serve a file of the folder; 404 if it is outside, hidden, or neither image nor sound."""
     found = asset_file(name)
     if found is None:
         abort(404)

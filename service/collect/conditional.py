@@ -1,4 +1,4 @@
-"""Conditions of requests: 304, 412 and 428; and the last answers, which are made once for all who look on."""
+"""Handle conditional requests (304, 412, 428), and share the latest answers among all clients that poll."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Kept(Generic[T]):
-    """An answer, and the stamp of the state that it is of."""
+    """An answer with the stamp of the state it was made from."""
 
     stamp: str
     value: T
 
 
 class Remembered:
-    """The last answers of a process, at most `most` of them: a page that stands open all day fills no memory.
+    """The latest answers of a process, at most `most`, so that a page left open all day does not fill memory.
 
     Parameters
     ----------
@@ -49,10 +49,10 @@ class Remembered:
         self._lock = threading.Lock()
 
     def get(self, name: Hashable, stamp: str, make: Callable[[], T]) -> Kept[T]:
-        """What `make` gives for this stamp.
+        """Return what `make` returns for this stamp, from memory if possible.
 
-        One caller at a time makes it. Whoever comes meanwhile gets the answer of before, with its own stamp, and waits
-        only where there is none: many who look on take no more turns of the server than one.
+        One caller at a time runs `make`. Other callers get the previous answer with its own stamp, or wait if there is
+        no previous answer. Many polling clients therefore cost the same as one.
         """
         with self._lock:
             known = self._known(name, stamp)
@@ -89,22 +89,22 @@ class Remembered:
 def tagged(
     memory: Remembered, name: Hashable, stamp: str, make: Callable[[], T], answer: Callable[[T], Any], *parts: object
 ) -> Any:
-    """The answer of a state, under its stamp as the ETag; 304 for a client that has it already.
+    """Return the answer of a state with its stamp as ETag; 304 for a client that already has it.
 
     Parameters
     ----------
     memory : Remembered
-        Keeps what was made.
+        Holds the values made before.
     name : hashable
-        Of what is made.
+        Key of the value.
     stamp : str
-        Of the state of now.
+        Of the current state.
     make : callable
-        Makes what takes long.
+        Does the slow part.
     answer : callable
-        Makes the answer of it.
+        Makes the answer from the value.
     *parts : object
-        What else the answer depends on.
+        Further values that the answer depends on.
     """
     ending = "".join(f"-{part}" for part in parts)
     if request.if_none_match.contains_weak(stamp + ending):
@@ -117,14 +117,14 @@ def tagged(
     def tag(response: Response) -> Response:
         if response.status_code == 200:
             response.set_etag(kept.stamp + ending, weak=True)
-            response.headers["Cache-Control"] = "private, no-cache"  # kept, but never used without asking
+            response.headers["Cache-Control"] = "private, no-cache"  # stored, but used only after asking
         return response
 
     return answer(kept.value)
 
 
 def stamped(stamp: str, answer: Any) -> Any:
-    """The answer, under a stamp as its ETag, for a request that changes what the stamp is of."""
+    """Return the answer with a stamp as its ETag, for a request that changes the stamped object."""
 
     @after_this_request
     def tag(response: Response) -> Response:
@@ -136,12 +136,12 @@ def stamped(stamp: str, answer: Any) -> Any:
 
 
 def wanted_stamp() -> str:
-    """The stamp that the caller has seen, in If-Match.
+    """Return the stamp in If-Match: the state that the caller has seen.
 
     Raises
     ------
     Problem
-        428 without exactly one; any stamp, ``*``, says nothing of what was seen.
+        428 unless there is exactly one stamp; ``*`` matches any stamp, so it does not show what the caller saw.
     """
     given = request.headers.get("If-Match", "").strip()
     stamp = given.removeprefix("W/")

@@ -1,4 +1,4 @@
-"""What a page shows of an item: text as it is, markdown as sanitised HTML, files by their address."""
+"""Prepare an item for a page: text unchanged, markdown as sanitised HTML, files by their URL."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ASSETS: Final = "/assets/"
 
 
 def shown_content(content: ItemContent, label: Hashable) -> Content:
-    r"""What the pages get of an item.
+    r"""Return an item's content in the form that pages use.
 
     >>> shown_content(ItemContent("markdown", "**oak**<script>alert(1)</script>"), "oak")["html"]
     '<p><strong>oak</strong>&lt;script&gt;alert(1)&lt;/script&gt;</p>\n'
@@ -37,18 +37,18 @@ def shown_content(content: ItemContent, label: Hashable) -> Content:
     return {"kind": "text", "text": text}
 
 
-@lru_cache(128)  # 20,000 characters take up to half a second, and a page of a voter has three texts
+@lru_cache(128)  # 20,000 characters take up to half a second, and a voter's page has three texts
 def rendered(markdown: str, *, below: int = 1) -> str:
-    r"""Markdown as HTML that can do no harm: HTML in it is text, and links leave no trace of where they come from.
+    r"""Convert markdown to safe HTML: HTML in the source becomes text, and links send no referrer.
 
-    Images are those of this server alone. Links open another tab, so that nobody loses the page that is voted on. A
-    text that takes long to render is shown as it was typed; ledgers have some that are older than the limit.
+    Only images from this server are allowed. Links open in a new tab, so that voters keep the page with their votes.
+    Text that takes long to render is shown as typed; older ledgers may contain text above the limit.
 
     Parameters
     ----------
     markdown : str
     below : int
-        Level of the heading that the text stands below; its own headings begin one level lower.
+        Level of the heading above the text; the text's own headings start one level lower.
 
     >>> rendered("# Trees")
     '<h2>Trees</h2>\n'

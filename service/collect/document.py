@@ -1,4 +1,4 @@
-"""The OpenAPI document of rankcorr-collect: its head, its errors, and how a caller is known."""
+"""Describe rankcorr-collect in OpenAPI: the head of the document, its errors, and how callers are identified."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ledger of a process: opened when it is needed first, after the fork, and asked whether it answers."""
+"""Hold the ledger of a process: opened on first use, after the fork, and checked for readiness."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from service.collect.settings import CollectSettings
 from service.environment import SettingError, variable
 from service.http.problems import Problem
 
-PATIENCE_SECONDS: Final = 2.0  # of a probe
+PATIENCE_SECONDS: Final = 2.0  # how long a probe waits
 
 
 def prepare(chosen: CollectSettings) -> None:
-    """Make the ledger where there is none, before the processes start.
+    """Create the ledger if it does not exist, before the processes start.
 
     Raises
     ------
     SettingError
-        When it cannot be opened, or has tables of another release.
+        If it cannot be opened, or has tables of another release.
     """
     try:
         Ledger.create(chosen.ledger).close()
@@ -30,14 +30,14 @@ def prepare(chosen: CollectSettings) -> None:
 
 
 class OwnLedger:
-    """The ledger at one place, as this process uses it.
+    """The ledger at one location, as this process uses it.
 
     Parameters
     ----------
     target : str
         Path of a file, or URL of a PostgreSQL database.
     patience : float
-        Seconds for which a request tries to write.
+        How many seconds a request keeps trying to write.
 
     Examples
     --------
@@ -56,16 +56,16 @@ class OwnLedger:
 
     @property
     def is_open(self) -> bool:
-        """Whether it has been opened."""
+        """Whether the ledger has been opened."""
         return self._found is not None
 
     def get(self) -> Ledger:
-        """The ledger; it is made where there is none.
+        """Return the ledger, and create it if it does not exist.
 
         Raises
         ------
         LedgerError
-            When it cannot be opened; the next call tries again.
+            If it cannot be opened; the next call tries again.
         """
         if self._found is None:
             with self._opening:
@@ -74,15 +74,15 @@ class OwnLedger:
         return self._found
 
     def check(self) -> None:
-        """Refuse to be called ready while the ledger does not answer.
+        """Refuse to report readiness while the ledger does not answer.
 
-        A thread of its own asks, and one at a time: a database that has gone is waited for much longer than a probe
-        waits, and would otherwise keep a thread for each of them.
+        A separate thread asks, one at a time. A wait for a database that is gone lasts much longer than a probe waits,
+        and would otherwise block one thread per probe.
 
         Raises
         ------
         Problem
-            503, when the ledger does not answer, or has tables of another release.
+            503, if the ledger does not answer, or has tables of another release.
         """
         with self._asking:
             answer = self._answer
@@ -105,7 +105,7 @@ class OwnLedger:
             answer.set_result(None)
 
     def close(self) -> None:
-        """Close its connections; it is opened again if it is needed again."""
+        """Close its connections; the next use opens it again."""
         with self._opening:
             found, self._found = self._found, None
         if found is not None:

@@ -1,4 +1,4 @@
-"""Errors of the ledger as problems: what a client can do about each is in its status."""
+"""Turn errors of the ledger into problems; the status shows what a client can do."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from adaptive.ledger import (
 from service.http import logs
 from service.http.problems import Problem, from_library
 
-# Class -> status and kind, special ones first. A database's name is not for clients: 503 has a detail of its own.
+# Class -> status and kind, subclasses first. Clients must not see a database's name, so 503 has a fixed detail.
 KINDS: Final = (
     (LedgerBusyError, 503, "busy"),
     (UnreachableError, 503, "ledger-unreachable"),
@@ -37,7 +37,7 @@ _DETAILS: Final = {
 
 
 def from_ledger(error: Any) -> Problem:
-    """The problem for an error of the ledger, or of the libraries.
+    """Return the problem for an error of the ledger or the libraries.
 
     >>> found = from_ledger(NotReadyError("12 votes are missing"))
     >>> found.status, found.kind, found.detail

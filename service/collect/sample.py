@@ -1,7 +1,7 @@
-"""A campaign to try everything with: ``python -m service.collect.sample`` makes it, and prints links.
+"""Make a sample campaign to try everything: ``python -m service.collect.sample`` prints links to it.
 
-The ledger is that of RANKCORR_LEDGER; with a token in RANKCORR_TOKENS there is a link to make campaigns, too. A sample
-that is there already is used again, with a new link for its organiser: of the old one the ledger knows only a hash.
+RANKCORR_LEDGER names the ledger. If RANKCORR_TOKENS has a token, there is also a link for creating campaigns. An
+existing sample is reused, with a new link for its organiser, because the ledger keeps only a hash of the old one.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from service.environment import SettingError
 
 NAME: Final = "Sample: words alike"
 VOTERS: Final = 4
-CODE: Final = "SAMPLE"  # as platforms want one; nobody asks for this
+CODE: Final = "SAMPLE"  # the form that platforms need; no platform uses it
 
-# From very much alike to not at all, so that whoever tries it can judge the ranking.
+# From very similar to unrelated, so that anyone who tries it can judge the ranking.
 PAIRS: Final = (
     ("car", "automobile"),
     ("journey", "voyage"),
@@ -82,25 +82,25 @@ TEXTS: Final = {
 
 @dataclass(frozen=True)
 class Links:
-    """Where the sample is."""
+    """The addresses of the sample."""
 
     voter: str
     organiser: str
 
 
 def sample(ledger: Ledger, url: str) -> Links:
-    """Make the sample campaign with its first ballot, or find it, and return links to it.
+    """Create the sample campaign with its first ballot, or find it, and return links to it.
 
     Parameters
     ----------
     ledger : Ledger
     url : str
-        Where the service is, or will be.
+        Address of the service, running or not.
 
     Raises
     ------
     LedgerError
-        When there are several campaigns of the sample's name.
+        If several campaigns have the sample's name.
     """
     campaign = _found(ledger) or _made(ledger)
     if not campaign.ballots():
@@ -133,7 +133,7 @@ def _made(ledger: Ledger) -> Campaign:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Make the sample, and print the links to it."""
+    """Create the sample and print the links to it."""
     parser = argparse.ArgumentParser(prog="python -m service.collect.sample", description="Make a sample campaign.")
     parser.add_argument("--url", default="http://127.0.0.1:8080", help="where the service is (default: %(default)s)")
     url = parser.parse_args(arguments).url.rstrip("/")

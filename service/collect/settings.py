@@ -1,4 +1,4 @@
-"""The settings of rankcorr-collect, read once from the environment; a wrong value stops the start with a message."""
+"""Declare the settings of rankcorr-collect, read once from the environment; an invalid value prevents the start."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ORIGIN: Final = re.compile(rf"https?://(?:{_HOST.pattern})(?::[0-9]{{1,5}})?")
 def _ledger(name: str, text: str) -> str:
     if "://" not in text:
         return text
-    if not _POSTGRESQL.fullmatch(text):  # the value is not shown: a URL may hold a password
+    if not _POSTGRESQL.fullmatch(text):  # do not show the value: a URL may contain a password
         raise SettingError(f"{name} must be the path of a file, or a URL like postgresql://user@host/database")
     if find_spec("psycopg") is None:
         raise SettingError(
@@ -50,7 +50,7 @@ def _folder(name: str, text: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class CollectSettings(HttpSettings):
-    """How rankcorr-collect runs.
+    """The settings of rankcorr-collect.
 
     Examples
     --------
@@ -91,7 +91,7 @@ class CollectSettings(HttpSettings):
     )
 
     def table(self) -> list[tuple[str, Any, str]]:
-        """Variable, value and meaning of each setting; no tokens, and no URL of a database: it may hold a password."""
+        """Return name, value and meaning of each setting; hide tokens and database URLs, which may hold passwords."""
         shown = {variable("allowed_hosts"): ",".join(self.allowed_hosts)}
         if "://" in self.ledger:
             shown[variable("ledger")] = "postgresql://..."

@@ -1,4 +1,4 @@
-"""What the requests to one app share besides `service.http.state`: the ledger, and how often voters may ask."""
+"""Extend the shared state of `service.http.state` with the ledger and with limits on voters."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from service.http.problems import Problem
 from service.http.state import state
 
 _KEY: Final = re.compile(r"[0-9a-f]{32}")
-PAGES_SECONDS: Final = 2.0  # after which a change of the voting pages is seen by every worker
+PAGES_SECONDS: Final = 2.0  # every worker sees a change of the voting pages after this time
 
 
 class Campaigns:
@@ -36,12 +36,12 @@ class Campaigns:
         self._ledger = ledger
         self.of = lru_cache(64)(self._campaign)
         self._contents = lru_cache(8)(self._all_contents)
-        self._shown = lru_cache(16_384)(self._content)  # 200,000 items of markdown take half a minute
+        self._shown = lru_cache(16_384)(self._content)  # rendering 200,000 markdown items takes half a minute
         self._pairs = lru_cache(4_096)(self._sheet_pairs)
         self._pages: dict[str, tuple[float, int, VotingPages]] = {}
 
     def pages(self, campaign: Campaign) -> tuple[int, VotingPages]:
-        """Version and voting pages of a campaign; at most two seconds old."""
+        """Return the version and the voting pages of a campaign, at most two seconds old."""
         found = self._pages.get(campaign.key)
         if found is None or time.monotonic() > found[0]:
             version, pages = campaign.pages()
@@ -50,24 +50,24 @@ class Campaigns:
         return found[1:]
 
     def forget_pages(self, campaign: Campaign) -> None:
-        """Read the voting pages anew: they were changed."""
+        """Read the voting pages again at the next call, because they were changed."""
         self._pages.pop(campaign.key, None)
 
     def content(self, campaign: Campaign, place: int) -> Content:
-        """What is shown for an item."""
+        """Return the content to show for an item."""
         return self._shown(campaign.key, place)
 
     def contents(self, campaign: Campaign) -> tuple[ItemContent, ...]:
-        """Return the content of each item as its organiser gave it; nothing is rendered."""
+        """Return the content of each item as its organiser entered it, not rendered."""
         return self._contents(campaign.key)
 
     def pairs(self, campaign: Campaign, number: int, sheet: int) -> tuple[ShownPair, ...]:
-        """All pairs of a sheet.
+        """Return all pairs of a sheet.
 
         Raises
         ------
         VoteError
-            When there is no such sheet.
+            If the sheet does not exist.
         """
         return self._pairs(campaign.key, number, sheet)
 
@@ -98,7 +98,7 @@ _EXTENSION = "rankcorr-collect"
 
 @dataclass(frozen=True)
 class CollectState:
-    """What the views share.
+    """The objects that the views share.
 
     Examples
     --------
@@ -112,12 +112,12 @@ class CollectState:
     address_joins: RateLimiter | None  # by address
     votes: RateLimiter | None  # by voter
     steps: RateLimiter | None  # by voter
-    guesses: RateLimiter | None  # links that open nothing, by address
+    guesses: RateLimiter | None  # by address, for links with an unknown token
     campaigns: Campaigns
 
     @classmethod
     def of(cls, chosen: CollectSettings) -> CollectState:
-        """Make the state of an app with these settings; it opens nothing."""
+        """Make the state of an app from its settings, without opening anything."""
         own_ledger = OwnLedger(chosen.ledger, patience=chosen.max_ledger_seconds)
         return cls(
             settings=chosen,
@@ -133,19 +133,19 @@ class CollectState:
         )
 
     def attach(self, app: Flask) -> None:
-        """Make this the state of an app; its connections are closed with those of the app."""
+        """Make this the state of an app, whose end closes the connections."""
         app.extensions[_EXTENSION] = self
         state(app).resources.callback(self.own_ledger.close)
 
 
 def collecting(app: Flask | None = None) -> CollectState:
-    """State of an app; by default of the one that answers the current request."""
+    """Return the state of an app; by default of the one that answers the current request."""
     found: CollectState = (app or current_app).extensions[_EXTENSION]
     return found
 
 
 def ledger() -> Ledger:
-    """The ledger, for the current request."""
+    """Return the ledger for the current request."""
     return collecting().own_ledger.get()
 
 

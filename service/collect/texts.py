@@ -1,4 +1,4 @@
-"""Texts of the interface, by language: locales/<language>.json, and organiser.<language>.json for organisers' pages."""
+"""Load interface texts by language: locales/<language>.json, and organiser.<language>.json for organisers' pages."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Final
 
-LANGUAGES: Final = ("en", "de")  # of locales/; the first one is for people whose language is not there
+LANGUAGES: Final = ("en", "de")  # files in locales/; the first language is the fallback
 _RIGHT_TO_LEFT: Final = frozenset(
     {"ar", "arc", "ckb", "dv", "fa", "he", "ks", "nqo", "ps", "sd", "syr", "ug", "ur", "yi"}
 )
@@ -21,7 +21,7 @@ class Texts:
     Parameters
     ----------
     language : str
-        Tag such as "de-AT". A language that locales/ does not have gets English.
+        Tag such as "de-AT". A language without a file in locales/ falls back to English.
 
     Examples
     --------
@@ -34,12 +34,12 @@ class Texts:
         self._texts = {**_read(self.language), **_read(f"organiser.{self.language}")}
 
     def __call__(self, key: str, /, **values: object) -> str:
-        """Return the text of a key such as "voter.vote.undo", with values for what stands in braces.
+        """Return the text of a key such as "voter.vote.undo", with values filled in for the names in braces.
 
         Raises
         ------
         KeyError
-            When there is no such text, or it names a value that was not given.
+            If the text does not exist, or names a value that was not given.
         """
         found: Any = self._texts
         for step in key.split("."):
@@ -51,7 +51,7 @@ class Texts:
         return found.format_map(values)
 
     def section(self, key: str) -> str:
-        """All texts below a key as JSON, for the script of a page."""
+        """Return all texts below a key as JSON, for the script of a page."""
         found: Any = self._texts
         for step in key.split("."):
             found = found[step]
@@ -59,7 +59,7 @@ class Texts:
 
 
 def interface_language(language: str) -> str:
-    """The language of locales/ for a tag.
+    """Return the language of locales/ that serves a tag.
 
     >>> interface_language("de-CH"), interface_language("fr")
     ('de', 'en')
@@ -69,7 +69,7 @@ def interface_language(language: str) -> str:
 
 
 def direction(language: str) -> str:
-    """Direction in which a language is written, by its script where the tag names one.
+    """Return the writing direction of a language, by its script if the tag names one.
 
     >>> direction("ar"), direction("en"), direction("az-Arab"), direction("ar-Latn")
     ('rtl', 'ltr', 'rtl', 'ltr')
@@ -81,7 +81,7 @@ def direction(language: str) -> str:
 
 
 def language_name(language: str) -> str:
-    """A language's name for itself; the tag where it is not known here.
+    """Return a language's name in that language, or the tag if the name is not known here.
 
     >>> language_name("de"), language_name("pt-BR"), language_name("tlh")
     ('Deutsch', 'Português', 'tlh')

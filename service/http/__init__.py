@@ -1,1 +1,1 @@
-"""What every request passes: body, limits, access, deadline, logs, metrics, and errors in one format."""
+"""Handle what all requests share: body, limits, access, deadline, logs, metrics, and one format for errors."""

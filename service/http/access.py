@@ -1,4 +1,4 @@
-"""Who may call, and how often: bearer tokens, rates, and the headers that browsers ask for."""
+"""Check who may call and how often: bearer tokens, rate limits and security headers."""
 
 from __future__ import annotations
 
@@ -45,9 +45,10 @@ class Tokens:
         return bool(self._digests)
 
     def name_of(self, authorization: str) -> str | None:
-        """Name of the token in an Authorization header; None if the service does not know the token.
+        """Return the name of the token in an Authorization header; None if the service does not know the token.
 
-        Every known token is compared, each in constant time, so that the time taken does not tell how close a guess is.
+        The token is compared with every known token, each in constant time, so the time taken does not reveal how close
+        a guess is.
         """
         scheme, _, given = authorization.partition(" ")
         digest = _digest(given.strip())
@@ -55,12 +56,12 @@ class Tokens:
         return f"token {found.index(True) + 1}" if any(found) and scheme.lower() == "bearer" else None
 
     def check(self, request: Request) -> str | None:
-        """Name of the token of a request; None where the service has no tokens.
+        """Return the name of a request's token; None if the service has no tokens.
 
         Raises
         ------
-        Problem
-            401, unless the request carries a token that the service knows.
+        401, if the service has tokens and the request carries none that it knows.
+            401, if the service has tokens and the request carries none of them.
         """
         if not self:
             return None
@@ -79,27 +80,27 @@ def _digest(token: str) -> bytes:
 
 
 def secured(response: Response) -> Response:
-    """Add the headers that keep a browser from guessing types, framing pages, and sending referrers."""
+    """Add headers that stop browsers from guessing types, framing pages and sending referrers."""
     for name, value in SECURITY_HEADERS.items():
         response.headers.setdefault(name, value)
     return response
 
 
-_SITE_BITS: Final = 56  # of IPv6: what providers give to a household, with 2**72 addresses
+_SITE_BITS: Final = 56  # of IPv6: the network that a provider gives a household, with 2**72 addresses
 
 
 class RateLimiter:
-    """Counts the requests of each client in each minute, over all workers on this machine.
+    """Count the requests of each client per minute, over all workers on this machine.
 
-    The counts are in memory that is shared with every worker forked later. A hash of the client's name, with a key that
-    is drawn at the start, picks its place; clients in the same place share a count, which happens to about 15 of 1,000
-    clients in 65,536 places.
+    The counts are in memory shared with every worker that is forked later. A keyed hash of the client's name selects
+    its place; the key is random and drawn at the start. Clients in the same place share a count: in 65,536 places,
+    about 15 of 1,000 clients do.
 
     Parameters
     ----------
     per_minute : int
     what : str
-        What is counted of whom, for the message.
+        The kind of requests and of clients, for the message.
     name : str
         The setting, for the message.
     clock : callable
@@ -120,9 +121,9 @@ class RateLimiter:
         self._most = per_minute
         self._limit = f"at most {per_minute} {what} in a minute ({variable(name)})"
         self.clock = clock
-        self._key = secrets.token_bytes(16)  # or clients could be found whose requests count for another
+        self._key = secrets.token_bytes(16)  # else a client could find names that count against another client
         self._counts = mmap.mmap(-1, self.PLACES * self.ENTRY.size)
-        # A file lock is given back when a worker is killed; a lock in shared memory would stay closed for ever.
+        # The kernel releases a file lock when a worker is killed; a lock in shared memory would stay closed forever.
         self._file = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as the limiter lives
         weakref.finalize(self, self._file.close)
         self._threads = threading.Lock()
@@ -136,7 +137,7 @@ class RateLimiter:
         Raises
         ------
         Problem
-            429, when the client has used up its requests for this minute.
+            429, if the client has used up its requests for this minute.
         """
         now = self.clock()
         minute = int(now // 60)
@@ -160,9 +161,9 @@ class RateLimiter:
 
 
 def site_of(address: str | None) -> str:
-    """What counts as one client: an IPv4 address, or of IPv6 the network that a household or an office has.
+    """Return the key of one client: an IPv4 address, or the IPv6 network of a household or an office.
 
-    Some proxies add the client's port; it is left out, since each connection has another one.
+    Some proxies add the client's port. It is dropped, because each connection has a different one.
 
     Examples
     --------

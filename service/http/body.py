@@ -1,4 +1,4 @@
-"""From the bytes of a request to the fields of its schema."""
+"""Turn the bytes of a request into the fields of its schema."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from service.http import deadline
 from service.http.problems import Name, Problem, shown
 from service.http.state import settings
 
-# Each takes 64 bytes of memory or more for two or three bytes of text: a body of 16 MiB could take 1 GB. At this
-# limit it takes 0.2 GB, and 200,000 items in groups of ties stay far below.
+# Limit on arrays and objects. Each takes two or three bytes of text but at least 64 bytes of memory, so a body of
+# 16 MiB could take 1 GB. With this limit it takes 0.2 GB; 200,000 items in groups of ties stay far below.
 MAX_CONTAINERS: Final = 1_000_000
 _LONG: Final = b"0" * 19  # as many digits as the smallest whole number that orjson may round, -(2^63) - 1
 _ZEROS: Final = bytes(ord("0") if chr(byte).isdigit() else byte for byte in range(128)) + bytes(range(128, 256))
 _RUN: Final = re.compile(b"0*")
-# What may be too small for a double: an exponent of three digits, or an exponent of two behind 200 zeros.
+# Numbers that may be too small for a double: an exponent of three digits, or of two after 200 zeros.
 _SMALL: Final = re.compile(rb"[eE]-0*[1-9][0-9]{2}|\.0{200}")
 _ABOVE_ZERO: Final = re.compile("[+-]?[0.]*[1-9]")
 MAX_SHOWN: Final = 60
-BLOCK_BYTES: Final = 1 << 18  # counted at once: six arrays as long as a whole body took 100 MB
+BLOCK_BYTES: Final = 1 << 18  # counted one block at a time: six arrays as long as a whole body took 100 MB
 
 
 def parse(body: bytes | bytearray) -> Any:
@@ -41,8 +41,8 @@ def parse(body: bytes | bytearray) -> Any:
     Raises
     ------
     Problem
-        400, for a body that is not JSON, or that has an object with two equal keys; 422, for a whole number that cannot
-        be held exactly, and for a number so small that it would be read as 0.
+        400, for a body that is not JSON or has an object with two equal keys; 422, for a whole number that cannot be
+        held exactly, or a number above or below 0 that would be read as 0.
     """
     written, opened = counted(body)
     if opened > MAX_CONTAINERS:
@@ -60,7 +60,7 @@ def parse(body: bytes | bytearray) -> Any:
 
 
 def _has_long_number(body: bytes | bytearray) -> bool:
-    """Whether so many digits follow one another, and no point before them, that a whole number could be too long.
+    """Return whether a run of digits, with no point before it, is long enough for a whole number that is too large.
 
     >>> _has_long_number(b"[9223372036854775809]"), _has_long_number(b"[922337203685477580, 0.9223372036854775809]")
     (True, False)
@@ -73,7 +73,7 @@ def _has_long_number(body: bytes | bytearray) -> bool:
 
 
 def _check_numbers(body: bytes | bytearray) -> None:
-    """Refuse a whole number that orjson has rounded, and a number that it has made 0."""
+    """Refuse whole numbers that orjson has rounded, and numbers that it has turned into 0."""
 
     def check_fraction(text: str) -> float:
         number = float(text)
@@ -95,18 +95,18 @@ def _check_numbers(body: bytes | bytearray) -> None:
             )
         return number
 
-    with suppress(RecursionError):  # nested too deeply for Python's parser: no ranking is there
+    with suppress(RecursionError):  # nested too deeply for Python's parser: it holds no ranking
         json.loads(body, parse_int=check, parse_float=check_fraction)
 
 
 def counted(body: bytes | bytearray) -> tuple[int, int]:
-    """Number of keys in a JSON text, and of arrays and objects: of colons and opening brackets outside strings.
+    """Count the keys in a JSON text, and its arrays and objects: colons and opening brackets outside strings.
 
     >>> counted(b'{"a": 1, "b:": {"a": "[:"}}')
     (3, 2)
     """
     if b"\\" in body:
-        # Backslashes pair up from left to right; one that is left over escapes the next character.
+        # Backslashes pair up from left to right; an unpaired one escapes the next character.
         body = body.replace(b"\\\\", b"").replace(b'\\"', b"")
     n_keys = n_containers = 0
     inside = False  # a string that began in an earlier block
@@ -115,13 +115,13 @@ def counted(body: bytes | bytearray) -> tuple[int, int]:
         outside = np.logical_xor.accumulate(characters == ord('"')) == inside
         inside = not outside[-1]
         n_keys += int(np.count_nonzero(outside & (characters == ord(":"))))
-        # One bit turns "[" into "{", and nothing else into it.
+        # This bit turns "[" into "{", and no other character into it.
         n_containers += int(np.count_nonzero(outside & ((characters | 0x20) == ord("{"))))
     return n_keys, n_containers
 
 
 def count_keys(document: Any) -> int:
-    """Number of keys of all objects of a document.
+    """Count the keys of all objects of a document.
 
     >>> count_keys([{"a": 1, "b": {"a": 2}}, 3])
     3
@@ -143,7 +143,7 @@ def count_keys(document: Any) -> int:
 
 
 def _repeated_key(body: bytes | bytearray) -> str:
-    """The first key that an object repeats, for the message."""
+    """Return the first key that an object repeats, for the message."""
     repeated: list[str] = []
 
     def notice(pairs: list[tuple[str, Any]]) -> None:
@@ -153,13 +153,13 @@ def _repeated_key(body: bytes | bytearray) -> str:
                 repeated.append(key)
             seen.add(key)
 
-    with suppress(RecursionError):  # nested too deeply for Python's parser: the key is not named
+    with suppress(RecursionError):  # nested too deeply for Python's parser: the message does not name the key
         json.loads(body, object_pairs_hook=notice)
     return json.dumps(repeated[0][:60], ensure_ascii=False) if repeated else "of some entry"
 
 
 def is_above_zero(text: str) -> bool:
-    """Whether a number in a text is not 0, even if a double cannot tell.
+    """Return whether a number in a text is not 0, even if a double would read it as 0.
 
     >>> is_above_zero("-0.00e9"), is_above_zero("1e-400")
     (False, True)
@@ -168,7 +168,7 @@ def is_above_zero(text: str) -> bool:
 
 
 class OrjsonProvider(JSONProvider):
-    """Responses by orjson: floats in the shortest form that reads back to the last bit, nan as null."""
+    """Write responses with orjson: floats in the shortest form that reads back exactly, nan as null."""
 
     def dumps(self, obj: Any, **options: Any) -> str:
         """Serialize to text, with line breaks if an indent is asked for."""
@@ -181,13 +181,13 @@ class OrjsonProvider(JSONProvider):
     def response(self, *args: Any, **kwargs: Any) -> Response:
         """Serialize to a response."""
         document = self._prepare_response_obj(args, kwargs)
-        # nan becomes null: a statistic that is undefined, which `warnings` explains
+        # an undefined statistic is nan and becomes null; `warnings` explains it
         body = orjson.dumps(document, default=_as_list, option=orjson.OPT_SERIALIZE_NUMPY)
         return Response(body, mimetype="application/json")
 
 
 def _as_list(value: Any) -> Any:
-    if isinstance(value, np.ndarray):  # not contiguous, which orjson does not write
+    if isinstance(value, np.ndarray):  # not contiguous: orjson cannot write it
         return value.tolist()
     raise TypeError(f"{type(value).__name__} has no form in JSON")
 
@@ -196,18 +196,18 @@ PIECE = 1 << 16
 
 
 class BodyParser(FlaskParser):
-    """Reads a JSON body within its limits; unknown fields, of a body or of a query, are errors."""
+    """Read a JSON body within its limits; unknown fields in a body or a query are errors."""
 
     DEFAULT_UNKNOWN_BY_LOCATION = {"json": RAISE, "query": RAISE}  # noqa: RUF012 - as webargs declares it
 
     def load_json(self, _req: Request, _schema: Any) -> Any:
-        """Parse the body, which `received` has read."""
+        """Parse the body that `received` has read."""
         document = parse(g.body)
         deadline.of_request()()
         return document
 
     def load_querystring(self, req: Request, schema: Any) -> Any:
-        """Return the query; a name given twice is refused: neither value may win silently."""
+        """Return the query; refuse a name given twice, because neither value may win silently."""
         twice = [name for name, values in req.args.lists() if len(values) > 1]
         if twice:
             raise ValidationError({Name(name): ["this field is given more than once"] for name in twice})
@@ -216,15 +216,15 @@ class BodyParser(FlaskParser):
 
 
 def received(request: Request) -> bytearray:
-    """Read the body of a request, which must be declared as JSON: a form is refused even if its text is JSON.
+    """Read the body of a request that is declared as JSON; a form is refused even if its text is JSON.
 
     Raises
     ------
     Problem
-        415 if it is not declared as plain JSON, 413 above the limit, 400 if it does not arrive whole.
+        415 if it is not declared as plain JSON, 413 if it exceeds the limit, 400 if it arrives incomplete.
     """
     check_declared(request, "application/json")
-    body = bytearray()  # which grows in place: joining pieces would hold them twice
+    body = bytearray()  # grows in place: joining pieces would hold the body twice
     while piece := _piece(request):
         body += piece
     g.n_bytes = len(body)
@@ -240,8 +240,8 @@ def _piece(request: Request) -> bytes:
         raise too_large(request) from error
     except MemoryError:
         raise
-    except Exception as error:  # each server has its own for bad chunks, wrong lengths and lost connections
-        if isinstance(error.__context__, BlockingIOError):  # werkzeug hides that of the socket
+    except Exception as error:  # each server raises its own error for bad chunks, wrong lengths and lost connections
+        if isinstance(error.__context__, BlockingIOError):  # werkzeug hides the socket's error
             raise Problem(408, f"no byte of the body came for too long ({variable('client_seconds')})") from error
         raise Problem(
             400, "the body did not arrive whole: its length or its chunks are not as HTTP has them"
@@ -249,7 +249,7 @@ def _piece(request: Request) -> bytes:
 
 
 def check_declared(request: Request, kind: str) -> None:
-    """Refuse a body of another kind, or one that is not plain UTF-8; 415."""
+    """Refuse a body of another type, or one that is not plain UTF-8, with 415."""
     if request.mimetype != kind:
         came = f"got {request.mimetype[:60]!r}" if request.mimetype else "got none"
         raise Problem(415, f"the header Content-Type must be {kind}; {came}")
@@ -262,7 +262,7 @@ def check_declared(request: Request, kind: str) -> None:
 
 
 def too_large(request: Request) -> Problem:
-    """The problem for a body above the limit."""
+    """Return the problem for a body above the limit."""
     most = settings().limits.max_body_bytes
     length = request.content_length
     got = f"got {length}" if length is not None else "more came"

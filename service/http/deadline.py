@@ -1,6 +1,6 @@
-"""A limit on the processor time that a request takes: how busy the machine is changes no status.
+"""Limit the processor time of a request. The limit is not wall time, so a busy machine changes no status.
 
-gunicorn's own timeout is a heartbeat, and limits no request.
+gunicorn's own timeout is a heartbeat and does not limit requests.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from service.http.state import settings
 
 
 class Deadline(Executor):
-    """Ends the work of a request when it has had its processor time.
+    """End the work of a request when it has used its processor time.
 
-    As the `progress` of a library call it looks at the clock between steps; as the `executor`, between tasks, which it
-    runs one after the other in the calling thread. The clock is that of the thread which makes it.
+    As the `progress` of a library call, it checks the clock between steps. As the `executor`, it runs tasks one after
+    the other in the calling thread and checks the clock between them. The clock is that of the thread that creates it.
 
     Examples
     --------
@@ -48,7 +48,7 @@ class Deadline(Executor):
 
 
 def of_request() -> Deadline:
-    """The deadline of the current request; its work begins when this is called first."""
+    """Return the deadline of the current request; the first call starts the clock."""
     if "deadline" not in g:
         g.deadline = Deadline(settings().limits.max_seconds)
     found: Deadline = g.deadline

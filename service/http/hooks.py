@@ -1,7 +1,7 @@
-"""What happens around every request of an application: id, log, metrics, who works on it, and errors in one format.
+"""Do what every request needs: id, log, metrics, choice of the process that answers, and one format for errors.
 
-The thread that has read a request answers it, unless that takes long: then a process of its own does (`answer_alone`),
-and the thread waits, and does what is done around every request.
+The thread that reads a request also answers it, unless the work takes long. Then a separate process does the work
+(`answer_alone`), while the thread waits and still runs the hooks before and after the request.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from service.http.transfer import transferred
 
 API: Final = "/v1/"
 _WITH_BODY: Final = ("POST", "PUT")
-_ALONE: Final = "rankcorr.alone"  # in the environment of a request that a process of its own works on
+_ALONE: Final = "rankcorr.alone"  # in the environ of a request that a separate process works on
 
 
 def new_app(name: str, chosen: HttpSettings, **options: Any) -> Flask:
-    """Make an application without views; `options` go to Flask."""
+    """Make an application without views; `options` are passed to Flask."""
     app = Flask(name, **options)
     app.json = OrjsonProvider(app)
     app.config.update(MAX_CONTENT_LENGTH=chosen.limits.max_body_bytes)
     app.url_map.strict_slashes = True
-    app.url_map.merge_slashes = False  # a redirection is not one of the documented answers
+    app.url_map.merge_slashes = False  # the documented answers include no redirect
     State.of(chosen).attach(app)
     if chosen.trusted_proxies:
         n_proxies = chosen.trusted_proxies
@@ -53,21 +53,21 @@ def add_hooks(
     headers: Callable[[Request, Response], None] | None = None,
     screen: Callable[[Request], None] | None = None,
 ) -> None:
-    """Do what every request needs before its view and after it.
+    """Add the hooks that run before and after the view of every request.
 
     Parameters
     ----------
     app : Flask
     admit : callable
-        Name of the client of a request to /v1; raises a problem for one that may not be made.
+        Returns the client's name for a request to /v1; raises a problem if the request is not allowed.
     refuse : callable
-        The problem for an error of the libraries.
+        Returns the problem for an error of the libraries.
     tagged : set of str
-        Routes whose answer is left out where the client has it already.
+        Routes that answer 304 without a body if the client already has the answer.
     headers : callable, optional
-        Adds headers of the application to an answer.
+        Adds the application's own headers to an answer.
     screen : callable, optional
-        Raises a problem for a request, to whatever path, that is none of the application's.
+        Raises a problem for a request that is not meant for this application, whatever its path.
     """
 
     @app.before_request
@@ -83,10 +83,10 @@ def add_hooks(
             return None
         if not is_alone:
             g.client = admit(state(), request)
-        if request.url_rule is None:  # a path or a method that is not served
+        if request.url_rule is None:  # no route serves this path or method
             return None
         g.body = received(request) if request.method in _WITH_BODY else b""
-        deadline.of_request()  # the work begins
+        deadline.of_request()  # starts the clock
         if state().lane.is_open and len(g.body) > CHEAP_BYTES:
             return _passed_on()
         return None
@@ -124,13 +124,13 @@ def add_hooks(
 
     @app.errorhandler(Exception)
     def fail(_error: Exception) -> Response:
-        # The details go to the log only, under the id that the client sees.
+        # The details go only to the log, under the id that the client sees.
         logs.log.exception("request %s failed", g.get("request_id", "?"))
         return Problem(500, "an unforeseen error; the log of the service has it under the request_id").response()
 
 
 def answer_alone(app: Flask) -> Callable[[Any, bytes], tuple[Any, bytes]]:
-    """What a process of its own does with the environment and the body of a request: for `Lane.open`."""
+    """Return the function that answers in a separate process, from environ and body, for `Lane.open`."""
 
     def answer(environ: dict[str, Any], body: bytes) -> tuple[Any, bytes]:
         environ = {**environ, "CONTENT_LENGTH": str(len(body)), "wsgi.input": io.BytesIO(body), _ALONE: True}
@@ -143,9 +143,9 @@ def answer_alone(app: Flask) -> Callable[[Any, bytes], tuple[Any, bytes]]:
 
 
 def _passed_on() -> Response:
-    """The answer of a process of its own to the current request."""
+    """Return a separate process's answer to the current request."""
     environ = {name: value for name, value in request.environ.items() if isinstance(value, str)}
-    environ.pop("HTTP_TRANSFER_ENCODING", None)  # the body is whole
+    environ.pop("HTTP_TRANSFER_ENCODING", None)  # the body is complete by now
     environ["HTTP_X_REQUEST_ID"] = g.request_id
     (status, headers, about), pieces = state().lane.work(
         g.client, environ, g.body, request.environ.get("gunicorn.socket")

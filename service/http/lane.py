@@ -1,9 +1,10 @@
-"""Heavy requests: each is worked on in a process of its own, a few at a time, and at most one of a client.
+"""Run each heavy request in a separate process: a few at a time, and at most one per client.
 
-The threads that answer share one lock of the interpreter, so a request of seconds would hold up all others. They pass
-it on instead. Before it has threads, a worker forks a nursery: a process that does nothing but fork, for each heavy
-request, a child that finds everything loaded and compiled. The child answers one request and ends, and its memory with
-it. A child whose answer nobody waits for any more is killed, and all end with their worker.
+All threads of a worker share one interpreter lock, so a request that takes seconds would hold up all others. The
+threads therefore pass heavy requests on. Before a worker starts threads, it forks a nursery: a process that only forks
+children. It forks one child per heavy request, and the child finds everything loaded and compiled. After one answer the
+child exits and frees its memory. The nursery kills a child once its worker no longer waits for the answer, and all
+children when the worker ends.
 
     worker --- fds of a socket and a pipe ---> nursery --- fork ---> child
        |<-------------- request and answer on the socket ------------->|
@@ -34,15 +35,15 @@ from service.environment import variable
 from service.http import metrics
 from service.http.problems import CLIENT_LEFT, Problem
 
-NICENESS: Final = 10  # small requests find a processor at once; with nothing else to do, heavy ones have all of it
+NICENESS: Final = 10  # small requests find a processor at once; heavy ones use all of it when nothing else runs
 _LENGTHS: Final = struct.Struct("=qq")
 _STATUS: Final = struct.Struct("=i")
 _PIECE: Final = 1 << 20
-CHEAP_SECONDS: Final = 0.05  # of estimated work, up to which a thread answers
-CHEAP_BYTES: Final = 1 << 18  # of a body, which a thread parses in 10 ms
-_LOOK_SECONDS: Final = 0.02  # between two looks for a free place, and for the client that waits
-_CLIENTS: Final = 1 << 20  # places for clients begin here
-# Linux tells that the client has ended its side even behind bytes that nobody has read.
+CHEAP_SECONDS: Final = 0.05  # of estimated work: up to this a thread answers
+CHEAP_BYTES: Final = 1 << 18  # of a body: a thread parses this in 10 ms
+_LOOK_SECONDS: Final = 0.02  # between two checks for a free place, and for a client that has left
+_CLIENTS: Final = 1 << 20  # the first place used for clients
+# Linux reports that the client has closed its side even if unread bytes come before.
 _ENDED: Final = select.POLLERR | select.POLLHUP | select.POLLNVAL | getattr(select, "POLLRDHUP", 0)
 _IGNORED: Final = ("SIGINT", "SIGTERM", "SIGQUIT", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGWINCH", "SIGTTIN", "SIGTTOU")
 
@@ -52,14 +53,14 @@ log = logging.getLogger("rankcorr.service")
 
 
 class Lane:
-    """What heavy requests share, over all workers that are forked later.
+    """Share the limits and places of heavy requests among all workers that are forked later.
 
     Parameters
     ----------
     waiting : int
-        Heavy requests of a worker that are worked on or wait for a place.
+        Most heavy requests per worker, running or waiting for a place.
     wait_seconds : float
-        Time that a request may spend without a processor: before its place is free, and while others have it.
+        Time that a request may spend without a processor: waiting for a place, and while other requests run.
     work_seconds : float
         Processor time of a request.
     """
@@ -68,19 +69,19 @@ class Lane:
         self._wait_seconds, self._work_seconds = wait_seconds, work_seconds
         self._n_places = 0
         self._held = Held()
-        self._key = secrets.token_bytes(16)  # or clients could be found whose requests count for another
+        self._key = secrets.token_bytes(16)  # else a client could find names that count against another client
         self._queue = threading.BoundedSemaphore(waiting)
-        self._head = threading.Lock()  # only the first of a worker's queue looks for a free place
+        self._head = threading.Lock()  # only the first request in a worker's queue looks for a free place
         self._waiting = waiting
         self._nursery: socket.socket | None = None
 
     @property
     def is_open(self) -> bool:
-        """Whether this process has a nursery; without one it works on every request itself."""
+        """Whether this process has a nursery; without one it does all work itself."""
         return self._nursery is not None
 
     def pass_on(self) -> None:
-        """Leave the current request to a process of its own, unless this is one.
+        """Hand the current request over to a separate process, unless this already is one.
 
         Raises
         ------
@@ -90,14 +91,14 @@ class Lane:
             raise Heavy
 
     def open(self, answer: Answer, *, places: int) -> None:
-        """Fork the nursery, while this process has no threads.
+        """Fork the nursery; call this before the process starts threads.
 
         Parameters
         ----------
         answer : callable
-            What a child does: from the head and the body of a request to those of its answer.
+            Runs in the child: takes head and body of a request, returns head and body of the answer.
         places : int
-            Heavy requests that are worked on at once, over all workers.
+            Most heavy requests that run at once, over all workers.
         """
         self._n_places = places
         ours, theirs = socket.socketpair()
@@ -113,7 +114,7 @@ class Lane:
         self._nursery = ours
 
     def close(self) -> None:
-        """End the nursery, and all that it has forked."""
+        """End the nursery and all its children."""
         if self._nursery is not None:
             self._nursery.close()
             self._nursery = None
@@ -121,22 +122,22 @@ class Lane:
     def work(
         self, client: str, head: Any, body: bytes | bytearray, connection: socket.socket | None = None
     ) -> tuple[Any, list[bytes]]:
-        """Have a request of a client worked on in a process of its own; return head and body of the answer.
+        """Run a client's request in a separate process; return head and body of the answer.
 
         Parameters
         ----------
         client : str
         head : object
-            What the child gets besides the body; it must be possible to pickle it.
+            Passed to the child with the body; must be picklable.
         body : bytes or bytearray
         connection : socket.socket, optional
-            Where the client waits. Work for a client that has gone is ended.
+            The client's connection. If the client leaves, its work is ended.
 
         Raises
         ------
         Problem
-            429 where another heavy request of this client is under way; 503 where there are too many, or the wait is
-            too long; 422 where the request needs too much processor time; 499 where the client has gone.
+            429 if another heavy request of this client is running or waiting. 503 if too many requests wait, or this
+            one waits too long. 422 if it needs too much processor time. 499 if the client has left.
         """
         end = time.monotonic() + self._wait_seconds
         with self._one_of(client), self._queued(), self._place(end, connection):
@@ -198,7 +199,7 @@ class Lane:
         raise over_capacity(f"no turn came in {self._wait_seconds:g} s", "max_wait_seconds")
 
     def _taken(self) -> int | None:
-        """A place that was free, and is taken now."""
+        """Take a free place and return it; None if all are taken."""
         return next((place for place in range(self._n_places) if self._held.take(place)), None)
 
     def _ask(
@@ -214,7 +215,7 @@ class Lane:
                 finally:
                     os.close(told)
                     theirs.close()
-            except OSError as error:  # the nursery was killed: this worker ends, and another one takes its place
+            except OSError as error:  # the nursery was killed: this worker ends, and gunicorn starts another one
                 os.kill(os.getpid(), signal.SIGTERM)
                 raise over_capacity("this worker cannot start processes any more", None) from error
             try:
@@ -232,7 +233,7 @@ class Lane:
                 raise self._failure(os.read(outcome, _STATUS.size)) from error
 
     def _failure(self, told: bytes) -> Problem:
-        """The problem for a child that has ended without an answer."""
+        """Return the problem for a child that ended without an answer."""
         status = _STATUS.unpack(told)[0] if len(told) == _STATUS.size else 0
         if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGPROF:
             return too_much_work(self._work_seconds)
@@ -240,14 +241,14 @@ class Lane:
         return Problem(500, "the process that worked on the request has ended; the log of the service says how")
 
 
-class Heavy(Exception):  # noqa: N818 - no error: the request is answered
-    """Raised where a thread finds out that a request is for a process of its own."""
+class Heavy(Exception):  # noqa: N818 - not an error: the request is still answered
+    """Raised in a thread that finds that a request needs a separate process."""
 
 
 class Held:
-    """Places that only one request of all workers can hold at a time, each a byte of a file.
+    """Places, each a byte of a file, that only one request over all workers can hold at a time.
 
-    The kernel gives back those of a worker that was killed; a lock in shared memory would stay closed.
+    The kernel releases the places of a worker that is killed; a lock in shared memory would stay closed.
 
     Examples
     --------
@@ -260,9 +261,9 @@ class Held:
     """
 
     def __init__(self) -> None:
-        self._file = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as the places are
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115 - stays open as long as the places are used
         weakref.finalize(self, self._file.close)
-        self._ours: set[int] = set()  # a file lock keeps out other processes, and no thread of this one
+        self._ours: set[int] = set()  # a file lock excludes other processes, but not threads of this one
         self._threads = threading.Lock()
 
     def take(self, place: int) -> bool:
@@ -272,7 +273,7 @@ class Held:
                 return False
             try:
                 fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
-            except (BlockingIOError, PermissionError):  # systems differ
+            except (BlockingIOError, PermissionError):  # which one depends on the system
                 return False
             self._ours.add(place)
             return True
@@ -285,7 +286,7 @@ class Held:
 
 
 def too_much_work(work_seconds: float, needed: str = "more") -> Problem:
-    """The problem for a request that needs more processor time than the limit."""
+    """Return the problem for a request that needs more processor time than the limit."""
     return Problem(
         422,
         f"at most {work_seconds:g} s of processor time for a request ({variable('max_seconds')}); this one needs "
@@ -295,13 +296,13 @@ def too_much_work(work_seconds: float, needed: str = "more") -> Problem:
 
 
 def over_capacity(why: str, setting: str | None) -> Problem:
-    """The problem for a request that the service has no room for now."""
+    """Return the problem for a request that the service has no capacity for now."""
     named = "" if setting is None else f" ({variable(setting)})"
     return Problem(503, f"{why}{named}; try again", kind="over-capacity", headers={"Retry-After": "1"})
 
 
 def _wait(ours: socket.socket, end: float, connection: socket.socket | None) -> None:
-    """Wait until an answer begins to arrive; TimeoutError after the end, and a problem where the client has gone."""
+    """Wait until an answer starts to arrive; raise TimeoutError at the end, or a problem if the client has left."""
     poll = select.poll()
     poll.register(ours, select.POLLIN)
     if connection is not None:
@@ -325,9 +326,9 @@ def _send(to: socket.socket, head: Any, body: bytes | bytearray) -> None:
 
 
 def _received(source: socket.socket) -> tuple[Any, list[bytes]]:
-    """Head and body of a message; EOFError where the other side ends before it is whole.
+    """Return head and body of a message; raise EOFError if the other side closes before it is complete.
 
-    The body stays in pieces: to join 100 MB keeps all threads waiting.
+    The body stays in pieces: joining 100 MB would hold up all threads.
     """
     n_head, n_body = _LENGTHS.unpack(b"".join(_pieces(source, _LENGTHS.size)))
     return pickle.loads(b"".join(_pieces(source, n_head))), list(_pieces(source, n_body))
@@ -343,8 +344,8 @@ def _pieces(source: socket.socket, n_bytes: int) -> Iterator[bytes]:
 
 
 def _nurse(control: socket.socket, answer: Answer, most_seconds: float) -> None:
-    """Fork a child for each pair of a socket and a pipe that comes, and say on the pipe how it ended."""
-    for name in _IGNORED:  # a signal to the whole group is for the worker, which finishes what it has begun
+    """Fork a child for each socket and pipe received, and write on the pipe how the child ended."""
+    for name in _IGNORED:  # a signal to the whole group is meant for the worker, which finishes its requests
         signal.signal(getattr(signal, name), signal.SIG_IGN)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     woken, wake = os.pipe()
@@ -352,7 +353,7 @@ def _nurse(control: socket.socket, answer: Answer, most_seconds: float) -> None:
     os.set_blocking(wake, False)
     signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
     _close_all_but(control.fileno(), woken, wake)
-    pipes: dict[int, int] = {}  # of each child
+    pipes: dict[int, int] = {}  # by child
     poll = select.poll()
     poll.register(control, select.POLLIN)
     poll.register(woken, select.POLLIN)
@@ -374,7 +375,7 @@ def _nurse(control: socket.socket, answer: Answer, most_seconds: float) -> None:
                 os.close(job)
                 pipes[child] = pipe
                 poll.register(pipe, 0)
-            elif number in pipes.values():  # nobody waits for this answer any more; the child may have ended just now
+            elif number in pipes.values():  # the worker no longer waits; the child may have just ended
                 os.kill(next(child for child, pipe in pipes.items() if pipe == number), signal.SIGKILL)
                 poll.unregister(number)
 
@@ -391,7 +392,7 @@ def _reap(pipes: dict[int, int], poll: select.poll) -> None:
 
 
 def _work(job: socket.socket, answer: Answer, most_seconds: float) -> NoReturn:
-    """Answer a request; what the deadline of its work does not end in time, a signal does."""
+    """Answer a request; a signal ends work that overruns its deadline."""
     try:
         signal.set_wakeup_fd(-1)
         _close_all_but(job.fileno())
@@ -401,7 +402,7 @@ def _work(job: socket.socket, answer: Answer, most_seconds: float) -> NoReturn:
         head, pieces = _received(job)
         _send(job, *answer(head, b"".join(pieces)))
         os._exit(0)
-    except ConnectionError:  # nobody waits for the answer any more
+    except ConnectionError:  # the worker no longer waits for the answer
         os._exit(1)
     except BaseException:
         log.exception("the process of a request failed")
@@ -409,7 +410,7 @@ def _work(job: socket.socket, answer: Answer, most_seconds: float) -> NoReturn:
 
 
 def _close_all_but(*kept: int) -> None:
-    """Close what the nursery has of its worker: a listening socket that stays open would keep its port."""
+    """Close the files inherited from the worker: a listening socket that stays open would keep its port."""
     start = 3
     for number in sorted(kept):
         os.closerange(start, number)

@@ -1,4 +1,4 @@
-"""One line of JSON for each request on stdout; no bodies, no query strings, no tokens."""
+"""Write one line of JSON per request to stdout, without bodies, query strings or tokens."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ log = logging.getLogger("rankcorr.service")
 
 
 def begin(request: Request) -> None:
-    """Give a request its id and its starting time; a well-formed id from a proxy is kept, and so is its trace."""
+    """Give a request its id and start time; keep a well-formed id and trace from a proxy."""
     given = request.headers.get(ID_HEADER, "")
     g.request_id = given if _GIVEN_ID.fullmatch(given) else uuid.uuid4().hex
     g.trace = trace_of(request.headers.get(TRACE_HEADER, ""))
@@ -52,7 +52,7 @@ def trace_of(header: str) -> str | None:
 
 
 def end(request: Request, response: Response) -> Response:
-    """Write the log line of a request, and put the id and the trace in the response."""
+    """Write the log line of a request, and add the id and the trace to the response."""
     response.headers[ID_HEADER] = g.request_id
     if g.trace:
         response.headers[TRACE_HEADER] = g.trace
@@ -66,12 +66,12 @@ def end(request: Request, response: Response) -> Response:
         "bytes": g.get("n_bytes", 0),
         "items": g.get("n_items", 0),
     } | ({TRACE_HEADER: g.trace} if g.trace else {})
-    # One write for the whole line, so that the lines of several workers do not mix.
+    # One write per line, so that the lines of several workers do not mix.
     sys.stdout.write(orjson.dumps(line).decode() + "\n")
     sys.stdout.flush()
     return response
 
 
 def route(request: Request) -> str:
-    """The route that a request matched; never its path, which the client chooses."""
+    """Return the route that a request matched; never its path, which the client chooses."""
     return request.url_rule.rule if request.url_rule else "none"

@@ -1,4 +1,4 @@
-"""Prometheus metrics, of all workers together where PROMETHEUS_MULTIPROC_DIR is set."""
+"""Collect Prometheus metrics, of all workers together if PROMETHEUS_MULTIPROC_DIR is set."""
 
 from __future__ import annotations
 
@@ -31,25 +31,25 @@ from prometheus_client.registry import Collector
 from rankcorr import __version__
 from service.http.logs import route
 
-# The counts of all routes, methods and statuses take less.
+# The counts of all routes, methods and statuses need less space.
 RESERVED_BYTES: Final = 1 << 18
 KINDS: Final = ("counter", "gauge_livesum", "histogram")
 
 
 def reserve_files(folder: str | Path, whose: object) -> None:
-    """Make the files for the counts of a process, as long as they can become.
+    """Create the files for the counts of a process, at their largest size.
 
     Raises
     ------
     OSError
-        There is no space.
+        If the disk is full.
     """
     for kind in KINDS:
         reserve(Path(folder, f"{kind}_{whose}.db"))
 
 
 def reserve(file: Path) -> None:
-    """Make a file of zeros, or leave it if it is there and long enough; OSError if there is no space."""
+    """Create a file of zeros unless it exists and is long enough; raise OSError if the disk is full."""
     with file.open("ab") as opened:
         size = os.fstat(opened.fileno()).st_size
         if hasattr(os, "posix_fallocate") and size < RESERVED_BYTES:
@@ -57,7 +57,7 @@ def reserve(file: Path) -> None:
                 os.posix_fallocate(opened.fileno(), 0, RESERVED_BYTES)
             except OSError:
                 if size == 0:
-                    file.unlink()  # an empty one could not be read
+                    file.unlink()  # an empty file could not be read
                 raise
 
 
@@ -76,17 +76,17 @@ REFUSALS = Counter("rankcorr_refusals_total", "Requests answered with an error, 
 IN_PROGRESS = Gauge("rankcorr_requests_in_progress", "Requests that are being answered", multiprocess_mode="livesum")
 WAITING = Gauge("rankcorr_requests_waiting", "Requests that wait for their turn", multiprocess_mode="livesum")
 
-_COUNTING: Final = threading.Event()  # unless there is no space for the counts of this process
+_COUNTING: Final = threading.Event()  # set unless the disk has no space for the counts of this process
 _COUNTING.set()
 
 
 def start_counting(pid: int) -> None:
-    """Reserve space for the counts of a process; without it the process counts nothing, and answers all the same.
+    """Reserve space for the counts of a process; if that fails, it answers requests but counts nothing.
 
     Raises
     ------
     OSError
-        There is no space.
+        If the disk is full.
     """
     if folder := os.environ.get(FOLDER):
         _COUNTING.clear()
@@ -95,7 +95,7 @@ def start_counting(pid: int) -> None:
 
 
 def begin() -> None:
-    """Count a request that is being answered."""
+    """Count a request as in progress."""
     if _COUNTING.is_set():
         IN_PROGRESS.inc()
 
@@ -108,7 +108,7 @@ def end() -> None:
 
 @contextmanager
 def waiting() -> Iterator[None]:
-    """Count a request that waits for its turn."""
+    """Count a request as waiting while the context is open."""
     counts = _COUNTING.is_set()
     if counts:
         WAITING.inc()
@@ -134,7 +134,7 @@ def count(request: Request, response: Response) -> Response:
 
 
 class Snapshot(Collector):
-    """Memory of each worker whose counts lie in a folder, or of this process; the versions of the service and Python.
+    """Memory of each worker with counts in a folder, or of this process; versions of the service and of Python.
 
     Examples
     --------
@@ -146,7 +146,7 @@ class Snapshot(Collector):
         self._folder = folder
 
     def collect(self) -> Iterator[Metric]:
-        """Measure."""
+        """Measure the memory and yield the metrics."""
         versions = {"version": __version__, "python": platform.python_version()}
         yield InfoMetricFamily("rankcorr_build", "What runs", value=versions)
         memory = GaugeMetricFamily(
@@ -162,12 +162,12 @@ class Snapshot(Collector):
         if self._folder is None:
             return [os.getpid()]
         found = (re.fullmatch(r"gauge_livesum_([0-9]+)\.db", file.name) for file in Path(self._folder).iterdir())
-        # The process that forks, our parent, has a file too.
+        # The process that forks, our parent, has a file as well.
         return sorted({int(name[1]) for name in found if name} - {os.getppid()})
 
 
 def resident_bytes(pid: int) -> int | None:
-    """Memory of a process; None for one that has ended, and where the system does not tell."""
+    """Return the memory of a process; None if it has ended or the system does not report it."""
     try:
         pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
     except (OSError, IndexError):
@@ -176,7 +176,7 @@ def resident_bytes(pid: int) -> int | None:
 
 
 def exposition() -> Response:
-    """All metrics as Prometheus reads them."""
+    """Return all metrics in the text format of Prometheus."""
     folder = os.environ.get(FOLDER) or None
     now = CollectorRegistry()
     now.register(Snapshot(folder))
@@ -193,9 +193,9 @@ def _counted(folder: str | None) -> bytes:
 
 
 def retire(pid: int) -> None:
-    """Forget the gauges of a process that has ended, and add its counts to those of all that have ended.
+    """Drop the gauges of a process that has ended, and add its counts to the totals of all ended processes.
 
-    Each process leaves two files behind, which every later reading of the metrics would go through.
+    Otherwise each process leaves two files behind, and every later reading of the metrics would go through them.
     """
     folder = os.environ[FOLDER]
     with _locked(folder, fcntl.LOCK_EX):
@@ -219,7 +219,7 @@ def _add(source: Path, target: Path) -> None:
 
 @contextmanager
 def _locked(folder: str, kind: int) -> Iterator[None]:
-    """Keep a reader from finding counts in both files, or in neither; a process that is killed gives up its lock."""
+    """Stop readers from seeing counts in both files or in neither; the lock of a killed process is released."""
     with Path(folder, "lock").open("w") as file:
         fcntl.flock(file, kind)
         yield

@@ -1,4 +1,4 @@
-"""One format for every error: application/problem+json (RFC 9457)."""
+"""Give every error one format: application/problem+json (RFC 9457)."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from rankcorr import RankingError, checks
 MEDIA_TYPE: Final = "application/problem+json"
 TYPE_PREFIX: Final = "urn:rankcorr:problem:"
 
-# An answer stays small, whatever was sent: limits on its errors, and on the characters of a pointer and of a detail.
+# An answer stays small whatever was sent: limits on the number of errors, and on the length of pointers and details.
 MAX_ERRORS: Final = 50
 MAX_POINTER: Final = 500
 MAX_DETAIL: Final = 2_000
 
-# Status -> last part of the type, and title. Those of http.HTTPStatus would differ between Python versions.
+# Status -> last part of the type, and title. The titles of http.HTTPStatus differ between versions of Python.
 STATUSES: Final[Mapping[int, tuple[str, str]]] = {
     400: ("bad-request", "The request cannot be read"),
     401: ("token-needed", "A bearer token is needed"),
@@ -43,7 +43,7 @@ STATUSES: Final[Mapping[int, tuple[str, str]]] = {
 }
 
 
-# Of an application that keeps something, besides those.
+# Further statuses, for an application that stores data.
 STATUSES_OF_STATE: Final[Mapping[int, tuple[str, str]]] = {
     403: ("forbidden", "This is not allowed"),
     409: ("conflict", "The request does not fit what is there"),
@@ -52,18 +52,18 @@ STATUSES_OF_STATE: Final[Mapping[int, tuple[str, str]]] = {
 }
 ALL_STATUSES: Final = dict(sorted({**STATUSES, **STATUSES_OF_STATE}.items()))
 
-CLIENT_LEFT: Final = 499  # nobody reads this answer: it stands in the log and the metrics alone
+CLIENT_LEFT: Final = 499  # the client cannot read this answer: it appears only in the log and the metrics
 _TITLES: Final = {**ALL_STATUSES, CLIENT_LEFT: ("client-left", "The client has left")}
 
 
 class Name(str):
-    """A key that a client chose: `_schema` is then not taken for marshmallow's own, which means the whole object."""
+    """A key that a client chose, so that `_schema` is not read as marshmallow's own key for the whole object."""
 
     __slots__ = ()
 
 
 def kind_of(error: type[Exception]) -> str:
-    """Last part of the type of a problem, for an error of the libraries."""
+    """Return the last part of a problem's type for an error of the libraries."""
     words = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", error.__name__.removesuffix("Error"))
     return words.lower()
 
@@ -81,7 +81,7 @@ LIBRARY_KINDS: Final = tuple(
 )
 
 
-class Problem(Exception):  # noqa: N818 - what RFC 9457 calls it
+class Problem(Exception):  # noqa: N818 - the name in RFC 9457
     """An error that is the answer to a request.
 
     Parameters
@@ -89,15 +89,15 @@ class Problem(Exception):  # noqa: N818 - what RFC 9457 calls it
     status : int
         HTTP status.
     detail : str
-        What was wanted, and what came.
+        Expected and given value.
     kind : str, optional
         Last part of the problem's `type`; by default the name of the status.
     errors : mapping of JSON pointer to list of messages, optional
-        Where in the request it is.
+        Where in the request the errors are.
     headers : mapping, optional
         Further headers of the response.
     members : mapping, optional
-        Further members of the document, which programs read.
+        Further members of the document, for programs to read.
     """
 
     def __init__(
@@ -119,7 +119,7 @@ class Problem(Exception):  # noqa: N818 - what RFC 9457 calls it
         self.members = dict(members or {})
 
     def body(self, request_id: str) -> bytes:
-        """The problem as JSON."""
+        """Return the problem as JSON."""
         document: dict[str, Any] = {
             "type": TYPE_PREFIX + self.kind,
             "title": _TITLES[self.status][1],
@@ -133,13 +133,13 @@ class Problem(Exception):  # noqa: N818 - what RFC 9457 calls it
         return orjson.dumps(document)
 
     def response(self) -> Response:
-        """The problem as a response."""
+        """Return the problem as a response."""
         g.problem = self.kind  # for the metrics
         return Response(self.body(g.get("request_id", "")), self.status, self.headers, content_type=MEDIA_TYPE)
 
 
 def shown(value: Any) -> str:
-    """A value of a request, as JSON has it, cut to one line for a message.
+    """Return a value of a request as JSON, cut to one line for a message.
 
     >>> shown({"a": [None, True, 0.5, "b"]})
     '{"a": [null, true, 0.5, "b"]}'
@@ -148,26 +148,26 @@ def shown(value: Any) -> str:
 
 
 def _as_json(value: Any) -> str:
-    is_long = isinstance(value, int) and not -(2**63) <= value < 2**64  # which orjson does not write
+    is_long = isinstance(value, int) and not -(2**63) <= value < 2**64  # orjson cannot write it
     return repr(value) if is_long else orjson.dumps(value).decode()
 
 
 def from_library(error: RankingError | AdaptiveError) -> Problem:
-    """The problem for an error of the libraries: its class is the type, its message the detail."""
+    """Return the problem for an error of the libraries: its class gives the type, its message the detail."""
     return Problem(422, str(error), kind=kind_of(type(error)))
 
 
 def from_http(error: HTTPException) -> Problem | HTTPException:
-    """The problem for an error of Flask, werkzeug or webargs; a redirection stays what it is."""
+    """Return the problem for an error of Flask, werkzeug or webargs; return a redirect unchanged."""
     status = error.code or 500
     if status < 400:
         return error
-    if status not in ALL_STATUSES:  # such as 417: a client's error that is not in the tables above
+    if status not in ALL_STATUSES:  # such as 417: a client error that is not in the tables above
         status = 400 if status < 500 else 500
     data = getattr(error, "data", None) or {}
     if "messages" in data:
         found = pointers(data["messages"].get("json", data["messages"].get("query", data["messages"])))
-        # marshmallow lists unknown fields last, in an order that differs between processes
+        # marshmallow lists unknown fields last, in an order that varies between processes
         errors = dict(sorted(found, key=lambda entry: entry[0] if entry[1] == ["unknown field"] else ""))
         return invalid(errors)
     details = {
@@ -182,7 +182,7 @@ def from_http(error: HTTPException) -> Problem | HTTPException:
 
 
 def invalid(errors: Mapping[str, list[str]]) -> Problem:
-    """The problem for a request that a schema refuses."""
+    """Return the problem for a request that a schema refuses."""
     shown: dict[str, list[str]] = {}
     for pointer, messages in islice(errors.items(), MAX_ERRORS):
         shown.setdefault(_cut_inside(pointer, MAX_POINTER), []).extend(messages)
@@ -195,7 +195,7 @@ def invalid(errors: Mapping[str, list[str]]) -> Problem:
 
 
 def unknown_fields(keys: Sequence[str]) -> dict[str, list[str]]:
-    """Messages for unknown fields; of very many, only the first are named."""
+    """Return messages for unknown fields; if there are very many, only the first are named."""
     messages: dict[str, list[str]] = {"_schema": [f"{len(keys)} unknown fields"]} if len(keys) > MAX_ERRORS else {}
     return messages | {Name(key): ["unknown field"] for key in keys[:MAX_ERRORS]}
 
@@ -205,13 +205,13 @@ def _cut(text: str, most: int) -> str:
 
 
 def _cut_inside(text: str, most: int) -> str:
-    """Keep both ends: the last steps of a pointer say most, and names are often alike where they begin."""
+    """Cut a text in the middle: the last steps of a pointer matter most, and names often start alike."""
     half = most // 2
     return text if len(text) <= most else f"{text[: most - half - 3]}...{text[-half:]}"
 
 
 def pointers(messages: Any, path: str = "") -> Iterator[tuple[str, list[str]]]:
-    """Flatten marshmallow's nested messages to pairs of a JSON pointer (RFC 6901) and its messages."""
+    """Flatten marshmallow's nested messages into pairs of a JSON pointer (RFC 6901) and its messages."""
     if isinstance(messages, Mapping):
         for key, inner in messages.items():
             is_whole = key == "_schema" and not isinstance(key, Name)

@@ -1,4 +1,4 @@
-"""Settings that every application here has: how large and how many requests may be, and who may call."""
+"""Declare the settings of every application here: limits on size and rate, and who may call."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Metrics: TypeAlias = Literal["open", "token", "off"]
 
 @dataclass(frozen=True, kw_only=True)
 class HttpLimits:
-    """The most that one request may ask for; an application may add limits of its own."""
+    """The limits on one request; an application may add its own."""
 
     max_body_bytes: int = setting(16 * 2**20, whole_number(1_000), "bytes of a request body")
     max_seconds: float = setting(30.0, seconds, "seconds of processor time for a request")
@@ -33,7 +33,7 @@ class HttpLimits:
 
 @dataclass(frozen=True, kw_only=True)
 class HttpSettings:
-    """What the hooks around every request, and the processes, want to know of an application.
+    """The settings that the hooks around every request and the processes need from an application.
 
     Examples
     --------
@@ -64,16 +64,16 @@ class HttpSettings:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> Self:
-        """Read the variables RANKCORR_*; one that is not set leaves the default; `unknown` finds those that are none.
+        """Read the variables RANKCORR_*; an unset one keeps its default. `unknown` lists misspelt ones.
 
         Raises
         ------
         SettingError
-            For a value that a variable cannot have; the message names the variable.
+            If a variable has an invalid value; the message names the variable.
         """
         return cls(limits=cls.limits_type(**read(cls.limits_type, environment)), **read(cls, environment))
 
     def table(self) -> list[tuple[str, Any, str]]:
-        """Variable, value and meaning of each setting; the number of tokens stands for the tokens."""
+        """Return variable, value and meaning of each setting, with the number of tokens in place of the tokens."""
         shown = [*rows(self.limits), *rows(self)]
         return [(name, len(value) if name == variable("tokens") else value, about) for name, value, about in shown]

@@ -1,4 +1,4 @@
-"""What the requests to one app share: its settings, tokens, counts, and the lane of heavy requests."""
+"""Hold what the requests to one app share: settings, tokens, counts, and the lane of heavy requests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _EXTENSION = "rankcorr"
 
 
 class Stopping:
-    """A sign for all workers on this machine, in memory that is shared with every worker forked later.
+    """A flag for all workers on this machine, in memory shared with every worker that is forked later.
 
     Examples
     --------
@@ -35,16 +35,16 @@ class Stopping:
         return self._sign[0] != 0
 
     def begin(self) -> None:
-        """Give the sign."""
+        """Set the flag."""
         self._sign[0] = 1
 
     def check(self) -> None:
-        """Refuse to be called ready.
+        """Refuse to report readiness once the flag is set.
 
         Raises
         ------
         Problem
-            503, when the service is about to stop.
+            503, if the service is about to stop.
         """
         if self:
             raise Problem(503, "the service is about to stop; send requests elsewhere", kind="stopping")
@@ -52,7 +52,7 @@ class Stopping:
 
 @dataclass(frozen=True)
 class State:
-    """What the hooks and views of an app share.
+    """The objects that the hooks and views of an app share.
 
     Examples
     --------
@@ -69,7 +69,7 @@ class State:
 
     @classmethod
     def of(cls, chosen: HttpSettings) -> State:
-        """Make the state of an app with these settings."""
+        """Make the state of an app from its settings."""
         return cls(
             settings=chosen,
             tokens=Tokens(chosen.tokens),
@@ -83,14 +83,14 @@ class State:
         )
 
     def count_client(self, request: Request) -> str:
-        """Check the token of a request, and count it for the rate; return the name of the client.
+        """Check the token of a request, count the request for the rate limit, and return the name of the client.
 
-        Wrong tokens count too, or they could be guessed at any rate.
+        Requests with wrong tokens count too; otherwise tokens could be guessed at any rate.
 
         Raises
         ------
         Problem
-            401 without a token that the service knows, 429 above the rate.
+            401 without a known token, 429 above the rate limit.
         """
         address = site_of(request.remote_addr)
         try:
@@ -104,7 +104,7 @@ class State:
         return client
 
     def check_metrics(self, request: Request) -> None:
-        """Let those read the metrics whom the settings allow it: 404 where they are off, 401 without a token."""
+        """Allow a request for the metrics if the settings do: 404 if metrics are off, 401 without a token."""
         if self.settings.metrics == "off":
             abort(404)
         if self.settings.metrics == "token":
@@ -116,11 +116,11 @@ class State:
 
 
 def state(app: Flask | None = None) -> State:
-    """State of an app; by default of the one that answers the current request."""
+    """Return the state of an app; by default of the one that answers the current request."""
     found: State = (app or current_app).extensions[_EXTENSION]
     return found
 
 
 def settings() -> HttpSettings:
-    """Settings of the app that answers the current request."""
+    """Return the settings of the app that answers the current request."""
     return state().settings

@@ -1,1 +1,1 @@
-"""The contract in the words of OpenAPI: the document, the blueprints that write it, and the page that shows it."""
+"""Write the contract in OpenAPI: the document, the blueprints that fill it, and the page that shows it."""

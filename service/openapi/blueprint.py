@@ -1,4 +1,4 @@
-"""Blueprints whose operations read their bodies within limits, and document the errors that they can meet."""
+"""Make blueprints that limit request bodies, and document the errors of their operations."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from service.http.problems import ALL_STATUSES
 
 _View = TypeVar("_View", bound=Callable[..., Any])
 
-# Statuses that any request can meet, any to /v1, and any with a body.
+# Error statuses of any request, of any request to /v1, and of any request with a body.
 ERRORS_OF_HTTP: Final = (400, 408, 414, 431)
 ERRORS_OF_ALL: Final = (401, 422, 429, 500, 503)
 ERRORS_OF_BODIES: Final = (413, 415)
 
 
 def operation(name: str, **links: Mapping[str, Any]) -> Callable[[_View], _View]:
-    """Name an operation, as generated clients name their functions, and say what its answer leads to.
+    """Set an operation's name, which generated clients use for their functions, and the links of its answer.
 
     Parameters
     ----------
     name : str
         The operation's id in the document.
     **links : mapping
-        By name, what `link` makes.
+        Links made by `link`, by name.
     """
     described: dict[str, Any] = {"operationId": name}
     if links:
@@ -36,29 +36,29 @@ def operation(name: str, **links: Mapping[str, Any]) -> Callable[[_View], _View]
 
 
 def link(target: str, about: str, body: Mapping[str, Any]) -> dict[str, Any]:
-    """A link of OpenAPI: values of an answer, or of its request, that are part of the body of another request.
+    """Make an OpenAPI link: values of an answer, or of its request, that form part of another request's body.
 
     Parameters
     ----------
     target : str
         Id of the other operation.
     about : str
-        What the body needs besides.
+        What else the body needs.
     body : mapping
-        Runtime expressions, such as ``$response.body#/plan``, and what is between them.
+        Runtime expressions, such as ``$response.body#/plan``, and the objects that contain them.
     """
     return {"operationId": target, "description": about, "requestBody": dict(body)}
 
 
 class Blueprint(SmorestBlueprint):  # type: ignore[misc]
-    """A blueprint whose operations document the errors that they can meet, and what they ask of who calls.
+    """A blueprint whose operations document their errors and the credentials that they require.
 
     Parameters
     ----------
     errors : tuple of int
         Statuses of errors; by default, those of /v1.
     security : sequence of mapping
-        Security schemes of which one is asked for, where 401 is among the errors; by default none, or a bearer token.
+        Alternative security schemes, required if 401 is among the errors; by default none, or a bearer token.
     """
 
     ARGUMENTS_PARSER = BodyParser()

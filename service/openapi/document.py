@@ -1,4 +1,4 @@
-"""The OpenAPI document of the service: its head, and the components that its operations share."""
+"""Describe the service in OpenAPI: the head of the document, and components that its operations share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Probes and metrics, at the root of each application."""
+"""Serve probes and metrics at the root of each application."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ class LiveAnswer(Answer):
 
 
 class ReadyAnswer(LiveAnswer):
-    """Requests are welcome, within these limits."""
+    """The service accepts requests, within these limits."""
 
     version = Dumped({"type": "string"}, required=True)
     limits = Dumped({"type": "object", "additionalProperties": {"type": "number"}}, required=True)
 
 
 def operations(check: Callable[[], None], *, when: str) -> tuple[Blueprint, Blueprint]:
-    """Blueprints of /health and /metrics.
+    """Make the blueprints of /health and /metrics.
 
     Parameters
     ----------
     check : callable
-        Raises a problem of 503 where the application has not what it needs.
+        Raises a problem with status 503 if the application lacks something it needs.
     when : str
-        When that is, for the document.
+        When this happens, for the document.
     """
     probes = Blueprint("health", __name__, url_prefix="/health", errors=(500, 503), description="Probes")
     measures = Blueprint(
@@ -66,7 +66,7 @@ def operations(check: Callable[[], None], *, when: str) -> tuple[Blueprint, Blue
     @operation("readMetrics")
     @measures.response(200, {"type": "string"}, content_type="text/plain")
     def prometheus() -> Response:
-        """Counts and times of all workers, for whom the settings allow it; 404 where they are off."""
+        """Return counts and times of all workers, if the settings allow it for this caller; 404 if metrics are off."""
         state().check_metrics(request)
         return metrics.exposition()
 

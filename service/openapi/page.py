@@ -1,4 +1,4 @@
-"""The page to try the service out: Swagger UI, with its scripts and styles from the package flask-swagger-ui."""
+"""Serve a page to try the service: Swagger UI, with scripts and styles from the package flask-swagger-ui."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from flask import Flask, Response, redirect, send_from_directory
 
 
 def register_page(app: Flask, *, is_root: bool = True) -> None:
-    """Serve /docs, the files that it needs, and a redirection to it from the root, unless that has another page."""
+    """Serve /docs with its files, and redirect the root to it unless the root has another page."""
     scripts = str(files("flask_swagger_ui") / "dist")
     own = str(files("service.openapi") / "static")
     policy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " + (

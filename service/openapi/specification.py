@@ -1,4 +1,4 @@
-"""The OpenAPI document of an application: the components that operations share, and errors as problem+json."""
+"""Build the OpenAPI document of an application: shared components, and errors as problem+json."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Api(SmorestApi):  # type: ignore[misc]
     ----------
     app : Flask
     components : sequence of Component
-        What the document defines by name; one of them is the `problem_component`.
+        Named components of the document; one of them is the `problem_component`.
     statuses : mapping
         Statuses of errors, with the last part of their type and their title.
     security : mapping
@@ -116,7 +116,7 @@ class Api(SmorestApi):  # type: ignore[misc]
 
 
 class _Converter(OpenAPIConverter):
-    """Adds to the schema of a request what is refused of it, and which fields belong together."""
+    """Add to the schema of a request the refused combinations, and the fields that require others."""
 
     limits: HttpLimits
 
@@ -133,10 +133,10 @@ class _Plugin(MarshmallowPlugin):
 
 
 def _documented(converter: Any, field: Any, ret: dict[str, Any], **_: Any) -> dict[str, Any]:
-    """The schema of a field of ours; its description names the default.
+    """Return the schema of one of our fields; its description names the default.
 
-    The keyword `default` stands nowhere: openapi-typescript requires a field that has it, and other generators send
-    what the caller left out.
+    The keyword `default` is not used: openapi-typescript would make the field required, and other generators would
+    send values that the caller left out.
     """
     if not isinstance(field, Documented):
         return {}

@@ -1,1 +1,1 @@
-"""Requests and responses, one schema each; they own shapes and limits, the libraries own meaning."""
+"""Define requests and responses, one schema each: schemas own shapes and limits, the libraries own meaning."""

@@ -1,4 +1,4 @@
-"""Fields of plans, ballots, votes and voters; as strict and as fast as those of `service.schemas.fields`."""
+"""Define fields of plans, ballots, votes and voters; as strict and fast as those of `service.schemas.fields`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from service.schemas.fields import (
 )
 from service.schemas.ranking_fields import check_labels, whole
 
-# Above it, not every language reads whole numbers of JSON exactly.
+# Above this, some languages cannot read whole numbers in JSON exactly.
 LARGEST: Final = 2**53
 ANSWERS: Final[Mapping[str | None, int]] = MappingProxyType(
     {**{word: int(vote) for word, vote in WORDS.items()}, None: UNANSWERED}
@@ -115,7 +115,7 @@ class Names(Documented):
 
 
 class Interval(Documented):
-    """The lower and the upper end of a level."""
+    """The lower and upper end of a voter's level."""
 
     def __init__(self, *, most: float, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -141,7 +141,7 @@ def _at(place: int, field: Documented, value: Any) -> Any:
 
 
 class Similarity(Documented):
-    """One of the distributions by name, or the similarity of each item."""
+    """A distribution by name, or the similarity of each item."""
 
     documented: Mapping[str, Any] = MappingProxyType(
         {
@@ -206,7 +206,7 @@ VOTED_BALLOT: Final = Component(
 
 
 class VotedBallots(Documented):
-    """Ballots with their votes, voter by voter as `POST /v1/ballots` gives the comparisons."""
+    """Ballots with their votes, voter by voter, in the order of the comparisons from `POST /v1/ballots`."""
 
     documented: Mapping[str, Any] = MappingProxyType(
         {
@@ -257,7 +257,7 @@ def _check_form(form: Any, *path: str) -> None:
 
 
 def check_keys(value: Any, needed: set[str], possible: set[str], *path: str) -> None:
-    """Refuse anything but an object with these keys."""
+    """Refuse any value except an object with these keys."""
     if not isinstance(value, dict):
         raise placed([f"must be an object; got {shown(value)}"], *path)
     faults = {key: ["this field is needed"] for key in sorted(needed - value.keys())}
@@ -267,7 +267,7 @@ def check_keys(value: Any, needed: set[str], possible: set[str], *path: str) -> 
 
 
 def placed(messages: Any, *path: str) -> ValidationError:
-    """The error with these messages, at this place in a field."""
+    """Return an error with these messages, at this path inside a field."""
     for step in reversed(path):
         messages = {step: messages}
     return ValidationError(messages)

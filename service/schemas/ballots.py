@@ -1,4 +1,4 @@
-"""Drawing a ballot."""
+"""Define the request and the answer for drawing a ballot."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from service.schemas.plans import MAX_BALLOTS
 
 
 class BallotRequest(Request):
-    """Who is to compare what, and how often."""
+    """The items and voters of a ballot, and how often each item is presented."""
 
     items = Names(
         what="items",
@@ -49,7 +49,7 @@ class BallotRequest(Request):
 
     @validates_schema
     def check_size(self, data: dict[str, Any], **_: Any) -> None:
-        """Refuse a ballot of too many comparisons."""
+        """Refuse a ballot with too many comparisons."""
         n_items = data["items"] if isinstance(data["items"], int) else len(data["items"])
         try:
             count = (n_items * data["presentations"] + 1) // 2
@@ -84,7 +84,7 @@ _OF_CERTIFICATE: Final = {
 
 
 class BallotAnswer(Answer):
-    """The comparisons of a ballot, and a count of what it guarantees."""
+    """The comparisons of a ballot, and counts that show what the draw guarantees."""
 
     number = Integer(required=True)
     n_comparisons = Integer(required=True)

@@ -1,4 +1,4 @@
-"""What all schemas share."""
+"""Define the parts that all schemas share."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ _WEIGHERS: Final = "hyperbolic|logarithmic|uniform|top-k:[1-9][0-9]{0,17}"
 
 
 class Request(Schema):
-    """A request: an unknown field is an error, because a misspelt option must not pick a default.
+    """A request; an unknown field is an error, so that a misspelt option does not silently select a default.
 
     Attributes
     ----------
     refused : tuple of mapping
-        JSON Schemas of what is refused although each field is valid, for the document; `validates_schema` refuses it.
-        They stand there as `not`, because generators of clients make no class of an object that has `oneOf`.
+        JSON Schemas of requests that `validates_schema` refuses although each field is valid. The document lists them
+        under `not`, because client generators make no class of an object that has `oneOf`.
     together : mapping
-        By field, those that it needs.
+        Fields that each field requires.
     """
 
     refused: ClassVar[tuple[Mapping[str, Any], ...]] = ()
@@ -50,7 +50,7 @@ class Request(Schema):
 
     @pre_load
     def check_names(self, data: Any, **_: Any) -> Any:
-        """Refuse very many unknown fields in one step; marshmallow takes 10 s for a million."""
+        """Refuse a large number of unknown fields in one step; marshmallow takes 10 s for a million."""
         if isinstance(data, dict) and (len(data) > len(self.fields) + MAX_ERRORS or "_schema" in data):
             raise ValidationError(unknown_fields([name for name in data if name not in self.fields]))
         return data
@@ -90,7 +90,7 @@ class WeigherField(Documented):
 
 
 class ItemWeights(Request):
-    """How items are weighed; see the library's weighted_tau."""
+    """How items are weighted; see the library's weighted_tau."""
 
     refused: ClassVar[tuple[Mapping[str, Any], ...]] = ({"required": ["n0", "weigher"]},)
 
@@ -102,19 +102,19 @@ class ItemWeights(Request):
 
     @validates_schema
     def check_weight(self, data: dict[str, Any], **_: Any) -> None:
-        """Refuse two weights."""
+        """Refuse a request with two weightings."""
         if "n0" in data and "weigher" in data:
             raise ValidationError("n0 and weigher exclude each other: n0 belongs to the weight 1/(n + n0)^2", "weigher")
 
     @post_load
     def gather(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
-        """Put the options of the library call under one key."""
+        """Collect the options of the library call under one key."""
         options = {name: data.pop(name) for name in OPTION_NAMES if name in data}
         return data | {"options": options}
 
 
 class WeightOptions(ItemWeights):
-    """How items are weighed, and what becomes of those that one ranking lacks."""
+    """How items are weighted, and how items missing from one ranking are treated."""
 
     missing = Choice(
         MISSING_ITEMS,
@@ -132,7 +132,7 @@ OPTION_NAMES = ("n0", "weigher", "scheme", "tied_weights", "variant", "missing")
 
 
 class Notice(Answer):
-    """What to mind in an answer, such as why a statistic is null."""
+    """A note on an answer, such as why a statistic is null."""
 
     message = String(required=True)
     coefficients = Dumped(

@@ -1,4 +1,4 @@
-"""Comparing rankings."""
+"""Define requests and answers for comparing rankings."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class BatchRequest(WeightOptions):
 
 
 class BatchAnswer(Answer):
-    """A table of systems, the best first; a system whose coefficient is undefined comes last."""
+    """A table of systems, best first; systems with an undefined coefficient are at the end."""
 
     n_items = Integer(required=True)
     sort_by = Dumped(COEFFICIENT.reference, required=True)
@@ -98,14 +98,14 @@ class BatchAnswer(Answer):
 
 
 class MatrixRequest(WeightOptions):
-    """Each of many rankings with each."""
+    """Rankings to compare with one another."""
 
     rankings = MatrixRankings(required=True)
     coefficient = Choice(COEFFICIENT, load_default="tau_w")
 
 
 class MatrixAnswer(Answer):
-    """Row i, column j: the coefficient with ranking i as the gold one and ranking j as the system's."""
+    """In row i and column j: the coefficient with ranking i as gold and ranking j as the system's ranking."""
 
     n_items = Integer(required=True)
     coefficient = Dumped(COEFFICIENT.reference, required=True)

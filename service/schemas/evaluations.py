@@ -1,4 +1,4 @@
-"""Evaluating runs by query."""
+"""Define the request and the answer for evaluating runs by query."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ NUMBERS_BY_QUERY: Final = Component(
             "propertyNames": {"minLength": 1},
             "additionalProperties": {"type": "number"},
         },
-        "not": {"additionalProperties": {"maxProperties": 0}},  # no document at all
+        "not": {"additionalProperties": {"maxProperties": 0}},  # no document in any query
     },
 )
 RELEVANCE_COLUMNS: Final = Component("RelevanceColumns", _columns("relevance"))
@@ -88,7 +88,7 @@ SCORE_COLUMNS: Final = Component("ScoreColumns", _columns("score"))
 
 
 class ByQuery(Documented):
-    """Numbers of documents by query: relevance, or the scores of a run."""
+    """A number for each document, by query: relevance, or the scores of a run."""
 
     def __init__(self, kind: type[Qrels | Run], **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -99,7 +99,7 @@ class ByQuery(Documented):
     def read(self, value: Any) -> Qrels | Run:
         """Check a value, and return it as the library call takes it.
 
-        Columns are known by their lists; a query holds an object in the other form.
+        The form is columns if the values are lists, and objects by query otherwise.
         """
         if not isinstance(value, dict) or not value:
             raise ValidationError(f"must be an object of query to an object, or of columns; got {shown(value)}")
@@ -132,7 +132,7 @@ class ByQuery(Documented):
 
 
 def check_numbers(numbers: Mapping[str, Any], what: str, *path: str) -> None:
-    """Refuse an object that holds anything but numbers; `path` leads to it."""
+    """Refuse an object with values other than numbers; `path` leads to the object."""
     if set(map(type, numbers.values())) <= _NUMBERS:
         return
     document = next(name for name, number in numbers.items() if type(number) not in _NUMBERS)
@@ -143,7 +143,7 @@ def check_numbers(numbers: Mapping[str, Any], what: str, *path: str) -> None:
 
 
 def count_documents(count: int) -> None:
-    """Count documents of the request; refuse too many."""
+    """Count documents of the request, and refuse too many."""
     g.n_items = g.get("n_items", 0) + count
     check_limit("max_query_documents", g.n_items, of="documents of an evaluation, over qrels, runs and queries")
 
@@ -203,7 +203,7 @@ class MetricNames(Documented):
 
 
 def metric_names(names: list[Any]) -> tuple[str, ...]:
-    """Refuse names of no metric, names that come twice, and metrics for which the service lacks a package."""
+    """Refuse unknown and repeated metrics, and metrics that need a package the service does not have."""
     for name in names:
         if not isinstance(name, str) or not re.fullmatch(METRICS, name):
             raise ValidationError(
@@ -243,7 +243,7 @@ class GroupsOfQueries(Documented):
         return value
 
 
-N_LISTED: Final = 100  # queries that an answer lists where it counts them
+N_LISTED: Final = 100  # an answer that counts queries lists at most this many of them
 LARGEST_DEPTH: Final = 2**40
 
 
@@ -262,14 +262,14 @@ class ComparisonOptions(Request):
 
 
 class StandardizationOptions(Request):
-    """How rank correlations are standardized by their own null."""
+    """How rank correlations are standardized by their null distribution."""
 
     seed = Seed(metadata={"description": "The same seed, the same answer."})
     n_resamples = Count(limit="max_resamples", of="resamples", load_default=RESAMPLES)
 
 
 class EvaluationRequest(ItemWeights):
-    """Runs by query against qrels."""
+    """Runs to evaluate against qrels, query by query."""
 
     refused = (
         *ItemWeights.refused,
@@ -301,7 +301,7 @@ class EvaluationRequest(ItemWeights):
 
     @validates_schema(skip_on_field_errors=True)
     def check_size(self, data: dict[str, Any], **_: Any) -> None:
-        """Refuse options that do not fit each other, and evaluations above a limit."""
+        """Refuse options that contradict each other, and evaluations above a limit."""
         comparison, n_runs = data.get("comparison"), len(data["runs"])
         if comparison is not None:
             if n_runs < 2:
@@ -416,7 +416,7 @@ COMPARISON_OF_RUNS: Final = Component(
 
 
 class EvaluationAnswer(Answer):
-    """Means of runs over queries, and how the runs compare; null where undefined."""
+    """Mean scores of runs over queries, and comparisons of the runs; null where undefined."""
 
     n_queries = Integer(required=True)
     runs = List(String(), required=True)

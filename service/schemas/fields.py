@@ -1,7 +1,7 @@
-"""Fields of requests and responses: as strict as the JSON Schema that documents them, and fast for long arrays.
+"""Define fields of requests and responses: as strict as the JSON Schema that documents them, and fast on long arrays.
 
-Marshmallow's own numbers accept "1", and its lists check each element in Python. These accept exactly what the JSON
-Schema does, and check an array in one pass.
+Marshmallow's number fields accept "1", and its lists check each element in Python. These fields accept exactly the
+values that the JSON Schema accepts, and check an array in one pass.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ class Component:
 
     @property
     def reference(self) -> dict[str, str]:
-        """What stands in its place in other schemas."""
+        """The reference to use in other schemas."""
         return {"$ref": f"#/components/schemas/{self.name}"}
 
 
 class Vocabulary(Component):
-    """A set of words, of which a field takes one or some."""
+    """A set of words; a field takes one or several of them."""
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -97,7 +97,7 @@ VOCABULARIES: Final = (
 
 # Whole numbers are read exactly up to 64 bits.
 LABEL_SCHEMA: Final = {"type": ["string", "integer"], "minimum": -(2**63), "maximum": 2**64 - 1}
-NOTHING: Final[dict[str, Any]] = {"not": {}}  # the schema that no value fits: of a field that is left out
+NOTHING: Final[dict[str, Any]] = {"not": {}}  # the schema that accepts no value: for a field that must be absent
 _NUMBER_TYPES: Final = frozenset((int, float))
 _NUMBER_TEXT: Final = re.compile(r"[+-]?[0-9]{1,30}(\.[0-9]{1,30})?([eE][+-]?[0-9]{1,3})?")
 _WHOLE_TEXT: Final = re.compile(r"[+-]?[0-9]{1,18}")
@@ -105,14 +105,14 @@ _WHOLE_TEXT: Final = re.compile(r"[+-]?[0-9]{1,18}")
 
 @dataclass(frozen=True)
 class Limit:
-    """A limit of the settings, in a schema; `of` turns it into another number."""
+    """A limit from the settings, as part of a schema; `of` converts it to another number."""
 
     name: str
     of: Callable[[int], int] = int
 
 
 def with_limits(schema: Any, limits: Any) -> Any:
-    """A schema in which the limits of an application stand."""
+    """Return a schema with the limits of an application filled in."""
     if isinstance(schema, Limit):
         return schema.of(getattr(limits, schema.name))
     if isinstance(schema, Mapping):
@@ -121,7 +121,7 @@ def with_limits(schema: Any, limits: Any) -> Any:
 
 
 def some_have(name: str) -> dict[str, Any]:
-    """The schema of objects in an array of which some have a field and others have not."""
+    """Return the schema of an array of objects where some have a field and others do not."""
     return {"allOf": [{"contains": {"required": [name]}}, {"contains": {"not": {"required": [name]}}}]}
 
 
@@ -133,7 +133,7 @@ def check_limit(name: str, count: int, *, of: str) -> None:
 
 
 def check_label_bytes(field: str, labels: Sequence[str | int], times: int) -> None:
-    """Refuse labels if writing each this often would make the answer too large."""
+    """Refuse labels if writing each of them `times` times would make the answer too large."""
     count = times * sum(len(label.encode()) for label in labels if isinstance(label, str))
     try:
         check_limit("max_label_bytes", count, of="bytes of labels in an answer")
@@ -142,7 +142,7 @@ def check_label_bytes(field: str, labels: Sequence[str | int], times: int) -> No
 
 
 def check_text_bytes(answer: Any) -> None:
-    """Refuse an answer of lists and objects if its text, each as often as it is written, would make it too large."""
+    """Refuse an answer of lists and objects if its text, with all repetitions, would make it too large."""
     sizes: dict[str, int] = {}
     count, waiting = 0, [answer]
     while waiting:
@@ -157,13 +157,13 @@ def check_text_bytes(answer: Any) -> None:
 
 
 class Documented(Field[Any]):
-    """A field with a JSON Schema of its own."""
+    """A field that has its JSON Schema in `documented`."""
 
     documented: Mapping[str, Any] = MappingProxyType({})
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        # null is refused like any other value of the wrong type
+        # null is refused like any other value of a wrong type
         self.error_messages["null"] = "this field may not be null"
         self.error_messages["required"] = "this field is needed"
 
@@ -171,12 +171,12 @@ class Documented(Field[Any]):
         return self.read(value)
 
     def read(self, value: Any) -> Any:
-        """Check a value, and return it as the library call takes it; here, as it is.
+        """Check a value, and return it as the library call takes it; here, unchanged.
 
         Raises
         ------
         ValidationError
-            For a value that the field refuses.
+            If the field refuses the value.
         """
         return value
 
@@ -241,7 +241,7 @@ class Whole(Number):
 
 
 class Count(Whole):
-    """A whole number of things, of which there is a limit."""
+    """A whole number of things, up to a limit."""
 
     def __init__(self, *, limit: str, of: str, least: int = 1, **kwargs: Any) -> None:
         super().__init__(least=least, **kwargs)
@@ -256,7 +256,7 @@ class Count(Whole):
 
 
 class QueryNumber(Number):
-    """A number of a query string."""
+    """A number in a query string."""
 
     def _parsed(self, value: Any) -> float | None:
         if not _NUMBER_TEXT.fullmatch(value):
@@ -266,7 +266,7 @@ class QueryNumber(Number):
 
 
 class QueryWhole(Whole):
-    """A whole number of a query string."""
+    """A whole number in a query string."""
 
     def _parsed(self, value: Any) -> int | None:
         return int(value) if _WHOLE_TEXT.fullmatch(value) else None
@@ -334,7 +334,7 @@ class Text(Documented):
 
 
 class Dumped(Documented):
-    """A field of a response that is left to orjson: arrays at the speed of C, nan as null."""
+    """A field of a response that orjson writes: arrays at the speed of C, nan as null."""
 
     def __init__(self, schema: Mapping[str, Any], **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -345,7 +345,7 @@ class Dumped(Documented):
 
 
 class Part(Nested):
-    """An object with a schema of its own, and the error messages of the other fields."""
+    """An object with a separate schema, and the same error messages as other fields."""
 
     def __init__(self, schema: type[Schema], **kwargs: Any) -> None:
         super().__init__(schema, **kwargs)
@@ -354,7 +354,7 @@ class Part(Nested):
 
 
 class Seed(Whole):
-    """A seed: it decides all that is random in an answer."""
+    """A seed, which determines all random choices in an answer."""
 
     def __init__(self, *, required: bool = True, **kwargs: Any) -> None:
         super().__init__(least=0, most=2**63 - 1, required=required, **kwargs)

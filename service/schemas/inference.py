@@ -1,4 +1,4 @@
-"""Chance level, tests and intervals, and leaderboards."""
+"""Define requests and answers for chance levels, tests, intervals and leaderboards."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ UNDEFINED: Final[dict[str, Any]] = {"type": ["number", "null"]}
 
 
 def level() -> Number:
-    """Field of a level of confidence."""
+    """Return a field for a confidence level."""
     return Number(
         least=1e-6, most=1 - 1e-6, load_default=0.95, metadata={"description": "Level of confidence of the intervals."}
     )
@@ -114,7 +114,7 @@ SCORE: Final = Component("LeaderboardScore", _SCORE)
 
 
 class LeaderboardRequest(WeightOptions):
-    """Systems against one gold ranking, or against several gold sets."""
+    """Systems to rank against one gold ranking, or against several gold sets."""
 
     refused = (
         *WeightOptions.refused,
@@ -154,7 +154,7 @@ class LeaderboardRequest(WeightOptions):
 
     @validates_schema(skip_on_field_errors=True)
     def check_gold(self, data: dict[str, Any], **_: Any) -> None:
-        """Refuse a request with neither or both of gold and gold_sets, and one above a limit."""
+        """Refuse a request with both or neither of gold and gold_sets, or above a limit."""
         if ("gold" in data) == ("gold_sets" in data):
             raise ValidationError("exactly one of gold and gold_sets is needed")
         sets, n_systems = data.get("gold_sets", {}), len(data["systems"])
@@ -171,7 +171,7 @@ class LeaderboardRequest(WeightOptions):
 
     @post_load(pass_original=True)
     def keep_scores(self, data: dict[str, Any], original: Any, **_: Any) -> dict[str, Any]:
-        """Keep scores beside the rankings where tests swap them."""
+        """Keep scores with the rankings if tests swap scores."""
         if data["swap"] == SWAP.words[0]:
             return data
         found = {name: scores_in(given) for name, given in original["systems"].items()}

@@ -1,4 +1,4 @@
-"""Pairing tokens."""
+"""Define the request and the answer for pairing tokens."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from service.schemas.fields import (
     some_have,
 )
 
-# As Python has blanks, of which regular expressions of JSON Schema do not know all.
+# Blanks as Python defines them; regular expressions in JSON Schema do not know all of these.
 _NOT_BLANK: Final = r"[^\s\u001c-\u001f\u0085]"
 TOKEN: Final = Component(
     "Token",
@@ -114,7 +114,7 @@ class Tokens(Documented):
 
 
 class PairingRequest(Request):
-    """Tokens, and which of their pairs are to be items."""
+    """Tokens, and which pairs of them become items."""
 
     together = MappingProxyType({"sample": ["seed"], "seed": ["sample"]})
 
@@ -129,7 +129,7 @@ class PairingRequest(Request):
 
     @validates_schema
     def check_size(self, data: dict[str, Any], **_: Any) -> None:
-        """Refuse a sample without a seed, a seed without a sample, and too many items."""
+        """Refuse a sample without a seed, a seed without a sample, and a request for too many items."""
         if ("sample" in data) != ("seed" in data):
             lacks, has = ("seed", "sample") if "sample" in data else ("sample", "seed")
             raise ValidationError(f"this field is needed: {lacks} and {has} belong together", lacks)
@@ -142,7 +142,7 @@ class PairingRequest(Request):
 
 
 def number_of_pairs(tokens: Sequence[Token], *, across_areas: bool) -> int:
-    """Number of pairs that the tokens have."""
+    """Return how many pairs the tokens have."""
     sizes = (
         [len({token.text for token in tokens})] if across_areas else Counter(token.area for token in tokens).values()
     )
@@ -150,7 +150,7 @@ def number_of_pairs(tokens: Sequence[Token], *, across_areas: bool) -> int:
 
 
 class PairingAnswer(Answer):
-    """The items, in a fixed order: by area, first token and second token, as the tokens came."""
+    """The items in a fixed order: by area, first token and second token, in the order of the request."""
 
     n_items = Integer(required=True)
     n_admissible = Integer(required=True, metadata={"description": "Pairs that the items were taken from."})

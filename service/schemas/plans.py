@@ -1,4 +1,4 @@
-"""Planning ballots."""
+"""Define the request and the answer for planning ballots."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Sizes(Request):
 
 
 class PlanRequest(Sizes):
-    """A plan from a number of presentations, from a budget, or from what the top items need: exactly one of these."""
+    """A plan from a number of presentations, a budget, or the needs of the top items: exactly one of these."""
 
     n_ballots = Whole(least=2, most=MAX_BALLOTS, load_default=7, metadata={"description": "n_b."})
     fraction = Fraction(
@@ -65,7 +65,7 @@ class PlanRequest(Sizes):
 
     @validates_schema
     def check_way(self, data: dict[str, Any], **_: Any) -> None:
-        """Refuse a request that sets the presentations in no way, or in several."""
+        """Refuse a request that sets the presentations in no way or in several ways."""
         given = [name for name in WAYS if name in data]
         if len(given) != 1:
             got = offending("got", given) if given else "got none"
@@ -75,7 +75,7 @@ class PlanRequest(Sizes):
 
 
 class PlanInputs(Sizes):
-    """A plan by its four inputs, as `plan` of the answer of POST /v1/plans."""
+    """A plan by its four inputs, as in `plan` of the answer of POST /v1/plans."""
 
     presentations = Whole(
         least=1, most=LARGEST, required=True, metadata={"description": "M: presentations of each item in each ballot."}
@@ -93,7 +93,7 @@ COUNTS: Final = {"type": "array", "minItems": 2, "items": COUNT}
 
 
 class PlanAnswer(Answer):
-    """Sizes and cost of all ballots, before any vote."""
+    """Sizes and cost of all ballots, known before any vote."""
 
     plan = Dumped(
         {**PLAN_INPUTS, "description": "The inputs, as /v1/scores and /v1/simulations take a plan."}, required=True

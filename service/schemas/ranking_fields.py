@@ -1,4 +1,4 @@
-"""Rankings in requests: written in exactly one way, checked as a whole, and made into a `Ranking`."""
+"""Read rankings from requests: given in exactly one way, checked as a whole, and made into a `Ranking`."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ _WAYS: Final = ("scores", "ranks", "order")
 
 
 class RankingField(Documented):
-    """A ranking, in exactly one of `WAYS_TO_GIVE`; it becomes a `Ranking`."""
+    """A ranking, given in exactly one of `WAYS_TO_GIVE`; it is read into a `Ranking`."""
 
     documented: Mapping[str, Any] = RANKING.reference
 
@@ -100,13 +100,13 @@ class RankingField(Documented):
 
 
 def scores_in(value: Any) -> Any:
-    """The scores of a ranking that a `RankingField` has read, as the library takes them; None for ranks and orders."""
+    """Return the scores of a ranking that `RankingField` has read, for the library; None for ranks and orders."""
     scores, labels = value.get("scores"), value.get("labels")
     return scores if scores is None or labels is None else dict(zip(labels, scores, strict=True))
 
 
 def _way(value: Any) -> str:
-    """The key that says what the numbers or labels mean."""
+    """Return the key that shows what the numbers or labels mean."""
     if not isinstance(value, dict):
         raise ValidationError(
             f'must be an object with one of the keys "scores", "ranks" and "order"; got {shown(value)}'
@@ -162,7 +162,7 @@ def _ordered(given: list[Any]) -> Ranking:
 
 
 def whole(label: Any) -> Any:
-    """A label as it is, but 2.0 as 2: in JSON Schema both are one whole number.
+    """Return a label with 2.0 changed to 2, because JSON Schema treats both as one whole number.
 
     >>> whole(2.0), whole(2.5), whole("2.0")
     (2, 2.5, '2.0')
@@ -171,7 +171,7 @@ def whole(label: Any) -> Any:
 
 
 def check_labels(labels: Any, *path: str) -> None:
-    """Refuse anything but a list of labels; a label is text or a whole number."""
+    """Refuse any value except a list of labels; a label is text or a whole number."""
 
     def placed(message: Any) -> ValidationError:
         for step in reversed(path):
@@ -221,7 +221,7 @@ class NamedRankings(Documented):
 
 
 class MatrixRankings(NamedRankings):
-    """Rankings by name, each to be compared with each."""
+    """Rankings by name, to compare with one another."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)

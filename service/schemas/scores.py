@@ -1,4 +1,4 @@
-"""Scoring ballots."""
+"""Define the request and the answer for scoring ballots."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class ScoresRequest(Request):
 
     @validates_schema
     def check_plan(self, data: dict[str, Any], **_: Any) -> None:
-        """Refuse items and ballots that do not fit the plan."""
+        """Refuse items and ballots that do not match the plan."""
         plan, items = data["plan"], data["items"]
         n_items = items if isinstance(items, int) else len(items)
         if n_items != plan.n_items:

@@ -1,4 +1,4 @@
-"""Simulating a plan."""
+"""Define the request and the answer for simulating a plan."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PAPER: Final = VoterPopulation()
 
 
 class Voters(Request):
-    """Voters of the simulation: each level is uniform in its interval, by default the paper's."""
+    """Simulated voters: each level is uniform over its interval; the defaults are the paper's."""
 
     n_voters = Count(limit="max_opinions", of="opinions, voters times items", load_default=_PAPER.n_voters)
     nonconformity = Interval(
@@ -37,12 +37,12 @@ class Voters(Request):
 
     @post_load
     def population(self, data: dict[str, Any], **_: Any) -> VoterPopulation:
-        """Make the population that voters are drawn from."""
+        """Make the population of voters to draw from."""
         return VoterPopulation(**data)
 
 
 class SimulationRequest(Request):
-    """What to simulate, and how often."""
+    """The plan to simulate, and the number of simulations."""
 
     plan = Part(PlanInputs, required=True)
     voters = Part(Voters, load_default=_PAPER, metadata={"description": "By default the paper's."})
@@ -63,7 +63,7 @@ class SimulationRequest(Request):
 
     @validates_schema
     def check_size(self, data: dict[str, Any], **_: Any) -> None:
-        """Refuse similarities that do not fit the plan, and simulations above a limit."""
+        """Refuse similarities that do not match the plan, and simulations above a limit."""
         plan, similarity = data["plan"], data["similarity"]
         if isinstance(similarity, np.ndarray) and similarity.size != plan.n_items:
             raise ValidationError(f"the plan has {plan.n_items} items; got {similarity.size} numbers", "similarity")
@@ -112,7 +112,7 @@ SIMULATED_APPROACH: Final = Component(
 
 
 class SimulationAnswer(Answer):
-    """How well the true ranking is found; null where a coefficient is undefined in a simulation."""
+    """How well the plan recovers the true ranking; null if a coefficient is undefined in a simulation."""
 
     n_simulations = Integer(required=True)
     approaches = Dumped(

@@ -1,4 +1,4 @@
-"""Fitting strengths to votes, and choosing what to compare next."""
+"""Define requests and answers for fitting strengths to votes, and for choosing the next comparisons."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ _SIDES: Final = ("left", "right")
 
 @dataclass(frozen=True)
 class Answered:
-    """Columns of comparisons, as `Comparisons.from_labels` takes them."""
+    """Columns of comparisons in the form of `Comparisons.from_labels`."""
 
     left: list[str | int]
     right: list[str | int]
@@ -87,12 +87,12 @@ class Answered:
 
     @property
     def labels(self) -> dict[str | int, None]:
-        """Each item that comes, in the order of first appearance."""
+        """Each item that occurs, in order of first appearance."""
         return dict.fromkeys(label for pair in zip(self.left, self.right, strict=True) for label in pair)
 
 
 class ComparisonsField(Documented):
-    """Answered comparisons, in one of two ways."""
+    """Answered comparisons, in one of two forms."""
 
     documented: Mapping[str, Any] = MappingProxyType(
         {
@@ -169,13 +169,13 @@ def _no_answer(vote: Any) -> str:
     return f"must be one of {', '.join(map(shown, WORDS))}, or null for no answer; got {shown(vote)}"
 
 
-# Beyond, a fit takes long for nothing: strengths that spread by 100 decide every vote.
+# Outside these limits a fit takes long without benefit: strengths that spread by 100 decide every vote.
 _PRIORS: Final = (0.001, 100.0)
 _LEAST_OVERSIGHT: Final = 1e-6
 
 
 class Oversight(Number):
-    """0, or a probability that is not so small that the fit of voters divides by 0."""
+    """0, or a probability large enough that the fit of voters does not divide by 0."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(least=0, below=0.5, **kwargs)
@@ -189,7 +189,7 @@ class Oversight(Number):
 
 
 class ModelOptions(Request):
-    """Options of the model of votes; see the library's bradley_terry."""
+    """Options of the vote model; see the library's bradley_terry."""
 
     ties = Choice(TIES_MODEL, metadata={"description": "davidson by default; thurstone does not have it."})
     oversight = Oversight(metadata={"description": "Probability that a vote is a slip; 0.03 by default."})
@@ -205,7 +205,7 @@ class ModelOptions(Request):
 
 
 class VotesRequest(Request):
-    """Votes, and what is fitted to them."""
+    """Votes, and options of the model to fit."""
 
     refused = (
         {  # no items at all
@@ -244,7 +244,7 @@ class VotesRequest(Request):
 
     @validates_schema
     def check_items(self, data: dict[str, Any], **_: Any) -> None:
-        """Refuse more items than the limit, fewer than two, and options that the model or the votes do not allow."""
+        """Refuse too many items, fewer than two, and options that the model or the votes do not allow."""
         labels = data["comparisons"].labels
         if "items" not in data:
             if len(labels) < 2:
@@ -261,7 +261,7 @@ class VotesRequest(Request):
 
 
 class StrengthsRequest(VotesRequest):
-    """Votes, and what is fitted to them."""
+    """Votes, and options of the model to fit."""
 
     standard_errors = Flag(
         load_default=True,
@@ -270,12 +270,12 @@ class StrengthsRequest(VotesRequest):
 
     @validates_schema
     def check_labels(self, data: dict[str, Any], **_: Any) -> None:
-        """Refuse labels that would make the answer too large: each stands in the ranking, and in the rows of items."""
+        """Refuse labels that would make the answer too large; each is in the ranking and in the rows of items."""
         check_label_bytes("comparisons", _labels(data), 2)
 
 
 class NextRequest(VotesRequest):
-    """Votes so far, and how many comparisons are wanted."""
+    """Votes so far, and the number of comparisons to choose."""
 
     size = Count(
         limit="max_comparisons",
@@ -295,7 +295,7 @@ class NextRequest(VotesRequest):
             "unknown voter, 0."
         },
     )
-    # Beyond, all weights are equal for a million items.
+    # Above this, all weights are equal even for a million items.
     n0 = Number(above=-1, most=1e12, load_default=2.0, metadata={"description": "Offset of the weight 1/(n + n0)^2."})
     focus = Number(
         least=0,
@@ -318,7 +318,7 @@ class NextRequest(VotesRequest):
 
 
 def _labels(data: dict[str, Any]) -> list[str | int]:
-    """Labels of the items of a request; none where they are numbers."""
+    """Return the labels of a request's items; an empty list if the items are numbers."""
     items = data.get("items", data["comparisons"].labels)
     return [] if isinstance(items, int) else list(items)
 
@@ -370,7 +370,7 @@ NEXT_COMPARISONS: Final = _record(
 
 
 class StrengthsAnswer(Answer):
-    """Strengths, best first, and what was fitted besides."""
+    """Strengths, best first, and the other fitted parameters."""
 
     n_comparisons = Integer(required=True, metadata={"description": "Answered ones."})
     n_unanswered = Integer(required=True)
@@ -397,7 +397,7 @@ class StrengthsAnswer(Answer):
 
 
 class NextAnswer(Answer):
-    """Comparisons to be shown next, in this order."""
+    """The next comparisons, in the order to show them."""
 
     n_comparisons = Integer(required=True)
     comparisons = Dumped(

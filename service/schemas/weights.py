@@ -1,4 +1,4 @@
-"""What n0 means."""
+"""Define the request and the answer that show what n0 means."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MAX_TOP = 1_000
 
 
 class WeightsQuery(Request):
-    """n0, or a share to find it from."""
+    """n0, or a share of the weight that determines n0."""
 
     n0 = QueryNumber(above=-1, most=1e300, metadata={"description": "2 by default; not together with share."})
     share = QueryNumber(above=0, metadata={"description": "Find the n0 at which the first k ranks have this share."})
@@ -23,7 +23,7 @@ class WeightsQuery(Request):
 
 
 class WeightsAnswer(Answer):
-    """The share of each of the top ranks."""
+    """The share of the weight of each of the top ranks."""
 
     n0 = Float(required=True)
     first_rank_share = Float(required=True, metadata={"description": "R(n0)."})

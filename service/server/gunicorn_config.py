@@ -1,4 +1,4 @@
-"""Settings and hooks of gunicorn; the commands prepare the environment for them."""
+"""Define settings and hooks of gunicorn; the commands prepare the environment for them."""
 
 from __future__ import annotations
 
@@ -27,44 +27,44 @@ wsgi_app = _program.application
 bind = _server.bind
 workers = _server.workers or usable_cores()
 worker_class = "gthread"
-# A thread waits with each request that takes much work. Eight more answer all others, none of which takes long, so that
-# one is soon free for a probe.
+# One thread waits for each heavy request. Eight more answer all other requests, which are short, so that a thread is
+# soon free for a probe.
 threads = _app.max_waiting + 8
-# Above this a worker leaves new connections to the other workers. A worker ends when it has no file left to accept one
-# with, and 1,024 open files is the usual limit.
+# Above this, a worker leaves new connections to other workers. A worker with no file descriptor left for a connection
+# would end; 1,024 open files is the usual limit.
 worker_connections = threads + 750
 preload_app = True
 graceful_timeout = _server.seconds_to_stop(_app)
 max_requests = _server.max_requests_per_worker
-max_requests_jitter = max_requests // 10  # so that workers are not replaced together
+max_requests_jitter = max_requests // 10  # so that workers are not all replaced at once
 keepalive = 75  # longer than proxies keep idle connections, so that the proxy closes them
 worker_tmp_dir = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # heartbeats need no disk
 accesslog = None  # the app writes a line for each request
 errorlog = "-"
-limit_request_line = 8_190  # nginx refuses what is longer, in the format of every other error
+limit_request_line = 8_190  # nginx refuses longer lines, in the format of all other errors
 limit_request_field_size = 8_190
-forwarded_allow_ips = ""  # RANKCORR_TRUSTED_PROXIES says whom to believe
-control_socket_disable = True  # a thread of the process that forks would serve it
+forwarded_allow_ips = ""  # RANKCORR_TRUSTED_PROXIES sets the trusted proxies
+control_socket_disable = True  # it would start a thread in the process that forks
 
 
 def on_starting(arbiter: Any) -> None:
-    """Compile before the socket listens and the workers are forked; then fork from a tidy heap."""
+    """Compile before the socket listens and workers are forked, then leave a compact heap to fork from."""
     if not os.environ.get(METRICS_FOLDER):
         raise RuntimeError(f"{METRICS_FOLDER} is not set: start the service with {_program.name}")
     atexit.register(remove_run_folder, os.environ.get(RUN_FOLDER), os.getpid())
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # until gunicorn sets its own
     arbiter.log.info("Compiling the kernels: some seconds at the first start, a second at later ones")
     named(_program.warm_up)()
-    # What exists now stays: collections need not scan it again, which took 70 ms each, nor copy its pages.
+    # Freeze existing objects: garbage collections need not scan them, which took 70 ms each, nor copy their pages.
     gc.collect()
     gc.freeze()
 
 
 def when_ready(arbiter: Any) -> None:
-    """Say where every request is shown, and let the first SIGTERM begin the drain.
+    """Print the address that shows every request, and let the first SIGTERM start the drain.
 
-    gunicorn would close the listening socket at the first SIGTERM, while a balancer still sends requests. Now
-    /health/ready says 503, and gunicorn gets the signal some time later, or with the next SIGTERM.
+    gunicorn would close the listening socket at the first SIGTERM, while a load balancer still sends requests. Instead
+    /health/ready answers 503, and gunicorn gets the signal some time later, or with the next SIGTERM.
     """
     arbiter.log.info("The page /docs shows every request and answer")
     stop = signal.getsignal(signal.SIGTERM)
@@ -81,20 +81,20 @@ def when_ready(arbiter: Any) -> None:
 
 
 def post_fork(_arbiter: Any, worker: Any) -> None:
-    """Let the worker fork processes for heavy requests, while it has no threads yet."""
+    """Let the worker fork processes for heavy requests, before it starts threads."""
     app = worker.app.wsgi()
     state(app).lane.open(answer_alone(app), places=_app.max_heavy or workers)
 
 
 def post_worker_init(worker: Any) -> None:
-    """Limit how long a thread waits for a client, and count requests, or answer without metrics if the disk is full.
+    """Limit how long a thread waits for a client, and count requests; without disk space, answer without metrics.
 
-    The notice of `make collect` is printed below what gunicorn says of the workers, which are numbered by `age`.
+    The notice of `make collect` is printed below gunicorn's lines about the workers, which are numbered by `age`.
     """
     if worker.age == workers and (notice := os.environ.get(NOTICE)):
         sys.stdout.write(f"\n{notice}\n\n")
         sys.stdout.flush()
-    # Connections inherit these options. Without them a client that loses its network keeps a thread for ever.
+    # Connections inherit these options. Without them, a client that loses its network would keep a thread forever.
     patience = struct.pack("@ll", *divmod(max(1, round(_server.client_seconds * 1e6)), 1_000_000))
     for listener in worker.sockets:
         for direction in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
@@ -106,28 +106,28 @@ def post_worker_init(worker: Any) -> None:
 
 
 def post_request(_worker: Any, _request: Any, environ: dict[str, Any], response: Any) -> None:
-    """Give back the memory of a large body that was refused: the error refers to it, and to itself."""
+    """Free the memory of a large body that was refused: the error refers to it, and to itself."""
     is_large = int(environ.get("CONTENT_LENGTH") or 0) >= LARGE_BODY or "HTTP_TRANSFER_ENCODING" in environ
     if is_large and response is not None and response.status_code >= 400:
         gc.collect()
 
 
 def worker_exit(_arbiter: Any, worker: Any) -> None:
-    """Close what the application has opened in a worker that ends, such as connections to a database."""
+    """Close resources that the application opened in a worker that ends, such as database connections."""
     shared = state(worker.app.wsgi())
     shared.lane.close()
     shared.resources.close()
 
 
 def child_exit(arbiter: Any, worker: Any) -> None:
-    """Keep the counts of a worker that has ended, however it ended."""
+    """Keep the counts of a worker, whatever ended it."""
     try:
         metrics.retire(worker.pid)
-    except Exception:  # an error here would end the service
+    except Exception:  # an error here would stop the service
         arbiter.log.exception("the metrics of worker %s are lost", worker.pid)
 
 
 def remove_run_folder(folder: str | None, owner: int) -> None:
-    """Remove the folder of this run, if the command made it; workers, which end by the same handlers, leave it."""
+    """Remove the folder of this run if the command created it; workers run the same exit handler and leave it."""
     if folder and os.getpid() == owner and os.path.basename(folder).startswith(run_prefix(_program)):
         shutil.rmtree(folder, ignore_errors=True)

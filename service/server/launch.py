@@ -1,6 +1,6 @@
-"""The commands rankcorr-serve and rankcorr-collect: settings -> folder of this run -> gunicorn.
+"""Define the commands rankcorr-serve and rankcorr-collect: settings -> folder of this run -> gunicorn.
 
-gunicorn is configured by `gunicorn_config`, and serves with its own worker, `gthread`.
+`gunicorn_config` configures gunicorn, which uses its own worker class `gthread`.
 """
 
 from __future__ import annotations
@@ -24,31 +24,31 @@ from service.http.settings import HttpSettings
 from service.server.settings import ServerSettings, usable_cores
 from service.settings import Settings
 
-# The dependencies of rankcorr-service that rankcorr does not have, as they are imported.
+# Import names of the packages that rankcorr-service needs and rankcorr does not.
 NEEDED: Final = (
     *("flask", "flask_cors", "flask_smorest", "flask_swagger_ui"),
     *("gunicorn", "marshmallow", "orjson", "prometheus_client"),
 )
 NEEDED_FOR_PAGES: Final = ("markdown_it", "matplotlib", "nh3", "segno")
-PROGRAM: Final = "RANKCORR_PROGRAM"  # set by the command for gunicorn
-NOTICE: Final = "RANKCORR_NOTICE"  # what is said once requests are taken; `make collect` sets it
+PROGRAM: Final = "RANKCORR_PROGRAM"  # the command sets it for gunicorn
+NOTICE: Final = "RANKCORR_NOTICE"  # text to print once requests are accepted; `make collect` sets it
 METRICS_FOLDER: Final = "PROMETHEUS_MULTIPROC_DIR"
 KERNEL_FOLDER: Final = "NUMBA_CACHE_DIR"
-RUN_FOLDER: Final = "RANKCORR_RUN_FOLDER"  # set by the command for gunicorn, which removes the folder when it ends
+RUN_FOLDER: Final = "RANKCORR_RUN_FOLDER"  # the command sets it; gunicorn removes the folder at its end
 
-# gunicorn puts the current folder first on the path. A folder named `service` or `adaptive` there, as in many projects,
-# would otherwise stand in for ours; -P does the same for Python.
+# gunicorn puts the current folder first on the path. Many projects have a folder `service` or `adaptive`, which would
+# be imported instead of ours; -P prevents the same in Python.
 GUNICORN: Final = (
     *("-P", "-c", "import adaptive, rankcorr, service; from gunicorn.app.wsgiapp import run; run()"),
     *("--config", "python:service.server.gunicorn_config"),
 )
 
-# What the C library and numpy read when a program starts; a value that is set already is kept.
+# Variables that the C library and numpy read at their start; values that are already set are kept.
 PROGRAM_VARIABLES: Final = {
     # The service multiplies no matrices; without this, numpy starts threads, which fork() does not copy.
     "OPENBLAS_NUM_THREADS": "1",
-    # Memory of large requests goes back to the system. By default the C library keeps some for each thread: a worker
-    # kept 150 MB after 40 bodies of 2 MB, and keeps 20 MB with these.
+    # Return the memory of large requests to the system. By default the C library keeps some per thread: a worker kept
+    # 150 MB after 40 bodies of 2 MB; with these settings it keeps 20 MB.
     "MALLOC_ARENA_MAX": "2",
     "MALLOC_MMAP_THRESHOLD_": str(2**20),
     "MALLOC_TRIM_THRESHOLD_": str(2**22),
@@ -59,25 +59,26 @@ PROGRAM_VARIABLES: Final = {
 class Program:
     """A command that serves an application.
 
-    What needs more than the standard library is named, as module:function, and imported when it is called.
+    Anything that needs more than the standard library is given as module:function, and imported when called.
 
     Parameters
     ----------
     name : str
         The command.
     about : str
-        What it does, for the help.
+        Its purpose, for the help.
     application : str
-        Makes the WSGI application, as gunicorn wants it.
+        Function that makes the WSGI application, in gunicorn's syntax.
     settings : type of HttpSettings
     bind : str
-        Where it listens unless told otherwise.
+        Default address to listen on.
     warm_up : str
-        Compiles the kernels that requests can reach.
+        Function that compiles the kernels used by requests.
     needed : tuple of str
-        Packages without which it cannot start.
+        Packages without which the command cannot start.
     prepare : str, optional
-        Takes the settings before the processes start; what it raises as a `SettingError` stops the start.
+        Function that receives the settings before the processes start; if it raises `SettingError`, the start is
+        aborted.
     """
 
     name: str
@@ -90,19 +91,19 @@ class Program:
     prepare: str | None = None
 
     def read(self, environment: Mapping[str, str] = os.environ) -> tuple[ServerSettings, HttpSettings]:
-        """Settings of the processes and of the application.
+        """Read the settings of the processes and of the application.
 
         Raises
         ------
         SettingError
-            For a value that a variable cannot have; the message names the variable.
+            If a variable has an invalid value; the message names the variable.
         """
         bind = environment.get(variable("bind")) or self.bind
         server = ServerSettings.from_environment({**environment, variable("bind"): bind})
         return server, self.settings.from_environment(environment)
 
     def warnings(self, environment: Mapping[str, str]) -> list[str]:
-        """A line for each variable that looks like a setting and is none, and for an address that needs a proxy."""
+        """Return a warning for each misspelt setting, and for an address that needs a proxy."""
         ours = {name: value for name, value in environment.items() if name != NOTICE}
         lines = unknown(ours, ServerSettings, self.settings.limits_type, self.settings)
         server, application = self.read(environment)
@@ -114,7 +115,7 @@ class Program:
         return lines
 
     def table(self) -> list[tuple[str, Any, str]]:
-        """Variable, default and meaning of each setting."""
+        """Return variable, default and meaning of each setting."""
         return [*ServerSettings(bind=self.bind).table(), *self.settings().table()]
 
 
@@ -140,7 +141,7 @@ PROGRAMS: Final = {program.name: program for program in (SERVE, COLLECT)}
 
 
 def chosen_program(environment: Mapping[str, str] = os.environ) -> Program:
-    """The program that the command has named in the environment; rankcorr-serve where it has named none.
+    """Return the program that the command named in the environment; rankcorr-serve if there is no name.
 
     >>> chosen_program({"RANKCORR_PROGRAM": "rankcorr-collect"}).bind
     '127.0.0.1:8080'
@@ -149,7 +150,7 @@ def chosen_program(environment: Mapping[str, str] = os.environ) -> Program:
 
 
 def named(function: str) -> Callable[..., Any]:
-    """The function of a name, as in module:function.
+    """Import a function by its name in the form module:function.
 
     >>> named("math:sqrt")(4.0)
     2.0
@@ -170,7 +171,7 @@ def collect() -> None:
 
 
 def launch(program: Program, arguments: Sequence[str] | None = None) -> None:
-    """Check the settings of a program, and become gunicorn."""
+    """Check the settings of a program, then replace this process with gunicorn."""
     parser = _parser(program)
     asked = parser.parse_args(arguments)
     environment = dict(os.environ)
@@ -197,25 +198,25 @@ def launch(program: Program, arguments: Sequence[str] | None = None) -> None:
 
 
 def prepare(program: Program, environment: MutableMapping[str, str]) -> None:
-    """Make the folders of this run, and put their names and that of the program into the environment.
+    """Create the folders of this run, and put their names and the program's into the environment.
 
     Raises
     ------
     OSError
-        Where a folder cannot be made or emptied.
+        If a folder cannot be created or emptied.
     """
     run = Path(tempfile.mkdtemp(prefix=run_prefix(program)))
     environment[RUN_FOLDER] = str(run)
     try:
         metrics = Path(environment.get(METRICS_FOLDER) or run / "metrics")
         metrics.mkdir(parents=True, exist_ok=True)
-        for left_over in metrics.glob("[cgh]*_*.db"):  # of an earlier run: counter_PID.db, gauge_.., histogram_..
+        for left_over in metrics.glob("[cgh]*_*.db"):  # from an earlier run: counter_PID.db, gauge_.., histogram_..
             left_over.unlink()
-        reserve_files(metrics, os.getpid())  # of gunicorn, which this process becomes
+        reserve_files(metrics, os.getpid())  # for gunicorn, which this process becomes
         environment[METRICS_FOLDER] = str(metrics)
         kernels = environment.get(KERNEL_FOLDER)
         if kernels and os.path.isdir(kernels) and not is_writable(kernels):
-            # numba reads no cache that it cannot write to, as in a read-only container
+            # numba ignores a cache that it cannot write to, as in a read-only container
             environment[KERNEL_FOLDER] = str(shutil.copytree(kernels, run / "kernels"))
     except OSError:
         shutil.rmtree(run, ignore_errors=True)
@@ -226,12 +227,12 @@ def prepare(program: Program, environment: MutableMapping[str, str]) -> None:
 
 
 def run_prefix(program: Program) -> str:
-    """How the names of the folders begin that the command makes for a run."""
+    """Return the prefix of the names of folders that the command creates for a run."""
     return f"{program.name}-"
 
 
 def is_writable(folder: str) -> bool:
-    """Whether files can be made in a folder; to ask for permissions would not notice a read-only file system."""
+    """Try to create a file in a folder; permissions alone would not show that a file system is read-only."""
     try:
         tempfile.TemporaryFile(dir=folder).close()
     except OSError:
@@ -262,7 +263,7 @@ def _shown(name: str, value: Any) -> str:
 
 
 def _refuse(parser: argparse.ArgumentParser, why: str) -> NoReturn:
-    """End with one line; argparse's own error shows the usage too."""
+    """Exit with one line; argparse's own error would also print the usage."""
     parser.exit(2, f"{parser.prog}: error: {why}\n")
 
 

@@ -1,4 +1,4 @@
-"""The settings of the processes: where they listen, how many they are, and how they end."""
+"""Declare the settings of the processes: where they listen, how many there are, and how they end."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _TCP: Final = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+):([0-9]{1,5})")
 
 
 def usable_cores(cgroup: Path = Path("/sys/fs/cgroup")) -> int:
-    """Number of processors that this process may use: those it may run on, or fewer where a container sets a quota.
+    """Return the number of usable processors: those this process may run on, or fewer if a container sets a quota.
 
     >>> usable_cores() >= 1
     True
@@ -27,7 +27,7 @@ def usable_cores(cgroup: Path = Path("/sys/fs/cgroup")) -> int:
     for quota_of in (_quota_v2, _quota_v1):
         try:
             quota = quota_of(cgroup)
-        except (OSError, ValueError):  # another version of cgroups, no cgroups, or no quota, which reads "max"
+        except (OSError, ValueError):  # another version of cgroups, no cgroups, or no quota ("max")
             continue
         if quota > 0:
             return max(1, min(cores, math.ceil(quota)))
@@ -53,7 +53,7 @@ def _address(name: str, text: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class ServerSettings:
-    """How the processes of a service run; `HttpSettings` and its kin have what each of them does.
+    """How the processes of a service run; `HttpSettings` and its subclasses have the settings of the application.
 
     Examples
     --------
@@ -78,22 +78,22 @@ class ServerSettings:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> ServerSettings:
-        """Read the variables RANKCORR_*; one that is not set leaves the default.
+        """Read the variables RANKCORR_*; an unset one keeps its default.
 
         Raises
         ------
         SettingError
-            For a value that a variable cannot have; the message names the variable.
+            If a variable has an invalid value; the message names the variable.
         """
         return cls(**read(cls, environment))
 
     def table(self) -> list[tuple[str, Any, str]]:
-        """Variable, value and meaning of each setting."""
+        """Return variable, value and meaning of each setting."""
         return rows(self)
 
     @property
     def is_local(self) -> bool:
-        """Whether no other machine can reach the address.
+        """Return whether only this machine can reach the address.
 
         >>> [ServerSettings(bind=bind).is_local for bind in ("[::1]:80", "localhost:80", "unix:/run/x", "0.0.0.0:80")]
         [True, True, True, False]
@@ -103,11 +103,11 @@ class ServerSettings:
             return True
         try:
             return ipaddress.ip_address(host).is_loopback
-        except ValueError:  # the name of a machine
+        except ValueError:  # a host name
             return False
 
     def seconds_to_stop(self, app: HttpSettings) -> int:
-        """Time for the last request to arrive, wait for its turn, work, and have its answer taken."""
+        """Return the time for the last request to arrive, wait, be processed, and have its answer received."""
         return self.graceful_seconds or math.ceil(
             2 * self.client_seconds + app.max_wait_seconds + app.limits.max_seconds + 5
         )

@@ -1,6 +1,6 @@
-"""Every kernel that a request can reach, compiled before the workers are forked.
+"""Compile every kernel that a request can reach, before the workers are forked.
 
-Compiled later, they would hold up the first requests of each worker for seconds.
+Compiled later, the kernels would delay the first requests of each worker by seconds.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ from rankcorr.inference.leaderboard import leaderboard
 from rankcorr.inference.permutation import permutation_test
 from rankcorr.weights import TIED_WEIGHTS
 
-# Whole numbers and floats are ranked by two compiled kernels; ties lead to kernels that other rankings do not reach.
+# Two compiled kernels rank whole numbers and floats; ties lead to kernels that other rankings do not use.
 SCORES: tuple[list[float], ...] = ([3.5, 2.5, 1.5, 0.5], [2.5, 2.5, 1.5, 0.5], [4, 3, 2, 1], [1, 1, 2, 3])
-N_MANY = 12  # too many for a test over all permutations
+N_MANY = 12  # too many items for a test over all permutations
 N_RESAMPLES = 100
-# Items and presentations that are drawn in different ways: exactly, as a cycle, one item once more, by exchanges,
-# with repeated pairs.
+# Items and presentations, one pair for each way to draw: exactly, as a cycle, one item once more, by exchanges, with
+# repeated pairs.
 BALLOTS = ((4, 1), (4, 2), (5, 3), (12, 6), (4, 7))
 
 
 def warm_up() -> None:
-    """Call each library function that a view of rankcorr-serve calls, in every way that is compiled separately."""
+    """Call each library function that a view of rankcorr-serve calls, in every way that compiles separately."""
     with collected_notices():
         _compare()
         _infer()
@@ -53,7 +53,7 @@ def warm_up() -> None:
 
 
 def warm_up_campaigns() -> None:
-    """The same for rankcorr-collect: draws, scores of votes, strengths and how far they can be trusted, voters."""
+    """Do the same for rankcorr-collect: draws, scores of votes, strengths with their uncertainty, voters."""
     _vote()
     votes = Comparisons.from_labels([0, 1, 2, 0], [1, 2, 0, 2], ["left", "tie", "right", "left"], voter=[0, 1, 0, 1])
     strengths = bradley_terry(votes)
@@ -63,17 +63,17 @@ def warm_up_campaigns() -> None:
 
 
 def _vote() -> None:
-    """Draws and scores of ballots, and strengths."""
+    """Draw and score ballots, and fit strengths."""
     for n_items, presentations in BALLOTS:
         draw_ballot(n_items, presentations, 3, np.random.default_rng(0)).certificate()
     plan = plan_ballots(8, n_ballots=2, fraction=0.5, presentations=4)
-    for name in SIMILARITIES:  # one is read from a file, which takes 0.6 s, and is kept
+    for name in SIMILARITIES:  # reading one of them from a file takes 0.6 s; it is then cached
         simulate(plan, VoterPopulation(), named_similarity(name, 8), n_simulations=1, seed=0)
     _fit()
 
 
 def _fit() -> None:
-    """Strengths of few items and of many, whose standard errors are drawn; and the next comparisons."""
+    """Fit strengths of few items and of many (with drawn standard errors), and choose the next comparisons."""
     for voter in (None, ["Ann", "Bob", "Ann", "Bob"]):
         votes = Comparisons.from_labels([0, 1, 2, 0], [1, 2, 0, 2], ["left", "tie", "right", "left"], voter=voter)
         fits = [bradley_terry(votes), bradley_terry(votes, ties="half"), thurstone(votes)]
@@ -115,7 +115,7 @@ def _infer() -> None:
 
 
 def _evaluate() -> None:
-    """Runs by query, with lists that are longer than those of which every permutation is taken."""
+    """Evaluate runs by query, with lists too long to take all their permutations."""
     gold = {f"q{q}": {f"d{d}": (d * q) % 4 for d in range(N_MANY)} for q in range(3 * N_MANY)}
     runs = {
         name: {query: {d: (i * step) % 7 + i / 8 for i, d in enumerate(own)} for query, own in gold.items()}

@@ -1,4 +1,4 @@
-"""The JSON resources, a file each: those of voters, then those of organisers."""
+"""Serve the JSON resources, one file each: first those of voters, then those of organisers."""
 
 from service.collect.api import (
     ballots,

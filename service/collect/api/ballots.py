@@ -1,4 +1,4 @@
-"""/v1/campaigns/{key}/ballots: open, look at, close, open again."""
+"""Serve /v1/campaigns/{key}/ballots: open, review, close and reopen ballots."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _previews = Remembered()
 @operation("listBallots")
 @blueprint.response(200, BallotsAnswer)
 def read_all(key: str) -> Any:
-    """All ballots so far."""
+    """Return all ballots opened so far."""
     return {"ballots": organiser(key).ballot_progress()}
 
 
@@ -46,7 +46,7 @@ def open_next(request: dict[str, Any], key: str) -> Any:
 @operation("readBallot")
 @blueprint.response(200, BallotAnswer)
 def read(key: str, number: int) -> Any:
-    """A ballot; its ETag, which closing asks for, changes with its state and with who is left out, not with votes."""
+    """Return a ballot; its ETag, needed to close it, changes with its state and with exclusions, not with votes."""
     return ballot_of(organiser(key), number)
 
 
@@ -54,7 +54,7 @@ def read(key: str, number: int) -> Any:
 @operation("previewClose")
 @blueprint.response(200, PreviewAnswer)
 def preview(key: str, number: int) -> Any:
-    """Say what closing the ballot now would do; the ETag is what closing asks for."""
+    """Show what closing the ballot now would do; send the ETag of this answer to close it."""
     campaign = organiser(key)
     checked(campaign, number)
     seen: Preview = _previews.get((key, number), campaign.stamp(), lambda: campaign.preview(number)).value
@@ -75,10 +75,10 @@ def preview(key: str, number: int) -> Any:
 @blueprint.doc(**CONDITIONAL)
 @blueprint.response(200, BallotAnswer)
 def close(request: dict[str, Any], key: str, number: int) -> Any:
-    """Close a ballot: its votes are scored, and the next one can be opened. A continuous campaign ends with it.
+    """Close a ballot: its votes are scored, and the next ballot can be opened; a continuous campaign ends.
 
-    If-Match must hold the ETag of the ballot as it was looked at: 412 where somebody has closed or opened it or left a
-    voter out since, 428 without the header.
+    If-Match must hold the ETag of the ballot that you reviewed. The answer is 412 if the ballot was closed or reopened
+    or a voter was excluded since then, and 428 without the header.
     """
     campaign, stamp = organiser(key), wanted_stamp()
     checked(campaign, number)
@@ -91,7 +91,7 @@ def close(request: dict[str, Any], key: str, number: int) -> Any:
 @operation("reopenBallot")
 @blueprint.response(200, BallotAnswer)
 def reopen(request: dict[str, Any], key: str, number: int) -> Any:
-    """Open the last closed ballot again, as long as no other was opened after it."""
+    """Reopen the last closed ballot, as long as no later ballot was opened."""
     campaign = organiser(key)
     checked(campaign, number)
     campaign.reopen(number, request["reason"])
@@ -99,12 +99,12 @@ def reopen(request: dict[str, Any], key: str, number: int) -> Any:
 
 
 def checked(campaign: Campaign, number: int) -> None:
-    """Refuse the number of a ballot that has not been opened.
+    """Refuse the number of a ballot that was never opened.
 
     Raises
     ------
     Problem
-        404.
+        404, if there is no ballot with this number.
     """
     n_opened = len(campaign.ballots())
     if not 1 <= number <= n_opened:
@@ -112,7 +112,7 @@ def checked(campaign: Campaign, number: int) -> None:
 
 
 def ballot_of(campaign: Campaign, number: int) -> Any:
-    """A ballot as the answers have it, under its stamp."""
+    """Return a ballot in the form of the answers, with its stamp as ETag."""
     checked(campaign, number)
     found = campaign.ballot(number)
     answer = {"ballot": found.progress, "chain_digest": found.chain_digest, "going_on": found.going_on}

@@ -1,4 +1,4 @@
-"""What the blueprints of organisers share: who may call, and the errors that may come."""
+"""Share rules among the blueprints of organisers: who may call, and which errors are possible."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CONDITIONAL: Final = {"responses": {status: ALL_STATUSES[status][0] for status i
 
 
 def of_organisers(name: str, module: str, about: str, *, prefix: str = CAMPAIGNS) -> Blueprint:
-    """A blueprint of what only the organiser of a campaign may do; others are refused before their body is parsed."""
+    """Make a blueprint for a campaign's organiser alone; other callers are refused before their body is parsed."""
     security: Any = ({"token": []}, {"organiser": []})
     made = Blueprint(name, module, url_prefix=prefix, description=about, errors=_ERRORS, security=security)
     made.before_request(know_organiser)

@@ -1,4 +1,4 @@
-"""/v1/campaigns: making one, after its items and its plan were looked at; and what it is."""
+"""Serve /v1/campaigns: check the items and the plan of a new campaign, create it, and describe it."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from service.http.state import state
 from service.openapi.blueprint import Blueprint, operation
 
 making = Blueprint("making", __name__, url_prefix=CAMPAIGNS, description="Making campaigns", **OF_ADMINS)
-making.before_request(founder)  # before the body is read: a table of items takes seconds
+making.before_request(founder)  # before the body is parsed: a table of items takes seconds
 
 blueprint = of_organisers("campaigns", __name__, "A campaign as it is")
 
 _SHOWN = 20
-_OF_ACCURACY = frozenset({"few_top_presentations", "few_comparisons"})  # advice that a simulation answers better
+_OF_ACCURACY = frozenset({"few_top_presentations", "few_comparisons"})  # a simulation answers these better
 _ACCURATE = 0.95
-_TENTH_IS_TWO = 20  # items; of fewer, 10 % are not the two that the last ballot needs
+_TENTH_IS_TWO = 20  # with fewer items, 10 % is less than the two items that the last ballot needs
 
 
 @making.route("", methods=["POST"])
@@ -57,7 +57,7 @@ _TENTH_IS_TWO = 20  # items; of fewer, 10 % are not the two that the last ballot
 @operation("makeCampaign")
 @making.response(201, CampaignMade)
 def make(request: dict[str, Any]) -> dict[str, str]:
-    """Make a campaign; its organiser's token is in the answer, and nowhere else."""
+    """Create a campaign; its organiser's token is in this answer and nowhere else."""
     campaign, token = ledger().create_campaign(**request)
     key = campaign.key
     return {"campaign": key, "token": token, "organiser_url": organiser_url(key, token)}
@@ -68,7 +68,7 @@ def make(request: dict[str, Any]) -> dict[str, str]:
 @operation("checkItems")
 @making.response(200, ItemSheetAnswer)
 def check(sheet: ItemSheet) -> dict[str, Any]:
-    """Say what a table of items holds, and all that is wrong with it, by line; nothing is made."""
+    """Check a table of items: return its content and all errors by line, and store nothing."""
     shown = zip(sheet.items[:_SHOWN], sheet.contents[:_SHOWN], strict=True)
     first = [{"item": item, **asdict(content)} for item, content in shown]
     return {"n_items": len(sheet.items), "first": first, "faults": sheet.faults}
@@ -82,11 +82,11 @@ def check(sheet: ItemSheet) -> dict[str, Any]:
 @operation("planCampaign")
 @making.response(200, OutlookAnswer)
 def plan(request: dict[str, Any]) -> dict[str, Any]:
-    """Say what a plan asks, costs, and what it is expected to reach; nothing is made.
+    """Estimate the questions, the cost and the accuracy of a plan; store nothing.
 
-    The accuracy is the mean tau_w of some 4 to 40 simulations with the paper's simulated voters, on items whose
-    similarities fall exponentially: real voters and items may be better or worse. It takes up to about 8 seconds. From
-    0.95 on, advice to ask for more votes is left out.
+    The accuracy is the mean tau_w of 4 to 40 simulations. They use the paper's simulated voters, and items whose
+    similarities fall exponentially; real voters and items may give better or worse results. Simulations take up to
+    about 8 seconds. From an accuracy of 0.95, the answer leaves out advice to ask for more votes.
     """
     return looked_at(**request)
 
@@ -95,7 +95,7 @@ def plan(request: dict[str, Any]) -> dict[str, Any]:
 @operation("readCampaign")
 @blueprint.response(200, CampaignAnswer)
 def read(key: str) -> dict[str, Any]:
-    """A campaign as it was made."""
+    """Return a campaign as it was created."""
     info = organiser(key).info
     return {
         "campaign": info.key,
@@ -112,9 +112,9 @@ def read(key: str) -> dict[str, Any]:
 def looked_at(
     *, plan: BallotPlan | ContinuousPlan, settings: Settings, seconds: float | None, voters: int, accuracy: bool
 ) -> dict[str, Any]:
-    """Cost, advice and outlook of a plan."""
+    """Return cost, advice and outlook of a plan."""
     if accuracy:
-        state().lane.pass_on()  # votes do not wait for simulations
+        state().lane.pass_on()  # votes must not wait for simulations
     outlook = outlook_of(plan, voters) if accuracy else None
     advice = advice_on(plan, voters, outlook) if isinstance(plan, BallotPlan) else []
     return {
@@ -126,7 +126,7 @@ def looked_at(
 
 
 def advice_on(plan: BallotPlan, voters: int, outlook: Outlook | None) -> list[Advice]:
-    """Advice that can be followed, and that what the plan is expected to reach does not contradict."""
+    """Return the advice that can be followed and that the simulated accuracy does not contradict."""
     needless = set(_OF_ACCURACY) if outlook is not None and expected_to_do(outlook) else set()
     if plan.n_items < _TENTH_IS_TWO:
         needless.add("many_survivors")
@@ -134,13 +134,13 @@ def advice_on(plan: BallotPlan, voters: int, outlook: Outlook | None) -> list[Ad
 
 
 def expected_to_do(outlook: Outlook) -> bool:
-    """Whether a simulation has reached what rules of thumb about the number of votes are for."""
+    """Return whether a simulation reaches the accuracy that rules of thumb about the number of votes aim for."""
     reached = [each.mean for each in (outlook.scores, outlook.strengths) if each is not None]
     return bool(reached) and max(reached) >= _ACCURATE
 
 
 def outlook_of(plan: BallotPlan | ContinuousPlan, voters: int) -> Outlook:
-    """What a plan will reach."""
+    """Return the expected accuracy of a plan."""
     if isinstance(plan, BallotPlan):
         return outlook_of_ballots(plan, voters)
     matching = Matching(batch=plan.batch, n0=plan.n0, focus=plan.focus)

@@ -1,4 +1,4 @@
-"""GET /v1/campaigns/{key}/exports/{format}: files for other programs, and the whole campaign as one zip."""
+"""Serve /v1/campaigns/{key}/exports/{format}: files for other programs, and the whole campaign as one zip."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _TYPES: Final = {
     "zip": "application/zip",
 }
 _FILE: Final = {"schema": {"type": "string", "format": "binary"}}
-_EPOCH: Final = (1980, 1, 1, 0, 0, 0)  # of the members of a zip: equal exports are equal files
+_EPOCH: Final = (1980, 1, 1, 0, 0, 0)  # date of all members of a zip, so that equal exports give equal files
 
 
 @blueprint.route("/<key>/exports/<form>", methods=["GET"])
@@ -34,10 +34,10 @@ _EPOCH: Final = (1980, 1, 1, 0, 0, 0)  # of the members of a zip: equal exports 
 @blueprint.doc(responses={200: {"content": {kind.partition(";")[0]: _FILE for kind in _TYPES.values()}}})
 @blueprint.response(200)
 def export(query: dict[str, bool], key: str, form: str) -> Response:
-    """A file to download: bundle (a zip of the whole campaign), ranking, csv, arena, label_studio, potato or choix.
+    """Download a file: bundle (a zip of the whole campaign), ranking, csv, arena, label_studio, potato or choix.
 
-    Voters go by their random keys unless `names` is asked for. Rankcorr-Votes and Rankcorr-Left-Out say how many votes
-    the file has, and how many its format cannot express.
+    The file identifies voters by random keys unless you set `names`. The header Rankcorr-Votes counts the votes in the
+    file; Rankcorr-Left-Out counts those that its format cannot express.
     """
     campaign = organiser(key)
     if form == "bundle":
@@ -62,14 +62,14 @@ def export(query: dict[str, bool], key: str, form: str) -> Response:
 
 
 def file_of(name: str, content: bytes, key: str) -> Response:
-    """A file to be saved, under a name that tells campaigns apart."""
+    """Return a file to save, with a name that tells campaigns apart."""
     stem, _, ending = name.rpartition(".")
     headers = {"Content-Disposition": f'attachment; filename="{stem}-{key[:8]}.{ending}"'}
     return Response(content, headers=headers, content_type=_TYPES[ending])
 
 
 def zipped(files: Mapping[str, str]) -> bytes:
-    """Several files as one zip."""
+    """Pack several files into one zip."""
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, text in files.items():

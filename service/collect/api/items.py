@@ -1,4 +1,4 @@
-"""GET /v1/campaigns/{key}/items and /plan."""
+"""Serve GET /v1/campaigns/{key}/items and /plan."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _items = Remembered(2)  # rows of 200,000 items take 80 MB
 @operation("listItems")
 @blueprint.response(200, ItemsAnswer)
 def read(query: dict[str, int], key: str) -> Any:
-    """Items, with their answers in the ballots that are open; those with the fewest first."""
+    """Return the items with their answers in open ballots; sorted by answers, fewest first."""
     campaign = organiser(key)
     stamp = campaign.stamp()
 
@@ -40,7 +40,7 @@ def read(query: dict[str, int], key: str) -> Any:
 @operation("readPlan")
 @blueprint.response(200, OutlookAnswer)
 def plan(key: str) -> Any:
-    """The plan of the campaign, with what it asks and costs in all."""
+    """Return the plan of the campaign, with its questions and its cost in total."""
     info = organiser(key).info
     pay = info.settings.pay
     seconds = None if pay is None else pay.seconds
@@ -48,7 +48,7 @@ def plan(key: str) -> Any:
 
 
 def item_rows(campaign: Campaign) -> list[dict[str, Any]]:
-    """Items with their contents and answers."""
+    """Return the items with their contents and answers."""
     return [
         {
             "item": each.item,

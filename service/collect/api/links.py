@@ -1,4 +1,4 @@
-"""/v1/campaigns/{key}/invitations, links and study-links: how voters come."""
+"""Serve /v1/campaigns/{key}/invitations, links and study-links: the ways for voters to join."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from service.openapi.blueprint import operation
 
 blueprint = of_organisers("links", __name__, "How voters come")
 
-# What a platform puts in place of these words, in the address of a study.
+# A platform replaces these words in the address of a study.
 _PROLIFIC = "PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"
 
 
@@ -35,7 +35,7 @@ _PROLIFIC = "PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID=
 @operation("inviteVoters")
 @blueprint.response(201, InvitationsAnswer)
 def invitations(request: dict[str, Any], key: str) -> Any:
-    """Make a link for each voter, which lets that voter alone vote; one who has a link already gets another one too."""
+    """Make a link for each voter, which only that voter can use; a voter who already has a link gets another."""
     names = request.get("voters") or [f"guest {secrets.token_hex(4)}" for _ in range(request["number"])]
     tokens = organiser(key).voters.invite(names)
     urls = [f"{voter_url(key)}#{token}" for token in tokens]
@@ -52,7 +52,7 @@ def invitations(request: dict[str, Any], key: str) -> Any:
 @operation("readLinks")
 @blueprint.response(200, LinksAnswer)
 def links(key: str) -> Any:
-    """The page of voters, and the open link where the pages of the campaign allow it."""
+    """Return the address of the voters' page, and the open link if the pages of the campaign allow it."""
     _, pages = organiser(key).pages()
     url = voter_url(key)
     is_open = pages.open_link
@@ -64,7 +64,7 @@ def links(key: str) -> Any:
 @operation("makeStudyLink")
 @blueprint.response(201, StudyLinkAnswer)
 def study_link(_request: dict[str, Any], key: str) -> Any:
-    """Make the link for the campaign's platform; links that were made before still work."""
+    """Make a link for the campaign's platform; earlier links continue to work."""
     campaign = organiser(key)
     _, pages = campaign.pages()
     if pages.platform is None:
@@ -75,12 +75,12 @@ def study_link(_request: dict[str, Any], key: str) -> Any:
 
 
 def voter_url(key: str) -> str:
-    """The page of voters."""
+    """Return the address of the voters' page."""
     return f"{own_origin(asked)}/v/{quote(key)}"
 
 
 def qr_code(text: str) -> str:
-    """A QR code as SVG, black on white with its quiet zone."""
+    """Return a QR code as SVG, black on white, with its quiet zone."""
     file = io.BytesIO()
     segno.make(text, error="m", micro=False).save(file, kind="svg", scale=4, border=4, dark="#000", light="#fff")
     return file.getvalue().decode()

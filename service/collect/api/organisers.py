@@ -1,4 +1,4 @@
-"""/v1/organiser/sessions: a browser may organise for some days."""
+"""Serve /v1/organiser/sessions: let a browser act for an organiser for some days."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ blueprint = of_organisers("organisers", __name__, "Sessions of browsers", prefix
 @operation("beginOrganiserSession")
 @blueprint.response(204)
 def begin(request: dict[str, str]) -> Response:
-    """Take an organiser's token, and give a browser the cookie of a session of a week."""
+    """Exchange an organiser's token for the cookie of a session that lasts a week."""
     campaign = collecting().campaigns.of(request["campaign"])
     access.holder_of_link(campaign, request["token"], "organiser")
     session = campaign.tokens.issue("organiser session", hours=access.ORGANISER_HOURS)
@@ -35,7 +35,7 @@ def begin(request: dict[str, str]) -> Response:
 @operation("endOrganiserSession")
 @blueprint.response(204)
 def end(_request: dict[str, Any], key: str) -> Response:
-    """End the session of a browser, whose cookie opens nothing from now on."""
+    """End the session of a browser; its cookie is no longer valid."""
     campaign = access.organiser(key)
     if token := access.organiser_session(campaign):
         campaign.tokens.revoke(token)

@@ -1,4 +1,4 @@
-"""/v1/campaigns/{key}/pages: what voters read, and who may vote."""
+"""Serve /v1/campaigns/{key}/pages: texts for voters, and eligibility."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ blueprint = of_organisers("pages", __name__, "What voters read")
 @operation("readPages")
 @blueprint.response(200, PagesAnswer)
 def read(key: str) -> Any:
-    """The pages that hold; their ETag is asked for when they are changed."""
+    """Return the current pages; a change must send their ETag."""
     version, pages = organiser(key).pages()
     return stamped(str(version).zfill(4), {"version": version, "pages": pages.to_dict()})
 
@@ -30,9 +30,9 @@ def read(key: str) -> Any:
 @blueprint.doc(**CONDITIONAL)
 @blueprint.response(200, PagesAnswer)
 def change(pages: Any, key: str) -> Any:
-    """Show other pages from now on; all versions are kept, so that it is known who agreed to what.
+    """Replace the pages from now on; all versions are kept, to record which text each voter agreed to.
 
-    If-Match must hold the ETag of the pages that were changed: 412 where somebody changed them since.
+    If-Match must hold the ETag of the pages that you edited; the answer is 412 if they have changed since.
     """
     campaign, stamp = organiser(key), wanted_stamp()
     version, _ = campaign.pages()

@@ -1,4 +1,4 @@
-"""GET /v1/campaigns/{key}/participants: whom a platform sent, and whom to approve or to reject there."""
+"""Serve GET /v1/campaigns/{key}/participants: participants from a platform, to approve or reject there."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ blueprint = of_organisers("participants", __name__, "Participants of a platform"
 @operation("listParticipants")
 @blueprint.response(200, ParticipantsAnswer)
 def read(key: str) -> Any:
-    """Participants by their ids, which are personal data, in the order in which they came.
+    """Return participants in order of arrival, by their platform ids, which are personal data.
 
-    The decision is about those who got the completion code: "approve" while their votes count, "reject" once they are
-    left out. Others have no submission to decide on.
+    The decision concerns participants who received the completion code: "approve" while their votes count, "reject"
+    once they are excluded. Other participants have no submission to decide on.
     """
     campaign = organiser(key)
     stamp = campaign.stamp()
@@ -44,7 +44,7 @@ def read(key: str) -> Any:
 @blueprint.doc(responses={200: {"content": {"text/csv": {"schema": {"type": "string", "format": "binary"}}}}})
 @blueprint.response(200)
 def export(query: dict[str, str], key: str, decision: str) -> Response:
-    """The ids to approve, or those to reject, one in each line and without a head, as platforms take them."""
+    """Return the ids to approve, or those to reject, one per line and without a header, as platforms expect."""
     campaign = organiser(key)
     if decision not in DECISIONS:
         known = " and ".join(DECISIONS)

@@ -1,4 +1,4 @@
-"""GET /v1/campaigns/{key}/progress, quality and ledger: what an organiser watches."""
+"""Serve /v1/campaigns/{key}/progress, quality and ledger: the data that an organiser monitors."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _quality = Remembered(8)
 @operation("readProgress")
 @blueprint.response(200, ProgressAnswer)
 def progress(key: str) -> Any:
-    """Where the campaign stands; 304 for a client that sends the ETag of before, where nothing has changed."""
+    """Return the progress of the campaign; 304 if it is unchanged since the ETag that the client sends."""
     campaign = organiser(key)
 
     def answer(found: tuple[CampaignStatus, list[BallotProgress]]) -> dict[str, Any]:
@@ -42,7 +42,7 @@ def progress(key: str) -> Any:
 @operation("readQuality")
 @blueprint.response(200, QualityAnswer)
 def quality(query: dict[str, Any], key: str) -> Any:
-    """How far the votes can be trusted, voter by voter, and whom to look at; nobody is left out by it."""
+    """Report how reliable the votes are, voter by voter, and which voters to check; this excludes no voter."""
     campaign, fast, names = organiser(key), query["fast"], query["names"]
     stamp = campaign.stamp()
 
@@ -62,7 +62,7 @@ def quality(query: dict[str, Any], key: str) -> Any:
 @operation("readLedger")
 @blueprint.response(200, LedgerAnswer)
 def read_ledger(query: dict[str, int], key: str) -> Any:
-    """Vote events in order, after the one that was read last; voters by their random keys."""
+    """Return the vote events after the last one read, in order; voters are identified by random keys."""
     after, most = query["after"], query["limit"]
     events = organiser(key).events_after(after, most=most)
     return {"events": events, "next": events[-1].number if events else after, "complete": len(events) < most}

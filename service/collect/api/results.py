@@ -1,4 +1,4 @@
-"""GET /v1/campaigns/{key}/results and plots: the ranking, in numbers and in figures."""
+"""Serve /v1/campaigns/{key}/results and plots: the ranking in numbers and in figures."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from service.openapi.blueprint import operation
 
 blueprint = of_organisers("results", __name__, "The ranking")
 
-_results = Remembered(4)  # with draws from the posterior, 24 MB for 3,000 items
+_results = Remembered(4)  # with posterior draws, 24 MB for 3,000 items
 _plots = Remembered(16)
-_drawing = threading.Lock()  # matplotlib's caches of fonts are those of the process
+_drawing = threading.Lock()  # all threads share matplotlib's font caches
 _LEVEL: Final = 0.9
 PLOTS: Final = ("strengths", "ranks", "in-top", "voters")
 
@@ -34,7 +34,7 @@ PLOTS: Final = ("strengths", "ranks", "in-top", "voters")
 @operation("readResults")
 @blueprint.response(200, ResultsAnswer)
 def read(query: dict[str, Any], key: str) -> Any:
-    """The ranking of all items, best first; `interim` gives it before the last ballot is closed, by strengths."""
+    """Return the ranking of all items, best first; `interim` ranks by strengths before the last ballot closes."""
     campaign, interim, top = organiser(key), query["interim"], query.get("top")
     check_top(campaign, top)
     stamp = campaign.stamp()
@@ -50,7 +50,7 @@ def read(query: dict[str, Any], key: str) -> Any:
 @operation("drawPlot")
 @blueprint.response(200, {"type": "string"}, content_type="image/svg+xml")
 def plot(query: dict[str, Any], key: str, name: str) -> Any:
-    """A figure as SVG: strengths or ranks with their intervals, in-top, or voters by their agreement with others."""
+    """Draw a figure as SVG: strengths or ranks with intervals, in-top, or voters by agreement with the others."""
     campaign, top = organiser(key), query.get("top")
     if name not in PLOTS:
         raise Problem(404, f"there is no plot of this name; there are {', '.join(PLOTS)}", kind="no-such-plot")
@@ -59,7 +59,7 @@ def plot(query: dict[str, Any], key: str, name: str) -> Any:
     interim = query["interim"]
 
     def drawn(data: bytes) -> Response:
-        # Opened as a page of its own, it may do nothing.
+        # Opened as a separate page, the SVG may run or load nothing.
         policy = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox"}
         return Response(data, headers=policy, content_type="image/svg+xml")
 
@@ -70,12 +70,12 @@ def plot(query: dict[str, Any], key: str, name: str) -> Any:
 
 
 def check_top(campaign: Campaign, top: int | None) -> None:
-    """Reject a cut outside 1 to n - 1.
+    """Refuse a cut outside 1 to n - 1.
 
     Raises
     ------
     Problem
-        422.
+        422 for a cut outside this range.
     """
     n_items = campaign.info.n_items
     if top is not None and top >= n_items:
@@ -84,12 +84,12 @@ def check_top(campaign: Campaign, top: int | None) -> None:
 
 
 def ranked(campaign: Campaign, interim: bool, top: int | None) -> CampaignResult:
-    """The ranking."""
+    """Return the ranking of a campaign."""
     return campaign.result(interim=interim, top=top)
 
 
 def answer_of(campaign: Campaign, found: CampaignResult) -> dict[str, Any]:
-    """The ranking as JSON, with the addresses of images."""
+    """Return the ranking as JSON, with the addresses of images."""
     images = {
         item: {"image": ASSETS + (content.content or ""), "alt_text": content.alt_text or ""}
         for item, content in zip(campaign.info.items, collecting().campaigns.contents(campaign), strict=True)
@@ -108,12 +108,12 @@ def answer_of(campaign: Campaign, found: CampaignResult) -> dict[str, Any]:
 
 
 def figure(campaign: Campaign, stamp: str, name: str, interim: bool, top: int | None) -> bytes:
-    """A figure as SVG.
+    """Draw a figure as SVG.
 
     Raises
     ------
     Problem
-        409 where there are too many items for intervals, or no voter to show.
+        409 if there are too many items for intervals, or no voter to show.
     """
     if name == "voters":
         quality = campaign.quality()
@@ -130,7 +130,7 @@ def figure(campaign: Campaign, stamp: str, name: str, interim: bool, top: int | 
     if campaign.info.n_items > MOST_WITH_INTERVALS:
         raise Problem(409, f"intervals are known for up to {MOST_WITH_INTERVALS:,} items", kind="not-possible")
     kept = _results.get((campaign.key, interim, top), stamp, lambda: ranked(campaign, interim, top))
-    # While somebody else makes the ranking, the one of before is at hand: a figure of it must not be kept as of now.
+    # While another request makes the ranking, `kept` is the previous one; a figure of it must not be stored as current.
     found = kept.value if kept.stamp == stamp else ranked(campaign, interim, top)
     with _drawing:
         if name == "in-top":

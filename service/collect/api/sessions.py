@@ -1,4 +1,4 @@
-"""POST /v1/sessions, GET /v1/me, PUT /v1/consent, POST /v1/withdraw: a voter comes, agrees, and leaves."""
+"""Serve POST /v1/sessions, GET /v1/me, PUT /v1/consent and POST /v1/withdraw: voters join, agree and leave."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ blueprint.before_request(access.know_voter)
 @operation("beginSession")
 @sessions.response(201, MeAnswer)
 def begin(request: dict[str, Any]) -> Response:
-    """Come by a link: the cookie that is set is the voter's from now on.
+    """Start a session from a link; the cookie in the answer identifies the voter from now on.
 
-    An invitation is used up by nothing: it opens the same voter's session again, on another device too. An open link
-    and that of a platform make a voter only with consent, so that a mere visit leaves nothing behind.
+    An invitation can be used any number of times: it opens the same voter's session again, on other devices too. An
+    open link or a platform's link creates a voter only with consent, so that a mere visit leaves no data.
     """
     campaign = collecting().campaigns.of(request["campaign"])
     _, pages = collecting().campaigns.pages(campaign)
@@ -51,15 +51,15 @@ def begin(request: dict[str, Any]) -> Response:
             raise Problem(403, "a session of this link begins with consent", kind="consent-needed")
         if "platform" not in request and (known := access.voter_of_cookie(campaign)) is not None:
             access.count(collecting().steps, known.voter_key)
-            voter = access.voter_of(campaign, known)  # came before: the same voter
+            voter = access.voter_of(campaign, known)  # a returning voter
         check_version(pages, version)
         if voter is None and "platform" not in request and not pages.open_link:
-            # Before it is counted: strangers take no turn of those who may come.
+            # Before the joins are counted, so that strangers do not use up the turns of people who may join.
             raise Problem(403, "this campaign is for those who were invited", kind="not-invited")
         if voter is None and "platform" not in request and access.is_left_out(campaign):
             raise Problem(403, "nothing is left to ask of this browser's voter", kind="nothing-left")
         if voter is None:
-            # First by address: a script takes no turn of those who come from elsewhere.
+            # Count by address before the campaign, so that a script does not use up the turns of other addresses.
             access.count(collecting().address_joins, access.origin_of(asked).address)
             access.count(collecting().joins, campaign.key)
 
@@ -82,7 +82,7 @@ def begin(request: dict[str, Any]) -> Response:
 @operation("readMe")
 @blueprint.response(200, MeAnswer)
 def me() -> dict[str, Any]:
-    """Say where the voter is: what is done, and what comes next."""
+    """Return the voter's progress and next step."""
     campaign, holder = access.voter()
     _, pages = collecting().campaigns.pages(campaign)
     return me_of(campaign, pages, access.voter_of(campaign, holder))
@@ -108,18 +108,18 @@ def agree(request: dict[str, Any]) -> dict[str, Any]:
 @operation("withdraw")
 @blueprint.response(204)
 def withdraw(_request: dict[str, Any]) -> None:
-    """Leave: who the voter is is forgotten, and votes of ballots that are not closed do not count."""
+    """Withdraw: the voter's personal data are erased, and votes in ballots that are not closed do not count."""
     campaign, holder = access.voter()
     access.voter_of(campaign, holder).leave()
 
 
 def me_of(campaign: Campaign, pages: VotingPages, voter: Voter) -> dict[str, Any]:
-    """Where a voter is, as JSON."""
+    """Return a voter's progress and next step as JSON."""
     return me_of_journey(campaign, pages, voter.journey(pages))
 
 
 def me_of_journey(campaign: Campaign, pages: VotingPages, journey: Journey) -> dict[str, Any]:
-    """The same of a journey that is known."""
+    """Return the same for a journey that was already read."""
     hand = journey.hand
     return {
         "campaign": campaign.key,
@@ -140,12 +140,12 @@ def me_of_journey(campaign: Campaign, pages: VotingPages, journey: Journey) -> d
 
 
 def check_quota(campaign: Campaign, pages: VotingPages, platform: dict[str, str]) -> None:
-    """Give the code of a full quota to a participant who comes when nothing is left; no voter is made.
+    """Give a participant the "quota full" code if no sheet is left; no voter is created.
 
     Raises
     ------
     Problem
-        409, with the code and the address that takes the participant back.
+        409, with the code and the address that returns the participant to the platform.
     """
     if pages.quota_full_code is None or platform["name"] != pages.platform:
         return
@@ -162,12 +162,12 @@ def check_quota(campaign: Campaign, pages: VotingPages, platform: dict[str, str]
 
 
 def check_version(pages: VotingPages, version: str) -> None:
-    """Refuse another version of the consent text than the one that holds.
+    """Refuse consent to an outdated version of the text.
 
     Raises
     ------
     Problem
-        409.
+        409 for another version than the current one.
     """
     if version != pages.consent_version:
         raise Problem(
@@ -182,7 +182,7 @@ def _visit(platform: dict[str, Any]) -> Visit:
 def _begun(
     campaign: Campaign, pages: VotingPages, request: dict[str, Any], voter: Voter | None, *, is_known: bool
 ) -> tuple[Voter, str | None]:
-    """The voter, who may be new, and the token of a new session; none for a browser that has one already."""
+    """Return the voter, created if new, and the token of a new session; None if the browser already has a session."""
     hours = access.SESSION_HOURS
     if voter is None:
         visit = _visit(request["platform"]) if "platform" in request else None

@@ -1,4 +1,4 @@
-"""POST /v1/sheets and POST /v1/finish: the next pairs to compare, and the end."""
+"""Serve POST /v1/sheets and POST /v1/finish: the next pairs to compare, and the end."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from service.collect.state import collecting
 from service.http.problems import Problem
 from service.openapi.blueprint import Blueprint, operation
 
-SOON_SECONDS: Final = 10  # in which others at an address mostly give their first answers
+SOON_SECONDS: Final = 10  # within this time other voters at an address usually give their first answer
 ERRORS = (401, 403, 404, 409, 422, 429, 500, 503)
 
 blueprint = Blueprint("sheets", __name__, url_prefix="/v1", errors=ERRORS, security=SECURITY)
@@ -27,10 +27,11 @@ blueprint.before_request(access.know_voter)
 @operation("leaseSheet")
 @blueprint.response(200, SheetAnswer)
 def lease(_request: dict[str, Any]) -> dict[str, Any]:
-    """Give out the sheet in hand until it is done, then the next one; asked again, the answer is the same.
+    """Return the current sheet until it is done, then the next one; repeated requests return the same sheet.
 
-    The reason "wait" says that others hold what is left, and have not answered anything on it, or that the voter's
-    address holds as many such sheets as it may: `retry_after`, and the header Retry-After, are seconds to wait.
+    The reason "wait" means one of two things: other voters hold all remaining sheets without an answer on them, or the
+    voter's address holds as many unanswered sheets as it may. `retry_after` and the header Retry-After give the seconds
+    to wait.
     """
     campaign, holder = access.voter()
     access.count(collecting().steps, holder.voter_key)
@@ -55,10 +56,10 @@ def lease(_request: dict[str, Any]) -> dict[str, Any]:
 @operation("finish")
 @blueprint.response(200, FinishAnswer)
 def finish(_request: dict[str, Any]) -> dict[str, Any]:
-    """Give out the completion code, once every answer of this voter is counted.
+    """Return the completion code once all answers of this voter are counted.
 
-    Participants of a platform may get another code: one who was left out before the end that of "screened out", one for
-    whom nothing was left that of "quota full".
+    Participants of a platform may get another code: "screened out" if they were excluded before the end, "quota full"
+    if no sheet was left for them.
     """
     campaign, holder = access.voter()
     access.count(collecting().steps, holder.voter_key)

@@ -1,4 +1,4 @@
-"""/v1/campaigns/{key}/tokens: the links that were given out, a further one of an organiser, and taking them back."""
+"""Serve /v1/campaigns/{key}/tokens: list the links that were issued, add one for an organiser, revoke them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ blueprint = of_organisers("tokens", __name__, "Links that were given out")
 @operation("listTokens")
 @blueprint.response(200, TokensAnswer)
 def read(query: dict[str, Any], key: str) -> Any:
-    """Tokens of organisers, invitations and links of studies, the latest first; none can be read again."""
+    """List the tokens of organisers, invitations and study links, newest first, without their secrets."""
     campaign, start, most = organiser(key), query["offset"], query["limit"]
     n_tokens, rows = campaign.tokens.rows(start=start, most=most, names=query["names"])
     return {"n_tokens": n_tokens, "tokens": rows}
@@ -32,7 +32,7 @@ def read(query: dict[str, Any], key: str) -> Any:
 @operation("makeOrganiserToken")
 @blueprint.response(201, OrganiserLinkAnswer)
 def make(_request: dict[str, Any], key: str) -> Any:
-    """Make a further token of an organiser, for somebody else, or to take back the one before."""
+    """Make another token for an organiser: for a second person, or to replace one that you revoke."""
     token = organiser(key).tokens.issue("organiser")
     return {"token": token, "organiser_url": organiser_url(key, token)}
 
@@ -42,11 +42,11 @@ def make(_request: dict[str, Any], key: str) -> Any:
 @operation("revokeToken")
 @blueprint.response(204)
 def revoke(_request: dict[str, Any], key: str, token_id: str) -> None:
-    """Let a link open nothing from now on; once more changes nothing.
+    """Revoke a link, so that it is no longer valid; revoking it again changes nothing.
 
-    With an organiser's token end the sessions of organisers' browsers, but for that of whoever asks; with an invitation
-    those of its voter, whose votes stay. With the link of a study nobody new comes by it. The last token of an
-    organiser stays.
+    Revoking an organiser's token also ends the sessions of organisers' browsers, except your own. Revoking an
+    invitation ends the sessions of its voter, whose votes are kept. The link of a study admits no new participants once
+    it is revoked. The last organiser's token cannot be revoked.
     """
     campaign = organiser(key)
     if not campaign.tokens.revoke_listed(token_id, mine=organiser_session(campaign)):
@@ -54,5 +54,5 @@ def revoke(_request: dict[str, Any], key: str, token_id: str) -> None:
 
 
 def organiser_url(key: str, token: str) -> str:
-    """The link of an organiser."""
+    """Return the link of an organiser."""
     return f"{own_origin(asked)}/o/{key}#{token}"

@@ -1,4 +1,4 @@
-"""/v1/campaigns/{key}/voters: who votes, whom to leave out, and who leaves."""
+"""Serve /v1/campaigns/{key}/voters: list voters, exclude or include them, and erase those who withdraw."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _voters = Remembered(4)
 @operation("listVoters")
 @blueprint.response(200, VotersAnswer)
 def read(query: dict[str, Any], key: str) -> Any:
-    """Voters, in the order in which they came; by their random keys, unless names are asked for."""
+    """Return the voters in order of arrival, by random keys unless you ask for names."""
     campaign, names = organiser(key), query["names"]
     stamp = campaign.stamp()
 
@@ -45,7 +45,7 @@ def read(query: dict[str, Any], key: str) -> Any:
 @operation("previewExclusion")
 @blueprint.response(200, ExclusionAnswer)
 def preview(key: str, voter: str) -> Any:
-    """Say what leaving a voter out would change in the ranking by strengths, or taking one back in."""
+    """Show how excluding a voter, or including one again, would change the ranking by strengths."""
     seen = organiser(key).voters.with_key(voter).preview_exclusion()
     return {"preview": replace(seen, voter=voter)}
 
@@ -55,7 +55,7 @@ def preview(key: str, voter: str) -> Any:
 @operation("excludeVoter")
 @blueprint.response(204)
 def exclude(request: dict[str, Any], key: str, voter: str) -> None:
-    """Leave a voter's votes out of all scores from now on; ballots that are closed keep theirs, and no vote is lost."""
+    """Exclude a voter's votes from all scores from now on; closed ballots keep them, and no vote is deleted."""
     organiser(key).voters.with_key(voter).exclude(request["reason"])
 
 
@@ -64,7 +64,7 @@ def exclude(request: dict[str, Any], key: str, voter: str) -> None:
 @operation("includeVoter")
 @blueprint.response(204)
 def include(request: dict[str, Any], key: str, voter: str) -> None:
-    """Take a voter's votes back in."""
+    """Include the votes of an excluded voter again."""
     organiser(key).voters.with_key(voter).include(request["reason"])
 
 
@@ -73,9 +73,9 @@ def include(request: dict[str, Any], key: str, voter: str) -> None:
 @operation("withdrawVoter")
 @blueprint.response(200, WithdrawalAnswer)
 def withdraw(_request: dict[str, Any], key: str, voter: str) -> Any:
-    """Let a voter go who asks for it: personal data are erased, and votes of open ballots do not count any more.
+    """Withdraw a voter on request: personal data are erased, and votes in open ballots no longer count.
 
-    Votes of closed ballots stay, under a key that nobody can trace. This cannot be undone.
+    Votes in closed ballots stay, under a key that cannot be traced to the person. This cannot be undone.
     """
     return {"voided": organiser(key).voters.with_key(voter).leave()}
 
@@ -85,8 +85,8 @@ def withdraw(_request: dict[str, Any], key: str, voter: str) -> Any:
 @operation("askOthers")
 @blueprint.response(200, WithdrawalAnswer)
 def ask_of_others(_request: dict[str, Any], key: str, voter: str) -> Any:
-    """Ask the comparisons of a voter who is left out of others, in ballots that are open.
+    """Ask other voters the comparisons of an excluded voter, in open ballots.
 
-    The answers so far are voided, which cannot be undone: they do not count again if the voter is taken back in.
+    The excluded voter's answers are voided. This cannot be undone: including the voter again does not restore them.
     """
     return {"voided": organiser(key).voters.with_key(voter).ask_others()}

@@ -1,4 +1,4 @@
-"""PUT /v1/votes/<event id>, and its retraction: one answer, however often it is sent."""
+"""Serve PUT /v1/votes/<event id> and its retraction; an answer sent again is recorded once."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ blueprint.before_request(access.know_voter)
 @operation("castVote")
 @blueprint.response(200, VoteAnswer)
 def cast(request: dict[str, Any], event_id: str) -> dict[str, Any]:
-    """Record an answer, which is on the disk when this returns; sent again under the same id, it is the same answer."""
+    """Record an answer; it is on disk when this returns, and sending it again under the same id changes nothing."""
     campaign, holder = access.voter()
     if holder.consent_version is None:
         raise Problem(403, "no answer is taken before consent", kind="consent-needed")
@@ -56,7 +56,7 @@ def cast(request: dict[str, Any], event_id: str) -> dict[str, Any]:
 @operation("retractVote")
 @blueprint.response(200, VoteAnswer)
 def take_back(request: dict[str, Any], event_id: str) -> dict[str, Any]:
-    """Take an answer back, while its ballot is open: its pair may be answered again."""
+    """Retract an answer while its ballot is open; its pair can then be answered again."""
     campaign, holder = access.voter()
     access.count(collecting().votes, holder.voter_key)
     voter = access.voter_of(campaign, holder)

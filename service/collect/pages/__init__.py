@@ -1,4 +1,4 @@
-"""The HTML pages, a blueprint for each: voters, organisers, the bare address, and the images and sounds of items."""
+"""Serve the HTML pages, one blueprint each: voters, organisers, the bare address, and images and sounds of items."""
 
 from flask import Blueprint
 

@@ -1,4 +1,4 @@
-"""What all pages have in common: the language of whoever reads them, and the frame that is filled."""
+"""Build the frame that all pages share, in the reader's language."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ __all__ = ["asked_language", "page_of", "preferred", "reader_texts", "unknown"]
 
 
 def asked_language() -> str | None:
-    """The language that the address asks for, if the interface is there in it."""
+    """Return the language that the address asks for, if the interface has it."""
     asked = request.args.get("lang")
     return asked if asked in LANGUAGES else None
 
 
 def reader_texts() -> Texts:
-    """The texts of the interface, in the language of the address, or of the browser."""
+    """Return the texts of the interface, in the language of the address or of the browser."""
     return Texts(asked_language() or preferred(LANGUAGES) or LANGUAGES[0])
 
 
 def preferred(offered: Sequence[str]) -> str | None:
-    """The language that the browser likes best among these, by its tag or its main part; None where it likes none."""
+    """Return the offered language that the browser prefers, by its tag or its main part; None if it accepts none."""
     for tag in request.accept_languages.values():
         wanted = tag.lower()
         alike = [each for each in offered if each.lower().split("-")[0] == wanted.split("-")[0]]
@@ -35,11 +35,11 @@ def preferred(offered: Sequence[str]) -> str | None:
 
 
 def page_of(template: str, text: Texts, *, status: int = 200, **values: Any) -> Response:
-    """A page from its template, in the language and direction of its texts unless values say otherwise."""
+    """Render a page from its template, in the language and direction of its texts unless values override them."""
     own = {"text": text, "language": text.language, "direction": direction(text.language)}
     return make_response(render_template(template, **{**own, **values}), status)
 
 
 def unknown(_: str = "") -> Response:
-    """The page of an address that leads nowhere, such as a link that was cut off."""
+    """Return the page for an unknown address, such as a truncated link."""
     return page_of("unknown.html", reader_texts(), status=404)

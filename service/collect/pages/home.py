@@ -1,4 +1,4 @@
-"""GET /: what this server is, for those who come without a link."""
+"""Serve GET /: explain what this server is, for visitors without a link."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ blueprint = Blueprint("home", __name__)
 
 @blueprint.get("/")
 def home() -> Response:
-    """Where voters and organisers go; no campaign is named, since keys are found by links alone."""
+    """Tell voters and organisers where to go; name no campaign, because a key is only given out in links."""
     return page_of("home.html", reader_texts())

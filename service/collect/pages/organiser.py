@@ -1,4 +1,4 @@
-"""The pages of an organiser: a frame each, without anything of a campaign; what they show they ask of the API."""
+"""Serve the organiser's pages: each is a frame without campaign data, and its script loads the data from the API."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from service.collect.texts import LANGUAGES, language_name
 
 __all__ = ["blueprint"]
 
-# Where it stands and the links of voters; opening and closing; who votes, and how far the votes can be trusted; items
-# and their answers; the ranking, figures and files; what voters read, and who may vote.
+# In this order: progress and voters' links, opening and closing ballots, voters and the quality of their votes, items
+# and their answers, ranking with figures and files, voters' texts and eligibility.
 TABS: Final = ("overview", "ballots", "voters", "items", "result", "settings")
 
 blueprint = Blueprint("organiser_pages", __name__, url_prefix="/o")
 
 
 def show(page: str, key: str | None = None) -> Response:
-    """A page of a campaign, or the one on which a campaign is made, which needs a token that may make some."""
+    """Return a page of a campaign, or the page that creates one; creating needs a token that allows it."""
     text, asked = reader_texts(), asked_language()
     query = "" if asked is None else f"?lang={quote(asked)}"
     home = None if key is None else f"/o/{quote(key)}"

@@ -1,4 +1,4 @@
-"""The pages of a voter: welcome, comparisons, finish. Of who asks they say whether there is a session, and no more."""
+"""Serve a voter's pages: welcome, comparisons, finish. About the visitor they show only whether there is a session."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ class Language:
 
 @voter.get("/<key>")
 def welcome(key: str) -> Response:
-    """Instructions and consent; whoever agrees goes on to the comparisons. An organiser may try both: `?preview=1`."""
+    """Show instructions and consent, then lead on to the comparisons; an organiser can try both with `?preview=1`."""
     return _page(key, "welcome")
 
 
 @voter.get("/<key>/vote")
 def vote(key: str) -> Response:
-    """Comparisons; with `?preview=1` some of the campaign's items, and nothing is sent."""
+    """Show comparisons; with `?preview=1` some of the campaign's items, and no answer is sent."""
     return _page(key, "vote")
 
 
 @voter.get("/<key>/finish")
 def finish(key: str) -> Response:
-    """Thanks and the completion code, and the way to withdraw; with `?preview=1` as one who has answered everything."""
+    """Show thanks, completion code and withdrawal; with `?preview=1` as for a voter who has answered everything."""
     return _page(key, "finish")
 
 
@@ -68,10 +68,10 @@ def _page(key: str, page: str) -> Response:
     if page == "welcome":
         nothing, wait = campaign.voters.why_none_left()
         if nothing is None and not is_known and pages.platform is None and access.is_left_out(campaign):
-            nothing = "none left"  # who was left out and then left does not begin anew by the open link
+            nothing = "none left"  # a voter who was excluded and then withdrew must not start again by the open link
     tag = _chosen(list(pages.texts))
     texts, interface = pages.texts[tag], Texts(tag)
-    # The language in the address is kept from page to page; where there is none, the scripts know the voter's.
+    # The language in the address is kept from page to page; without one, the scripts use the voter's choice.
     query = f"?lang={quote(tag)}" if "lang" in request.args else ""
     if is_preview:
         query = f"?preview=1{query.replace('?', '&')}"
@@ -102,7 +102,7 @@ def _page(key: str, page: str) -> Response:
 
 
 def _preview(campaign: Campaign, pages: VotingPages, page: str) -> str:
-    """What a page of a preview shows, as JSON, since no server is asked."""
+    """Return the data of a preview page as JSON, because a preview sends no requests."""
     if page == "vote":
         return json.dumps(sample(campaign))
     if page == "finish":
@@ -114,24 +114,24 @@ def _preview(campaign: Campaign, pages: VotingPages, page: str) -> str:
 
 
 def _html(text: str) -> Markup | None:
-    return Markup(rendered(text, below=2)) if text.strip() else None  # it is clean
+    return Markup(rendered(text, below=2)) if text.strip() else None  # sanitised by `rendered`
 
 
 def _chosen(languages: Sequence[str]) -> str:
-    """The language asked for in the address, or the browser's, or the campaign's first."""
+    """Return the language in the address, or the browser's, or the campaign's first."""
     asked = request.args.get("lang")
     if asked is not None and asked in languages:
         return asked
     return preferred(languages) or languages[0]
 
 
-_PREVIEWED: Final = 6  # items, and one more of each kind that is not among them
+_PREVIEWED: Final = 6  # items, plus one of each kind of content that is not among them
 
 
 def sample(campaign: Campaign) -> list[dict[str, Any]]:
-    """Pairs as the page of comparisons gets them; they tell nothing of a draw.
+    """Return pairs as the comparison page receives them; they reveal nothing about a draw.
 
-    Practice has the answer that is expected beside it, since no server is asked.
+    Practice pairs include the expected answer, because a preview sends no requests.
     """
     info, content = campaign.info, collecting().campaigns.content
     known = () if info.settings.probing is None else info.settings.probing.known
@@ -154,7 +154,7 @@ def sample(campaign: Campaign) -> list[dict[str, Any]]:
 
 
 def _spread(kinds: list[str]) -> list[int]:
-    """Places from the first item to the last, in steps, and of each kind of content at least one."""
+    """Return evenly spaced places from the first item to the last, with each kind of content at least once."""
     n = min(_PREVIEWED, len(kinds))
     places = {round(step * (len(kinds) - 1) / (n - 1)) for step in range(n)}
     missing = set(kinds) - {kinds[place] for place in places}

@@ -1,1 +1,1 @@
-"""What requests and answers of the collection look like; `shapes` makes JSON Schema of dataclasses in answers."""
+"""Define requests and answers of the collection; `shapes` makes JSON Schema of the dataclasses in answers."""

@@ -1,4 +1,4 @@
-"""What organisers ask of a campaign that runs, and what they get."""
+"""Define an organiser's requests about a running campaign, and their answers."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class QueryFlag(Documented):
 
 
 class NameList(Documented):
-    """Names of voters: one line each, none twice."""
+    """Names of voters, one line each, all different."""
 
     documented = {  # noqa: RUF012 - as the base has it
         "type": "array",
@@ -82,14 +82,14 @@ class NameList(Documented):
 
 
 class OrganiserSessionRequest(Request):
-    """The token of an organiser, for the cookie of a session."""
+    """An organiser's token, exchanged for a session cookie."""
 
     campaign = key_field(required=True)
     token = WordField(TOKEN, "a token", required=True)
 
 
 class InvitationRequest(Request):
-    """Voters to be invited: by name, or so many without one."""
+    """Voters to invite: a list of names, or a number of voters without names."""
 
     voters = NameList(metadata={"description": "Names, which are personal data and stay in the ledger."})
     number = Whole(least=1, most=MOST_INVITED, metadata={"description": "Or a number of voters without a name."})
@@ -103,13 +103,13 @@ class InvitationRequest(Request):
 
 
 class ReasonRequest(Request):
-    """Why; it is kept."""
+    """The reason, which the ledger keeps."""
 
     reason = Line(500, required=True)
 
 
 class CloseRequest(Request):
-    """How a ballot is closed."""
+    """Options for closing a ballot."""
 
     least_answered = Number(
         least=0, most=1, metadata={"description": "Share that must be answered; by default that of the campaign."}
@@ -117,26 +117,26 @@ class CloseRequest(Request):
 
 
 class OpenRequest(Request):
-    """How the next ballot, or batch, is opened."""
+    """Options for opening the next ballot or batch."""
 
     at_once = Flag(load_default=False, metadata={"description": "Draw a batch although much is unanswered."})
 
 
 class PageQuery(Request):
-    """Part of a long list."""
+    """The part of a long list to return."""
 
     offset = QueryWhole(least=0, most=2**31, load_default=0)
     limit = QueryWhole(least=1, most=1_000, load_default=200)
 
 
 class VotersQuery(PageQuery):
-    """Part of the voters."""
+    """The part of the list of voters to return."""
 
     names = QueryFlag(load_default=False, metadata={"description": "Whether voters go by name: personal data."})
 
 
 class QualityQuery(Request):
-    """When a voter gets a flag."""
+    """Thresholds for flagging a voter."""
 
     names = QueryFlag(load_default=False, metadata={"description": "Whether voters go by name: personal data."})
     fast = QueryNumber(
@@ -145,14 +145,14 @@ class QualityQuery(Request):
 
 
 class ResultsQuery(Request):
-    """Which ranking."""
+    """Which ranking to return."""
 
     interim = QueryFlag(load_default=False, metadata={"description": "By the votes so far, before the last ballot."})
     top = QueryWhole(least=1, most=2**31, metadata={"description": "k of the cut."})
 
 
 class ExportQuery(Request):
-    """What a file has."""
+    """Options for the content of a file."""
 
     names = QueryFlag(load_default=False, metadata={"description": "Whether voters go by name: personal data."})
     unanswered = QueryFlag(load_default=False, metadata={"description": "Comparisons without a vote too."})
@@ -163,33 +163,33 @@ class ExportQuery(Request):
 
 
 class StudyQuery(Request):
-    """Participants of which study."""
+    """The study whose participants to return."""
 
     study = WordField("[A-Za-z0-9_-]{1,64}", "the id of a study", metadata={"description": "By default of all."})
 
 
 class LedgerQuery(Request):
-    """Part of the ledger."""
+    """The part of the ledger to return."""
 
     after = QueryWhole(least=0, most=2**62, load_default=0, metadata={"description": "Number of the last event read."})
     limit = QueryWhole(least=1, most=1_000, load_default=1_000)
 
 
 class ProgressAnswer(Answer):
-    """Where a campaign stands."""
+    """The progress of a campaign."""
 
     status = Dumped(shape_of(CampaignStatus), required=True)
     ballots = Dumped(list_of(shape_of(BallotProgress)), required=True)
 
 
 class BallotsAnswer(Answer):
-    """All ballots so far."""
+    """All ballots opened so far."""
 
     ballots = Dumped(list_of(shape_of(BallotProgress)), required=True)
 
 
 class BallotAnswer(Answer):
-    """A ballot; the header ETag has its stamp."""
+    """A ballot; the header ETag holds its stamp."""
 
     ballot = Dumped(shape_of(BallotProgress), required=True)
     chain_digest = Dumped(
@@ -218,7 +218,7 @@ class PreviewAnswer(Answer):
 
 
 class ItemsAnswer(Answer):
-    """Items, those with the fewest answers in open ballots first where there is one."""
+    """Items; if a ballot is open, sorted by their answers in open ballots, fewest first."""
 
     n_items = Dumped(COUNT, required=True)
     items = Dumped(
@@ -239,21 +239,21 @@ class ItemsAnswer(Answer):
 
 
 class VotersAnswer(Answer):
-    """Voters, in the order in which they came."""
+    """Voters, in order of arrival."""
 
     n_voters = Dumped(COUNT, required=True)
     voters = Dumped(list_of(shape_of(VoterRow)), required=True)
 
 
 class ParticipantsAnswer(Answer):
-    """Participants of a platform, in the order in which they came."""
+    """Participants of a platform, in order of arrival."""
 
     platform = Dumped({**TEXT_OR_NULL, "description": "Where voters come from now."}, required=True)
     participants = Dumped(list_of(shape_of(Participant)), required=True)
 
 
 class InvitationsAnswer(Answer):
-    """Links that let one voter each vote; they are shown this once."""
+    """Links that each let one voter vote; they are shown only once."""
 
     invitations = Dumped(
         list_of(
@@ -271,7 +271,7 @@ class InvitationsAnswer(Answer):
 
 
 class LinksAnswer(Answer):
-    """Links that several voters share; null where the pages do not allow them."""
+    """Links that several voters share; null if the pages of the campaign do not allow them."""
 
     voter_url = Dumped(TEXT, required=True)
     open_url = Dumped({**TEXT_OR_NULL, "description": "Anybody who has it may vote."}, required=True)
@@ -279,40 +279,40 @@ class LinksAnswer(Answer):
 
 
 class StudyLinkAnswer(Answer):
-    """A new link for a platform, to be set as the address of the study there; it is shown this once."""
+    """A new link for a platform, to enter there as the address of the study; it is shown only once."""
 
     url = Dumped(TEXT, required=True)
     platform = Dumped(TEXT, required=True)
 
 
 class TokensAnswer(Answer):
-    """Links that were given out, the latest first; of the tokens in them only hashes are kept."""
+    """Links that were issued, newest first; the ledger keeps only hashes of their tokens."""
 
     n_tokens = Dumped(COUNT, required=True)
     tokens = Dumped(list_of(shape_of(TokenRow)), required=True)
 
 
 class OrganiserLinkAnswer(Answer):
-    """A further token of an organiser; it is shown this once."""
+    """Another token for an organiser; it is shown only once."""
 
     token = Dumped(TEXT, required=True)
     organiser_url = Dumped({**TEXT, "description": "The organiser's page, which takes the token."}, required=True)
 
 
 class QualityAnswer(Answer):
-    """How far the votes can be trusted."""
+    """How reliable the votes are."""
 
     quality = Dumped(shape_of(CampaignQuality), required=True)
 
 
 class ExclusionAnswer(Answer):
-    """What leaving a voter out, or taking one back in, would change."""
+    """How the result would change if a voter were excluded, or included again."""
 
     preview = Dumped(shape_of(ExclusionPreview), required=True)
 
 
 class WithdrawalAnswer(Answer):
-    """What leaving has changed."""
+    """The effect of a withdrawal."""
 
     voided = Dumped({**COUNT, "description": "Votes of open ballots that do not count any more."}, required=True)
 

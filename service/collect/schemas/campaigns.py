@@ -1,4 +1,4 @@
-"""Making a campaign: its items, plan, settings and pages."""
+"""Define the requests that create a campaign: its items, plan, settings and pages."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Line(Text):
 
 
 class PlanChoice(Request):
-    """A plan of ballots, in one of the four ways to say how often items are presented; or a continuous one."""
+    """A ballot plan, with one of four ways to set how often items are presented; or a continuous plan."""
 
     mode = Choice(MODE, load_default="ballots")
     n_ballots = Whole(
@@ -101,7 +101,7 @@ class PlanChoice(Request):
 
     @validates_schema
     def check_way(self, data: dict[str, Any], **_: Any) -> None:
-        """Refuse what belongs to the other mode, and none or several of the ways."""
+        """Refuse options of the other mode, and a request with no way or several ways to set the presentations."""
         continuous = data["mode"] == "continuous"
         other = [name for name in (_OF_BALLOTS if continuous else _CONTINUOUS) if name in data]
         if other:
@@ -121,7 +121,7 @@ class PlanChoice(Request):
     def planner(
         self, data: dict[str, Any], **_: Any
     ) -> tuple[Callable[[int], BallotPlan | ContinuousPlan], float | None]:
-        """What makes the plan for a number of items, and the seconds of an answer."""
+        """Return a function from the number of items to the plan, and the seconds per answer."""
         seconds = data.pop("seconds", None)
         if data.pop("mode") == "continuous":
             return (lambda n_items: ContinuousPlan(n_items, **{"batch": batch_for(n_items), **data})), seconds
@@ -135,7 +135,7 @@ class PlanChoice(Request):
 
 
 class PayRequest(Request):
-    """What voters are paid: for an answer, or for an hour of answers of some seconds each."""
+    """Voters' pay: per answer, or per hour at a given number of seconds per answer."""
 
     per_vote = Number(above=0, most=1e6)
     per_hour = Number(above=0, most=1e9, metadata={"description": "With seconds."})
@@ -152,7 +152,7 @@ class PayRequest(Request):
 
 
 class SettingsRequest(Request):
-    """How a campaign is run."""
+    """Settings of a campaign."""
 
     sheet_size = Whole(
         least=1, most=500, load_default=SHEET_SIZE, metadata={"description": "Most comparisons of a sheet."}
@@ -180,7 +180,7 @@ class SettingsRequest(Request):
 
 
 class CampaignRequest(Request):
-    """A campaign: what is compared, by how many, and what its voters read."""
+    """A campaign: its items, its plan, and the texts for its voters."""
 
     name = Line(200, required=True)
     items_csv = Text(
@@ -196,7 +196,7 @@ class CampaignRequest(Request):
 
     @post_load
     def gather(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
-        """What `found` takes."""
+        """Return the arguments of `found`."""
         sheet = checked_sheet(data.pop("items_csv"))
         (planner, _), chosen = data.pop("plan"), data.pop("settings")
         plan = made(lambda: planner(len(sheet.items)), "plan")
@@ -212,18 +212,18 @@ class CampaignRequest(Request):
 
 
 class ItemSheetRequest(Request):
-    """A table of items to be checked."""
+    """A table of items to check."""
 
     items_csv = Text(required=True)
 
     @post_load
     def sheet(self, data: dict[str, Any], **_: Any) -> ItemSheet:
-        """Read it."""
+        """Parse the table."""
         return read_item_sheet(data["items_csv"].encode(), why_no_file=why_no_asset)
 
 
 class OutlookRequest(Request):
-    """A plan to be looked at before anything is made."""
+    """A plan to assess before the campaign is created."""
 
     n_items = Whole(least=2, most=MOST_ITEMS)
     items_csv = Text(metadata={"description": "Or the items as the campaign will have them; probes_csv needs them."})
@@ -236,7 +236,7 @@ class OutlookRequest(Request):
 
     @validates_schema
     def check_items(self, data: dict[str, Any], **_: Any) -> None:
-        """Refuse both or neither, and known pairs of unknown items."""
+        """Refuse a request with both or neither way to give items, and known pairs of unknown items."""
         if ("n_items" in data) == ("items_csv" in data):
             raise ValidationError("exactly one of n_items and items_csv is needed")
         if "items_csv" not in data and "probes_csv" in data.get("settings", {}):
@@ -244,7 +244,7 @@ class OutlookRequest(Request):
 
     @post_load
     def gather(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
-        """Plan, settings and seconds."""
+        """Return plan, settings and seconds per answer."""
         sheet = checked_sheet(data["items_csv"]) if "items_csv" in data else None
         planner, seconds = data.pop("plan")
         n_items = data["n_items"] if sheet is None else len(sheet.items)
@@ -261,7 +261,7 @@ class OutlookRequest(Request):
 
 
 class ItemSheetAnswer(Answer):
-    """What a table of items holds, and what is wrong with it."""
+    """The content of a table of items, and its errors."""
 
     n_items = Dumped(COUNT, required=True)
     first = Dumped(
@@ -288,7 +288,7 @@ _ADVICE: Final = object_of({"code": TEXT, "value": {"type": "number"}, "bound": 
 
 
 class OutlookAnswer(Answer):
-    """What a plan will ask, cost and reach."""
+    """The expected questions, cost and accuracy of a plan."""
 
     plan = Dumped(_SIZES, required=True)
     spending = Dumped(shape_of(PlannedSpending), required=True)
@@ -297,7 +297,7 @@ class OutlookAnswer(Answer):
 
 
 class CampaignMade(Answer):
-    """A new campaign; its organiser's token is shown this once."""
+    """A new campaign; its organiser's token is shown only once."""
 
     campaign = Dumped({**TEXT, "description": "Key of the campaign."}, required=True)
     token = Dumped({**TEXT, "description": "Of the organiser."}, required=True)
@@ -305,7 +305,7 @@ class CampaignMade(Answer):
 
 
 class CampaignAnswer(Answer):
-    """A campaign as it was made, and where voters find it."""
+    """A campaign as it was created, and the address of its voters' page."""
 
     campaign = Dumped(TEXT, required=True)
     name = Dumped(TEXT, required=True)
@@ -318,7 +318,7 @@ class CampaignAnswer(Answer):
 
 
 def plan_columns(plan: BallotPlan | ContinuousPlan) -> dict[str, Any]:
-    """A plan as the answers have it."""
+    """Return a plan in the form of the answers."""
     if isinstance(plan, BallotPlan):
         numbers = plan.to_dict()
         own = {name: numbers[name] for name in ("n_items", "n_ballots", "fraction", "presentations")}
@@ -332,7 +332,7 @@ def plan_columns(plan: BallotPlan | ContinuousPlan) -> dict[str, Any]:
 
 
 def settings_of(chosen: Mapping[str, Any], sheet: ItemSheet | None) -> Settings:
-    """The settings of a campaign on the web: whoever comes claims the next sheet."""
+    """Return the settings of a campaign on the web, where any visitor may claim the next sheet."""
     given = dict(chosen)
     text = given.pop("probes_csv", None)
     shares = (given.pop("probes_per_sheet"), given.pop("repeats"), given.pop("overlap"))
@@ -346,7 +346,7 @@ def settings_of(chosen: Mapping[str, Any], sheet: ItemSheet | None) -> Settings:
 
 
 def checked_sheet(text: str) -> ItemSheet:
-    """The items of a table without a fault, and of no more than a campaign may have."""
+    """Return the items of a table that has no errors and at most as many items as a campaign may have."""
     sheet = read_item_sheet(text.encode(), why_no_file=why_no_asset)
     if sheet.faults:
         raise ValidationError([str(fault) for fault in sheet.faults], "items_csv")
@@ -368,7 +368,7 @@ def check_plan(plan: BallotPlan | ContinuousPlan) -> None:
 
 
 def made(make: Callable[[], T], *path: str) -> T:
-    """What `make` returns; what the libraries refuse is an error of the field."""
+    """Return what `make` returns; turn an error of the libraries into an error of the field."""
     try:
         return make()
     except AdaptiveError as error:

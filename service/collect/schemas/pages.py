@@ -1,4 +1,4 @@
-"""What voters read, and who may vote."""
+"""Define the voting pages: texts for voters, and eligibility."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class TextsRequest(Request):
 
 
 class PagesRequest(Request):
-    """What a campaign shows to its voters, and who may take part."""
+    """The pages that a campaign shows to its voters, and who may take part."""
 
     texts = List(Part(TextsRequest), required=True, metadata={"description": "The first language is the default."})
     consent_version = Prose(load_default="1")
@@ -101,7 +101,7 @@ PAGES: Final = object_of(
 
 
 class PagesAnswer(Answer):
-    """The pages that hold, and their version."""
+    """The current pages and their version."""
 
     version = Dumped(COUNT, required=True)
     pages = Dumped(PAGES, required=True)

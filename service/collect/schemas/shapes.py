@@ -1,4 +1,4 @@
-"""JSON Schema of the dataclasses of the ledger, which orjson writes as they are, and fields of the collection alone."""
+"""Derive JSON Schema from the ledger's dataclasses, which orjson writes directly; define the collection's fields."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _PLAIN: Final[dict[Any, str]] = {str: "string", int: "integer", float: "number",
 
 @cache
 def shape_of(cls: type) -> dict[str, Any]:
-    """JSON Schema of a dataclass, whose fields are all there.
+    """Return the JSON Schema of a dataclass; every field is required.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def shape_of(cls: type) -> dict[str, Any]:
 
 
 def object_of(properties: Mapping[str, Any], *, about: str | None = None) -> dict[str, Any]:
-    """An object with these properties, all of them and no others."""
+    """Return the schema of an object with exactly these properties."""
     made = {
         "type": "object",
         "required": list(properties),
@@ -73,7 +73,7 @@ def object_of(properties: Mapping[str, Any], *, about: str | None = None) -> dic
 
 
 def list_of(items: Mapping[str, Any], *, about: str | None = None) -> dict[str, Any]:
-    """A list of such values."""
+    """Return the schema of a list of these values."""
     made = {"type": "array", "items": dict(items)}
     return made if about is None else {**made, "description": about}
 
@@ -115,9 +115,9 @@ class Word(Documented):
     Parameters
     ----------
     pattern : str
-        Of the whole text, as JSON Schema and Python both read it.
+        For the whole text, in syntax that JSON Schema and Python share.
     what : str
-        What it is, for the error.
+        Name of the value, for the error.
     """
 
     def __init__(self, pattern: str, what: str, **kwargs: Any) -> None:
@@ -133,7 +133,7 @@ class Word(Documented):
 
 
 def key_field(**kwargs: Any) -> Word:
-    """Key of a campaign."""
+    """Return a field for the key of a campaign."""
     return Word("[0-9a-f]{32}", "the key of a campaign", **kwargs)
 
 
@@ -141,10 +141,10 @@ EVENT: Final = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 
 
 def event_field(**kwargs: Any) -> Word:
-    """Id of an event."""
+    """Return a field for the id of an event."""
     return Word(EVENT, "a UUID in lower case", **kwargs)
 
 
 def pair_field(**kwargs: Any) -> Word:
-    """Id of a pair: ballot, sheet and position."""
+    """Return a field for the id of a pair: ballot, sheet and position."""
     return Word("[0-9]{1,9}-[0-9]{1,9}-[0-9]{1,9}", "the id of a pair, like 1-0-3", **kwargs)

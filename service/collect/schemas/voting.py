@@ -1,4 +1,4 @@
-"""What a voter's page sends and gets."""
+"""Define the requests of a voter's page, and their answers."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _PAIR: Final = Component(
         },
     },
 )
-# Not without checks: a number that stays as it was would tell that the pair just answered is one.
+# Includes hidden checks, because an unchanged number would reveal that the last pair was one.
 _ANSWERS: Final = {"type": "integer", "description": "Answers of this voter that stand, practice left out."}
 _PROGRESS: Final = {
     "type": "object",
@@ -106,7 +106,7 @@ VOTING_COMPONENTS: Final = (ANSWER, GIVEN_BY, LAYOUT, _CONTENT, _PAIR, _ME)
 
 
 class PlatformPart(Request):
-    """What a platform puts into its link."""
+    """Values that a platform adds to its link."""
 
     name = Word("prolific|mturk", "prolific or mturk", required=True)
     participant = Word("[!-~]{1,64}", "the id of a participant", required=True)
@@ -116,7 +116,7 @@ class PlatformPart(Request):
 
 
 class SessionRequest(Request):
-    """How a voter comes in."""
+    """The link that starts a voter's session."""
 
     campaign = key_field(required=True)
     token = Word(TOKEN, "the token of a link", metadata={"description": "Of an invitation."})
@@ -139,7 +139,7 @@ class NoFields(Request):
 
 
 class VoteRequest(Request):
-    """One answer."""
+    """An answer to one pair."""
 
     pair = pair_field(required=True)
     answer = Choice(ANSWER, required=True)
@@ -149,13 +149,13 @@ class VoteRequest(Request):
 
 
 class RetractRequest(Request):
-    """An answer taken back."""
+    """The retraction of an answer."""
 
     event_id = event_field(required=True, metadata={"description": "A new id, of this event."})
 
 
 class MeAnswer(Answer):
-    """Where a voter is."""
+    """The current step of a voter."""
 
     campaign = Dumped(_ME.schema["properties"]["campaign"], required=True)
     voter = Dumped(_ME.schema["properties"]["voter"], required=True)
@@ -168,7 +168,7 @@ class MeAnswer(Answer):
 
 
 class SheetAnswer(Answer):
-    """The sheet in hand, or the next one."""
+    """The voter's current sheet, or the next one."""
 
     sheet = Dumped(_SHEET, required=True)
     reason = Dumped(_ME.schema["properties"]["reason"], required=True)
@@ -177,7 +177,7 @@ class SheetAnswer(Answer):
 
 
 class VoteAnswer(Answer):
-    """What stands now."""
+    """The answer that counts now."""
 
     event_id = Dumped({"type": "string"}, required=True)
     pair = Dumped({"type": "string"}, required=True)
@@ -195,7 +195,7 @@ class VoteAnswer(Answer):
 
 
 class FinishAnswer(Answer):
-    """All is counted, or nothing more is asked of a participant of a platform."""
+    """Confirmation that all answers are counted, or that a platform's participant is done."""
 
     finished = Dumped({"type": "boolean", "const": True}, required=True)
     outcome = Dumped({"type": "string", "enum": ["complete", "screened out", "quota full"]}, required=True)

@@ -1,12 +1,12 @@
-// Requests of an organiser: JSON in, JSON out, errors by name, and polling that costs nothing while nothing changes.
+// Requests of an organiser: JSON in, JSON out, named errors, and polling that costs nothing while nothing changes.
 
-const PATIENCE = 60_000; // milliseconds; the accuracy of a plan is simulated
+const PATIENCE = 60_000; // milliseconds, long enough to simulate the accuracy of a plan
 const EVERY = 5_000;
 const LONGEST = 60_000;
-const SHARE = 5; // what takes the server long is asked for less often
+const SHARE = 5; // the longer the server takes for a path, the less often the page asks for it
 const KIND = "urn:rankcorr:problem:";
 
-/** An error that the server names; status 0: it gave no answer. */
+/** An error that the server names; status 0 means that it sent no answer. */
 export class Problem extends Error {
   constructor(status, body = {}) {
     super(body.detail ?? `status ${status}`);
@@ -16,7 +16,7 @@ export class Problem extends Error {
   }
 }
 
-/** An answer: its JSON, null where there is none or nothing has changed, and the tag of its state. */
+/** An answer: its JSON (null if it has none or nothing has changed) and the ETag of its state. */
 export async function ask(method, path, { body, headers = {}, token } = {}) {
   const sent = { ...headers };
   if (body !== undefined) sent["Content-Type"] = "application/json";
@@ -79,9 +79,9 @@ export class Campaign {
   }
 
   /**
-   * Ask for a path every five seconds while the page is seen, and call `show` with what is new. `failed` is told of an
-   * error and, with null, that it is over. Only the last tag is kept, so that a page may stand open all day. What takes
-   * the server long is asked for less often, by `every`.
+   * Poll a path every five seconds while the page is visible, and call `show` with new data. `failed` is called with
+   * an error, and with null once it is over. Only the last ETag is kept, so that a page can stay open all day. `every`
+   * sets a longer interval for paths that take the server long.
    */
   watch(path, show, failed, every = EVERY) {
     return new Watch(() => this.base + (typeof path === "function" ? path() : path), show, failed, every);
@@ -112,7 +112,7 @@ class Watch {
     this.timer = null;
   }
 
-  /** Ask at once: the page was opened, or something was done. */
+  /** Ask at once, because the page was opened or the organiser did something. */
   async now() {
     this.stop();
     if (this.running) {

@@ -1,4 +1,4 @@
-// Opening and closing ballots, with what closing would do.
+// Open and close ballots, and preview the effect of closing.
 
 import {
   begin,
@@ -27,17 +27,17 @@ import {
 
 const FRESH = 15_000;
 const SHARE = 20;
-const SILENT = 5; // items that are named
+const SILENT = 5; // silent items to name
 const GOING_ON = 200;
 const closing = dialog("close-dialog");
 const reopening = dialog("reopen-dialog");
 let about = null;
 let status = null;
-let seen = null; // the preview, and the tag of the state that it is of
+let seen = null; // the preview, with the ETag of its state
 let watch = null;
 let asking = false;
 let timer = null;
-let listed = null; // closed ballots whose items that go on can be unfolded
+let listed = null; // closed ballots with lists of surviving items to unfold
 
 begin(async (found) => {
   about = found;
@@ -75,7 +75,7 @@ function all(ballots) {
   return table(columns, ballots, text("ballots.all"));
 }
 
-/** Which items go on, of each closed ballot; read when it is unfolded. */
+/** The items that survive each closed ballot, loaded when the list is unfolded. */
 function goingOn(ballots) {
   const closed = ballots.filter((row) => row.state === "closed" && row.ballot < (status.n_ballots ?? 0));
   const now = closed.map((row) => `${row.ballot} ${row.closed_at}`).join("; ");
@@ -149,7 +149,7 @@ async function open(pressed, body) {
 }
 
 async function preview(ballot) {
-  // It fits all votes: once in a while is enough, and so seldom that it takes the server a small part of the time.
+  // The preview fits all votes, so ask rarely enough that it takes only a small part of the server's time.
   const wait = asking ? FRESH : seen?.ballot === ballot ? seen.next - Date.now() : 0;
   clearTimeout(timer);
   if (wait > 0) {

@@ -1,4 +1,4 @@
-// Links that were given out: who may still come by which, and taking one back.
+// The links that were issued: who can still join by them, and how to revoke one.
 
 import { badge, button, campaign, dialog, element, fill, find, linkBox, once, say, table, text, time } from "./page.js";
 
@@ -8,7 +8,7 @@ let most = STEP;
 let chosen = null;
 let loading = Promise.resolve();
 
-/** Make the list work; it is read when somebody opens it. */
+/** Make the list work; it is loaded when the organiser opens it. */
 export function givenLinks() {
   const place = find("given");
   place.addEventListener("toggle", () => place.open && load());
@@ -20,7 +20,7 @@ export function givenLinks() {
   find("revoke-form").addEventListener("submit", revoke);
 }
 
-/** Read the list; what was asked for before may have been answered before a link was made or taken back. */
+/** Load the list again; the answer to an earlier request may predate a new or revoked link. */
 function load() {
   const read = async () => {
     const { json } = await campaign.get(`/tokens?names=true&limit=${most}`);

@@ -1,4 +1,4 @@
-// Items and their answers, those with the fewest first.
+// Items and their answers, fewest answers first.
 
 import { begin, campaign, element, fill, find, freshness, label, number, table, text, thumb } from "./page.js";
 
@@ -14,12 +14,12 @@ begin(async () => {
 });
 
 function show({ n_items: all, items }) {
-  const isOpen = items[0].presentations > 0; // items of the open ballot come first, and each is asked there
+  const isOpen = items[0].presentations > 0; // items of the open ballot are at the top, and each is asked there
   const title = text(isOpen ? "items.title" : "items.title-closed");
   find("items-title").textContent = title;
   find("closed").hidden = isOpen;
   const columns = [{ head: text("columns.item"), cell: (row) => label(row.item) }];
-  // What is the same for all is left out.
+  // Leave out values that are the same for all items.
   if (items.some((row) => row.kind !== "text")) columns.push({ head: text("columns.kind"), cell: (row) => text(`kinds.${row.kind}`) });
   if (items.some((row) => row.content !== null)) columns.push({ head: text("columns.content"), cell: content, wide: true });
   if (isOpen) {

@@ -1,19 +1,19 @@
-// A new campaign: its items are checked and its plan is looked at while it is filled in.
+// Create a campaign: check its items and assess its plan while the organiser fills in the form.
 
 import { ask, Problem } from "./api.js";
 import { element, explained, fill, find, isolated, label, linkBox, number, once, query, show, table, text } from "./page.js";
 import { PagesForm } from "./pages_form.js";
 import { outlook } from "./outlook.js";
 
-const SAVED = "rankcorr-admin"; // of this tab: a reload would lose the token, which is not kept in the address
+const SAVED = "rankcorr-admin"; // per tab: the token is not kept in the address, so a reload would lose it
 const QUICK = 300;
 const SLOW = 1_200;
 const pages = new PagesForm();
 let token = null;
 let table_text = "";
 let n_items = null;
-let checking = Promise.resolve(); // of what was chosen or typed last
-let checked = ""; // what the field had then
+let checking = Promise.resolve(); // the check of the latest file or text
+let checked = ""; // the content of the field at that check
 let asked = 0;
 let timers = [];
 
@@ -148,7 +148,7 @@ function bad({ faults }) {
   ];
 }
 
-/** The fields that go with what was chosen. */
+/** Show the fields that belong to the selected options. */
 function shape() {
   const mode = find("form").elements.mode.value;
   for (const part of find("form").querySelectorAll("[data-mode]")) part.hidden = part.dataset.mode !== mode;
@@ -173,7 +173,7 @@ async function look(accuracy) {
   const mine = asked;
   const place = find("outlook");
   const settings = chosenSettings();
-  // Pairs whose answer is known are paid like any other, and name items.
+  // Pairs with a known answer are paid like all others, and name items.
   const items = settings.probes_csv === undefined ? { n_items } : { items_csv: table_text };
   const body = { ...items, voters: amount("voters"), plan: chosenPlan(), settings, accuracy };
   try {
@@ -229,7 +229,7 @@ async function make(event) {
   }
   const place = find("form-error");
   await once(find("make"), place, async () => {
-    await checking; // the server may be slower than whoever fills in the form
+    await checking; // the organiser may be faster than the server
     if (find("items").value !== checked) await check(find("items").value);
     if (n_items === null) {
       place.textContent = text("new.no-items");
@@ -263,7 +263,7 @@ async function done(made) {
   try {
     await ask("POST", "/v1/organiser/sessions", { body: { campaign: made.campaign, token: made.token } });
   } catch (error) {
-    if (!(error instanceof Problem)) throw error; // the link opens it just as well
+    if (!(error instanceof Problem)) throw error; // opening the link has the same effect
     find("made-go").href = made.organiser_url;
   }
 }

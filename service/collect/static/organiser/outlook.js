@@ -1,4 +1,4 @@
-// What a plan asks, costs and is expected to reach, in a few lines.
+// The expected questions, cost and accuracy of a plan, in a few lines.
 
 import { duration, element, facts, money, number, percent, table, text } from "./page.js";
 
@@ -15,14 +15,14 @@ export function outlook({ plan, spending, advice, outlook: found }, simulated) {
   const parts = [element("dl", { class: "facts" }, ...facts(rows)), element("h3", {}, text("outlook.accuracy"))];
   parts.push(...accuracy(found, simulated));
   if (plan.mode === "ballots") parts.push(sizes(plan));
-  if (simulated && advice.length > 0) { // what was simulated decides on which advice there is
+  if (simulated && advice.length > 0) { // the simulation decides which advice applies
     parts.push(element("h3", {}, text("outlook.advice")));
     parts.push(element("ul", { class: "advice" }, ...advice.map((each) => element("li", {}, advised(each)))));
   }
   return parts;
 }
 
-/** Shares are in percent, as in the form, and rounded to the side that is still good. */
+/** Shares are percentages, as in the form, rounded towards the safe side. */
 function advised({ code, value, bound }) {
   if (code === "many_survivors") return text("advice.many_survivors", { bound: percent(Math.floor(100 * bound) / 100) });
   if (code === "few_in_last_ballot") return text("advice.few_in_last_ballot", { bound: percent(Math.ceil(100 * bound) / 100) });

@@ -1,4 +1,4 @@
-// The dashboard: where the campaign stands, and the links by which voters come.
+// The dashboard: progress of the campaign, and the links for voters.
 
 import { givenLinks } from "./given.js";
 import {
@@ -28,7 +28,7 @@ import {
   time,
 } from "./page.js";
 
-const TELLING = 5; // unanswered sheets at one address, fewer of which say nothing
+const TELLING = 5; // from this many unanswered sheets at one address, tell the organiser
 let about = null;
 let watch = null;
 
@@ -80,7 +80,7 @@ function progress({ status, ballots }) {
   fill(find("ballots"), ballotTable(ballots));
 }
 
-/** Sheets that wait for a first answer; of many at one address, the organiser hears too. */
+/** Sheets waiting for a first answer; if one address holds many, the organiser is told. */
 function held({ n_sheets: n, n_of_one_address: most, back_by: end }) {
   const all = text("awaited.held", { n: number(n), time: time(end) });
   return most < TELLING ? all : `${all} ${text("awaited.address", { n: number(most) })}`;
@@ -92,7 +92,7 @@ function voters({ n_voters: n }, aside) {
   return text(n === 1 ? "overview.by-one" : "overview.by", { n: number(n) });
 }
 
-/** When the ballot will be done; of a few votes the server says neither that nor how fast they come. */
+/** When the ballot will be done; after only a few votes the server reports neither this nor the rate. */
 function pace({ state, votes_per_minute: rate, expected_end: end }) {
   if (end !== null) return text("overview.end", { time: time(end) });
   return state === "open" && rate === null ? text("overview.end-later") : null;

@@ -1,11 +1,11 @@
-// What the pages of an organiser share: texts, numbers, elements, the session, dialogs, and what is said of errors.
+// Shared by the organiser's pages: texts, numbers, elements, the session, dialogs, and messages for errors.
 
 import { Campaign, Problem } from "./api.js";
 
 const main = document.getElementById("main");
 const texts = JSON.parse(main.dataset.texts);
 const language = main.dataset.language;
-// "en" alone would write dates as in the United States, whoever reads them.
+// "en" alone would give dates in the format of the United States to every reader.
 const locale = navigator.languages.find((each) => each.toLowerCase().startsWith(language)) ?? language;
 
 export const key = main.dataset.campaign;
@@ -40,14 +40,14 @@ export function element(tag, properties = {}, ...children) {
   return made;
 }
 
-/** Put new children into an element; what has the focus there keeps it, if it has the same [data-focus]. */
+/** Replace the children of an element; a focused child keeps the focus if the new one has the same [data-focus]. */
 export function fill(place, ...children) {
   const focused = place.contains(document.activeElement) ? document.activeElement.dataset.focus : undefined;
   place.replaceChildren(...children.filter((child) => child !== null && child !== undefined));
   if (focused !== undefined) place.querySelector(`[data-focus="${focused}"]`)?.focus({ preventScroll: true });
 }
 
-/** A button; `name` tells it from others, so that it keeps the focus when its place is filled anew. */
+/** A button; `name` identifies it, so that it keeps the focus when its container is filled again. */
 export function button(words, name, press, kind = "", properties = {}) {
   const made = element(
     "button",
@@ -73,19 +73,19 @@ export function money(value, currency) {
   return `${number(value, 2)} ${currency}`.trim();
 }
 
-/** Hours of work, in minutes where they are less than one. */
+/** Hours of work, or minutes below one hour. */
 export function duration(hours) {
   const [unit, value, digits] = hours < 1 ? ["minute", Math.max(1, Math.round(60 * hours)), 0] : ["hour", hours, 1];
   const form = { style: "unit", unit, unitDisplay: "long", maximumFractionDigits: digits };
   return new Intl.NumberFormat(locale, form).format(value);
 }
 
-/** A language's name in the language of the page; the tag where it has none. */
+/** A language's name in the language of the page, or the tag if the name is unknown. */
 export function languageName(tag) {
   try {
     return new Intl.DisplayNames([locale], { type: "language" }).of(tag);
   } catch {
-    return tag; // what was typed is no tag
+    return tag; // the text typed is not a language tag
   }
 }
 
@@ -94,19 +94,19 @@ export function time(value) {
   return new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "short" }).format(new Date(value));
 }
 
-/** The label of an item; one of several parts is written with a comma between them. */
+/** The label of an item; the parts of a label are joined by commas. */
 export function label(item) {
   return Array.isArray(item) ? item.join(", ") : String(item);
 }
 
-/** A label or a name within other text, which may be written in the other direction. */
+/** A label or a name within other text; it may have the other writing direction. */
 export function isolated(item) {
   return `\u2068${label(item)}\u2069`;
 }
 
 /**
- * A table; a column is {head, cell, number, wide}, and `cell` gives text or an element. One with many columns becomes a
- * list of cards where the page is narrow, which the roles keep a table for screen readers.
+ * A table; a column is {head, cell, number, wide}, and `cell` returns text or an element. On a narrow page, a table
+ * with many columns becomes a list of cards; its roles keep it a table for screen readers.
  */
 export function table(columns, rows, caption) {
   const head = columns.map((column) =>
@@ -133,17 +133,17 @@ export function table(columns, rows, caption) {
   );
 }
 
-/** A wide column keeps some room, and a lesser one gives way where there is too little. */
+/** A wide column keeps a minimum width, and a minor one shrinks if there is too little room. */
 function classes(column) {
   return ["number", "wide", "lesser"].filter((name) => column[name]).join(" ") || null;
 }
 
-/** A small picture of an item that is an image. */
+/** A thumbnail of an image item. */
 export function thumb(address, alt) {
   return element("img", { class: "thumb", src: address, alt, loading: "lazy" });
 }
 
-/** A figure with what it is. */
+/** A number with its meaning. */
 export function figure(value, what, more = null) {
   return element(
     "div",
@@ -162,13 +162,13 @@ export function badge(words, kind = "") {
   return element("span", { class: kind === "" ? "badge" : `badge badge-${kind}` }, words);
 }
 
-/** The state of a ballot or a campaign, with a colour that only repeats the word. */
+/** The state of a ballot or a campaign; its colour only repeats the word. */
 export function stateBadge(state) {
   const kinds = { open: "good", closing: "warning", ready: "warning" };
   return badge(text(`states.${state}`), kinds[state] ?? "");
 }
 
-/** A link to be copied, with its QR code if there is one, and what else stands beside that. */
+/** A link to copy, with its QR code if it has one, and any elements beside the code. */
 export function linkBox(url, name, qr = null, ...more) {
   const field = element("input", { class: "input code-text", readonly: true, value: url, "aria-label": name });
   const [copy, copied] = copyButton(field);
@@ -177,7 +177,7 @@ export function linkBox(url, name, qr = null, ...more) {
   return element("div", { class: "with-code" }, box, qrImage(qr, name));
 }
 
-/** A button that copies what a field holds, and a place that says so. */
+/** A button that copies the content of a field, and a place to confirm it. */
 export function copyButton(field) {
   const copied = element("span", { class: "muted small", role: "status" });
   const copy = element("button", { type: "button", class: "button" }, text("links.copy"));
@@ -187,7 +187,7 @@ export function copyButton(field) {
       await navigator.clipboard.writeText(field.value);
       copied.textContent = text("links.copied");
     } catch {
-      copied.textContent = text("links.copy-by-hand"); // a page without https may not
+      copied.textContent = text("links.copy-by-hand"); // browsers forbid copying on pages without https
     }
   });
   return [copy, copied];
@@ -197,7 +197,7 @@ export function qrImage(svg, name) {
   return element("img", { class: "qr", src: `data:image/svg+xml;base64,${btoa(svg)}`, alt: text("links.qr-alt", { name }) });
 }
 
-/** A figure that the server draws; `tag` tells the browser when it is another. */
+/** A figure drawn by the server; a new `tag` makes the browser load it again. */
 export function plot(address, name, tag) {
   const words = text(`plots.${name}`);
   const waits = element("p", { class: "plot-waits muted" }, text("drawing"));
@@ -219,7 +219,7 @@ export function show(view, focus = false) {
   if (focus) main.querySelector(`[data-view="${view}"] [tabindex="-1"]`)?.focus();
 }
 
-/** What is wrong, in words; of a field, with its name. */
+/** The error in words, with the name of the field if it concerns one. */
 export function explained(error) {
   if (!(error instanceof Problem)) return String(error);
   if (error.status === 0) return text("errors.unreachable");
@@ -227,7 +227,7 @@ export function explained(error) {
   return error.message;
 }
 
-/** Say an error at the top of the page; null takes it away. */
+/** Show an error at the top of the page; null removes it. */
 export function complain(error) {
   if (error instanceof Problem && error.status === 401) {
     show("link", true);
@@ -243,7 +243,7 @@ export function say(words) {
   find("said").textContent = words;
 }
 
-/** Do something once, however often its button is pressed; what goes wrong is said in `place`. */
+/** Run an action once, however often its button is pressed; show its errors in `place`. */
 export async function once(button, place, work) {
   if (button.getAttribute("aria-disabled") === "true") return;
   button.setAttribute("aria-disabled", "true");
@@ -259,7 +259,7 @@ export async function once(button, place, work) {
   }
 }
 
-/** Make the buttons of a dialog that close it work. */
+/** Connect the buttons that close a dialog. */
 export function dialog(id) {
   const found = find(id);
   for (const button of found.querySelectorAll("[data-close]")) button.addEventListener("click", () => found.close());
@@ -267,8 +267,8 @@ export function dialog(id) {
 }
 
 /**
- * Take the organiser's token out of the address, give it for a session, and call `start` with the campaign as it was made.
- * Where there is neither token nor session, say that the link is wanted.
+ * Take the organiser's token out of the address, exchange it for a session, and call `start` with the campaign as it
+ * was created. Without token and session, tell the organiser to open the link.
  */
 export async function begin(start) {
   find("reload")?.addEventListener("click", () => location.reload());
@@ -295,7 +295,7 @@ export async function begin(start) {
   }
 }
 
-/** Whether the token opens this campaign; one that was cut off is no token at all, which the server calls invalid. */
+/** Whether the token opens this campaign; the server calls a truncated token invalid. */
 async function opened(token) {
   try {
     await campaign.begin(token);
@@ -306,7 +306,7 @@ async function opened(token) {
   }
 }
 
-/** Say when the figures were fresh last; `error` is that of a watch. */
+/** Show when the figures were last updated; `error` comes from a watch. */
 export function freshness(error) {
   if (error !== null && error.status === 401) {
     show("link", true);

@@ -1,11 +1,11 @@
-// The form of what voters read and who may vote, for a new campaign and for the settings of one.
+// The form for voters' texts and eligibility, in a new campaign and in the settings of an existing one.
 
 import { element, fill, find, languageName, text } from "./page.js";
 
 const OF_PLATFORM = ["screened-out-code", "quota-full-code", "study-minutes"];
 const LONG = ["instructions", "consent", "thanks"];
 
-/** Texts of the pages as the form has them, and the other way round. */
+/** Convert texts of the pages to the form and back. */
 export class PagesForm {
   constructor() {
     this.texts = [];
@@ -36,7 +36,7 @@ export class PagesForm {
     this.draw();
   }
 
-  /** The pages, ready for the server. */
+  /** The pages in the server's format. */
   read() {
     this.keep();
     return {
@@ -54,7 +54,7 @@ export class PagesForm {
     };
   }
 
-  /** What only participants of a platform need; the fields are hidden without one. */
+  /** Fields that only participants of a platform need; hidden without a platform. */
   ofPlatform() {
     const given = (id) => (find("platform").value === "" ? null : find(id).value.trim() || null);
     const minutes = given("study-minutes");
@@ -133,7 +133,7 @@ export class PagesForm {
   }
 }
 
-/** Say that a platform without the id of a study lets in whoever comes from there. */
+/** Warn that a platform without a study id admits every participant of that platform. */
 function warn() {
   const isOpen = find("platform").value === "";
   find("study-warning").hidden = isOpen || find("study").value.trim() !== "";

@@ -1,4 +1,4 @@
-// Participants of a platform: whom to approve and whom to reject there, in lists to be pasted.
+// Participants of a platform: lists of ids to approve and to reject, to paste there.
 
 import { campaign, copyButton, element, fill, find, freshness, number, text } from "./page.js";
 
@@ -6,7 +6,7 @@ const NAMES = { prolific: "Prolific", mturk: "Mechanical Turk" };
 const DECISIONS = ["approve", "reject"];
 let drawn = "";
 
-/** Show the lists, and keep them up to date, where the campaign is on a platform. */
+/** Show the lists and keep them current if the campaign uses a platform. */
 export async function participants() {
   const { json } = await campaign.get("/pages");
   if (json.pages.platform === null) return null;
@@ -16,7 +16,7 @@ export async function participants() {
 }
 
 function draw({ participants: found }) {
-  if (JSON.stringify(found) === drawn) return; // or what somebody has selected would be lost
+  if (JSON.stringify(found) === drawn) return; // redrawing would clear the organiser's selection
   drawn = JSON.stringify(found);
   const studies = [...new Set(found.map((each) => each.study))];
   const blocks = studies.map((study) => block(study, found.filter((each) => each.study === study), studies.length > 1));
@@ -36,7 +36,7 @@ function block(study, found, isOneOfMany) {
   );
 }
 
-/** Ids in a field that can be copied whole, and as a file; reasons stand beside those to reject. */
+/** Ids in a field to copy as a whole, and as a file; ids to reject have reasons next to them. */
 function list(study, found, decision, isOneOfMany) {
   const some = found.filter((each) => each.decision === decision);
   const title = text(`participants.${decision}`, { n: number(some.length) });

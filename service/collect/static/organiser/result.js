@@ -21,14 +21,14 @@ import {
 
 const STEP = 50;
 const SELDOM = 30_000; // milliseconds; a ranking fits all votes
-const SHARE = 20; // and takes the server no more than this part of the time
+const SHARE = 20; // the ranking takes at most one part in this many of the server's time
 const PLOTS = ["strengths", "ranks", "in-top"];
 const FORMATS = ["bundle", "ranking", "csv", "arena", "label_studio", "potato", "choix"];
 let most = STEP;
 let found = null;
 let final = false;
 let recorded = 0; // votes
-let next = 0; // when the ranking may be asked for again
+let next = 0; // earliest time for the next request of the ranking
 let asking = false;
 let timer = null;
 
@@ -52,7 +52,7 @@ function progress({ status }) {
   if (!found?.final) soon();
 }
 
-/** Ask for the ranking as soon as it may be asked for again. */
+/** Ask for the ranking at the earliest time allowed. */
 function soon() {
   clearTimeout(timer);
   if (asking) timer = setTimeout(soon, SELDOM);
@@ -61,7 +61,7 @@ function soon() {
 }
 
 async function results() {
-  if (document.hidden) return; // the page asks when it is seen again
+  if (document.hidden) return; // the page asks when it is visible again
   asking = true;
   if (found === null) {
     find("which").hidden = false;
@@ -147,7 +147,7 @@ function item(row) {
   return element("span", { class: "with-thumb" }, thumb(row.image, row.alt_text), element("span", {}, label(row.item)));
 }
 
-/** A bar from the lowest to the highest rank; the numbers stand beside it. */
+/** A bar from the lowest to the highest rank, next to the numbers. */
 function interval(row, n) {
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
   svg.setAttribute("viewBox", "0 0 100 12");
@@ -169,7 +169,7 @@ function interval(row, n) {
 }
 
 function plots(tag) {
-  const known = found.rows[0].rank_low !== undefined; // intervals, which very many items have not
+  const known = found.rows[0].rank_low !== undefined; // very long lists have no intervals
   find("plots-part").hidden = !known;
   if (!known) return;
   const address = (name) => `${campaign.base}/plots/${name}.svg?interim=${!final}`;

@@ -1,4 +1,4 @@
-// What voters read and who may vote; and what cannot be changed any more.
+// Voters' texts and eligibility; and the settings that can no longer be changed.
 
 import { begin, campaign, complain, element, facts, fill, find, money, number, once, percent, text, time } from "./page.js";
 import { PagesForm } from "./pages_form.js";

@@ -1,4 +1,4 @@
-// Who votes, how far the votes can be trusted, and whom to leave out.
+// Who votes, how reliable the votes are, and whom to exclude.
 
 import {
   badge,
@@ -26,7 +26,7 @@ import {
 import { participants } from "./participants.js";
 
 const STEP = 200;
-const FEW = 20; // answers, of which a share in percent would say more than is known
+const FEW = 20; // answers; below this, a percentage would suggest more than is known
 const SELDOM = 20_000; // milliseconds; the report fits all votes
 const excluding = dialog("exclude-dialog");
 const withdrawing = dialog("withdraw-dialog");
@@ -76,7 +76,7 @@ function showQuality(found) {
   draw();
 }
 
-/** How far voters agree, with intervals; of a few pairs only how many there are. */
+/** How much voters agree, with intervals; for a few pairs only their number. */
 function agreement({ agreement: same, agreement_low, agreement_high, alpha, alpha_low, alpha_high, n_pairs, n_missing }) {
   const pairs = figure(
     number(n_pairs),
@@ -93,7 +93,7 @@ function agreement({ agreement: same, agreement_low, agreement_high, alpha, alph
   return [...found, pairs];
 }
 
-/** A share of enough answers in percent, with its counts; of a few the counts alone. */
+/** A percentage with its counts; for few answers only the counts. */
 function shareOf(share) {
   if (share === undefined || share.n < FEW) return share === undefined ? "–" : shareText(share);
   const counts = element("span", { class: "small muted" }, shareText(share));
@@ -180,7 +180,7 @@ function person(row) {
   );
 }
 
-/** Why a flag was put, by the numbers that it is about. */
+/** The reason for a flag, with the numbers behind it. */
 function reason(row, { kind }) {
   const found = quality.get(row.key);
   const shares = {
@@ -230,7 +230,7 @@ async function reassign(event) {
   refresh();
 }
 
-/** Whose data may still be erased; the choice stays while the list is read anew. */
+/** Voters whose data can still be erased; the selection survives a reload of the list. */
 function erasable() {
   const left = voters.filter((row) => !row.withdrawn);
   const select = find("erase-voter");

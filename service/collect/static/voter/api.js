@@ -1,7 +1,7 @@
-// Requests to the server: JSON in, JSON out, errors by name.
+// Requests to the server: JSON in, JSON out, named errors.
 
 const PATIENCE = 20_000; // milliseconds until a request counts as lost
-export const MOST_FAILURES = 5; // of one request in a row, which take about 12 seconds
+export const MOST_FAILURES = 5; // failures of one request in a row; they take about 12 seconds
 const KIND = "urn:rankcorr:problem:";
 
 /** An error that the server names. */
@@ -19,22 +19,22 @@ export class Problem extends Error {
     return this.status === 408 || this.status === 429 || this.status >= 500;
   }
 
-  /** Whether the voter must go through the welcome page again. */
+  /** Whether the voter must start again at the welcome page. */
   get needsWelcome() {
     return this.status === 401 || this.kind === "consent-needed" || this.kind === "consent-changed";
   }
 }
 
-/** No answer came: whether the server has done the work is unknown. */
+/** No answer arrived, so it is unknown whether the server did the work. */
 export class Unreachable extends Error {}
 
-/** The API as one campaign's voter sees it. */
+/** The API for a voter of one campaign. */
 export class Api {
   constructor(campaign) {
     this.campaign = campaign;
   }
 
-  /** The answer's JSON; null where it has none. */
+  /** The answer's JSON; null if it has none. */
   async ask(method, path, body) {
     const headers = { "Rankcorr-Campaign": this.campaign };
     if (body !== undefined) headers["Content-Type"] = "application/json";
@@ -78,7 +78,7 @@ export class Api {
     return this.ask("POST", "/v1/sheets", {});
   }
 
-  /** Send an entry of the queue: a vote, or the wish to take one back. */
+  /** Send an entry of the queue: a vote or a retraction. */
   send(entry) {
     return entry.kind === "retract"
       ? this.ask("POST", `/v1/votes/${entry.target}/retract`, { event_id: entry.event_id })
@@ -95,8 +95,8 @@ export class Api {
 }
 
 /**
- * Call a function until it gets an answer; `onwait` is told of each failure that passes. What the server fails at again
- * and again is thrown.
+ * Call a function until it gets an answer; `onwait` is called for each temporary failure. An error that the server
+ * repeats is thrown.
  */
 export async function untilAnswered(call, onwait = () => {}) {
   for (let tries = 0, failures = 0; ; tries += 1) {
@@ -115,12 +115,12 @@ export function mayPass(error) {
   return error instanceof Unreachable || (error instanceof Problem && error.passes);
 }
 
-/** Whether the server broke down over a request, and may do so for ever. */
+/** Whether the server crashed on a request, and may do so every time. */
 export function isFailure(error) {
   return error instanceof Problem && error.status === 500;
 }
 
-/** Milliseconds to wait after a number of failures: doubling up to half a minute, with jitter, and never before Retry-After. */
+/** Milliseconds to wait after several failures: doubling up to 30 seconds, with jitter, and at least Retry-After. */
 export function waiting(tries, error) {
   const most = Math.min(30_000, 500 * 2 ** tries);
   const jittered = most * (0.5 + Math.random() / 2);

@@ -1,24 +1,24 @@
 // An item as a voter sees it.
 
-/** Fill a place with a content: text, markdown as sanitised HTML, a picture or a sound. */
+/** Put content into an element: text, markdown as sanitised HTML, a picture or a sound. */
 export function fill(place, content) {
   place.className = `content content-${content.kind}`;
   place.replaceChildren(node(content));
 }
 
-/** Resolves when the pictures of a place are there, or have failed. */
+/** Resolves when the pictures in an element have loaded or failed. */
 export function pictures(place) {
   return Promise.allSettled(Array.from(place.querySelectorAll("img"), (image) => image.decode()));
 }
 
-/** Fetch the pictures of a pair that comes next. */
+/** Preload the pictures of an upcoming pair. */
 export function prefetch(pair) {
   for (const content of [pair.left, pair.right]) {
     if (content.kind === "image") new Image().src = content.url;
   }
 }
 
-/** Whether a tap anywhere on the item may choose it: not where it has controls or text to scroll and select. */
+/** Whether a tap anywhere on the item chooses it: not if it has controls, or text to scroll and select. */
 export function isPlain(content) {
   return content.kind === "text" || content.kind === "image";
 }

@@ -1,4 +1,4 @@
-// Finish: waits until the server has each vote, then shows the code; and the way to withdraw.
+// Finish: wait until the server has every vote, then show the code; and let the voter withdraw.
 
 import { Api, Problem, untilAnswered } from "./api.js";
 import { rememberedOf } from "./memory.js";
@@ -7,7 +7,7 @@ import { Sender, Store } from "./queue.js";
 
 const api = new Api(campaign);
 const remembered = rememberedOf(campaign);
-let answers = 0; // that stand
+let answers = 0; // that count
 
 find("reload").addEventListener("click", () => location.reload());
 find("copy").addEventListener("click", copy);
@@ -39,7 +39,7 @@ async function begin() {
   return undefined;
 }
 
-/** Wait until the votes that this browser still holds have been answered. */
+/** Wait until the server has answered the votes that this browser still holds. */
 async function drained(me) {
   let problem = null;
   const sender = new Sender(api, new Store(campaign, me.voter), {
@@ -92,7 +92,7 @@ function explain(error) {
   }
 }
 
-/** What is known to be missing before the server is asked for the code; null where it should be asked. */
+/** What is missing before the server can be asked for the code; null if nothing is. */
 function unfinished({ answered, of, sheets_done: done, sheets_limit: limit, answers }, available) {
   if (answered < of) return text("finish.unfinished-pairs", { missing: of - answered });
   if (available && limit !== null) return text("finish.unfinished-sheets", { missing: limit - done });

@@ -1,8 +1,8 @@
-// How a voter answers: buttons, keys, touch. Each answer comes with how it was given.
+// How a voter answers: buttons, keys, touch. Each answer records how it was given.
 
 const KEYS = { 1: "left", 2: "right", ArrowLeft: "left", ArrowRight: "right" };
 const BUSY = "input, select, textarea, dialog, [contenteditable]";
-const PLAYER = "audio, video"; // has the arrows for itself
+const PLAYER = "audio, video"; // uses the arrow keys itself
 
 /** Call `choose(answer, how)` for each answer; `keysOn()` says whether keys count. */
 export function listen(section, choose, keysOn) {
@@ -10,7 +10,7 @@ export function listen(section, choose, keysOn) {
   section.addEventListener("pointerdown", (event) => (pointer = event.pointerType), true);
   section.addEventListener("click", (event) => {
     const button = event.target.closest("[data-answer]");
-    // The second click of a double one belongs to the pair before.
+    // The second click of a double click belongs to the previous pair.
     if (button === null || event.detail > 1 || isOff(button)) return;
     choose(button.dataset.answer, event.detail === 0 ? "key" : pointer === "touch" ? "touch" : "click");
   });
@@ -25,12 +25,12 @@ export function listen(section, choose, keysOn) {
   });
 }
 
-/** What the key 0 stands for: a tie, or "cannot say" where there are no ties. */
+/** The meaning of key 0: a tie, or "cannot say" if there are no ties. */
 export function middle(section) {
   return section.querySelector('[data-answer="tie"], [data-answer="cannot say"]')?.dataset.answer;
 }
 
-/** A button that keeps the focus while it cannot be used. */
+/** A disabled button that keeps the focus. */
 export function isOff(button) {
   return button.getAttribute("aria-disabled") === "true";
 }

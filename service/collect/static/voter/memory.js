@@ -1,6 +1,6 @@
-// What this browser remembers of a campaign: order of answers, pairs put off, choices of the reader. No vote depends on it.
+// State of a campaign in this browser: order of answers, skipped pairs, the reader's choices. No vote depends on it.
 
-/** A value below a key of localStorage or sessionStorage; in memory alone where the browser keeps nothing. */
+/** A value under a key of localStorage or sessionStorage; only in memory if the browser stores nothing. */
 export class Memory {
   #value;
 
@@ -14,7 +14,7 @@ export class Memory {
     return this.#value;
   }
 
-  /** Change some entries; true if they will still be there after a reload. */
+  /** Change some entries; true if they survive a reload. */
   set(changes) {
     this.#value = { ...this.#value, ...changes };
     try {
@@ -30,7 +30,7 @@ export class Memory {
     try {
       window[this.area].removeItem(this.key);
     } catch {
-      // nothing was kept
+      // the browser stores nothing
     }
   }
 
@@ -44,7 +44,7 @@ export class Memory {
   }
 }
 
-/** What pages of a campaign share. */
+/** State that the pages of a campaign share. */
 export function rememberedOf(campaign) {
   return new Memory("localStorage", `rankcorr:${campaign}`, {
     arrival: null, // "invitation", "open" or "platform"
@@ -53,7 +53,7 @@ export function rememberedOf(campaign) {
     voter: null,
     sheet: null,
     complete: false, // whether each pair of that sheet was answered
-    skipped: [], // ids of pairs, in the order in which they come again
-    answered: [], // {pair, event_id}, the last one last
+    skipped: [], // ids of pairs, in the order to show them again
+    answered: [], // {pair, event_id}, latest at the end
   });
 }

@@ -1,4 +1,4 @@
-// What the pages of a voter share: texts, sections of which one is shown, and what is read aloud.
+// Shared by the voter's pages: texts, sections (one visible at a time), and messages read aloud.
 
 const main = document.getElementById("main");
 const texts = JSON.parse(main.dataset.texts);
@@ -6,7 +6,7 @@ const texts = JSON.parse(main.dataset.texts);
 export const campaign = main.dataset.campaign;
 export const home = main.dataset.home;
 export const data = main.dataset;
-export const isPreview = data.preview !== undefined; // an organiser tries the page, and nothing is sent
+export const isPreview = data.preview !== undefined; // an organiser tries the page, and no request is sent
 
 export function find(id) {
   return document.getElementById(id);
@@ -28,7 +28,7 @@ export function show(view, { focus = true } = {}) {
 }
 
 /**
- * Load the page again in the language that the reader chose before, where the address names none; true if so.
+ * Reload the page in the language that the reader chose before, if the address names none; true if it reloads.
  */
 export function changeLanguage(remembered) {
   const asked = new URLSearchParams(location.search);
@@ -43,7 +43,7 @@ export function changeLanguage(remembered) {
   return true;
 }
 
-/** Address of another page of the campaign, in the same language; of a preview if this is one. */
+/** Address of another page of the campaign, in the same language; a preview stays a preview. */
 export function pageOf(name) {
   const language = new URLSearchParams(location.search).get("lang");
   const query = new URLSearchParams();

@@ -1,6 +1,6 @@
-// What stands in for the server while an organiser tries the page: nothing is sent.
+// Replaces the server while an organiser tries the page; no request is sent.
 
-/** An API with the pairs of a preview, whose answers live until the page is closed. */
+/** An API with the pairs of a preview, whose answers are kept until the page is closed. */
 export function preview(pairs) {
   const answers = new Map();
   const asked = () => pairs.map((pair) => ({ ...pair, ...(answers.get(pair.id) ?? { answer: null, event_id: null }) }));

@@ -1,11 +1,11 @@
-// Votes on their way: kept in IndexedDB under their event id until the server has answered, sent again until it does.
+// Votes being sent: kept in IndexedDB under their event id and sent again until the server answers.
 
 import { MOST_FAILURES, Problem, isFailure, mayPass, waiting } from "./api.js";
 
 const DATABASE = "rankcorr";
 const STORE = "unsent";
 
-/** Entries of one voter that the server has not acknowledged; in memory alone where the browser keeps nothing. */
+/** Entries of one voter that the server has not acknowledged; only in memory if the browser stores nothing. */
 export class Store {
   constructor(campaign, voter) {
     this.campaign = campaign;
@@ -22,7 +22,7 @@ export class Store {
     await this.#run("readwrite", (store) => store.delete(id));
   }
 
-  /** What another page of this voter has left behind, oldest first. */
+  /** Entries that another page of this voter left behind, oldest first. */
   async all() {
     const entries = (await this.#run("readonly", (store) => store.getAll())) ?? [];
     const own = entries.filter((entry) => entry.campaign === this.campaign && entry.voter === this.voter);
@@ -36,7 +36,7 @@ export class Store {
       const transaction = database.transaction(STORE, mode, { durability: "strict" });
       const request = work(transaction.objectStore(STORE));
       transaction.oncomplete = () => resolve(request.result);
-      transaction.onabort = () => resolve(undefined); // such as a full disk: the vote is sent all the same
+      transaction.onabort = () => resolve(undefined); // such as a full disk: the vote is sent anyway
     });
   }
 }
@@ -53,9 +53,9 @@ function open() {
 /**
  * Sends entries one by one, each until the server has answered it.
  *
- * `on` has `sent(entry, answer)`, `refused(entry, problem)`, `waiting(problem)`, `stuck()` and `idle()`. An entry that is
- * refused leaves the store too, unless `refused` returns "keep". One that the server fails at again and again is kept, and
- * tried again at `refresh`.
+ * `on` has `sent(entry, answer)`, `refused(entry, problem)`, `waiting(problem)`, `stuck()` and `idle()`. A refused
+ * entry also leaves the store, unless `refused` returns "keep". An entry on which the server fails repeatedly is kept,
+ * and tried again at `refresh`.
  */
 export class Sender {
   #entries = [];
@@ -74,14 +74,14 @@ export class Sender {
     return this.#entries.length === 0;
   }
 
-  /** Keep an entry, then send it. */
+  /** Store an entry, then send it. */
   async add(entry) {
     this.#entries.push(entry);
     await this.store.put(entry);
     this.#run();
   }
 
-  /** Take up what is in the store, and try at once. */
+  /** Load the entries in the store, and try at once. */
   async refresh() {
     const known = new Set(this.#entries.map((entry) => entry.event_id));
     const left = (await this.store.all()).filter((entry) => !known.has(entry.event_id));
@@ -123,7 +123,7 @@ export class Sender {
           await this.#rest(waiting(tries, error), error.retryAfter !== undefined);
           continue;
         }
-        if (!(error instanceof Problem)) throw error; // a bug, and no answer of the server
+        if (!(error instanceof Problem)) throw error; // a bug, not an answer of the server
         this.#entries.shift();
         if ((await this.on.refused?.(entry, error)) !== "keep") await this.store.remove(entry.event_id);
         return;
@@ -135,7 +135,7 @@ export class Sender {
     }
   }
 
-  /** Wait; a sign that the network is back ends it, unless the server has asked for that time. */
+  /** Wait; a restored network ends the wait, unless the server asked for this time. */
   #rest(milliseconds, isAsked) {
     return new Promise((resolve) => {
       setTimeout(resolve, milliseconds);

@@ -1,6 +1,6 @@
-// The sheet in hand: which pair comes next, which was answered last.
+// The current sheet: the next pair, and the last one answered.
 
-/** The pairs of a sheet as the server gave it, and what this browser remembers of it. */
+/** The pairs of a sheet from the server, with this browser's state for it. */
 export class Sheet {
   constructor(given, remembered) {
     this.name = `${given.ballot}-${given.sheet}`;
@@ -16,7 +16,7 @@ export class Sheet {
     return this.pairs.find((pair) => pair.id === id);
   }
 
-  /** Pairs without an answer: those put off come last, and practice is never put off. */
+  /** Pairs without an answer: skipped ones are at the end, and practice is never skipped. */
   get open() {
     const { skipped } = this.remembered.value;
     const place = (pair) => skipped.indexOf(pair.id);
@@ -46,7 +46,7 @@ export class Sheet {
     forgetAnswer(this.remembered, pair.id);
   }
 
-  /** The last answer that can be taken back, also one that another device or an earlier visit gave; or undefined. */
+  /** The last answer that can be retracted, possibly from another device or an earlier visit; or undefined. */
   get last() {
     const known = lastRemembered(this.remembered, (id) => Boolean(this.pair(id)?.event_id) && !this.pair(id).practice);
     if (known !== undefined) return { pair: known.pair, event_id: this.pair(known.pair).event_id };
@@ -55,7 +55,7 @@ export class Sheet {
   }
 }
 
-/** The last answer that this browser gave, of those that a test lets pass. */
+/** The last answer from this browser among those that pass a test. */
 export function lastRemembered(remembered, test = () => true) {
   return remembered.value.answered.findLast((each) => test(each.pair));
 }

@@ -1,4 +1,4 @@
-// Time that a reader has had before the eyes: by performance.now(), less the time that the tab was hidden.
+// Time that a pair was visible to the reader: by performance.now(), without the time that the tab was hidden.
 
 export class Stopwatch {
   #total = 0;
@@ -9,7 +9,7 @@ export class Stopwatch {
     document.addEventListener("visibilitychange", () => this.#turn());
   }
 
-  /** Begin anew. */
+  /** Start again from zero. */
   start() {
     this.#total = 0;
     this.#since = null;
@@ -17,13 +17,13 @@ export class Stopwatch {
     this.#turn();
   }
 
-  /** No time counts until the next start. */
+  /** Stop counting until the next start. */
   stop() {
     this.#runs = false;
     this.#since = null;
   }
 
-  /** Whole milliseconds since the start; undefined while it does not run. */
+  /** Whole milliseconds since the start; undefined if stopped. */
   read() {
     if (!this.#runs) return undefined;
     const current = this.#since === null ? 0 : performance.now() - this.#since;

@@ -1,10 +1,10 @@
-// What the page of comparisons shows; it decides nothing.
+// Displays the comparison page; it makes no decisions.
 
 import { fill, isPlain, pictures } from "./content.js";
 import { isOff, switchOff } from "./input.js";
 import { find, show, tell, text } from "./page.js";
 
-const SETTLING = 250; // milliseconds in which no answer counts: nobody has read the pair, and a second click belongs to the last
+const SETTLING = 250; // milliseconds without answers: too short to read a pair, or the second click of a double
 
 const voting = find("voting");
 const answers = Array.from(voting.querySelectorAll("[data-answer]"));
@@ -12,7 +12,7 @@ let shown = 0;
 
 find("pair").addEventListener("pointermove", () => find("pair").classList.add("has-moved"));
 
-/** Show a pair; `ready` is called when its pictures are there. */
+/** Show a pair; `ready` is called when its pictures have loaded. */
 export function showPair(pair, { canUndo, canSkip, ready }) {
   shown += 1;
   const turn = shown;
@@ -53,9 +53,9 @@ export function mark(answer) {
   for (const side of ["left", "right"]) find(`option-${side}`).classList.toggle("is-chosen", side === answer);
 }
 
-/** What practice says to an answer. */
+/** Show whether the answer to a practice pair was right. */
 export function showFeedback({ expected, agrees }) {
-  shown += 1; // a timer of the pair must not switch the answers on
+  shown += 1; // the timer of the pair must not enable the answers
   for (const button of answers) switchOff(button, true);
   const box = find("feedback");
   box.classList.toggle("notice-good", agrees);
@@ -79,19 +79,19 @@ export function showProgress({ answered, of }) {
   find("count").textContent = of ? text("vote.count", { done: answered, of }) : "";
 }
 
-/** Say something in passing; the same words twice are read aloud twice. */
+/** Announce a message briefly; a repeated message is read aloud again. */
 export function say(message) {
   const status = find("status");
   status.textContent = "";
   requestAnimationFrame(() => (status.textContent = message));
 }
 
-/** Show what a voter must know until the next answer. */
+/** Show a message that stays until the next answer. */
 export function warn(message) {
   tell("message", message);
 }
 
-/** Whether the options stand side by side or one below the other. */
+/** Whether the options are side by side or one below the other. */
 export function layout() {
   const [left, right] = ["left", "right"].map((side) => find(`option-${side}`).getBoundingClientRect());
   return right.top >= left.bottom ? "stacked" : "side by side";

@@ -1,5 +1,5 @@
-// Comparisons: sheet after sheet, one pair at a time. One vote may be on its way while the next pair is read; an answer
-// to that one waits until the first has arrived.
+// Comparisons: sheet after sheet, one pair at a time. One vote may be in flight while the voter reads the next pair;
+// the answer to that pair waits until the first vote has arrived.
 
 import { Api, Problem, Unreachable, newId, untilAnswered } from "./api.js";
 import { prefetch } from "./content.js";
@@ -12,19 +12,19 @@ import { Sheet, forgetAnswer, lastRemembered } from "./sheet.js";
 import { Stopwatch } from "./stopwatch.js";
 import { allow, isOff, layout, mark, named, say, showFeedback, showPair, showProgress, warn } from "./view.js";
 
-const LONGEST_WAIT = 15; // seconds until a voter who waits asks again: a sheet may be free before its time
-const STALE = 60_000; // milliseconds away from this page after which another device may have gone on
+const LONGEST_WAIT = 15; // seconds until a waiting voter asks again: a sheet may be free early
+const STALE = 60_000; // milliseconds away from this page, after which another device may have continued
 
 const api = isPreview ? preview(JSON.parse(data.preview)) : new Api(campaign);
 const remembered = rememberedOf(campaign);
 const stopwatch = new Stopwatch();
 let sender;
 let sheet = null;
-let current = null; // the pair that is shown
-let waiting = null; // what the voter wants as soon as the last vote has arrived
-let isComplete = false; // whether the last vote of the sheet is on its way
+let current = null; // the pair on display
+let waiting = null; // the voter's next action, due when the last vote has arrived
+let isComplete = false; // whether the last vote of the sheet is in flight
 let isUndoing = false;
-let notice = ""; // what must be said with the next pair
+let notice = ""; // the message to show with the next pair
 
 wire();
 if (!changeLanguage(remembered)) await begin();
@@ -50,12 +50,12 @@ async function begin() {
   return undefined;
 }
 
-/** Whether the sheet that this browser completed is to be shown; not once its ballot is closed and another sheet waits. */
+/** Whether to show the sheet that this browser completed; not if its ballot is closed and another sheet waits. */
 function isStillDone({ available, progress: { answered, of } }) {
   return answered === of && (of > 0 || !available);
 }
 
-/** The sheet in hand, or the next one. */
+/** Load the current sheet, or the next one. */
 async function openSheet() {
   const { sheet: given, me, reason, retry_after: seconds } = await untilAnswered(() => api.nextSheet(), onwait);
   sayNotice();
@@ -66,7 +66,7 @@ async function openSheet() {
   return advance();
 }
 
-/** Ask again, until others let go of a sheet or begin to answer. */
+/** Ask again until other voters return a sheet or start to answer. */
 function waitFor(seconds) {
   current = sheet = null;
   find("pause").hidden = true;
@@ -107,7 +107,7 @@ function choose(answer, how) {
   whenIdle(() => vote(pair, given), text("said.saving"));
 }
 
-/** Do it now, or as soon as the last vote has arrived; a later wish replaces it. */
+/** Run an action now, or when the last vote has arrived; a later action replaces it. */
 function whenIdle(wish, message) {
   if (sender.isIdle) {
     waiting = null;
@@ -125,7 +125,7 @@ async function vote(pair, given) {
   sheet.answered(pair, given.answer, id);
   const added = sender.add({ kind: "cast", event_id: id, vote: { pair: pair.id, ...given } });
   say(isPreview ? "" : text("said.saving"));
-  if (!pair.practice) advance(); // what practice says comes from the server
+  if (!pair.practice) advance(); // the feedback on practice comes from the server
   await added;
 }
 
@@ -134,7 +134,7 @@ function sent(entry, answer) {
   find("send-again").hidden = true;
   if (entry.kind === "retract") return takenBack(entry);
   const pair = sheet?.pair(answer.pair);
-  if (pair === undefined) return undefined; // of another page, or from before a reload
+  if (pair === undefined) return undefined; // from another page, or from before a reload
   pair.answer = answer.answer;
   pair.event_id = answer.event_id;
   const { answered, of } = sheet.progress;
@@ -156,7 +156,7 @@ function idle() {
   else if (isComplete) complete();
 }
 
-/** What to do about a vote that the server does not take; the voter sees what stands. */
+/** Handle a vote that the server refuses; the voter sees the answer that counts. */
 function refused(entry, problem) {
   if (problem.needsWelcome) {
     leaveTo("");
@@ -175,7 +175,7 @@ function refused(entry, problem) {
     notice = text("said.not-undone");
     setTimeout(reopen, 0);
   } else if (sheet === null && problem.body.answer) {
-    notice = text("said.conflict", { answer: named(problem.body.answer) }); // found left over when the page was opened
+    notice = text("said.conflict", { answer: named(problem.body.answer) }); // left over from before
   } else if (pair !== undefined && problem.body.answer) {
     pair.answer = problem.body.answer;
     pair.event_id = null;
@@ -183,9 +183,9 @@ function refused(entry, problem) {
     notice = text("said.conflict", { answer: named(problem.body.answer) });
     if (pair === current) advance();
     else if (current !== null) present(current);
-    if (current !== null) sayNotice(); // otherwise the sheet is complete, which says it
+    if (current !== null) sayNotice(); // otherwise the sheet is complete, and that message shows it
   } else if (problem.status === 404 || problem.status === 409) {
-    notice = text("said.refused"); // not on a sheet of this voter, or another voter has answered
+    notice = text("said.refused"); // not on this voter's sheet, or another voter has answered
     setTimeout(reopen, 0);
   } else if (pair !== undefined) {
     sheet.reopened(pair);
@@ -213,7 +213,7 @@ async function reopen() {
 function undo() {
   if (isUndoing) return;
   if (waiting !== null) {
-    waiting = null; // nothing was sent yet
+    waiting = null; // not sent yet
     mark(null);
     return;
   }
@@ -261,7 +261,7 @@ async function resume() {
   await reopen();
 }
 
-/** Each pair of the sheet is answered, and the server has it. */
+/** Every pair of the sheet is answered, and the server has all answers. */
 async function complete(known) {
   isComplete = false;
   current = null;
@@ -291,7 +291,7 @@ function showDone({ available: isMore, reason, progress }) {
   const why = { limit: "done.limit", "not open": "done.not-open" }[reason] ?? "done.none-left";
   find("done-text").textContent = text(isPreview ? "preview.end" : isMore ? "done.text" : why);
   const { sheets_done: done, sheets_limit: limit } = progress;
-  find("to-finish").hidden = isMore && limit !== null; // the code comes after the last
+  find("to-finish").hidden = isMore && limit !== null; // the code is shown after the last sheet
   find("to-finish").classList.toggle("button-primary", !isMore);
   find("done-count").hidden = limit === null || limit === 1;
   find("done-count").textContent = text("done.count", { done, limit });
@@ -309,10 +309,10 @@ function onwait(problem) {
   const isBusy = problem instanceof Problem;
   const key = sender === undefined || sender.isIdle ? "unreachable" : isBusy ? "said.busy" : "said.waiting";
   warn(text(key));
-  say(""); // nothing is being saved any more
+  say(""); // no vote is being saved now
 }
 
-/** The server breaks down over the last answer: it is kept here, and sent again when the voter says so. */
+/** The server fails on the last answer: it is kept here, and sent again when the voter asks. */
 function stuck() {
   warn(text("said.stuck"));
   say("");
@@ -340,7 +340,7 @@ function showKeys() {
   document.body.classList.toggle("no-keys", !remembered.value.keys);
 }
 
-/** Keys count only where their switch is seen: not on phones, where nobody could switch them off. */
+/** Keys count only if their switch is visible: not on phones, where voters could not switch them off. */
 function keysCount() {
   return remembered.value.keys && find("keys").offsetParent !== null && find("feedback").hidden;
 }

@@ -1,4 +1,4 @@
-// Welcome: who comes, and whether they agree. A link's secret leaves the address as soon as this page runs.
+// Welcome: identify the visitor and ask for consent. The secret of the link leaves the address as this page starts.
 
 import { Api, Problem, Unreachable } from "./api.js";
 import { Memory, rememberedOf } from "./memory.js";
@@ -6,10 +6,10 @@ import { campaign, changeLanguage, data, find, home, isPreview, pageOf, show, te
 
 const api = new Api(campaign);
 const remembered = rememberedOf(campaign);
-// What the link said, for as long as this tab has not handed it in: it survives a change of language.
+// Data of the link, kept until this tab has used them: they survive a change of language.
 const arrival = new Memory("sessionStorage", `rankcorr:${campaign}`, { token: null, platform: null, message: "" });
-let isFromPlatform = false; // by a link that does not say who comes
-let isKnown = data.known !== undefined; // whether a cookie says who this is
+let isFromPlatform = false; // by a link that does not identify the visitor
+let isKnown = data.known !== undefined; // whether a cookie identifies the voter
 
 find("agree").addEventListener("click", () => (isPreview ? location.assign(pageOf("vote")) : agree()));
 window.addEventListener("pageshow", (event) => event.persisted && location.reload());
@@ -36,13 +36,13 @@ function takeFromAddress() {
     const worker = query.get("workerId");
     kept = arrival.set({ token: null, platform: named("mturk", worker, query, "hitId", "assignmentId", secret) });
   } else if (data.platform !== undefined && ["hitId", "assignmentId", "STUDY_ID"].some((name) => query.has(name))) {
-    isFromPlatform = true; // such as the preview of a task that nobody has accepted yet
+    isFromPlatform = true; // such as the preview of a task that no participant has accepted yet
   } else if (secret !== "" && secret !== "main") {
     kept = arrival.set({ token: secret, platform: null });
   } else {
     return;
   }
-  if (kept) cleanAddress(); // otherwise only after the server has it, or a reload would lose it
+  if (kept) cleanAddress(); // otherwise only after the server has it, because a reload would lose it
 }
 
 function named(name, participant, query, study, session, secret) {
@@ -61,7 +61,7 @@ async function begin() {
     if (token !== null) {
       await open({ token });
     } else if (platform !== null) {
-      await showNewcomer(); // the same participant again is the same voter, but has to be told apart from another one here
+      await showNewcomer(); // the same participant is the same voter, but here must be told apart from others
     } else if (data.known === undefined) {
       await showStranger();
     } else {
@@ -76,7 +76,7 @@ async function begin() {
   }
 }
 
-/** Hand in the link; the cookie that comes back stands for it from now on. */
+/** Exchange the link for a cookie, which identifies the voter from now on. */
 async function open(how) {
   const me = await api.startSession(how);
   remembered.set({ arrival: how.token ? "invitation" : how.platform ? "platform" : "open" });
@@ -98,7 +98,7 @@ async function showNewcomer() {
   return show(data.nothingLeft === undefined ? "consent" : "nothing", { focus: false });
 }
 
-/** Nothing is left for those who are new: a participant may get a code for that, and one who came before goes on. */
+/** No sheet is left for new voters: a participant may get a code for that, and a returning voter continues. */
 async function turnAway(platform) {
   try {
     await api.startSession({ platform });
@@ -118,7 +118,7 @@ function showFull({ completion_code: code, completion_url: url }) {
 
 function meet(me) {
   find("leave").hidden = me.step === "consent";
-  // Whoever comes back may be looking for the completion code, which the last page has.
+  // A returning voter may be looking for the completion code, which is on the last page.
   const hasCode = me.progress.answers > 0 ? data.completes : data.platform;
   const isAfterCode = me.step === "finish" && hasCode !== undefined;
   if (isAfterCode) location.replace(pageOf("finish"));
