@@ -78,6 +78,7 @@ def test_beside_much_work_little_is_done_at_once_and_more_is_turned_away(tmp_pat
         padded = json.dumps(document).encode() + b" " * 5_000_000  # a refusal must reach a client that still sends
         answers = []
         ((nursery,),) = map(children, server.workers())
+        eventually(lambda: not children(nursery), what="the end of the process before")
 
         def first():
             answers.append(server.ask("POST", "/v1/simulations", document, headers=of(1)))
