@@ -188,7 +188,7 @@ class Voter(Steps):
         Raises
         ------
         LedgerBusyError
-            While a ballot is being closed: it may be tried again in a moment.
+            While a ballot is being closed; try again in a moment.
         """
         return self._write(participation.leave, self.id)
 
@@ -200,7 +200,7 @@ class Voter(Steps):
         LedgerError
             When the voter is not left out.
         LedgerBusyError
-            While a ballot is being closed: it may be tried again in a moment.
+            While a ballot is being closed; try again in a moment.
         """
         return self._write(participation.ask_others, self.id)
 
