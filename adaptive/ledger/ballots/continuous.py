@@ -96,8 +96,9 @@ def draw_batch(database: Database, info: CampaignInfo, *, at_once: bool = False,
     at_once : bool
         Draw the batch even if it is not due.
     voter_id : int or None
-        The voter who waits for the batch, in campaigns whose sheets are claimed. The batch has no pair that this voter
-        was shown, and it is drawn even if other sheets are free that this voter cannot get because of such pairs.
+        The voter who waits for the batch, in campaigns whose sheets are claimed. The batch contains no pair that this
+        voter was shown. It is drawn even if other sheets are free, provided that each of them has a pair which this
+        voter was shown.
 
     Raises
     ------

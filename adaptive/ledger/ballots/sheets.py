@@ -84,8 +84,8 @@ def give_sheet(connection: sa.Connection, info: CampaignInfo, ballot_id: int, sh
     Raises
     ------
     LedgerError
-        If the ballot is not open or has no such sheet, if the whole sheet is answered, or if the voter has withdrawn,
-        already holds the sheet, or was already asked one of its pairs.
+        If the ballot is not open or does not have the sheet, if the whole sheet is answered, or if the voter has
+        withdrawn, already holds the sheet, or was already asked one of its pairs.
     """
     lock_ballot(connection, ballot_id, exclusive=False)  # waits while a file of votes is checked against its leases
     row = _sheet_row(connection, ballot_id, sheet, locked=True)
@@ -168,7 +168,7 @@ def claim_sheet(
     practice = unused_practice(info)
     if practice is not None and has_begun(connection, voter_id):
         practice = None
-    # Try sheets that no other transaction has locked first; if there are none, wait for one to be released.
+    # Try sheets that no other transaction has locked first; if all are locked, wait for one to be released.
     for waits in (False, True):
         for free in _sheets_for(connection, info, known, practice):
             if not _locked(connection, free, waits=waits):
@@ -298,7 +298,7 @@ def _sheets_for(
 ) -> Iterator[Sheet]:
     """Yield the sheets that a voter may get, the next one first, reading more rows as needed.
 
-    If the voter needs practice, sheets with the most unused practice come first.
+    If the voter needs practice, sheets with the most unused practice precede the others.
     """
     wanted = _free_sheets(connection, info, practice)
     looked_at: set[Sheet] = set()

@@ -1,4 +1,4 @@
-"""A whole campaign as one zip that anybody can check, with software of ours or without.
+"""Bundles: a whole campaign as one zip that anyone can check, with our software or without.
 
 contents (the tables of a campaign, without what only its database means) -> members (files of text) -> archive (a zip,
 and zips of strangers) ; checking (digests, chain, records replayed) ; strengths (the ranking of a campaign without

@@ -1,4 +1,4 @@
-"""What a campaign is: its items, plan, seed and settings, which never change once it is made; sizes of batches."""
+"""Define a campaign: its items, plan, seed and settings, fixed at creation, and the sizes of batches."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Pay:
     Attributes
     ----------
     per_vote, per_hour : float or None
-        Pay for an answer, or for an hour in which each answer takes `seconds`; give exactly one of the two.
+        Pay for an answer, or pay for an hour, converted with `seconds` for each answer; give exactly one of the two.
     seconds : float or None
         Time that an answer takes; required with `per_hour`.
     fee : float

@@ -54,7 +54,7 @@ class CampaignStatus:
     n_votes : int
         Current answers in the whole campaign.
     n_conflicts, n_late : int
-        Votes that are kept but do not count, because they contradict the recorded vote or came too late.
+        Votes that are kept but do not count: votes that contradict the recorded vote, and late votes.
     votes_per_minute : float or None
         Computed from the last 200 votes that came one by one. None if the latest 20,000 events of the ledger do not
         hold enough of them.
@@ -67,7 +67,7 @@ class CampaignStatus:
         "pairs": the last voter to ask has seen all remaining pairs, so other voters are needed. None if no voter was
         turned away.
     awaited : Awaited or None
-        Sheets that voters hold without an answer; None if there are no such sheets.
+        Sheets that voters hold without an answer; None if all sheets in hand have answers.
     """
 
     name: str
@@ -510,7 +510,7 @@ def voter_of_key(connection: sa.Connection, info: CampaignInfo, key: str) -> int
     Raises
     ------
     NoVoterError
-        If there is no such voter.
+        If no voter has this key.
     """
     table = schema.voter
     found = connection.execute(sa.select(table.c.id).where(table.c.campaign_id == info.id, table.c.key == key)).scalar()

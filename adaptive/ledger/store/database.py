@@ -83,7 +83,7 @@ class _Connections:
 class Database:
     """One database, whose connections belong to the process that uses them.
 
-    A forked process makes connections of its own, because two processes that share one garble its data.
+    A forked process makes new connections, because two processes that share one garble its data.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ class Database:
         this process and lost when it is closed. It has a single connection, so a nested transaction would wait for
         itself.
     patience : float
-        Seconds for which a transaction is retried. Recording a file of votes may wait long; a visitor of a page should
+        How long to retry a transaction, in seconds. Recording a file of votes may wait long; a visitor of a page should
         learn soon that the database is busy.
     """
 

@@ -93,7 +93,7 @@ class Journey:
         Why there is no pair. "not open": the first or next ballot has not been opened yet. "wait": other voters hold
         the remaining sheets and have not answered anything on them.
     wait_seconds : int or None
-        Seconds until such a sheet becomes free again.
+        Seconds until one of the sheets that others hold becomes free.
     """
 
     voter_key: str
@@ -300,8 +300,7 @@ def leave(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> int:
     """Forget a voter, void the votes in ballots that are not closed, and return how many were voided.
 
     Votes in closed ballots are kept under an untraceable key, because those ballots have been decided. For a voter who
-    was left out of the scores, the keyed hash of the name is also kept, so that such a voter cannot leave and come
-    back.
+    was left out of the scores, the keyed hash of the name is also kept, so that the voter cannot leave and then rejoin.
 
     Raises
     ------
@@ -375,7 +374,7 @@ def _of_platform(pages: VotingPages, participant: str, study: str) -> tuple[str,
 
 
 def _registered(connection: sa.Connection, info: CampaignInfo, name: str, source: str) -> int:
-    """Return the id of the voter with this name, unless that voter may not come back."""
+    """Return the id of the voter with this name, unless that voter may not rejoin."""
     voter_id = register(connection, info, name, source=source)
     voter = schema.voter
     if connection.execute(sa.select(voter.c.withdrawn_at).where(voter.c.id == voter_id)).scalar() is not None:
