@@ -1,7 +1,7 @@
 """Store drawn ballots row by row, so that reading one never requires drawing it again.
 
-Any release, any version of numpy, or other software can read who was asked which pair, in which order and on which
-side.
+Any release, any version of numpy, or other software can read the pairs that each voter was asked, their order and their
+sides.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ def without_known_pairs(
     """Return those sheets that share no pair with another sheet of the voter, in the same ballot or in any batch.
 
     With `of_ballot`, only sheets of the same ballot or batch are compared. Different ballots are separate rounds of
-    voting, in which the selected items meet again.
+    voting: the selected items meet again.
     """
     is_anywhere = info.mode == "continuous" and not of_ballot
     by_ballot: dict[int, list[int]] = defaultdict(list)

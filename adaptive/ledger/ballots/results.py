@@ -44,7 +44,7 @@ _DIGITS: Final = 4  # decimals of strengths; their standard errors are about 0.1
 class CampaignResult(TableResult):
     """A ranking of all items, with its uncertainty.
 
-    The table has one row for each item, best first. Its columns are item and rank. In a campaign of ballots, the
+    The table has one row for each item, best first. Its columns are item and rank. For a campaign of ballots, the
     columns ybar, presentations, wins, ties, losses and last_ballot of `ProtocolResult` follow. The next column is
     strength. Up to 3,000 items, the last columns are standard_error, rank_low and rank_high (90 % interval) and in_top
     (the probability of being among the top k).

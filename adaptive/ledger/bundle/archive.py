@@ -73,8 +73,8 @@ def unpacked(data: bytes, *, most_bytes: int) -> dict[str, str]:
     Raises
     ------
     BundleError
-        If the data are not a zip, or a member is missing, unexpected, repeated, encrypted, or compressed in another
-        way. If the size exceeds `most_bytes` in all, or the limit for a file of its name. If text is not UTF-8, or a
+        If the data are not a zip, if a member is missing, unexpected, repeated, encrypted, or compressed in another
+        way, if the size exceeds `most_bytes` in all or the limit for a file of its name, if text is not UTF-8, or if a
         sum is wrong.
     """
     try:

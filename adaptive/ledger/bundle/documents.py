@@ -36,9 +36,7 @@ def data_sheet(contents: Contents, found: Verified) -> str:
         f"{name} {value}" for name, value in contents.campaign["plan"].items() if not isinstance(value, list)
     )
     excluded = sorted(contents.excluded)
-    named = any(
-        voter["name"] and not voter["name"].isdecimal() for voter in contents.voters
-    )  # a number is no one's name
+    named = any(voter["name"] and not voter["name"].isdecimal() for voter in contents.voters)  # a number is not a name
     files = "\n".join(f"| {name} | {text} |" for name, text in _FILES.items())
     kinds: dict[str, int] = {}
     for event in contents.votes:
@@ -152,7 +150,7 @@ def croissant(contents: Contents, members: Mapping[str, str]) -> str:
 
 
 def _publication(contents: Contents) -> dict[str, str]:
-    """Return how to cite the campaign and, once a ballot is closed, its date; nothing is invented."""
+    """Return how to cite the campaign and, once a ballot is closed, its date; no field is invented."""
     info = contents.info
     closed = [ballot["closed_at"] for ballot in contents.ballots if ballot["closed_at"] is not None]
     known = {} if not closed else {"datePublished": time_text(max(closed))[:10]}

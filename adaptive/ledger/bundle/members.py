@@ -100,7 +100,7 @@ _VOTER_COLUMNS: Final = {
 _FEW: Final = frozenset({"voter", "kind", "answer", "given_by", "layout", "why"})
 _NEEDED: Final = ("place", "label", "kind", "voter", "source", "joined_at")
 _QUOTES: Final = re.compile('(?:"")*')
-# A row with an entry here is a check; the columns after it apply only to checks.
+# A row with a value in `check` is a check; the columns after it apply only to checks.
 _COMPARISON_COLUMNS: Final = ("comparison", "slot", "left_item", "right_item", "check", "expected", "repeats")
 
 
@@ -203,7 +203,7 @@ def _cell(column: str, value: Any) -> str:
     if value is None:
         return ""
     text = str(value)
-    # An empty cell means no value; empty text, and text that looks like quoted empty text, gets two more quotes.
+    # An empty cell means no value; empty text, and text made only of pairs of quotes, gets two more quotes.
     return text + '""' if column not in _NEEDED and _QUOTES.fullmatch(text) else guarded(text)
 
 

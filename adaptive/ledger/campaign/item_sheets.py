@@ -26,7 +26,7 @@ class ItemFault:
     Attributes
     ----------
     line : int or None
-        Line on which the row begins; None for the table as a whole.
+        First line of the row; None for the table as a whole.
     column : str or None
     message : str
     """

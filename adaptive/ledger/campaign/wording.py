@@ -8,7 +8,7 @@ from typing import Final
 MOST_BRACKETS: Final = 1_000  # markdown looks for a link at each "[", which takes up to 80 microseconds
 
 # Invisible and needed: ZWNJ in Persian, ZWJ in Indic scripts and emoji, soft hyphens and joiners of words, and the
-# marks of direction (left-to-right, right-to-left, Arabic), each of which moves no more than its neighbours.
+# marks of direction (left-to-right, right-to-left, Arabic), each affecting only its neighbours.
 _JOINERS: Final = frozenset("\u200c\u200d\u00ad\u2060\u200e\u200f\u061c")
 # Embeddings, overrides and isolates: an unclosed one reverses the page's text after it.
 _TURNS: Final = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
@@ -52,5 +52,5 @@ def is_quick_to_render(markdown: str, most: int) -> bool:
 
 
 def _is_space(char: str) -> bool:
-    """Return whether a character is a space of some width, such as before a French question mark, but not a line end."""
+    """Return whether a character is a space of some width, such as before a French question mark; line ends are not."""
     return unicodedata.category(char) == "Zs"

@@ -77,8 +77,8 @@ def draw_probes(
     """Draw the probes of a ballot, sheet by sheet and in display order.
 
     A known pair or an overlap is never one of the slot's own comparisons in the ballot. If sheets are not assigned, a
-    practice pair is only kept apart from the comparisons of its own sheet. Apart from repeats, a sheet has no pair
-    twice, and a slot is asked no overlap twice.
+    practice pair is never one of the comparisons on its sheet. Apart from repeats, a sheet has no pair twice, and a
+    slot is asked no overlap twice.
 
     Parameters
     ----------

@@ -2,11 +2,10 @@
 
 Comparisons without a vote are also written if the format allows them.
 
-- Our CSV: comparison, voter, left, right, winner, further fields of the votes, seconds and received_at. Without the
-first
-  two columns it is what evalica reads.
+- Our CSV: comparison, voter, left, right, winner, further fields of the votes, seconds and received_at. Without
+  the first two columns it is the format that evalica reads.
 - The JSON Lines of arenas: model_a, model_b, winner, judge and tstamp, and the id of the comparison.
-- Tasks of Label Studio with a `Pairwise` tag, which knows no ties. The labeling configuration that fits is::
+- Tasks of Label Studio with a `Pairwise` tag, which has no ties. The labeling configuration that fits is::
 
       <View>
         <Pairwise name="pairwise" toName="text1,text2"/>
@@ -14,10 +13,10 @@ first
         <Text name="text2" value="$text2"/>
       </View>
 
-  Where items have content, each task has it too, as content1 and content2 with kind1 and kind2, and alt_text1 and
-  alt_text2 where there are any: a configuration may show ``$content1`` in an `Image`, for one.
-- JSON Lines of potato's pairwise scheme with the name "preference", items_key "responses" and allow_tie. Where items
-  have content, an instance has contents [a, b] too, with kinds and alt_texts: items_key "contents" shows it.
+  If items have content, each task includes it as content1 and content2, with kind1 and kind2, and with alt_text1 and
+  alt_text2 if there are any. A configuration may, for example, show ``$content1`` in an `Image`.
+- JSON Lines of potato's pairwise scheme with the name "preference", items_key "responses" and allow_tie. If items
+  have content, an instance also has contents [a, b], with kinds and alt_texts; items_key "contents" shows it.
 - Pairs of winner and loser as choix takes them: whole numbers from 0, in the order of a second file.
 """
 
@@ -78,7 +77,7 @@ class Export:
     left_out: Mapping[str, int]
 
     def to_text(self) -> str:
-        """Return what was written and what was left out, in one line."""
+        """Return a one-line summary of the written and the omitted votes."""
         out = [f"{count:,} left out: {reason}" for reason, count in self.left_out.items()]
         return "; ".join([f"{self.n_votes:,} votes in {', '.join(self.files)}", *out])
 

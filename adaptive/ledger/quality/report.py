@@ -47,8 +47,8 @@ class CampaignQuality:
     alpha : float or None
         Krippendorff's alpha on these pairs; see `Ratings.alpha`.
     agreement_low, agreement_high, alpha_low, alpha_high : float or None
-        90 % intervals over pairs of items; see `Ratings.alpha_interval`. They and alpha are None while pairs are
-        missing.
+        90 % intervals over pairs of items; see `Ratings.alpha_interval`. While pairs are missing, these values and
+        alpha are None.
     """
 
     voters: tuple[VoterQuality, ...]

@@ -61,7 +61,7 @@ def reason(error: DBAPIError, path: Path | None) -> str:
 
 
 def _has_no_room(path: Path) -> bool:
-    """Return whether the file's disk is full; SQLite reports damage if it fails on the file of locks."""
+    """Return whether the file's disk is full; SQLite reports damage if it cannot write the file of locks."""
     if not hasattr(os, "statvfs"):
         return False
     try:

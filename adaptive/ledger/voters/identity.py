@@ -53,7 +53,7 @@ def register(
 
 
 def find_voter(connection: sa.Connection, info: CampaignInfo, external_id: str, *, source: str) -> int | None:
-    """Return the id of the voter with this name in a source; None if there is none."""
+    """Return the id of the voter with this name in a source, or None."""
     table, hashed = schema.voter, external_hash(info, external_id)
     same = (table.c.campaign_id == info.id, table.c.source == source, table.c.external_hash == hashed)
     found: int | None = connection.execute(sa.select(table.c.id).where(*same)).scalar()

@@ -128,7 +128,7 @@ def mark_answered(connection: sa.Connection, info: CampaignInfo, lease_id: int, 
 
 
 def awaited(connection: sa.Connection, info: CampaignInfo) -> Awaited | None:
-    """Return the sheets held without an answer now; None if there are none."""
+    """Return the sheets held without an answer now; None if all have answers."""
     lease = schema.lease
     rows = connection.execute(
         sa.select(lease.c.address, sa.func.count(), sa.func.max(lease.c.expires_at))

@@ -250,8 +250,8 @@ class Voters(Steps):
         ------
         LedgerError
             If the campaign has no open link, is not on the platform or belongs to another study there; if the id does
-            not have the platform's form, or is that of a voter who was left out and then left; or if another consent
-            text is in force.
+            not have the platform's form, is that of a voter who was left out and then left, or another consent text is
+            in force.
         """
 
         def write(connection: sa.Connection) -> tuple[int, str]:

@@ -117,7 +117,7 @@ class Conflict:
     voter : str
         Voter who sent it.
     stands, came : str
-        `stands` is the vote that counts, or "" if it has been retracted; `came` is the vote that does not count.
+        The vote that counts, or "" if it has been retracted; and the vote that does not count.
     received_at : str
         ISO 8601.
     corrected : bool

@@ -90,7 +90,7 @@ def _count_checks() -> None:
 
 
 def _move_answers(connection: sa.Connection) -> None:
-    """Turn answers that count into votes and the others into late votes; only the former count as revisions."""
+    """Turn answers that count into votes and the others into late votes; revisions number only the former."""
     rows = connection.exec_driver_sql(
         "SELECT e.*, b.number, b.n_comparisons FROM probe_event e JOIN ballot b ON b.id = e.ballot_id ORDER BY e.id"
     ).mappings()
