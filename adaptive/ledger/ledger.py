@@ -99,7 +99,7 @@ class Ledger:
         LedgerError
             If it does not exist or cannot be read.
         RevisionError
-            When its tables are those of another release.
+            If its tables belong to another release.
         """
         ledger = cls(target)
         if not ledger.database.exists():
@@ -116,7 +116,7 @@ class Ledger:
         Raises
         ------
         RevisionError
-            When its tables are those of another release.
+            If its tables belong to another release.
         """
         ledger = cls(target, patience=patience)
         if ledger.database.is_sqlite and (not ledger.database.exists() or not ledger.database.path.stat().st_size):
@@ -336,9 +336,9 @@ class Campaign(Steps):
         number : int or None
             The ballot of the stamp; None: the last one.
         least_answered : float or None
-            Share of the comparisons that must be answered; None: that of the campaign.
+            Share of the comparisons that must be answered; None: the campaign's setting.
         progress : callable, optional
-            That of `Strengths.drawn`.
+            Progress function, as in `Strengths.drawn`.
 
         Raises
         ------
@@ -359,7 +359,7 @@ class Campaign(Steps):
         number : int
             Number of the open ballot, so that two simultaneous calls cannot close two ballots.
         least_answered : float or None
-            Share of the comparisons that must be answered; None: that of the campaign.
+            Share of the comparisons that must be answered; None: the campaign's setting.
         stamp : str or None
             The stamp that the caller has seen, from `preview` or `ballot`; None: accept any.
 
@@ -438,7 +438,7 @@ class Campaign(Steps):
     # Contents for voters
 
     def pages(self) -> tuple[int, VotingPages]:
-        """Return the version of the voting pages and the pages; version 0 with the defaults where none were set."""
+        """Return the version of the voting pages and the pages; version 0 with the defaults if none were set."""
         return self._read(pages_of)
 
     def set_pages(self, pages: VotingPages, *, replaces: int) -> int:
@@ -507,7 +507,7 @@ class Campaign(Steps):
         Raises
         ------
         LedgerError
-            When not all ballots are closed.
+            If a ballot is not closed.
         """
         records, standing = self.standing()
         wanted = self.info.ballot_plan.n_ballots
@@ -525,7 +525,7 @@ class Campaign(Steps):
         top : int or None
             k of the cut; None: the size of the last ballot, or a tenth of the items.
         progress : callable, optional
-            That of `Strengths.drawn`.
+            Progress function, as in `Strengths.drawn`.
 
         Raises
         ------

@@ -143,8 +143,7 @@ def reopen(database: Database, info: CampaignInfo, number: int, reason: str) -> 
     def work(connection: sa.Connection) -> None:
         ballots = stored_ballots(connection, info.id)
         if 1 <= number <= len(ballots):
-            # Another process may draw a ballot from the scores of this one. The lock makes that happen before or after,
-            # not during this step.
+            # Another process may draw a ballot from these scores; the lock makes it do so before or after this step.
             lock_ballot(connection, ballots[number - 1].id, exclusive=True)
             ballots = stored_ballots(connection, info.id)
         if not 1 <= number <= len(ballots) or ballots[number - 1].state != "closed":
@@ -192,7 +191,7 @@ def record_of(info: CampaignInfo, stored: StoredBallot) -> BallotRecord:
 
 
 def chain_digest(previous: str | None, stored_draw: str, votes: str, record: Mapping[str, Any]) -> str:
-    """Return a digest of a closed ballot and, through the previous digest, of all; missing ballots at the end show."""
+    """Return a digest of a closed ballot and all before it, so that a ballot missing from the end is noticed."""
     return digest_of([previous or "", stored_draw, votes, json_of(dict(record))])
 
 

@@ -45,9 +45,9 @@ class StoredBallot:
     presentations, n_comparisons : int
     draw_digest : str
     record : dict or None
-        Of a closed ballot.
+        Set for a closed ballot.
     votes_digest, chain_digest : str or None
-        Of a closed ballot.
+        Set for a closed ballot.
     """
 
     id: int
@@ -207,7 +207,7 @@ def load_ballot(connection: sa.Connection, info: CampaignInfo, stored: StoredBal
 
 
 def draw_lines(info: CampaignInfo, drawn: DrawnColumns, probes: Sequence[Probe] = ()) -> list[str]:
-    """Yield the lines that the digest of a draw covers: place, sheet, position, left and right, as JSON lists.
+    """Return the lines that the digest of a draw covers: place, sheet, position, left and right, as JSON lists.
 
     The lines of the probes follow, as in `probe_lines`. A position is the number of comparisons that the sheet shows
     before this one, without checks.
@@ -327,7 +327,7 @@ def ballot_probes(connection: sa.Connection, ballot_id: int) -> list[Probe]:
 
 
 def probe_lines(labels: Sequence[str], probes: Sequence[Probe]) -> list[str]:
-    """Yield the lines for probes that the digest of a draw covers after those of the comparisons.
+    """Return the lines for probes that the digest of a draw covers after those of the comparisons.
 
     Each line is a JSON list: "p", number among the probes, sheet, position as `Probe` has it when drawn, left, right,
     kind, expected answer or null, and the place of the comparison that is asked again or null.

@@ -86,7 +86,7 @@ class CampaignResult(TableResult):
         return self.strengths.ranking if self.paper is None else self.paper.ranking
 
     def rows(self) -> list[dict[str, Any]]:
-        """Yield the table row by row."""
+        """Return the table row by row."""
         columns = self._columns()
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
@@ -274,7 +274,7 @@ def result_of(
     top : int or None
         k of the cut; None: the size of the last ballot, or a tenth of the items.
     progress : callable, optional
-        That of `Strengths.drawn`.
+        Progress function, as in `Strengths.drawn`.
 
     Raises
     ------
@@ -335,7 +335,7 @@ def preview_of(
     least_answered : float or None
         Share of the comparisons that must be answered; None: the campaign's setting.
     progress : callable, optional
-        That of `Strengths.drawn`.
+        Progress function, as in `Strengths.drawn`.
 
     Raises
     ------

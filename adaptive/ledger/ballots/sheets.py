@@ -154,7 +154,7 @@ def claim_sheet(
     Raises
     ------
     LedgerError
-        When the voter has withdrawn.
+        If the voter has withdrawn.
     """
     _check_present(connection, voter_id)  # two simultaneous requests of a voter get one sheet: the second waits here
     current = lease_of_voter(connection, voter_id)
@@ -192,7 +192,7 @@ def renew_lease(connection: sa.Connection, info: CampaignInfo, voter_id: int) ->
     Raises
     ------
     LedgerError
-        When the voter has withdrawn.
+        If the voter has withdrawn.
     """
     _check_present(connection, voter_id)
     table, event, asked = schema.lease, schema.vote_event, schema.comparison

@@ -68,8 +68,8 @@ class Verified:
         The ranking after the closed ballots, from the replay. None if no ballot is closed, and in a continuous
         campaign.
     chain_digest : str or None
-        Digest of the last closed ballot and all earlier ones. A missing ballot changes the digest, so a noted one
-        reveals it.
+        Digest of the last closed ballot, covering all earlier ones. If you have noted it, it shows whether a ballot is
+        missing.
     unchecked : dict of str to tuple of str
         Fields, by file, that nothing else in the campaign repeats. A forger who recomputes the sums can change them.
     """

@@ -65,7 +65,7 @@ class Contents:
 
     @cached_property
     def info(self) -> CampaignInfo:
-        """Return the campaign in the form that the ledger's functions take, without an id or a secret."""
+        """The campaign in the form that the ledger's functions take, without an id or a secret."""
         campaign = self.campaign
         ballots = campaign["mode"] == "ballots"
         slots = campaign["slots"]
@@ -85,7 +85,7 @@ class Contents:
 
     @cached_property
     def stored(self) -> tuple[StoredBallot, ...]:
-        """Return the ballots in the form that the ledger's functions take."""
+        """The ballots in the form that the ledger's functions take."""
         wanted = ("number", "kind", "state", "presentations", "n_comparisons", "draw_digest", "record")
         return tuple(
             StoredBallot(

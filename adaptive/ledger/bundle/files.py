@@ -74,7 +74,7 @@ def read_bundle(path: str | os.PathLike[str], *, most_bytes: int = MOST_BYTES) -
     ------
     BundleError
         If the file cannot be read, is not a zip of ours, or has a wrong sum. The message names the file, the member and
-        its line.
+        the line.
     """
     name, data = _bytes(path, most_bytes)
     try:
@@ -140,7 +140,7 @@ def verified(path: str | os.PathLike[str], *, most_bytes: int, strict: bool = Fa
     except BundleError as error:
         raise BundleError(f"{name}: {error}") from error
     except (AdaptiveError, TypeError, KeyError, ValueError, IndexError, AttributeError) as error:
-        # Sums and digests are valid, but a value is one that no ledger writes: the bundle was forged.
+        # Sums and digests are valid, but a value is one that no ledger writes: the bundle is a forgery.
         raise BundleError(f"{name}: has a value that no ledger writes: {error!r}") from error
     return contents, found
 

@@ -45,7 +45,7 @@ class ContinuousPlan:
     batch : int
         Comparisons of a batch.
     n0, focus : float
-        As in `adaptive.next_comparisons`.
+        See `adaptive.next_comparisons`.
     target : float or None
         The campaign may end when the expected tau_w of the ranking reaches this value; None: when the budget is spent.
     """
@@ -261,7 +261,7 @@ class CampaignInfo:
 
     @cached_property
     def ballot_plan(self) -> BallotPlan:
-        """Return the plan of a campaign of ballots.
+        """The plan of a campaign of ballots.
 
         Raises
         ------

@@ -124,7 +124,7 @@ def export_votes(
     OptionError
         If the format is unknown.
     LedgerError
-        When a ballot has not been opened.
+        If a ballot has not been opened.
     TableError
         For the reasons given in `adaptive.tables.item_columns`.
     """
@@ -332,7 +332,7 @@ def gathered(
     Raises
     ------
     LedgerError
-        When a ballot has not been opened.
+        If a ballot has not been opened.
     """
     stored = {each.number: each for each in stored_ballots(connection, info.id)}
     wanted = sorted(stored) if ballots is None else sorted(set(ballots))

@@ -45,7 +45,7 @@ def import_votes(
     Parameters
     ----------
     path, format, answers, encoding
-        As in `adaptive.read_comparisons`; numbers of "choix" count the items of the campaign.
+        See `adaptive.read_comparisons`; numbers of "choix" count the items of the campaign.
     columns : mapping of {"left", "right", "winner", "voter"} to str or sequence of str, optional
         Names of columns that differ from those of the format.
     guard : bool

@@ -43,7 +43,7 @@ class Ratings:
 
     @property
     def counts(self) -> Array:
-        """Return how many answers on each pair favour its right item, a tie or its left item, shape (n_pairs, 3)."""
+        """Number of answers on each pair for its right item, for a tie and for its left item, shape (n_pairs, 3)."""
         found = np.zeros((self.n_pairs, 3), np.int64)
         np.add.at(found, (self.group, self.answer + 1), 1)
         return found

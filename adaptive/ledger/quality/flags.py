@@ -133,7 +133,7 @@ class VoterQuality:
 
 
 def flags_of(voter: VoterQuality, limits: Limits, repeats: Share, agreement: Share) -> Iterator[Flag]:
-    """Return the flags of one voter.
+    """Yield the flags of one voter.
 
     Parameters
     ----------

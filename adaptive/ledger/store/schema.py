@@ -85,7 +85,7 @@ ballot = sa.Table(
     Column("closer", Text),
     Column("closer_until", BigInteger),
     Column("closed_at", BigInteger),
-    Column("record", Text),  # JSON: scores of the ballot and the places that go on
+    Column("record", Text),  # JSON: scores of the ballot and the places selected for the next
     Column("votes_digest", Text),
     Column("chain_digest", Text),  # over the ballot before, draw, votes and record
     sa.UniqueConstraint("campaign_id", "number"),

@@ -112,7 +112,7 @@ def join_openly(connection: sa.Connection, info: CampaignInfo, pages: VotingPage
     Raises
     ------
     LedgerError
-        When the campaign has no open link.
+        If the campaign has no open link.
     """
     if not pages.open_link:
         raise LedgerError("this campaign is for those who were invited")
@@ -324,7 +324,7 @@ def ask_others(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> 
     Raises
     ------
     LedgerError
-        When the voter is not left out.
+        If the voter is not left out.
     LedgerBusyError
         While a ballot is being closed; try again in a moment.
     """

@@ -82,7 +82,7 @@ class Voter(Steps):
         Raises
         ------
         LedgerError
-            When another version of the consent text holds.
+            If another version of the consent text is in force.
         """
 
         def write(connection: sa.Connection) -> str:
@@ -98,7 +98,7 @@ class Voter(Steps):
         Raises
         ------
         LedgerError
-            When another version holds.
+            If another version is in force.
         """
         self._write(participation.consent, pages, self.id, version)
 
@@ -198,7 +198,7 @@ class Voter(Steps):
         Raises
         ------
         LedgerError
-            When the voter is not left out.
+            If the voter is not left out.
         LedgerBusyError
             While a ballot is being closed; try again in a moment.
         """
