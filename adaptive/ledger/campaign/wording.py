@@ -41,7 +41,7 @@ def is_prose(text: str) -> bool:
 
 
 def is_quick_to_render(markdown: str, most: int) -> bool:
-    """Return whether a text is within a length, and within the limit of opening brackets, which texts with links obey.
+    """Return whether a text is short enough and has few enough opening brackets, with room for ordinary links.
 
     Examples
     --------

@@ -61,8 +61,8 @@ class Probing:
         Practice pairs begin the first sheet of each slot. Attention checks and gold pairs are dealt to the sheets; each
         slot first gets those that it has seen least often.
     known_per_sheet : int
-        Number of attention checks and gold pairs on a sheet, or fewer if the slot is already asked too many of these
-        pairs.
+        Number of attention checks and gold pairs on a sheet; fewer if too few of them are absent from the slot's own
+        comparisons.
     repeats : float
         Share of a sheet's comparisons that are asked again, later and with the sides swapped; at most 0.5. A sheet of
         one or two comparisons has none.

@@ -69,8 +69,8 @@ class Ratings:
         """Return Krippendorff's alpha at level "interval": left and right are two steps apart, a tie is in between.
 
         Each pair counts in both orders of its items, so that alpha does not depend on their order. The 2n ratings then
-        have the mean 0, and alpha is 1 - (2n - 1)/n (1 - a). Here a is the mean over pairs of a_u = 1 - (m_u d_u -
-        s_u^2) / (2 (m_u - 1) d_u) with the weights d_u; pair u has m_u answers with sum s_u, and d_u of the answers are
+        have the mean 0, and alpha is 1 - (2n - 1)/n (1 - a). Here a is the mean over pairs, with the weights d_u, of
+        a_u = 1 - (m_u d_u - s_u^2) / (2 (m_u - 1) d_u). Pair u has m_u answers with sum s_u, and d_u of the answers are
         not ties.
 
         The result is None if no pair was answered by two voters, or if all answers are ties.

@@ -158,8 +158,8 @@ class Database:
     def write(self, work: Callable[[Connection], T], *, knows_itself: bool = False) -> T:
         """Run `work` in one transaction, and return its result once the transaction is on the disk.
 
-        If another transaction interferes, inserts the same key, or the server disconnects, `work` is run again for up
-        to `patience` seconds, with growing, randomised pauses. If the server disconnects between a commit and its
+        If another transaction interferes or inserts the same key, or if the server disconnects, `work` is run again for
+        up to `patience` seconds, with growing, randomised pauses. If the server disconnects between a commit and its
         response, the transaction's status is queried afterwards, so that nothing is done twice.
 
         Parameters

@@ -4,8 +4,8 @@ Times are whole microseconds since 1970 in UTC. A label is JSON: a string, an in
 identified by its place among the items of the campaign, a comparison by its place in the ballot, both counted from 0.
 `migrations` makes these tables; a test compares the two.
 
-Checks on voters (`adaptive.ledger.checks`) are comparisons too, and answers to them are votes, so that voters cannot
-tell them apart from the data they send or receive. Places 0 to `ballot.n_comparisons` - 1 are scored; checks have the
+Checks on voters (`adaptive.ledger.checks`) are comparisons too, and answers to them are votes, so that the data that
+voters send and receive do not reveal which is which. Places 0 to `ballot.n_comparisons` - 1 are scored; checks have the
 places after those, which voters do not see. Voters and files identify a pair by its ballot, sheet and position on the
 sheet.
 """
@@ -140,7 +140,7 @@ voter = sa.Table(
     metadata,
     _id(),
     Column("campaign_id", _Id, ForeignKey("campaign.id"), nullable=False),
-    Column("key", Text, nullable=False, unique=True),  # random: what exports and digests call the voter
+    Column("key", Text, nullable=False, unique=True),  # random: identifies the voter in exports and digests
     Column("source", Text, nullable=False),
     Column("external_hash", Text),
     Column("consent_version", Text),

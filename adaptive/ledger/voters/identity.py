@@ -36,7 +36,7 @@ def register(
 ) -> int:
     """Return the id of a voter, adding the voter when a source first names one.
 
-    A returning voter is the same voter, so returning is no way to be asked a pair twice.
+    A returning voter is the same voter, so the same person is not asked a pair twice.
     """
     if external_id != external_id.strip() or not is_line(external_id):
         raise LedgerError(f"a voter's name is one line of text without spaces around it; got {shown(external_id)}")
@@ -116,13 +116,12 @@ def keys_of(connection: sa.Connection, info: CampaignInfo) -> dict[int, str]:
 
 
 def erase(connection: sa.Connection, info: CampaignInfo, voter_id: int, *, keep_hash: bool = False) -> None:
-    """Erase a voter's name, e-mail and the hash that would find them again; votes are kept under the key.
+    """Erase a voter's name, e-mail and the hash that identifies a returning voter; votes are kept under the key.
 
     Parameters
     ----------
     keep_hash : bool
-        Whether to keep the keyed hash of the name, which identifies a returning voter. Not for voters of files, who do
-        not join by themselves.
+        Whether to keep the keyed hash of the name. Not for voters of files, who do not join by themselves.
     """
     voter = schema.voter
     connection.execute(sa.delete(schema.voter_identity).where(schema.voter_identity.c.voter_id == voter_id))

@@ -29,7 +29,7 @@ class Participant:
     voter : str
         Random key.
     outcome : {"complete", "screened out", "quota full"} or None
-        Outcome of the code that was given out; None if no code was given out yet.
+        Outcome whose code was given out; None if no code was given out yet.
     decision : {"approve", "reject"} or None
         Decision on a participant who has the completion code: approve if the votes count, reject if they were left out.
         None: there is nothing to decide.

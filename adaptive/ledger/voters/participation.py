@@ -445,7 +445,7 @@ def _sheet(connection: sa.Connection, info: CampaignInfo, voter_id: int, lease: 
 
 
 def _n_done(connection: sa.Connection, info: CampaignInfo, voter_id: int, hand: SheetInHand | None) -> int:
-    """Return the sheets that the voter finished; the one in hand counts once nothing on it is missing."""
+    """Return how many sheets the voter finished; the one in hand counts once nothing on it is missing."""
     lease, ballot = schema.lease, schema.ballot
     ended: int = connection.execute(
         sa.select(sa.func.count())

@@ -497,7 +497,7 @@ def n_left_out(connection: sa.Connection, ballot_id: int, voters: Collection[int
 
 
 def event_lines(connection: sa.Connection, ballot_id: int) -> list[str]:
-    """Return the lines that the digest of votes covers: place, revision, kind, answer and voter's key, as JSON lists."""
+    """Return the lines that the digest of votes covers, as JSON lists: place, revision, kind, answer, voter's key."""
     event = schema.vote_event
     rows = connection.execute(
         sa.select(event.c.place, event.c.revision, event.c.kind, event.c.answer, schema.voter.c.key)
