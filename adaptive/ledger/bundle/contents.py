@@ -158,7 +158,7 @@ def _rows(
 
 
 def _pages(connection: sa.Connection, info: CampaignInfo, *, names: bool) -> list[Row]:
-    """Return every version of the voting pages, without the codes that prove a voter's work to a platform."""
+    """Return every version of the voting pages; without `names`, the study and the completion code are left out."""
     rows = _rows(connection, schema.voting_pages, ("version", "at", "pages"), info, by="version")
     hidden = {} if names else dict.fromkeys(("study", "completion_code", "completion_url"))
     return [{**row, "pages": {**value_of(row["pages"]), **hidden}} for row in rows]
