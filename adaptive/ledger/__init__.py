@@ -1,4 +1,4 @@
-"""The ledger: campaigns that lose nothing, whoever writes, on SQLite or PostgreSQL.
+"""The ledger: campaigns on SQLite or PostgreSQL that lose no data, even with concurrent writers.
 
 store (tables, transactions) -> campaign, voters, checks -> ballots, votes (what happens, and what counts) -> quality,
 formats, bundle (what leaves) -> ledger (all of it, step by step). Callers use what this module exports: `Ledger`,

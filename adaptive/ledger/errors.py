@@ -1,4 +1,4 @@
-"""Errors of a ledger: what was refused, and what stands in its way."""
+"""Errors of a ledger: each says what was refused, and why."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ class LedgerError(AdaptiveError):
 
 
 class LedgerBusyError(LedgerError):
-    """Others were in the way all the time; nothing was changed, and it may be tried again."""
+    """Other transactions interfered the whole time; nothing was changed, and the step may be tried again."""
 
 
 class UnreachableError(LedgerError):
-    """The database cannot be reached, read or written: a wrong address, a full disk, a file that is damaged."""
+    """The database cannot be reached, read or written: a wrong address, a full disk or a damaged file."""
 
 
 class RevisionError(LedgerError):
-    """The tables are those of another release."""
+    """The tables belong to another release."""
 
 
 class NoCampaignError(LedgerError):
-    """The ledger has no campaign of this key or name, or none at all."""
+    """The ledger has no campaign of this key or name, or no campaign at all."""
 
 
 class NoVoterError(LedgerError):
@@ -30,12 +30,12 @@ class NoVoterError(LedgerError):
 
 
 class UnfinishedError(LedgerError):
-    """A voter who asks for the end has pairs, or sheets, still to answer.
+    """A voter who wants to finish has pairs or sheets still to answer.
 
     Attributes
     ----------
     missing : int
-        How many.
+        Number of pairs or sheets.
     """
 
     def __init__(self, message: str, *, missing: int) -> None:
@@ -44,14 +44,14 @@ class UnfinishedError(LedgerError):
 
 
 class ConflictError(LedgerError):
-    """Another vote stands where this one was to go, or an event id was used for another vote.
+    """The comparison already has another vote, or the event id was used for another vote.
 
     Attributes
     ----------
     stands : str or None
-        The vote that stands.
+        The vote in force.
     reused : bool
-        Whether it is the event id.
+        Whether the event id is the reason.
     """
 
     def __init__(self, message: str, *, stands: str | None = None, reused: bool = False) -> None:
@@ -61,7 +61,7 @@ class ConflictError(LedgerError):
 
 
 class LateVoteError(LedgerError):
-    """The ballot is closed, or its sheet went to somebody else: the vote is kept, and does not count."""
+    """The ballot is closed, or its sheet was given to another voter: the vote is kept but does not count."""
 
 
 class ChangedError(LedgerError):
@@ -73,4 +73,4 @@ class NotReadyError(LedgerError):
 
 
 class BundleError(LedgerError):
-    """A bundle that is no zip of ours, is damaged, or whose parts contradict each other: the message says which."""
+    """A bundle that is not a zip of ours, is damaged, or contradicts itself: the message names the part."""

@@ -1,6 +1,6 @@
-"""A ledger: one database with campaigns in it; and one campaign, step by step.
+"""Open a ledger, one database with campaigns, and run a campaign step by step.
 
-This is the only way in: callers hold no transaction, and see no table.
+This is the only entry point: callers hold no transaction and see no table.
 """
 
 from __future__ import annotations
@@ -72,19 +72,19 @@ from rankcorr.workers import Progress
 
 
 class Ledger:
-    """A database of campaigns: a file of SQLite, a PostgreSQL database, or SQLite in memory.
+    """A database of campaigns: an SQLite file, a PostgreSQL database, or SQLite in memory.
 
     Parameters
     ----------
     target : str, path-like, or None
-        Path of a file, or a URL like ``postgresql://host/database``; None is what `in_memory` takes.
+        Path of a file, or a URL like ``postgresql://host/database``; None for SQLite in memory, as in `in_memory`.
     patience : float
-        Seconds for which a transaction is tried in all.
+        How long to retry a transaction in all, in seconds.
 
     Raises
     ------
     LedgerError
-        Another kind of URL.
+        If the URL is of another kind.
     """
 
     def __init__(self, target: str | os.PathLike[str] | None, *, patience: float = PATIENCE_SECONDS) -> None:
@@ -92,14 +92,14 @@ class Ledger:
 
     @classmethod
     def open(cls, target: str | os.PathLike[str]) -> Ledger:
-        """Open a ledger that is there.
+        """Open an existing ledger.
 
         Raises
         ------
         LedgerError
-            When there is none, or it cannot be read.
+            If it does not exist or cannot be read.
         RevisionError
-            When its tables are those of another release.
+            If its tables belong to another release.
         """
         ledger = cls(target)
         if not ledger.database.exists():
@@ -111,25 +111,25 @@ class Ledger:
 
     @classmethod
     def create(cls, target: str | os.PathLike[str], *, patience: float = PATIENCE_SECONDS) -> Ledger:
-        """Open a ledger, or make it where there is none: an empty database, or a file that does not exist.
+        """Open a ledger, creating it if the database is empty or the file does not exist.
 
         Raises
         ------
         RevisionError
-            When its tables are those of another release.
+            If its tables belong to another release.
         """
         ledger = cls(target, patience=patience)
         if ledger.database.is_sqlite and (not ledger.database.exists() or not ledger.database.path.stat().st_size):
-            ledger.database.write_ahead()  # but no file of others is touched
+            ledger.database.write_ahead()  # existing files may be another program's: leave them
         with ledger._closed_if_refused():
             ledger.database.write(lambda connection: make_tables(connection, ledger.database.name))
         return ledger
 
     @classmethod
     def in_memory(cls) -> Ledger:
-        """Make a ledger without a file: for a notebook, a test, or a program that keeps the votes elsewhere.
+        """Make a ledger without a file: for a notebook, a test, or a program that stores the votes elsewhere.
 
-        It belongs to this object and this process, and is gone when it is closed. Threads use it in turns.
+        It belongs to this object and this process, and is lost when it is closed. Threads take turns using it.
         """
         ledger = cls(None)
         ledger.database.write(migrate)
@@ -152,17 +152,17 @@ class Ledger:
         ----------
         plan : BallotPlan or ContinuousPlan
         items, voters : int or sequence of hashable
-            Unique labels; an integer N stands for 0..N-1.
+            Unique labels; an integer N means 0..N-1.
         seed : int
         name : str
         settings : Settings
         contents : sequence of ItemContent
-            What is shown for each item; by default its label.
+            Content shown for each item; by default its label.
 
         Raises
         ------
         ProtocolError
-            When the items are not those of the plan, or cannot be kept as JSON.
+            If the items are not those of the plan, or cannot be stored as JSON.
         """
         chosen = Settings() if settings is None else settings
         made = self.database.write(
@@ -185,9 +185,9 @@ class Ledger:
         pages: VotingPages,
         contents: Sequence[ItemContent] | None = None,
     ) -> tuple[Campaign, str]:
-        """Make a campaign for the web, with its pages and its organiser's token: all of it, or nothing.
+        """Make a campaign for the web, with its pages and its organiser's token, all in one transaction.
 
-        Nobody can read the token again later. Parameters and errors are those of `new_campaign`.
+        The token cannot be read again later. Parameters and errors are those of `new_campaign`.
         """
 
         def work(connection: sa.Connection) -> tuple[CampaignInfo, str]:
@@ -206,7 +206,7 @@ class Ledger:
         return Campaign(self.database, restore_bundle(self.database, path, most_bytes=most_bytes))
 
     def import_protocol(self, protocol: Voting, name: str, *, settings: Settings | None = None) -> Campaign:
-        """Make a campaign of a voting in a file; see `protocols.import_protocol`."""
+        """Make a campaign from a file of an earlier voting; see `protocols.import_protocol`."""
         return Campaign(self.database, import_protocol(self.database, protocol, name, settings=settings))
 
     def campaign(self, key: str | None = None) -> Campaign:
@@ -215,40 +215,40 @@ class Ledger:
         Raises
         ------
         LedgerError
-            Where there is no such campaign, or several and no key.
+            If the campaign does not exist, or if there are several and no key is given.
         """
         return Campaign(self.database, self.database.read(lambda connection: load_campaign(connection, key)))
 
     @property
     def name(self) -> str:
-        """What messages call it: the path, or host and database."""
+        """Name for messages: the path, or host and database."""
         return self.database.name
 
     def exists(self) -> bool:
-        """Whether there is anything at the place; a database of PostgreSQL is there, or every use fails."""
+        """Whether the database exists; for PostgreSQL always true, since any use fails if it does not."""
         return self.database.exists()
 
     def back_up(self, path: str | os.PathLike[str], progress: Callable[[int, int], None] | None = None) -> None:
-        """Copy a ledger of SQLite to a new file while votes arrive; see `backup.back_up`."""
+        """Copy an SQLite ledger to a new file while votes arrive; see `backup.back_up`."""
         back_up(self.database, path, progress)
 
     def migrate(self) -> str | None:
-        """Bring the tables up to this release; the revision that they had is returned, None if it was this one.
+        """Upgrade the tables to this release, and return the revision that they had, or None if it was this one.
 
         Raises
         ------
         RevisionError
-            Where there is no ledger, or one of a newer release.
+            If there is no ledger, or it is of a newer release.
         """
         return self.database.write(lambda connection: bring_up(connection, self.database.name))
 
     def check(self) -> None:
-        """Ask whether the database answers, and has the tables of this release.
+        """Check that the database responds and has the tables of this release.
 
         Raises
         ------
         LedgerError
-            When it does not, or they are others.
+            If it does not respond, or has other tables.
         """
         self.database.read(lambda connection: check_revision(connection, self.database.name))
 
@@ -269,13 +269,13 @@ class Ledger:
 class Campaign(Steps):
     """One campaign in a ledger.
 
-    Each step is one transaction, or says otherwise, and is safe beside any other writer. `voters` and `tokens` have the
-    steps of those.
+    Each step is one transaction unless stated otherwise, and is safe alongside other writers. `voters` and `tokens`
+    provide the steps for voters and tokens.
     """
 
     @property
     def key(self) -> str:
-        """Random name, the same in every copy."""
+        """Random name, identical in every copy."""
         return self.info.key
 
     @cached_property
@@ -294,7 +294,7 @@ class Campaign(Steps):
         return kind(self.database, self.info)
 
     def voter(self, voter_id: int) -> Voter:
-        """Return the voter of an id, which is not looked up."""
+        """Return the voter of an id, without checking that it exists."""
         return Voter(self.database, self.info, voter_id)
 
     def is_kept_in(self, path: str | os.PathLike[str]) -> bool:
@@ -308,42 +308,42 @@ class Campaign(Steps):
         return self.database.read(lambda connection: stored_ballots(connection, self.info.id))
 
     def open_next(self, *, at_once: bool = False) -> int:
-        """Draw the next ballot, or batch, from the votes so far, and store it; its number is returned.
+        """Draw the next ballot or batch from the votes so far, store it, and return its number.
 
         Votes are read in one transaction, and the ballot is stored in another, which checks that nothing has changed.
 
         Parameters
         ----------
         at_once : bool
-            Draw a batch although much of the last one is unanswered.
+            Draw a batch even if much of the last one is unanswered.
 
         Raises
         ------
         NotReadyError
-            When too much of the last batch is unanswered.
+            If too much of the last batch is unanswered.
         LedgerError
-            When a ballot is open, all are closed, or the campaign needs no further batch.
+            If a ballot is open, all are closed, or the campaign needs no further batch.
         """
         return self._rounds.open_next(at_once=at_once)
 
     def preview(
         self, number: int | None = None, *, least_answered: float | None = None, progress: Progress | None = None
     ) -> Preview:
-        """Say what closing the open ballot, or all batches, would do; nothing is changed.
+        """Return the effect of closing the open ballot, or all batches, without changing anything.
 
         Parameters
         ----------
         number : int or None
-            The ballot that the stamp is of; None: the last one.
+            The ballot of the stamp; None: the last one.
         least_answered : float or None
-            Share of the comparisons that must be answered; None: that of the campaign.
+            Share of the comparisons that must be answered; None: the campaign's setting.
         progress : callable, optional
-            That of `Strengths.drawn`.
+            Progress function, as in `Strengths.drawn`.
 
         Raises
         ------
         LedgerError
-            When no ballot is open.
+            If no ballot is open.
         """
         return self._rounds.preview(number, least_answered=least_answered, progress=progress)
 
@@ -357,27 +357,27 @@ class Campaign(Steps):
         Parameters
         ----------
         number : int
-            The open ballot, so that two who close at once do not close two.
+            Number of the open ballot, so that two simultaneous calls cannot close two ballots.
         least_answered : float or None
-            Share of the comparisons that must be answered; None: that of the campaign.
+            Share of the comparisons that must be answered; None: the campaign's setting.
         stamp : str or None
-            What the caller has seen, of `preview` or `ballot`; None: whatever it is.
+            The stamp that the caller has seen, from `preview` or `ballot`; None: accept any.
 
         Raises
         ------
         LedgerError
-            When that ballot, or no batch, is open.
+            If that ballot, or every batch, is closed.
         ChangedError
-            When it has another stamp by now.
+            If its stamp has changed.
         NotReadyError
-            When too few comparisons are answered, or an item has no answer; it stays open.
+            If too few comparisons are answered, or an item has no answer; it stays open.
         ConflictError
-            When another caller is closing it.
+            If another caller is closing it.
         """
         return self._rounds.close(number, least_answered=least_answered, stamp=stamp)
 
     def reopen(self, number: int, reason: str) -> None:
-        """Open the last closed ballot again; see `closing.reopen`."""
+        """Reopen the last closed ballot; see `closing.reopen`."""
         reopen(self.database, self.info, number, reason)
 
     def asked(
@@ -388,11 +388,11 @@ class Campaign(Steps):
         Parameters
         ----------
         number : int or None
-            Only of this ballot.
+            Restrict the list to this ballot.
         voter : str or None
-            Only the sheets of this voter, by the name of a file or by key.
+            Restrict the list to the sheets of this voter, given by the name in a file or by key.
         unanswered : bool
-            Only comparisons without an answer.
+            Restrict the list to comparisons without an answer.
         """
         return self._read(asked, number=number, voter=voter, unanswered=unanswered)
 
@@ -415,9 +415,10 @@ class Campaign(Steps):
         return casting.correct(self.database, self.info, str(uuid.uuid4()), number, place, answer, reason)
 
     def record(self, votes: Mapping[str, str]) -> Recorded:
-        """Record answers by the id of their comparison: "left", "right", "tie" or "cannot say", all of them or none.
+        """Record answers by comparison id, all or none: "left", "right", "tie" or "cannot say".
 
-        Each is of the voter who has the comparison. Errors are those of `recording.record_file`, which count from 1.
+        Each answer belongs to the voter who has the comparison. Errors are those of `recording.record_file`, which
+        count from 1.
         """
         rows = [VoteRow(line, pair, None, None, None, answer) for line, (pair, answer) in enumerate(votes.items(), 1)]
         return record_file(self.database, self.info, VoteFile("votes", tuple(rows)))
@@ -434,10 +435,10 @@ class Campaign(Steps):
         """List vote events with a higher number, in their order; see `listing.events_after`."""
         return self._write(events_after, after, most=most)
 
-    # What voters read
+    # Contents for voters
 
     def pages(self) -> tuple[int, VotingPages]:
-        """Return the version of the voting pages and the pages; version 0 with the defaults where none were set."""
+        """Return the version of the voting pages and the pages; version 0 with the defaults if none were set."""
         return self._read(pages_of)
 
     def set_pages(self, pages: VotingPages, *, replaces: int) -> int:
@@ -445,7 +446,7 @@ class Campaign(Steps):
         return self._write(set_pages, pages, replaces=replaces)
 
     def contents(self) -> tuple[ItemContent, ...]:
-        """Return what is shown for each item, by place."""
+        """Return the content shown for each item, by place."""
         return self.database.read(lambda connection: contents_of(connection, self.info.id))
 
     # Progress
@@ -455,7 +456,7 @@ class Campaign(Steps):
         return self._read(campaign_stamp)
 
     def progress_stamp(self) -> str:
-        """Return a stamp of `progress`, which changes as time passes too."""
+        """Return a stamp of `progress`, which also changes as time passes."""
         return self._read(progress_stamp)
 
     def status(self) -> CampaignStatus:
@@ -463,13 +464,13 @@ class Campaign(Steps):
         return self._read(status_of)
 
     def progress(self) -> tuple[CampaignStatus, list[BallotProgress]]:
-        """Report the state of the campaign, and of each ballot at the same moment."""
+        """Report the state of the campaign and of each ballot at the same moment."""
         return self.database.read(
             lambda connection: (status_of(connection, self.info), by_ballot(connection, self.info))
         )
 
     def ballot_progress(self) -> list[BallotProgress]:
-        """Say how far each ballot, or batch, has come."""
+        """Return the progress of each ballot or batch."""
         return self._read(by_ballot)
 
     def ballot(self, number: int) -> BallotState:
@@ -478,26 +479,26 @@ class Campaign(Steps):
         Raises
         ------
         LedgerError
-            When it has not been opened.
+            If it has not been opened.
         """
         return self._read(ballot_state, number)
 
     def item_progress(self) -> list[ItemProgress]:
-        """Count the answers about each item in the ballots that are open; those with the fewest first."""
+        """Count the answers about each item in the open ballots, fewest first."""
         return self._read(by_item)
 
     def items_shown(self) -> list[tuple[ItemProgress, ItemContent]]:
-        """List all items with their answers, as `item_progress`, and their contents."""
+        """List all items with their answers, as in `item_progress`, and their contents."""
         return self._read(items_shown)
 
     def quality(self, limits: Limits | None = None) -> CampaignQuality:
-        """Say how far the votes can be trusted, voter by voter."""
+        """Report the reliability of the votes, voter by voter."""
         return self._read(quality_of, limits)
 
-    # What it has found
+    # Results
 
     def standing(self) -> tuple[tuple[BallotRecord, ...], Position]:
-        """Return the records of the closed ballots, and the standing after them."""
+        """Return the records of the closed ballots, and the position after them."""
         return standing_after(self.info, [each for each in self.ballots() if each.state == "closed"])
 
     def paper_result(self) -> ProtocolResult:
@@ -506,7 +507,7 @@ class Campaign(Steps):
         Raises
         ------
         LedgerError
-            When not all ballots are closed.
+            If a ballot is not closed.
         """
         records, standing = self.standing()
         wanted = self.info.ballot_plan.n_ballots
@@ -517,19 +518,19 @@ class Campaign(Steps):
     def result(
         self, *, interim: bool = False, top: int | None = None, progress: Progress | None = None
     ) -> CampaignResult:
-        """Rank all items, with uncertainty; `interim` gives the ranking of now, which is the final one at the end.
+        """Rank all items, with uncertainty; `interim` gives the current ranking, which at the end is the final one.
 
         Parameters
         ----------
         top : int or None
             k of the cut; None: the size of the last ballot, or a tenth of the items.
         progress : callable, optional
-            That of `Strengths.drawn`.
+            Progress function, as in `Strengths.drawn`.
 
         Raises
         ------
         LedgerError
-            When not all ballots are closed and it is not to be an interim one, or there is no vote yet.
+            If a ballot is not closed and `interim` is false, or if there is no vote yet.
         """
         return self._read(result_of, interim=interim, top=top, progress=progress)
 
@@ -562,7 +563,7 @@ class Campaign(Steps):
         encoding: str = "utf-8",
         guard: bool = True,
     ) -> Recorded:
-        """Record the votes of a file of another program; see `adaptive.ledger.formats.import_votes`."""
+        """Record votes from another program's file; see `adaptive.ledger.formats.import_votes`."""
         options: dict[str, Any] = {"columns": columns, "answers": answers, "encoding": encoding, "guard": guard}
         return import_votes(self.database, self.info, path, format, **options)
 
@@ -575,5 +576,5 @@ class Campaign(Steps):
         write_bundle(self.database, self.info, path, names=names)
 
     def verify(self) -> Verified:
-        """Check all digests, and score all votes again; see `adaptive.ledger.bundle.verify_bundle`."""
+        """Check all digests and score all votes again; see `adaptive.ledger.bundle.verify_bundle`."""
         return verify_campaign(self.database, self.info)

@@ -1,4 +1,4 @@
-"""When the next batch is due: at most half of one is unanswered, and the budget is not spent."""
+"""Decide when the next batch is due: at most half of one is unanswered, and the budget is not spent."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from adaptive.ledger.store.database import clock
 
 
 def may_draw(connection: sa.Connection, info: CampaignInfo, voter_id: int | None = None) -> bool:
-    """Whether a batch is due, and the budget of a continuous campaign not spent; False for a campaign of ballots.
+    """Return whether a batch is due and within the budget; False for a campaign of ballots.
 
-    Where a draw was refused, since the target is reached or no pair is left, it is False until another answer comes;
-    for a voter who has seen all pairs it stays so.
+    After a draw was refused because the target is reached or no pair is left, the result is False until another answer
+    arrives. For a voter who has seen all pairs it stays False.
     """
     if not isinstance(info.plan, ContinuousPlan):
         return False
@@ -32,7 +32,7 @@ def may_draw(connection: sa.Connection, info: CampaignInfo, voter_id: int | None
 
 
 def note_in_vain(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> None:
-    """Write down that a voter gets none of the sheets that are left, where others would and no batch comes any more."""
+    """Record that a voter gets none of the remaining sheets, though others would, and no further batch is drawn."""
     if not isinstance(info.plan, ContinuousPlan) or not is_sheet_left(connection, info):
         return
     spent = sum(each.n_comparisons for each in stored_ballots(connection, info.id))
@@ -42,10 +42,10 @@ def note_in_vain(connection: sa.Connection, info: CampaignInfo, voter_id: int) -
 
 
 def n_waiting(connection: sa.Connection, info: CampaignInfo, voter_id: int | None) -> int:
-    """Unanswered pairs that keep the next batch from being drawn, for a voter or for whoever comes new.
+    """Return the number of unanswered pairs that delay the next batch, for a voter or for a new one.
 
-    Where sheets are claimed, checks are counted too: a voter who sees a batch come must not learn from it which of two
-    answers was scored.
+    If sheets are claimed, checks are counted too. Otherwise a voter could learn from the arrival of a batch which of
+    two answers was scored.
     """
     if info.settings.assigned:
         return n_unanswered(connection, info)
@@ -71,7 +71,7 @@ def n_waiting(connection: sa.Connection, info: CampaignInfo, voter_id: int | Non
 
 
 def n_unanswered(connection: sa.Connection, info: CampaignInfo) -> int:
-    """Unanswered comparisons of the batches that are open."""
+    """Return the number of unanswered comparisons in open batches."""
     sheet, ballot = schema.sheet, schema.ballot
     found = connection.execute(
         sa.select(sa.func.sum(sheet.c.n_comparisons - sheet.c.n_answered))

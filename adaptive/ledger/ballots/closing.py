@@ -1,7 +1,7 @@
-"""Closing a ballot: one closer is elected, scores outside of any transaction, and writes the record in one.
+"""Close a ballot: elect one closer, which scores outside any transaction and writes the record in one.
 
-Votes share the lock of their ballot and the closer takes it alone for an instant: whoever voted before is counted, and
-whoever comes later is told so. A closer that dies is replaced once its time is up.
+Votes share the lock of their ballot, and the closer takes it exclusively for an instant. Earlier votes are counted;
+later voters are told that the ballot is closing. A closer that dies is replaced when its time is up.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ from adaptive.selection import Selection, select_by_mean
 
 @dataclass(frozen=True, eq=False)
 class Scored:
-    """What the votes of an open ballot give, before anything is written.
+    """The results of an open ballot's votes, before anything is written.
 
     Attributes
     ----------
     record : BallotRecord
     standing : Position
-        After the ballot.
+        The position of the campaign after the ballot.
     n_answered : int
         Comparisons with a vote, "cannot say" included.
     """
@@ -52,7 +52,7 @@ class Scored:
 
 
 def standing_after(info: CampaignInfo, closed: Sequence[StoredBallot]) -> tuple[tuple[BallotRecord, ...], Position]:
-    """Records of the closed ballots, and where the campaign stands after them; no vote is read."""
+    """Return the records of the closed ballots and the campaign's position after them, without reading votes."""
     standing = Position.first(info.ballot_plan)
     records = []
     for stored in closed:
@@ -68,12 +68,12 @@ def standing_after(info: CampaignInfo, closed: Sequence[StoredBallot]) -> tuple[
 def scored(
     connection: sa.Connection, info: CampaignInfo, stored: StoredBallot, before: Position, excluded: Mapping[int, str]
 ) -> Scored:
-    """Score a ballot from its rows: the same votes give the same record, whoever asks.
+    """Score a ballot from its rows; the same votes always give the same record.
 
     Raises
     ------
     VoteError
-        When an item has no answer.
+        If an item has no answer.
     """
     votes = standing_votes(connection, stored.id).without(excluded)
     return _scores(info, stored, load_ballot(connection, info, stored), votes, before)
@@ -94,27 +94,27 @@ def close(
     least_answered: float | None = None,
     stamp: str | None = None,
 ) -> BallotRecord:
-    """Close a ballot: count its votes, score it, and say which items go on.
+    """Close a ballot: count its votes, score it, and select the items of the next ballot.
 
     Parameters
     ----------
     number : int
-        The open ballot, so that two who close at once do not close two.
+        Number of the open ballot, so that two simultaneous calls cannot close two ballots.
     least_answered : float or None
-        Share of the comparisons that must be answered; None: that of the campaign.
+        Share of the comparisons that must be answered; None: the campaign's setting.
     stamp : str or None
-        What the caller has seen, of `ballot_stamp`; None: whatever it is.
+        The `ballot_stamp` that the caller has seen; None: accept any.
 
     Raises
     ------
     LedgerError
-        When it is not that ballot that is open.
+        If that ballot is not the open one.
     ChangedError
-        When the ballot has another stamp by now.
+        If the ballot's stamp has changed.
     NotReadyError
-        When too few comparisons are answered, or an item has no answer; the ballot stays open.
+        If too few comparisons are answered, or an item has no answer; the ballot stays open.
     ConflictError
-        When somebody else is closing it.
+        If it is already being closed.
     """
     closer = uuid.uuid4().hex
     ballot_id = database.write(lambda connection: _elect(connection, info, number, closer, stamp))
@@ -125,25 +125,25 @@ def close(
         record = record_dict(found, counted.excluded)
         database.write(lambda connection: _write(connection, info, counted, closer, record))
     except BaseException:
-        # Also where somebody pressed Ctrl-C: voters need not wait until the closer's time is up.
+        # Also after Ctrl-C, so that voters need not wait until the closer's time is up.
         database.write(lambda connection: _release(connection, ballot_id, closer))
         raise
     return found.record
 
 
 def reopen(database: Database, info: CampaignInfo, number: int, reason: str) -> None:
-    """Open the last closed ballot again, as long as no other was opened after it; its record is set aside.
+    """Reopen the last closed ballot and set its record aside, provided that no later ballot was opened.
 
     Raises
     ------
     LedgerError
-        When it is not closed, or another ballot was drawn from its scores.
+        If it is not closed, or another ballot was drawn from its scores.
     """
 
     def work(connection: sa.Connection) -> None:
         ballots = stored_ballots(connection, info.id)
         if 1 <= number <= len(ballots):
-            # A ballot that somebody draws from the scores of this one is drawn before or after, not meanwhile.
+            # Another process may draw a ballot from these scores; the lock makes it do so before or after this step.
             lock_ballot(connection, ballots[number - 1].id, exclusive=True)
             ballots = stored_ballots(connection, info.id)
         if not 1 <= number <= len(ballots) or ballots[number - 1].state != "closed":
@@ -163,7 +163,7 @@ def reopen(database: Database, info: CampaignInfo, number: int, reason: str) -> 
 
 
 def record_dict(found: Scored, excluded: Mapping[int, str]) -> dict[str, Any]:
-    """The record of a ballot as it is stored: all that the rest of the campaign needs."""
+    """Return the record of a ballot as it is stored: everything that the rest of the campaign needs."""
     kept = found.record.to_dict()
     del kept["items"], kept["number"]
     selected = found.standing.places.tolist()
@@ -171,7 +171,7 @@ def record_dict(found: Scored, excluded: Mapping[int, str]) -> dict[str, Any]:
 
 
 def record_of(info: CampaignInfo, stored: StoredBallot) -> BallotRecord:
-    """The record of a closed ballot, as it was written."""
+    """Return the record of a closed ballot as it was written."""
     if stored.record is None:
         raise LedgerError(f"ballot {stored.number} is not closed")
     kept = {name: np.array(column) for name, column in stored.record.items() if isinstance(column, list)}
@@ -191,13 +191,13 @@ def record_of(info: CampaignInfo, stored: StoredBallot) -> BallotRecord:
 
 
 def chain_digest(previous: str | None, stored_draw: str, votes: str, record: Mapping[str, Any]) -> str:
-    """Digest of a closed ballot and, through the one before, of all: nothing can go missing from the end unseen."""
+    """Return a digest of a closed ballot and all before it, so that a ballot missing from the end is noticed."""
     return digest_of([previous or "", stored_draw, votes, json_of(dict(record))])
 
 
 @dataclass(frozen=True, eq=False)
 class _Counted:
-    """What a closer reads, at one moment after the last vote."""
+    """The data that a closer reads, at one moment after the last vote."""
 
     stored: StoredBallot
     previous: str | None  # chain digest of the ballot before
@@ -214,7 +214,7 @@ def _elect(connection: sa.Connection, info: CampaignInfo, number: int, closer: s
         sa.select(table.c.id).where(table.c.campaign_id == info.id, table.c.number == number)
     ).scalar()
     if ballot_id is not None:
-        # Whoever voted before is counted, and whoever votes later finds the ballot closing.
+        # Votes before this point are counted; later voters find the ballot closing.
         lock_ballot(connection, ballot_id, exclusive=True)
         if stamp is not None and stamp != ballot_stamp(connection, info, number):
             raise ChangedError(f"ballot {number} was closed or opened, or its voters changed, since it was looked at")
@@ -295,7 +295,7 @@ def _release(connection: sa.Connection, ballot_id: int, closer: str) -> None:
 
 
 def _select(stored: StoredBallot, before: Position) -> Any:
-    """The selection that was written down, where there is one: another numpy may break ties in another way."""
+    """Return the recorded selection if there is one, because another version of numpy may break ties differently."""
     if stored.record is None:
         return select_by_mean
     kept = stored.record

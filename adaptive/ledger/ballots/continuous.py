@@ -1,4 +1,4 @@
-"""Campaigns without ballots: each small batch is matched by all votes before it, and drawn when the last runs out."""
+"""Run campaigns without ballots: small batches, each matched by all earlier votes and drawn when the last runs out."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Slots: TypeAlias = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Continuous:
-    """The steps of a continuous campaign; `ballots.Ballots` has the same."""
+    """The steps of a continuous campaign, with the interface of `ballots.Ballots`."""
 
     database: Database
     info: CampaignInfo
@@ -85,27 +85,28 @@ class Continuous:
 
 
 def draw_batch(database: Database, info: CampaignInfo, *, at_once: bool = False, voter_id: int | None = None) -> int:
-    """Draw the next batch and store it; its number is returned.
+    """Draw the next batch, store it and return its number.
 
-    The strengths of all votes so far choose the pairs. A batch is due when at most half a batch is still unanswered.
-    Where whoever comes claims a sheet, sheets that somebody has do not count, up to one for each voter that the
-    campaign is for: who thinks for long, or never comes back, keeps nobody waiting.
+    The strengths fitted to all votes so far choose the pairs. A batch is due when at most half a batch is still
+    unanswered. If voters claim sheets, sheets in their hands are not counted as unanswered, up to one for each voter
+    that the campaign is planned for. A voter who thinks long or never returns therefore does not block the others.
 
     Parameters
     ----------
     at_once : bool
-        Draw it although it is not due.
+        Draw the batch even if it is not due.
     voter_id : int or None
-        Who waits for it: no pair of it was shown to this voter; for campaigns whose sheets are claimed. Sheets that
-        this voter cannot get, since they have a pair that was, keep the batch from nobody.
+        The voter who waits for the batch, in campaigns whose sheets are claimed. The batch contains no pair that this
+        voter was shown. It is drawn even if other sheets are free, provided that each of them has a pair which this
+        voter was shown.
 
     Raises
     ------
     NotReadyError
-        When too much of the last batch is unanswered.
+        If too much of the last batch is unanswered.
     LedgerError
-        When the budget is spent, the expected accuracy is reached, the campaign is at its end, or the voter who waits,
-        or all voters, have seen all pairs.
+        If the budget is spent, the expected accuracy is reached, the campaign has ended, or the voter who waits, or all
+        voters, have seen all pairs.
     """
     plan = _plan(info)
 
@@ -151,7 +152,7 @@ def draw_batch(database: Database, info: CampaignInfo, *, at_once: bool = False,
     def write(connection: sa.Connection) -> int:
         ballots = stored_ballots(connection, info.id)
         if ballots:
-            # Somebody who ends the campaign ends it before or after, not meanwhile.
+            # The campaign may be ended before or after this step, but not during it.
             lock_ballot(connection, ballots[-1].id, exclusive=True)
             ballots = stored_ballots(connection, info.id)
         if len(ballots) != number - 1:
@@ -170,23 +171,23 @@ def draw_batch(database: Database, info: CampaignInfo, *, at_once: bool = False,
 def finish(
     database: Database, info: CampaignInfo, *, least_answered: float | None = None, stamp: str | None = None
 ) -> int:
-    """End a continuous campaign: its batches are closed as they are, and their digests written; their number is given.
+    """End a continuous campaign: close its batches as they are, write their digests and return their number.
 
     Parameters
     ----------
     least_answered : float or None
-        Share of the comparisons that must be answered; None: that of the campaign.
+        Share of the comparisons that must be answered; None: the campaign's setting.
     stamp : str or None
-        What the caller has seen, of `ballot_stamp` of the last batch; None: whatever it is.
+        The `ballot_stamp` of the last batch that the caller has seen; None: accept any.
 
     Raises
     ------
     LedgerError
-        When there is no batch, or all are closed.
+        If there is no batch, or all are closed.
     ChangedError
-        When the last batch has another stamp by now.
+        If the stamp of the last batch has changed.
     NotReadyError
-        When too few comparisons are answered.
+        If too few comparisons are answered.
     """
     wanted = info.settings.least_answered if least_answered is None else least_answered
     _plan(info)
@@ -244,7 +245,7 @@ def _matched(
     number: int,
     voter_id: int | None,
 ) -> Matches:
-    """The comparisons of a batch; whoever waits for it gets no pair again."""
+    """Return the comparisons of a batch, without pairs that the waiting voter has seen."""
     n_slots = len(info.slots)
     shown = _asked(connection, info)  # of all slots
     voter = np.zeros(0, np.int32) if shown.voter is None else shown.voter
@@ -265,14 +266,14 @@ def _matched(
 
     if voter_id is not None:
         if _n_unseen(connection, info, voter_id) < size:
-            fewest = fewest[:1]  # two sheets would have the same pairs, of which the voter gets one
+            fewest = fewest[:1]  # two sheets would have the same pairs, and the voter would get only one
         return drawn(fewest, _asked(connection, info, fewest, voter_id))
     matches = drawn(fewest, shown)
     return matches if len(matches) == size else drawn(np.arange(n_slots), shown)
 
 
 def _n_unseen(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> int:
-    """How many pairs a voter has not been shown."""
+    """Return how many pairs a voter has not been shown."""
     shown = _asked(connection, info, np.zeros(1, np.int64), voter_id)
     low, high = np.minimum(shown.left, shown.right), np.maximum(shown.left, shown.right)
     n_seen = np.unique(low.astype(np.int64) * info.n_items + high).size
@@ -282,9 +283,9 @@ def _n_unseen(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> i
 def _asked(
     connection: sa.Connection, info: CampaignInfo, slots: Slots | None = None, voter_id: int | None = None
 ) -> Comparisons:
-    """What each slot has been shown so far, answered or not: the winners mean nothing.
+    """Return the pairs that each slot has been shown, answered or not; the winners have no meaning.
 
-    With a voter, what that one was shown, as if each of these slots had been.
+    If a voter is given, each slot counts as having been shown that voter's pairs.
     """
     left, right, slot = _asked_columns(connection, info, voter_id)
     if slots is not None:
@@ -295,7 +296,7 @@ def _asked(
 
 
 def _asked_columns(connection: sa.Connection, info: CampaignInfo, voter_id: int | None) -> list[NDArray[np.int64]]:
-    """Items on the left and on the right, and slot, of the comparisons; for a voter, of the overlaps too."""
+    """Return left items, right items and slots of the comparisons, with a voter also those of the overlaps."""
     asked, sheet, ballot, lease = schema.comparison, schema.sheet, schema.ballot, schema.lease
     counts: sa.ColumnElement[bool] = asked.c.probe.is_(None)
     wanted = (

@@ -1,6 +1,7 @@
-"""Drawn ballots, stored row by row: nothing is ever drawn again to be understood.
+"""Store drawn ballots row by row, so that reading one never requires drawing it again.
 
-Any release, any numpy, or no software of ours at all can read who was asked what, in which order, on which side.
+Any release, any version of numpy, or other software can read the pairs that each voter was asked, their order and their
+sides.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ Array = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class StoredBallot:
-    """One row of the table of ballots.
+    """A row of the table of ballots.
 
     Attributes
     ----------
@@ -40,13 +41,13 @@ class StoredBallot:
     kind : {"ballot", "batch"}
     state : {"open", "closing", "closed"}
     places : ndarray of intp
-        Items of the ballot among those of the campaign.
+        Places of the ballot's items among those of the campaign.
     presentations, n_comparisons : int
     draw_digest : str
     record : dict or None
-        Of a closed ballot.
+        Set for a closed ballot.
     votes_digest, chain_digest : str or None
-        Of a closed ballot.
+        Set for a closed ballot.
     """
 
     id: int
@@ -73,7 +74,7 @@ class DrawnColumns:
 
 
 def stored_ballots(connection: sa.Connection, campaign_id: int) -> list[StoredBallot]:
-    """All ballots of a campaign so far."""
+    """Return all ballots of a campaign so far."""
     table = schema.ballot
     rows = connection.execute(sa.select(table).where(table.c.campaign_id == campaign_id).order_by(table.c.number))
     return [
@@ -104,10 +105,10 @@ def store_ballot(
     kind: str = "ballot",
     presentations: int,
 ) -> int:
-    """Store a drawn ballot, its sheets and comparisons, and draw and store its probes; the id is returned.
+    """Store a drawn ballot with its sheets and comparisons, draw and store its probes, and return its id.
 
-    The comparisons of each slot are cut into sheets of at most `Settings.sheet_size`, in their order. Another process
-    that stores the same number meanwhile makes this one fail by a constraint.
+    The comparisons of each slot are cut into sheets of at most `Settings.sheet_size`, in their order. If another
+    process stores the same number at the same time, a constraint makes this call fail.
     """
     slot = drawn.voter.astype(np.int64)
     sheet, position, sheets = sheets_of(slot, info.settings.sheet_size)
@@ -149,13 +150,13 @@ def store_ballot(
 
 
 def n_checks(probes: Iterable[Probe], sheets: Iterable[int]) -> list[int]:
-    """Number of checks of each sheet, practice left out."""
+    """Return the number of checks of each sheet, practice left out."""
     counted = Counter(probe.sheet for probe in probes if probe.kind != "practice")
     return [counted[sheet] for sheet in sheets]
 
 
 def store_comparisons(connection: sa.Connection, ballot_id: int, drawn: DrawnColumns, probes: Sequence[Probe]) -> None:
-    """Store what a ballot asks: its comparisons, and the probes in the places after them."""
+    """Store the pairs of a ballot: its comparisons, and its probes in the places after them."""
     nothing = [None] * drawn.sheet.size
     insert_columns(
         connection,
@@ -175,7 +176,7 @@ def store_comparisons(connection: sa.Connection, ballot_id: int, drawn: DrawnCol
 
 
 def drawn_columns(connection: sa.Connection, ballot_id: int) -> DrawnColumns:
-    """The comparisons of a ballot, as they were drawn."""
+    """Return the comparisons of a ballot as they were drawn."""
     table = schema.comparison
     wanted = sa.select(table.c.sheet, table.c.position, table.c.left_item, table.c.right_item)
     scored = wanted.where(table.c.ballot_id == ballot_id, table.c.probe.is_(None))
@@ -183,7 +184,7 @@ def drawn_columns(connection: sa.Connection, ballot_id: int) -> DrawnColumns:
 
 
 def load_ballot(connection: sa.Connection, info: CampaignInfo, stored: StoredBallot) -> Ballot:
-    """The ballot as `draw_ballot` gave it, from its rows."""
+    """Return the ballot that `draw_ballot` drew, from its rows."""
     drawn = drawn_columns(connection, stored.id)
     slots = np.array(
         connection.execute(
@@ -206,10 +207,10 @@ def load_ballot(connection: sa.Connection, info: CampaignInfo, stored: StoredBal
 
 
 def draw_lines(info: CampaignInfo, drawn: DrawnColumns, probes: Sequence[Probe] = ()) -> list[str]:
-    """The lines that the digest of a draw is over: place, sheet, position, left and right, as JSON lists.
+    """Return the lines that the digest of a draw covers: place, sheet, position, left and right, as JSON lists.
 
-    Those of the probes follow, as `probe_lines` has them. Positions count comparisons alone: how many the sheet shows
-    before.
+    The lines of the probes follow, as in `probe_lines`. A position is the number of comparisons that the sheet shows
+    before this one, without checks.
     """
     labels = [label_text(label) for label in info.items]
     before = _n_before(drawn, probes)
@@ -223,12 +224,12 @@ def draw_lines(info: CampaignInfo, drawn: DrawnColumns, probes: Sequence[Probe] 
 
 
 def draw_digest(info: CampaignInfo, drawn: DrawnColumns, probes: Sequence[Probe] = ()) -> str:
-    """SHA-256 of `draw_lines`."""
+    """Return the SHA-256 of `draw_lines`."""
     return digest_of(draw_lines(info, drawn, probes))
 
 
 def _shown(drawn: DrawnColumns, probes: Sequence[Probe]) -> tuple[DrawnColumns, list[Probe]]:
-    """The same with positions among all pairs of a sheet, where those of both count comparisons alone."""
+    """Convert positions that count only comparisons to positions among all pairs of a sheet."""
     sheet = np.concatenate([drawn.sheet, [probe.sheet for probe in probes]]).astype(np.int64)
     position = np.concatenate([drawn.position, [probe.position for probe in probes]])
     is_comparison = np.arange(sheet.size) < drawn.sheet.size
@@ -241,7 +242,7 @@ def _shown(drawn: DrawnColumns, probes: Sequence[Probe]) -> tuple[DrawnColumns, 
 
 
 def _n_before(drawn: DrawnColumns, probes: Sequence[Probe]) -> list[int]:
-    """How many comparisons the sheet shows before each comparison, and before each probe."""
+    """Return how many comparisons the sheet shows before each comparison, and before each probe."""
     if not probes:
         return drawn.position.tolist()  # type: ignore[no-any-return]
     sheet = np.concatenate([drawn.sheet, [probe.sheet for probe in probes]]).astype(np.int64)
@@ -255,18 +256,19 @@ def _n_before(drawn: DrawnColumns, probes: Sequence[Probe]) -> list[int]:
 
 
 def _firsts(sheet: Array) -> Array:
-    """Index at which the sheet of each row begins; rows are sorted by sheet."""
+    """Return the index at which the sheet of each row begins; rows are sorted by sheet."""
     return np.searchsorted(sheet, sheet)
 
 
 def sheets_of(slot: Array, size: int | None) -> tuple[Array, Array, Array]:
-    """Sheet and position of each comparison, and slot and number of comparisons of each sheet."""
+    """Return sheet and position of each comparison, and slot and number of comparisons of each sheet."""
     order = np.argsort(slot, kind="stable")
     ordered = slot[order]
     starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
     counts = np.diff(np.append(starts, slot.size))
     within = np.arange(slot.size) - np.repeat(starts, counts)
-    # As few sheets as the size allows, and as even as can be: nobody comes for a sheet of one comparison.
+    # Use as few sheets as the size allows, of nearly equal length, so that no voter comes for a sheet of one
+    # comparison.
     n_sheets = np.ones_like(counts) if size is None else -(-counts // size)
     cut, of = np.repeat(n_sheets, counts), np.repeat(counts, counts)
     chunk = within * cut // of
@@ -295,11 +297,11 @@ def probes_for(
     Parameters
     ----------
     labels : sequence of str
-        Items of the campaign as `label_text`.
+        Items of the campaign, encoded by `label_text`.
     seed, number : int
-        Of the campaign, and of the ballot.
+        Seed of the campaign and number of the ballot.
     assigned : bool
-        Whether each sheet goes to the voter of its slot; else every sheet has the practice.
+        Whether each sheet goes to the voter of its slot; otherwise every sheet has the practice.
     """
     index = {label: place for place, label in enumerate(labels)}
     known = tuple(
@@ -313,7 +315,7 @@ def probes_for(
 
 
 def ballot_probes(connection: sa.Connection, ballot_id: int) -> list[Probe]:
-    """The probes of a ballot, by place; their positions are among all pairs of the sheet."""
+    """Return the probes of a ballot by place; their positions are among all pairs of the sheet."""
     table = schema.comparison
     names = (table.c.sheet, table.c.position, table.c.probe, table.c.left_item, table.c.right_item)
     rows = connection.execute(
@@ -325,10 +327,10 @@ def ballot_probes(connection: sa.Connection, ballot_id: int) -> list[Probe]:
 
 
 def probe_lines(labels: Sequence[str], probes: Sequence[Probe]) -> list[str]:
-    """The lines that the digest of a draw has after those of the comparisons.
+    """Return the lines for probes that the digest of a draw covers after those of the comparisons.
 
-    JSON lists: "p", number among the probes, sheet, position as `Probe` has it when it is drawn, left, right, kind,
-    expected answer or null, place of the comparison that is asked again or null.
+    Each line is a JSON list: "p", number among the probes, sheet, position as `Probe` has it when drawn, left, right,
+    kind, expected answer or null, and the place of the comparison that is asked again or null.
 
     Examples
     --------
@@ -343,7 +345,7 @@ def probe_lines(labels: Sequence[str], probes: Sequence[Probe]) -> list[str]:
 
 
 def _seen(connection: sa.Connection, campaign_id: int, known: Sequence[Known]) -> Counter[tuple[int, int]]:
-    """How often each slot has been asked each known pair so far."""
+    """Return how often each slot has been asked each known pair so far."""
     asked, sheet, ballot = schema.comparison, schema.sheet, schema.ballot
     rows = connection.execute(
         sa.select(sheet.c.slot, asked.c.left_item, asked.c.right_item)

@@ -1,7 +1,7 @@
-"""Which sheets a voter may get: none with a pair that this voter was asked on another sheet, and practice first.
+"""Decide which sheets a voter may get: none with a pair already asked on another sheet, and practice first.
 
-Pairs are compared here and not in the database, which would compare those of the voter with those of every sheet that
-is free: seconds, in a campaign of a thousand sheets.
+Pairs are compared here and not in the database, which would compare the voter's pairs with those of every free sheet.
+That takes seconds in a campaign of a thousand sheets.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ KnownPairs: TypeAlias = Mapping[Pair, Collection[Sheet]]
 
 
 def known_pairs(connection: sa.Connection, voter_id: int) -> KnownPairs:
-    """The pairs of all sheets that a voter had or has, each with the sheets on which it is.
+    """Return the pairs on all sheets that a voter has had, each with its sheets.
 
-    The pair of an overlap counts as one; pairs whose answer is known may come again.
+    The pair of an overlap is included; pairs whose answer is known are not, because they may be asked again.
     """
     lease, found = schema.lease, defaultdict(set)
     table = schema.comparison
@@ -41,10 +41,10 @@ def without_known_pairs(
     *,
     of_ballot: bool = False,
 ) -> list[Sheet]:
-    """Those of the sheets that have no pair of another sheet of the voter: of its ballot, or of any batch.
+    """Return those sheets that share no pair with another sheet of the voter, in the same ballot or in any batch.
 
-    With `of_ballot`, of its ballot or batch alone. Ballots are votings of their own, in which the items that go on meet
-    again.
+    With `of_ballot`, only sheets of the same ballot or batch are compared. Different ballots are separate rounds of
+    voting: the selected items meet again.
     """
     is_anywhere = info.mode == "continuous" and not of_ballot
     by_ballot: dict[int, list[int]] = defaultdict(list)
@@ -74,14 +74,14 @@ def _read(connection: sa.Connection, wanted: sa.Select[Any]) -> Iterator[tuple[i
 
 
 def has_begun(connection: sa.Connection, voter_id: int, *, besides: tuple[int, int] | None = None) -> bool:
-    """Whether a voter has practised or voted before: practice that comes later is of no use.
+    """Return whether a voter has practised or voted before, so that later practice is useless.
 
-    It could even ask, with the answer told, what the voter was asked in earnest.
+    Later practice might even reveal the answer to a pair that the voter was asked as a real comparison.
 
     Parameters
     ----------
     besides : (int, int) or None
-        A ballot's id and a sheet in it, whose answers are not looked at.
+        A ballot's id and a sheet in it whose answers are ignored.
     """
     event, asked = schema.vote_event, schema.comparison
     of_pair = sa.and_(asked.c.ballot_id == event.c.ballot_id, asked.c.place == event.c.place)
@@ -92,9 +92,9 @@ def has_begun(connection: sa.Connection, voter_id: int, *, besides: tuple[int, i
 
 
 def unused_practice(info: CampaignInfo) -> sa.Subquery | None:
-    """Number of practice pairs that nobody has answered, by ballot's id and sheet; None: the campaign has no practice.
+    """Count the unanswered practice pairs by ballot id and sheet; None if the campaign has no practice.
 
-    Whoever takes over a sheet that was begun finds its practice done.
+    A voter who takes over a started sheet finds its practice done.
     """
     probing, probe, event, ballot = info.settings.probing, schema.comparison, schema.vote_event, schema.ballot
     if probing is None or not probing.of_kind("practice"):

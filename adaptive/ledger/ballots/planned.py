@@ -1,4 +1,4 @@
-"""The ballots of a plan, one after the other: open, preview, close; `continuous.Continuous` has the same steps."""
+"""Run the ballots of a plan in order: open, preview, close; `continuous.Continuous` has the same steps."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ class Ballots:
     info: CampaignInfo
 
     def open_next(self, *, at_once: bool = False) -> int:  # noqa: ARG002 - batches have the option
-        """Draw the next ballot and store it; its number is returned.
+        """Draw the next ballot, store it, and return its number.
 
         Raises
         ------
         LedgerError
-            When a ballot is open, or all are closed.
+            If a ballot is open, or all are closed.
         """
         info, plan = self.info, self.info.ballot_plan
         ballots = self.database.read(lambda connection: stored_ballots(connection, info.id))

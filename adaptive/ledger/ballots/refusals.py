@@ -1,4 +1,4 @@
-"""Draws that were refused, since the target is reached or a voter has seen all pairs; of which state, and to whom."""
+"""Record refused draws: the target is reached, or a voter has seen all pairs. Each has its state and voter."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DECIDING: Final = ("excluded", "included", "left", "reopened")
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why the votes of a state allow no batch, which takes a fit to find out; for one voter, or for all."""
+    """The reason why the votes of a state allow no batch, found by a costly fit; for one voter or for all."""
 
     reason: str
     cause: Waits | None
@@ -29,9 +29,9 @@ class Refusal:
 
 
 def state_of(connection: sa.Connection, info: CampaignInfo) -> dict[str, int]:
-    """What a refusal is of: the number of batches, answers and changed answers, and an organiser's last decision.
+    """Return the state that a refusal applies to: batches, answers, changed answers and the organiser's last decision.
 
-    Answers to checks count too: by whether more is asked then, a voter would tell them from the others.
+    Answers to checks count too. Otherwise voters could recognise a check because no new pairs follow its answer.
     """
     sheet, ballot, vote, event = schema.sheet, schema.ballot, schema.vote_event, schema.audit_event
     batches, answers = connection.execute(
@@ -53,7 +53,7 @@ def state_of(connection: sa.Connection, info: CampaignInfo) -> dict[str, int]:
 
 
 def last_refusal(connection: sa.Connection, info: CampaignInfo, *voters: int | None) -> Refusal | None:
-    """The latest draw that was refused, to one of these voters or to anybody; None is whoever comes."""
+    """Return the latest refused draw for any of these voters or for all; None is an unknown newcomer."""
     event = schema.audit_event
     wanted = sa.select(event.c.details, event.c.voter_id).where(
         event.c.campaign_id == info.id, event.c.kind == _REFUSED
@@ -69,7 +69,7 @@ def last_refusal(connection: sa.Connection, info: CampaignInfo, *voters: int | N
 
 
 def write_refusal(connection: sa.Connection, info: CampaignInfo, refusal: Refusal) -> None:
-    """Voters are told that nothing is left, instead of asking for the same fit again and again."""
+    """Record a refusal, so that voters are told that nothing is left, without repeating the same fit."""
     before = last_refusal(connection, info, refusal.voter_id)
     if before is None or before.state != refusal.state:
         details = {**refusal.state, "reason": refusal.reason, "cause": refusal.cause}
@@ -77,10 +77,10 @@ def write_refusal(connection: sa.Connection, info: CampaignInfo, refusal: Refusa
 
 
 def why_it_waits(connection: sa.Connection, info: CampaignInfo) -> Waits | None:
-    """Why voters are not asked for more, as of the votes there are; None where nobody came in vain since the last one.
+    """Return why no more pairs are asked, given the current votes; None if no request was refused since the last one.
 
-    "target": the expected accuracy is reached. "pairs": whoever came last has seen all pairs that are left, so that the
-    rest is for other voters.
+    "target": the expected accuracy is reached. "pairs": the last voter to ask has seen all remaining pairs, so those
+    are left for other voters.
     """
     if info.mode == "ballots":
         return None

@@ -1,4 +1,4 @@
-"""What a campaign has found: the paper's ranking, strengths fitted to all votes, and how sure they are."""
+"""Compute a campaign's results: the paper's ranking, strengths fitted to all votes, and their uncertainty."""
 
 from __future__ import annotations
 
@@ -33,40 +33,41 @@ from rankcorr import TauW
 from rankcorr.results import TableResult
 from rankcorr.workers import Progress
 
-# Draws from the posterior of more items take a minute and more; standard errors alone would cost as much.
+# Posterior draws for more items take a minute or longer; computing only the standard errors would take as long.
 MOST_WITH_INTERVALS: Final = 3_000
 _LEVEL: Final = 0.9
 _NOBODY: Final = -1
-_DIGITS: Final = 4  # of strengths, whose standard errors are of the order of 0.1 at best
+_DIGITS: Final = 4  # decimals of strengths; their standard errors are about 0.1 at best
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CampaignResult(TableResult):
     """A ranking of all items, with its uncertainty.
 
-    The table has one row for each item, best first: item and rank; then, of a campaign of ballots, ybar,
-    presentations, wins, ties, losses and last_ballot, as `ProtocolResult` has them; then strength, and, up to 3,000
-    items, standard_error, rank_low and rank_high (90 % interval) and in_top (the probability to be among the top k).
+    The table has one row for each item, best first. Its columns are item and rank. For a campaign of ballots, the
+    columns ybar, presentations, wins, ties, losses and last_ballot of `ProtocolResult` follow. The next column is
+    strength. Up to 3,000 items, the last columns are standard_error, rank_low and rank_high (90 % interval) and in_top
+    (the probability of being among the top k).
 
     Attributes
     ----------
     items : sequence of hashable
     paper : ProtocolResult or None
-        The paper's scores, whose ranking decides on `rank`; None in a continuous campaign and before the last ballot
-        is closed: then the strengths decide.
+        The paper's scores, which determine `rank`. None in a continuous campaign and before the last ballot is closed;
+        then the strengths determine it.
     strengths : Strengths
-        Fitted to the votes that stand, of all voters who are not left out.
+        Strengths fitted to the current votes of all voters who are not left out.
     top : int
-        k of the cut that `cut` is about.
+        k of the cut described by `cut`.
     cut : Cut or None
-        Confidence of the cut after the top k; None above 3,000 items.
+        Confidence in the cut after the top k; None above 3,000 items.
     expected : float or None
         Expected tau_w of the strengths' ranking with the true one.
     n_votes : int
     excluded : tuple of str
         Keys of the voters who were left out of the strengths.
     agreement : float or None
-        tau_w of the strengths' ranking with the one that the votes of everybody give; None where nobody is left out.
+        tau_w between the strengths' ranking and the ranking from the votes of all voters; None if no voter is left out.
     """
 
     items: Sequence[Hashable]
@@ -85,17 +86,17 @@ class CampaignResult(TableResult):
         return self.strengths.ranking if self.paper is None else self.paper.ranking
 
     def rows(self) -> list[dict[str, Any]]:
-        """The table row by row."""
+        """Return the table row by row."""
         columns = self._columns()
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
     def to_csv(self, *, guard: bool = False) -> str:
-        """The table as CSV; tuples have a column for each part.
+        """Return the table as CSV; tuples have a column for each part.
 
         Parameters
         ----------
         guard : bool
-            Whether labels that a spreadsheet would run as formulas have an apostrophe in front.
+            Whether to put an apostrophe before labels that a spreadsheet would run as formulas.
         """
         safe = guarded if guard else str
         columns = self._columns()
@@ -131,7 +132,7 @@ class CampaignResult(TableResult):
 
 @dataclass(frozen=True)
 class ClosePreview:
-    """What closing the open ballot now would do.
+    """The effect of closing the open ballot now.
 
     Attributes
     ----------
@@ -139,15 +140,15 @@ class ClosePreview:
     least_answered : float
         Share of the comparisons that must be answered.
     silent : tuple of hashable
-        Items without any answer but "cannot say", which keep the ballot from being closed.
+        Items without any answer other than "cannot say"; they prevent closing.
     fewest : tuple of (hashable, int)
         The five items with the fewest answers, and how many they have.
     n_going_on : int
         Items of the next ballot; 0 after the last.
     n_tied_at_cut : int or None
-        Items tied at the cut; None while there are silent items, and it cannot be closed.
+        Items tied at the cut; None while there are silent items and the ballot cannot be closed.
     cut : Cut or None
-        Confidence of the cut by the strengths; None after the last ballot, and above 3,000 items.
+        Confidence in the cut, from the strengths; None after the last ballot, and above 3,000 items.
     """
 
     ballot: int
@@ -162,20 +163,20 @@ class ClosePreview:
 
     @property
     def is_ready(self) -> bool:
-        """Whether it can be closed."""
+        """Whether the ballot can be closed."""
         return self.n_tied_at_cut is not None and self.n_answered >= self.least_answered * self.n_comparisons
 
 
 @dataclass(frozen=True, eq=False)
 class Preview:
-    """What closing now would do: the ballot of a plan, or all batches of a continuous campaign.
+    """The effect of closing now: the ballot of a plan, or all batches of a continuous campaign.
 
     Attributes
     ----------
     stamp : str
-        Of the ballot at that moment; closing takes it.
+        Stamp of the ballot at that moment, to be passed when closing.
     n_comparisons, n_answered : int
-        Of the ballot, or of all batches.
+        Counts for the ballot, or for all batches.
     least_answered : float
         Share of the comparisons that must be answered.
     is_ready : bool
@@ -183,9 +184,9 @@ class Preview:
     expected : float or None
         Expected tau_w of a continuous campaign's ranking with the true one; None without votes, and for a ballot.
     cut : Cut or None
-        Confidence of the cut by the strengths.
+        Confidence in the cut, from the strengths.
     of_ballot : ClosePreview or None
-        The items, and which of them the next ballot keeps; None for batches.
+        The items and the selection for the next ballot; None for batches.
     """
 
     stamp: str
@@ -199,19 +200,19 @@ class Preview:
 
 
 def counted_votes(connection: sa.Connection, info: CampaignInfo) -> Comparisons:
-    """The votes of `votes_of` by voters who are not left out."""
+    """Return the votes of `votes_of` by voters who are not left out."""
     return votes_of(connection, info, without=excluded_voters(connection, info.id))
 
 
 def votes_of(connection: sa.Connection, info: CampaignInfo, *, without: Collection[int] = ()) -> Comparisons:
-    """All votes that stand as `Comparisons`, in the order of ballots and comparisons; who cannot say has not answered.
+    """Return all current votes as `Comparisons`, in drawing order; "cannot say" counts as no answer.
 
-    Its `unanswered` has the other comparisons that somebody has in hand.
+    Its `unanswered` holds the other comparisons on sheets that voters hold.
 
     Parameters
     ----------
     without : collection of int
-        Ids of voters who are left out.
+        Ids of the voters to leave out.
     """
     answered, silent = [np.empty((4, 0), np.int64)], [np.empty((3, 0), np.int64)]
     n_asked = 0
@@ -232,7 +233,7 @@ def votes_of(connection: sa.Connection, info: CampaignInfo, *, without: Collecti
     numbered: NDArray[np.int32] = index.astype(np.int32)
     names = names_of(connection, info)
     called = tuple(names[each] for each in ids.tolist())
-    if len(set(called)) < len(called):  # a name may be another voter's key, or that of two sources
+    if len(set(called)) < len(called):  # a name may equal another voter's key, or occur in two sources
         called = tuple(f"{name} ({each})" for name, each in zip(called, ids.tolist(), strict=True))
     return Comparisons(
         info.items,
@@ -247,7 +248,7 @@ def votes_of(connection: sa.Connection, info: CampaignInfo, *, without: Collecti
 
 
 def _holders(connection: sa.Connection, ballot_id: int, n_sheets: int) -> NDArray[np.int64]:
-    """Id of whoever has each sheet."""
+    """Return the id of the holder of each sheet."""
     found = np.full(n_sheets, _NOBODY)
     lease = schema.lease
     sheet, voter = integer_columns(
@@ -266,19 +267,19 @@ def result_of(
     top: int | None = None,
     progress: Progress | None = None,
 ) -> CampaignResult:
-    """The ranking of all items; `interim` gives it at any time, by the strengths alone.
+    """Return the ranking of all items; `interim` allows it at any time, from the strengths alone.
 
     Parameters
     ----------
     top : int or None
         k of the cut; None: the size of the last ballot, or a tenth of the items.
     progress : callable, optional
-        That of `Strengths.drawn`.
+        Progress function, as in `Strengths.drawn`.
 
     Raises
     ------
     LedgerError
-        When not all ballots are closed and it is not to be an interim one, or there is no vote yet.
+        If a ballot is not closed and `interim` is false, or if there is no vote yet.
     """
     ballots = stored_ballots(connection, info.id)
     n_closed = sum(each.state == "closed" for each in ballots)
@@ -327,19 +328,19 @@ def preview_of(
     least_answered: float | None = None,
     progress: Progress | None = None,
 ) -> ClosePreview:
-    """What closing the open ballot now would do; nothing is changed.
+    """Return the effect of closing the open ballot now, without changing anything.
 
     Parameters
     ----------
     least_answered : float or None
-        Share of the comparisons that must be answered; None: that of the campaign.
+        Share of the comparisons that must be answered; None: the campaign's setting.
     progress : callable, optional
-        That of `Strengths.drawn`.
+        Progress function, as in `Strengths.drawn`.
 
     Raises
     ------
     LedgerError
-        When no ballot is open.
+        If no ballot is open.
     """
     plan = info.ballot_plan
     ballots = stored_ballots(connection, info.id)
@@ -358,7 +359,7 @@ def preview_of(
     try:
         _, before = standing_after(info, ballots[:-1])
         tied = scored(connection, info, stored, before, excluded).record.n_tied_at_cut
-    except VoteError:  # silent items, or all that an item's voters said is that they cannot say
+    except VoteError:  # an item has no answers, or only "cannot say"
         pass
     cut = None
     if n_going_on and info.n_items <= MOST_WITH_INTERVALS and votes.n_answered:

@@ -1,7 +1,8 @@
-"""Sheets in people's hands: who has which, until when, and who takes over.
+"""Lease sheets to voters: record who holds which sheet and until when, and let others take sheets over.
 
-A lease ends when its sheet is done, given to somebody else, or its voter leaves. One that has expired goes on until
-somebody else claims the sheet, so that a slow voter loses nothing. `fence` counts the leases of a sheet.
+A lease ends when the sheet is done, when the sheet is given to another voter, or when its voter leaves. An expired
+lease remains valid until another voter claims the sheet, so a slow voter loses nothing. `fence` counts the leases of a
+sheet.
 """
 
 from __future__ import annotations
@@ -31,20 +32,20 @@ from adaptive.ledger.store.locks import lock_ballot
 from adaptive.ledger.voters.identity import file_name, register, voter_named
 from adaptive.ledger.voters.newcomers import MINUTE, Origin, first_end, forget_addresses, lease_end
 
-_FIRST_SHEETS: Final = 8  # read at first, of which the voter mostly gets one
+_FIRST_SHEETS: Final = 8  # read first; the voter usually gets one of them
 
 
 @dataclass(frozen=True)
 class Lease:
-    """A sheet in somebody's hands.
+    """A sheet that a voter holds.
 
     Attributes
     ----------
     id, ballot_id, number, sheet, fence : int
-        `number` is that of the ballot.
+        `number` is the ballot's number.
     expires_at : int or None
     is_closed : bool
-        Whether the ballot is.
+        Whether the ballot is closed.
     """
 
     id: int
@@ -59,7 +60,7 @@ class Lease:
 def assign_slots(connection: sa.Connection, info: CampaignInfo, ballot_id: int) -> None:
     """Give each sheet of a ballot to the voter of its slot.
 
-    A slot whose last sheet went to somebody else stays with whoever took it over.
+    If another voter took over the last sheet of a slot, that voter keeps the slot.
     """
     heirs = _holders_of_slots(connection, info)
     table = schema.sheet
@@ -78,15 +79,15 @@ def assign_slots(connection: sa.Connection, info: CampaignInfo, ballot_id: int) 
 
 
 def give_sheet(connection: sa.Connection, info: CampaignInfo, ballot_id: int, sheet: int, voter_id: int) -> int:
-    """Give a sheet to a voter, late or instead of another; the id of the lease is returned.
+    """Give a sheet to a voter, late or in place of another voter, and return the id of the lease.
 
     Raises
     ------
     LedgerError
-        Where the ballot is not open or has no such sheet, all of it is answered, or the voter has withdrawn, has it
-        already, or was asked one of its pairs.
+        If the ballot is not open or does not have the sheet, if the whole sheet is answered, or if the voter has
+        withdrawn, already holds the sheet, or was already asked one of its pairs.
     """
-    lock_ballot(connection, ballot_id, exclusive=False)  # not while a file of votes is read against its leases
+    lock_ballot(connection, ballot_id, exclusive=False)  # waits while a file of votes is checked against its leases
     row = _sheet_row(connection, ballot_id, sheet, locked=True)
     if row is None:
         raise LedgerError(f"the ballot has no sheet {sheet + 1}")
@@ -112,17 +113,17 @@ def give_sheet(connection: sa.Connection, info: CampaignInfo, ballot_id: int, sh
 def give_sheets(
     connection: sa.Connection, info: CampaignInfo, name: str, *, giver: str | None = None, sheets: Sequence[int] = ()
 ) -> int:
-    """Give sheets of the open ballot to a voter, who is made if nobody is called so yet; how many is returned.
+    """Give sheets of the open ballot to a voter, adding the voter if the name is new, and return how many.
 
     Parameters
     ----------
     giver : str or None
-        All unfinished sheets of this voter; None: those of `sheets`, counted from 1.
+        Take all unfinished sheets of this voter. None: take those in `sheets`, counted from 1.
 
     Raises
     ------
     LedgerError
-        When no ballot is open, the giver has no unfinished sheet, or as `give_sheet`.
+        If no ballot is open, if the giver has no unfinished sheet, or for the reasons given in `give_sheet`.
     """
     open_ones = [each for each in stored_ballots(connection, info.id) if each.state == "open"]
     if not open_ones:
@@ -141,21 +142,21 @@ def give_sheets(
 def claim_sheet(
     connection: sa.Connection, info: CampaignInfo, voter_id: int, origin: Origin | None = None
 ) -> Lease | None:
-    """Lease the next sheet to a voter who comes for one; None where nothing is left for that voter.
+    """Lease the next sheet to a voter who asks for one, or return None if nothing is left for that voter.
 
-    The sheet in hand is given again until it is done. Then comes a sheet that nobody has, or whose lease has expired,
-    without a pair that the voter was asked before in its ballot, or in any batch of a continuous campaign; sheets that
-    were begun come first. Whoever is new gets one with practice, as long as there is any: a sheet has none where its
-    comparisons are the practice pairs, or where somebody else did it and left.
+    A voter gets the sheet in hand again until it is done. The next sheet is one that is free or whose lease has
+    expired. It has no pair that the voter was already asked in the same ballot or, in a continuous campaign, in any
+    batch. Sheets with answers on them are given first. New voters get a sheet with practice while any is left. A sheet
+    has no practice if its comparisons are the practice pairs, or if a voter did its practice and then left.
 
-    A sheet without an answer is held for the first minutes alone, and asking for it again prolongs nothing.
+    A sheet without an answer is held only for the first minutes. Asking for it again does not extend that time.
 
     Raises
     ------
     LedgerError
-        When the voter has withdrawn.
+        If the voter has withdrawn.
     """
-    _check_present(connection, voter_id)  # whoever asks twice at once gets one sheet: the second waits here
+    _check_present(connection, voter_id)  # two simultaneous requests of a voter get one sheet: the second waits here
     current = lease_of_voter(connection, voter_id)
     if current is not None:
         row = _sheet_row(connection, current.ballot_id, current.sheet)
@@ -167,12 +168,12 @@ def claim_sheet(
     practice = unused_practice(info)
     if practice is not None and has_begun(connection, voter_id):
         practice = None
-    # First a sheet that nobody else looks at; then, where there is none, one that another looked at and let go.
+    # Try sheets that no other transaction has locked first; if all are locked, wait for one to be released.
     for waits in (False, True):
         for free in _sheets_for(connection, info, known, practice):
             if not _locked(connection, free, waits=waits):
                 continue
-            held = _held(connection, *free)  # it may have been given out before the lock was taken
+            held = _held(connection, *free)  # another request may have leased one before the lock was taken
             if held is not None and not held.expired:
                 continue
             if held is not None:
@@ -180,18 +181,18 @@ def claim_sheet(
             address = None if origin is None else origin.hashed(info)
             ends = first_end(connection, info)
             _leased(connection, *free, voter_id, exclusive=True, expires_at=ends, unanswered=True, address=address)
-            forget_addresses(connection, info)  # after the sheet's lock, as a vote does: neither waits for the other
+            forget_addresses(connection, info)  # after the sheet's lock, as a vote does, to avoid a deadlock
             return lease_of_voter(connection, voter_id)
     return None
 
 
 def renew_lease(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> Lease | None:
-    """Give the voter of a sheet its whole time again, if an answer came within it; asking alone prolongs nothing.
+    """Restart the lease of a voter's sheet if an answer came within it; asking alone does not extend it.
 
     Raises
     ------
     LedgerError
-        When the voter has withdrawn.
+        If the voter has withdrawn.
     """
     _check_present(connection, voter_id)
     table, event, asked = schema.lease, schema.vote_event, schema.comparison
@@ -216,7 +217,7 @@ def renew_lease(connection: sa.Connection, info: CampaignInfo, voter_id: int) ->
 
 
 def lease_of_voter(connection: sa.Connection, voter_id: int) -> Lease | None:
-    """The sheet that a voter has claimed and not finished."""
+    """Return the sheet that a voter has claimed and not finished."""
     row = connection.execute(_lease_statement(), {"voter": voter_id}).first()
     return None if row is None else Lease(*row)
 
@@ -233,13 +234,13 @@ def _lease_statement() -> sa.Select[Any]:
 
 
 def is_sheet_left(connection: sa.Connection, info: CampaignInfo, voter_id: int | None = None) -> bool:
-    """Whether there is a sheet to claim, for this voter or for one who comes new; nothing is locked or changed."""
+    """Return whether this voter, or a new one, could claim a sheet, without locking or changing anything."""
     known = {} if voter_id is None else known_pairs(connection, voter_id)
     return next(_sheets_for(connection, info, known), None) is not None
 
 
 def n_unanswered_for(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> int:
-    """Number of unanswered pairs, checks included, on the sheets that nobody has and this voter may get."""
+    """Return the number of unanswered pairs, checks included, on free sheets that this voter may get."""
     known, table = known_pairs(connection, voter_id), schema.sheet
     left = (table.c.n_comparisons + table.c.n_checks - table.c.n_answered - table.c.n_checked).label("n_left")
     rows = connection.execute(_free_sheets(connection, info).add_columns(left))
@@ -248,7 +249,7 @@ def n_unanswered_for(connection: sa.Connection, info: CampaignInfo, voter_id: in
 
 
 def _check_present(connection: sa.Connection, voter_id: int) -> None:
-    """Lock the voter, and refuse one who has withdrawn."""
+    """Lock the voter and refuse one who has withdrawn."""
     voter = schema.voter
     wanted = sa.select(voter.c.withdrawn_at).where(voter.c.id == voter_id).with_for_update(key_share=True)
     row = connection.execute(wanted).first()
@@ -265,7 +266,7 @@ def _sheet_row(connection: sa.Connection, ballot_id: int, sheet: int, *, locked:
 
 
 def _held(connection: sa.Connection, ballot_id: int, sheet: int) -> Any:
-    """The open lease of a sheet, and whether it has expired."""
+    """Return the open lease of a sheet, and whether it has expired."""
     table = schema.lease
     expired = sa.func.coalesce(table.c.expires_at < clock(connection), sa.false()).label("expired")
     return connection.execute(
@@ -295,9 +296,9 @@ def _leased(connection: sa.Connection, ballot_id: int, sheet: int, voter_id: int
 def _sheets_for(
     connection: sa.Connection, info: CampaignInfo, known: KnownPairs, practice: sa.Subquery | None = None
 ) -> Iterator[Sheet]:
-    """Sheets that a voter may get, the next one first; more are read as more are looked at.
+    """Yield the sheets that a voter may get, the next one first, reading more rows as needed.
 
-    With practice, those with the most of it that is unused come first.
+    If the voter needs practice, sheets with the most unused practice precede the others.
     """
     wanted = _free_sheets(connection, info, practice)
     looked_at: set[Sheet] = set()
@@ -313,7 +314,7 @@ def _sheets_for(
 
 
 def _locked(connection: sa.Connection, sheet: Sheet, *, waits: bool) -> bool:
-    """Lock a sheet that is not done; one that another holds locked is left out, or waited for."""
+    """Lock a sheet that is not done; skip it, or wait for it, if another transaction holds the lock."""
     table = schema.sheet
     wanted = sa.select(table.c.number).where(
         table.c.ballot_id == sheet[0], table.c.number == sheet[1], _is_unfinished()
@@ -322,9 +323,9 @@ def _locked(connection: sa.Connection, sheet: Sheet, *, waits: bool) -> bool:
 
 
 def _free_sheets(connection: sa.Connection, info: CampaignInfo, practice: sa.Subquery | None = None) -> sa.Select[Any]:
-    """Sheets that nobody has and that are not done, by ballot's id and number; those that were begun come first.
+    """Return free, unfinished sheets by ballot id and number, those with answers first.
 
-    Before that those with the most unused practice, if it is given.
+    If practice is given, sheets with the most unused practice come before all others.
     """
     sheet, ballot, lease = schema.sheet, schema.ballot, schema.lease
     taken = sa.exists().where(
@@ -355,7 +356,7 @@ def _is_unfinished() -> sa.ColumnElement[bool]:
 
 
 def _holders_of_slots(connection: sa.Connection, info: CampaignInfo) -> dict[int, int]:
-    """Who has each slot, by the latest ballot that has it."""
+    """Return the voter of each slot, according to the latest ballot that uses the slot."""
     sheet, lease, ballot = schema.sheet, schema.lease, schema.ballot
     rows = connection.execute(
         sa.select(sheet.c.slot, lease.c.voter_id)
@@ -369,7 +370,7 @@ def _holders_of_slots(connection: sa.Connection, info: CampaignInfo) -> dict[int
 
 
 def unfinished_sheets(connection: sa.Connection, voter_id: int) -> list[tuple[int, int]]:
-    """Ballot and number of each sheet in a voter's hands that is not answered to the end, in ballots that are open."""
+    """Return ballot and number of each sheet in open ballots that the voter holds and has not finished."""
     sheet, lease, ballot = schema.sheet, schema.lease, schema.ballot
     rows = connection.execute(
         sa.select(sheet.c.ballot_id, sheet.c.number)

@@ -1,4 +1,4 @@
-"""Sheets as voters see them: comparisons, checks among them, and what was answered; and all that is asked now."""
+"""Read sheets as voters see them, with checks among the comparisons and the answers given, and list all open pairs."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _WORDS = {int(vote): vote.name.lower() for vote in Vote}
 
 @dataclass(frozen=True)
 class ShownPair:
-    """A pair of a sheet, which tells nobody whether it is a check.
+    """A pair of a sheet, without any sign of whether it is a check.
 
     Attributes
     ----------
     position : int
-        Among all pairs of the sheet, counted from 0.
+        Position among all pairs of the sheet, counted from 0.
     place : int
-        In its ballot; not for voters.
+        Place in the ballot; not shown to voters.
     left, right : int
         Places of the items.
     is_practice : bool
@@ -47,7 +47,7 @@ class ShownPair:
 
 @dataclass(frozen=True)
 class Answered:
-    """An answer that stands."""
+    """The current answer to a pair."""
 
     answer: str
     event_id: str
@@ -56,7 +56,7 @@ class Answered:
 
 @dataclass(frozen=True)
 class KnownEvent:
-    """What a vote was about, and whose it is."""
+    """The pair that a vote was about, and its voter."""
 
     number: int
     place: int
@@ -65,7 +65,7 @@ class KnownEvent:
 
 
 def shown_pairs(connection: sa.Connection, info: CampaignInfo, number: int, sheet: int) -> tuple[ShownPair, ...]:
-    """All pairs of a sheet, in the order in which they are shown; they never change.
+    """Return all pairs of a sheet, in their fixed display order.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def shown_pairs(connection: sa.Connection, info: CampaignInfo, number: int, shee
     Raises
     ------
     VoteError
-        When there is no such sheet.
+        If the sheet does not exist.
     """
     wanted = {"campaign": info.id, "number": number, "sheet": sheet}
     rows = connection.execute(_pairs_statement(), wanted).all()
@@ -106,12 +106,12 @@ def _pairs_statement() -> sa.Select[Any]:
 
 
 def place_of(connection: sa.Connection, info: CampaignInfo, pair: str) -> tuple[int, int]:
-    """Ballot of a pair, and its place in it, by its id.
+    """Return the ballot of a pair and its place in it, given the pair's id.
 
     Raises
     ------
     VoteError
-        When there is no such pair.
+        If the pair does not exist.
     """
     number, sheet, position = pair_at(pair)
     for shown in shown_pairs(connection, info, number, sheet):
@@ -123,13 +123,13 @@ def place_of(connection: sa.Connection, info: CampaignInfo, pair: str) -> tuple[
 def answers_on(
     connection: sa.Connection, info: CampaignInfo, number: int, pairs: Sequence[ShownPair]
 ) -> dict[int, Answered]:
-    """The answers that stand on a sheet, by position."""
+    """Return the current answers on a sheet, by position."""
     answered = _standing(connection, info, number, [pair.place for pair in pairs])
     return {pair.position: answered[pair.place] for pair in pairs if pair.place in answered}
 
 
 def answer_at(connection: sa.Connection, info: CampaignInfo, number: int, place: int) -> Answered | None:
-    """The answer that stands on the comparison of a place."""
+    """Return the current answer to the comparison at a place."""
     return _standing(connection, info, number, [place]).get(place)
 
 
@@ -150,7 +150,7 @@ def _standing(connection: sa.Connection, info: CampaignInfo, number: int, places
 
 
 def pair_of_event(connection: sa.Connection, info: CampaignInfo, event_id: str) -> KnownEvent | None:
-    """What an event that counts, or did, was about; None where there is none."""
+    """Return the pair and voter of an event, even one that no longer counts; None for an unknown id."""
     ballot, event, asked = schema.ballot, schema.vote_event, schema.comparison
     row = connection.execute(
         sa.select(ballot.c.number, asked.c.sheet, asked.c.position, event.c.place, event.c.voter_id)
@@ -171,18 +171,18 @@ def asked(
     voter: str | None = None,
     unanswered: bool = False,
 ) -> tuple[Comparison, ...]:
-    """Comparisons of all open ballots, checks among them, sheet by sheet in the order in which they are shown.
+    """Return the comparisons of all open ballots, checks included, by sheet and in display order.
 
-    The voter is whoever has the sheet, or "" where nobody has. Nothing tells which of them are checks.
+    The voter is the holder of the sheet, or "" for a free sheet. The rows do not reveal which comparisons are checks.
 
     Parameters
     ----------
     number : int or None
-        Only of this ballot.
+        Restrict the list to this ballot.
     voter : str or None
-        Only the sheets that this voter has, by the name of a file or by key.
+        Restrict the list to the sheets of this voter, given by the name in a file or by key.
     unanswered : bool
-        Only what has no answer that stands.
+        Restrict the list to comparisons without a current answer.
     """
     ballot, pair, lease, event = schema.ballot, schema.comparison, schema.lease, schema.vote_event
     held = sa.and_(

@@ -1,8 +1,9 @@
-"""A whole campaign as one zip that anybody can check, with software of ours or without.
+"""Bundles: a whole campaign as one zip that anyone can check, with our software or without.
 
 contents (the tables of a campaign, without what only its database means) -> members (files of text) -> archive (a zip,
-and zips of strangers) ; checking (digests, chain, records replayed) ; strengths (the ranking of a campaign without
-records) ; documents (data sheet, Croissant) ; restoring (the same campaign in another ledger).
+and checks of untrusted zips). checking compares digests, the chain and replayed records. strengths has the ranking of a
+campaign without records. documents writes the data sheet and Croissant metadata. restoring makes the same campaign in
+another ledger.
 """
 
 from adaptive.ledger.bundle.checking import Verified

@@ -1,4 +1,4 @@
-"""The zip of a bundle: the same bytes for the same campaign; one of a stranger is checked before it is read."""
+"""Write the zip of a bundle, with the same bytes for the same campaign, and check a zip before reading it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ NAMES: Final = (
     "votes.csv",
 )
 MOST_BYTES: Final = 2**30
-# Files that stay small however many votes there are; a million votes have 300 MB of events and 30 MB of comparisons.
+# Files that stay small regardless of the number of votes; a million votes need 300 MB of events and 30 MB of
+# comparisons.
 _MOST_OF: Final = {
     "README.md": 2**20,
     SUMS: 2**16,
@@ -41,12 +42,12 @@ _MOST_OF: Final = {
     "comparisons.csv": 2**28,
     "votes.csv": 2**28,
 }
-_TIME: Final = (1980, 1, 1, 0, 0, 0)  # the first that a zip can say
+_TIME: Final = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip can hold
 _ENCRYPTED: Final = 0x1
 
 
 def sum_of(text: str) -> str:
-    """SHA-256 of a member."""
+    """Return the SHA-256 of a member."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -65,15 +66,16 @@ def packed(members: Mapping[str, str]) -> bytes:
 
 
 def unpacked(data: bytes, *, most_bytes: int) -> dict[str, str]:
-    """Return the members of a zip, whose sums hold.
+    """Return the members of a zip after checking their sums.
 
-    Nothing is written to disk, and nothing is decompressed before all names and sizes are known to be right.
+    Nothing is written to disk, and nothing is decompressed before all names and sizes are checked.
 
     Raises
     ------
     BundleError
-        No zip; a member that is missing, not wanted, there twice, encrypted, or compressed in another way; more bytes
-        than `most_bytes` in all, or than a file of its name ever has; text that is not UTF-8; a sum that does not hold.
+        If the data are not a zip, if a member is missing, unexpected, repeated, encrypted, or compressed in another
+        way, if the size exceeds `most_bytes` in all or the limit for a file of its name, if text is not UTF-8, or if a
+        sum is wrong.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -81,7 +83,7 @@ def unpacked(data: bytes, *, most_bytes: int) -> dict[str, str]:
             found = {entry.filename: _text(archive, entry) for entry in archive.infolist()}
     except BundleError:
         raise
-    # NotImplementedError is what zipfile raises for a compression that it does not know.
+    # zipfile raises NotImplementedError for an unknown compression.
     except (zipfile.BadZipFile, NotImplementedError, EOFError, OSError, ValueError) as error:
         raise BundleError(f"not a zip that can be read: {error}") from error
     _check_sums(found)
@@ -115,7 +117,7 @@ def _text(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> str:
     name = entry.filename
     try:
         with archive.open(entry) as file:
-            data = file.read(entry.file_size + 1)  # a size that lies ends here
+            data = file.read(entry.file_size + 1)  # detects a false size
     except zipfile.BadZipFile as error:
         raise BundleError(f"{name}: is damaged: {error}") from error
     except Exception as error:

@@ -1,4 +1,4 @@
-"""Whether the parts of a campaign agree: draws and votes with their digests, the chain, and records with a replay."""
+"""Check that the parts of a campaign agree: digests of draws and votes, the chain, and a replay of the records."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from adaptive.selection import select_again, select_top
 from adaptive.tables import csv_text, item_cells, item_columns
 from adaptive.votes import UNANSWERED
 
-# Fields that nothing else tells, so that whoever makes sums and digests anew may change them.
+# Fields that no other part of the campaign confirms: a forger who recomputes sums and digests can change them.
 UNCHECKED: Final[Mapping[str, tuple[str, ...]]] = {
     "plan.json": ("created_at", "key", "name", "settings", "slots"),
     "pages.json": ("at", "pages"),
@@ -47,30 +47,31 @@ UNCHECKED: Final[Mapping[str, tuple[str, ...]]] = {
         "vote.response_ms",
     ),
 }
-_MOST_SLOTS: Final = 2**22  # for which a stranger's draw is made again
+_MOST_SLOTS: Final = 2**22  # limit for repeating the draw of an untrusted bundle
 _SCORES: Final = ("ybar", "presentations", "wins", "ties", "losses", "last_ballot")
 
 
 @dataclass(frozen=True)
 class Verified:
-    """What has been checked.
+    """The outcome of a check.
 
     Attributes
     ----------
     key, name : str
-        Of the campaign.
+        Key and name of the campaign.
     n_items, n_ballots, n_closed, n_comparisons : int
     n_events : int
         Vote events, late votes included.
     n_votes : int
         Votes that count.
     result : ProtocolResult or None
-        The ranking after the ballots that are closed, as they replay; None where there are none, and in a continuous
+        The ranking after the closed ballots, from the replay. None if no ballot is closed, and in a continuous
         campaign.
     chain_digest : str or None
-        Of the last ballot that is closed, over all before it: whoever has noted it sees whether one is missing.
+        Digest of the last closed ballot, covering all earlier ones. If you have noted it, it shows whether a ballot is
+        missing.
     unchecked : dict of str to tuple of str
-        Fields by file that nothing else in the campaign repeats: whoever computes the sums anew may change them.
+        Fields, by file, that nothing else in the campaign repeats. A forger who recomputes the sums can change them.
     """
 
     key: str
@@ -87,20 +88,20 @@ class Verified:
 
 
 def checked(contents: Contents, *, seed: bool = False) -> Verified:
-    """Check all digests, the chain, and that the votes give the records to the last bit.
+    """Check all digests and the chain, and that the votes reproduce the records to the last bit.
 
     Parameters
     ----------
     contents : Contents
     seed : bool
-        Whether the seed must give the draws, and the items that went on of those tied at the cut. Another numpy may
-        draw other numbers: it counts as unchecked where a ballot was opened with another one. To read a campaign
-        nothing has to be drawn again.
+        Whether the seed must reproduce the draws and the choice among items tied at the cut. Another version of numpy
+        may draw other numbers; a ballot opened with another version therefore counts as unchecked. Reading a campaign
+        needs no redrawing.
 
     Raises
     ------
     BundleError
-        The message names the ballot and what fails.
+        If a check fails; the message names the ballot and the check.
     """
     _check_order(contents)
     by_ballot, on_checks = events_by_ballot(contents), events_by_ballot(contents, checks=True)
@@ -153,7 +154,7 @@ def checked(contents: Contents, *, seed: bool = False) -> Verified:
 
 
 def events_by_ballot(contents: Contents, *, checks: bool = False) -> defaultdict[int, list[Row]]:
-    """Vote events of each ballot, by comparison and revision: of those that are scored, or of checks."""
+    """Return the vote events of each ballot, by comparison and revision, either of scored comparisons or of checks."""
     n_scored = {ballot["number"]: ballot["n_comparisons"] for ballot in contents.ballots}
     found: defaultdict[int, list[Row]] = defaultdict(list)
     for event in contents.votes:
@@ -165,18 +166,18 @@ def events_by_ballot(contents: Contents, *, checks: bool = False) -> defaultdict
 
 
 def votes_that_count(events: Sequence[Row], excluded: frozenset[str]) -> dict[int, Row]:
-    """The last event of each comparison, where it is a vote of somebody who is not left out."""
+    """Return the last event of each comparison, if it is a vote and its voter is not left out."""
     last = {event["place"]: event for event in events}
     return {place: event for place, event in last.items() if event["kind"] == "cast" and event["voter"] not in excluded}
 
 
 def vote_line(event: Row) -> str:
-    """The line that the digest of votes is over."""
+    """Return the line that the digest of votes covers."""
     return json_of([event["place"], event["revision"], event["kind"], event["answer"], event["voter"]])
 
 
 def votes_csv(contents: Contents) -> str:
-    """The votes that count as CSV: comparison, voter, left, right and winner."""
+    """Return the votes that count as CSV: comparison, voter, left, right and winner."""
     columns, cells = label_cells(contents.labels)
     by_ballot = events_by_ballot(contents)
     rows = []
@@ -191,7 +192,7 @@ def votes_csv(contents: Contents) -> str:
 
 
 def result_csv(contents: Contents, found: Verified) -> str:
-    """The ranking after the ballots that are closed; only the names of the columns where there is none."""
+    """Return the ranking after the closed ballots, or only the column names if no ballot is closed."""
     columns, cells = label_cells(contents.labels)
     header = [*columns("item"), "rank", *_SCORES]
     result = found.result
@@ -204,7 +205,7 @@ def result_csv(contents: Contents, found: Verified) -> str:
 
 
 def label_cells(labels: Sequence[Hashable]) -> tuple[Callable[[str], list[str]], list[tuple[str, ...]]]:
-    """Names of the columns of items, by stem, and the cells of each label, which no spreadsheet runs as formulas."""
+    """Return the column names of items, by stem, and the cells of each label, which no spreadsheet runs as formulas."""
     cells = [item_cells(label) for label in labels]
     lengths = {len(label) if isinstance(label, tuple) else 0 for label in labels}
     if len(lengths) > 1:  # no columns fit all of them
@@ -243,7 +244,7 @@ def _check_draw(contents: Contents, stored: StoredBallot) -> None:
     sides = np.concatenate([drawn.left, drawn.right])
     if sides.size and (sides.min() < 0 or sides.max() >= own.size or not own[sides].all()):
         raise BundleError(f"draw of ballot {number}: a comparison has an item that is not among its places")
-    n_drawn = -(-stored.places.size * stored.presentations // 2)  # which also keeps a draw from the seed within memory
+    n_drawn = -(-stored.places.size * stored.presentations // 2)  # also bounds the memory of a draw
     if contents.info.mode == "ballots" and stored.n_comparisons != n_drawn:
         raise BundleError(f"ballot {number}: {stored.presentations} presentations give another number of comparisons")
 
@@ -255,15 +256,15 @@ def _unchecked(contents: Contents, seed_replays: bool) -> dict[str, tuple[str, .
     if contents.info.mode == "continuous":
         more["plan.json"] = ("seed", "plan")
         more["ballots.json"] = ("ballots.presentations",)
-        more["result.csv"] = ("strengths beyond 0.001",)  # as far as two fits may differ
+        more["result.csv"] = ("strengths beyond 0.001",)  # the tolerance between two fits
     return {name: (*UNCHECKED.get(name, ()), *more.get(name, ())) for name in {**UNCHECKED, **more}}
 
 
 def _seed_replays(contents: Contents) -> bool:
-    """Draw the ballots, and break the ties at their cuts, again; False where another numpy may draw other numbers."""
+    """Repeat the draws and the ties at their cuts; return False if another numpy may have drawn other numbers."""
     info = contents.info
     if info.mode != "ballots" or len(info.slots) > _MOST_SLOTS:
-        return False  # a batch depends on a fit, whose last bits are those of the machine
+        return False  # a batch depends on a fit, whose last bits depend on the machine
     opened = {row["ballot"]: row["details"].get("numpy") for row in contents.audit if row["kind"] == "opened"}
     same = True
     for stored in contents.stored:
@@ -328,7 +329,7 @@ def _check_events(events: Sequence[Row], stored: StoredBallot, n_pairs: int) -> 
 
 
 def _replayed(contents: Contents, by_ballot: defaultdict[int, list[Row]]) -> ProtocolResult | None:
-    """Score the closed ballots again, each by the votes before it, and hold the records against what was written."""
+    """Score the closed ballots again, each from the votes before it, and compare the records with the stored ones."""
     info = contents.info
     closed = [stored for stored in contents.stored if stored.state == "closed"]
     if info.mode != "ballots" or not closed:

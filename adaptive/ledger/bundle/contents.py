@@ -1,4 +1,4 @@
-"""What a bundle holds: the rows of a campaign, known by keys and numbers that mean the same in any database."""
+"""Read the contents of a bundle: the rows of a campaign, with keys and numbers that are valid in any database."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from adaptive.plan import BallotPlan
 Array = NDArray[np.int64]
 Row = dict[str, Any]
 
-# Columns of whatever a voter answers, after ballot, place and voter.
+# Columns of every answer of a voter, after ballot, place and voter.
 ANSWERED: Final = ("answer", "response_ms", "given_by", "layout", "extra", "received_at")
 
 
@@ -36,14 +36,13 @@ class Contents:
     campaign : dict
         Key, name, mode, plan, slots, seed, settings and time.
     items, pages, ballots, voters, leases, votes, late_votes, audit : list of dict
-        Rows in their order; a ballot is named by its number, a voter by the random key. Votes on checks are among the
-        others.
+        Rows in their order; ballots are identified by number, voters by random key. Votes on checks are included.
     drawn : dict of int to DrawnColumns
-        Comparisons that are scored, by number of ballot.
+        Scored comparisons, by number of the ballot.
     slots : dict of int to ndarray
-        Slot of each.
+        Slot of each comparison.
     checks : dict of int to list of Probe
-        Checks by number of ballot; their places are those after the comparisons.
+        Checks, by number of the ballot; their places follow those of the comparisons.
     """
 
     campaign: Row
@@ -66,7 +65,7 @@ class Contents:
 
     @cached_property
     def info(self) -> CampaignInfo:
-        """The campaign as the ledger's own functions take it; it has no id and no secret."""
+        """The campaign in the form that the ledger's functions take, without an id or a secret."""
         campaign = self.campaign
         ballots = campaign["mode"] == "ballots"
         slots = campaign["slots"]
@@ -86,7 +85,7 @@ class Contents:
 
     @cached_property
     def stored(self) -> tuple[StoredBallot, ...]:
-        """The ballots as the ledger's own functions take them."""
+        """The ballots in the form that the ledger's functions take."""
         wanted = ("number", "kind", "state", "presentations", "n_comparisons", "draw_digest", "record")
         return tuple(
             StoredBallot(
@@ -109,7 +108,7 @@ class Contents:
 def gathered(connection: sa.Connection, info: CampaignInfo, *, names: bool) -> Contents:
     """Read all rows of a campaign in one transaction.
 
-    Without `names`, slots are numbers and voters have no names, unless all slots are numbers anyhow.
+    Without `names`, slots are numbers and voters have no names, except if all slots are numbers in any case.
     """
     numbered = list(info.slots) == list(range(len(info.slots)))
     campaign = _rows(
@@ -159,7 +158,7 @@ def _rows(
 
 
 def _pages(connection: sa.Connection, info: CampaignInfo, *, names: bool) -> list[Row]:
-    """Every version of the voting pages; what proves a voter's work to a platform is for their organiser alone."""
+    """Return every version of the voting pages; without `names`, the study and the completion code are left out."""
     rows = _rows(connection, schema.voting_pages, ("version", "at", "pages"), info, by="version")
     hidden = {} if names else dict.fromkeys(("study", "completion_code", "completion_url"))
     return [{**row, "pages": {**value_of(row["pages"]), **hidden}} for row in rows]
@@ -173,7 +172,7 @@ def _ballots(connection: sa.Connection, info: CampaignInfo) -> list[Row]:
         row["places"] = value_of(row["places"])
         row["record"] = None if row["record"] is None else value_of(row["record"])
         if row["state"] == "closing":
-            row["state"] = "open"  # a closer who is at it has not written anything yet
+            row["state"] = "open"  # a closer at work has not written anything yet
     return rows
 
 

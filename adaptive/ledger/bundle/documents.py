@@ -1,4 +1,4 @@
-"""What a bundle says of itself: a data sheet for people, and Croissant 1.0 metadata for machines."""
+"""Write the descriptions in a bundle: a data sheet for people, and Croissant 1.0 metadata for machines."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def data_sheet(contents: Contents, found: Verified) -> str:
         f"{name} {value}" for name, value in contents.campaign["plan"].items() if not isinstance(value, list)
     )
     excluded = sorted(contents.excluded)
-    named = any(voter["name"] and not voter["name"].isdecimal() for voter in contents.voters)  # a number names nobody
+    named = any(voter["name"] and not voter["name"].isdecimal() for voter in contents.voters)  # a number is not a name
     files = "\n".join(f"| {name} | {text} |" for name, text in _FILES.items())
     kinds: dict[str, int] = {}
     for event in contents.votes:
@@ -150,7 +150,7 @@ def croissant(contents: Contents, members: Mapping[str, str]) -> str:
 
 
 def _publication(contents: Contents) -> dict[str, str]:
-    """How to cite the campaign, and, once a ballot is closed, since when it can be; nothing that nobody has said."""
+    """Return how to cite the campaign and, once a ballot is closed, its date; no field is invented."""
     info = contents.info
     closed = [ballot["closed_at"] for ballot in contents.ballots if ballot["closed_at"] is not None]
     known = {} if not closed else {"datePublished": time_text(max(closed))[:10]}
@@ -181,7 +181,7 @@ def _names(named: bool) -> str:
 
 
 def _line(text: str) -> str:
-    """Text for one cell of a table."""
+    """Return a text for one cell of a table."""
     return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
 
 

@@ -1,4 +1,4 @@
-"""Bundles as files: written from a ledger, read and checked with nothing else at hand."""
+"""Write a campaign to a bundle file, and read and check bundles without a ledger."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def write_bundle(database: Database, info: CampaignInfo, path: str | os.PathLike
     Raises
     ------
     BundleError
-        When the ledger contradicts itself, or the file cannot be written.
+        If the ledger contradicts itself, or the file cannot be written.
     """
     data = bundle_bytes(database, info, names=names)
     try:
@@ -37,20 +37,20 @@ def write_bundle(database: Database, info: CampaignInfo, path: str | os.PathLike
 def bundle_bytes(database: Database, info: CampaignInfo, *, names: bool = False) -> bytes:
     """Return a campaign as a zip; the same campaign gives the same bytes.
 
-    It holds every row of the campaign but the keys, tokens and addresses that only its ledger needs: items, plan,
-    drawn comparisons, checks, all events, the votes that count and the ranking they give, a data sheet, Croissant
-    metadata, and sums. Before it is written it is checked as `verify_bundle` does.
+    It holds every row of the campaign except the keys, tokens and addresses that only its ledger needs. Its parts are
+    items, plan, drawn comparisons, checks, all events, the votes that count and their ranking, a data sheet, Croissant
+    metadata, and checksums. The bundle is checked before it is written, as in `verify_bundle`.
 
     Parameters
     ----------
     names : bool
-        Whether it has the names that voters go by, for a ledger of the same people elsewhere. Without them it can be
-        published, as far as columns of files and reasons that people typed in name nobody.
+        Whether to include voters' names, for another ledger with the same people. Without them, the bundle can be
+        published, provided that columns of files and reasons that people typed contain no names.
 
     Raises
     ------
     BundleError
-        When the ledger contradicts itself.
+        If the ledger contradicts itself.
     """
     contents = database.read(lambda connection: gathered(connection, info, names=names))
     members = data_members(contents)
@@ -62,19 +62,19 @@ def bundle_bytes(database: Database, info: CampaignInfo, *, names: bool = False)
 
 
 def read_bundle(path: str | os.PathLike[str], *, most_bytes: int = MOST_BYTES) -> Contents:
-    """Read a bundle whose sums hold; `verify_bundle` checks what it says.
+    """Read a bundle and check its sums; `verify_bundle` also checks its contents.
 
     Parameters
     ----------
     path : str or path-like
     most_bytes : int
-        The zip may hold no more, compressed or not.
+        Maximum size of the zip, compressed or not.
 
     Raises
     ------
     BundleError
-        With the file, the member and, in it, the line: a file that cannot be read, no zip of ours, a sum that does not
-        hold.
+        If the file cannot be read, is not a zip of ours, or has a wrong sum. The message names the file, the member and
+        the line.
     """
     name, data = _bytes(path, most_bytes)
     try:
@@ -84,18 +84,18 @@ def read_bundle(path: str | os.PathLike[str], *, most_bytes: int = MOST_BYTES) -
 
 
 def contents_of(data: bytes, *, most_bytes: int = MOST_BYTES) -> tuple[Contents, dict[str, str]]:
-    """Contents and members of a bundle's bytes, as `read_bundle`."""
+    """Return the contents and members of a bundle's bytes, as in `read_bundle`."""
     members = unpacked(data, most_bytes=most_bytes)
     return parsed(members), members
 
 
 def verify_bundle(path: str | os.PathLike[str], *, most_bytes: int = MOST_BYTES) -> Verified:
-    """Check a bundle with nothing else at hand.
+    """Check a bundle without a ledger.
 
-    Sums, then the digests of draws and votes, the chain of ballots, and the records: the votes are scored again, and
-    must give every number that was written, and the ranking, to the last bit. The seed must give the draws, and choose
-    among the items that tie at a cut. The votes that count, the ranking, the data sheet and the metadata are written
-    again from the other files. `Verified.unchecked` names the rest.
+    The steps are the sums, the digests of draws and votes, the chain of ballots, and the records. The votes are scored
+    again and must reproduce every stored number and the ranking to the last bit. The seed must reproduce the draws and
+    the choice among items tied at a cut. The votes that count, the ranking, the data sheet and the metadata are
+    regenerated from the other files. `Verified.unchecked` names the rest.
 
     Raises
     ------
@@ -118,10 +118,11 @@ def verify_campaign(database: Database, info: CampaignInfo) -> Verified:
 
 
 def verified(path: str | os.PathLike[str], *, most_bytes: int, strict: bool = False) -> tuple[Contents, Verified]:
-    """Contents of a bundle that holds, and what was found.
+    """Return the contents of a valid bundle and the outcome of its check.
 
-    If `strict`, the seed must give the draws, and README.md and croissant.json must be as this release writes them. A
-    campaign can be restored without: another numpy draws other numbers, and another release words them otherwise.
+    If `strict`, the seed must reproduce the draws, and README.md and croissant.json must be as this release writes
+    them. Restoring a campaign does not need that: another version of numpy draws other numbers, and another release
+    words them differently.
     """
     name, data = _bytes(path, most_bytes)
     try:
@@ -139,7 +140,7 @@ def verified(path: str | os.PathLike[str], *, most_bytes: int, strict: bool = Fa
     except BundleError as error:
         raise BundleError(f"{name}: {error}") from error
     except (AdaptiveError, TypeError, KeyError, ValueError, IndexError, AttributeError) as error:
-        # Sums and digests hold, and yet a value is none that a ledger writes: somebody has made this up.
+        # Sums and digests are valid, but a value is one that no ledger writes: the bundle is a forgery.
         raise BundleError(f"{name}: has a value that no ledger writes: {error!r}") from error
     return contents, found
 

@@ -1,4 +1,4 @@
-"""The files of a bundle as text, from its contents and back; reading is exact, or an error that names the file."""
+"""Convert a bundle's contents to text files and back; reading is exact, or raises an error that names the file."""
 
 from __future__ import annotations
 
@@ -100,12 +100,12 @@ _VOTER_COLUMNS: Final = {
 _FEW: Final = frozenset({"voter", "kind", "answer", "given_by", "layout", "why"})
 _NEEDED: Final = ("place", "label", "kind", "voter", "source", "joined_at")
 _QUOTES: Final = re.compile('(?:"")*')
-# A row with a check is one; the other columns after it are for checks alone.
+# A row with a value in `check` is a check; the columns after it apply only to checks.
 _COMPARISON_COLUMNS: Final = ("comparison", "slot", "left_item", "right_item", "check", "expected", "repeats")
 
 
 def data_members(contents: Contents) -> dict[str, str]:
-    """Texts of the files that hold the campaign, by name."""
+    """Return the texts of the files that hold the campaign, by name."""
     ballots = {"format": BALLOTS_FORMAT, "version": BALLOTS_VERSION, "ballots": list(contents.ballots)}
     return {
         "plan.json": _pretty(contents.campaign),
@@ -124,12 +124,12 @@ def data_members(contents: Contents) -> dict[str, str]:
 
 
 def parsed(members: Mapping[str, str]) -> Contents:
-    """Contents of the files of `data_members`.
+    """Return the contents of the files of `data_members`.
 
     Raises
     ------
     BundleError
-        With the file and its line: anything that `data_members` does not write.
+        If the text is not as `data_members` writes it; the message gives the file and the line.
     """
     campaign, ballots = _json(members, "plan.json"), _json(members, "ballots.json")
     _check("plan.json", campaign, _CAMPAIGN)
@@ -203,7 +203,7 @@ def _cell(column: str, value: Any) -> str:
     if value is None:
         return ""
     text = str(value)
-    # An empty cell is nothing at all: empty text, and what would be taken for it, gets two quotes more.
+    # An empty cell means no value; empty text, and text made only of pairs of quotes, gets two more quotes.
     return text + '""' if column not in _NEEDED and _QUOTES.fullmatch(text) else guarded(text)
 
 
@@ -250,13 +250,13 @@ def _json_lines(members: Mapping[str, str], name: str) -> dict[str, list[Row]]:
             raise BundleError(f"{name}:{number}: an object of one of the types {', '.join(_LINES)} is wanted")
         types = _LINES[kind]
         _check(f"{name}:{number}", row, types)
-        # One object for each name and each key of a voter: those of 400,000 lines would take half a gigabyte.
+        # Share one object for each name and each voter key: separate ones for 400,000 lines would take half a gigabyte.
         found[kind].append({key: same.setdefault(row[key], row[key]) if key in _FEW else row[key] for key in types})
     return found
 
 
 def _split(text: str) -> Iterator[str]:
-    """Lines one by one, without their ends: 300 million empty ones in a list would take 2 GB before any is read."""
+    """Yield lines without their ends, one by one: 300 million empty lines in a list would take 2 GB."""
     start = 0
     while (end := text.find("\n", start)) >= 0:
         yield text[start:end]
@@ -273,7 +273,7 @@ def _check(where: str, row: Any, types: _Types) -> None:
         if type(row[name]) not in wanted:
             names = " or ".join("null" if kind is type(None) else kind.__name__ for kind in wanted)
             raise BundleError(f"{where}: {name} must be of type {names}")
-        if type(row[name]) is int and not -(2**53) < row[name] < 2**53:  # as exact in JSON, and a time until 2255
+        if type(row[name]) is int and not -(2**53) < row[name] < 2**53:  # exact in JSON, and enough for times to 2255
             raise BundleError(f"{where}: {name} is too large")
 
 

@@ -1,4 +1,4 @@
-"""A voting that was kept in a file becomes a campaign of a ledger."""
+"""Turn a voting stored in a file into a campaign of a ledger."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from rankcorr.checks import shown
 
 
 class Voting(Protocol):
-    """What `import_protocol` takes: `adaptive.formats.saved_voting.SavedVoting` is one."""
+    """The input of `import_protocol`, for example `adaptive.formats.saved_voting.SavedVoting`."""
 
     @property
     def plan(self) -> BallotPlan:
@@ -65,31 +65,31 @@ class Voting(Protocol):
 def import_protocol(
     database: Database, protocol: Voting, name: str, *, settings: Settings | None = None
 ) -> CampaignInfo:
-    """Make a campaign of a voting, with its ballots, votes and records as they are; nothing is drawn or scored anew.
+    """Make a campaign of a voting, with its ballots, votes and records unchanged; nothing is drawn or scored anew.
 
-    `read_saved_voting` has held the draws against their digests. Here all of it is stored, checked as
-    `verify_bundle` checks a bundle, and kept only if every number agrees. Each slot of the voting becomes a voter of
-    its name, whose votes those of the slot are; when they came is not known, and now is written.
+    `read_saved_voting` has compared the draws with their digests. Here everything is stored, checked as `verify_bundle`
+    checks a bundle, and kept only if every number agrees. Each slot of the voting becomes a voter with its name and its
+    votes. The times of the votes are unknown, so the current time is recorded.
 
     Parameters
     ----------
     protocol : SavedVoting
     name : str
-        Of the campaign.
+        Name of the campaign.
     settings : Settings
-        For what is left of the voting.
+        Settings for the rest of the voting.
 
     Raises
     ------
     LedgerError
-        When the ledger has a campaign of this name.
+        If the ledger has a campaign of this name.
     BundleError
-        When the votes do not give the records.
+        If the votes do not reproduce the records.
     """
     chosen = Settings() if settings is None else settings
 
     def work(connection: sa.Connection) -> CampaignInfo:
-        lock_tables(connection)  # two that come at once under one name come one after the other
+        lock_tables(connection)  # two simultaneous imports of one name run one after the other
         _check_name(connection, name)
         made = insert_campaign(
             connection, protocol.plan, protocol.items, protocol.voters, protocol.seed, name=name, settings=chosen
@@ -104,7 +104,7 @@ def import_protocol(
 
 
 def _check_name(connection: sa.Connection, name: str) -> None:
-    """Refuse a name that is taken: a voting in a file has no key, and its name alone would tell it from another."""
+    """Refuse a name that is taken: a voting in a file has no key, so only its name identifies it."""
     table = schema.campaign
     found = connection.execute(sa.select(table.c.key).where(table.c.name == name).limit(1)).scalar()
     if found is not None:
@@ -146,7 +146,7 @@ def _import_ballots(connection: sa.Connection, info: CampaignInfo, protocol: Vot
 def _insert_votes(
     connection: sa.Connection, info: CampaignInfo, number: int, ballot_id: int, answers: NDArray[np.int8]
 ) -> int:
-    """Insert a vote for each answer, by whoever has its sheet; their number is returned."""
+    """Insert a vote for each answer, by the holder of its sheet, and return the number of votes."""
     asked, lease = schema.comparison, schema.lease
     rows = connection.execute(
         sa.select(asked.c.place, asked.c.sheet, lease.c.id, lease.c.voter_id)

@@ -1,4 +1,4 @@
-"""The campaign of a bundle in another ledger, the same in every digest."""
+"""Restore the campaign of a bundle in another ledger, with identical digests."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from adaptive.ledger.votes.casting import answer_code, correction_hash, retracti
 
 
 def restore_bundle(database: Database, path: str | os.PathLike[str], *, most_bytes: int = MOST_BYTES) -> CampaignInfo:
-    """Make the campaign of a bundle in a ledger, once the bundle is verified; all of it, or nothing.
+    """Verify a bundle and make its campaign in a ledger, in one transaction.
 
-    Voters keep their keys. Those whose names the bundle does not have are found by key alone, and the links that they
-    were sent are void.
+    Voters keep their keys. Voters whose names the bundle does not have are found only by key, and their old links are
+    void.
 
     Raises
     ------
     BundleError
-        As `verify_bundle`, and when the ledger has the campaign already, or an event of it.
+        If `verify_bundle` raises it, or the ledger already has the campaign or an event of it.
     """
     contents, _ = verified(path, most_bytes=most_bytes)
 
@@ -144,7 +144,7 @@ def _insert_ballots(connection: sa.Connection, contents: Contents, campaign_id: 
 
 
 def _answered(contents: Contents) -> tuple[Counter[tuple[int, int]], Counter[tuple[int, int]]]:
-    """Comparisons with a vote that stands, by ballot and sheet; and checks, practice left out."""
+    """Return the number of comparisons with a current vote, by ballot and sheet, and of checks, practice left out."""
     last: dict[tuple[int, int], tuple[int, str]] = {}
     for row in contents.votes:
         where = (row["ballot"], row["place"])

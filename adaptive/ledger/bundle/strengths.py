@@ -1,7 +1,7 @@
-"""The ranking of a continuous campaign, which has no scores of ballots: strengths that are fitted to its votes.
+"""Check and write the ranking of a continuous campaign, which has no ballot scores: strengths fitted to its votes.
 
-A fit ends when it no longer moves, and not with the same last bits on every machine: the table of a bundle is held
-against a fit of one's own within a tolerance.
+A fit stops when it no longer moves, so its last bits differ between machines. The table of a bundle is therefore
+compared with a new fit within a tolerance.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Table = Mapping[Cells, tuple[float, float]]  # rank and strength by item
 
 
 def strengths_csv(contents: Contents) -> str:
-    """The table of items, ranks and strengths, best first; only the names of the columns where there is no vote."""
+    """Return the table of items, ranks and strengths, best first; only the column names if there is no vote."""
     columns, cells = label_cells(contents.labels)
     header = [*columns("item"), "rank", "strength"]
     votes = _votes(contents)
@@ -44,12 +44,12 @@ def strengths_csv(contents: Contents) -> str:
 
 
 def check_strengths(came: str, wanted: str) -> None:
-    """Refuse a table whose strengths are not those of a fit, up to its tolerance.
+    """Refuse a table whose strengths differ from those of a fit by more than the tolerance.
 
     Raises
     ------
     BundleError
-        Other columns, items or strengths, or ranks that are not those of the strengths.
+        If columns, items or strengths differ, or the ranks do not match the strengths.
     """
     if came == wanted:
         return
@@ -60,7 +60,7 @@ def check_strengths(came: str, wanted: str) -> None:
     fitted = np.array(list(again.values())).reshape(-1, 2)
     if not (np.abs(mine[:, 1] - fitted[:, 1]) <= _TOLERANCE).all():
         raise BundleError("result.csv: its strengths are not those that the votes give")
-    # Items whose strengths differ by less than the tolerance may change places.
+    # Items whose strengths differ by less than the tolerance may swap places.
     ordered = np.sort(fitted[:, 1])
     first = np.searchsorted(ordered, fitted[:, 1] - 2 * _TOLERANCE, "left")
     last = np.searchsorted(ordered, fitted[:, 1] + 2 * _TOLERANCE, "right")
@@ -69,7 +69,7 @@ def check_strengths(came: str, wanted: str) -> None:
 
 
 def _votes(contents: Contents) -> Comparisons:
-    """The votes that count; who cannot say has not answered."""
+    """Return the votes that count; "cannot say" counts as no answer."""
     by_ballot = events_by_ballot(contents)
     rows, n_asked = [], 0
     for stored in contents.stored:

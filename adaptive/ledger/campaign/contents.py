@@ -1,4 +1,4 @@
-"""What an item looks like: its label as text, or text, markdown, an image or audio of its own."""
+"""Define the content of an item: its label as text, or a separate text, markdown, image or audio."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from rankcorr.checks import shown
 
 Kind: TypeAlias = Literal["text", "markdown", "image", "audio"]
 
-MOST_OF_ITEM: Final = 10_000  # of what is shown of an item
+MOST_OF_ITEM: Final = 10_000  # characters of an item's content
 _ASSET: Final = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*")
 
 
 @dataclass(frozen=True)
 class ItemContent:
-    """What is shown for an item.
+    """The content shown for an item.
 
     Attributes
     ----------
@@ -31,9 +31,9 @@ class ItemContent:
         Text or markdown, or the path of an image or a recording below the folder of the server's assets; None, for
         text: the label.
     alt_text : str or None
-        What an image or a recording is, for those who do not see or hear it; needed for both.
+        Description of an image or a recording for people who cannot see or hear it; required for both.
     is_new : bool
-        Not kept. False for what a ledger or a bundle has: the limits of how long it may be are those of new items.
+        Not stored. False for content from a ledger or a bundle; the limits of length apply only to new items.
     """
 
     kind: Kind = "text"
@@ -46,14 +46,14 @@ class ItemContent:
             raise LedgerError(message)
 
     def columns(self) -> dict[str, Any]:
-        """The fields, as the table of items has them."""
+        """Return the fields as the table of items has them."""
         return {"kind": self.kind, "content": self.content, "alt_text": self.alt_text}
 
 
 def content_faults(
     kind: str, content: str | None, alt_text: str | None, *, is_new: bool = True
 ) -> Iterator[tuple[str, str]]:
-    """Each thing that is wrong with what is shown for an item: the field, and a message.
+    """Yield each error in an item's content: the field and a message.
 
     >>> [field for field, _ in content_faults("image", "../fig.png", None)]
     ['content', 'alt_text']
@@ -75,7 +75,7 @@ def content_faults(
 
 
 def is_asset(path: str) -> bool:
-    """Whether a path is one below the folder of assets, without hidden files.
+    """Return whether a path is below the folder of assets and contains no hidden files.
 
     >>> is_asset("trees/oak.png"), is_asset("../oak.png"), is_asset("/etc/passwd")
     (True, False, False)
@@ -84,7 +84,7 @@ def is_asset(path: str) -> bool:
 
 
 def contents_of(connection: sa.Connection, campaign_id: int) -> tuple[ItemContent, ...]:
-    """What is shown for each item of a campaign, by place."""
+    """Return the content shown for each item of a campaign, by place."""
     table = schema.item
     rows = connection.execute(
         sa.select(table.c.kind, table.c.content, table.c.alt_text)

@@ -1,4 +1,4 @@
-"""What a campaign is: its items, plan, seed and settings, which never change once it is made; sizes of batches."""
+"""Define a campaign: its items, plan, seed and settings, fixed at creation, and the sizes of batches."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from rankcorr.checks import checked_seed, real_number, shown, whole_number
 
 _LEAST_BATCH: Final = 10
 _LARGEST_BATCH: Final = 50
-_SHEET_OF_BATCH: Final = 20  # comparisons, where the campaign does not say
+_SHEET_OF_BATCH: Final = 20  # comparisons, if the campaign sets no size
 
 Mode = Literal["ballots", "continuous"]
 
@@ -41,13 +41,13 @@ class ContinuousPlan:
     ----------
     n_items : int
     budget : int
-        Comparisons that may be asked for in all.
+        Total number of comparisons that may be asked.
     batch : int
         Comparisons of a batch.
     n0, focus : float
-        As in `adaptive.next_comparisons`.
+        See `adaptive.next_comparisons`.
     target : float or None
-        The campaign may end when the expected tau_w of the ranking reaches it; None: when the budget is spent.
+        The campaign may end when the expected tau_w of the ranking reaches this value; None: when the budget is spent.
     """
 
     n_items: int
@@ -67,31 +67,31 @@ class ContinuousPlan:
             raise LedgerError(f"target must be a correlation above 0, at most 1; got {shown(self.target)}")
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields, ready for JSON."""
+        """Return the fields, ready for JSON."""
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
 
 @dataclass(frozen=True)
 class Pay:
-    """What is paid for an answer, to a comparison or a probe.
+    """The pay for an answer to a comparison or a probe.
 
     Attributes
     ----------
     per_vote, per_hour : float or None
-        One of them: for an answer, or for an hour of `seconds` each.
+        Pay for an answer, or pay for an hour, converted with `seconds` for each answer; give exactly one of the two.
     seconds : float or None
-        Time that an answer takes; wanted with `per_hour`.
+        Time that an answer takes; required with `per_hour`.
     fee : float
-        What the platform takes on top, as a share of the pay: 0.25 is a quarter.
+        The platform's surcharge as a share of the pay: 0.25 is a quarter.
     currency : str
-        As it is to be shown, "EUR".
+        The currency as displayed, for example "EUR".
     is_new : bool
-        Not kept. False for what a ledger or a bundle has, whose currency is read as it is.
+        Not stored. False for pay from a ledger or a bundle, whose currency is accepted unchecked.
 
     Raises
     ------
     LedgerError
-        When both or none of `per_vote` and `per_hour` are given, or a number is out of range.
+        If both or neither of `per_vote` and `per_hour` are given, or a number is out of range.
 
     Examples
     --------
@@ -124,54 +124,54 @@ class Pay:
 
     @property
     def per_answer(self) -> float:
-        """What a voter gets for one answer."""
+        """Pay of a voter for one answer."""
         if self.per_vote is not None:
             return float(self.per_vote)
         return (self.per_hour or 0.0) * (self.seconds or 0.0) / 3600
 
     @property
     def hourly(self) -> float | None:
-        """What a voter gets for an hour; None where the time of an answer is not known."""
+        """Pay of a voter for an hour; None if the time of an answer is not known."""
         return None if self.seconds is None else self.per_answer * 3600 / self.seconds
 
     def cost(self, n_answers: float) -> float:
-        """What a number of answers costs, the fee included."""
+        """Return the cost of a number of answers, including the fee."""
         return n_answers * self.per_answer * (1 + self.fee)
 
     def hours(self, n_answers: float) -> float | None:
-        """Person-hours of a number of answers; None where the time of an answer is not known."""
+        """Return the person-hours of a number of answers; None if the time of an answer is not known."""
         return None if self.seconds is None else n_answers * self.seconds / 3600
 
     def text(self, amount: float) -> str:
-        """An amount with its currency."""
+        """Return an amount with its currency."""
         return f"{amount:,.2f} {self.currency}".rstrip()
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields, ready for JSON."""
+        """Return the fields, ready for JSON."""
         return asdict(self)
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How a campaign is run.
+    """Settings of how a campaign is run.
 
     Attributes
     ----------
     sheet_size : int or None
-        Most comparisons of a sheet; None: each slot of a ballot is one sheet.
+        Maximum number of comparisons on a sheet; None: each slot of a ballot is one sheet.
     assigned : bool
-        Whether each sheet goes to the voter of its slot when the ballot is opened, as for files. If not, whoever comes
-        claims the next sheet.
+        Whether each sheet goes to the voter of its slot when the ballot is opened, as for files. If not, voters claim
+        the next sheet as they come.
     lease_minutes : float or None
-        After this time without a vote a claimed sheet may go to somebody else; None: never by itself.
+        After this time without a vote, another voter may take over a claimed sheet. None: sheets do not expire.
     first_minutes : float
-        The same before the first answer on a claimed sheet, when it is the shorter time of the two.
+        The same limit before the first answer on a claimed sheet, if it is the shorter of the two.
     least_answered : float
         Share of a ballot's comparisons that must be answered before it closes.
     probing : Probing or None
-        What is asked beside the comparisons, to learn about the voters; it changes no ballot.
+        Questions asked in addition to the comparisons, to learn about the voters; they change no ballot.
     pay : Pay or None
-        What voters are paid.
+        The voters' pay.
     """
 
     sheet_size: int | None = None
@@ -197,14 +197,14 @@ class Settings:
                 raise LedgerError(f"{name} must be None or a {kind.__name__}; got {shown(getattr(self, name))}")
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields, ready for JSON."""
+        """Return the fields, ready for JSON."""
         fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
         own = {name: fields[name].to_dict() for name in ("probing", "pay") if fields[name] is not None}
         return {**fields, **own}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Settings:
-        """Settings of `to_dict`, as a ledger or a bundle has them."""
+        """Return the settings that `to_dict` wrote, as a ledger or a bundle stores them."""
         probing, pay = data.get("probing"), data.get("pay")
         own = {
             "probing": None if probing is None else Probing.from_dict(probing),
@@ -215,14 +215,14 @@ class Settings:
 
 @dataclass(frozen=True, eq=False)
 class CampaignInfo:
-    """A campaign as it was made.
+    """A campaign as it was created.
 
     Attributes
     ----------
     id : int
-        In its database.
+        Id in its database.
     key : str
-        Random name, the same in every copy.
+        Random name, identical in every copy.
     name : str
     mode : {"ballots", "continuous"}
     plan : BallotPlan or ContinuousPlan
@@ -231,7 +231,7 @@ class CampaignInfo:
     seed : int
     settings : Settings
     hash_key : str
-        Hashes the names that voters have elsewhere.
+        Key for hashing the names that voters have elsewhere.
     created_at : int
     items : sequence of hashable
         Labels, by place.
@@ -256,7 +256,7 @@ class CampaignInfo:
 
     @property
     def unit(self) -> Literal["ballot", "batch"]:
-        """What is opened and closed, in words."""
+        """Word for the unit that is opened and closed, a ballot or a batch."""
         return "batch" if self.mode == "continuous" else "ballot"
 
     @cached_property
@@ -266,7 +266,7 @@ class CampaignInfo:
         Raises
         ------
         LedgerError
-            When the campaign is continuous.
+            If the campaign is continuous.
         """
         if isinstance(self.plan, BallotPlan):
             return self.plan
@@ -285,17 +285,17 @@ def insert_campaign(
     key: str | None = None,
     contents: Sequence[ItemContent] | None = None,
 ) -> int:
-    """Insert a campaign and its items; the id is returned.
+    """Insert a campaign and its items, and return its id.
 
     Parameters
     ----------
     contents : sequence of ItemContent or None
-        What is shown for each item; None: the label.
+        The content shown for each item; None: the label.
 
     Raises
     ------
     ProtocolError
-        When the items are not those of the plan, a label repeats, or is not a string, an integer or a tuple of those.
+        If the items are not those of the plan, or a label repeats or is not a string, an integer or a tuple of those.
     """
     mode: Mode
     if isinstance(plan, BallotPlan):
@@ -337,7 +337,7 @@ def insert_campaign(
 
 
 def _check_writable(labels: Sequence[Hashable]) -> None:
-    """Refuse labels that a file of votes could not bring back."""
+    """Refuse labels that a file of votes could not reproduce."""
     seen: dict[tuple[str, ...], Hashable] = {}
     for label in labels:
         cells = item_cells(label)
@@ -360,14 +360,14 @@ def load_campaign(connection: sa.Connection, key: str | None = None) -> Campaign
     Raises
     ------
     LedgerError
-        Where there is no such campaign, or several and no key.
+        If the campaign does not exist, or if there are several and no key is given.
     """
     table = schema.campaign
     wanted = sa.select(table)
     if key is not None:
         wanted = wanted.where(sa.or_(table.c.key == key, table.c.name == key))
     found = connection.execute(wanted.order_by(table.c.id).limit(6)).all()
-    found = [row for row in found if row.key == key] or found  # another campaign may have a key as its name
+    found = [row for row in found if row.key == key] or found  # the name of another campaign may equal this key
     if not found:
         raise NoCampaignError("the ledger has no campaign" + ("" if key is None else f" called {shown(key)}"))
     if len(found) > 1:
@@ -402,15 +402,15 @@ def audit(
     ballot_id: int | None = None,
     voter_id: int | None = None,
 ) -> None:
-    """Write down what an organiser did."""
+    """Record an organiser's action."""
     row = {"campaign_id": campaign_id, "at": now(), "kind": kind, "details": json_of(dict(details))}
     connection.execute(sa.insert(schema.audit_event).values({**row, "ballot_id": ballot_id, "voter_id": voter_id}))
 
 
 def batch_for(n_items: int) -> int:
-    """Comparisons of a batch where nobody says: as many as there are items, from 10 to 50.
+    """Return the default number of comparisons in a batch: the number of items, limited to 10 to 50.
 
-    The votes of a batch guide the next one, and one of 50 is all pairs of ten items at once.
+    The votes of a batch guide the next one. A batch of 50 would ask all pairs of ten items at once.
 
     Examples
     --------
@@ -421,10 +421,11 @@ def batch_for(n_items: int) -> int:
 
 
 def slots_of_batch(size: int, n_slots: int, settings: Settings) -> int:
-    """Slots that a batch is dealt to.
+    """Return how many slots a batch is dealt to.
 
-    All of them where each is somebody's. Otherwise whoever comes claims a sheet, and there are as few as the size of a
-    sheet allows, so that nobody comes for a pair or two; at least two where comparisons are asked of a second voter.
+    If each slot belongs to a voter, all slots are used. Otherwise voters claim sheets, and there are only as many slots
+    as the size of a sheet requires, so that no voter comes for just a pair or two. There are at least two slots if
+    comparisons are repeated with a second voter.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A table of items as an organiser has it, with what is shown for each; all that is wrong with it, line by line."""
+"""Read an organiser's table of items and their contents, and list all its errors by line."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _CONTENT: Final = ("kind", "content", "alt_text")
 
 @dataclass(frozen=True)
 class ItemFault:
-    """Something that is wrong with a table of items.
+    """An error in a table of items.
 
     Attributes
     ----------
     line : int or None
-        Where a row begins; None for the table as a whole.
+        First line of the row; None for the table as a whole.
     column : str or None
     message : str
     """
@@ -48,11 +48,11 @@ class ItemSheet:
     Attributes
     ----------
     items : tuple of str, or of tuple of str
-        Of the rows that have no fault, in their order.
+        Items of the rows without a fault, in their order.
     contents : tuple of ItemContent
-        What is shown for each.
+        Content shown for each item.
     faults : tuple of ItemFault
-        The first hundred.
+        The first hundred faults.
     """
 
     items: tuple[Label, ...]
@@ -60,12 +60,12 @@ class ItemSheet:
     faults: tuple[ItemFault, ...]
 
     def checked(self) -> ItemSheet:
-        """The sheet itself.
+        """Return the sheet itself if it has no fault.
 
         Raises
         ------
         TableError
-            When there is a fault; the message has the first five.
+            If there is a fault; the message has the first five.
         """
         if not self.faults:
             return self
@@ -75,16 +75,17 @@ class ItemSheet:
 
 
 def read_item_sheet(data: bytes, *, why_no_file: Callable[[str], str | None] | None = None) -> ItemSheet:
-    r"""Read items, and what is shown for them, from CSV or TSV in UTF-8.
+    r"""Read items and their contents from CSV or TSV in UTF-8.
 
-    The columns are item (or item_1, item_2, ...) and, if there are any, kind (text, markdown, image or audio), content
-    and alt_text. Where the content is empty, the label is shown. Other columns are not read.
+    The columns are item (or item_1, item_2, ...) and, optionally, kind (text, markdown, image or audio), content and
+    alt_text. If the content is empty, the label is shown. Other columns are ignored.
 
     Parameters
     ----------
     data : bytes
     why_no_file : callable or None
-        Given the path of an image or a recording, says why it cannot be shown, or None; None: files are not looked for.
+        Function that is given the path of an image or a recording, and returns why it cannot be shown, or None. None:
+        files are not checked.
 
     Examples
     --------
@@ -103,14 +104,14 @@ def read_item_sheet(data: bytes, *, why_no_file: Callable[[str], str | None] | N
 
 
 def read_item_file(path: str | os.PathLike[str]) -> tuple[tuple[Label, ...], tuple[ItemContent, ...]]:
-    r"""Items of a file, as `adaptive.tables.read_items` reads them, and what is shown for each.
+    r"""Return the items of a file, as read by `adaptive.tables.read_items`, and their contents.
 
-    Images and recordings are not looked for: the server that will show them may be another machine.
+    Images and recordings are not checked, because another machine may serve them.
 
     Raises
     ------
     TableError
-        With file, line and column: the first thing that is wrong.
+        For the first error, with file, line and column.
 
     Examples
     --------
@@ -132,7 +133,7 @@ def read_item_file(path: str | os.PathLike[str]) -> tuple[tuple[Label, ...], tup
 
 
 class _FaultError(TableError):
-    """A fault on its way to the list of them."""
+    """A fault before it is added to the list."""
 
     def __init__(self, message: str, line: int | None = None, column: str | None = None) -> None:
         super().__init__(message)
@@ -141,12 +142,12 @@ class _FaultError(TableError):
 
 class _Table(TextTable):
     def fail(self, message: str, line: int | None = None, column: str | None = None) -> NoReturn:
-        """Raise a fault, whose place is not part of the message."""
+        """Raise a fault whose location is not part of the message."""
         raise _FaultError(message, line, column)
 
 
 class _Reading:
-    """One pass through a table, which goes on after a row with a fault."""
+    """A single pass through a table, which continues after a row with a fault."""
 
     def __init__(self, table: TextTable, why_no_file: Callable[[str], str | None] | None) -> None:
         self.table = table
@@ -155,7 +156,7 @@ class _Reading:
         self._lines: dict[Label, int] = {}
 
     def rows(self) -> list[tuple[Label, ItemContent]]:
-        """Items and contents of the rows without a fault."""
+        """Return items and contents of the rows without a fault."""
         opened = self._tried(self._open)
         if opened is None:
             return []
@@ -177,7 +178,7 @@ class _Reading:
         return header, records, *self.columns_of(header)
 
     def columns_of(self, header: Record) -> tuple[Sequence[int], dict[str, int]]:
-        """Places of the columns of labels, and of those of contents."""
+        """Return the positions of the label columns and of the content columns."""
         columns = label_columns(self.table, header, "item")
         if not columns:
             self.table.fail(
@@ -189,11 +190,11 @@ class _Reading:
     def row(
         self, header: Record, record: Record, columns: Sequence[int], places: dict[str, int]
     ) -> tuple[Label, ItemContent] | None:
-        """Item and content of a row; None where something is wrong with it, all of which is then among the faults."""
+        """Return item and content of a row; if it has errors, add all of them to the faults and return None."""
         n_faults = len(self.faults)
         item = self._tried(lambda: self._item(header, record, columns))
         if len(record.cells) != len(header.cells):
-            return None  # which the item said already
+            return None  # the fault of the item is already listed
         cells = {name: record.cells[place].strip() or None for name, place in places.items()}
         kind: Any = cells.get("kind") or "text"
         content, alt_text = cells.get("content"), cells.get("alt_text")

@@ -1,4 +1,4 @@
-"""What a campaign has asked and paid so far, and what it will have in the end."""
+"""Compute the number of answers and their cost, so far and for the whole campaign."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ from adaptive.plan import BallotPlan
 
 @dataclass(frozen=True)
 class Spending:
-    """Answers so far and in the end, and what they cost.
+    """Answers and their cost, so far and for the whole campaign.
 
     Attributes
     ----------
     n_votes, n_probes : int
-        Votes that stand, and probes that are answered; both are paid.
+        Current votes and answered probes; both are paid.
     expected_votes, expected_probes : float
-        Of the whole campaign: all comparisons of the plan, and the probes that are drawn or will be, on average.
+        Expected for the whole campaign: all comparisons of the plan, and on average the probes drawn or still to be
+        drawn.
     hours, expected_hours : float or None
-        By the seconds that the pay is for; None where they are not known.
+        Computed from the seconds in the pay settings; None if they are not known.
     spent, expected : float or None
-        Pay and fee; None where nothing is paid.
+        Pay and fee; None if nothing is paid.
     currency : str
     """
 
@@ -42,21 +43,21 @@ class Spending:
 
 @dataclass(frozen=True)
 class PlannedSpending:
-    """What a plan will ask and pay, before any vote.
+    """The answers that a plan will need and their cost, before any vote.
 
     Attributes
     ----------
     n_comparisons : int
     n_probes : float
-        On average, beside the comparisons.
+        Average number of probes, asked in addition to the comparisons.
     n_sheets : int
-        Of the first ballot or batch.
+        Number of sheets of the first ballot or batch.
     hours : float or None
-        Person-hours of both; None where the time of an answer is not known.
+        Person-hours for comparisons and probes; None if the time of an answer is not known.
     pay, fee, cost : float or None
-        What voters get, what the platform takes, and both; None where nothing is paid.
+        The voters' pay, the platform's fee and their sum; None if nothing is paid.
     per_answer, hourly : float or None
-        What a voter gets for an answer, and for an hour.
+        A voter's pay for an answer and for an hour.
     currency : str
     """
 
@@ -75,14 +76,14 @@ class PlannedSpending:
 def planned_spending(
     plan: BallotPlan | ContinuousPlan, n_slots: int, settings: Settings, *, seconds: float | None = None
 ) -> PlannedSpending:
-    """What a campaign will ask and pay.
+    """Return the planned number of answers of a campaign, and their cost.
 
     Parameters
     ----------
     n_slots : int
-        Voters that ballots are drawn for.
+        Number of voters that ballots are drawn for.
     seconds : float or None
-        Time that an answer takes; None: that of the pay, if it says.
+        Time that an answer takes; None: the time in the pay settings, if any.
 
     Examples
     --------
@@ -121,7 +122,7 @@ def planned_spending(
 
 
 def spending_of(connection: sa.Connection, info: CampaignInfo) -> Spending | None:
-    """What a campaign has spent, and will; None where it neither pays nor asks probes."""
+    """Return a campaign's spending so far and in the end; None if it neither pays nor asks probes."""
     pay, probing = info.settings.pay, info.settings.probing
     if pay is None and probing is None:
         return None
@@ -136,7 +137,7 @@ def spending_of(connection: sa.Connection, info: CampaignInfo) -> Spending | Non
     drawn, n_opened = _drawn(connection, info)
     probes = drawn + expected_probes(info.plan, len(info.slots), info.settings, n_opened=n_opened)
     now, end = n_votes + n_probes, expected_votes + probes
-    if _has_ended(connection, info):  # what was never answered is not asked any more
+    if _has_ended(connection, info):  # unanswered comparisons are no longer asked
         expected_votes, probes, end = n_votes, n_probes, now
     return Spending(
         n_votes=n_votes,
@@ -152,7 +153,7 @@ def spending_of(connection: sa.Connection, info: CampaignInfo) -> Spending | Non
 
 
 def expected_probes(plan: BallotPlan | ContinuousPlan, n_slots: int, settings: Settings, *, n_opened: int = 0) -> float:
-    """Probes of the ballots that are still to be opened, on average; see `Probing.expected_number`."""
+    """Return the average number of probes in ballots still to be opened; see `Probing.expected_number`."""
     if settings.probing is None:
         return 0.0
     if isinstance(plan, BallotPlan):
@@ -168,10 +169,10 @@ def expected_probes(plan: BallotPlan | ContinuousPlan, n_slots: int, settings: S
 def _sheets(
     numbers: list[int], dealt: list[int], n_slots: int, size: int | None, n_opened: int
 ) -> Iterator[tuple[int, bool]]:
-    """Comparisons of each sheet of the ballots after those that are open, and whether it is the first of its slot.
+    """Yield the comparisons of each sheet in later ballots, and whether it is the first of its slot.
 
-    The comparisons of a ballot are dealt evenly to its slots, if there are enough: to all, or to those that had the
-    fewest so far.
+    The comparisons of a ballot are dealt evenly: to all slots if there are enough comparisons, otherwise to the slots
+    that had the fewest so far.
     """
     known = 0
     for ballot, (number, n_dealt) in enumerate(zip(numbers, dealt, strict=True)):
@@ -194,9 +195,9 @@ def _has_ended(connection: sa.Connection, info: CampaignInfo) -> bool:
 
 
 def _drawn(connection: sa.Connection, info: CampaignInfo) -> tuple[int, int]:
-    """Number of drawn probes that will be asked, and of ballots so far.
+    """Return the number of drawn probes that will be asked, and the number of ballots so far.
 
-    Where sheets are not assigned, each has the practice, and a voter is asked it once: it counts once for each slot.
+    If sheets are not assigned, each has the practice, but a voter does it only once: it counts once for each slot.
     """
     ballot, probe, sheet, probing = schema.ballot, schema.comparison, schema.sheet, info.settings.probing
     own = ballot.c.campaign_id == info.id
@@ -226,7 +227,7 @@ def _n_answered(connection: sa.Connection, info: CampaignInfo) -> int:
     event, ballot = schema.vote_event, schema.ballot
     if info.settings.probing is None:
         return 0
-    # One answer stands at a time, and is taken back before another comes.
+    # A comparison has at most one current answer; it must be retracted before another is given.
     change = sa.case((event.c.kind != "cast", -1), (event.c.given_by == "correction", 0), else_=1)
     found = connection.execute(
         sa.select(sa.func.sum(change))

@@ -1,4 +1,4 @@
-"""Stamps: short texts that differ whenever something has changed, so that nobody reads or decides on what is past."""
+"""Compute stamps: short texts that change with the data, so that outdated pages and decisions are detected."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ _DECIDING = ("opened", "closed", "reopened", "excluded", "included", "left")
 
 
 def campaign_stamp(connection: sa.Connection, info: CampaignInfo) -> str:
-    """Stamp of all that happened in a campaign: votes, sheets that were given out, voters, and what organisers did.
+    """Return a stamp of all events in a campaign: votes, leases of sheets, voters, and organisers' actions.
 
-    No vote is read, whatever their number. Votes of other campaigns in the same ledger change it too.
+    No votes are read, so the cost does not depend on their number. Votes of other campaigns in the same ledger also
+    change the stamp.
     """
     ballot, sheet, lease, voter = schema.ballot, schema.sheet, schema.lease, schema.voter
     own = sa.select(ballot.c.id).where(ballot.c.campaign_id == info.id)
@@ -24,7 +25,7 @@ def campaign_stamp(connection: sa.Connection, info: CampaignInfo) -> str:
         sa.select(sa.func.max(table.c.id)).scalar_subquery() for table in (schema.vote_event, schema.late_vote, lease)
     ]
     parts += [
-        # A transaction that is committed after a later one leaves the highest number as it is, but not this sum.
+        # A transaction that commits after a later one leaves the highest number unchanged, but not this sum.
         sa.select(sa.func.sum(sheet.c.n_answered)).where(sheet.c.ballot_id.in_(own)).scalar_subquery(),
         sa.select(sa.func.sum(sa.case((ballot.c.state == "open", 1), (ballot.c.state == "closing", 2), else_=4)))
         .where(ballot.c.campaign_id == info.id)
@@ -41,18 +42,18 @@ def campaign_stamp(connection: sa.Connection, info: CampaignInfo) -> str:
 
 
 def progress_stamp(connection: sa.Connection, info: CampaignInfo) -> str:
-    """Stamp of where a campaign stands: sheets that nobody has answered come back by themselves, as time passes."""
+    """Return a stamp of a campaign's progress, which time alone can change, because unanswered sheets expire."""
     stamp, held = campaign_stamp(connection, info), awaited(connection, info)
     return stamp if held is None else digest_of([stamp, str(held)])[:32]
 
 
 def ballot_stamp(connection: sa.Connection, info: CampaignInfo, number: int) -> str:
-    """Stamp of a ballot's state and of the voters who are left out, but not of its votes.
+    """Return a stamp of a ballot's state and of the voters who are left out, but not of its votes.
 
     Raises
     ------
     LedgerError
-        When the ballot has not been opened.
+        If the ballot has not been opened.
     """
     table, event = schema.ballot, schema.audit_event
     row = connection.execute(

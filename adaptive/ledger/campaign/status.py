@@ -1,4 +1,4 @@
-"""Where a campaign stands: answers by ballot, voter and item, how fast they come, and when they will be all there."""
+"""Report the progress of a campaign: answers by ballot, voter and item, their pace, and the expected end."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from adaptive.plan import BallotPlan
 from rankcorr.checks import shown
 
 State = Literal["ready", "open", "closing", "finished"]
-_RECENT: Final = 200  # votes that the rate is of
-_SEARCHED: Final = 20_000  # events of the ledger, the latest, that they are among
+_RECENT: Final = 200  # votes that the rate is computed from
+_SEARCHED: Final = 20_000  # latest events of the ledger that are searched for them
 
 
 @dataclass(frozen=True)
 class CampaignStatus:
-    """Where a campaign stands.
+    """The progress of a campaign.
 
     Attributes
     ----------
@@ -42,31 +42,32 @@ class CampaignStatus:
     ballot : int
         The ballot that is open or comes next; the last one when all are closed.
     n_ballots : int or None
-        None: a continuous campaign has as many batches as it takes.
+        None for a continuous campaign, whose number of batches is not fixed.
     n_items, n_comparisons, n_answered : int
-        Of that ballot; of all batches in a continuous campaign.
+        Counts for that ballot, or for all batches of a continuous campaign.
     n_counted : int
-        Of these answers those that closing counts, as `BallotProgress` has it.
+        The number of these answers that closing would count; see `BallotProgress`.
     n_sheets, n_sheets_done : int
-        Likewise.
+        Sheets, counted in the same way.
     n_voters : int
         Voters with a vote in the campaign.
     n_votes : int
-        Answers in the whole campaign that stand.
+        Current answers in the whole campaign.
     n_conflicts, n_late : int
-        Votes that are kept and do not count: another one stood; too late.
+        Votes that are kept but do not count: votes that contradict the recorded vote, and late votes.
     votes_per_minute : float or None
-        Over the last 200 votes that came one by one; None where there are not enough among the latest 20,000 events of
-        the ledger.
+        Computed from the last 200 votes that came one by one. None if the latest 20,000 events of the ledger do not
+        hold enough of them.
     expected_end : str or None
-        When the ballot will be answered at that rate, in ISO 8601.
+        When all of the ballot will be answered at that rate, in ISO 8601.
     spending : Spending or None
-        Answers and cost, so far and in the end; None where the campaign neither pays nor asks probes.
+        Answers and cost, so far and expected in total; None if the campaign neither pays nor asks probes.
     waits : {"target", "pairs"} or None
-        Why a continuous campaign asks no more, as of its votes: the wanted accuracy is reached, or whoever came last
-        has seen the pairs that are left, and other voters are needed. None where nobody came in vain.
+        Why a continuous campaign with these votes asks no further pairs. "target": the wanted accuracy is reached.
+        "pairs": the last voter to ask has seen all remaining pairs, so other voters are needed. None if no voter was
+        turned away.
     awaited : Awaited or None
-        Sheets that voters hold without an answer; None where there are none.
+        Sheets that voters hold without an answer; None if all sheets in hand have answers.
     """
 
     name: str
@@ -93,7 +94,7 @@ class CampaignStatus:
 
 @dataclass(frozen=True)
 class BallotProgress:
-    """How far one ballot, or batch, has come.
+    """The progress of one ballot or batch.
 
     Attributes
     ----------
@@ -101,8 +102,8 @@ class BallotProgress:
     state : {"open", "closing", "closed"}
     n_items, n_comparisons, n_answered : int
     n_counted : int
-        Answers that closing counts: without those of voters who are left out, or were when the ballot was closed; in a
-        continuous campaign all.
+        Answers that closing counts. Voters who are left out, or were left out when the ballot was closed, are not
+        included; in a continuous campaign all answers count.
     n_sheets, n_sheets_done : int
     opened_at : str
         ISO 8601.
@@ -124,16 +125,16 @@ class BallotProgress:
 
 @dataclass(frozen=True)
 class VoterProgress:
-    """What one voter has done and has in hand.
+    """A voter's answers and sheets in hand.
 
     Attributes
     ----------
     voter, key : str
-        Name, and the random key that exports have.
+        The voter's name and the random key used in exports.
     n_comparisons, n_answered : int
-        Of the sheets in the voter's hands in ballots that are open, and those answered.
+        Comparisons on the sheets that the voter holds in open ballots, and how many of them are answered.
     n_votes : int
-        Votes of the voter in the whole campaign, also those on sheets that went to somebody else.
+        Votes of the voter in the whole campaign, including those on sheets later given to another voter.
     last_vote : str or None
         ISO 8601.
     excluded : bool
@@ -165,17 +166,17 @@ class ItemProgress:
 
 @dataclass(frozen=True)
 class BallotState:
-    """One ballot, or batch, and what has come of it.
+    """One ballot or batch, with its results.
 
     Attributes
     ----------
     progress : BallotProgress
     stamp : str
-        Changes with the ballot's state and with who is left out, not with votes.
+        A value that changes with the ballot's state and with the voters left out, but not with votes.
     chain_digest : str or None
-        Of a closed ballot.
+        The chain digest of a closed ballot.
     going_on : tuple of hashable or None
-        Items of the next ballot; None while this one is open, and where none follows.
+        Items of the next ballot; None while this ballot is open or if no ballot follows.
     """
 
     progress: BallotProgress
@@ -185,7 +186,7 @@ class BallotState:
 
 
 def status_of(connection: sa.Connection, info: CampaignInfo) -> CampaignStatus:
-    """Where the campaign stands; no vote is read one by one, whatever their number."""
+    """Return the progress of the campaign, without reading votes one by one."""
     rows = _ballots(connection, info)
     state, number, shown = _current(info, rows)
     n_comparisons = sum(row.n_comparisons for row in shown)
@@ -222,9 +223,10 @@ def status_of(connection: sa.Connection, info: CampaignInfo) -> CampaignStatus:
 
 
 def by_ballot(connection: sa.Connection, info: CampaignInfo) -> list[BallotProgress]:
-    """Progress of each ballot, or batch, that was opened."""
+    """Return the progress of each ballot or batch that was opened."""
     ballot = schema.ballot
-    # Of their own: in the grouped query 120 kB of places would go through the sums with each sheet, for 30 ms.
+    # A separate query: in the grouped one, 120 kB of places would go through the sums with each sheet, which takes 30
+    # ms.
     places = connection.execute(sa.select(ballot.c.number, ballot.c.places).where(ballot.c.campaign_id == info.id))
     n_items = {row.number: len(value_of(row.places)) for row in places}
     rows = _ballots(connection, info)
@@ -246,12 +248,12 @@ def by_ballot(connection: sa.Connection, info: CampaignInfo) -> list[BallotProgr
 
 
 def ballot_state(connection: sa.Connection, info: CampaignInfo, number: int) -> BallotState:
-    """One ballot that was opened, and what has come of it.
+    """Return one opened ballot with its results.
 
     Raises
     ------
     LedgerError
-        When the ballot has not been opened.
+        If the ballot has not been opened.
     """
     stamp = ballot_stamp(connection, info, number)
     stored = stored_ballots(connection, info.id)[number - 1]
@@ -262,7 +264,7 @@ def ballot_state(connection: sa.Connection, info: CampaignInfo, number: int) -> 
 
 
 def by_voter(connection: sa.Connection, info: CampaignInfo) -> list[VoterProgress]:
-    """Progress of each voter, in the order in which they came."""
+    """Return the progress of each voter, in order of joining."""
     sheet, lease, event, ballot, voter = schema.sheet, schema.lease, schema.vote_event, schema.ballot, schema.voter
     in_hand = connection.execute(
         sa.select(lease.c.voter_id, sa.func.sum(sheet.c.n_comparisons), sa.func.sum(sheet.c.n_answered))
@@ -298,7 +300,7 @@ def by_voter(connection: sa.Connection, info: CampaignInfo) -> list[VoterProgres
 
 
 def by_item(connection: sa.Connection, info: CampaignInfo) -> list[ItemProgress]:
-    """Answers about each item in the ballots that are open, of voters who are not left out; the fewest first."""
+    """Return the answers about each item in the open ballots, without voters who are left out, fewest first."""
     ballot, asked = schema.ballot, schema.comparison
     presentations, answered = (np.zeros(info.n_items, np.int64) for _ in range(2))
     excluded = excluded_voters(connection, info.id)
@@ -321,7 +323,7 @@ def by_item(connection: sa.Connection, info: CampaignInfo) -> list[ItemProgress]
 
 
 def items_shown(connection: sa.Connection, info: CampaignInfo) -> list[tuple[ItemProgress, ItemContent]]:
-    """All items with what is shown for each: those of the open ballots as `by_item` has them, then the others."""
+    """Return all items with their presentations: those of open ballots as in `by_item`, then the others."""
     contents = dict(zip(info.items, contents_of(connection, info.id), strict=True))
     asked = by_item(connection, info)
     known = {each.item for each in asked}
@@ -330,7 +332,7 @@ def items_shown(connection: sa.Connection, info: CampaignInfo) -> list[tuple[Ite
 
 
 def _ballots(connection: sa.Connection, info: CampaignInfo) -> Sequence[Any]:
-    """Ballots with the answers of their sheets, which are kept up to date with each vote."""
+    """Return the ballots with the answers of their sheets, which each vote keeps up to date."""
     ballot, sheet = schema.ballot, schema.sheet
     done = sa.case((sheet.c.n_answered == sheet.c.n_comparisons, 1), else_=0)
     return connection.execute(
@@ -353,7 +355,7 @@ def _ballots(connection: sa.Connection, info: CampaignInfo) -> Sequence[Any]:
 
 
 def _counted(connection: sa.Connection, info: CampaignInfo, rows: Sequence[Any]) -> list[int]:
-    """Answers of each ballot that closing counts, or has counted."""
+    """Return how many answers of each ballot closing counts, or has counted."""
     if not isinstance(info.plan, BallotPlan):
         return [int(row.n_answered) for row in rows]
     excluded = excluded_voters(connection, info.id)
@@ -367,7 +369,7 @@ def _counted(connection: sa.Connection, info: CampaignInfo, rows: Sequence[Any])
 
 
 def _current(info: CampaignInfo, rows: Sequence[Any]) -> tuple[State, int, Sequence[Any]]:
-    """State, number of the current ballot, and the rows that the figures are of."""
+    """Return the state, the number of the current ballot, and the rows that the figures cover."""
     if not isinstance(info.plan, BallotPlan):
         spent = sum(row.n_comparisons for row in rows) >= info.plan.budget
         is_open = any(row.state != "closed" for row in rows)
@@ -392,7 +394,7 @@ def _voted(info: CampaignInfo) -> sa.Subquery:
 
 
 def _n_late(connection: sa.Connection, info: CampaignInfo, *, conflict: bool) -> int:
-    """Votes that are kept and do not count, those on checks too."""
+    """Return the number of votes that are kept but do not count, including those on checks."""
     ballot, late = schema.ballot, schema.late_vote
     kept = late.c.why == "conflict" if conflict else late.c.why != "conflict"
     found: int = connection.execute(
@@ -405,14 +407,15 @@ def _n_late(connection: sa.Connection, info: CampaignInfo, *, conflict: bool) ->
 
 
 def _rate(connection: sa.Connection, info: CampaignInfo) -> float | None:
-    """Votes a minute over the last ones; those of a file came at one moment, and say nothing of the pace."""
+    """Return votes a minute over the last ones; votes from a file arrive at one moment and are left out."""
     event, ballot = schema.vote_event, schema.ballot
     is_open = sa.select(ballot.c.id).where(ballot.c.campaign_id == info.id, ballot.c.state == "open")
     latest = sa.select(sa.func.max(event.c.id)).scalar_subquery()
     n_scored = sa.select(ballot.c.n_comparisons).where(ballot.c.id == event.c.ballot_id).scalar_subquery()
     times = connection.execute(
         sa.select(event.c.received_at, event.c.given_by)
-        # A sum has no index: by that of the ballots all 400,000 votes of one would be sorted, which takes 250 ms.
+        # A sum has no index. With the index of the ballots, all 400,000 votes of one would be sorted, which takes 250
+        # ms.
         .where(event.c.id > latest - _SEARCHED, (event.c.ballot_id + 0).in_(is_open), event.c.place < n_scored)
         .order_by(event.c.id.desc())
         .limit(_RECENT)
@@ -430,16 +433,16 @@ class VoterRow:
     Attributes
     ----------
     key : str
-        Random; what exports have.
+        Random key, used in exports.
     name : str or None
-        What the source calls the voter; None where it was erased, or is not wanted.
+        The voter's name at the source; None if it was erased or not requested.
     source : str
         "open", "invitation", "prolific", "mturk" or "file".
     joined_at : str
         ISO 8601.
     consent_version : str or None
     n_comparisons, n_answered : int
-        Of the sheets in hand in open ballots.
+        Comparisons on the sheets in hand in open ballots, and how many are answered.
     n_votes : int
     last_vote : str or None
     excluded, withdrawn : bool
@@ -459,7 +462,7 @@ class VoterRow:
 
 
 def voter_rows(connection: sa.Connection, info: CampaignInfo, *, names: bool = False) -> tuple[VoterRow, ...]:
-    """All voters, in the order in which they came.
+    """Return all voters, in order of joining.
 
     Parameters
     ----------
@@ -502,12 +505,12 @@ def voter_rows(connection: sa.Connection, info: CampaignInfo, *, names: bool = F
 
 
 def voter_of_key(connection: sa.Connection, info: CampaignInfo, key: str) -> int:
-    """Id of the voter of a key; a name is none.
+    """Return the id of the voter with this key; names are not accepted.
 
     Raises
     ------
     NoVoterError
-        Where there is no such voter.
+        If no voter has this key.
     """
     table = schema.voter
     found = connection.execute(sa.select(table.c.id).where(table.c.campaign_id == info.id, table.c.key == key)).scalar()

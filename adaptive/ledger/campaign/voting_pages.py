@@ -1,4 +1,4 @@
-"""What a campaign shows to its voters, and who may take part; each change is a new version, and none is lost."""
+"""Define the pages that voters see and the rules of who may take part; each change is stored as a new version."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _CODES: Final = {
 }
 _PROLIFIC: Final = "https://app.prolific.com/submissions/complete?cc="
 _MOST_OF_A_LINE: Final = 500
-MOST_OF_TEXT: Final = 20_000  # of a text of several lines
+MOST_OF_TEXT: Final = 20_000  # characters of a text of several lines
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,8 @@ class PageTexts:
     instructions, consent, thanks : str
         Markdown.
     is_new : bool
-        Not kept. False for what a ledger or a bundle has: which characters, and how many, is asked of new texts.
+        Not stored. False for texts from a ledger or a bundle; only new texts are checked for their characters and
+        length.
     """
 
     title: str
@@ -82,33 +83,33 @@ class PageTexts:
 
 @dataclass(frozen=True)
 class VotingPages:
-    """What a campaign shows to its voters, and who may take part.
+    """The pages that a campaign shows to its voters, and the rules of who may take part.
 
     Attributes
     ----------
     texts : mapping of str to PageTexts
-        By language, as a tag like "en" or "pt-BR"; the first one is shown to whoever asks for none of them.
+        Texts by language tag, such as "en" or "pt-BR". Visitors who request none of these languages see the first one.
     consent_version : str
-        Whoever agreed to another version is asked again.
+        Version of the consent text; voters who agreed to another version are asked again.
     open_link : bool
-        Whether anybody who has the address of the campaign may vote.
+        Whether everyone who has the address of the campaign may vote.
     sheets : int or None
-        Most sheets that a voter gets; None: as many as there are.
+        Maximum number of sheets for a voter; None: no limit.
     ties, cannot_say : bool
         Whether these answers are offered.
     platform : {"prolific", "mturk"} or None
         The crowd that voters come from.
     study : str or None
-        Id of the study there; others are refused.
+        Id of the study on the platform; participants of others are refused.
     completion_code, completion_url : str or None
-        What a voter gets who has finished. The address, of https, is offered as a link; on Prolific the code alone
-        makes one.
+        Code or address shown to a voter who has finished. The address must be https and is offered as a link; on
+        Prolific the code alone makes one.
     screened_out_code, quota_full_code : str or None
-        The same, of a platform, for a participant who was left out before finishing, and for one who came when nothing
+        Codes of a platform for a participant who was left out before finishing, and for one who arrived when no sheet
         was left. All codes differ.
     study_minutes : float or None
-        The longest time that the platform gives a participant: a sheet is held for so long, from joining on, once its
-        first answer is there. None: for the lease of the campaign.
+        The longest time that the platform gives a participant. Once its first answer is recorded, a sheet is held for
+        this time, counted from joining. None: for the lease time of the campaign.
     """
 
     texts: Mapping[str, PageTexts] = field(
@@ -164,20 +165,20 @@ class VotingPages:
             raise LedgerError(f"completion_url must begin with https:// and have no spaces; got {shown(url)}")
 
     def way_back(self, outcome: Outcome) -> tuple[str | None, str | None]:
-        """The code of an outcome, and the address that takes a participant back to the platform with it."""
+        """Return the code of an outcome, and the address that takes a participant back to the platform with it."""
         code: str | None = getattr(self, _CODES[outcome])
         if outcome == "complete" and self.completion_url is not None:
             return code, self.completion_url
         return code, f"{_PROLIFIC}{code}" if code is not None and self.platform == "prolific" else None
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields, ready for JSON; texts are a list, since the order of languages counts."""
+        """Return the fields, ready for JSON; texts are a list because the order of languages matters."""
         texts = [{"language": language, **asdict(each)} for language, each in self.texts.items()]
         return {**{name: getattr(self, name) for name in self.__dataclass_fields__}, "texts": texts}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], *, is_new: bool = True) -> VotingPages:
-        """Voting pages of `to_dict`; of those that a ledger or a bundle has, texts are read whatever is in them."""
+        """Return the voting pages of `to_dict`; texts from a ledger or a bundle are accepted unchecked."""
         rows = [dict(row) for row in data["texts"]]
         texts = {row.pop("language"): PageTexts(**row, is_new=is_new) for row in rows}
         if len(texts) < len(rows):
@@ -186,7 +187,7 @@ class VotingPages:
 
 
 def pages_of(connection: sa.Connection, info: CampaignInfo) -> tuple[int, VotingPages]:
-    """The version that holds, counted from 1, and its pages; version 0 with the defaults where none were set."""
+    """Return the current version, counted from 1, and its pages; version 0 with the defaults if none were set."""
     table = schema.voting_pages
     row = connection.execute(
         sa.select(table.c.version, table.c.pages)
@@ -200,22 +201,22 @@ def pages_of(connection: sa.Connection, info: CampaignInfo) -> tuple[int, Voting
 
 
 def set_pages(connection: sa.Connection, info: CampaignInfo, pages: VotingPages, *, replaces: int) -> int:
-    """Show these pages from now on; their version is returned.
+    """Show these pages from now on, and return their version.
 
     Parameters
     ----------
     replaces : int
-        Version that was changed, of `pages_of`: nobody's change is lost unseen.
+        Version that was edited, from `pages_of`, so that no other change is overwritten unseen.
 
     Raises
     ------
     ChangedError
-        When another version holds by now.
+        If another version has become current.
     LedgerError
-        When the consent text changed and its version did not.
+        If the consent text changed and its version did not.
     """
     campaign = schema.campaign
-    # Of two who change them at once, the second one waits here, and sees what the first one wrote.
+    # If two organisers change the pages at once, the second waits here and then sees the first one's version.
     connection.execute(sa.select(campaign.c.id).where(campaign.c.id == info.id).with_for_update(key_share=True))
     version, before = pages_of(connection, info)
     if version != replaces:
@@ -228,6 +229,6 @@ def set_pages(connection: sa.Connection, info: CampaignInfo, pages: VotingPages,
 
 
 def _consent_changed(before: VotingPages, after: VotingPages) -> bool:
-    """Whether somebody may have agreed to another text; nobody has read one in a language that is new."""
+    """Return whether a voter may have agreed to another text; a new language has had no readers."""
     both = before.texts.keys() & after.texts.keys()
     return any(before.texts[language].consent != after.texts[language].consent for language in both)

@@ -1,4 +1,4 @@
-"""Which characters people may write: those of any script, and none that hide, reorder or control what is shown."""
+"""Decide which characters people may write: any script, but nothing that hides, reorders or controls displayed text."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Final
 MOST_BRACKETS: Final = 1_000  # markdown looks for a link at each "[", which takes up to 80 microseconds
 
 # Invisible and needed: ZWNJ in Persian, ZWJ in Indic scripts and emoji, soft hyphens and joiners of words, and the
-# marks of direction (left-to-right, right-to-left, Arabic), each of which moves no more than its neighbours.
+# marks of direction (left-to-right, right-to-left, Arabic), each affecting only its neighbours.
 _JOINERS: Final = frozenset("\u200c\u200d\u00ad\u2060\u200e\u200f\u061c")
-# Embeddings, overrides and isolates: one that is not ended turns round the text of the page behind it.
+# Embeddings, overrides and isolates: an unclosed one reverses the page's text after it.
 _TURNS: Final = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _ENDS: Final = frozenset("\t\n\r")
 
 
 def is_line(text: str) -> bool:
-    r"""Whether a text is one line with something to see in it.
+    r"""Return whether a text is one line with something visible in it.
 
     Examples
     --------
@@ -30,7 +30,7 @@ def is_line(text: str) -> bool:
 
 
 def is_prose(text: str) -> bool:
-    r"""Whether a text of any number of lines has no characters that control or turn round what is shown.
+    r"""Return whether a text of any number of lines is free of characters that control or reverse the display.
 
     Examples
     --------
@@ -41,7 +41,7 @@ def is_prose(text: str) -> bool:
 
 
 def is_quick_to_render(markdown: str, most: int) -> bool:
-    """Whether a text has at most so many characters, and no more opening brackets than texts with links have.
+    """Return whether a text is short enough and has few enough opening brackets, with room for ordinary links.
 
     Examples
     --------
@@ -52,5 +52,5 @@ def is_quick_to_render(markdown: str, most: int) -> bool:
 
 
 def _is_space(char: str) -> bool:
-    """Whether a character is a space of some width, like those before a French question mark; no end of a line."""
+    """Return whether a character is a space of some width, such as before a French question mark; line ends are not."""
     return unicodedata.category(char) == "Zs"

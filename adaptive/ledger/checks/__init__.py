@@ -1,5 +1,5 @@
-"""Probes: what is asked beside the comparisons of a ballot, to learn about the voters; never scored.
+"""Probes: extra pairs that ballots ask, to learn about the voters; they are never scored.
 
-probing (settings, and files of pairs whose answer is known) -> drawing (which, and where in a sheet). They are rows of
-the ballot (`ballots.draws`), and answers to them are votes.
+probing (settings, and files of pairs whose answer is known) -> drawing (which probes, and where on a sheet). Probes are
+rows of the ballot (`ballots.draws`), and answers to them are votes.
 """

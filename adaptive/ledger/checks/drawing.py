@@ -1,6 +1,6 @@
-"""Draw the probes of a ballot: which pairs each sheet asks beside its comparisons, and where among them.
+"""Draw the probes of a ballot: the extra pairs that each sheet asks, and their positions among its comparisons.
 
-They come from a generator of their own, so that a campaign draws the same ballots with and without them.
+Probes use a separate random generator, so that a campaign draws the same ballots with and without them.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ _TRIES: Final = 20
 
 
 class Probe(NamedTuple):
-    """A pair that a sheet asks beside its comparisons.
+    """An extra pair that a sheet asks in addition to its comparisons.
 
     Attributes
     ----------
     sheet : int
     position : int
-        It is shown before the comparison of this position.
+        The probe is shown before the comparison of this position.
     kind : {"practice", "attention", "gold", "repeat", "overlap"}
     left, right : int
         Places of the items in the campaign.
     expected : int or None
-        1 left, 0 tie, -1 right; None where no answer is wanted.
+        1 left, 0 tie, -1 right; None if no particular answer is expected.
     repeats : int or None
-        Place of the comparison that is asked again, of this sheet or another.
+        Place of the comparison that is asked again, on this sheet or another.
     """
 
     sheet: int
@@ -47,7 +47,7 @@ class Probe(NamedTuple):
 
 
 class Known(NamedTuple):
-    """A pair whose answer is known, as places; `expected` is for this order of the sides."""
+    """A pair whose answer is known, as places; `expected` refers to this order of the sides."""
 
     kind: str
     left: int
@@ -74,11 +74,11 @@ def draw_probes(
     practised: Collection[int] | None,
     rng: np.random.Generator,
 ) -> list[Probe]:
-    """Draw the probes of a ballot, sheet by sheet in the order in which they are shown.
+    """Draw the probes of a ballot, sheet by sheet and in display order.
 
-    Neither a known pair nor an overlap is one of the slot's own comparisons in the ballot; where it is unknown who will
-    get which sheet, practice is none of the sheet's own comparisons. No pair is twice in a sheet but for repeats, and
-    no overlap is asked of a slot twice.
+    A known pair or an overlap is never one of the slot's own comparisons in the ballot. If sheets are not assigned, a
+    practice pair is never one of the comparisons on its sheet. Apart from repeats, a sheet has no pair twice, and a
+    slot is asked no overlap twice.
 
     Parameters
     ----------
@@ -87,10 +87,10 @@ def draw_probes(
         `probing.known`.
     drawn : Drawn
     seen : mapping of (int, int) to int
-        How often a slot has been asked a known pair in earlier ballots: slot and index to number.
+        Number of times that a slot was asked a known pair in earlier ballots, by slot and index of the pair.
     practised : collection of int or None
-        Slots that had a sheet before, and practise no more; None: every sheet has the practice, since it is unknown
-        who will get which.
+        Slots that had a sheet before and get no further practice. None: every sheet has the practice, because sheets
+        are not assigned.
     rng : numpy.random.Generator
     """
     order = np.lexsort((drawn.position, drawn.sheet))
@@ -138,7 +138,7 @@ class _Draw:
             self.practised.add(slot)
             found += [self._known(sheet, 0, each) for each in self._fresh(self.shown[slot], "practice")]
         dealt = self._fresh(self.shown[slot], "attention", "gold")
-        # Those that the slot has seen least often; the draw decides between equals.
+        # Take the pairs that the slot has seen least often; the draw breaks ties.
         chances = self.rng.random(len(dealt)).tolist()
         ranked = sorted(zip(dealt, chances, strict=True), key=lambda each: (self.seen[slot, each[0]], each[1]))
         for index, _ in ranked[: self.probing.known_per_sheet]:
@@ -166,7 +166,8 @@ class _Draw:
         between = (places.size - 1) // 2
         for first in self.rng.permutation(candidates)[:number].tolist() if number else ():
             place = int(places[first])
-            # After its comparison and `between` more, and before the last one, so that it is asked for sure.
+            # Place it at least `between` comparisons after the original and before the last comparison, so that it is
+            # certain to be asked.
             position = int(self.rng.integers(first + 1 + between, places.size))
             left, right = int(self.drawn.right[place]), int(self.drawn.left[place])
             found.append(Probe(sheet, position, "repeat", left, right, None, place))
@@ -187,18 +188,18 @@ class _Draw:
         return found
 
     def _of_another(self, slot: int) -> int | None:
-        """A comparison of another slot with a pair that this one is not asked; no known pair."""
+        """Return a comparison of another slot whose pair is not asked of this slot and is not a known pair."""
         shown = self.shown[slot] | {_pair_code(each.left, each.right) for each in self.known}
         for place in self.rng.integers(self.pairs.size, size=_TRIES).tolist():
             if int(self.slot_of[place]) != slot and int(self.pairs[place]) not in shown:
                 return int(place)
-        # Few items and few voters: look at all of them.
+        # With few items and few voters, examine all comparisons.
         left = (self.slot_of != slot) & ~np.isin(self.pairs, np.array(sorted(shown), np.int64))
         candidates = np.flatnonzero(left)
         return int(self.rng.choice(candidates)) if candidates.size else None
 
     def _rounded(self, number: float) -> int:
-        """A whole number whose mean is this one."""
+        """Return a random whole number with this mean."""
         whole = int(number)
         return whole + int(self.rng.random() < number - whole)
 

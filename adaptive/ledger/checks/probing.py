@@ -1,4 +1,4 @@
-"""Which probes a campaign asks, and how often; pairs whose answer is known, from a file."""
+"""Define which probes a campaign asks, and how often; read pairs with known answers from a file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rankcorr.checks import real_number, shown, whole_number
 Kind = Literal["practice", "attention", "gold"]
 Expected = Literal["left", "right", "tie"]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
-MOST: Final = 0.5  # of a sheet: the rest of it could not be asked again with others in between
+MOST: Final = 0.5  # share of a sheet; more could not be repeated with other pairs in between
 
 
 @dataclass(frozen=True)
@@ -46,22 +46,23 @@ class KnownPair:
             raise LedgerError(f"{shown(self.left)} is compared with itself")
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields, ready for JSON."""
+        """Return the fields, ready for JSON."""
         labels = {side: value_of(label_text(getattr(self, side))) for side in ("left", "right")}
         return {"kind": self.kind, **labels, "expected": self.expected}
 
 
 @dataclass(frozen=True)
 class Probing:
-    """Which probes a campaign asks.
+    """The probes that a campaign asks.
 
     Attributes
     ----------
     known : tuple of KnownPair
-        Practice pairs begin the first sheet of each slot; attention checks and gold pairs are dealt to the sheets, to
-        each slot first those that it has seen least often.
+        Practice pairs begin the first sheet of each slot. Attention checks and gold pairs are dealt to the sheets; each
+        slot first gets those that it has seen least often.
     known_per_sheet : int
-        Attention checks and gold pairs of a sheet, as far as there are enough that the slot is not asked anyway.
+        Number of attention checks and gold pairs on a sheet; fewer if too few of them are absent from the slot's own
+        comparisons.
     repeats : float
         Share of a sheet's comparisons that are asked again, later and with the sides swapped; at most 0.5. A sheet of
         one or two comparisons has none.
@@ -71,7 +72,7 @@ class Probing:
     Raises
     ------
     LedgerError
-        When a number is out of range, or a pair comes twice.
+        If a number is out of range, or a pair is repeated.
     """
 
     known: tuple[KnownPair, ...] = ()
@@ -107,11 +108,11 @@ class Probing:
                     raise LedgerError(f"{shown(label)} of a probe is no item of the campaign")
 
     def of_kind(self, *kinds: Kind) -> tuple[int, ...]:
-        """Indices of the known pairs of these kinds."""
+        """Return the indices of the known pairs of these kinds."""
         return tuple(index for index, each in enumerate(self.known) if each.kind in kinds)
 
     def expected_number(self, sheets: Iterable[tuple[int, bool]]) -> float:
-        """How many probes are asked on average, at most: fewer where a slot is asked the pair anyway.
+        """Return the average number of probes, at most: there are fewer if a slot is asked the pair anyway.
 
         Parameters
         ----------
@@ -132,13 +133,13 @@ class Probing:
         return math.fsum(numbers)
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields, ready for JSON."""
+        """Return the fields, ready for JSON."""
         fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
         return {**fields, "known": [each.to_dict() for each in self.known]}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Probing:
-        """Probing of `to_dict`."""
+        """Return the probing that `to_dict` wrote."""
         known = tuple(
             KnownPair(**{**each, "left": _label(each["left"]), "right": _label(each["right"])})
             for each in data["known"]
@@ -147,7 +148,7 @@ class Probing:
 
 
 def n_repeatable(size: int) -> int:
-    """Comparisons of a sheet that can be asked again before its last, with (size - 1) // 2 others in between."""
+    """Return how many comparisons of a sheet can be repeated before its last, (size - 1) // 2 others in between."""
     return max(0, size - 1 - (size - 1) // 2) if size > 2 else 0
 
 
@@ -160,8 +161,8 @@ def read_known_pairs(
 ) -> tuple[KnownPair, ...]:
     r"""Read pairs whose answer is known from a CSV or TSV file in UTF-8.
 
-    Its columns are left and right (or left_1, left_2, ...), winner (the answer that is expected: left, right or tie)
-    and kind (practice, attention or gold). Other columns are not read.
+    Its columns are left and right (or left_1, left_2, ...), winner (the expected answer: left, right or tie) and kind
+    (practice, attention or gold). Other columns are ignored.
 
     Parameters
     ----------
@@ -169,15 +170,15 @@ def read_known_pairs(
     items : collection of hashable
         Labels of the campaign.
     data : bytes, optional
-        What the file holds, where it was read already; `path` is its name then.
+        Contents of the file if it was already read; `path` is then its name.
 
     Raises
     ------
     TableError
-        With file and line: a column that is missing, an item that the campaign does not have, a pair that comes twice
-        or is one item, no answer, an unknown kind. Also when the file cannot be read.
+        If a column is missing, an item is not in the campaign, a pair is repeated or is a single item, an answer is
+        missing, or a kind is unknown; the message gives file and line. Also if the file cannot be read.
     VoteError
-        With file and line: an unknown winner.
+        If the winner is unknown; the message gives file and line.
 
     Examples
     --------

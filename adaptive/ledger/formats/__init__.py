@@ -1,7 +1,7 @@
-"""Votes that leave a ledger for other programs, and votes of other programs that come in.
+"""Export a ledger's votes to other programs, and import votes from them.
 
-exports writes each format; on the way back `adaptive.formats` reads the file, and imports finds the comparison that
-each vote is about and records it.
+exports writes each format. For import, `adaptive.formats` reads the file, and imports finds the comparison of each vote
+and records it.
 """
 
 from adaptive.ledger.formats.exports import FORMATS, Export, export_votes

@@ -1,11 +1,11 @@
-"""Votes that stand, in the format that another program reads; what it cannot express is counted, never bent.
+"""Export the current votes in other programs' formats; votes that a format cannot express are counted, not altered.
 
-Comparisons without a vote are written too, where the format has them.
+Comparisons without a vote are also written if the format allows them.
 
-- Our CSV: comparison, voter, left, right, winner, what came with the votes, seconds and received_at. Without the first
-  two columns it is what evalica reads.
+- Our CSV: comparison, voter, left, right, winner, further fields of the votes, seconds and received_at. Without
+  the first two columns it is the format that evalica reads.
 - The JSON Lines of arenas: model_a, model_b, winner, judge and tstamp, and the id of the comparison.
-- Tasks of Label Studio with a `Pairwise` tag, which knows no ties. The labeling configuration that fits is::
+- Tasks of Label Studio with a `Pairwise` tag, which has no ties. The labeling configuration that fits is::
 
       <View>
         <Pairwise name="pairwise" toName="text1,text2"/>
@@ -13,10 +13,10 @@ Comparisons without a vote are written too, where the format has them.
         <Text name="text2" value="$text2"/>
       </View>
 
-  Where items have content, each task has it too, as content1 and content2 with kind1 and kind2, and alt_text1 and
-  alt_text2 where there are any: a configuration may show ``$content1`` in an `Image`, for one.
-- JSON Lines of potato's pairwise scheme with the name "preference", items_key "responses" and allow_tie. Where items
-  have content, an instance has contents [a, b] too, with kinds and alt_texts: items_key "contents" shows it.
+  If items have content, each task includes it as content1 and content2, with kind1 and kind2, and with alt_text1 and
+  alt_text2 if there are any. A configuration may, for example, show ``$content1`` in an `Image`.
+- JSON Lines of potato's pairwise scheme with the name "preference", items_key "responses" and allow_tie. If items
+  have content, an instance also has contents [a, b], with kinds and alt_texts; items_key "contents" shows it.
 - Pairs of winner and loser as choix takes them: whole numbers from 0, in the order of a second file.
 """
 
@@ -60,16 +60,16 @@ _SHOWS_UNANSWERED: Final = {"csv", "label_studio", "potato"}
 
 @dataclass(frozen=True)
 class Export:
-    """Files for another program.
+    """Exported files for another program.
 
     Attributes
     ----------
     files : dict of str to str
         Text by name.
     n_votes : int
-        Votes that the files have.
+        Number of votes in the files.
     left_out : dict of str to int
-        Votes that they have not, by reason.
+        Number of votes that are not in the files, by reason.
     """
 
     files: Mapping[str, str]
@@ -77,7 +77,7 @@ class Export:
     left_out: Mapping[str, int]
 
     def to_text(self) -> str:
-        """What was written and what was not, in one line."""
+        """Return a one-line summary of the written and the omitted votes."""
         out = [f"{count:,} left out: {reason}" for reason, count in self.left_out.items()]
         return "; ".join([f"{self.n_votes:,} votes in {', '.join(self.files)}", *out])
 
@@ -92,7 +92,7 @@ def export_votes(
     names: bool = False,
     guard: bool = True,
 ) -> Export:
-    """Write the votes that count, one for each comparison at most.
+    """Write the votes that count, at most one for each comparison.
 
     ============== ============================== =====================================================================
     format         files                          cannot express
@@ -104,7 +104,7 @@ def export_votes(
     "choix"        pairs.csv, items.csv           ties, cannot say, comparisons without a vote, voters
     ============== ============================== =====================================================================
 
-    Tasks of Label Studio and instances of potato have the content of items too, where items have more than a label.
+    If items have more than a label, tasks of Label Studio and instances of potato include their content.
 
     Parameters
     ----------
@@ -112,21 +112,21 @@ def export_votes(
     ballots : sequence of int or None
         Numbers of ballots; None: all that were opened.
     unanswered : bool
-        Whether comparisons without a vote are written too, where the format has them.
+        Whether to write comparisons without a vote, if the format allows them.
     names : bool
-        Whether voters go by name. By default they go by their random keys, and names stay in the ledger.
+        Whether to write voters' names. By default, random keys are written and the names stay in the ledger.
     guard : bool
-        Whether cells of CSV that a spreadsheet would run as formulas have an apostrophe in front. `import_votes` takes
-        it away again; other programs read it as part of the label, and want False.
+        Whether to put an apostrophe before CSV cells that a spreadsheet would run as formulas. `import_votes` removes
+        it. Other programs read it as part of the label, so use False for them.
 
     Raises
     ------
     OptionError
-        An unknown format.
+        If the format is unknown.
     LedgerError
-        When a ballot has not been opened.
+        If a ballot has not been opened.
     TableError
-        As `adaptive.tables.item_columns`.
+        For the reasons given in `adaptive.tables.item_columns`.
     """
     check_choice("format", format, FORMATS)
     found, contents = database.read(
@@ -147,7 +147,7 @@ def export_votes(
 
 
 def _expressible(found: Sequence[Answered], form: Format, *, unanswered: bool) -> tuple[list[Answered], dict[str, int]]:
-    """The votes that a format has, and the others by reason."""
+    """Return the votes that a format can express, and count the others by reason."""
     kept: list[Answered] = []
     left_out: Counter[str] = Counter()
     for vote in found:
@@ -164,7 +164,7 @@ def _expressible(found: Sequence[Answered], form: Format, *, unanswered: bool) -
 
 
 def csv_votes(votes: Sequence[Answered], *, guard: bool) -> str:
-    """Return our CSV; an extra column whose name is one of ours has file_ before it."""
+    """Return our CSV; an extra column with the name of a standard one gets the prefix file_."""
     items = {label for vote in votes for label in (vote.left, vote.right)}
     ours = ["comparison", "voter", *item_columns("left", items), *item_columns("right", items), "winner"]
     last = ["seconds", "received_at"]
@@ -210,7 +210,7 @@ def label_studio_tasks(votes: Sequence[Answered], items: Mapping[Hashable, ItemC
 
 
 def potato_lines(votes: Sequence[Answered], items: Mapping[Hashable, ItemContent]) -> str:
-    """Return one line for each comparison; one without a vote has no preference, and is an instance to annotate."""
+    """Return one line for each comparison; one without a vote has no preference and is an instance to annotate."""
     return _lines(_instance(vote, items) for vote in votes)
 
 
@@ -233,7 +233,8 @@ def _task(vote: Answered, items: Mapping[Hashable, ItemContent]) -> dict[str, An
     for side, label in ((1, vote.left), (2, vote.right)):
         if label in items:
             item = items[label]
-            # An item without content has its label there: a configuration names a variable that all tasks must have.
+            # An item without content gets its label here, because a configuration names a variable that all tasks must
+            # have.
             data[f"content{side}"] = _text(label) if item.content is None else item.content
             data[f"kind{side}"] = item.kind
             data[f"alt_text{side}"] = item.alt_text
@@ -277,22 +278,22 @@ def _lines(entries: Iterable[Mapping[str, Any]]) -> str:
 
 @dataclass(frozen=True)
 class Answered:
-    """One comparison, and the vote that stands.
+    """A comparison and its current vote.
 
     Attributes
     ----------
     comparison : str
         Its id, "2-0-17".
     voter : str or None
-        Key or name of who voted, or else of who has the sheet.
+        Key or name of the voter, or else of the holder of the sheet.
     left, right : hashable
         Labels.
     answer : {"left", "right", "tie", "cannot say"} or None
     response_ms : int or None
     received_at : int or None
-        As `adaptive.ledger.store.encoding.now`.
+        Time in the unit of `adaptive.ledger.store.encoding.now`.
     extra : dict of str to str
-        What came with the vote.
+        Further fields sent with the vote.
     is_excluded : bool
         Whether the voter is left out of all scores.
     """
@@ -309,7 +310,7 @@ class Answered:
 
 
 def presented(connection: sa.Connection, info: CampaignInfo) -> dict[Hashable, ItemContent]:
-    """What is shown of each item; empty where no item has more than its label."""
+    """Return the content of each item, or an empty result if no item has more than its label."""
     contents = contents_of(connection, info.id)
     if all(each.content is None for each in contents):
         return {}
@@ -319,19 +320,19 @@ def presented(connection: sa.Connection, info: CampaignInfo) -> dict[Hashable, I
 def gathered(
     connection: sa.Connection, info: CampaignInfo, *, ballots: Sequence[int] | None = None, names: bool = False
 ) -> list[Answered]:
-    """All comparisons of some ballots, in their order.
+    """Return all comparisons of some ballots, in their order.
 
     Parameters
     ----------
     ballots : sequence of int or None
-        Their numbers; None: all that were opened.
+        Numbers of the ballots; None: all that were opened.
     names : bool
-        Whether voters go by name, where one is known, and not by their random key.
+        Whether to give voters' names, if known, instead of their random keys.
 
     Raises
     ------
     LedgerError
-        When a ballot has not been opened.
+        If a ballot has not been opened.
     """
     stored = {each.number: each for each in stored_ballots(connection, info.id)}
     wanted = sorted(stored) if ballots is None else sorted(set(ballots))
@@ -382,7 +383,7 @@ def _of_ballot(
 
 
 def _details(connection: sa.Connection, ballot_id: int) -> dict[int, Any]:
-    """What came with the last vote on each comparison."""
+    """Return the further fields of the last vote on each comparison."""
     event = schema.vote_event
     rows = connection.execute(
         sa.select(event.c.place, event.c.response_ms, event.c.received_at, event.c.extra)

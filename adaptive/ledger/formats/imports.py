@@ -1,4 +1,4 @@
-"""Votes of a file that are recorded in the ballots that are open, each for the comparison that it is about."""
+"""Record the votes of a file in the open ballots, matching each vote with its comparison."""
 
 from __future__ import annotations
 
@@ -36,33 +36,33 @@ def import_votes(
     encoding: str = "utf-8",
     guard: bool = True,
 ) -> Recorded:
-    """Record the votes of a file in the open ballots: all of them, or none if one means nothing.
+    """Record the votes of a file in the open ballots: all of them, or none if one is invalid.
 
-    A vote is about the comparison whose id it has: in the column or key comparison, in data.comparison of Label Studio,
-    or as the id of potato. Without an id it is about its voter's comparison of its pair. A vote that the ledger has
-    already changes nothing, and one that contradicts it is kept beside it, as `record_file` says.
+    A vote is matched by the id of its comparison: in the column or key comparison, in data.comparison of Label Studio,
+    or as the id of potato. Without an id, it is matched with its voter's comparison of the same pair. A vote that the
+    ledger already has changes nothing, and a contradicting vote is kept as a conflict, as described in `record_file`.
 
     Parameters
     ----------
     path, format, answers, encoding
-        As in `adaptive.read_comparisons`; numbers of "choix" count the items of the campaign.
+        See `adaptive.read_comparisons`; numbers of "choix" count the items of the campaign.
     columns : mapping of {"left", "right", "winner", "voter"} to str or sequence of str, optional
-        Columns that have other names than the format gives them.
+        Names of columns that differ from those of the format.
     guard : bool
-        Whether the apostrophes that `export_votes` has put in front of formulas are taken away; only our CSV has them.
+        Whether to remove the apostrophes that `export_votes` put before formulas; only our CSV has them.
 
     Raises
     ------
     OptionError
-        An unknown format, column, meaning or encoding.
+        If a format, column, meaning or encoding is unknown.
     TableError, VoteError
-        With file and line: what cannot be read, an unknown winner, comparison, pair or voter.
+        If the file cannot be read, or a winner, comparison, pair or voter is unknown. The message gives file and line.
     """
     votes = read_votes(path, format=format, columns=columns, answers=answers, encoding=encoding, needed=["winner"])
     if votes.format == "choix":
         votes = votes.of_items(info.items)
     rows = list(votes.file().rows)
-    if votes.format in ("label_studio", "potato"):  # which have the parts of an item in one text
+    if votes.format in ("label_studio", "potato"):  # these formats write the parts of an item as one text
         parts: dict[Any, Label] = {" ".join(item): item for item in map(item_cells, info.items) if len(item) > 1}
         rows = [row._replace(left=parts.get(row.left, row.left), right=parts.get(row.right, row.right)) for row in rows]
     if votes.format == "csv" and guard:
@@ -89,13 +89,14 @@ def _without_guard(row: VoteRow) -> VoteRow:
 def _matched(connection: sa.Connection, info: CampaignInfo, file: VoteFile) -> VoteFile:
     """Give each row the id of its comparison.
 
-    A row without an id is about the comparison of its two items, on either side, on a sheet of its voter; the second
-    row of a pair and a voter is about the second such comparison. Without a voter the pair must have been drawn once.
+    A row without an id is matched with a comparison of its two items, on either side, on a sheet of its voter. If a
+    voter has several rows for a pair, the second is matched with the second comparison. Without a voter, the pair must
+    have been drawn only once.
 
     Raises
     ------
     VoteError
-        With file and line: a pair that the voter does not have, or that several have.
+        If the voter does not have the pair, or several voters have it; the message gives file and line.
     """
     if all(row.comparison is not None for row in file.rows):
         return file
@@ -120,7 +121,7 @@ def _matched(connection: sa.Connection, info: CampaignInfo, file: VoteFile) -> V
 
 
 def _asked(connection: sa.Connection, info: CampaignInfo) -> Mapping[tuple[int | None, Pair], list[tuple[str, str]]]:
-    """Id and item on the left of each comparison in open ballots, by voter and pair; the voter None has them all."""
+    """Return id and left item of each comparison in open ballots, by voter and pair; the voter None has them all."""
     ballot, lease = schema.ballot, schema.lease
     texts = [_text(item_cells(item)) for item in info.items]
     asked: dict[tuple[int | None, Pair], list[tuple[str, str]]] = defaultdict(list)
@@ -158,7 +159,7 @@ def _next(file: VoteFile, row: VoteRow, entries: list[tuple[str, str]], n_used: 
 
 
 def _about(row: VoteRow, comparison: str, left: str) -> VoteRow:
-    """The row as an answer to a comparison, which may have its items on the other sides."""
+    """Return the row as an answer to a comparison, which may show its items on the other sides."""
     row = row._replace(comparison=comparison)
     if row.left is None or _text(row.left) == left:
         return row

@@ -1,6 +1,6 @@
-"""How far the votes of each voter, and of all together, can be trusted.
+"""Assess how far the votes of each voter, and of all voters together, can be trusted.
 
-answers (what was said, in flat columns) -> agreement (between voters) -> flags -> report.
+answers (all answers, in flat columns) -> agreement (between voters) -> flags -> report.
 """
 
 from adaptive.ledger.quality.flags import Flag, Limits, Share, VoterQuality

@@ -1,4 +1,4 @@
-"""Agreement on pairs that several voters were asked, and of voters with themselves."""
+"""Measure agreement between voters on pairs that several were asked, and of voters with themselves."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from adaptive.model.voters import wilson_interval
 Array = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-# Agreement is reported from this many pairs on. If each has two answers, none of them a tie, the 90 % interval of alpha
-# is at most 0.7 wide with 20 pairs, and up to 1.3 wide with 2.
+# Agreement is reported from this many pairs on. If each pair has two answers and there are no ties, the 90 % interval
+# of alpha is at most 0.7 wide with 20 pairs, and up to 1.3 wide with 2.
 LEAST_PAIRS: Final = 20
 
 
 class Ratings:
-    """Answers on pairs that two voters or more were asked, each voter once for each pair.
+    """Answers to pairs that at least two voters were asked, each voter once for each pair.
 
     Parameters
     ----------
     pair, voter, answer : ndarray of int64
-        Sorted by pair; the answer is 1, 0 or -1, as if the item of the lower place stood left.
+        Columns sorted by pair; the answer is 1, 0 or -1, as if the item of the lower place were on the left.
     """
 
     def __init__(self, pair: Array, voter: Array, answer: Array) -> None:
@@ -38,27 +38,27 @@ class Ratings:
 
     @property
     def n_pairs(self) -> int:
-        """Pairs that several voters were asked."""
+        """Number of pairs that several voters were asked."""
         return int(self.sizes.size)
 
     @property
     def counts(self) -> Array:
-        """Answers on each pair for its right item, for a tie and for its left item, shape (n_pairs, 3)."""
+        """Number of answers on each pair for its right item, for a tie and for its left item, shape (n_pairs, 3)."""
         found = np.zeros((self.n_pairs, 3), np.int64)
         np.add.at(found, (self.group, self.answer + 1), 1)
         return found
 
     def with_others(self) -> tuple[Array, Array]:
-        """For each answer, how many others there are on its pair, and how many of them are the same."""
+        """Return for each answer how many others its pair has, and how many of those are equal."""
         return self.sizes[self.group] - 1, self.counts[self.group, self.answer + 1] - 1
 
     def agreement(self) -> Share:
-        """Pairs of answers on the same pair of items that are equal."""
+        """Return the share of equal answers among pairs of answers on the same pair of items."""
         others, same = self.with_others()
         return Share.of(int(same.sum()) // 2, int(others.sum()) // 2)
 
     def agreement_interval(self, level: float) -> tuple[float, float] | None:
-        """Interval of `agreement` over pairs of items; None without any. See `alpha_interval`."""
+        """Return the interval of `agreement` over pairs of items, or None without any; see `alpha_interval`."""
         if not self.n_pairs:
             return None
         both = self.sizes * (self.sizes - 1) / 2
@@ -66,25 +66,25 @@ class Ratings:
         return _mean_interval(same / both, both, level)
 
     def alpha(self) -> float | None:
-        """Krippendorff's alpha at level "interval": left and right are two steps apart, and a tie is in between.
+        """Return Krippendorff's alpha at level "interval": left and right are two steps apart, a tie is in between.
 
-        Each pair counts in both orders of its items, so that alpha does not depend on which of them is named first. The
-        2n ratings then have the mean 0, and alpha is 1 - (2n - 1)/n (1 - a): a is the mean over pairs of
-        a_u = 1 - (m_u d_u - s_u^2) / (2 (m_u - 1) d_u) with the weights d_u, where pair u has m_u answers, of which d_u
-        are no ties, and s_u is their sum.
+        Each pair counts in both orders of its items, so that alpha does not depend on their order. The 2n ratings then
+        have the mean 0, and alpha is 1 - (2n - 1)/n (1 - a). Here a is the mean over pairs, with the weights d_u, of
+        a_u = 1 - (m_u d_u - s_u^2) / (2 (m_u - 1) d_u). Pair u has m_u answers with sum s_u, and d_u of the answers are
+        not ties.
 
-        None without a pair that two voters answered, and where all answers are ties.
+        The result is None if no pair was answered by two voters, or if all answers are ties.
         """
         alike, decided = self._alike()
         return self._scaled(float(np.average(alike, weights=decided))) if decided.size else None
 
     def alpha_interval(self, level: float) -> tuple[float, float] | None:
-        """Interval of `alpha` over pairs of items, for the voters at hand; None where alpha is.
+        """Return the interval of `alpha` over pairs of items, for the voters at hand; None if alpha is None.
 
         Alpha is a linear function of a mean of a_u, which are between 0 and 1: the interval is Wilson's for that mean.
-        Values between 0 and 1 vary no more than zeros and ones with the same mean, so the interval is on the safe side.
-        The number of observations is the effective one of unequal weights, (sum d_u)^2 / sum d_u^2: the answers on one
-        pair are not independent, so that a pair is one observation, however many answers it has.
+        Values between 0 and 1 vary at most as much as zeros and ones with the same mean, so the interval is
+        conservative. The number of observations is the effective one of unequal weights, (sum d_u)^2 / sum d_u^2. The
+        answers on one pair are not independent, so a pair is one observation, regardless of its number of answers.
 
         References
         ----------
@@ -98,7 +98,7 @@ class Ratings:
         return self._scaled(low), self._scaled(high)
 
     def _alike(self) -> tuple[Floats, Floats]:
-        """a_u and its weight d_u for each pair with an answer that is no tie."""
+        """Return a_u and its weight d_u for each pair with an answer other than a tie."""
         counts = self.counts
         decided = counts[:, 0] + counts[:, 2]
         some = decided > 0
@@ -118,14 +118,14 @@ def _mean_interval(values: Floats, weights: Floats, level: float) -> tuple[float
 
 
 def ratings_of(votes: Answers, probes: Answers, *, without: Collection[int] = ()) -> Ratings:
-    """Answers on pairs that several voters were asked: as overlaps, or because the ballots compare a pair often.
+    """Return answers on pairs that several voters were asked, as overlaps or because ballots repeat pairs.
 
-    Of several answers of a voter on one pair the first counts: ballots in order, votes before probes.
+    If a voter answered a pair several times, the first answer counts: ballots in order, votes before probes.
 
     Parameters
     ----------
     without : collection of int
-        Voters who are left out.
+        Voters to leave out.
     """
     overlaps = probes.select(probes.kind == "overlap")
     left, right, answer, voter, ballot, place = (
@@ -147,7 +147,7 @@ def ratings_of(votes: Answers, probes: Answers, *, without: Collection[int] = ()
 
 
 def consistency(votes: Answers, probes: Answers) -> tuple[Array, NDArray[np.bool_]]:
-    """Voter of each repeat whose comparison the same voter answered, and whether both answers say the same."""
+    """Return the voter of each repeat that has both answers, and whether the two say the same."""
     repeats = probes.select((probes.kind == "repeat") & (probes.answer != CANNOT_SAY))
     said = {
         (ballot, place): (voter, answer)
@@ -157,7 +157,7 @@ def consistency(votes: Answers, probes: Answers) -> tuple[Array, NDArray[np.bool
         if answer != CANNOT_SAY
     }
     rows = zip(*(getattr(repeats, name).tolist() for name in ("ballot", "repeats", "voter", "answer")), strict=True)
-    # The sides are swapped: the same opinion is the opposite answer.
+    # The sides are swapped, so the same opinion is the opposite answer.
     found = [
         (voter, said[ballot, place][1] == -answer)
         for ballot, place, voter, answer in rows

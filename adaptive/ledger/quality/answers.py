@@ -1,4 +1,4 @@
-"""What the voters of a campaign have said, votes and answers to probes, in flat columns."""
+"""Read the answers of a campaign's voters, votes and answers to probes, as flat columns."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ _KINDS: Final = ("", "practice", "attention", "gold", "repeat", "overlap")
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """Answers that stand, ballot by ballot, in the order in which they were drawn.
+    """Current answers, by ballot and in the order of the draw.
 
     Attributes
     ----------
     ballot, place : ndarray of int64
-        Id of the ballot, and place in it.
+        Id of the ballot, and place in the ballot.
     left, right : ndarray of int64
         Places of the items in the campaign.
     answer : ndarray of int64
         1 left, 0 tie, -1 right, 2 cannot say.
     voter : ndarray of int64
-        Ids.
+        Ids of the voters.
     milliseconds : ndarray of int64
-        Time that the answer took; NOTHING where it is not known.
+        Time that the answer took; NOTHING if unknown.
     kind : ndarray of str
-        Of a probe; "" of a vote.
+        Kind of a probe; "" for a vote.
     expected : ndarray of int64
-        Of a probe whose answer is known; else NOTHING.
+        Expected answer of a probe whose answer is known; else NOTHING.
     repeats : ndarray of int64
         Comparison that a probe asks again; else NOTHING.
     """
@@ -55,12 +55,12 @@ class Answers:
     repeats: Array
 
     def select(self, rows: NDArray[np.bool_]) -> Answers:
-        """Some of the answers."""
+        """Return some of the answers."""
         return Answers(**{name: column[rows] for name, column in vars(self).items()})
 
 
 def answers_of(connection: sa.Connection, info: CampaignInfo) -> tuple[Answers, Answers]:
-    """The votes that stand, and the answers to checks that do."""
+    """Return the current votes and the current answers to checks."""
     ballot, event, asked = schema.ballot, schema.vote_event, schema.comparison
     kind = sa.case(*((asked.c.probe == name, code) for code, name in enumerate(_KINDS)), else_=0)
     blocks = [np.empty((10, 0), np.int64)]

@@ -1,4 +1,4 @@
-"""Shares of answers, what is known of a voter, and flags: what to look at, and why. No flag leaves anybody out."""
+"""Compute shares of answers, statistics of a voter, and flags: points to review. No flag excludes a voter."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rankcorr.checks import real_number, shown, whole_number
 
 @dataclass(frozen=True)
 class Flag:
-    """Something to look at.
+    """A point to review.
 
     Attributes
     ----------
@@ -30,30 +30,32 @@ class Flag:
 
 @dataclass(frozen=True)
 class Limits:
-    """When a voter gets a flag.
+    """The limits that decide when a voter gets a flag.
 
     Attributes
     ----------
     fast_seconds, fast_share : float
-        An answer in less than so many seconds is fast; a larger share of fast answers gets a flag.
+        An answer that takes less than `fast_seconds` is fast; a share of fast answers above `fast_share` gets a flag.
     side_level : float
-        Level of the interval of the side bias that must exclude one half. One in a thousand voters without a bias gets
-        this flag.
+        Level of the interval of the side bias; a voter gets a flag if the interval excludes one half. One in a thousand
+        voters without a bias gets this flag.
     known_wrong, known_share : int, float
-        From so many wrong answers to attention checks, or to gold pairs, and below this share of right ones.
+        A voter gets a flag for at least `known_wrong` wrong answers to attention checks, or to gold pairs, if the share
+        of correct ones is below `known_share`.
     unlikely : float
-        Repeats answered alike, or answers of others on the same pairs that are the same, so few that a voter who agrees
-        as often as the others would have as few with a smaller probability (Fisher). A fixed share would flag honest
-        voters: close pairs are answered alike in little more than half of the repeats, and ties count.
+        A voter gets a flag for few consistent repeats, or for few agreements with other voters on the same pairs. The
+        limit is the probability that a voter who agrees as often as the others do would have as few (Fisher). A fixed
+        share would flag honest voters, because close pairs are answered alike in little more than half of the repeats,
+        and ties count.
     random : float
-        Above this probability to flip coins.
+        A voter gets a flag if the probability of flipping coins is above this limit.
     model_votes : int
-        The model is asked about voters with at least so many votes.
+        The model is applied to voters with at least this number of votes.
 
     Raises
     ------
     LedgerError
-        When a number is out of range.
+        If a number is out of range.
     """
 
     fast_seconds: float = 1.0
@@ -81,32 +83,32 @@ class Limits:
 
 @dataclass(frozen=True)
 class VoterQuality:
-    """What the answers of one voter say.
+    """Statistics of one voter's answers.
 
     Attributes
     ----------
     voter, key : str
-        Name, and the random key that exports have.
+        The voter's name and the random key used in exports.
     excluded : bool
     n_votes, n_cannot_say : int
-        Votes that stand, and those of them that say "cannot say".
+        Current votes, and how many of them are "cannot say".
     seconds : float or None
-        Median time of a vote; None where no time is known.
+        Median time of a vote; None if no time is known.
     fast : Share
-        Votes, of those with a time, that took less than the limit.
+        Among votes with a recorded time, those that took less than the limit.
     left : Share
-        Votes for the left side, of those that are no ties.
+        Among votes that are not ties, those for the left side.
     left_low, left_high : float or None
-        90 % interval of it.
+        90 % interval of `left`.
     attention, gold : Share
-        Answers as expected.
+        Correct answers.
     repeats : Share
-        Comparisons answered alike when they came again with the sides swapped.
+        Comparisons answered alike when repeated with the sides swapped.
     agreement : Share
-        Answers of other voters, who are not left out, on the same pairs that are the same.
+        Among answers of other voters who are not left out, on the same pairs, those that are equal.
     discrimination, oversight, random : float or None
-        By the vote model: a_v, e_v and the probability to flip coins; None for voters with few votes or who are left
-        out, and above 3,000 items.
+        From the vote model: a_v, e_v and the probability of flipping coins. None for voters with few votes, for voters
+        who are left out, and above 3,000 items.
     flags : tuple of Flag
     """
 
@@ -131,12 +133,12 @@ class VoterQuality:
 
 
 def flags_of(voter: VoterQuality, limits: Limits, repeats: Share, agreement: Share) -> Iterator[Flag]:
-    """Flags of one voter.
+    """Yield the flags of one voter.
 
     Parameters
     ----------
     repeats, agreement : Share
-        Those of all other voters who count.
+        The shares of all other voters who count.
     """
     fast = voter.fast
     if fast.share is not None and fast.share > limits.fast_share:
@@ -160,7 +162,7 @@ def flags_of(voter: VoterQuality, limits: Limits, repeats: Share, agreement: Sha
 
 
 def is_low(own: Share, others: Share, unlikely: float) -> bool:
-    """Whether so few of n would be unlikely at the rate of the others: Fisher's exact test, on one side."""
+    """Return whether so few of n would be unlikely at the rate of the others: Fisher's exact test, one-sided."""
     if not own.n or not others.n:
         return False
     n_all, n_so = own.n + others.n, own.n_so + others.n_so
@@ -177,13 +179,13 @@ def _log_choose(n: int, k: Any) -> Any:
 
 @dataclass(frozen=True)
 class Share:
-    """How many of n are so.
+    """The number of cases with a property among n.
 
     Attributes
     ----------
     n, n_so : int
     share : float or None
-        None of nothing.
+        None if n is 0.
     """
 
     n: int
@@ -192,7 +194,7 @@ class Share:
 
     @classmethod
     def of(cls, n_so: int, n: int) -> Share:
-        """Share of `n_so` in `n`.
+        """Return the share of `n_so` in `n`.
 
         Examples
         --------
@@ -202,7 +204,7 @@ class Share:
         return cls(n, n_so, n_so / n if n else None)
 
     def interval(self, level: float) -> tuple[float, float] | None:
-        """Wilson's interval of the share at this level; None of nothing."""
+        """Return Wilson's interval of the share at this level; None if n is 0."""
         if self.share is None:
             return None
         from scipy.special import ndtri

@@ -1,4 +1,4 @@
-"""The report: a row for each voter, and the agreement of all; and what leaving a voter out would change."""
+"""Report on voters: a row for each voter, the agreement among all, and the effect of leaving a voter out."""
 
 from __future__ import annotations
 
@@ -32,23 +32,23 @@ _COUNTS: Final = ("n_so", "n")
 
 @dataclass(frozen=True)
 class CampaignQuality:
-    """What the answers of all voters say.
+    """Statistics of the answers of all voters.
 
     Attributes
     ----------
     voters : tuple of VoterQuality
-        Those with an answer, in the order in which they came.
+        Voters with an answer, in order of joining.
     n_pairs : int
-        Pairs that several voters, who are not left out, were asked: overlaps, and pairs that the ballots compare often.
+        Pairs that several voters who are not left out were asked: overlaps, and pairs that the ballots compare often.
     n_missing : int
-        Further pairs that are needed before agreement is reported; 0 from 20 pairs on.
+        Number of further pairs needed before agreement is reported; 0 from 20 pairs on.
     agreement : Share
-        Pairs of answers on them that are the same.
+        Share of equal answers among all pairs of answers to these item pairs.
     alpha : float or None
-        Krippendorff's alpha on them; see `Ratings.alpha`.
+        Krippendorff's alpha on these pairs; see `Ratings.alpha`.
     agreement_low, agreement_high, alpha_low, alpha_high : float or None
-        90 % intervals over pairs of items; see `Ratings.alpha_interval`. They and alpha are None while pairs are
-        missing.
+        90 % intervals over pairs of items; see `Ratings.alpha_interval`. While pairs are missing, these values and
+        alpha are None.
     """
 
     voters: tuple[VoterQuality, ...]
@@ -63,12 +63,12 @@ class CampaignQuality:
 
 
 def quality_of(connection: sa.Connection, info: CampaignInfo, limits: Limits | None = None) -> CampaignQuality:
-    """What the answers of a campaign so far say of its voters; nothing is changed.
+    """Return statistics of the voters from a campaign's answers so far, without changing anything.
 
     Parameters
     ----------
     limits : Limits
-        When a voter gets a flag.
+        Limits that decide when a voter gets a flag.
     """
     chosen = Limits() if limits is None else limits
     votes, probes = answers_of(connection, info)
@@ -124,7 +124,7 @@ def quality_of(connection: sa.Connection, info: CampaignInfo, limits: Limits | N
 
 
 def _rest(voter: VoterQuality, whole: Share, own: Share) -> Share:
-    """Share of all other voters who count; the whole has nothing of one who is left out."""
+    """Return the share of all other voters who count; for an excluded voter, there is nothing to subtract."""
     return whole if voter.excluded else Share.of(whole.n_so - own.n_so, whole.n - own.n)
 
 
@@ -152,7 +152,7 @@ def _of_known(own: Answers) -> dict[str, Any]:
 
 
 def _agreement(votes: Answers, probes: Answers, excluded: Mapping[int, str], ratings: Ratings) -> dict[int, Share]:
-    """Of each voter with the others who count; one who is left out is held against them alone."""
+    """Return each voter's agreement with the others who count; an excluded voter is compared with those alone."""
     found = _shares(ratings)
     for voter in excluded:
         others = set(excluded) - {voter}
@@ -175,7 +175,7 @@ def _shares(ratings: Ratings) -> dict[int, Share]:
 def _by_model(
     info: CampaignInfo, votes: Answers, excluded: Mapping[int, str], limits: Limits
 ) -> dict[int, dict[str, Any]]:
-    """What the vote model says of each voter with enough votes."""
+    """Return the parameters that the vote model gives for each voter with enough votes."""
     left_out = np.isin(votes.voter, np.array(sorted(excluded), np.int64))
     counted = votes.select((votes.answer != CANNOT_SAY) & ~left_out)
     ids, index, sizes = np.unique(counted.voter, return_inverse=True, return_counts=True)
@@ -194,19 +194,19 @@ def _by_model(
 
 @dataclass(frozen=True)
 class ExclusionPreview:
-    """What leaving a voter out, or taking one back in, would change in the ranking by strengths.
+    """The change in the ranking by strengths if a voter were left out or taken back in.
 
     Attributes
     ----------
     voter : str
     excluded : bool
-        Whether the voter is left out now.
+        Whether the voter is currently left out.
     n_votes, n_others : int
-        Votes of the voter, and of all others who count; who cannot say has not voted.
+        Votes of the voter, and of all others who count, without "cannot say".
     tau_w : float
-        Between the rankings with and without the voter.
+        tau_w between the rankings with and without the voter.
     changes : tuple of (hashable, float, float)
-        Items that would change their rank most, with the rank now and then; at most five.
+        The items, at most five, whose rank would change most, with their current and new ranks.
     """
 
     voter: str
@@ -218,12 +218,12 @@ class ExclusionPreview:
 
 
 def exclusion_preview(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> ExclusionPreview:
-    """What leaving a voter out would change, or taking back in one who is left out; nothing is changed.
+    """Return the effect of leaving a voter out, or of taking back one who is left out, without changing anything.
 
     Raises
     ------
     LedgerError
-        When the voter has no votes, or nobody else has.
+        If the voter has no votes, or no other voter has any.
     """
     excluded = excluded_voters(connection, info.id)
     name = names_of(connection, info)[voter_id]

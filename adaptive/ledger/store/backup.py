@@ -1,4 +1,4 @@
-"""A copy of a ledger while votes arrive: all of one moment, and a ledger itself."""
+"""Back up a ledger while votes arrive; the copy shows one moment and is itself a ledger."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from adaptive.ledger.store.database import Database
 from adaptive.ledger.store.read_only import address
 from rankcorr.io.files import put_new
 
-_PAGES: Final = 4_096  # 16 MB in one step; votes go on between two steps
+_PAGES: Final = 4_096  # 16 MB in one step; votes continue between two steps
 
 
 def back_up(
     database: Database, path: str | os.PathLike[str], progress: Callable[[int, int], None] | None = None
 ) -> None:
-    """Copy a ledger of SQLite to a new file, with its online backup.
+    """Copy an SQLite ledger to a new file with SQLite's online backup.
 
-    The copy is complete or not there: it is written beside its place, checked, and moved there. For PostgreSQL there
-    is pg_dump.
+    The copy is complete or absent: it is written next to its destination, checked, and moved there. For PostgreSQL, use
+    pg_dump.
 
     Parameters
     ----------
@@ -35,9 +35,9 @@ def back_up(
     Raises
     ------
     LedgerError
-        When the database is no file of SQLite, or the target exists.
+        If the database is not an SQLite file, or the target exists.
     UnreachableError
-        When the copy cannot be written, or is damaged.
+        If the copy cannot be written, or is damaged.
     """
     if not database.is_file:
         how = "has no file to copy" if database.is_sqlite else "a PostgreSQL database is backed up with pg_dump"
@@ -57,7 +57,7 @@ def back_up(
             closing(sqlite3.connect(part)) as copy,
         ):
             source.backup(copy, pages=_PAGES, progress=report)
-            copy.execute("PRAGMA journal_mode = DELETE")  # no second file belongs to the copy
+            copy.execute("PRAGMA journal_mode = DELETE")  # the copy needs no second file
             found = copy.execute("PRAGMA quick_check").fetchone()[0]
         if found != "ok":
             raise UnreachableError(f"{database.name}: its copy is damaged: {found}")

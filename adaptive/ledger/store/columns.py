@@ -1,4 +1,4 @@
-"""Many rows at once: columns into a table, and columns of whole numbers out of a query."""
+"""Move many rows at once: columns into a table, and integer columns out of a query."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _BLOCK: Final = 50_000  # rows: 10 MB of Python numbers
 
 
 def insert_columns(connection: sa.Connection, table: sa.Table, columns: Mapping[str, Sequence[Any] | Any]) -> None:
-    """Insert rows that are given as columns; a column that is one value has it in each row.
+    """Insert rows that are given as columns; a single value applies to each row.
 
-    psycopg takes 10 s for 200,000 rows one by one, and 1 s for arrays that the server takes apart.
+    psycopg takes 10 s for 200,000 rows one by one, and 1 s for arrays that the server unpacks.
     """
     lists = {name: values for name, values in columns.items() if isinstance(values, list)}
     n_rows = len(next(iter(lists.values())))
@@ -33,7 +33,7 @@ def insert_columns(connection: sa.Connection, table: sa.Table, columns: Mapping[
         )
         connection.execute(sa.text(statement), dict(columns))
         return
-    # Straight to the module: a dictionary for each row would cost as much as the insert.
+    # Call the driver directly: a dictionary for each row would cost as much as the insert.
     marks = ", ".join("?" for _ in columns)
     filled = [values if name in lists else [values] * n_rows for name, values in columns.items()]
     connection.exec_driver_sql(
@@ -42,9 +42,9 @@ def insert_columns(connection: sa.Connection, table: sa.Table, columns: Mapping[
 
 
 def integer_columns(connection: sa.Connection, statement: sa.Select[Any]) -> list[NDArray[np.int64]]:
-    """Columns of a query whose values are whole numbers, none of them missing."""
+    """Return the columns of a query whose values are integers without gaps."""
     n_columns = len(statement.selected_columns)
-    # Of the statement: as an option of the connection it would hold for all that come after.
+    # Set on the statement: as an option of the connection it would apply to all later statements.
     streamed = statement.execution_options(stream_results=connection.dialect.name == "postgresql")
     blocks = [
         np.fromiter(chain.from_iterable(rows), np.int64, n_columns * len(rows)).reshape(-1, n_columns)

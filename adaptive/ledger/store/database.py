@@ -1,7 +1,7 @@
 """A database and its transactions: SQLite in a file or in memory, or PostgreSQL by URL.
 
-`Database.write` is the only way to change anything. It runs a function in one transaction and, where the database
-asks for it, runs the function again: it must do nothing but use its connection.
+`Database.write` is the only way to change anything. It runs a function in one transaction and runs it again if the
+database asks for that, so the function must have no effect except through its connection.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Connection = sa.Connection
 PATIENCE_SECONDS: Final = 20.0
 _FIRST_PAUSE: Final = 0.005
 _LONGEST_PAUSE: Final = 0.5
-_POLL_SECONDS: Final = (0.0005, 0.0015)  # of the first in line of a process, for SQLite's lock
+_POLL_SECONDS: Final = (0.0005, 0.0015)  # polling interval for SQLite's lock, for the first thread in a process's queue
 _MOST_CLASHES: Final = 8
 _LOCK_SECONDS: Final = 5.0
 _FORK_SECONDS: Final = 5.0  # how long a fork waits for a thread that writes
@@ -52,7 +52,7 @@ def checked_target(target: str | os.PathLike[str]) -> sa.URL:
     Raises
     ------
     LedgerError
-        Another kind of URL.
+        If the URL is of another kind.
     """
     text = os.fspath(target)
     if not isinstance(text, str):
@@ -73,7 +73,7 @@ def checked_target(target: str | os.PathLike[str]) -> sa.URL:
 
 @dataclass(frozen=True, eq=False)
 class _Connections:
-    """What a process has of its own: it is made anew after a fork."""
+    """The connections of one process, made anew after a fork."""
 
     process: int
     engine: sa.Engine
@@ -83,16 +83,17 @@ class _Connections:
 class Database:
     """One database, whose connections belong to the process that uses them.
 
-    A process that was forked makes its own: a connection that two processes share garbles both.
+    A forked process makes new connections, because two processes that share one garble its data.
 
     Parameters
     ----------
     target : str, path-like, or None
-        Path of a file, or URL of a PostgreSQL database. None: SQLite in memory, which only this object of this process
-        has, and which is gone once it is closed. It has one connection: a step inside another would wait for itself.
+        Path of a file, or URL of a PostgreSQL database. None: SQLite in memory, visible only through this object in
+        this process and lost when it is closed. It has a single connection, so a nested transaction would wait for
+        itself.
     patience : float
-        Seconds for which a transaction is tried in all. A file with votes may wait for long; whoever looks at a page
-        would rather hear soon that others are in the way.
+        How long to retry a transaction, in seconds. Recording a file of votes may wait long; a visitor of a page should
+        learn soon that the database is busy.
     """
 
     def __init__(self, target: str | os.PathLike[str] | None, *, patience: float = PATIENCE_SECONDS) -> None:
@@ -106,26 +107,26 @@ class Database:
 
     @property
     def is_sqlite(self) -> bool:
-        """Whether it is of SQLite."""
+        """Whether the database is SQLite."""
         return self.url.get_backend_name() == "sqlite"
 
     @property
     def is_file(self) -> bool:
-        """Whether it is a file of SQLite, and not in memory."""
+        """Whether the database is an SQLite file, not SQLite in memory."""
         return self.is_sqlite and self.url.database is not None
 
     @property
     def path(self) -> Path:
-        """The file of SQLite."""
+        """Path of the SQLite file."""
         return Path(self.url.database or "")
 
     @property
     def name(self) -> str:
-        """What messages call it: the path, or host and database, since a URL may hold a password in several places."""
+        """Name for messages: the path, or host and database, because a URL may hold a password in several places."""
         if self.is_sqlite:
             return str(self.path) if self.is_file else "the ledger in memory"
         port = "" if self.url.port is None else f":{self.url.port}"
-        host = (self.url.host or "").rpartition("@")[2]  # a password with an @ that is not %40 reaches into it
+        host = (self.url.host or "").rpartition("@")[2]  # an unescaped @ in a password makes part of it the host
         return f"postgresql://{host}{port}/{self.url.database or ''}"
 
     @property
@@ -134,14 +135,14 @@ class Database:
         return self._connections().engine
 
     def exists(self) -> bool:
-        """Whether there is anything at the place; a database of PostgreSQL is there, or every use fails."""
+        """Whether the database exists; for PostgreSQL always true, since any use fails if it does not."""
         return not self.is_file or os.path.lexists(self.path)
 
     def write_ahead(self) -> None:
-        """Let readers and the writer of a file go on side by side; the file remembers it."""
+        """Let readers work while a file is being written; the file remembers the setting."""
         if not self.is_file:
             return
-        # A file that can only be read stays as it is, and so does one in a folder that is not there.
+        # Leave a read-only file, and one whose folder does not exist, unchanged.
         with suppress(sqlite3.OperationalError), closing(sqlite3.connect(self.path, timeout=1.0)) as connection:
             if connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
                 connection.execute("PRAGMA journal_mode = WAL")
@@ -155,36 +156,35 @@ class Database:
             self._inherited.append(mine)
 
     def write(self, work: Callable[[Connection], T], *, knows_itself: bool = False) -> T:
-        """Run `work` in one transaction; what it returns is returned once the transaction is on the disk.
+        """Run `work` in one transaction, and return its result once the transaction is on the disk.
 
-        Where another transaction was in the way, took the same key, or the server went away, `work` is run again, with
-        pauses that grow and differ by chance, for as long as `patience` says. Where the server went away between a
-        commit and its answer, it is asked afterwards whether the transaction was committed, so that nothing is done
-        twice.
+        If another transaction interferes or inserts the same key, or if the server disconnects, `work` is run again for
+        up to `patience` seconds, with growing, randomised pauses. If the server disconnects between a commit and its
+        response, the transaction's status is queried afterwards, so that nothing is done twice.
 
         Parameters
         ----------
         work : callable
             Takes the connection.
         knows_itself : bool
-            Whether `work` finds out by itself that it was done before, as a vote does by its event id. This saves
-            one way to the server and back.
+            Whether `work` itself detects that it has already been done, as a vote does by its event id. This saves one
+            round trip to the server.
 
         Raises
         ------
         LedgerBusyError
-            When others were in the way all the time; nothing was changed.
+            If other transactions interfered the whole time; nothing was changed.
         UnreachableError
-            When the database cannot be reached, or its disk is full.
+            If the database cannot be reached, or its disk is full.
         """
         return self._run(work, writes=True, asks=not knows_itself)
 
     def read(self, work: Callable[[Connection], T]) -> T:
-        """Run `work` in one transaction that sees a single state of the database, and changes nothing."""
+        """Run `work` in one transaction that sees a single state of the database and changes nothing."""
         return self._run(work, writes=False, asks=False)
 
     def look_up(self, work: Callable[[Connection], T]) -> T:
-        """Run `work`, which reads by one statement: PostgreSQL then needs one way there and back instead of three."""
+        """Run `work`, which reads with one statement; PostgreSQL then needs one round trip instead of three."""
         return self._run(work, writes=False, asks=False, level="AUTOCOMMIT")
 
     def _run(self, work: Callable[[Connection], T], *, writes: bool, asks: bool, level: str = "REPEATABLE READ") -> T:
@@ -194,11 +194,11 @@ class Database:
             try:
                 with self._turn(writes, deadline):
                     return self._tried(work, writes, asks, deadline, level)
-            except (TimeoutError, sa.exc.TimeoutError) as error:  # of `turns`, or of the pool of connections
+            except (TimeoutError, sa.exc.TimeoutError) as error:  # raised by `turns` or by the connection pool
                 raise self._busy("others write all the time") from error
             except DBAPIError as error:
                 if is_clash(error) and n_clashes < _MOST_CLASHES:
-                    n_clashes += 1  # another took the same key at the same moment: `work` will see it
+                    n_clashes += 1  # another transaction inserted the same key: `work` will find it
                 elif not is_transient(error):
                     raise self._named(error) from error
                 elif not (self.is_sqlite or self._was_reached):
@@ -229,12 +229,12 @@ class Database:
             return found
 
     def _turn(self, writes: bool, deadline: float) -> AbstractContextManager[None]:
-        # In memory there is one connection, which readers and writers use in turns.
+        # In memory, readers and writers take turns on one connection.
         waits = writes if self.is_file else self.is_sqlite
         return self._connections().turns.turn(deadline) if waits else nullcontext()
 
     def _is_committed(self, transaction: str, deadline: float) -> bool:
-        """Ask what became of a transaction whose commit got no answer."""
+        """Ask whether a transaction was committed whose commit got no response."""
         pause = _FIRST_PAUSE
         while True:
             try:
@@ -253,7 +253,7 @@ class Database:
             pause = min(2.0 * pause, _LONGEST_PAUSE)
 
     def _stand_still(self, pause: ExitStack) -> None:
-        """Let no thread write, and close what is not in use, until `pause` ends."""
+        """Block writing threads and close unused connections until `pause` ends."""
         mine = self._mine
         if mine is not None and mine.process == os.getpid():
             with suppress(TimeoutError):
@@ -266,7 +266,7 @@ class Database:
         )
 
     def _named(self, error: DBAPIError) -> Exception:
-        # What a constraint or a trigger refuses is a bug of ours, or an attempt at history: it is raised as it is.
+        # A violated constraint or trigger is a bug of ours, or an attempt to change history; raise it unchanged.
         if isinstance(error, OperationalError | InterfaceError) or is_damaged(error):
             return UnreachableError(f"{self.name}: {self._reason(error)}")
         return error
@@ -278,8 +278,8 @@ class Database:
         mine = self._mine
         if mine is None or mine.process != os.getpid():
             if mine is not None:
-                # Kept, and not closed: a connection of SQLite that is closed here would drop the parent's locks, and
-                # one of PostgreSQL would end the parent's session.
+                # Keep it open: closing an SQLite connection here would drop the parent's locks, and closing one of
+                # PostgreSQL would end the parent's session.
                 self._inherited.append(mine)
             self._mine = mine = _Connections(os.getpid(), self._made(), FairLock())
         return mine
@@ -289,16 +289,17 @@ class Database:
             if not self.is_file:
                 pool: dict[str, Any] = {"poolclass": sa.StaticPool, "connect_args": {"check_same_thread": False}}
             elif is_read_only(self.path):
-                # Each reader has a connection of its own, since one without locks sees what it has read before.
+                # Each reader opens a separate connection, because one without locks sees only the data it has read
+                # before.
                 pool = {"creator": lambda: connected(self.path), "poolclass": sa.NullPool}
             else:
-                # A writer waits in `_begin_sqlite`, and whoever finds the database locked elsewhere in `_run`.
+                # A writer waits in `_begin_sqlite`; any other thread that finds the database locked waits in `_run`.
                 pool = {"connect_args": {"timeout": 0}, "max_overflow": -1}
             engine = sa.create_engine(self.url, **pool)
             sa.event.listen(engine, "connect", _set_up_sqlite)
             sa.event.listen(engine, "begin", _begin_sqlite)
             return engine
-        # Of a server that does not answer any more, TCP itself would tell after two hours.
+        # Without keepalives, TCP reports a dead server only after two hours.
         connecting = max(2, min(10, math.ceil(self.patience)))  # libpq takes 1 for 2
         defaults = {"connect_timeout": connecting, "keepalives_idle": 30, "keepalives_interval": 10}
         defaults["keepalives_count"] = 3
@@ -312,8 +313,8 @@ class Database:
         return engine
 
 
-# SQLite remembers in each process which locks of a file its connections have, and a child inherits the memory: one that
-# was forked while a thread wrote could never write itself.
+# SQLite remembers in each process which locks of a file its connections hold, and a child process inherits this memory.
+# A child forked while a thread wrote could never write.
 _files: weakref.WeakSet[Database] = weakref.WeakSet()
 _pauses: list[ExitStack] = []
 
@@ -330,22 +331,22 @@ def _after_fork() -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    # The child has turns of its own, and leaves those of its parent alone: another thread may have been at them.
+    # The child gets a new queue and leaves the parent's alone, which another thread may have been using.
     os.register_at_fork(before=_before_fork, after_in_parent=_after_fork)
 
 
 def clock(connection: Connection) -> sa.ColumnElement[int]:
-    """Time for whatever runs out, in microseconds since 1970: that of the server, since its clients' clocks differ."""
+    """Return the time for expiry, in microseconds since 1970, from the server's clock: clients' clocks differ."""
     return sa.literal(now(), sa.BigInteger) if connection.dialect.name == "sqlite" else SERVER_CLOCK
 
 
 def _set_up_sqlite(connection: sqlite3.Connection, _: object) -> None:
-    connection.isolation_level = None  # the module begins no transaction by itself; `_begin_sqlite` does
+    connection.isolation_level = None  # stops the module from beginning transactions; `_begin_sqlite` does
     cursor = connection.cursor()
-    # NORMAL may lose the last commits when power fails.
+    # NORMAL may lose the last commits in a power failure.
     cursor.execute("PRAGMA synchronous = FULL")
     cursor.execute("PRAGMA foreign_keys = ON")
-    # Without it, INSERT OR REPLACE deletes rows behind the back of the triggers that keep history.
+    # Without this setting, INSERT OR REPLACE deletes rows without firing the triggers that protect history.
     cursor.execute("PRAGMA recursive_triggers = ON")
     cursor.close()
 
@@ -355,8 +356,9 @@ def _begin_sqlite(connection: sa.Connection) -> None:
     if deadline is None:
         connection.exec_driver_sql("BEGIN")
         return
-    # A transaction that reads first and then writes fails at once when another has written meanwhile, whatever the
-    # timeout: one that will write says so from the start. SQLite's own waiting sleeps for up to 100 ms at a time.
+    # A transaction that first reads and then writes fails at once, whatever the timeout, if another has written in
+    # between. One that will write therefore declares it at the start. SQLite's own waiting sleeps for up to 100 ms at a
+    # time.
     raw = connection.connection.dbapi_connection
     while True:
         try:
@@ -370,19 +372,19 @@ def _begin_sqlite(connection: sa.Connection) -> None:
 
 
 def _set_up_postgresql(connection: Any, _: object, *, patience: float) -> None:
-    # A process that stands still in a transaction holds a lock of its ballot: whoever waits for it tries again, and
-    # the server ends the transaction.
+    # A process that hangs in a transaction holds a lock of its ballot. Transactions that wait for the lock are tried
+    # again, and the server ends the hanging one.
     connection.execute(f"SET lock_timeout = {math.ceil(1e3 * min(_LOCK_SECONDS, patience))}")
     connection.execute("SET idle_in_transaction_session_timeout = '60s'")
     connection.commit()
 
 
 class FairLock:
-    """A lock that is given to whoever has waited longest; `threading.Lock` may give it to the latest for ever.
+    """A lock that goes to the thread that has waited longest; `threading.Lock` may always prefer the latest.
 
-    SQLite has one writer at a time, and lets those who wait sleep for longer and longer: with 24 writers, one of a
-    hundred waited for more than 5 seconds. Within a process the threads take turns here instead, and only the first in
-    line asks the database.
+    SQLite has one writer at a time, and waiting writers sleep for longer and longer: with 24 writers, one in a hundred
+    waited for more than 5 seconds. Here the threads of a process take turns instead, and only the first in the queue
+    polls the database.
     """
 
     def __init__(self) -> None:
@@ -397,12 +399,12 @@ class FairLock:
         Parameters
         ----------
         deadline : float
-            Of `time.monotonic`.
+            Latest time to wait until, on the clock of `time.monotonic`.
 
         Raises
         ------
         TimeoutError
-            When the turn has not come by then.
+            If the lock was not free by the deadline.
         """
         self._wait(deadline)
         try:
@@ -424,7 +426,7 @@ class FairLock:
             if mine in self._waiting:
                 self._waiting.remove(mine)
                 raise TimeoutError
-            # It was handed over at the last moment.
+            # The lock was handed over at the last moment.
 
     def _next(self) -> None:
         with self._guard:

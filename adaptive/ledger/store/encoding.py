@@ -1,4 +1,4 @@
-"""How values stand in the tables: labels and settings as JSON, times as microseconds, digests of text lines."""
+"""Encode values for the tables: labels and settings as JSON, times as microseconds, digests of text lines."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _PADDED_ID: Final = re.compile(r"0{0,20}([1-9][0-9]{0,8})-0{0,20}(0|[1-9][0-9]{0
 
 
 def now() -> int:
-    """Time in microseconds since 1970, UTC."""
+    """Return the current time in microseconds since 1970, UTC."""
     return time.time_ns() // 1_000
 
 
 def time_text(at: int) -> str:
-    """ISO 8601 of a time of `now`.
+    """Return the ISO 8601 form of a time of `now`.
 
     Examples
     --------
@@ -36,22 +36,22 @@ def time_text(at: int) -> str:
 
 
 def json_of(value: Any) -> str:
-    """Canonical JSON: sorted keys, no spaces, no nan; text as it is."""
+    """Return canonical JSON: sorted keys, no spaces, no nan, and unescaped text."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
 
 
 def value_of(text: str) -> Any:
-    """Value of `json_of`."""
+    """Return the value that `json_of` encoded."""
     return json.loads(text)
 
 
 def label_text(label: Hashable) -> str:
-    """Label as JSON; a tuple is a list.
+    """Return a label as JSON; a tuple becomes a list.
 
     Raises
     ------
     ProtocolError
-        When it is not a string, an integer or a tuple of those.
+        If it is not a string, an integer or a tuple of those.
 
     Examples
     --------
@@ -62,26 +62,26 @@ def label_text(label: Hashable) -> str:
 
 
 def label_of(text: str) -> Hashable:
-    """Label of `label_text`."""
+    """Return the label that `label_text` encoded."""
     value = json.loads(text)
     return tuple(value) if isinstance(value, list) else value
 
 
 def pair_id(number: int, sheet: int, position: int) -> str:
-    """Id of a pair as voters and files know it: ballot, sheet, and position among all pairs of the sheet.
+    """Return the id of a pair for voters and files: ballot, sheet, and position among all pairs of the sheet.
 
-    It is the same for comparisons and checks, and depends on nothing by which they differ.
+    Comparisons and checks have ids of the same form, which depend on nothing that distinguishes the two.
     """
     return f"{number}-{sheet}-{position}"
 
 
 def pair_at(pair: object) -> tuple[int, int, int]:
-    """Ballot, sheet and position of an id of `pair_id`.
+    """Return ballot, sheet and position of an id of `pair_id`.
 
     Raises
     ------
     VoteError
-        When it is not such an id.
+        If it is not an id of this form.
 
     Examples
     --------
@@ -100,7 +100,7 @@ def pair_at(pair: object) -> tuple[int, int, int]:
 
 
 def digest_of(lines: Iterable[str]) -> str:
-    """SHA-256 of lines of UTF-8, each ended by a line feed: `sha256sum` of a file of these lines gives it too.
+    """Return the SHA-256 of UTF-8 lines, each ended by a line feed, as `sha256sum` gives for a file of them.
 
     Examples
     --------
@@ -118,11 +118,11 @@ _NUMBER: Final = re.compile(r"[+-][0-9]+(\.[0-9]+)?")
 
 
 def guarded(cell: str) -> str:
-    """Cell that no spreadsheet runs as a formula.
+    """Return a cell that no spreadsheet runs as a formula.
 
-    A cell that begins with =, +, -, @, a tab or a carriage return, and is no number, gets an apostrophe in front, which
-    spreadsheets take as "text follows". A cell that looks guarded already gets another one, so that reading back takes
-    away just what writing has put there.
+    A cell that begins with =, +, -, @, a tab or a carriage return and is not a number gets an apostrophe in front,
+    which tells spreadsheets that text follows. A cell that already looks guarded gets another apostrophe, so that
+    reading back removes exactly what writing added.
 
     Examples
     --------
@@ -133,7 +133,7 @@ def guarded(cell: str) -> str:
 
 
 def unguarded(cell: str) -> str:
-    """Cell that `guarded` was given.
+    """Return the cell that `guarded` was given.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What an error of a database means: to be tried again, a key that is taken, a damaged file; and how to say it."""
+"""Classify database errors (temporary, duplicate key, damaged file) and describe them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Final
 
 from sqlalchemy.exc import DBAPIError, OperationalError
 
-# PostgreSQL: serialization failure, deadlock, a lock that did not come, a transaction that stood still too long, and a
-# server that stops, starts or has no connection left.
+# PostgreSQL: serialization failure, deadlock, lock timeout, a transaction that was idle too long, and a server that
+# stops, starts or has no free connections.
 _TRANSIENT: Final = (
     *("40001", "40P01", "55P03", "25P03"),
     *("57P01", "57P02", "57P03", "53300", "08000", "08001", "08003", "08006"),
@@ -20,7 +20,7 @@ _LITTLE: Final = 64 * 1024  # bytes: SQLite takes 32 kB for the locks of readers
 
 
 def is_transient(error: DBAPIError) -> bool:
-    """Whether the same transaction may succeed in a moment."""
+    """Return whether the same transaction may succeed in a moment."""
     if isinstance(error.orig, sqlite3.OperationalError):
         return error.orig.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
     state = getattr(error.orig, "sqlstate", None)
@@ -29,21 +29,21 @@ def is_transient(error: DBAPIError) -> bool:
 
 
 def is_clash(error: DBAPIError) -> bool:
-    """Whether a row was refused because another has its key."""
+    """Return whether a row was refused because another row has its key."""
     if isinstance(error.orig, sqlite3.IntegrityError):
         return error.orig.sqlite_errorcode in (sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY)
     return getattr(error.orig, "sqlstate", None) == "23505"
 
 
 def is_damaged(error: DBAPIError) -> bool:
-    """Whether a file is no database, or a broken one."""
+    """Return whether a file is not a database, or a damaged one."""
     if not isinstance(error.orig, sqlite3.DatabaseError):
         return False
     return error.orig.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
 def reason(error: DBAPIError, path: Path | None) -> str:
-    """What to tell of an error, in one line; `path` is the file of SQLite."""
+    """Return the description of an error in one line; `path` is the SQLite file."""
     if isinstance(error.orig, sqlite3.Error) and path is not None:
         code = error.orig.sqlite_errorcode & 0xFF
         if code == sqlite3.SQLITE_FULL or (code == sqlite3.SQLITE_IOERR and _has_no_room(path)):
@@ -61,7 +61,7 @@ def reason(error: DBAPIError, path: Path | None) -> str:
 
 
 def _has_no_room(path: Path) -> bool:
-    """Whether the disk of a file is full, which SQLite takes for a broken one where it fails at the file of locks."""
+    """Return whether the file's disk is full; SQLite reports damage if it cannot write the file of locks."""
     if not hasattr(os, "statvfs"):
         return False
     try:

@@ -1,8 +1,8 @@
-"""The lock of a ballot, and the state of a comparison under it.
+"""Lock a ballot, and read the state of a comparison under the lock.
 
-Votes share the lock of their ballot, and whoever closes it takes it alone. A vote also holds its sheet, so that nobody
-gives the sheet away between the look at its lease and the commit, and its event id, which is one of a vote or of a late
-vote.
+Votes share the lock of their ballot, and the closer takes it exclusively. A vote also locks its sheet, so that the
+sheet cannot be given away between the check of its lease and the commit. It locks its event id too, which a vote and a
+late vote must not share.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from adaptive.ledger.store.encoding import now
 from rankcorr.checks import shown
 
 _CLOSER_TIME: Final = 60_000_000  # microseconds
-_CLOSER_TIME_EACH: Final = 200  # and for each comparison: thrice what one of 400,000 took on a busy machine
+_CLOSER_TIME_EACH: Final = 200  # more for each comparison: three times the measured time with 400,000 on a busy machine
 _LIMIT: Final = 2**31
 _LOCK_SPACE: Final = 0x72636C  # "rcl": keeps clear of the advisory locks of other programs
 _EVENT_SPACE: Final = 0x72636D
 
 
 def lock_ballot(connection: sa.Connection, ballot_id: int, *, exclusive: bool) -> None:
-    """Take the lock of a ballot until the transaction ends: votes share it, the closer has it alone.
+    """Lock a ballot until the transaction ends: votes share the lock, the closer holds it exclusively.
 
-    On SQLite the one writer that there can be has it anyhow.
+    On SQLite the single writer holds it in any case.
     """
     if connection.dialect.name == "postgresql":
         name = "pg_advisory_xact_lock" if exclusive else "pg_advisory_xact_lock_shared"
@@ -38,29 +38,30 @@ def lock_ballot(connection: sa.Connection, ballot_id: int, *, exclusive: bool) -
 
 
 def lock_tables(connection: sa.Connection) -> None:
-    """Take the lock of whoever makes or changes the tables: two servers may start at once on an empty database."""
+    """Take the lock for creating or changing the tables: two servers may start at once on an empty database."""
     lock_ballot(connection, 0, exclusive=True)
 
 
 def locked_state(connection: sa.Connection, info: CampaignInfo, number: int, place: int, event_id: str) -> Any:
-    """Lock the ballot, the sheet and the event id of a vote, and return what stands on its comparison, in one row.
+    """Lock the ballot, sheet and event id of a vote, and return the current state of its comparison in one row.
 
-    Its columns: ``ballot_id``, ``state``, whether its closer is ``overdue``, ``sheet``, ``position``, and whether the
-    comparison is ``scored`` (1 or 0) or ``checked``, a check but for practice; ``lease_id``, ``holder``, ``remaining``
-    microseconds of the lease, and whether it is ``unanswered``; ``revision``, ``kind``, ``answer`` and ``voter_id`` of
-    the last event; and whether the event id is ``known``.
+    Columns of the ballot and the pair: ``ballot_id``, ``state``, whether its closer is ``overdue``, ``sheet``,
+    ``position``, and whether the comparison is ``scored`` (1 or 0) or ``checked``, a check other than practice. Columns
+    of the lease: ``lease_id``, ``holder``, ``remaining`` microseconds, and whether it is ``unanswered``. Columns of the
+    last event: ``revision``, ``kind``, ``answer`` and ``voter_id``. The last column says whether the event id is
+    ``known``.
 
     Raises
     ------
     VoteError
-        When there is no such ballot or comparison.
+        If the ballot or the comparison does not exist.
     """
     for value in (number, place):
         if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < _LIMIT:
             raise _unknown(number, place)
     wanted = {"campaign": info.id, "number": number, "comparison": place, "event": event_id}
     postgresql = connection.dialect.name == "postgresql"
-    # The state is read by a statement of its own: one that waits for a lock sees what was there before the wait.
+    # A separate statement reads the state: one that waits for a lock sees the data from before the wait.
     if not postgresql or connection.execute(_lock_statement(), wanted).first() is not None:
         row = connection.execute(
             _state_statement(postgresql), wanted if postgresql else {**wanted, "at": now()}
@@ -76,19 +77,19 @@ def _unknown(number: object, place: object) -> VoteError:
 
 
 def closer_time() -> sa.ColumnElement[int]:
-    """Microseconds that the closer of a ballot has until it is taken for dead."""
+    """Return how many microseconds the closer of a ballot has until it is considered dead."""
     each = sa.cast(schema.ballot.c.n_comparisons, sa.BigInteger) * _CLOSER_TIME_EACH
     return sa.literal(_CLOSER_TIME, sa.BigInteger) + each
 
 
 def is_overdue(at: sa.ColumnElement[int]) -> sa.ColumnElement[bool]:
-    """Whether the closer of a ballot had its time, or claims far more than that: its clock, or ours, was set."""
+    """Return whether a closer's time is up, or its deadline is impossibly late because a clock was changed."""
     until = schema.ballot.c.closer_until
     return sa.and_(schema.ballot.c.state == "closing", sa.or_(until < at, until > at + 2 * closer_time()))
 
 
 def open_overdue(connection: sa.Connection, ballot_id: int) -> None:
-    """Open a ballot again whose closer died: voting goes on, and the closer, if it is only slow, writes nothing."""
+    """Reopen a ballot whose closer died: voting continues, and a closer that is only slow writes nothing."""
     lock_ballot(connection, ballot_id, exclusive=True)
     table = schema.ballot
     connection.execute(
@@ -99,7 +100,7 @@ def open_overdue(connection: sa.Connection, ballot_id: int) -> None:
 
 
 def open_if_overdue(connection: sa.Connection, info: CampaignInfo, number: int) -> None:
-    """Open a ballot again if its closer died; nothing where there is no such ballot."""
+    """Reopen a ballot if its closer died; do nothing if the ballot does not exist."""
     table = schema.ballot
     found = connection.execute(
         sa.select(table.c.id).where(
@@ -111,12 +112,12 @@ def open_if_overdue(connection: sa.Connection, info: CampaignInfo, number: int) 
 
 
 def ballot_numbered(connection: sa.Connection, info: CampaignInfo, number: int) -> int:
-    """Id of a ballot by its number.
+    """Return the id of a ballot, given its number.
 
     Raises
     ------
     VoteError
-        When it has not been opened.
+        If it has not been opened.
     """
     table = schema.ballot
     found = connection.execute(
@@ -130,18 +131,18 @@ def ballot_numbered(connection: sa.Connection, info: CampaignInfo, number: int) 
 def count_answers(
     connection: sa.Connection, ballot_id: int, scored: Mapping[int, int], checked: Mapping[int, int]
 ) -> None:
-    """Keep the numbers of answers of each sheet, in ascending order: two writers must not wait for each other."""
+    """Update the answer counts of each sheet, in ascending order so that two writers cannot deadlock."""
     for sheet in sorted({*scored, *checked}):
         values = {"scored": scored.get(sheet, 0), "checked": checked.get(sheet, 0)}
         connection.execute(count_statement(), {"ballot": ballot_id, "sheet": sheet, **values})
 
 
-# Statements are made once: to make and name one takes longer than SQLite needs to run it.
+# Statements are built once, because building and naming one takes longer than SQLite needs to run it.
 
 
 @cache
 def count_statement() -> sa.Update:
-    """Update of the ``sheet`` of a ``ballot`` by changes of its answers, which takes as long for a check."""
+    """Return the update of a ``ballot``'s ``sheet`` by changes in its answers; it takes equally long for a check."""
     table = schema.sheet
     wanted = (table.c.ballot_id == sa.bindparam("ballot"), table.c.number == sa.bindparam("sheet"))
     return (

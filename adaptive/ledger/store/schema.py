@@ -1,12 +1,13 @@
-"""The tables of a ledger.
+"""Define the tables of a ledger.
 
 Times are whole microseconds since 1970 in UTC. A label is JSON: a string, an integer, or a list of those. An item is
-known by its place among the items of the campaign, a comparison by its place in the ballot, both counted from 0.
+identified by its place among the items of the campaign, a comparison by its place in the ballot, both counted from 0.
 `migrations` makes these tables; a test compares the two.
 
-Checks on voters (`adaptive.ledger.checks`) are comparisons too, and answers to them are votes, so that nothing that a
-voter sends or gets differs between the two. Places 0 to `ballot.n_comparisons` - 1 are scored; checks have the places
-from there on, which no voter sees. Voters and files know a pair by its ballot, sheet and position on the sheet.
+Checks on voters (`adaptive.ledger.checks`) are comparisons too, and answers to them are votes, so that the data that
+voters send and receive do not reveal which is which. Places 0 to `ballot.n_comparisons` - 1 are scored; checks have the
+places after those, which voters do not see. Voters and files identify a pair by its ballot, sheet and position on the
+sheet.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ metadata = sa.MetaData(
     }
 )
 
-# SQLite counts up only a column whose type is INTEGER.
+# SQLite increments a column automatically only if its type is INTEGER.
 _Id = BigInteger().with_variant(Integer, "sqlite")
 
 
@@ -84,7 +85,7 @@ ballot = sa.Table(
     Column("closer", Text),
     Column("closer_until", BigInteger),
     Column("closed_at", BigInteger),
-    Column("record", Text),  # JSON: scores of the ballot and the places that go on
+    Column("record", Text),  # JSON: scores of the ballot and the places selected for the next
     Column("votes_digest", Text),
     Column("chain_digest", Text),  # over the ballot before, draw, votes and record
     sa.UniqueConstraint("campaign_id", "number"),
@@ -108,7 +109,8 @@ sheet = sa.Table(
     Column("slot", Integer, nullable=False),  # index of the drawn voter; no pair comes twice in a slot
     Column("n_comparisons", Integer, nullable=False),
     Column("n_answered", Integer, nullable=False, server_default="0"),
-    # A sheet is asked to its end, of another voter too: one without its checks would tell that what is left is one.
+    # A sheet is asked to its end, also if another voter takes it over: otherwise the pairs left out would be recognised
+    # as checks.
     Column("n_checks", Integer, nullable=False, server_default="0"),  # practice left out
     Column("n_checked", Integer, nullable=False, server_default="0"),
     CheckConstraint("n_answered BETWEEN 0 AND n_comparisons", name="answered"),
@@ -138,7 +140,7 @@ voter = sa.Table(
     metadata,
     _id(),
     Column("campaign_id", _Id, ForeignKey("campaign.id"), nullable=False),
-    Column("key", Text, nullable=False, unique=True),  # random: what exports and digests call the voter
+    Column("key", Text, nullable=False, unique=True),  # random: identifies the voter in exports and digests
     Column("source", Text, nullable=False),
     Column("external_hash", Text),
     Column("consent_version", Text),
@@ -183,7 +185,7 @@ Index(
     sqlite_where=sa.text("ended_at IS NULL"),
     postgresql_where=sa.text("ended_at IS NULL"),
 )
-# Whoever votes in a browser holds one sheet at a time; sheets that were given out as a file are not bound by it.
+# A voter in a browser holds one sheet at a time; sheets that were given out as a file are exempt.
 Index(
     "uq_lease_of_voter",
     lease.c.voter_id,
@@ -196,9 +198,10 @@ Index("ix_lease_address", lease.c.address)
 
 
 def _event_columns() -> list[Column[object]]:
-    """Columns of whatever a voter answers.
+    """Return the columns that every answer of a voter has.
 
-    An event id is a vote's or a late vote's; it is both only where the same vote came too late and then in time.
+    An event id belongs to a vote or to a late vote. It belongs to both only if the same vote was sent too late and was
+    accepted later.
     """
     return [
         Column("event_id", Text, nullable=False, unique=True),
@@ -209,7 +212,7 @@ def _event_columns() -> list[Column[object]]:
         Column("response_ms", Integer),
         Column("given_by", Text),
         Column("layout", Text),
-        Column("extra", Text),  # JSON: columns of a file that mean nothing here
+        Column("extra", Text),  # JSON: columns of a file that the ledger does not know
         Column("received_at", BigInteger, nullable=False),
         Column("payload_hash", Text, nullable=False),
     ]
@@ -236,7 +239,7 @@ late_vote = sa.Table(
     metadata,
     _id(),
     *_event_columns(),
-    Column("revision", Integer, nullable=False),  # of the last event of the comparison when this one came, or 0
+    Column("revision", Integer, nullable=False),  # revision of the comparison's last event when this one arrived, or 0
     Column("why", Text, nullable=False),
     sa.ForeignKeyConstraint(["ballot_id", "place"], ["comparison.ballot_id", "comparison.place"]),
     _one_of("why", ("closed", "reassigned", "conflict")),
@@ -256,7 +259,8 @@ audit_event = sa.Table(
 )
 Index("ix_audit_event_campaign_id", audit_event.c.campaign_id)
 
-# What a campaign shows to its voters; each change is a new version, so that it is known who agreed to what.
+# The pages that a campaign shows to its voters. Each change is a new version, so that the text that each voter agreed
+# to is known.
 voting_pages = sa.Table(
     "voting_pages",
     metadata,
@@ -266,7 +270,7 @@ voting_pages = sa.Table(
     Column("at", BigInteger, nullable=False),
 )
 
-# A capability is known by its hash alone: whoever reads the database cannot use it.
+# Only the hash of a token is stored, so that a reader of the database cannot use it.
 token = sa.Table(
     "token",
     metadata,

@@ -1,4 +1,4 @@
-"""Voters: a random key, and what a file or a platform calls them, kept apart so that it can be erased."""
+"""Identify voters: a random key, and the name that a file or a platform uses, stored apart so that it can be erased."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ FILE = "file"
 
 
 def external_hash(info: CampaignInfo, external_id: str) -> str:
-    """Keyed hash of what a source calls a voter."""
+    """Return the keyed hash of the name that a source uses for a voter."""
     return hmac.new(bytes.fromhex(info.hash_key), external_id.encode(), hashlib.sha256).hexdigest()
 
 
 def file_name(name: Hashable) -> str:
-    """What a file calls a voter, as its cell."""
+    """Return the name that a file uses for a voter, as a cell."""
     return " ".join(item_cells(name))
 
 
 def register(
     connection: sa.Connection, info: CampaignInfo, external_id: str, *, source: str = FILE, email: str | None = None
 ) -> int:
-    """Return the id of a voter, who is made where a source names one for the first time.
+    """Return the id of a voter, adding the voter when a source first names one.
 
-    A voter who comes again is the same voter, so that nobody gets a pair twice by coming twice.
+    A returning voter is the same voter, so the same person is not asked a pair twice.
     """
     if external_id != external_id.strip() or not is_line(external_id):
         raise LedgerError(f"a voter's name is one line of text without spaces around it; got {shown(external_id)}")
@@ -53,7 +53,7 @@ def register(
 
 
 def find_voter(connection: sa.Connection, info: CampaignInfo, external_id: str, *, source: str) -> int | None:
-    """Id of the voter whom a source calls so; None where nobody is."""
+    """Return the id of the voter with this name in a source, or None."""
     table, hashed = schema.voter, external_hash(info, external_id)
     same = (table.c.campaign_id == info.id, table.c.source == source, table.c.external_hash == hashed)
     found: int | None = connection.execute(sa.select(table.c.id).where(*same)).scalar()
@@ -61,12 +61,12 @@ def find_voter(connection: sa.Connection, info: CampaignInfo, external_id: str, 
 
 
 def voter_named(connection: sa.Connection, info: CampaignInfo, name: str) -> int:
-    """Id of the voter whom a file calls `name`, or whose key it is.
+    """Return the id of the voter whom a file calls `name`, or whose key it is.
 
     Raises
     ------
     NoVoterError
-        Where nobody is called so.
+        If no voter has this name or key.
     """
     found = voters_named(connection, info, [name]).get(name)
     if found is None:
@@ -75,7 +75,7 @@ def voter_named(connection: sa.Connection, info: CampaignInfo, name: str) -> int
 
 
 def voters_named(connection: sa.Connection, info: CampaignInfo, names: Iterable[str]) -> dict[str, int]:
-    """Ids of those voters who are known, by the name of a file or by key."""
+    """Return the ids of those voters who are known, by the name of a file or by key."""
     table = schema.voter
     wanted = list(dict.fromkeys(names))
     hashes = {external_hash(info, name): name for name in wanted}
@@ -97,7 +97,7 @@ def voters_named(connection: sa.Connection, info: CampaignInfo, names: Iterable[
 
 
 def names_of(connection: sa.Connection, info: CampaignInfo) -> dict[int, str]:
-    """What to call each voter: the name of the source, or the key of one whose name was erased."""
+    """Return the display name of each voter: the name at the source, or the key if the name was erased."""
     joined = schema.voter.outerjoin(schema.voter_identity)
     rows = connection.execute(
         sa.select(schema.voter.c.id, schema.voter.c.key, schema.voter_identity.c.external_id)
@@ -109,20 +109,19 @@ def names_of(connection: sa.Connection, info: CampaignInfo) -> dict[int, str]:
 
 
 def keys_of(connection: sa.Connection, info: CampaignInfo) -> dict[int, str]:
-    """Random key of each voter."""
+    """Return the random key of each voter."""
     voter = schema.voter
     rows = connection.execute(sa.select(voter.c.id, voter.c.key).where(voter.c.campaign_id == info.id))
     return {row.id: row.key for row in rows}
 
 
 def erase(connection: sa.Connection, info: CampaignInfo, voter_id: int, *, keep_hash: bool = False) -> None:
-    """Forget who a voter is: name, e-mail, and the hash that would find them again. Votes stay, under the key.
+    """Erase a voter's name, e-mail and the hash that identifies a returning voter; votes are kept under the key.
 
     Parameters
     ----------
     keep_hash : bool
-        Whether the keyed hash of the name stays, by which one who comes again is known; not for voters of files, who
-        do not come by themselves.
+        Whether to keep the keyed hash of the name. Not for voters of files, who do not join by themselves.
     """
     voter = schema.voter
     connection.execute(sa.delete(schema.voter_identity).where(schema.voter_identity.c.voter_id == voter_id))
@@ -137,9 +136,10 @@ def erase(connection: sa.Connection, info: CampaignInfo, voter_id: int, *, keep_
 
 
 def withdraw(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> None:
-    """Let a voter go: the sheets in hand are free for others."""
+    """Release a voter: the sheets in hand become free for others."""
     at = now()
-    # The voter first: whoever claims a sheet at this moment holds that row, and the lease is ended with the others.
+    # Lock the voter first: a request that is claiming a sheet holds that row, and its lease is then ended with the
+    # others.
     connection.execute(sa.update(schema.voter).where(schema.voter.c.id == voter_id).values(withdrawn_at=at))
     connection.execute(
         sa.update(schema.lease)
@@ -150,13 +150,13 @@ def withdraw(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> No
 
 
 def set_excluded(connection: sa.Connection, info: CampaignInfo, voter_id: int, excluded: bool, reason: str) -> None:
-    """Leave a voter's votes out of all scores from now on, or take them back in; no vote is touched."""
+    """Exclude a voter's votes from all scores from now on, or include them again, without changing any vote."""
     kind = "excluded" if excluded else "included"
     audit(connection, info.id, kind, {"reason": reason}, voter_id=voter_id)
 
 
 def excluded_voters(connection: sa.Connection, campaign_id: int) -> dict[int, str]:
-    """Voters who are left out now, with their keys."""
+    """Return the voters who are left out now, with their keys."""
     event = schema.audit_event
     rows = connection.execute(
         sa.select(event.c.voter_id, event.c.kind, schema.voter.c.key)

@@ -1,9 +1,9 @@
-"""Sheets that wait for a first answer: how long, how many for one address, and when they come back.
+"""Limit sheets without a first answer: how long they are held, how many per address, and when they become free.
 
-A newcomer holds a sheet for minutes until the first answer, and only then for the lease of the campaign: a script that
-claims sheets and answers none of them keeps them from others for that long. An address that lets sheets lapse may hold
-ever fewer at once. Addresses are kept as keyed hashes of 24 bits, of which each stands for hundreds of addresses; they
-are deleted with the first answer, when the voter leaves, when the ballot closes, and after an hour.
+A newcomer holds a sheet for minutes until the first answer, and only then for the lease time of the campaign. A script
+that claims sheets without answering therefore blocks them only for minutes. An address that lets sheets lapse may hold
+ever fewer at once. Addresses are stored as keyed hashes of 24 bits, so one hash fits hundreds of addresses. They are
+deleted with the first answer, when the voter leaves, when the ballot closes, and after an hour.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from adaptive.ledger.store.database import clock
 from adaptive.ledger.store.encoding import time_text
 
 MINUTE: Final = 60_000_000  # microseconds
-_REMEMBERED: Final = 60 * MINUTE  # for which an address answers for the sheets that it let lapse
+_REMEMBERED: Final = 60 * MINUTE  # how long lapsed sheets count against their address
 _DIGITS: Final = 6  # of the hash, in hexadecimal
 _SWEPT: Final = 500
 PLATFORMS: Final = ("prolific", "mturk")
@@ -31,21 +31,21 @@ PLATFORMS: Final = ("prolific", "mturk")
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a voter's request comes from.
+    """The origin of a voter's request.
 
     Attributes
     ----------
     address : str
-        Whatever counts as one: an address, or the network of a household.
+        An address, or a network that counts as one, such as a household's.
     most : int
-        Unanswered sheets that the voters of one address may hold at once.
+        Maximum number of unanswered sheets that the voters of one address may hold at once.
     """
 
     address: str
     most: int
 
     def hashed(self, info: CampaignInfo) -> str:
-        """What the ledger keeps of the address."""
+        """Return the hash of the address, which the ledger stores."""
         key = bytes.fromhex(info.hash_key)
         return hmac.new(key, f"address {self.address}".encode(), hashlib.sha256).hexdigest()[:_DIGITS]
 
@@ -58,9 +58,9 @@ class Awaited:
     ----------
     n_sheets : int
     n_of_one_address : int
-        The most that went to one address; 0 where no address is known.
+        The largest number held from one address; 0 if no address is known.
     back_by : str
-        When the last of them is free for others, unless it is answered before; ISO 8601.
+        When the last of them becomes free unless it is answered before, in ISO 8601.
     """
 
     n_sheets: int
@@ -69,10 +69,10 @@ class Awaited:
 
 
 def has_room(connection: sa.Connection, info: CampaignInfo, origin: Origin) -> bool:
-    """Whether a voter of this address may take another sheet.
+    """Return whether a voter of this address may take another sheet.
 
-    The most that an address may hold without an answer is divided by one more than the sheets that it let lapse in the
-    last hour, and is never below one: a class takes a hundred at once, and a script that answers nothing soon one.
+    The limit of an address is divided by one plus the number of sheets that it let lapse in the last hour, but stays at
+    least one. A class can thus take a hundred sheets at once, while a script that answers nothing is soon down to one.
     """
     lease, at = schema.lease, clock(connection)
     is_held = sa.and_(lease.c.ended_at.is_(None), lease.c.expires_at >= at)
@@ -88,10 +88,11 @@ def has_room(connection: sa.Connection, info: CampaignInfo, origin: Origin) -> b
 
 
 def lease_end(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> sa.ColumnElement[int] | None:
-    """When a sheet that its voter answers is free for others; None: never by itself.
+    """Return when an answered sheet becomes free for others; None: it does not expire.
 
-    A participant of a platform has the time that the study allows, from joining on: then the platform sends somebody
-    else. One who still answers after that has the first minutes again.
+    A participant of a platform has the time that the study allows, counted from joining, because after that the
+    platform sends another participant. If the participant still answers later, the limit for the first answer applies
+    again.
     """
     _, pages = pages_of(connection, info)
     at = clock(connection)
@@ -111,13 +112,13 @@ def lease_end(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> s
 
 
 def first_end(connection: sa.Connection, info: CampaignInfo) -> sa.ColumnElement[int]:
-    """When a sheet that was just claimed is free for others, if no answer comes."""
+    """Return when a sheet that was just claimed becomes free for others if no answer arrives."""
     minutes = min(info.settings.first_minutes, info.settings.lease_minutes or info.settings.first_minutes)
     return clock(connection) + sa.literal(int(minutes * MINUTE), sa.BigInteger)
 
 
 def mark_answered(connection: sa.Connection, info: CampaignInfo, lease_id: int, voter_id: int) -> None:
-    """Give a lease its full time, and forget the address: the first answer has come."""
+    """Give a lease its full time and forget the address, now that the first answer is recorded."""
     table = schema.lease
     connection.execute(
         sa.update(table)
@@ -127,7 +128,7 @@ def mark_answered(connection: sa.Connection, info: CampaignInfo, lease_id: int, 
 
 
 def awaited(connection: sa.Connection, info: CampaignInfo) -> Awaited | None:
-    """The sheets that are held without an answer, now; None where there are none."""
+    """Return the sheets held without an answer now; None if all have answers."""
     lease = schema.lease
     rows = connection.execute(
         sa.select(lease.c.address, sa.func.count(), sa.func.max(lease.c.expires_at))
@@ -143,9 +144,9 @@ def awaited(connection: sa.Connection, info: CampaignInfo) -> Awaited | None:
 
 
 def seconds_left(connection: sa.Connection, info: CampaignInfo, voter_id: int | None = None) -> int | None:
-    """Seconds until a sheet comes back that others hold without an answer, and this voter, or a new one, may get.
+    """Return the seconds until a sheet that others hold unanswered becomes free for this voter, or for a new one.
 
-    None where there is no such sheet.
+    The result is None if no sheet becomes free.
     """
     lease, known = schema.lease, {} if voter_id is None else known_pairs(connection, voter_id)
     left = (lease.c.expires_at - clock(connection)).label("left")
@@ -160,7 +161,7 @@ def seconds_left(connection: sa.Connection, info: CampaignInfo, voter_id: int | 
 
 
 def forget_addresses(connection: sa.Connection, info: CampaignInfo, ballot_id: int | None = None) -> None:
-    """Delete the hashes of addresses that are not needed any more: those of an hour ago, or all of a ballot."""
+    """Delete the hashes of addresses that are no longer needed: all older than an hour, or all of a ballot."""
     lease, ballot = schema.lease, schema.ballot
     wanted = (
         sa.select(lease.c.id)
@@ -168,7 +169,7 @@ def forget_addresses(connection: sa.Connection, info: CampaignInfo, ballot_id: i
         .where(lease.c.address.is_not(None), ballot.c.campaign_id == info.id)
     )
     if ballot_id is None:
-        # Those that another claim deletes at this moment are left to it: two must not wait for each other.
+        # Skip rows that another claim is deleting, so that the two cannot deadlock.
         wanted = wanted.where(lease.c.expires_at < clock(connection) - _REMEMBERED).limit(_SWEPT)
         wanted = wanted.with_for_update(of=lease, skip_locked=True)
     else:

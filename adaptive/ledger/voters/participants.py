@@ -1,4 +1,4 @@
-"""Participants of a platform: how each one ended, and whom to approve or to reject there."""
+"""Report the participants of a platform: the outcome of each, and whom to approve or reject there."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ENDED: Final = "ended"
 
 @dataclass(frozen=True)
 class Participant:
-    """Somebody from a platform, by the id that the platform gives: personal data.
+    """A participant, by the id from the platform, which is personal data.
 
     Attributes
     ----------
@@ -29,9 +29,10 @@ class Participant:
     voter : str
         Random key.
     outcome : {"complete", "screened out", "quota full"} or None
-        Of which code was given out; None: none was, so far.
+        Outcome whose code was given out; None if no code was given out yet.
     decision : {"approve", "reject"} or None
-        Of one who has the completion code: whether the votes count, or were left out. None: there is nothing to decide.
+        Decision on a participant who has the completion code: approve if the votes count, reject if they were left out.
+        None: there is nothing to decide.
     reason : str or None
         Why the votes were left out.
     """
@@ -45,13 +46,13 @@ class Participant:
 
 
 def write_outcome(connection: sa.Connection, info: CampaignInfo, voter_id: int, outcome: Outcome) -> None:
-    """Write down which code a participant got; once more changes nothing, and nothing is written of other voters."""
+    """Record which code a participant got; repeating this changes nothing, and other voters have no record."""
     if is_participant(connection, voter_id) and _outcomes(connection, info, voter_id).get(voter_id) != outcome:
         audit(connection, info.id, _ENDED, {"outcome": outcome}, voter_id=voter_id)
 
 
 def participants(connection: sa.Connection, info: CampaignInfo) -> tuple[Participant, ...]:
-    """All participants whose ids are known, in the order in which they came; those who withdrew are forgotten."""
+    """Return all participants whose ids are known, in order of joining; those who withdrew are forgotten."""
     voter, identity = schema.voter, schema.voter_identity
     outcomes, excluded = _outcomes(connection, info), excluded_voters(connection, info.id)
     reasons = _reasons(connection, info)
@@ -73,13 +74,13 @@ def participants(connection: sa.Connection, info: CampaignInfo) -> tuple[Partici
 
 
 def is_participant(connection: sa.Connection, voter_id: int) -> bool:
-    """Whether a voter came from a platform."""
+    """Return whether a voter came from a platform."""
     voter = schema.voter
     return connection.execute(sa.select(voter.c.source).where(voter.c.id == voter_id)).scalar() in PLATFORMS
 
 
 def _outcomes(connection: sa.Connection, info: CampaignInfo, *voters: int) -> dict[int, Outcome]:
-    """The outcome that was written last, by voter."""
+    """Return the outcome that was recorded last, by voter."""
     event = schema.audit_event
     wanted = sa.select(event.c.voter_id, event.c.details).where(event.c.campaign_id == info.id, event.c.kind == _ENDED)
     if voters:

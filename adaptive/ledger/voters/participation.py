@@ -1,6 +1,6 @@
-"""A voter's way through a campaign: join, consent, sheet after sheet, finish, or leave.
+"""Lead a voter through a campaign: join, consent, vote on one sheet after another, finish or leave.
 
-What a browser does in one step is one transaction here, and safe to be done again.
+Each step of the browser is one transaction here and is safe to repeat.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Reason: TypeAlias = Literal["limit", "none left", "not open", "wait"]
 
 OPEN, INVITED = "open", "invitation"
 _PARTICIPANTS: Final = {
-    # What the platforms give out; anything else was made up.
+    # The form of the ids that the platforms assign; any other id was made up.
     "prolific": re.compile(r"[0-9a-f]{24}"),
     "mturk": re.compile(r"A[0-9A-Z]{9,30}"),
 }
@@ -45,7 +45,7 @@ _PARTICIPANTS: Final = {
 
 @dataclass(frozen=True)
 class SheetInHand:
-    """A sheet that a voter has.
+    """A sheet that a voter holds.
 
     Attributes
     ----------
@@ -53,10 +53,10 @@ class SheetInHand:
         Ballot, counted from 1, and sheet in it, counted from 0.
     expires_at : int or None
     pairs : tuple of ShownPair
-        Without practice for a voter who has practised or voted on another sheet, and without what others answered who
-        had the sheet before.
+        Practice is left out for voters who have practised or voted on another sheet, and so are pairs that a previous
+        holder of the sheet answered.
     answers : dict of int to Answered
-        The voter's own, by position.
+        The voter's own answers, by position.
     """
 
     number: int
@@ -73,27 +73,27 @@ class SheetInHand:
 
 @dataclass(frozen=True)
 class Journey:
-    """Where a voter is.
+    """The state of a voter in the campaign.
 
     Attributes
     ----------
     voter_key : str
-        What exports call the voter.
+        The voter's key in exports.
     step : {"consent", "vote", "finish"}
-        What comes next.
+        The next step.
     hand : SheetInHand or None
         The sheet in hand, done or not.
     n_sheets_done : int
     n_answers : int
-        The voter's answers that stand, of all ballots; practice left out, but no other check, since a voter who counts
-        must not find out which they are.
+        The voter's current answers in all ballots. Practice is left out but no other check, because voters who count
+        their answers must not find out which pairs are checks.
     available : bool
-        Whether there is a pair to ask for, now.
+        Whether there is a pair to answer now.
     reason : {"limit", "none left", "not open", "wait"} or None
-        Why there is none; "not open": the first ballot, or the next one, is still to be opened; "wait": others hold
-        what is left, and have not answered anything on it.
+        Why there is no pair. "not open": the first or next ballot has not been opened yet. "wait": other voters hold
+        the remaining sheets and have not answered anything on them.
     wait_seconds : int or None
-        After which a sheet comes back that others hold so.
+        Seconds until one of the sheets that others hold becomes free.
     """
 
     voter_key: str
@@ -107,12 +107,12 @@ class Journey:
 
 
 def join_openly(connection: sa.Connection, info: CampaignInfo, pages: VotingPages) -> int:
-    """Take in somebody who came by the open link; the id of the new voter is returned.
+    """Add a voter who came by the open link, and return the new id.
 
     Raises
     ------
     LedgerError
-        When the campaign has no open link.
+        If the campaign has no open link.
     """
     if not pages.open_link:
         raise LedgerError("this campaign is for those who were invited")
@@ -122,15 +122,15 @@ def join_openly(connection: sa.Connection, info: CampaignInfo, pages: VotingPage
 def join_platform(
     connection: sa.Connection, info: CampaignInfo, pages: VotingPages, *, participant: str, study: str
 ) -> int:
-    """Take in somebody from a crowd, or find who came before: the id of the voter is returned.
+    """Return the id of the voter for a platform's participant, adding the voter on the first visit.
 
-    Participant and study together are one voter, since whoever comes again gets another session there.
+    A participant of a study is one voter, because the platform opens another session on each visit.
 
     Raises
     ------
     LedgerError
-        When the campaign is not on a platform, or is another study there, or the id has not the platform's form, or
-        is that of a voter who was left out of the scores and then left.
+        If the campaign is not on a platform or belongs to another study there, if the id does not have the platform's
+        form, or if the id is that of a voter who was left out of the scores and then left.
     """
     return _registered(connection, info, *_of_platform(pages, participant, study))
 
@@ -138,12 +138,12 @@ def join_platform(
 def is_turned_away(
     connection: sa.Connection, info: CampaignInfo, pages: VotingPages, *, participant: str, study: str
 ) -> bool:
-    """Whether somebody comes from a crowd for the first time, and nothing is left for a newcomer.
+    """Return whether a platform's participant is new and nothing is left for a newcomer.
 
     Raises
     ------
     LedgerError
-        As `join_platform`, of the platform, the study and the id.
+        If the platform, the study or the id is invalid, as in `join_platform`.
     """
     name, source = _of_platform(pages, participant, study)
     if find_voter(connection, info, name, source=source) is not None:
@@ -153,12 +153,12 @@ def is_turned_away(
 
 
 def invite(connection: sa.Connection, info: CampaignInfo, names: Sequence[str]) -> list[str]:
-    """Make a voter for each name, and return the tokens of their links; one who was invited before gets a further one.
+    """Add a voter for each name and return the tokens of their links; voters already invited get another token.
 
     Raises
     ------
     LedgerError
-        When a name is twice among them, or is that of a voter who was left out of the scores and then left.
+        If a name is repeated, or is that of a voter who was left out of the scores and then left.
     """
     if len(set(names)) < len(names):
         raise LedgerError("a name is twice among those to invite")
@@ -171,12 +171,12 @@ def invite(connection: sa.Connection, info: CampaignInfo, names: Sequence[str]) 
 
 
 def consent(connection: sa.Connection, info: CampaignInfo, pages: VotingPages, voter_id: int, version: str) -> None:
-    """Write down that a voter agreed to a version of the consent text.
+    """Record that a voter agreed to a version of the consent text.
 
     Raises
     ------
     LedgerError
-        When another version holds.
+        If another version is in force.
     """
     if version != pages.consent_version:
         raise LedgerError(f"the consent text is of version {pages.consent_version}; got {shown(version)}")
@@ -189,7 +189,7 @@ def consent(connection: sa.Connection, info: CampaignInfo, pages: VotingPages, v
 
 
 def journey_of(connection: sa.Connection, info: CampaignInfo, pages: VotingPages, voter_id: int) -> Journey:
-    """Where a voter is; nothing is changed."""
+    """Return the state of a voter, without changing anything."""
     hand = _in_hand(connection, info, voter_id)
     begun = hand is not None and bool(hand.missing)
     reason: Reason | None = None
@@ -210,7 +210,7 @@ def journey_with(
     hand: SheetInHand | None,
     reason: Reason | None = None,
 ) -> Journey:
-    """Where a voter is whose sheet in hand is known, or why there is none."""
+    """Return the state of a voter whose sheet in hand is known, or who has none for the given reason."""
     voter = schema.voter
     key, agreed = connection.execute(
         sa.select(voter.c.key, voter.c.consent_version).where(voter.c.id == voter_id)
@@ -225,9 +225,10 @@ def journey_with(
 
 
 def why_none_left(connection: sa.Connection, info: CampaignInfo, voter_id: int | None = None) -> Reason:
-    """Why there is no sheet to claim for a voter, or a new one.
+    """Return why there is no sheet for a voter, or for a new one.
 
-    All are given out or done, or a ballot is still to be opened; "wait" where one comes back if it stays unanswered.
+    Either all sheets are leased or done, or a ballot has not been opened yet. The reason is "wait" if a sheet becomes
+    free again unless it is answered.
     """
     if seconds_left(connection, info, voter_id) is not None:
         return "wait"
@@ -245,12 +246,12 @@ def next_sheet(
     voter_id: int,
     origin: Origin | None = None,
 ) -> tuple[SheetInHand | None, Reason | None]:
-    """The sheet in hand until each of its pairs is answered, then the next one; None, and why, where there is none.
+    """Return the sheet in hand until all its pairs are answered, then the next one, or None and the reason.
 
     Parameters
     ----------
     origin : Origin or None
-        Limits the unanswered sheets of its address, as `has_turn` says. None: no limit.
+        Limits the unanswered sheets of its address as described in `has_turn`. None: no limit.
     """
     hand = _in_hand(connection, info, voter_id)
     if hand is not None and hand.missing:
@@ -259,7 +260,7 @@ def next_sheet(
     if pages.sheets is not None and _n_done(connection, info, voter_id, hand) >= pages.sheets:
         return None, "limit"
     if voter_id in excluded_voters(connection, info.id):
-        return None, "none left"  # what would not count is not asked
+        return None, "none left"  # answers that would not count are not asked for
     if origin is not None and _is_known(connection, voter_id):
         origin = None
     if origin is not None and not has_room(connection, info, origin):
@@ -274,10 +275,10 @@ def next_sheet(
 def ended_early(
     connection: sa.Connection, info: CampaignInfo, pages: VotingPages, voter_id: int, journey: Journey
 ) -> Outcome | None:
-    """How a participant ends who has no sheet in hand and gets none; None for one who completed, or may go on.
+    """Return the outcome of a participant who has no sheet and gets none; None if complete or free to go on.
 
-    "screened out": left out before all sheets were done, of which there is one at the least. "quota full": nothing was
-    left, and nothing was answered.
+    "screened out": the participant was left out before finishing all sheets (at least one). "quota full": no sheet was
+    left and the participant has answered nothing.
     """
     if not is_participant(connection, voter_id) or journey.reason in (None, "wait", "not open"):
         return None
@@ -287,24 +288,24 @@ def ended_early(
 
 
 def has_turn(connection: sa.Connection, info: CampaignInfo, voter_id: int, origin: Origin | None) -> bool:
-    """Whether the voter's address leaves room for another sheet.
+    """Return whether the limit of the voter's address allows another sheet.
 
-    Those who were invited are not counted, since each of them has a link, nor are those who have answered something:
-    they need not wait because somebody else at their address answers nothing.
+    The limit does not apply to invited voters, because each has a link, nor to voters who have answered something: they
+    need not wait because another voter at their address does not answer.
     """
     return origin is None or _is_known(connection, voter_id) or has_room(connection, info, origin)
 
 
 def leave(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> int:
-    """Forget a voter, and void the votes of ballots that are not closed; how many is returned.
+    """Forget a voter, void the votes in ballots that are not closed, and return how many were voided.
 
-    Those of closed ballots stay, under a key that nobody can trace, since what was decided by them has been decided.
-    Of a voter who is left out of the scores the keyed hash of the name stays too: to leave is no way to come back.
+    Votes in closed ballots are kept under an untraceable key, because those ballots have been decided. For a voter who
+    was left out of the scores, the keyed hash of the name is also kept, so that the voter cannot leave and then rejoin.
 
     Raises
     ------
     LedgerBusyError
-        While a ballot is being closed: it may be tried again in a moment.
+        While a ballot is being closed; try again in a moment.
     """
     n_voided = _void_all(connection, info, voter_id, "the voter left")
     audit(connection, info.id, "left", {"voided": n_voided}, voter_id=voter_id)
@@ -314,18 +315,18 @@ def leave(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> int:
 
 
 def ask_others(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> int:
-    """Ask the comparisons of a voter who is left out of others; how many votes were voided for it is returned.
+    """Ask other voters the comparisons of a voter who is left out, and return how many votes were voided.
 
-    Those of ballots that are not closed: a vote that does not count keeps its comparison from being asked again. The
-    voter's sheets are free for others. Voided votes stay in the ledger, and do not count again if the voter is taken
-    back in.
+    Only ballots that are not closed are affected: there, a vote that does not count still prevents its comparison from
+    being asked again. The voter's sheets become free for others. Voided votes stay in the ledger and do not count again
+    if the voter is taken back.
 
     Raises
     ------
     LedgerError
-        When the voter is not left out.
+        If the voter is not left out.
     LedgerBusyError
-        While a ballot is being closed: it may be tried again in a moment.
+        While a ballot is being closed; try again in a moment.
     """
     if voter_id not in excluded_voters(connection, info.id):
         raise LedgerError("the voter is not left out: the answers count, and nobody else is asked")
@@ -342,15 +343,15 @@ def ask_others(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> 
 
 
 def _void_all(connection: sa.Connection, info: CampaignInfo, voter_id: int, why: str) -> int:
-    """Void the voter's votes in all ballots that are not closed; how many is returned, those on checks not counted."""
+    """Void the voter's votes in all ballots that are not closed; return how many, not counting checks."""
     ballot, n_voided = schema.ballot, 0
     for (ballot_id,) in connection.execute(
         sa.select(ballot.c.id).where(ballot.c.campaign_id == info.id, ballot.c.state != "closed").order_by(ballot.c.id)
     ).all():
-        lock_ballot(connection, ballot_id, exclusive=True)  # no vote of this voter on its way, and no closing
+        lock_ballot(connection, ballot_id, exclusive=True)  # no vote of this voter and no closing is in progress
         state = connection.execute(sa.select(ballot.c.state).where(ballot.c.id == ballot_id)).scalar_one()
         if state == "closing":
-            open_overdue(connection, ballot_id)  # a closer that died keeps nobody from leaving
+            open_overdue(connection, ballot_id)  # voters can leave even if the closer died
             state = connection.execute(sa.select(ballot.c.state).where(ballot.c.id == ballot_id)).scalar_one()
         if state == "closing":
             raise LedgerBusyError("a ballot is being closed: it may be tried again in a moment")
@@ -360,7 +361,7 @@ def _void_all(connection: sa.Connection, info: CampaignInfo, voter_id: int, why:
 
 
 def _of_platform(pages: VotingPages, participant: str, study: str) -> tuple[str, str]:
-    """Name and source of a participant."""
+    """Return the name and source of a participant."""
     if pages.platform is None:
         raise LedgerError("this campaign takes nobody from a platform")
     if pages.study is not None and study != pages.study:
@@ -373,7 +374,7 @@ def _of_platform(pages: VotingPages, participant: str, study: str) -> tuple[str,
 
 
 def _registered(connection: sa.Connection, info: CampaignInfo, name: str, source: str) -> int:
-    """Id of the voter of a name, unless it is one who must not come back."""
+    """Return the id of the voter with this name, unless that voter may not rejoin."""
     voter_id = register(connection, info, name, source=source)
     voter = schema.voter
     if connection.execute(sa.select(voter.c.withdrawn_at).where(voter.c.id == voter_id)).scalar() is not None:
@@ -386,7 +387,7 @@ def _void(connection: sa.Connection, ballot_id: int, voter_id: int, why: str) ->
     newer = sa.exists().where(
         later.c.ballot_id == event.c.ballot_id, later.c.place == event.c.place, later.c.revision > event.c.revision
     )
-    # Everybody waits meanwhile: only the voter's own events are read, not those of the ballot.
+    # All other writers wait for this query, so it reads only the voter's own events, not those of the ballot.
     voided = connection.execute(
         sa.select(event.c.place, event.c.revision, asked.c.sheet, asked.c.probe)
         .join(asked, sa.and_(asked.c.ballot_id == event.c.ballot_id, asked.c.place == event.c.place))
@@ -421,7 +422,7 @@ def _void(connection: sa.Connection, ballot_id: int, voter_id: int, why: str) ->
 
 
 def _is_known(connection: sa.Connection, voter_id: int) -> bool:
-    """Whether a voter was invited, or has answered something."""
+    """Return whether a voter was invited or has answered something."""
     voter = schema.voter
     source = connection.execute(sa.select(voter.c.source).where(voter.c.id == voter_id)).scalar_one()
     return source == INVITED or has_begun(connection, voter_id)
@@ -444,7 +445,7 @@ def _sheet(connection: sa.Connection, info: CampaignInfo, voter_id: int, lease: 
 
 
 def _n_done(connection: sa.Connection, info: CampaignInfo, voter_id: int, hand: SheetInHand | None) -> int:
-    """Sheets that the voter finished; the one in hand counts when nothing of it is missing."""
+    """Return how many sheets the voter finished; the one in hand counts once nothing on it is missing."""
     lease, ballot = schema.lease, schema.ballot
     ended: int = connection.execute(
         sa.select(sa.func.count())
@@ -456,7 +457,7 @@ def _n_done(connection: sa.Connection, info: CampaignInfo, voter_id: int, hand: 
 
 
 def _n_standing(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> int:
-    """The voter's answers that stand, but for practice."""
+    """Return the number of the voter's current answers, practice left out."""
     ballot, event, asked = schema.ballot, schema.vote_event, schema.comparison
     later = event.alias("later")
     newer = sa.exists().where(

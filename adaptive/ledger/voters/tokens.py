@@ -1,4 +1,4 @@
-"""Capabilities: who holds one may vote, or organise. A token is 256 random bits; the ledger keeps only its hash."""
+"""Manage access tokens: a token, 256 random bits, lets its holder vote or organise; the ledger keeps only its hash."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from adaptive.ledger.store.encoding import now, time_text
 
 TokenKind: TypeAlias = Literal["organiser", "organiser session", "invitation", "session", "study"]
 
-# Those of voters' browsers are not listed: they end with the invitation.
+# Tokens of voters' browsers are not listed, because they end with the invitation.
 _LISTED: Final[tuple[TokenKind, ...]] = ("organiser", "organiser session", "invitation", "study")
-_ID_LENGTH: Final = 16  # characters of the hash, which tell the tokens of a campaign apart and nothing of them
+_ID_LENGTH: Final = 16  # characters of the hash: enough to distinguish a campaign's tokens, without revealing them
 _FORM: Final = re.compile(r"[A-Za-z0-9_-]{43}")  # 32 bytes in URL-safe base64
 
 
 @dataclass(frozen=True)
 class Holder:
-    """What a token opens.
+    """The access that a token gives.
 
     Attributes
     ----------
     campaign_key : str
     kind : str
     voter_id : int or None
-        None where the token is not a voter's.
+        None if the token is not a voter's.
     voter_key, consent_version : str or None
     withdrawn : bool
     """
@@ -50,20 +50,20 @@ class Holder:
 
 @dataclass(frozen=True)
 class TokenRow:
-    """A token that was given out.
+    """An issued token.
 
     Attributes
     ----------
     id : str
-        The beginning of its hash.
+        The first characters of its hash.
     kind : {"organiser", "organiser session", "invitation", "study"}
     voter, name : str or None
-        Random key and name of whom an invitation is for; no name where it was erased, or is not wanted.
+        Random key and name of the invited voter; no name if it was erased or not requested.
     made_at : str
         ISO 8601.
     ends_at, revoked_at : str or None
     is_valid : bool
-        Whether it opens anything, now.
+        Whether it gives access now.
     """
 
     id: str
@@ -81,24 +81,24 @@ class Tokens(Steps):
     """The tokens of a campaign; each step is one transaction."""
 
     def issue(self, kind: TokenKind, *, hours: float | None = None) -> str:
-        """Make a token that is no voter's; see the function `issue`."""
+        """Make a token that is not a voter's; see the function `issue`."""
         return self._write(issue, kind, hours=hours)
 
     def holder(self, token: str, kind: TokenKind) -> Holder | None:
-        """Return what a token opens in this campaign; None where that is nothing, or its voter has left."""
+        """Return the access that a token gives in this campaign; None if it gives none or its voter has left."""
         found = self.database.look_up(lambda connection: holder_of(connection, token, (kind,)))
         return None if found is None or found.campaign_key != self.info.key or found.withdrawn else found
 
     def revoke(self, token: str) -> None:
-        """Let a token open nothing from now on."""
+        """Revoke a token."""
         self.database.write(lambda connection: revoke(connection, token))
 
     def revoke_listed(self, token_id: str, *, mine: str = "") -> bool:
-        """Let a token of `rows` open nothing from now on; see the function `revoke_listed`."""
+        """Revoke a token of `rows`; see the function `revoke_listed`."""
         return self._write(revoke_listed, token_id, mine=mine)
 
     def rows(self, *, start: int = 0, most: int = 200, names: bool = False) -> tuple[int, tuple[TokenRow, ...]]:
-        """Say how many tokens were given out, and list some; see `token_rows`."""
+        """Return the number of issued tokens and list some; see `token_rows`."""
         return self._read(token_rows, start=start, most=most, names=names)
 
 
@@ -110,15 +110,15 @@ def issue(
     voter_id: int | None = None,
     hours: float | None = None,
 ) -> str:
-    """Make a token, which nobody can read again later.
+    """Make a token, which cannot be read back later.
 
     Parameters
     ----------
     kind : {"organiser", "organiser session", "invitation", "session", "study"}
     voter_id : int or None
-        Whose it is.
+        The voter who holds the token.
     hours : float or None
-        Time after which it opens nothing; None: never by itself.
+        Hours until it expires; None: it does not expire.
     """
     token, at = secrets.token_urlsafe(32), now()
     row = {"hash": _hash(token), "campaign_id": info.id, "kind": kind, "voter_id": voter_id, "made_at": at}
@@ -128,9 +128,9 @@ def issue(
 
 
 def holder_of(connection: sa.Connection, token: str, kinds: Collection[TokenKind]) -> Holder | None:
-    """What a token opens; None for one that is unknown, of another kind, revoked, or past its time.
+    """Return the access that a token gives; None if it is unknown, of another kind, revoked or expired.
 
-    A hash is looked up, not the token: the time that an index takes tells nothing of a token that is close.
+    The index holds hashes, so the time of a lookup reveals nothing about similar tokens.
     """
     if not _FORM.fullmatch(token):
         return None
@@ -150,7 +150,7 @@ def holder_of(connection: sa.Connection, token: str, kinds: Collection[TokenKind
 
 
 def voter_of_session(connection: sa.Connection, info: CampaignInfo, token: str) -> int | None:
-    """Id of the voter of this campaign whose session a token is, or was: it may be revoked, or past its time."""
+    """Return the id of this campaign's voter whose session a token is or was, even if revoked or expired."""
     if not _FORM.fullmatch(token):
         return None
     table = schema.token
@@ -183,24 +183,24 @@ def _holder_statement() -> sa.Select[Any]:
 
 
 def revoke(connection: sa.Connection, token: str) -> None:
-    """Let a token open nothing from now on."""
+    """Revoke a token."""
     _revoke(connection, schema.token.c.hash == _hash(token))
 
 
 def revoke_of_voter(connection: sa.Connection, voter_id: int) -> None:
-    """Let none of a voter's tokens open anything from now on."""
+    """Revoke all tokens of a voter."""
     _revoke(connection, schema.token.c.voter_id == voter_id)
 
 
 def token_rows(
     connection: sa.Connection, info: CampaignInfo, *, start: int = 0, most: int = 200, names: bool = False
 ) -> tuple[int, tuple[TokenRow, ...]]:
-    """How many tokens of organisers, invitations and studies there are, and some of them, the latest first.
+    """Return the number of tokens of organisers, invitations and studies, and some of them, the latest first.
 
     Parameters
     ----------
     names : bool
-        Whether to give the names of those who were invited, which are personal data.
+        Whether to include the names of invited voters, which are personal data.
     """
     table, voter, identity = schema.token, schema.voter, schema.voter_identity
     listed = (table.c.campaign_id == info.id, table.c.kind.in_(_LISTED))
@@ -230,23 +230,23 @@ def token_rows(
 
 
 def revoke_listed(connection: sa.Connection, info: CampaignInfo, token_id: str, *, mine: str = "") -> bool:
-    """Let a token of `token_rows` open nothing from now on; False where there is none of this id.
+    """Revoke a token of `token_rows`; return False if the id is unknown.
 
-    With an organiser's token end the sessions of all organisers' browsers, and with an invitation those of its voter:
-    whoever had the link may have used it. The row stays, and what was done is written down.
+    Revoking an organiser's token also ends the sessions of all organisers' browsers, and revoking an invitation ends
+    those of its voter, because the link may have been used. The row is kept, and the action is recorded.
 
     Parameters
     ----------
     mine : str
-        Token of the session of whoever asks, which goes on.
+        Token of the caller's session, which stays valid.
 
     Raises
     ------
     LedgerError
-        For the last token of an organiser: nobody could organise the campaign any more.
+        For the last token of an organiser, without which the campaign could not be organised.
     """
     table, campaign = schema.token, schema.campaign
-    # Of two who revoke at once the second one waits here: together they could take the last two tokens.
+    # The second of two simultaneous calls waits here; otherwise the two could revoke the last two tokens.
     connection.execute(sa.select(campaign.c.id).where(campaign.c.id == info.id).with_for_update(key_share=True))
     row = connection.execute(
         sa.select(table).where(

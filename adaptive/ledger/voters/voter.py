@@ -1,4 +1,4 @@
-"""Voters of a campaign, and one voter: what each of them, and an organiser about them, can do."""
+"""Provide the steps of voters, and those that organisers take with a voter."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Visit:
     ----------
     platform : {"prolific", "mturk"}
     participant, study : str
-        Ids that the platform gives.
+        Ids assigned by the platform.
     """
 
     platform: Literal["prolific", "mturk"]
@@ -43,12 +43,12 @@ class Visit:
 
 @dataclass(frozen=True)
 class Ending:
-    """How a voter has ended.
+    """The end of a voter's participation.
 
     Attributes
     ----------
     outcome : {"complete", "screened out", "quota full"}
-        Decides on the code that a participant of a platform gets.
+        The outcome, which determines the code for a participant of a platform.
     n_answers : int
     """
 
@@ -58,7 +58,7 @@ class Ending:
 
 @dataclass(frozen=True)
 class PlatformVoters:
-    """Whom a platform sent.
+    """The participants sent by a platform.
 
     Attributes
     ----------
@@ -72,17 +72,17 @@ class PlatformVoters:
 
 @dataclass(frozen=True, eq=False)
 class Voter(Steps):
-    """One voter of a campaign; each step is one transaction, unless it says otherwise."""
+    """One voter of a campaign; each step is one transaction, unless stated otherwise."""
 
     id: int
 
     def begin_session(self, pages: VotingPages, *, consent: str | None, hours: float) -> str:
-        """Return the token of a new session; consent to a version of the text is written down with it.
+        """Return the token of a new session, recording consent to a version of the text with it.
 
         Raises
         ------
         LedgerError
-            When another version of the consent text holds.
+            If another version of the consent text is in force.
         """
 
         def write(connection: sa.Connection) -> str:
@@ -93,29 +93,29 @@ class Voter(Steps):
         return self.database.write(write)
 
     def consent(self, pages: VotingPages, version: str) -> None:
-        """Write down that the voter agreed to a version of the consent text.
+        """Record that the voter agreed to a version of the consent text.
 
         Raises
         ------
         LedgerError
-            When another version holds.
+            If another version is in force.
         """
         self._write(participation.consent, pages, self.id, version)
 
     def journey(self, pages: VotingPages) -> Journey:
-        """Say where the voter is."""
+        """Return the state of the voter."""
         return self._read(participation.journey_of, pages, self.id)
 
     def journey_with(self, pages: VotingPages, hand: SheetInHand) -> Journey:
-        """Say where the voter is who has just got this sheet."""
+        """Return the state of a voter who has just got this sheet."""
         return self._read(participation.journey_with, pages, self.id, hand)
 
     def next_sheet(self, pages: VotingPages, origin: Origin | None = None) -> tuple[SheetInHand | None, Reason | None]:
-        """Return the sheet in hand until it is done, then the next one; None, and why, where there is none.
+        """Return the sheet in hand until it is done, then the next one, or None and the reason.
 
-        A continuous campaign draws its next batch for the voter who finds no sheet. That takes several transactions: a
-        look for a sheet, whether a batch is due, the draw, and another look. A second voter who comes at the same
-        moment finds the batch that was drawn for the first.
+        A continuous campaign draws its next batch for the voter who finds no sheet. That takes several transactions:
+        search for a sheet, check whether a batch is due, draw it, and search again. If a second voter asks at the same
+        moment, that voter finds the batch drawn for the first.
 
         Parameters
         ----------
@@ -135,12 +135,12 @@ class Voter(Steps):
             draw_batch(self.database, self.info, voter_id=self.id)
         except (LedgerBusyError, UnreachableError):
             raise
-        except LedgerError:  # drawn by another at the same moment, the target is reached, or all pairs were seen
+        except LedgerError:  # another request drew it first, the target is reached, or all pairs were seen
             pass
         return self.database.write(write)
 
     def cast(self, vote: VoteCast) -> Receipt:
-        """Record a vote as `Campaign.cast` does; an error does not tell what another voter answered."""
+        """Record a vote as `Campaign.cast` does; an error does not reveal another voter's answer."""
         try:
             return casting.cast(self.database, self.info, vote)
         except ConflictError as error:
@@ -152,21 +152,21 @@ class Voter(Steps):
             raise
 
     def vote(self, event_id: str) -> KnownEvent | None:
-        """Return the comparison that an event of this voter is about; None if this voter sent no such event."""
+        """Return the comparison of an event of this voter; None if this voter sent no event of that id."""
         known = self._read(pair_of_event, event_id)
         return known if known is not None and known.voter_id == self.id else None
 
     def retract(self, vote: KnownEvent, event_id: str) -> Receipt:
-        """Take a vote back, by a new event; see `adaptive.ledger.votes.casting.retract`."""
+        """Retract a vote by a new event; see `adaptive.ledger.votes.casting.retract`."""
         return casting.retract(self.database, self.info, event_id, vote.number, vote.place, self.id)
 
     def finish(self, pages: VotingPages) -> Ending:
-        """End, and write down the outcome of a participant of a platform; three transactions.
+        """End the voter's participation and record the outcome for a platform, in three transactions.
 
         Raises
         ------
         UnfinishedError
-            When pairs, or sheets, are still to be answered.
+            If pairs or sheets are still to be answered.
         """
         journey = self.journey(pages)
         missing = 0 if journey.hand is None else len(journey.hand.missing)
@@ -183,47 +183,47 @@ class Voter(Steps):
         return self._ended(pages, journey, "complete")
 
     def leave(self) -> int:
-        """Forget the voter, and void the votes of ballots that are not closed; how many is returned.
+        """Forget the voter, void the votes of ballots that are not closed, and return how many were voided.
 
         Raises
         ------
         LedgerBusyError
-            While a ballot is being closed: it may be tried again in a moment.
+            While a ballot is being closed; try again in a moment.
         """
         return self._write(participation.leave, self.id)
 
     def ask_others(self) -> int:
-        """Ask the comparisons of a voter who is left out of others; how many votes were voided for it is returned.
+        """Ask other voters the comparisons of a voter who is left out, and return how many votes were voided.
 
         Raises
         ------
         LedgerError
-            When the voter is not left out.
+            If the voter is not left out.
         LedgerBusyError
-            While a ballot is being closed: it may be tried again in a moment.
+            While a ballot is being closed; try again in a moment.
         """
         return self._write(participation.ask_others, self.id)
 
     def exclude(self, reason: str) -> None:
-        """Leave the voter's votes out of all scores from now on; no vote is touched."""
+        """Exclude the voter's votes from all scores from now on, without changing any vote."""
         self._write(set_excluded, self.id, True, reason)
 
     def include(self, reason: str) -> None:
-        """Take the voter's votes back in."""
+        """Include the voter's votes again."""
         self._write(set_excluded, self.id, False, reason)
 
     def preview_exclusion(self) -> ExclusionPreview:
-        """Say what leaving the voter out would change, or taking back in one who is left out.
+        """Return the effect of leaving the voter out, or of taking back one who is left out.
 
         Raises
         ------
         LedgerError
-            When the voter has no votes, or nobody else has.
+            If the voter has no votes, or no other voter has any.
         """
         return self._read(exclusion_preview, self.id)
 
     def _is_batch_due(self, connection: sa.Connection, origin: Origin | None) -> bool:
-        """Whether a batch is to be drawn for this voter, who would then get a sheet of it."""
+        """Return whether a batch is to be drawn for this voter, who would then get a sheet of it."""
         return may_draw(connection, self.info, self.id) and participation.has_turn(
             connection, self.info, self.id, origin
         )
@@ -239,18 +239,19 @@ class Voters(Steps):
     """The voters of a campaign; each step is one transaction."""
 
     def join(self, pages: VotingPages, *, consent: str, hours: float, visit: Visit | None = None) -> tuple[Voter, str]:
-        """Add a voter who agrees to a version of the consent text; the token of a session is returned too.
+        """Add a voter who agrees to a version of the consent text, and return the voter with a session's token.
 
         Parameters
         ----------
         visit : Visit or None
-            Who comes from a platform: the voter of before, or a new one. None: a new voter by the open link.
+            A visit from a platform, by a known voter or a new one. None: a new voter by the open link.
 
         Raises
         ------
         LedgerError
-            When the campaign has no open link, or is not on the platform, or is another study there, or the id has not
-            the platform's form, or is that of a voter who was left out and then left; or another consent text holds.
+            If the campaign has no open link, is not on the platform or belongs to another study there; if the id does
+            not have the platform's form, is that of a voter who was left out and then left, or another consent text is
+            in force.
         """
 
         def write(connection: sa.Connection) -> tuple[int, str]:
@@ -268,17 +269,17 @@ class Voters(Steps):
         return Voter(self.database, self.info, voter_id), token
 
     def turns_away(self, pages: VotingPages, visit: Visit) -> bool:
-        """Whether the participant is new and no sheet is left for a newcomer.
+        """Return whether the participant is new and no sheet is left for a newcomer.
 
         Raises
         ------
         LedgerError
-            As `join`, of the study and the id.
+            If the study or the id is invalid, as in `join`.
         """
         return self._read(participation.is_turned_away, pages, participant=visit.participant, study=visit.study)
 
     def is_left_out(self, token: str) -> bool:
-        """Whether a token is, or was, that of a session of a voter who is left out."""
+        """Return whether a token is, or was, that of a session of a voter who is left out."""
 
         def read(connection: sa.Connection) -> bool:
             voter_id = voter_of_session(connection, self.info, token)
@@ -287,7 +288,7 @@ class Voters(Steps):
         return self.database.read(read)
 
     def why_none_left(self) -> tuple[Reason | None, int | None]:
-        """Why a newcomer gets no sheet, and the seconds until one that others hold is free again."""
+        """Return why a newcomer gets no sheet, and the seconds until one that others hold becomes free."""
 
         def read(connection: sa.Connection) -> tuple[Reason | None, int | None]:
             if is_sheet_left(connection, self.info) or may_draw(connection, self.info):
@@ -298,12 +299,12 @@ class Voters(Steps):
         return self.database.read(read)
 
     def invite(self, names: list[str]) -> list[str]:
-        """Make a voter for each name, and return the tokens of their links.
+        """Add a voter for each name, and return the tokens of their links.
 
         Raises
         ------
         LedgerError
-            When a name is twice among them, or is that of a voter who was left out of the scores and then left.
+            If a name is repeated, or is that of a voter who was left out of the scores and then left.
         """
         return self._write(participation.invite, names)
 
@@ -313,7 +314,7 @@ class Voters(Steps):
         Raises
         ------
         NoVoterError
-            Where there is no such voter.
+            If no voter has this key.
         """
         return self._found(self._read(voter_of_key, key))
 
@@ -323,7 +324,7 @@ class Voters(Steps):
         Raises
         ------
         NoVoterError
-            Where nobody is called so.
+            If no voter has this name or key.
         """
         return self._found(self._read(voter_named, name))
 
@@ -332,11 +333,11 @@ class Voters(Steps):
         return self._read(voter_rows, names=names)
 
     def progress(self) -> list[VoterProgress]:
-        """List what each voter has done and has in hand."""
+        """List each voter's answers and sheets in hand."""
         return self._read(by_voter)
 
     def of_platform(self) -> PlatformVoters:
-        """List the participants of the campaign's platform, by their ids, which are personal data."""
+        """List the participants of the campaign's platform by their ids, which are personal data."""
         return self.database.read(
             lambda connection: PlatformVoters(
                 pages_of(connection, self.info)[1].platform, participants.participants(connection, self.info)
@@ -344,17 +345,17 @@ class Voters(Steps):
         )
 
     def give_sheets(self, name: str, *, giver: str | None = None, sheets: tuple[int, ...] = ()) -> int:
-        """Give sheets of the open ballot to a voter, who is added if the name is new; their number is returned.
+        """Give sheets of the open ballot to a voter, adding the voter if the name is new, and return their number.
 
         Parameters
         ----------
         giver : str or None
-            All unfinished sheets of this voter; None: those of `sheets`, counted from 1.
+            Take all unfinished sheets of this voter. None: take those in `sheets`, counted from 1.
 
         Raises
         ------
         LedgerError
-            When no ballot is open, the giver has no unfinished sheet, or a sheet cannot be given.
+            If no ballot is open, the giver has no unfinished sheet, or a sheet cannot be given.
         """
         return self._write(give_sheets, name, giver=giver, sheets=sheets)
 

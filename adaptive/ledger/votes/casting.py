@@ -1,10 +1,10 @@
-"""One vote: cast, taken back or corrected, once and for all to see, whoever else votes at the same moment.
+"""Cast, retract and correct single votes; the result is final and visible to all, whatever others do at the same time.
 
 A vote is an event. The events of a comparison are numbered, and the last one counts; nothing is changed or deleted. An
 event has an id of the sender's choosing, so that a vote that is sent again after a lost answer is the same vote.
 
-Answers to checks are votes too, in the same tables and by the same statements: whoever sends them could otherwise tell
-from an answer, or from the time it takes, what is scored.
+Answers to checks are votes too, in the same tables and by the same statements. Otherwise a voter could tell from a
+response, or from its time, which pairs are scored.
 """
 
 from __future__ import annotations
@@ -38,20 +38,20 @@ from adaptive.votes import UNANSWERED, Vote
 from rankcorr.checks import shown
 
 Array = NDArray[np.int64]
-_NOTHING: Final = -9  # what was taken back or voided has no answer
+_NOTHING: Final = -9  # a retracted or voided vote has no answer
 
 CANNOT_SAY: Final = 2
 ANSWERS: Final = {"left": int(Vote.LEFT), "right": int(Vote.RIGHT), "tie": int(Vote.TIE), "cannot say": CANNOT_SAY}
 _NAMES: Final = {code: name for name, code in ANSWERS.items()}
 _EVENT_ID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
-_RENEWED_BELOW: Final = 0.9  # of the time of a lease: one row less to write for most votes
+_RENEWED_BELOW: Final = 0.9  # share of the lease time; saves writing one row for most votes
 
 Step: TypeAlias = Callable[[sa.Connection], "Receipt | LateVoteError | _Overdue"]
 
 
 @dataclass(frozen=True)
 class VoteCast:
-    """A vote as it comes.
+    """A vote as the sender submits it.
 
     Attributes
     ----------
@@ -64,11 +64,11 @@ class VoteCast:
     response_ms : int or None
         Time that the answer took.
     given_by : str or None
-        How: "click", "key", "touch", "file".
+        The means of input: "click", "key", "touch" or "file".
     layout : str or None
         How the pair was shown: "side by side", "stacked".
     extra : dict or None
-        What else came with it.
+        Other fields sent with the vote.
     """
 
     event_id: str
@@ -82,13 +82,13 @@ class VoteCast:
     extra: dict[str, str] | None = None
 
     def payload_hash(self) -> str:
-        """Hash of what the vote says, by which a vote sent again is told from another under its id."""
+        """Hash of the vote's content, which distinguishes a repeated vote from another one with the same id."""
         return vote_hash(self.number, self.place, self.voter_id, self.answer)
 
 
 @dataclass(frozen=True)
 class Receipt:
-    """What the ledger answers.
+    """The ledger's response to a vote.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ class Receipt:
         Number of the event among those of its comparison, counted from 1.
     kind : {"cast", "retract", "void"}
     answer : str or None
-        The vote that stands then; None when it was taken back.
+        The answer now in force; None after a retraction.
     repeated : bool
         Whether the ledger had the event already.
     """
@@ -110,12 +110,12 @@ class Receipt:
 
 
 def answer_code(answer: object) -> int:
-    """Code of "left", "right", "tie" or "cannot say".
+    """Return the code of "left", "right", "tie" or "cannot say".
 
     Raises
     ------
     VoteError
-        Anything else.
+        For any other answer.
     """
     code = ANSWERS.get(answer) if isinstance(answer, str) else None
     if code is None:
@@ -124,24 +124,24 @@ def answer_code(answer: object) -> int:
 
 
 def answer_name(code: int) -> str:
-    """Name of a code of `answer_code`."""
+    """Return the answer of a code that `answer_code` gave."""
     return _NAMES[code]
 
 
 def cast(database: Database, info: CampaignInfo, vote: VoteCast) -> Receipt:
-    """Record a vote; once this returns, it is on the disk.
+    """Record a vote, and return once it is on the disk.
 
     Raises
     ------
     VoteError
-        When there is no such comparison, the answer is unknown, or the voter never had the sheet.
+        If the comparison does not exist, the answer is unknown, or the voter never had the sheet.
     ConflictError
-        When another vote stands, or the event id was used for another vote. The message names the vote that stands.
+        If the comparison has another vote in force, which the message names, or the event id was used for another vote.
     LateVoteError
-        When the ballot is closed, or the sheet went to somebody else; the vote is kept as a late one. Sent again, it
-        counts once the ballot is open again, or the sheet is the voter's again, and no other vote stands.
+        If the ballot is closed or the sheet was given to another voter. The vote is kept as a late one. If sent again
+        after the ballot is reopened or the sheet returned, it counts, provided that the comparison has no other vote.
     LedgerBusyError
-        While the ballot is being closed: the same vote may be sent again in a moment.
+        While the ballot is being closed; send the same vote again in a moment.
     """
     code = answer_code(vote.answer)
     _check_event_id(vote.event_id)
@@ -156,7 +156,7 @@ def cast(database: Database, info: CampaignInfo, vote: VoteCast) -> Receipt:
             return _while_closing(found, vote.number)
         late = _why_late(connection, found, vote.voter_id)
         if known is not None and (late is not None or found.kind == "cast"):
-            return known  # too late as before; otherwise the ballot, or the sheet, is back, and the vote counts
+            return known  # still too late; otherwise the ballot was reopened or the sheet returned, and the vote counts
         if late is not None:
             row = {**_event_row(vote, found.ballot_id, code, payload), "why": late, "revision": found.revision or 0}
             connection.execute(sa.insert(schema.late_vote).values(row))
@@ -184,14 +184,14 @@ def cast(database: Database, info: CampaignInfo, vote: VoteCast) -> Receipt:
 
 
 def retract(database: Database, info: CampaignInfo, event_id: str, number: int, place: int, voter_id: int) -> Receipt:
-    """Take back the vote that stands, by its voter, while the ballot is open; the comparison may be answered again.
+    """Retract a voter's current vote while the ballot is open, so that the comparison may be answered again.
 
     Raises
     ------
     ConflictError
-        When no vote of this voter stands.
+        If this voter has no current vote on the comparison.
     LateVoteError
-        When the ballot is closed: the vote stays.
+        If the ballot is closed; the vote stays in force.
     LedgerBusyError
         While the ballot is being closed.
     """
@@ -224,17 +224,17 @@ def retract(database: Database, info: CampaignInfo, event_id: str, number: int, 
 def correct(
     database: Database, info: CampaignInfo, event_id: str, number: int, place: int, answer: str | None, reason: str
 ) -> Receipt:
-    """Put an organiser's correction over the vote that stands; None as the answer voids it.
+    """Replace the current vote by an organiser's correction; None as the answer voids it.
 
-    The vote remains its voter's, and both stay in the ledger with the reason. The answer that stands confirms it, which
-    decides a conflict too.
+    The vote remains its voter's, and the ledger keeps both answers with the reason. Repeating the current answer
+    confirms it and so resolves a conflict.
 
     Raises
     ------
     ConflictError
-        When no vote stands.
+        If the comparison has no current vote.
     LateVoteError
-        When the ballot is closed: it must be opened again first.
+        If the ballot is closed; reopen it first.
     LedgerBusyError
         While the ballot is being closed.
     """
@@ -276,7 +276,7 @@ def correct(
 
 @dataclass(frozen=True)
 class _Overdue:
-    """A ballot whose closer died: it must be opened again before anybody votes."""
+    """Signals that the closer of a ballot died: the ballot must be reopened before anyone can vote."""
 
     ballot_id: int
 
@@ -288,7 +288,7 @@ def _written(database: Database, work: Step) -> Receipt:
             database.write(partial(open_overdue, ballot_id=found.ballot_id))
             continue
         if isinstance(found, LateVoteError):
-            raise found  # after the commit that keeps the late vote
+            raise found  # after the transaction that keeps the late vote has committed
         return found
 
 
@@ -309,13 +309,13 @@ def _while_closing(found: Any, number: int) -> _Overdue:
 
 
 def _check_event_id(event_id: object) -> None:
-    """Refuse what is no UUID in lower case."""
+    """Refuse an id that is not a UUID in lower case."""
     if not isinstance(event_id, str) or not _EVENT_ID.fullmatch(event_id):
         raise LedgerError(f"an event id is a UUID in lower case; got {shown(event_id)}")
 
 
 def _known_event(connection: sa.Connection, event_id: str, payload: str) -> Receipt | LateVoteError:
-    """The answer that an event of this id got before."""
+    """Return the ledger's earlier response to an event of this id."""
     table, late, ballot = schema.vote_event, schema.late_vote, schema.ballot
     row = connection.execute(sa.select(table).where(table.c.event_id == event_id)).first()
     if row is None:
@@ -333,7 +333,7 @@ def _known_event(connection: sa.Connection, event_id: str, payload: str) -> Rece
 
 
 def _why_late(connection: sa.Connection, found: Any, voter_id: int) -> str | None:
-    """Why an answer on a sheet does not count: "closed" or "reassigned"; VoteError if the voter never had the sheet."""
+    """Return why an answer on a sheet does not count, or raise VoteError if the voter never had the sheet."""
     if found.state == "open" and found.holder == voter_id:
         return None
     table = schema.lease
@@ -348,12 +348,12 @@ def _why_late(connection: sa.Connection, found: Any, voter_id: int) -> str | Non
         return "closed"
     last = leases[0]
     if found.holder is None and last.voter_id == voter_id and last.end_reason == "done":
-        return None  # undone after the last pair of the sheet, which nobody else has
+        return None  # retracted after the sheet was finished; no other voter holds it
     return "reassigned"
 
 
 def _late_message(why: str, number: int) -> str:
-    """What a voter is told of an answer that does not count."""
+    """Return the message to a voter whose answer does not count."""
     if why == "closed":
         return f"ballot {number} is closed: the vote is kept, and does not count"
     if why == "conflict":
@@ -368,7 +368,7 @@ def _renew(connection: sa.Connection, info: CampaignInfo, found: Any, voter_id: 
     minutes = info.settings.lease_minutes
     if found.remaining is None:
         return
-    length = 0 if minutes is None else int(minutes * 60_000_000)  # None: that of a study, which ends
+    length = 0 if minutes is None else int(minutes * 60_000_000)  # None: the lease of a study, which ends by itself
     if _RENEWED_BELOW * length < found.remaining <= length:
         return
     table = schema.lease
@@ -385,12 +385,12 @@ def _cast_statement() -> sa.Insert:
 
 @cache
 def _counted_cast_statement() -> sa.Insert:
-    # One way to the server and back instead of two.
+    # This saves one round trip to the server.
     return _cast_statement().add_cte(count_statement().cte("counted"))
 
 
 def _event_row(vote: VoteCast, ballot_id: int, code: int, payload: str) -> dict[str, Any]:
-    """Columns of whatever a voter answers."""
+    """Return the columns that every answer of a voter has."""
     return {
         "event_id": vote.event_id,
         "ballot_id": ballot_id,
@@ -406,20 +406,20 @@ def _event_row(vote: VoteCast, ballot_id: int, code: int, payload: str) -> dict[
     }
 
 
-# Every module that writes events takes its hashes from here: a vote that comes to a restored campaign meets the hashes
-# that were computed when the bundle was read.
+# Every module that writes events takes its hashes from here. In a restored campaign, new votes are compared with the
+# hashes that were computed when the bundle was read.
 def vote_hash(number: int, place: int, voter_id: int, answer: str | None) -> str:
-    """Hash of a vote on a comparison of ballot `number`."""
+    """Return the hash of a vote on a comparison of ballot `number`."""
     return _hash([number, place, voter_id, answer])
 
 
 def retraction_hash(number: int, place: int, voter_id: int) -> str:
-    """Hash of taking an answer back."""
+    """Return the hash of a retraction."""
     return vote_hash(number, place, voter_id, "retract")
 
 
 def correction_hash(number: int, place: int, answer: str | None, reason: str | None) -> str:
-    """Hash of an organiser's correction; the answer None voids the vote."""
+    """Return the hash of an organiser's correction; the answer None voids the vote."""
     return _hash([number, place, "correction", answer, reason])
 
 
@@ -434,7 +434,7 @@ class StandingVotes:
     Attributes
     ----------
     place : ndarray of int64
-        Comparisons that have one.
+        Comparisons that have a vote.
     answer : ndarray of int64
         Codes: 1 left, 0 tie, -1 right, 2 cannot say.
     voter : ndarray of int64
@@ -447,30 +447,30 @@ class StandingVotes:
 
     @property
     def n_answered(self) -> int:
-        """Comparisons that have a vote, "cannot say" included."""
+        """Number of comparisons with a vote, "cannot say" included."""
         return self.place.size
 
     def answers(self, n_comparisons: int) -> NDArray[np.int8]:
-        """Answers as a `Ballot` takes them, shape (n_comparisons,): who cannot say has not answered."""
+        """Return the answers as a `Ballot` takes them, shape (n_comparisons,); "cannot say" counts as no answer."""
         filled = np.full(n_comparisons, UNANSWERED, np.int8)
         says = self.answer != CANNOT_SAY
         filled[self.place[says]] = self.answer[says]
         return filled
 
     def without(self, voters: Collection[int]) -> StandingVotes:
-        """The votes of everybody else."""
+        """Return the votes of all other voters."""
         kept = ~np.isin(self.voter, np.array(sorted(voters), np.int64))
         return StandingVotes(self.place[kept], self.answer[kept], self.voter[kept])
 
 
 def is_scored(event: sa.Table, ballot_id: int) -> sa.ColumnElement[bool]:
-    """Whether an event of a ballot is about a comparison that is scored, and not about a check."""
+    """Return the condition that an event of a ballot is about a scored comparison and not about a check."""
     ballot = schema.ballot
     return event.c.place < sa.select(ballot.c.n_comparisons).where(ballot.c.id == ballot_id).scalar_subquery()
 
 
 def standing_votes(connection: sa.Connection, ballot_id: int) -> StandingVotes:
-    """The vote that stands for each comparison of a ballot: its last event, where that is a vote."""
+    """Return the vote in force for each comparison of a ballot: its last event, if that is a vote."""
     event = schema.vote_event
     place, answer, voter = integer_columns(
         connection,
@@ -484,7 +484,7 @@ def standing_votes(connection: sa.Connection, ballot_id: int) -> StandingVotes:
 
 
 def n_left_out(connection: sa.Connection, ballot_id: int, voters: Collection[int]) -> int:
-    """Number of comparisons of a ballot whose standing vote is one of these voters'; no other vote is read."""
+    """Return how many comparisons of a ballot have a current vote by one of these voters; other votes are not read."""
     if not voters:
         return 0
     event, later = schema.vote_event, schema.vote_event.alias()
@@ -497,7 +497,7 @@ def n_left_out(connection: sa.Connection, ballot_id: int, voters: Collection[int
 
 
 def event_lines(connection: sa.Connection, ballot_id: int) -> list[str]:
-    """The lines that the digest of votes is over: place, revision, kind, answer and the voter's key, as JSON lists."""
+    """Return the lines that the digest of votes covers, as JSON lists: place, revision, kind, answer, voter's key."""
     event = schema.vote_event
     rows = connection.execute(
         sa.select(event.c.place, event.c.revision, event.c.kind, event.c.answer, schema.voter.c.key)
@@ -511,7 +511,7 @@ def event_lines(connection: sa.Connection, ballot_id: int) -> list[str]:
 
 
 def votes_digest(connection: sa.Connection, ballot_id: int) -> str:
-    """SHA-256 of `event_lines`."""
+    """Return the SHA-256 of `event_lines`."""
     return digest_of(event_lines(connection, ballot_id))
 
 

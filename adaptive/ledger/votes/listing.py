@@ -1,4 +1,4 @@
-"""Votes as lists: every event in order, from where the reader has got to, and votes that were kept aside."""
+"""List votes: every event in order, from where the reader left off, and votes that were kept aside."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ MOST: Final = 1_000
 
 @dataclass(frozen=True)
 class LedgerEvent:
-    """One line of the ledger.
+    """A line of the ledger.
 
     Attributes
     ----------
     number : int
-        Grows along the ledger, with gaps.
+        Increasing number, with gaps.
     event_id : str
     comparison : str
         Its id, "2-0-17".
@@ -60,15 +60,15 @@ class LedgerEvent:
 def events_after(
     connection: sa.Connection, info: CampaignInfo, after: int = 0, *, most: int = MOST
 ) -> tuple[LedgerEvent, ...]:
-    """Vote events with a higher number than `after`, in their order.
+    """Return vote events with a higher number than `after`, in their order.
 
-    An event never appears below one that was read: votes on their way, whose numbers are given and which are not
-    committed yet, are waited for. Take a transaction that may write.
+    No event appears later with a lower number than one already read: the function waits for votes that have a number
+    but are not committed yet. It needs a transaction that may write.
 
     Parameters
     ----------
     most : int
-        Events in all; fewer come at the end of the ledger alone.
+        Maximum number of events; there are fewer only at the end of the ledger.
     """
     ballot, event, asked, voter = schema.ballot, schema.vote_event, schema.comparison, schema.voter
     numbers = {
@@ -109,19 +109,19 @@ def events_after(
 
 @dataclass(frozen=True)
 class Conflict:
-    """A vote that was not counted, because another one stands.
+    """A vote that was not counted because it contradicts another one.
 
     Attributes
     ----------
     comparison : str
     voter : str
-        Who it came from.
+        Voter who sent it.
     stands, came : str
-        The vote that counts, or "" if it was taken back since; and the one that does not.
+        The vote that counts, or "" if it has been retracted; and the vote that does not count.
     received_at : str
         ISO 8601.
     corrected : bool
-        Whether the organiser has decided since.
+        Whether the organiser has resolved the conflict since.
     """
 
     comparison: str
@@ -133,7 +133,7 @@ class Conflict:
 
 
 def conflicts(connection: sa.Connection, info: CampaignInfo) -> list[Conflict]:
-    """Votes that were kept aside because another one stood, oldest first."""
+    """Return the votes that were kept aside because they contradict another one, oldest first."""
     late, ballot, event, asked = schema.late_vote, schema.ballot, schema.vote_event, schema.comparison
     names = names_of(connection, info)
     rows = connection.execute(

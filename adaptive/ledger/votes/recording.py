@@ -1,8 +1,8 @@
-"""Votes that come as a file: all of its rows in one transaction, the same twice changing nothing.
+"""Record a file of votes: all rows in one transaction; recording the same file twice changes nothing.
 
-A row that contradicts the vote that stands is kept beside it as a conflict, for the organiser to decide, and keeps no
-other row from counting. A row that means nothing - an unknown comparison, other items, a voter without the sheet -
-makes the whole file be refused, with all such rows named. Answers to checks are votes as all others.
+A row that contradicts the recorded vote is kept as a conflict for the organiser to resolve and does not affect other
+rows. An invalid row (an unknown comparison, other items, a voter without the sheet) makes the ledger refuse the whole
+file and name all invalid rows. Answers to checks are treated as votes.
 """
 
 from __future__ import annotations
@@ -31,27 +31,27 @@ from adaptive.ledger.voters.newcomers import mark_answered
 from adaptive.ledger.votes.casting import answer_code, vote_hash
 from adaptive.tables import item_cells
 
-_SHOWN: Final = 10  # rows that a message names
+_SHOWN: Final = 10  # invalid rows listed in a message
 _NO_VOTE: Final = -9
 _VOIDED: Final = -8
 
 
 @dataclass(frozen=True)
 class Recorded:
-    """What a file brought.
+    """The outcome of recording a file.
 
     Attributes
     ----------
     n_new : int
-        Votes that count from now on; answers to checks are no such votes.
+        Votes that count from now on, without answers to checks.
     n_known : int
-        Votes that the ledger had already.
+        Votes that the ledger already had.
     n_conflicts : int
-        Votes that contradict the one that stands: kept, not counted.
+        Votes that contradict the recorded one: kept, not counted.
     n_late : int
-        Votes on a closed ballot, or on a sheet that went to somebody else: kept, not counted.
+        Votes on a closed ballot, or on a sheet that was given to another voter: kept, not counted.
     n_probes : int
-        New answers to checks. The numbers of the votes that were known, or are kept aside, include those of checks.
+        New answers to checks. `n_known`, `n_conflicts` and `n_late` include checks.
     """
 
     n_new: int
@@ -63,7 +63,7 @@ class Recorded:
 
 @dataclass(eq=False)
 class _Ballot:
-    """What the rows of one ballot are held against; lists are by place."""
+    """The state of a ballot that rows of a file are compared with; lists are indexed by place."""
 
     id: int
     number: int
@@ -94,16 +94,16 @@ class _Batch:
 
 
 def record_file(database: Database, info: CampaignInfo, file: VoteFile) -> Recorded:
-    """Record the votes of a file, all of them or, where a row means nothing, none.
+    """Record the votes of a file: all of them, or none if a row is invalid.
 
-    A row without a voter is by whoever has the sheet. The column ``seconds`` is the time that an answer took; columns
-    that mean nothing here are kept with the vote.
+    A row without a voter belongs to the voter who holds the sheet. The column ``seconds`` is the time that an answer
+    took; unknown columns are stored with the vote.
 
     Raises
     ------
     VoteError
-        With file and lines: a comparison that was never drawn, items or a voter that are not those of the comparison, a
-        voter who never had the sheet.
+        If a comparison was never drawn, the items or the voter do not match the comparison, or the voter never had the
+        sheet. The message names file and lines.
     LedgerBusyError
         While a ballot of the file is being closed.
     """
@@ -184,7 +184,7 @@ def _recorded(
 
 def _held_against(connection: sa.Connection, info: CampaignInfo, number: int) -> _Ballot:
     ballot_id = ballot_numbered(connection, info, number)
-    # Alone: what stands is read once for the whole file, and must stand until its votes are written.
+    # Exclusive: the current votes are read once for the whole file and must not change until its votes are written.
     lock_ballot(connection, ballot_id, exclusive=True)
     table = schema.ballot
     state, n_scored = connection.execute(
@@ -208,7 +208,7 @@ def _held_against(connection: sa.Connection, info: CampaignInfo, number: int) ->
 
 
 def _asked(connection: sa.Connection, ballot_id: int) -> dict[str, Any]:
-    """Where each comparison is, what it shows, and what was answered."""
+    """Return the position, the items and the answers so far of each comparison."""
     pair, event, late = schema.comparison, schema.vote_event, schema.late_vote
     sheet, position, left, right = integer_columns(
         connection,
@@ -228,7 +228,7 @@ def _asked(connection: sa.Connection, ballot_id: int) -> dict[str, Any]:
         .order_by(event.c.place, event.c.revision),
     )
     revision, answer = np.zeros(sheet.size, np.int64), np.full(sheet.size, _NO_VOTE)
-    revision[places], answer[places] = revisions, answers  # the last of each place stays
+    revision[places], answer[places] = revisions, answers  # the last event of each place wins
     heard = connection.execute(
         sa.select(late.c.place, late.c.voter_id, late.c.answer).where(late.c.ballot_id == ballot_id)
     )
@@ -262,7 +262,7 @@ def _place(ballot: _Ballot, row: VoteRow, sheet: int, position: int) -> int:
 def _voter_of(
     info: CampaignInfo, row: VoteRow, ballot: _Ballot, place: int, known: Mapping[str, int], names: Mapping[int, str]
 ) -> int:
-    """Who voted; what the row shows must be what was asked."""
+    """Return the voter of a row, or refuse the row if its items are not those of the comparison."""
     for side, came, asked in (("left", row.left, ballot.left), ("right", row.right, ballot.right)):
         wanted = info.items[asked[place]]
         if came is not None and item_cells(came) != item_cells(wanted):
@@ -288,7 +288,7 @@ def _why_not(ballot: _Ballot, place: int, voter: int, code: int) -> str | None:
     stands = ballot.answer[place]
     if stands == code:
         return "known"
-    if stands != _NO_VOTE and (place, voter, code) in ballot.said:  # and was corrected or voided since
+    if stands != _NO_VOTE and (place, voter, code) in ballot.said:  # but it has been corrected or voided since
         return "known"
     holder = ballot.holder.get(ballot.sheet[place])
     why = None if stands in (_NO_VOTE, _VOIDED) else "conflict"
@@ -296,7 +296,7 @@ def _why_not(ballot: _Ballot, place: int, voter: int, code: int) -> str | None:
         why = "closed"
     elif holder is None or holder[1] != voter:
         why = "reassigned"
-    # A vote that came too late counts when it comes again in time: the ballot or the sheet may be back.
+    # A late vote may be sent again after the ballot was reopened or the sheet returned; it then counts.
     return "known" if why is not None and (place, voter, code) in ballot.heard else why
 
 
@@ -306,8 +306,8 @@ def _values(
     extra = dict(row.extra)
     seconds = extra.pop("seconds", None)
     return {
-        # The same vote on the same revision of its comparison is the same event, whoever reads the file again: also in
-        # a ledger that has restored the campaign, where the voter has the same key and another id.
+        # The same vote on the same revision of its comparison is the same event, no matter who reads the file again.
+        # This also holds in a ledger that has restored the campaign, where the voter has the same key but another id.
         "event_id": str(
             uuid.uuid5(uuid.UUID(info.key), json_of([ballot.number, place, key, row.answer, ballot.revision[place]]))
         ),

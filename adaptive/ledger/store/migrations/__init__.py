@@ -1,6 +1,6 @@
-"""Versions of the tables, from the first on, and the steps from each to the next.
+"""Manage the versions of the tables, and the steps from each version to the next.
 
-A ledger of another version is refused, never changed unasked: `migrate` brings an older one up.
+A ledger of another version is refused and never changed unasked; `migrate` upgrades an older one.
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ if TYPE_CHECKING:
 
 __all__ = ["HEAD", "bring_up", "check_revision", "make_tables", "migrate", "revision_of"]
 
-# A test holds it against the files in versions/, whose loading would take a third of a second in each command.
+# A test compares this value with the files in versions/, because loading them would add a third of a second to each
+# command.
 HEAD: Final = "0003"
 _VERSION_TABLE: Final = "ledger_revision"
 
 
 def revision_of(connection: sa.Connection) -> str | None:
-    """Revision of the tables; None where there are none."""
+    """Return the revision of the tables, or None if there are no tables."""
     if not sa.inspect(connection).has_table(_VERSION_TABLE):
         return None
     found: str | None = connection.execute(sa.text(f"SELECT version_num FROM {_VERSION_TABLE}")).scalar()
@@ -38,7 +39,7 @@ def check_revision(connection: sa.Connection, name: str) -> None:
     Raises
     ------
     RevisionError
-        Where the tables are older or newer than this release, or there are none.
+        If the tables are older or newer than this release, or do not exist.
     """
     found = revision_of(connection)
     if found == HEAD:
@@ -50,12 +51,12 @@ def check_revision(connection: sa.Connection, name: str) -> None:
 
 
 def make_tables(connection: sa.Connection, name: str) -> None:
-    """Make the tables of this release in an empty database; of two who do it at once, the second finds them.
+    """Make the tables of this release in an empty database; of two simultaneous calls, the second finds them made.
 
     Raises
     ------
     RevisionError
-        Where the tables are those of another release or of other software; PostgreSQL may have others beside ours.
+        If the tables belong to another release or to other software. PostgreSQL may have other tables alongside ours.
     """
     lock_tables(connection)
     if revision_of(connection) is not None:
@@ -68,12 +69,12 @@ def make_tables(connection: sa.Connection, name: str) -> None:
 
 
 def bring_up(connection: sa.Connection, name: str) -> str | None:
-    """Bring the tables up to this release; the revision that they had is returned, None if it was this one.
+    """Upgrade the tables to this release, and return the revision that they had, or None if it was this one.
 
     Raises
     ------
     RevisionError
-        Where there is no ledger, or one of a newer release.
+        If there is no ledger, or it is of a newer release.
     """
     before = revision_of(connection)
     if before is not None and before < HEAD:
@@ -83,7 +84,7 @@ def bring_up(connection: sa.Connection, name: str) -> str | None:
 
 
 def migrate(connection: sa.Connection) -> None:
-    """Make the tables, or bring them up to this release, in the transaction of the connection."""
+    """Make the tables, or upgrade them to this release, in the transaction of the connection."""
     from alembic import command
 
     config = _config()

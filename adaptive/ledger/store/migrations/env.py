@@ -1,4 +1,4 @@
-"""What alembic runs: the steps, on the connection that `migrate` gives."""
+"""Run the migration steps for alembic, on the connection that `migrate` gives."""
 
 from alembic import context
 

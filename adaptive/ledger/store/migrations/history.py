@@ -1,4 +1,4 @@
-"""Triggers that keep history: rows of the past are neither changed nor deleted, whoever asks."""
+"""Make triggers that protect history: past rows can be neither changed nor deleted."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ MESSAGE = "the ledger keeps its history: rows of {} are never {}"
 def triggers(
     dialect: str, *, never_changed: Sequence[str], never_deleted: Sequence[str], fixed: Mapping[str, Sequence[str]]
 ) -> Iterator[str]:
-    """Statements that make the triggers.
+    """Yield the statements that make the triggers.
 
     Parameters
     ----------
     dialect : {"sqlite", "postgresql"}
     never_changed, never_deleted : sequence of str
-        Tables.
+        Names of tables.
     fixed : mapping of str to sequence of str
-        Columns that are never changed, of tables whose other columns are.
+        Columns that are never changed, for tables whose other columns may change.
     """
     events = [(table, "UPDATE", "changed") for table in never_changed]
     events += [(table, f"UPDATE OF {', '.join(columns)}", "changed") for table, columns in fixed.items()]

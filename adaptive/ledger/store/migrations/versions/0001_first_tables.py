@@ -13,7 +13,7 @@ down_revision = None
 branch_labels = None
 depends_on = None
 
-# SQLite counts up only a column whose type is INTEGER.
+# SQLite increments a column automatically only if its type is INTEGER.
 ID = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 HISTORY = ("item", "comparison", "probe", "vote_event", "late_vote", "probe_event", "audit_event", "voting_pages")
 KEPT = (*HISTORY, "campaign", "ballot", "sheet", "voter", "lease", "token")

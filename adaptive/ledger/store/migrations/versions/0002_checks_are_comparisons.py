@@ -58,7 +58,7 @@ def upgrade() -> None:
 
 
 def _move_checks() -> None:
-    # Positions are unique at each moment: below 0 first, where none is.
+    # Positions are unique at every moment, so use unoccupied ones below 0 first.
     op.execute(
         "UPDATE comparison SET position = -1 - position - ("
         "SELECT count(*) FROM probe p WHERE p.ballot_id = comparison.ballot_id AND p.sheet = comparison.sheet "
@@ -90,7 +90,7 @@ def _count_checks() -> None:
 
 
 def _move_answers(connection: sa.Connection) -> None:
-    """Answers that count become votes, the others late votes; revisions count the former alone."""
+    """Turn answers that count into votes and the others into late votes; revisions number only the former."""
     rows = connection.exec_driver_sql(
         "SELECT e.*, b.number, b.n_comparisons FROM probe_event e JOIN ballot b ON b.id = e.ballot_id ORDER BY e.id"
     ).mappings()

@@ -1,4 +1,4 @@
-"""Which leases wait for a first answer, and the hashed address that they were given to.
+"""Record which leases wait for a first answer, and the hashed address that holds them.
 
 Revision ID: 0003
 """
@@ -13,7 +13,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Add the two columns; leases of before count as answered, so that they last as long as they were given."""
+    """Add the two columns; existing leases count as answered, so that they keep their duration."""
     op.add_column("lease", sa.Column("unanswered", sa.Boolean(), nullable=False, server_default=sa.false()))
     op.add_column("lease", sa.Column("address", sa.Text(), nullable=True))
     op.create_index("ix_lease_address", "lease", ["address"], unique=False)
