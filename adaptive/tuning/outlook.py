@@ -61,7 +61,7 @@ class Reached(Result):
 
 @dataclass(frozen=True, eq=False)
 class Outlook(Result):
-    """Predicted accuracy of a plan with the paper's simulated voters and exponentially falling similarities.
+    """What a plan will reach with the simulated voters of the paper, on items whose similarities fall exponentially.
 
     Attributes
     ----------
