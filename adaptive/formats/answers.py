@@ -16,7 +16,7 @@ Answer: TypeAlias = Literal["left", "right", "tie", "cannot say"]
 Answers: TypeAlias = Mapping[Any, str | None] | Literal["left_won", "codes"]
 
 MEANINGS: Final = get_args(Answer)
-# A column of whole numbers with gaps is written as 1.0 and 0.0 by pandas.
+# pandas writes a column of whole numbers with gaps as 1.0 and 0.0.
 _MARKS: Final = {
     **dict.fromkeys(("1", "1.0", "True", "true"), True),
     **dict.fromkeys(("0", "0.0", "False", "false"), False),

@@ -95,7 +95,7 @@ class Records(ABC):
         """Refuse a column that some votes lack, as JSON allows."""
 
     def place(self, row: int, column: str) -> str:
-        """Where an entry is, for messages."""
+        """Describe the place of an entry, for messages."""
         return f'{self.table.name}:{self.lines[row]}: column "{printable(column)}"'
 
     def column(self, name: object, *, optional: bool = False) -> Sequence[Any]:
@@ -260,7 +260,7 @@ class Frame(Records):
         super().__init__(_FrameTable("", error=ComparisonError), Record(1, list(map(str, columns))), range(n_rows))
 
     def place(self, row: int, column: str) -> str:
-        """Where an entry is, for messages."""
+        """Describe the place of an entry, for messages."""
         return f"{column}[{row}]"
 
     def _entries(self, place: int) -> list[Any]:

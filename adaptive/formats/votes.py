@@ -109,7 +109,7 @@ class VoteColumns:
     answer: Sequence[str | None]
 
     def place(self, role: str, row: int) -> str:
-        """Where an entry is, for messages."""
+        """Describe the place of an entry, for messages."""
         return self.records.place(row, self.names.get(role, role))
 
     def of_items(self, items: Sequence[Hashable]) -> VoteColumns:

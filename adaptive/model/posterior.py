@@ -89,8 +89,9 @@ def shared_opinions(curved: Curvature, at: Parameters, voter: Array) -> Opinions
     """Estimate how far opinions depart, from products of the slopes of votes that share voter and item.
 
     If votes were independent, two residuals of an item would still be slightly negatively correlated, because the
-    fitted strength removes their sum. The expected product, -h = -(H^-1)_ii times the product of their curvatures, is
-    added back. Two votes of a voter on the same pair share two opinions, so they count twice in the expectation.
+    fitted strength removes their sum. This lowers their product by h = (H^-1)_ii times the product of their curvatures,
+    which is added back. Two votes of a voter on the same pair share two opinions, so they count twice in the
+    expectation.
     """
     rows, n_votes = curved.rows, curved.rows.left.size
     of_voter = voter.astype(np.int64) * rows.n_items

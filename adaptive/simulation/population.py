@@ -91,7 +91,7 @@ class PopulationFit(TableResult):
         return self._interval(2), self._interval(3)
 
     def rows(self) -> list[tuple[str, float, float, float, float]]:
-        """Level, estimate, low, high and uncorrected: the rows of the table."""
+        """Return the rows of the table: level, estimate, low, high and uncorrected."""
         estimates = (*self.population.nonconformity, *self.population.oversight)
         return [
             (name, estimate, *self._interval(k), self.uncorrected[k])

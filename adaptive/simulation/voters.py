@@ -1,4 +1,4 @@
-"""Voters who differ from the underlying similarity and err now and then: the stochastic model of section 4.1.
+"""Simulate voters who deviate from the underlying similarity and sometimes err: the stochastic model of section 4.1.
 
 voters -> opinions -> answers to a ballot. A `VoterPool` is a group of voters; their levels are drawn from a
 `VoterPopulation`.
