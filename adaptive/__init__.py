@@ -5,15 +5,16 @@ tokens -> pairs -> plan -> ballot -> votes -> scores -> selection -> the next ba
 - tokens: `read_tokens`, `pair_tokens`
 - plan: `plan_ballots`, `plan_for_budget`, `plan_for_top`
 - one ballot: `draw_ballot`, `borda_scores`, `rescale`, `select_top`
-- the whole: `run_protocol` with a function that votes, `score_ballots` for all votes so far at once; a campaign of
-  `adaptive.ledger.Ledger` for votes that arrive over days
-- votes of any origin: `Comparisons`, `read_comparisons`
+- the whole protocol: `run_protocol` with a function that votes, `score_ballots` for all votes so far at once, and a
+  campaign of `adaptive.ledger.Ledger` for votes that arrive over days
+- votes from any source: `Comparisons`, `read_comparisons`
 - strengths of the items: `bradley_terry`, `thurstone`, `borda`
-- what to ask next: `next_comparisons`; a whole collection of votes by it: `run_matching`, or `run_matched_ballots` if
-  ballots are fixed; when to stop: `stopping_rule`
-- how far to trust them: `Strengths.rank_intervals`, `in_top`, `cut`, `expected_correlation`; voters: `voter_report`,
-  `influence`; systems against them: `score_system`, `score_leaderboard`
-- before paying: `simulate` and `simulate_curve` with voters of a `VoterPopulation`; `tune_plan`, `votes_needed`
+- the next comparisons: `next_comparisons`; `run_matching` collects all votes this way, `run_matched_ballots` with fixed
+  ballots, and `stopping_rule` decides when to stop
+- uncertainty: `Strengths.rank_intervals`, `in_top`, `cut`, `expected_correlation`
+- voters: `voter_report`, `influence`
+- systems against the ranking: `score_system`, `score_leaderboard`
+- before paying: `simulate` and `simulate_curve` with voters from a `VoterPopulation`; `tune_plan`, `votes_needed`
 - errors: all are subclasses of `AdaptiveError`
 """
 

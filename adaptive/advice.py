@@ -1,6 +1,6 @@
-"""What to think of a plan before paying for votes: the heuristics of section 2.7 of the paper.
+"""Advise on a plan before paying for votes, by the heuristics of section 2.7 of the paper.
 
-They are functions of the numbers of a plan, so that the plan can give its own advice.
+The functions take the numbers of a plan, so that a plan can give its advice itself.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ class Advice:
         One of many_ballots, many_survivors, few_in_last_ballot, few_top_presentations, few_comparisons,
         odd_presentations, repeated_pairs, voter_sees_pair_twice.
     value : float
-        What the plan has.
+        Value in the plan.
     bound : float
-        The most or the least that is recommended; for odd_presentations, the next even number. Where several ballots
-        are concerned, value and bound are those of the worst.
+        The recommended maximum or minimum; for odd_presentations, the next even number. If several ballots are
+        affected, value and bound are those of the worst.
     sentence : str
-        The same in words; it names every ballot that is concerned.
+        The same in words; it names every affected ballot.
     """
 
     code: str
@@ -94,7 +94,7 @@ def advice_on_voters(sizes: Sequence[int], *, presentations: int, n_voters: int)
     >>> [advice.code for advice in advice_on_voters((8, 4), presentations=20, n_voters=6)]
     ['voter_sees_pair_twice']
     """
-    # This holds where one item appears M + 1 times too: N_k - 1 is then even and does not divide the odd M.
+    # This also holds if one item appears M + 1 times: N_k - 1 is then even and does not divide the odd M.
     repeats = {ballot: -(-presentations // (size - 1)) for ballot, size in enumerate(sizes, start=1)}
     seen = {ballot: count for ballot, count in repeats.items() if count > n_voters}
     if seen:
@@ -104,19 +104,19 @@ def advice_on_voters(sizes: Sequence[int], *, presentations: int, n_voters: int)
 
 
 def four_digits(number: float, rounding: str) -> str:
-    """Return a number with four digits, rounded to the side that a message must not overstate.
+    """Return a number with four digits, rounded so that a message does not overstate it.
 
     Examples
     --------
     >>> four_digits(0.68129206905796, ROUND_FLOOR), four_digits(1.3666666666666667, ROUND_CEILING)
     ('0.6812', '1.367')
     """
-    # Of the shortest text of the float: 0.0495 stays so, though the binary number behind it is a little more.
+    # Round the shortest text of the float: 0.0495 stays 0.0495, though its binary value is a little more.
     return f"{Context(prec=4, rounding=rounding).create_decimal(repr(number)):f}"
 
 
 def _ballots(numbers: Sequence[int]) -> str:
-    """Ballots by their increasing numbers, three or more neighbours as a range.
+    """Name ballots by their increasing numbers, three or more neighbours as a range.
 
     Examples
     --------
@@ -138,7 +138,7 @@ def _ballots(numbers: Sequence[int]) -> str:
 
 
 def _from_to(counts: Sequence[int]) -> str:
-    """First and last of counts that are in order."""
+    """Return the first and last of counts that are in order."""
     first, last = counts[0], counts[-1]
     return str(first) if first == last else f"{first} to {last}"
 

@@ -1,4 +1,4 @@
-"""The plan that a budget or a wanted precision asks for: the inverses of `adaptive.plan.plan_ballots`.
+"""Find the plan for a budget or a precision: the inverses of `adaptive.plan.plan_ballots`.
 
 Plans are whole numbers, so the inverses are exact searches, not formulas.
 """
@@ -24,7 +24,7 @@ def plan_for_budget(
     hours: float | None = None,
     seconds_per_comparison: float | None = None,
 ) -> BallotPlan:
-    """Plan with the most presentations that a budget allows: either `comparisons`, or `hours` and the seconds of one.
+    """Plan the most presentations that a budget allows: `comparisons`, or `hours` and the seconds per comparison.
 
     Parameters
     ----------
@@ -45,9 +45,8 @@ def plan_for_budget(
     Raises
     ------
     PlanError
-        If neither or both budgets are given, `hours` without the seconds, or the seconds without `hours`; if the budget
-        is too small for one presentation (the message says what would be enough) or too large to count; and as
-        `plan_ballots`.
+        Neither or both budgets are given, or only one of `hours` and the seconds. The budget is too small for one
+        presentation (the message says how much would be enough) or too large to count. Also as `plan_ballots`.
 
     Examples
     --------
@@ -77,7 +76,7 @@ def plan_for_budget(
     most_hours = checked_positive(hours, "hours")
     seconds = checked_positive(seconds_per_comparison, "seconds_per_comparison")
     if smallest.cost(seconds) > most_hours:
-        # Rounded up: what the message says must be enough.
+        # Rounded up, so that the budget in the message is enough.
         takes = four_digits(smallest.cost(seconds), ROUND_CEILING)
         raise PlanError(f"a budget of {most_hours} hours is too small: {enough} and takes {takes} hours")
     if planned(LARGEST_COUNT).cost(seconds) <= most_hours:
@@ -89,19 +88,19 @@ def plan_for_budget(
 
 
 def plan_for_top(n_items: int, *, n_ballots: int, fraction: float, top_presentations: int) -> BallotPlan:
-    """Plan with the fewest presentations that give a top item the wanted number in all: n_b M >= M_top (Eq. 4).
+    """Plan the fewest presentations that give a top item the required total: n_b M >= M_top (Eq. 4).
 
     Parameters
     ----------
     n_items, n_ballots, fraction
         As for `plan_ballots`.
     top_presentations : int
-        Wanted M_top, at least 1; the paper recommends 100.
+        Required M_top, at least 1; the paper recommends 100.
 
     Returns
     -------
     BallotPlan
-        Its `top_presentations` is the wanted number, or up to n_b - 1 more.
+        Its `top_presentations` is the required number, or up to n_b - 1 more.
 
     Raises
     ------
@@ -130,7 +129,7 @@ def plan_one_way(
     hours: float | None = None,
     seconds_per_comparison: float | None = None,
 ) -> BallotPlan:
-    """Plan from one of the four ways to say how often items are presented.
+    """Plan from one of the four ways to set the number of presentations.
 
     Raises
     ------
@@ -168,7 +167,7 @@ def plan_one_way(
 
 
 def most_ballots(n_items: int, fraction: float, *, most: int = _MOST_BALLOTS) -> int:
-    """The most ballots, up to `most`, of which the last one still has two items; 2 at least, whether possible or not.
+    """Return the most ballots, up to `most`, such that the last still has two items; at least 2, even if impossible.
 
     Examples
     --------
@@ -182,7 +181,7 @@ def most_ballots(n_items: int, fraction: float, *, most: int = _MOST_BALLOTS) ->
 
 
 def _largest(fits: Callable[[int], bool]) -> int:
-    """Largest count for which `fits` is true; it is true at 1, false at `LARGEST_COUNT`, and monotone."""
+    """Return the largest count that `fits`; `fits` is true at 1, false at `LARGEST_COUNT`, and monotone."""
     low, high = 1, LARGEST_COUNT
     while high - low > 1:
         middle = (low + high) // 2

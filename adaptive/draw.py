@@ -1,4 +1,4 @@
-"""A ballot: pairs of items for voters, drawn at random so that items, sides and voters are balanced exactly."""
+"""Draw ballots: random pairs of items for voters, with items, sides and voters balanced exactly."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rankcorr.results import Result
 
 Indices: TypeAlias = NDArray[np.int32]
 Names: TypeAlias = tuple[Hashable, ...] | range
-LIMIT = 2**30 - 1  # twice as many ends of comparisons have an int32 index
+LIMIT = 2**30 - 1  # each comparison has two ends, which need int32 indices
 
 
 @runtime_checkable
@@ -55,22 +55,22 @@ class BallotCertificate(Result):
     Attributes
     ----------
     n_items, n_comparisons, n_voters, presentations : int
-        What was wanted: `presentations` for each item.
+        The requested numbers: `presentations` for each item.
     presentations_min, presentations_max : int
         Fewest and most presentations of an item.
     item_with_one_more : int or None
-        Index of the only item that is presented once more than the others; None if there is no such item.
+        Index of the only item presented once more than the others; None if all are presented equally often.
     n_self_pairs : int
         Comparisons of an item with itself.
     repeats_min, repeats_max : int
-        How often the rarest and the commonest of all possible pairs are compared.
+        Number of comparisons of the rarest and of the commonest of all possible pairs.
     left_excess : int
         Largest difference, over items, between presentations on the left and on the right.
     load_min, load_max : int
         Fewest and most comparisons of a voter.
     n_voter_repeats, n_unavoidable_repeats : int
-        Comparisons in which a voter gets a pair again; and how many of them are unavoidable, because a pair is
-        compared more often than there are voters.
+        Comparisons that give a voter a pair again; and the number of unavoidable ones, because a pair is compared more
+        often than there are voters.
     n_components : int
         Parts of the graph of comparisons.
 
@@ -102,7 +102,7 @@ class BallotCertificate(Result):
 
     @property
     def broken(self) -> tuple[str, ...]:
-        """The guarantees that do not hold, each as a sentence; empty for every ballot that was drawn."""
+        """Guarantees that do not hold, one sentence each; empty for every ballot drawn by `draw_ballot`."""
         wanted, n_items = self.presentations, self.n_items
         one_more = wanted % 2 == 1 and n_items % 2 == 1
         most = wanted + one_more
@@ -141,20 +141,20 @@ class BallotCertificate(Result):
 class Ballot(Result):
     """Comparisons of one round, fixed before it starts.
 
-    Made by `draw_ballot`. Its arrays are copies, and read-only.
+    `draw_ballot` makes it. Its arrays are read-only copies.
 
     Attributes
     ----------
     items : tuple of hashable, or range
         Labels of the items.
     presentations : int
-        How often each item is presented.
+        Presentations of each item.
     voters : tuple of hashable, or range
         Names of the voters.
     left, right : ndarray of int32, shape (n_comparisons,)
-        Index into `items` of the item on either side, in the order in which comparisons are shown.
+        Index into `items` of the item on either side, in the order shown.
     voter : ndarray of int32, shape (n_comparisons,)
-        Index into `voters` of who gets the comparison.
+        Index into `voters` of the voter who gets the comparison.
 
     Raises
     ------
@@ -198,7 +198,7 @@ class Ballot(Result):
         return self.left.size
 
     def certificate(self) -> BallotCertificate:
-        """Count again, from the comparisons alone, what `draw_ballot` guarantees."""
+        """Count the quantities that `draw_ballot` guarantees again, from the comparisons alone."""
         return _certificate(self)
 
     def __repr__(self) -> str:
@@ -213,20 +213,20 @@ def draw_ballot(
 ) -> Ballot:
     """Draw the comparisons of a ballot at random (section 2.2 of Lombardo et al. 2020).
 
-    Guaranteed, with N items, M presentations and V voters, for every N >= 2, M >= 1 and V >= 1:
+    With N items, M presentations and V voters, it guarantees for every N >= 2, M >= 1 and V >= 1:
 
     - Each item is presented M times; if N and M are odd, one item, chosen at random, M + 1 times.
     - No item meets itself. No pair repeats while M <= N - 1; above, each pair is compared floor(M / (N - 1)) times or
       once more.
-    - Each item is on the left as often as on the right, or, if its number of presentations is odd, once more or less.
-    - Voters' numbers of comparisons differ by at most 1, and no voter gets a pair twice, unless the pair is compared
-      more often than there are voters: then all of them get it equally often, or some once more.
-    - With M >= 2 the comparisons join all items, directly or by way of others.
+    - Each item is equally often on the left and on the right; if its number of presentations is odd, they differ by 1.
+    - Voters' numbers of comparisons differ by at most 1. No voter gets a pair twice, unless the pair is compared more
+      often than there are voters; then all of them get it equally often, or some once more.
+    - With M >= 2 the comparisons join all items, directly or through others.
 
     The pairs, their order, their sides and their voters are random. The pairs that are compared once more than the rest
-    (for M < N - 1, all pairs that are compared) take R = M mod (N - 1) presentations of each item. Their choice is
-    uniform over all choices that keep these guarantees if R or N - 1 - R is at most 4; otherwise they are drawn with
-    repairs and mixed by random exchanges until no difference from uniform is measured (see `adaptive.kernels`).
+    (for M < N - 1, all pairs that are compared) take R = M mod (N - 1) presentations of each item. If R or N - 1 - R is
+    at most 4, they are uniform over all choices that keep these guarantees. Otherwise they are drawn with repairs and
+    mixed by random exchanges until no difference from uniform is measured (see `adaptive.kernels`).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Errors of plans, draws, votes and files: each is an `AdaptiveError`, and so a `ValueError`."""
+"""Define the errors of plans, draws, votes and files: each is an `AdaptiveError` and therefore a `ValueError`."""
 
 
 class AdaptiveError(ValueError):
@@ -6,7 +6,7 @@ class AdaptiveError(ValueError):
 
 
 class PlanError(AdaptiveError):
-    """Sizes, presentations or a budget from which no plan can be made."""
+    """Sizes, presentations or a budget that allow no plan."""
 
 
 class TokenError(AdaptiveError):
@@ -14,7 +14,7 @@ class TokenError(AdaptiveError):
 
 
 class DrawError(AdaptiveError):
-    """Items, presentations or voters for which no ballot can be drawn."""
+    """Items, presentations or voters that allow no ballot."""
 
 
 class VoteError(AdaptiveError):
@@ -22,7 +22,7 @@ class VoteError(AdaptiveError):
 
 
 class ComparisonError(AdaptiveError):
-    """Comparisons that cannot be: an unknown item or voter, an item against itself, columns of several lengths."""
+    """Invalid comparisons: an unknown item or voter, an item against itself, columns of different lengths."""
 
 
 class ProtocolError(AdaptiveError):
@@ -34,8 +34,8 @@ class SimilarityError(AdaptiveError):
 
 
 class TableError(AdaptiveError):
-    """A file that does not hold what was wanted; the message names file, line and column."""
+    """A file with invalid content; the message names file, line and column."""
 
 
 class ModelError(AdaptiveError):
-    """Options of a model of votes that it does not allow, or votes that it cannot be fitted to."""
+    """Invalid options of a model of votes, or votes that a model cannot be fitted to."""

@@ -1,11 +1,11 @@
-"""The loops of the draw, compiled by numba.
+"""Run the loops of the draw, compiled by numba.
 
-Imported only by the call that needs it, as `rankcorr.kernels` is. The callers have checked everything. All randomness
-comes from `rng.random()`, one number at a time: numba and plain Python (``NUMBA_DISABLE_JIT=1``) read the same stream,
-and draw the same ballot.
+Like `rankcorr.kernels`, this module is imported only by the call that needs it. The callers have checked everything.
+All randomness comes from `rng.random()`, one number at a time, so numba and plain Python (``NUMBA_DISABLE_JIT=1``) read
+the same stream and draw the same ballot.
 
-A graph without repeats is drawn as *stubs*: an int32 array that names each item as often as it is presented, in which
-places 2k and 2k + 1 are a pair. Every change exchanges two stubs, and so keeps the number of presentations.
+A graph without repeats is drawn as *stubs*: an int32 array with one entry for each presentation of an item. Places 2k
+and 2k + 1 are a pair. Every change exchanges two stubs, so the number of presentations stays the same.
 """
 
 from typing import Any, TypeAlias
@@ -23,7 +23,7 @@ Pairs: TypeAlias = tuple[Array, Array, Array]
 EMPTY = -1
 # Drawing until nothing repeats takes about exp((d * d - 1) / 4) draws for d presentations: 43 for 4, 400 for 5.
 MAX_EXACT_DEGREE = 4
-# Up to 2 MB of bits: an exchange of two stubs takes 30 ns with them and 80 ns with a hash table (990 items, M = 40).
+# Up to 2 MB, use bits: an exchange of two stubs takes 30 ns with them and 80 ns with a hash table (990 items, M = 40).
 MAX_BITS = 1 << 24
 
 
@@ -45,8 +45,8 @@ def shuffle(values: Array, rng: Rng) -> None:
 def pair_set(n_keys: int, n_members: int) -> PairSet:
     """Make an empty set with room for `n_members` of the keys 0 to n_keys - 1.
 
-    It is bits, one for each key, or an open-addressing hash table with linear probing, at most half full, where bits
-    would take more memory. The other array is empty.
+    The set has one bit for each key, or, if bits would take more memory, is an open-addressing hash table with linear
+    probing, at most half full. The other array is empty.
     """
     if n_keys <= max(MAX_BITS, 128 * n_members):
         return np.zeros(n_keys // 8 + 1, np.uint8), np.empty(0, np.int64)
@@ -58,13 +58,16 @@ def pair_set(n_keys: int, n_members: int) -> PairSet:
 
 @kernel
 def home(key: int, mask: int) -> int:
-    """Slot where the search for a key starts. No product reaches 2^63, where plain Python and numba would disagree."""
+    """Return the slot where the search for a key starts.
+
+    No product reaches 2^63, where plain Python and numba would disagree.
+    """
     return (((key & 0x7FFFFFFF) * 0x5E3779B1 ^ (key >> 31) * 0x45EBCA77) >> 15) & mask
 
 
 @kernel
 def find(slots: Array, key: int) -> int:
-    """Slot of a key, or the empty slot where it belongs."""
+    """Return the slot of a key, or the empty slot where it belongs."""
     mask = slots.size - 1
     slot = home(key, mask)
     while slots[slot] != EMPTY and slots[slot] != key:
@@ -74,7 +77,7 @@ def find(slots: Array, key: int) -> int:
 
 @kernel
 def contains(members: PairSet, key: int) -> bool:
-    """Whether a key is in the set."""
+    """Tell whether a key is in the set."""
     bits, slots = members
     if bits.size > 0:
         return bool((bits[key >> 3] >> (key & 7)) & 1)
@@ -111,7 +114,7 @@ def discard(members: PairSet, key: int) -> None:
 
 @kernel
 def key_of(n_items: int, a: int, b: int) -> int:
-    """Key of an unordered pair of items."""
+    """Return the key of an unordered pair of items."""
     return int(min(a, b)) * n_items + int(max(a, b))
 
 
@@ -190,7 +193,7 @@ def draw_by_exchanges(stubs: Array, n_items: int, members: PairSet, n_sweeps: in
 
 @kernel
 def draw_cycle(n_items: int, rng: Rng) -> Pairs:
-    """Pairs of one closed tour of all items, each tour equally likely: with M = 2 nothing else is connected."""
+    """Draw the pairs of one closed tour of all items, each tour equally likely: the only connected graph for M = 2."""
     first = np.arange(n_items).astype(np.int32)
     shuffle(first, rng)
     return first, np.roll(first, 1), np.ones(n_items, np.int32)
@@ -198,9 +201,9 @@ def draw_cycle(n_items: int, rng: Rng) -> Pairs:
 
 @kernel
 def draw_pairs(n_items: int, copies: int, rest: int, extra: int, rng: Rng) -> Pairs:
-    """Both items of each compared pair, and how often: `copies` times, or once more for `rest` pairs of each item.
+    """Return both items of each pair, and its count: `copies`, or one more for `rest` pairs of each item.
 
-    The item `extra` has one pair more, if it is not negative. If more than half of all pairs are wanted, the pairs to
+    The item `extra` has one more pair, if it is not negative. If more than half of all pairs are needed, the pairs to
     leave out are drawn instead.
     """
     sparse = 2 * rest <= n_items - 1
@@ -224,9 +227,9 @@ def draw_pairs(n_items: int, copies: int, rest: int, extra: int, rng: Rng) -> Pa
 
 @kernel
 def counted_pairs(n_items: int, copies: int, sparse: bool, first: Array, second: Array, members: PairSet) -> Pairs:
-    """Both items of each compared pair, and how often: `copies` times, or once more for some of them.
+    """Return both items of each pair, and its count: `copies`, or one more for some of them.
 
-    Those are the pairs listed in `first` and `second`, whose keys are in `members`; if not `sparse`, all but those.
+    If `sparse`, those are the pairs listed in `first` and `second`, whose keys are in `members`; otherwise all others.
     """
     if copies == 0 and sparse:
         return first.copy(), second.copy(), np.ones(first.size, np.int32)
@@ -246,7 +249,7 @@ def counted_pairs(n_items: int, copies: int, sparse: bool, first: Array, second:
 
 @kernel
 def is_connected(n_items: int, first: Array, second: Array) -> bool:
-    """Whether the pairs join all items, by union-find with path halving."""
+    """Tell whether the pairs join all items, by union-find with path halving."""
     parent = np.arange(n_items).astype(np.int32)
     n_parts = n_items
     for pair in range(first.size):
@@ -267,9 +270,9 @@ def is_connected(n_items: int, first: Array, second: Array) -> bool:
 
 @kernel
 def deal(repeats: Array, n_voters: int, rng: Rng) -> tuple[Array, Array]:
-    """Pair and voter of each comparison: pairs in random order, copies side by side, voters in turn.
+    """Deal a pair and a voter to each comparison: pairs in random order, copies side by side, voters in turn.
 
-    Side by side, the copies of a pair go to different voters, or to all of them equally often (+-1).
+    Because copies are side by side, those of a pair go to different voters, or to all of them equally often (+-1).
     """
     order = np.arange(repeats.size).astype(np.int32)
     voters = np.arange(n_voters).astype(np.int32)
@@ -289,8 +292,8 @@ def deal(repeats: Array, n_voters: int, rng: Rng) -> tuple[Array, Array]:
 def mix_voters(pair: Array, voter: Array, repeats: Array, n_voters: int, rng: Rng) -> None:
     """Exchange the voters of random comparisons unless one would get a pair twice.
 
-    Before that, the copies of a pair are with neighbouring voters. A pair with more copies than there are voters keeps
-    the voters it was dealt to, which is as even as possible.
+    Before that, neighbouring voters have the copies of a pair. A pair with more copies than there are voters keeps its
+    voters, which is as even as possible.
     """
     members = pair_set(repeats.size * n_voters, pair.size)
     for place in range(pair.size):
@@ -322,12 +325,12 @@ def follow(end: int, ends: Array, links: Array, slots: Array, left: Array, right
 
 @kernel
 def balanced_sides(n_items: int, presentations: int, ends: Array, rng: Rng) -> tuple[Array, Array]:
-    """Left and right items, such that each is on the left in half of its presentations (+-1/2).
+    """Choose left and right items so that each item is on the left in half of its presentations (+-1/2).
 
-    `ends` holds the two items of each comparison. Those of one item are linked two by two, in random order, which makes
-    paths through all comparisons: an Eulerian orientation. The last one of an odd number is the end of a path.
+    `ends` holds the two items of each comparison. The comparisons of an item are linked two by two, in random order,
+    which makes paths through all comparisons: an Eulerian orientation. If their number is odd, the last ends a path.
     """
-    stride = presentations + presentations % 2  # even, and as much as the item with one more presentation needs
+    stride = presentations + presentations % 2  # even, and enough for the item with one more presentation
     links = np.full(n_items * stride, EMPTY, np.int32)
     slots = np.empty(ends.size, np.int32)
     cursor = np.arange(n_items) * stride
@@ -349,7 +352,7 @@ def balanced_sides(n_items: int, presentations: int, ends: Array, rng: Rng) -> t
 
 @kernel
 def draw_comparisons(n_items: int, presentations: int, n_voters: int, rng: Rng) -> Pairs:
-    """Left item, right item and voter of each comparison, in the order in which they are shown."""
+    """Draw left item, right item and voter of each comparison, in the order shown."""
     copies, rest = presentations // (n_items - 1), presentations % (n_items - 1)
     extra = below(rng, n_items) if n_items % 2 == 1 and presentations % 2 == 1 else -1
     if copies == 0 and rest == 2:
@@ -365,7 +368,7 @@ def draw_comparisons(n_items: int, presentations: int, n_voters: int, rng: Rng) 
 def dealt_comparisons(
     n_items: int, presentations: int, n_voters: int, first: Array, second: Array, repeats: Array, rng: Rng
 ) -> Pairs:
-    """Give each pair, as often as it is compared, a place in the order, voters and sides."""
+    """Give each copy of each pair a place in the order, a voter and sides."""
     pair, voter = deal(repeats, n_voters, rng)
     if presentations >= n_items - 1:
         mix_voters(pair, voter, repeats, n_voters, rng)

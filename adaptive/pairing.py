@@ -1,7 +1,7 @@
-"""Tokens with their semantic areas become items: pairs of tokens (sections 2.1 and 2.2 of Lombardo et al. 2020).
+"""Turn tokens with semantic areas into items: pairs of tokens (sections 2.1 and 2.2 of Lombardo et al. 2020).
 
-file -> tokens -> rows of pairs -> items. A row is a token with all that follow it in its area; pairs are numbered
-along the rows, and the number of a pair gives its tokens, so that a sample costs no more than its own size.
+file -> tokens -> rows of pairs -> items. A row is a token with all that follow it in its area. Pairs are numbered along
+the rows, and the number of a pair determines its tokens, so the cost of a sample depends only on its size.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _FEW_RARE = Fraction(1, 20)  # our bound: the paper asks for "a relevant amount"
 
 
 class FewRareTokensWarning(UserWarning):
-    """Fewer than 5 % of the tokens are rare: the data set can hardly show hubs (section 2.1)."""
+    """Warn that fewer than 5 % of the tokens are rare: the data set can hardly show hubs (section 2.1)."""
 
 
 class Token(NamedTuple):
@@ -42,7 +42,7 @@ class Token(NamedTuple):
     area : str
         Its semantic area. A token with several areas has one `Token` for each.
     frequency : float or None
-        How often it occurs in texts of the domain, as a count or a share; None if unknown.
+        Occurrences in texts of the domain, as a count or a share; None if unknown.
     """
 
     text: str
@@ -55,7 +55,7 @@ TokenLike: TypeAlias = Token | tuple[str, str] | tuple[str, str, float | None]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Pairing(TableResult):
-    """Items made of two tokens, in a fixed order: by area, first token and second token, as the tokens came.
+    """Items made of two tokens, in a fixed order: by area, first and second token, each in the order given.
 
     The table has the columns item_1, item_2, area and, if frequencies are known, rare.
 
@@ -110,8 +110,8 @@ class Pairing(TableResult):
 def read_tokens(path: str | os.PathLike[str]) -> tuple[Token, ...]:
     r"""Read tokens from a CSV or TSV file in UTF-8, with the columns token, area and, if known, frequency.
 
-    The first line names the columns, in any order; no others are allowed, so that a misspelt name is not ignored.
-    The delimiter is found as in `rankcorr.io.tables.read_ranking`, and blank lines hold no token.
+    The first line names the columns, in any order. No other columns are allowed, so a misspelt name is an error.
+    The delimiter is found as in `rankcorr.io.tables.read_ranking`, and blank lines are skipped.
 
     Parameters
     ----------
@@ -126,9 +126,9 @@ def read_tokens(path: str | os.PathLike[str]) -> tuple[Token, ...]:
     Raises
     ------
     TableError
-        With file, line and column: a column that is missing, unknown or repeated; a cell that is empty or begins
-        or ends with a space; a frequency that is not a finite number of 0 or more; a token twice in one area, or with
-        two frequencies; no token at all. Also when the file cannot be read.
+        With file, line and column: a column that is missing, unknown or repeated, or a cell that is empty or begins or
+        ends with a space. Also a frequency that is not a finite number of 0 or more, a token twice in one area or with
+        two frequencies, no token at all, or a file that cannot be read.
 
     Examples
     --------
@@ -158,10 +158,10 @@ def pair_tokens(
     tokens : iterable of Token, or of (text, area) or (text, area, frequency)
         Each token once in each of its areas; frequencies for all or for none.
     sample : int, optional
-        Number of pairs to take, without replacement and all equally likely, whatever their area. Time and memory
-        depend on the size of the sample alone.
+        Number of pairs to take, without replacement; all are equally likely, whatever their area. Time and memory
+        depend only on the size of the sample.
     across_areas : bool, default False
-        Pair any two tokens, of one area or two. Most such pairs are unrelated (section 2.2).
+        Pair any two tokens, within an area or across areas. Most pairs across areas are unrelated (section 2.2).
     rng : numpy.random.Generator, optional
         Needed with `sample`.
 
@@ -172,10 +172,10 @@ def pair_tokens(
     Raises
     ------
     TokenError
-        If a token or area is not a string, or is blank; a frequency is negative, not finite, known for some tokens
-        only, or not the same for one token in two areas; a token appears twice in one area; an area has only one
-        token; two tokens share two areas, so that their pair would appear twice (unless across areas); `sample` is not
-        between 1 and the number of pairs, or comes without `rng`.
+        A token or area is blank or not a string. A frequency is negative, not finite, known only for some tokens, or
+        differs for one token in two areas. A token appears twice in one area, an area has only one token, or two tokens
+        share two areas, so that their pair would appear twice (unless across areas). `sample` is not between 1 and the
+        number of pairs, or is given without `rng`.
 
     Warns
     -----
@@ -247,7 +247,7 @@ def pairing_csv(pairing: Pairing) -> str:
 def _pairs(
     groups: Sequence[Sequence[str]], sample: int | None, rng: np.random.Generator | None
 ) -> tuple[tuple[tuple[str, str], ...], int]:
-    """All pairs within groups, or a sample of them, in order; and the number of all pairs."""
+    """Return all pairs within groups, or a sample of them, in order; and the number of all pairs."""
     texts = [text for group in groups for text in group]
     counts = np.array([len(group) - 1 - place for group in groups for place in range(len(group))], np.int64)
     ends = np.cumsum(counts)
@@ -323,7 +323,7 @@ def _first_fault(tokens: Sequence[Token], place: Callable[[int], str]) -> tuple[
 
 
 def _areas_of(tokens: Iterable[Token]) -> dict[str, dict[str, None]]:
-    """Areas of each token, in the order of the tokens; a dict for an ordered set."""
+    """Return the areas of each token, in the order of the tokens; a dict serves as an ordered set."""
     areas: dict[str, dict[str, None]] = {}
     for token in tokens:
         areas.setdefault(token.text, {})[token.area] = None
@@ -349,7 +349,7 @@ def _check_areas(by_area: dict[str, list[str]]) -> None:
 
 
 def _rare_tokens(frequencies: dict[str, float | None]) -> dict[str, None] | None:
-    """Tokens below a tenth of the mean frequency, exactly; None if frequencies are unknown."""
+    """Return the tokens below exactly a tenth of the mean frequency; None if frequencies are unknown."""
     known = {text: Fraction(frequency) for text, frequency in frequencies.items() if frequency is not None}
     if not known:
         return None
@@ -359,7 +359,7 @@ def _rare_tokens(frequencies: dict[str, float | None]) -> dict[str, None] | None
 
 def _read(table: TextTable) -> tuple[Token, ...]:
     text = table.text()
-    # In a file without any delimiter, an error about the missing columns says more.
+    # In a file without any delimiter, an error about the missing columns is more helpful.
     delimiter = table.delimiter(text, ["token", "area"]) if delimiters_of(text)[1] else ","
     records = table.records(text, delimiter)
     header = next(records)
@@ -389,7 +389,7 @@ _NEEDED = {"token": "a text", "area": "an area", "frequency": "a frequency, or n
 
 
 def _columns(table: TextTable, header: Record) -> dict[str, int]:
-    """Position of each column."""
+    """Return the position of each column."""
     wanted = "token, area and, if known, frequency"
     check_spelling(table, header, _NEEDED)
     for name in header.cells:

@@ -1,7 +1,7 @@
-"""The plan of a protocol: how many items, comparisons and person-hours each ballot takes, before any vote.
+"""Plan a protocol before any vote: the items, comparisons and person-hours of each ballot.
 
-Section 2.5 and 2.7 of Lombardo et al. 2020. alpha is the fraction of items that each ballot passes on, M the number
-of presentations of an item in a ballot.
+See sections 2.5 and 2.7 of Lombardo et al. 2020. alpha is the fraction of items that each ballot passes on, M the
+number of presentations of an item in a ballot.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _KEYS = (*_INPUTS, "sizes", "comparisons", "n_comparisons", "top_presentations",
 
 @dataclass(frozen=True, eq=False)
 class BallotPlan(TableResult):
-    """Sizes and comparisons of all ballots, from four inputs; the rest follows from them.
+    """Sizes and comparisons of all ballots, computed from four inputs.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ class BallotPlan(TableResult):
         return 2 * self.n_comparisons / self.n_items
 
     def cost(self, seconds_per_comparison: float) -> float:
-        """Person-hours of all comparisons (Eq. 10).
+        """Return the person-hours of all comparisons (Eq. 10).
 
         Parameters
         ----------
@@ -118,14 +118,14 @@ class BallotPlan(TableResult):
 
     @property
     def advice(self) -> tuple[Advice, ...]:
-        """What the heuristics of section 2.7 say about the plan, for any number of voters."""
+        """Advice by the heuristics of section 2.7, for any number of voters."""
         given = advice_on(
             self.sizes, fraction=self.fraction, presentations=self.presentations, n_comparisons=self.n_comparisons
         )
         return tuple(given)
 
     def advice_for(self, n_voters: int) -> tuple[Advice, ...]:
-        """Advice for a known number of voters: `advice`, and whether a voter would have to see one pair twice.
+        """Return the advice for a known number of voters: `advice`, and whether a voter would see a pair twice.
 
         Raises
         ------
@@ -142,7 +142,7 @@ class BallotPlan(TableResult):
         return (*self.advice, *advice_on_voters(self.sizes, presentations=self.presentations, n_voters=voters))
 
     def to_text(self, *, n_voters: int | None = None, seconds_per_comparison: float | None = None) -> str:
-        """Ballots, cost and advice, as `str` and the command ``ballots plan`` print them.
+        """Return ballots, cost and advice as text, as `str` and the command ``ballots plan`` print them.
 
         Parameters
         ----------
@@ -193,17 +193,17 @@ class BallotPlan(TableResult):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Inputs and what follows from them, ready for JSON; advice is left out."""
+        """Return the inputs and the numbers computed from them, ready for JSON, without advice."""
         return {name: json_ready(getattr(self, name)) for name in _KEYS}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> BallotPlan:
-        """Plan that `to_dict` wrote; all of it is computed again and compared.
+        """Read a plan that `to_dict` wrote; all numbers are computed again and compared.
 
         Raises
         ------
         PlanError
-            If a key is missing or unknown, the inputs make no plan, or a value is not what the inputs give.
+            If a key is missing or unknown, the inputs allow no plan, or a value differs from the computed one.
 
         Examples
         --------
@@ -245,8 +245,8 @@ class BallotPlan(TableResult):
 def plan_ballots(n_items: int, *, n_ballots: int, fraction: float, presentations: int) -> BallotPlan:
     """Plan from a number of presentations (Eqs. 2 to 4).
 
-    For 990 items, 7 ballots, fraction 0.5 and 20 presentations the paper's text says 39,000 comparisons. By its own
-    Eq. 3 that is a factor 2 too many: it is the number of presentations, and each comparison presents two items.
+    For 990 items, 7 ballots, fraction 0.5 and 20 presentations, the paper's text gives 39,000 comparisons. By its Eq. 3
+    that is a factor 2 too many: 39,000 is the number of presentations, and each comparison presents two items.
 
     Parameters
     ----------
@@ -262,7 +262,7 @@ def plan_ballots(n_items: int, *, n_ballots: int, fraction: float, presentations
     Returns
     -------
     BallotPlan
-        Its `advice` says what to reconsider.
+        Its `advice` lists points to reconsider.
 
     Raises
     ------

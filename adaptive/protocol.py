@@ -1,7 +1,7 @@
-"""The ballots of a plan in order: draw -> votes -> scores -> selection -> result.
+"""Run the ballots of a plan in order: draw -> votes -> scores -> selection -> result.
 
-`close_ballot` is the one implementation of a step. `run_protocol` loops over it; a campaign of `adaptive.ledger` calls
-it when votes arrive over days, and `adaptive.replay.score_ballots` for all ballots so far at once.
+`close_ballot` is the only implementation of a step. `run_protocol` loops over it, a campaign of `adaptive.ledger` calls
+it as votes arrive over days, and `adaptive.replay.score_ballots` calls it for all ballots so far at once.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _STREAMS: Final = {"draw": 0, "cut": 1, "probe": 2}
 
 @dataclass(frozen=True, eq=False)
 class Position(Result):
-    """Where a protocol stands between two ballots.
+    """State of a protocol between two ballots.
 
     Attributes
     ----------
@@ -50,11 +50,11 @@ class Position(Result):
 
     @classmethod
     def first(cls, plan: BallotPlan) -> Position:
-        """Before ballot 1, which has all items."""
+        """Return the position before ballot 1, which has all items."""
         return cls(0, np.arange(plan.n_items), np.full(plan.n_items, np.nan))
 
     def labels(self, items: Sequence[Hashable]) -> Sequence[Hashable]:
-        """Labels of the items of the next ballot, as `draw_ballot` takes them."""
+        """Return the labels of the items of the next ballot, as `draw_ballot` takes them."""
         if not self.n_closed:
             return items
         places = self.places.tolist()
@@ -98,11 +98,11 @@ def run_protocol(
     Raises
     ------
     ProtocolError
-        When the items are not those of the plan, or `select` or `average` does not return what it should.
+        The items differ from the plan, or `select` or `average` returns an invalid result.
     VoteError
-        When the answers are not those of a ballot's comparisons, or an item has no answer in a ballot.
+        The answers do not fit a ballot's comparisons, or an item has no answer in a ballot.
     DrawError
-        When no ballot can be drawn for the voters.
+        No ballot can be drawn for the voters.
 
     Examples
     --------
@@ -134,13 +134,13 @@ def close_ballot(
     select: Select = select_by_mean,
     average: Average = running_mean,
 ) -> tuple[BallotRecord, Position]:
-    """Score a ballot and select the items of the next one; the arguments stay as they are.
+    """Score a ballot and select the items of the next one; the arguments are not changed.
 
     Parameters
     ----------
     plan : BallotPlan
     standing : Position
-        Where the protocol stood when the ballot was drawn.
+        Position of the protocol when the ballot was drawn.
     ballot : Ballot
     answers : array_like of shape (n_comparisons,)
     rng, select, average
@@ -175,11 +175,11 @@ def close_ballot(
 
 
 def ballot_rng(seed: int, number: int, use: Literal["draw", "cut", "probe"]) -> np.random.Generator:
-    """Return a generator of ballot `number` alone, so that what one ballot draws changes no other.
+    """Return a generator for ballot `number` alone, so that the draws of one ballot do not affect another.
 
-    Ballots that are drawn and scored one at a time, in a campaign or by `score_ballots`, take one for the draw and one
-    for the ties at the cut: ``SeedSequence(seed, spawn_key=(number, 0))`` and ``(number, 1)``. A campaign takes a
-    third, ``(number, 2)``, for what it asks beside the ballot to learn about the voters.
+    Ballots that are drawn and scored one at a time, in a campaign or by `score_ballots`, take one generator for the
+    draw and one for the ties at the cut: ``SeedSequence(seed, spawn_key=(number, 0))`` and ``(number, 1)``. A campaign
+    takes a third, ``(number, 2)``, for extra comparisons that test the voters.
 
     Parameters
     ----------
@@ -215,7 +215,7 @@ def checked_items(plan: BallotPlan, items: Items) -> Sequence[Hashable]:
 
 
 def checked_labels(labels: Items, what: str, error: type[AdaptiveError] = ProtocolError) -> Sequence[Hashable]:
-    """Return a range for an integer, else a tuple of unique labels; `what` they are begins the messages of `error`."""
+    """Return a range for an integer, else a tuple of unique labels; messages of `error` begin with `what`."""
     if isinstance(labels, int | np.integer) and not isinstance(labels, bool):
         if not 0 <= labels <= LIMIT:
             raise error(f"{what} must be from 0 to {LIMIT} in number; got {shown(labels)}")

@@ -1,4 +1,4 @@
-"""What the ballots of a protocol gave, one by one and in the end, and how it is written as CSV and JSON."""
+"""Record the results of a protocol, ballot by ballot and at the end, and write them as CSV and JSON."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ RESULT_VERSION = 1
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BallotRecord(TableResult):
-    """What one closed ballot gave, in the order of its items.
+    """Results of one closed ballot, in the order of its items.
 
     The table has the columns item, x, y, ybar, presentations, wins, ties and losses.
 
@@ -37,9 +37,9 @@ class BallotRecord(TableResult):
     number : int
         k, counted from 1.
     items : sequence of hashable
-        The ballot's items; from ballot 2 on best first by the ballots before.
+        The ballot's items; from ballot 2 on, best first by the earlier ballots.
     places : ndarray of intp, shape (n_items,), read-only
-        Where these items stand among all items of the protocol.
+        Indices of these items among all items of the protocol.
     tally : Tally
         Wins, ties, losses and unanswered presentations in this ballot.
     x, y, ybar : ndarray of float64, shape (n_items,), read-only
@@ -47,7 +47,7 @@ class BallotRecord(TableResult):
     b : float
         Slope of the rescaling; 1 in ballot 1.
     n_tied_at_cut : int
-        Items tied at the cut of the selection that followed; 0 if there were none, and in the last ballot.
+        Items tied at the cut of the selection that followed; 0 without ties, and in the last ballot.
     """
 
     number: int
@@ -92,7 +92,7 @@ class BallotRecord(TableResult):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ProtocolResult(TableResult):
-    """The ranking that a protocol ends with, and how it came about.
+    """The final ranking of a protocol, and the ballots behind it.
 
     The table has one row for each item, best first, and the columns item, rank, ybar, presentations, wins, ties, losses
     and last_ballot. Items that tie are in the order of their labels.
@@ -101,9 +101,9 @@ class ProtocolResult(TableResult):
     ----------
     plan : BallotPlan
     items : sequence of hashable
-        All items, in the order in which they were given.
+        All items, in the order given.
     ybar : ndarray of float64, shape (n_items,), read-only
-        Each item's mean rescaled score after the last ballot that it took part in.
+        Each item's mean rescaled score after its last ballot.
     ballots : tuple of BallotRecord
     """
 
@@ -114,7 +114,7 @@ class ProtocolResult(TableResult):
 
     @cached_property
     def ranking(self) -> Ranking:
-        """All items by ybar, labelled."""
+        """All items ranked by ybar, labelled."""
         return Ranking.from_scores(self.ybar, labels=self.items)
 
     @cached_property
@@ -195,7 +195,7 @@ class ProtocolResult(TableResult):
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain Python objects, items best first, ready for JSON.
 
-        Labels stay as they are, but for tuples, which become lists.
+        Labels stay as they are, except that tuples become lists.
         """
         return {
             "format": RESULT_FORMAT,
@@ -238,7 +238,7 @@ class ProtocolResult(TableResult):
 
 
 def places_best_first(items: Sequence[Hashable], ranks: NDArray[np.float64]) -> Places:
-    """Places of the items from best to worst; those that tie are in the order of their labels, part by part.
+    """Return the places of the items from best to worst; tied items are in the order of their labels, part by part.
 
     Whole numbers are sorted as numbers and come before all other labels, which are sorted as text.
 
@@ -250,7 +250,7 @@ def places_best_first(items: Sequence[Hashable], ranks: NDArray[np.float64]) -> 
     order = np.argsort(ranks, kind="stable")
     same = ranks[order[1:]] == ranks[order[:-1]]
     tied = order[np.union1d(np.flatnonzero(same), np.flatnonzero(same) + 1)]
-    # Labels are compared where ranks are not enough; to compare all would take most of the time of a table.
+    # Labels are compared only where ranks tie; comparing all would take most of the time of a table.
     by_label = np.array(_by_label(items, tied.tolist()), np.intp)
     position = np.zeros(len(items), np.intp)
     position[by_label] = np.arange(by_label.size)
@@ -258,19 +258,19 @@ def places_best_first(items: Sequence[Hashable], ranks: NDArray[np.float64]) -> 
 
 
 def _by_label(items: Sequence[Hashable], places: list[int]) -> list[int]:
-    """Places in the order of their labels."""
+    """Return the places in the order of their labels."""
     kinds = set(map(type, map(items.__getitem__, places)))
-    if kinds <= {str} or kinds <= {int}:  # as `_label_key` has them, in half of the time
+    if kinds <= {str} or kinds <= {int}:  # the same order as by `_label_key`, in half the time
         return sorted(places, key=items.__getitem__)  # type: ignore[arg-type]
     return sorted(places, key=lambda place: _label_key(items[place]))
 
 
 def _label_key(item: Hashable) -> tuple[tuple[bool, int, str], ...]:
-    """What labels are sorted by, part by part: whole numbers as numbers and before all others, which are text."""
+    """Return the sort key of a label, part by part: whole numbers as numbers, before all others, which are text."""
     parts = item if isinstance(item, tuple) else (item,)
     return tuple(
         (True, 0, part)
-        if type(part) is str  # the usual case first: Integral takes longer than all else
+        if type(part) is str  # the usual case first: the check for Integral is the slowest part
         else (False, int(part), "")
         if isinstance(part, Integral)
         else (True, 0, str(part))
@@ -279,7 +279,7 @@ def _label_key(item: Hashable) -> tuple[tuple[bool, int, str], ...]:
 
 
 def has_half_a_pair(text: str) -> bool:
-    r"""Whether a text has half of a surrogate pair, which is no character and cannot be written as UTF-8.
+    r"""Tell whether a text has half of a surrogate pair, which is not a character and cannot be written as UTF-8.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""All ballots so far, scored from the first one on: for callers that keep the votes instead of a protocol."""
+"""Score all ballots so far from the first one on, for callers that keep the votes instead of a protocol."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class BallotVotes(Result):
     left, right : sequence of hashable
         Labels of the items of each comparison; kept as tuples.
     answers : array_like of int, shape (n_comparisons,)
-        LEFT, RIGHT, TIE or UNANSWERED for each comparison; kept as an array of its own, read-only.
+        LEFT, RIGHT, TIE or UNANSWERED for each comparison; kept as a read-only copy.
 
     Raises
     ------
     VoteError
-        When the answers are rows of different lengths; `score_ballots` checks all else.
+        When the answers are rows of different lengths; `score_ballots` checks everything else.
     """
 
     left: Sequence[Hashable]
@@ -52,7 +52,7 @@ class BallotVotes(Result):
 
 @dataclass(frozen=True, eq=False)
 class InterimResult(Result):
-    """What the ballots so far gave.
+    """Results of the ballots so far.
 
     Attributes
     ----------
@@ -73,8 +73,8 @@ class InterimResult(Result):
 def score_ballots(plan: BallotPlan, ballots: Sequence[BallotVotes], *, items: Items, seed: int) -> InterimResult:
     """Score the ballots so far and select the items of the next one.
 
-    Ties at the cut of ballot k are broken by ``ballot_rng(seed, k, "cut")``: a call with more ballots selects again
-    what the calls before it selected, and a campaign of the same seed and votes selects the same.
+    Ties at the cut of ballot k are broken by ``ballot_rng(seed, k, "cut")``. A call with more ballots therefore repeats
+    the selections of earlier calls, and a campaign with the same seed and votes selects the same items.
 
     Parameters
     ----------
@@ -89,12 +89,12 @@ def score_ballots(plan: BallotPlan, ballots: Sequence[BallotVotes], *, items: It
     Raises
     ------
     ProtocolError
-        When there is no ballot or more than the plan has, the items are not those of the plan, or the seed is not an
-        integer of at least 0.
+        There is no ballot or more than the plan has, the items differ from the plan, or the seed is not an integer of
+        at least 0.
     VoteError
-        When the comparisons of a ballot are not as the plan has them (an item of another ballot, another number of
-        comparisons or of presentations of an item, an item against itself), the answers are not those of the
-        comparisons, or an item has no answer. The message names the ballot.
+        The comparisons of a ballot differ from the plan (an item of another ballot, another number of comparisons or of
+        presentations of an item, an item against itself), the answers do not fit the comparisons, or an item has no
+        answer. The message names the ballot.
 
     Examples
     --------
@@ -128,7 +128,7 @@ def score_ballots(plan: BallotPlan, ballots: Sequence[BallotVotes], *, items: It
 def _ballot(
     plan: BallotPlan, number: int, items: Sequence[Hashable], votes: BallotVotes, known: set[Hashable]
 ) -> Ballot:
-    """Ballot of the given comparisons; the scores do not depend on who got which."""
+    """Make a ballot of the given comparisons; the scores do not depend on the voters."""
     wanted = plan.comparisons[number - 1]
     if len(votes.left) != len(votes.right):
         raise VoteError(f"{len(votes.left)} items on the left have {len(votes.right)} on the right")
@@ -142,7 +142,7 @@ def _ballot(
         itself = [items[index] for index in left[left == right].tolist()]
         raise VoteError(offending("an item cannot meet itself", itself))
     presentations = np.bincount(np.concatenate([left, right]), minlength=len(items))
-    one_more = 2 * wanted - plan.presentations * len(items)  # 1 where M and N_k are both odd
+    one_more = 2 * wanted - plan.presentations * len(items)  # 1 if M and N_k are both odd
     wrong = (presentations < plan.presentations) | (presentations > plan.presentations + one_more)
     if wrong.any():
         index = int(np.flatnonzero(wrong)[0])

@@ -1,4 +1,4 @@
-"""The answers to a ballot become counts, Borda scores, rescaled scores and their running mean (Eqs. 1, 5 and 6)."""
+"""Score the answers to a ballot: counts, Borda scores, rescaled scores and their running mean (Eqs. 1, 5 and 6)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ N_CODES = LEFT - UNANSWERED + 1
 
 @dataclass(frozen=True, eq=False)
 class Tally(Result):
-    """How often each item of a ballot won, tied and lost, in the order of the ballot's items.
+    """Wins, ties and losses of each item of a ballot, in the order of the ballot's items.
 
     Attributes
     ----------
@@ -168,8 +168,8 @@ def rescale(x: ArrayLike, previous_mean: ArrayLike) -> Rescaled:
     """Put the scores of a ballot k > 1 on the scale of the ballots before it (Eq. 6).
 
     b = sum_j (1 - x_j)(1 - ybar_j) / sum_j (1 - x_j)^2 and y_i = 1 - b + b x_i: the line through (1, 1) that lies
-    closest to the means so far. Where every x is 1, b does not exist; no ballot has such scores, because where one
-    item wins another loses.
+    closest to the means so far. b does not exist if every x is 1, which no ballot can give, because one item's win is
+    another's loss.
 
     Parameters
     ----------
@@ -201,8 +201,8 @@ def rescale(x: ArrayLike, previous_mean: ArrayLike) -> Rescaled:
     if not valid.all():
         raise ProtocolError(offending("every previous mean must be finite and at most 1; got", means[~valid].tolist()))
     below = 1 - scores
-    # Sums that round once, so that neither the order of the items nor the machine changes a digit: a saved protocol
-    # replays on another machine, and files of votes give the same scores as the protocol that they are from.
+    # Sums that round once, so that neither the order of the items nor the machine changes a digit. A saved protocol
+    # then replays on another machine, and files of votes give the same scores as their protocol.
     squares = math.fsum(below * below)
     if squares == 0:
         raise ProtocolError(f"the slope b of Eq. 6 is undefined: x is 1 for each of {scores.size} items")

@@ -1,4 +1,4 @@
-"""The scores of a ballot become the items of the next one."""
+"""Select the items of the next ballot by the scores of the current one."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _SLACK: Final = 1e-9  # scores are sums of some hundred numbers of at most 1
 
 @dataclass(frozen=True, eq=False)
 class Selection(Result):
-    """The items that go on to the next ballot.
+    """The items of the next ballot.
 
     Attributes
     ----------
     chosen : ndarray of intp, shape (n_selected,), read-only
-        Indices of the items, best first; of equal items the first comes first, but for those tied at the cut.
+        Indices of the items, best first; equal items keep their order, except those tied at the cut.
     n_tied_at_cut : int
-        Items that share the score at the cut, of which only some could go on; 0 when the cut separates two scores.
+        Items that share the score at the cut, where only some could be chosen; 0 when the cut separates two scores.
     """
 
     chosen: NDArray[np.intp]
@@ -96,10 +96,10 @@ def select_by_mean(scores: BallotScores, n_selected: int, rng: np.random.Generat
 
 
 def select_again(chosen: NDArray[np.intp], n_tied_at_cut: int) -> Select:
-    """Return what selects as it was written down, whatever a generator would break ties by.
+    """Return a function that repeats a recorded selection, whatever its generator.
 
-    The function that is returned raises a ProtocolError where the scores could not have led to these items. It allows
-    for the last digits of the scores, which may differ between processors.
+    The function raises a ProtocolError if the scores could not have led to these items. It allows for the last digits
+    of the scores, which may differ between processors.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""Tables in text: which column is which, checks of rows and cells, items that come in, and CSV that goes out.
+"""Read and write tables as text: find columns, check rows and cells, read items, and write CSV.
 
-An item is named by one column, ``item``, or by one for each of its parts, ``item_1``, ``item_2``, ...; it is then a
-tuple. The sides of a comparison are named alike: ``left`` and ``right``, or ``left_1``, ``left_2``, ...
+One column names an item, ``item``, or one for each of its parts, ``item_1``, ``item_2``, ..., which make a tuple. The
+sides of a comparison follow the same pattern: ``left`` and ``right``, or ``left_1``, ``left_2``, ...
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Label: TypeAlias = str | tuple[str, ...]
 
 
 def check_spelling(table: TextTable, header: Record, wanted: Iterable[str]) -> None:
-    """Refuse a column that differs from a wanted one, which is missing, in capitals or outer spaces alone.
+    """Refuse a column that differs from a missing one only in capitals or outer spaces.
 
     Raises
     ------
@@ -37,7 +37,7 @@ def check_spelling(table: TextTable, header: Record, wanted: Iterable[str]) -> N
 
 
 def check_width(table: TextTable, header: Record, record: Record) -> None:
-    """Refuse a row that has not one cell for each column; a short one lacks those of the last columns.
+    """Refuse a row that does not have one cell for each column; a short row lacks the last ones.
 
     Raises
     ------
@@ -53,7 +53,7 @@ def check_width(table: TextTable, header: Record, record: Record) -> None:
 def open_table(
     path: str | os.PathLike[str], asked: str, *, data: bytes | None = None
 ) -> tuple[TextTable, Record, Iterator[Record]]:
-    """Open a table whose first line names the columns, and return what follows that line; `data` is what it holds."""
+    """Open a table whose first line names the columns, and return the rows after it; `data` is its content."""
     table = TextTable(os.fspath(path), error=TableError, data=data)
     text = table.text()
     if text.lstrip()[0] in "{[":
@@ -64,15 +64,15 @@ def open_table(
 
 
 def header_and_records(table: TextTable, text: str, asked: str) -> tuple[Record, Iterator[Record]]:
-    """First row of a table's text, and the rows after it; a column of the name asked for decides on the delimiter."""
-    # A table of one column has no delimiter; an error about missing columns says more.
+    """Return the first row of a table's text, and the rows after it; the column `asked` decides on the delimiter."""
+    # A table of one column has no delimiter; an error about missing columns is more helpful.
     delimiter = table.delimiter(text, [asked]) if delimiters_of(text)[1] else ","
     records = table.records(text, delimiter)
     return next(records), records
 
 
 def named_column(table: TextTable, header: Record, name: str) -> list[int]:
-    """Position of a column, in a list that is empty if the column is missing."""
+    """Return the position of a column in a list, which is empty if the column is missing."""
     check_spelling(table, header, [name])
     places = [place for place, other in enumerate(header.cells) if other == name]
     if len(places) > 1:
@@ -81,7 +81,7 @@ def named_column(table: TextTable, header: Record, name: str) -> list[int]:
 
 
 def label_columns(table: TextTable, header: Record, stem: str) -> list[int]:
-    """Positions of the columns that name an item; a single one for `stem` itself, else one for each part."""
+    """Return the positions of the columns that name an item: one for `stem` itself, or one for each part."""
     check_spelling(table, header, [f"{stem}_{part}" for part in range(1, len(header.cells) + 1)])
     numbers = sorted(int(cell[len(stem) + 1 :]) for cell in header.cells if re.fullmatch(f"{stem}_[0-9]{{1,4}}", cell))
     single = [] if numbers and stem not in header.cells else named_column(table, header, stem)
@@ -95,21 +95,21 @@ def label_columns(table: TextTable, header: Record, stem: str) -> list[int]:
 
 
 def label_in(table: TextTable, header: Record, record: Record, columns: Sequence[int]) -> Label:
-    """Item that a row names in these columns; a tuple if its columns are numbered."""
+    """Return the item that a row names in these columns; a tuple if the columns are numbered."""
     check_width(table, header, record)
     cells = tuple(text_in(table, header, record, column) for column in columns)
     return cells if header.cells[columns[0]][-1].isdigit() else cells[0]
 
 
 def text_in(table: TextTable, header: Record, record: Record, column: int) -> str:
-    """Cell of a row that names something."""
+    """Return a cell of a row that holds a name."""
     cell = record.cells[column]
     check_text(table, cell, record.line, header.cells[column])
     return cell
 
 
 def check_text(table: TextTable, cell: str, line: int, column: str) -> None:
-    """Refuse a cell that cannot be a name: one that is empty, begins or ends with a space, or has several lines."""
+    """Refuse a cell that cannot be a name: it is empty, begins or ends with a space, or has several lines."""
     if not cell.strip():
         wanted = "an item" if column[-1].isdigit() else f"its {column}"
         table.fail(f"empty cell; every row needs {wanted}", line, column)
@@ -122,7 +122,7 @@ def check_text(table: TextTable, cell: str, line: int, column: str) -> None:
 def read_items(path: str | os.PathLike[str]) -> tuple[Label, ...]:
     r"""Read the items of a CSV or TSV file in UTF-8, from the column item or the columns item_1, item_2, ...
 
-    Other columns are not read, and blank lines hold no item.
+    Other columns are ignored, and blank lines are skipped.
 
     Parameters
     ----------
@@ -137,8 +137,8 @@ def read_items(path: str | os.PathLike[str]) -> tuple[Label, ...]:
     Raises
     ------
     TableError
-        With file, line and column: no such column; a cell that is empty, begins or ends with a space or has several
-        lines; an item that appears twice; no item at all. Also when the file cannot be read.
+        With file, line and column: a missing column, or a cell that is empty, begins or ends with a space or has
+        several lines. Also an item that appears twice, no item at all, or a file that cannot be read.
 
     Examples
     --------
@@ -169,7 +169,7 @@ def read_items(path: str | os.PathLike[str]) -> tuple[Label, ...]:
 
 
 def item_cells(item: Hashable) -> tuple[str, ...]:
-    """Cells that name an item, as text.
+    """Return the cells that name an item, as text.
 
     Examples
     --------
@@ -180,12 +180,12 @@ def item_cells(item: Hashable) -> tuple[str, ...]:
 
 
 def item_columns(stem: str, items: Iterable[Hashable]) -> list[str]:
-    """Names of the columns that hold items.
+    """Return the names of the columns that hold items.
 
     Raises
     ------
     TableError
-        When the items are tuples of several lengths, or only some are tuples.
+        When the items are tuples of different lengths, or only some are tuples.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Comparisons as voters see them, votes as small whole numbers, and the check of a whole ballot's answers."""
+"""Represent comparisons as voters see them and votes as small whole numbers, and check a whole ballot's answers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Comparison(NamedTuple):
 
 
 def comparisons_of(ballot: Ballot, number: int) -> tuple[Comparison, ...]:
-    """All comparisons of a ballot, in the order in which they are to be shown.
+    """Return all comparisons of a ballot, in the order to show them.
 
     Parameters
     ----------
@@ -58,12 +58,12 @@ def comparisons_of(ballot: Ballot, number: int) -> tuple[Comparison, ...]:
 
 
 def comparison_place(comparison: object) -> tuple[int, int]:
-    """Number of the ballot and index of the comparison in it, of an id like "2-17".
+    """Return the number of the ballot and the index of the comparison from an id like "2-17".
 
     Raises
     ------
     VoteError
-        When it is not such an id.
+        When the id has another form.
 
     Examples
     --------
@@ -90,7 +90,7 @@ WORDS = {"left": Vote.LEFT, "right": Vote.RIGHT, "tie": Vote.TIE}
 
 
 def parse_vote(word: str) -> Vote:
-    """Vote of the word "left", "right" or "tie", as files and forms hold it.
+    """Return the vote for the word "left", "right" or "tie", as in files and forms.
 
     Parameters
     ----------
@@ -118,12 +118,12 @@ def parse_vote(word: str) -> Vote:
 
 
 def checked_answers(ballot: Asked, answers: ArrayLike) -> NDArray[np.int8]:
-    """Answers to all comparisons of a ballot, or of a batch of them, checked.
+    """Check the answers to all comparisons of a ballot, or of a batch of matches.
 
     Parameters
     ----------
     ballot : Ballot or Matches
-        What was asked.
+        The comparisons asked.
     answers : array_like of int, shape (n_comparisons,)
         In the order of the ballot's comparisons: `Vote`s, or their codes 1 (left), 0 (tie), -1 (right) and -2
         (unanswered).

@@ -1,1 +1,1 @@
-"""Votes as files and data frames hold them: records (columns by name) -> answers (what each means) -> votes."""
+"""Read votes from files and data frames: records (columns by name) -> answers (their meanings) -> votes."""

@@ -1,4 +1,4 @@
-"""The meaning of answers in a file or a data frame: words of its format, and those that the caller names."""
+"""Find the meaning of answers in a file or a data frame: words of its format, and those that the caller names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Answer: TypeAlias = Literal["left", "right", "tie", "cannot say"]
 Answers: TypeAlias = Mapping[Any, str | None] | Literal["left_won", "codes"]
 
 MEANINGS: Final = get_args(Answer)
-# A column of whole numbers with gaps is written as 1.0 and 0.0 by pandas.
+# pandas writes a column of whole numbers with gaps as 1.0 and 0.0.
 _MARKS: Final = {
     **dict.fromkeys(("1", "1.0", "True", "true"), True),
     **dict.fromkeys(("0", "0.0", "False", "false"), False),
@@ -50,7 +50,7 @@ def words_of(answers: Answers | None) -> dict[str, str | None]:
     Raises
     ------
     OptionError
-        Neither a mapping nor the name of one, a meaning that there is not, or an answer with two meanings.
+        Neither a mapping nor the name of one, an unknown meaning, or an answer with two meanings.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def words_of(answers: Answers | None) -> dict[str, str | None]:
 def read_answers(
     entries: Sequence[Any], words: Mapping[str, str | None], where: Callable[[int], str]
 ) -> list[str | None]:
-    """Return the meaning of each entry; an empty one, None and nan are no answer.
+    """Return the meaning of each entry; an empty entry, None and nan mean no answer.
 
     Raises
     ------
@@ -93,7 +93,7 @@ def read_answers(
     """
     kinds = set(map(type, entries))
     try:
-        # 1, 1.0 and True are one key of a dictionary, and three answers.
+        # 1, 1.0 and True are the same dictionary key, but three answers.
         keys: Sequence[Any] = entries if kinds <= {str} else list(zip(map(type, entries), entries, strict=True))
         texts = {key: _text(key if isinstance(key, str) else key[1]) for key in dict.fromkeys(keys)}
     except TypeError:  # a list, as JSON has them
@@ -108,12 +108,12 @@ def read_answers(
 
 
 def is_one(entry: object) -> bool | None:
-    """Whether a mark of a one-hot column is set; None if it is no mark."""
+    """Tell whether a mark of a one-hot column is set; None if it is not a mark."""
     return _MARKS.get(_text(entry) or "")
 
 
 def _text(entry: object) -> str | None:
-    """Text of an answer, which is "" for an empty one; None for what is neither text nor a number."""
+    """Return the text of an answer, "" for an empty one; None for anything but text or a number."""
     if isinstance(entry, str):
         return entry if entry.strip() else ""
     if isinstance(entry, Vote):

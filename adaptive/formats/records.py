@@ -1,7 +1,7 @@
-"""Rows by the names of their columns: CSV, TSV, JSON, the tasks of annotation tools, and data frames.
+"""Read rows by the names of their columns: CSV, TSV, JSON, the tasks of annotation tools, and data frames.
 
-Tasks of Label Studio and instances of potato become flat rows here, as Label Studio's own CSV has them: the items, one
-column for the answers of each scheme, and who answered.
+Tasks of Label Studio and instances of potato become flat rows here, as in Label Studio's CSV: the items, one column for
+the answers of each scheme, and the voter.
 """
 
 from __future__ import annotations
@@ -57,17 +57,17 @@ class Records(ABC):
     Attributes
     ----------
     table : TextTable
-        Whose errors are raised.
+        Source of the errors raised.
     header : Record
         Names of the columns.
     lines : sequence of int
         Line of each row.
     tool : {"label_studio", "potato"} or None
-        Whose tasks the rows were.
+        The tool that wrote the rows as tasks.
     schemes : dict of str to str
         Columns of the answers of this tool, and the type of each.
     are_texts : bool
-        Whether items are texts of any kind, and no names that fit in one line.
+        Whether items are texts of any kind rather than names that fit in one line.
     """
 
     def __init__(self, table: TextTable, header: Record, lines: Sequence[int]) -> None:
@@ -85,34 +85,34 @@ class Records(ABC):
 
     @abstractmethod
     def _entries(self, place: int) -> list[Any]:
-        """Entries of a column as they are; None where a vote in JSON has none."""
+        """Return the entries of a column unchanged; None where a vote in JSON lacks one."""
 
     def _labels(self, place: int) -> list[Any]:
-        """Entries of a column that name something."""
+        """Return the entries of a column of names."""
         return self._entries(place)
 
     def _check_entries(self, place: int) -> None:  # noqa: B027 - only votes in JSON may lack one
-        """Refuse a column that not every vote has, as JSON may have them."""
+        """Refuse a column that some votes lack, as JSON allows."""
 
     def place(self, row: int, column: str) -> str:
-        """Where an entry is, for messages."""
+        """Describe the place of an entry, for messages."""
         return f'{self.table.name}:{self.lines[row]}: column "{printable(column)}"'
 
     def column(self, name: object, *, optional: bool = False) -> Sequence[Any]:
-        """Entries of a column as they are; None where a vote in JSON has none, if it need not have any."""
+        """Return the entries of a column unchanged; None where a vote in JSON lacks an optional one."""
         place = self._place(name)
         if not optional:
             self._check_entries(place)
         return self._entries(place)
 
     def labels(self, name: object) -> Sequence[Hashable]:
-        """Labels in a column; None where a vote in JSON has none."""
+        """Return the labels in a column; None where a vote in JSON has none."""
         return self._labels(self._place(name))
 
     def sides(self, left: object, right: object) -> tuple[dict[str, list[str]], dict[str, Sequence[Hashable]]]:
-        """Names of the columns, and labels of the items, on the left and on the right.
+        """Return the names of the columns, and labels of the items, on the left and on the right.
 
-        A name stands for the column itself or for those of its parts; a list of names makes tuples.
+        A name means the column itself or those of its parts; a list of names makes tuples.
         """
         places = {"left": self._places(left), "right": self._places(right)}
         n_left, n_right = (len(found) for found in places.values())
@@ -129,7 +129,7 @@ class Records(ABC):
         return names, labels
 
     def has_side(self, stem: str) -> bool:
-        """Whether there is a column of this name, or its first part."""
+        """Tell whether there is a column of this name, or its first part."""
         return stem in self.names or f"{stem}_1" in self.names
 
     def _place(self, name: object) -> int:
@@ -163,7 +163,7 @@ class Cells(Records):
 
     @classmethod
     def of(cls, table: TextTable, text: str) -> Cells:
-        """Read the rows of a text; two whole numbers in the first row are a pair of winner and loser already."""
+        """Read the rows of a text; if the first row has two whole numbers, it is already a pair of winner and loser."""
         header, records = header_and_records(table, text, "winner")
         if len(header.cells) == 2 and all(map(WHOLE_NUMBER.fullmatch, header.cells)):
             return cls(table, Record(header.line, ["winner", "loser"]), chain([header], records))
@@ -173,7 +173,7 @@ class Cells(Records):
         return [row[place] for row in self.rows]
 
     def _labels(self, place: int) -> list[str]:
-        """Cells that name something; each different one is checked once."""
+        """Return a column of names; each distinct cell is checked once."""
         entries = self._entries(place)
         for entry in dict.fromkeys(entries):
             is_odd = entry != entry.strip() or "\n" in entry or "\r" in entry
@@ -191,7 +191,7 @@ class Objects(Records):
 
     @classmethod
     def of(cls, table: TextTable, text: str) -> Objects:
-        """Read the rows of a text; a pair in a list is one of winner and loser, and tasks of other tools are rows."""
+        """Read the rows of a text; a list of two is a pair of winner and loser, and tasks of other tools are rows."""
         found: list[tuple[int, dict[str, Any]]] = []
         tools: dict[str | None, None] = {}
         schemes: dict[str, str] = {}
@@ -227,13 +227,13 @@ class Objects(Records):
             self.table.fail(f'no key "{printable(name)}", which other votes have', self.lines[row])
 
     def labels(self, name: object) -> Sequence[Hashable]:
-        """Labels in a column; None where a vote has none."""
+        """Return the labels in a column; None where a vote has none."""
         place = self._place(name)
         values = enumerate(self._entries(place))
         return [None if value in (None, "") else self._label(value, row, place) for row, value in values]
 
     def _labels(self, place: int) -> list[Any]:
-        """Values that name something; a list becomes a tuple."""
+        """Return a column of names; a list becomes a tuple."""
         values = self._entries(place)
         if set(map(type, values)) <= {str, int} and not any(map(_is_no_text, dict.fromkeys(values))):
             return values
@@ -260,7 +260,7 @@ class Frame(Records):
         super().__init__(_FrameTable("", error=ComparisonError), Record(1, list(map(str, columns))), range(n_rows))
 
     def place(self, row: int, column: str) -> str:
-        """Where an entry is, for messages."""
+        """Describe the place of an entry, for messages."""
         return f"{column}[{row}]"
 
     def _entries(self, place: int) -> list[Any]:
@@ -277,7 +277,7 @@ class _FrameTable(TextTable):
 
 
 def listed_column(values: Iterable[Any], column: str) -> list[Any]:
-    """Entries of a column as Python's own values, from a list, an array or a series of any library.
+    """Return the entries of a column as plain Python values, from a list, an array or a series of any library.
 
     Raises
     ------
@@ -289,7 +289,7 @@ def listed_column(values: Iterable[Any], column: str) -> list[Any]:
     n_dimensions = getattr(values, "ndim", 1)
     if n_dimensions != 1:
         raise ComparisonError(f"{column} must have one dimension; got {n_dimensions}")
-    # Arrays and pandas have tolist, polars has to_list; to iterate over a column of pandas takes ten times longer.
+    # Arrays and pandas have tolist, polars has to_list; iterating over a column of pandas takes ten times longer.
     to_list = getattr(values, "tolist", None) or getattr(values, "to_list", None)
     if to_list is not None:
         entries: list[Any] = to_list()
@@ -298,7 +298,7 @@ def listed_column(values: Iterable[Any], column: str) -> list[Any]:
 
 
 def is_missing(value: object) -> bool:
-    """Whether a value is None or nan, of any library, or a tuple that contains one."""
+    """Tell whether a value is a None or nan of any library, or a tuple that contains one."""
     if isinstance(value, tuple):
         return any(map(is_missing, value))
     try:
@@ -310,7 +310,7 @@ def is_missing(value: object) -> bool:
 
 
 def _values(table: TextTable, text: str) -> Iterator[tuple[int, Any]]:
-    """Values of JSON Lines, or of one list of objects or pairs, each with the line that it begins on."""
+    """Yield the values of JSON Lines, or of one list of objects or pairs, each with its first line number."""
     decoder = json.JSONDecoder(object_pairs_hook=_unique_keys)
     place = _past_space(text, 0)
     is_list = text.startswith("[", place) and text.startswith(("{", "[", "]"), _past_space(text, place + 1))
@@ -336,7 +336,7 @@ def _values(table: TextTable, text: str) -> Iterator[tuple[int, Any]]:
 
 
 def _tool_of(value: dict[str, Any]) -> str | None:
-    """Tool whose task an object is: votes of others may have a key data or responses too."""
+    """Return the tool that wrote an object as a task; other votes may have a key data or responses too."""
     if "annotations" in value or value.keys() <= {"id", "data"}:
         return "label_studio"
     return "potato" if "label_annotations" in value or ("responses" in value and "winner" not in value) else None
@@ -345,7 +345,7 @@ def _tool_of(value: dict[str, Any]) -> str | None:
 def _annotations(
     table: TextTable, task: dict[str, Any], line: int, schemes: dict[str, str]
 ) -> Iterator[dict[str, Any]]:
-    """The annotations of a task of Label Studio that were not cancelled, as its CSV has them."""
+    """Return the annotations of a Label Studio task that were not cancelled, in the form of its CSV."""
     data = task.get("data")
     if not isinstance(data, dict):
         table.fail(f"an object is wanted; got {shown(data)}", line, "data")
@@ -371,7 +371,7 @@ def _annotations(
 
 
 def _instance(table: TextTable, entry: dict[str, Any], line: int, schemes: dict[str, str]) -> dict[str, Any]:
-    """An instance of potato as a row: its answers are in label_annotations where potato itself wrote them."""
+    """Return an instance of potato as a row; files written by potato itself have answers in label_annotations."""
     responses = entry.get("responses")
     if not isinstance(responses, list) or len(responses) != 2:
         table.fail(f"a list of two responses is wanted; got {shown(responses)}", line, "responses")
@@ -397,7 +397,7 @@ def _past_space(text: str, place: int) -> int:
 
 
 def _is_no_text(label: str | int) -> bool:
-    r"""Whether a label is empty, or has half of a surrogate pair, which JSON can write as \ud800."""
+    r"""Tell whether a label is empty, or has half of a surrogate pair, which JSON can write as \ud800."""
     return isinstance(label, str) and (not label.strip() or has_half_a_pair(label))
 
 

@@ -1,7 +1,7 @@
-"""Votings that were saved as JSON before there was a ledger: `ballots run import` and `ballots fit` still read them.
+"""Read votings that were saved as JSON before the ledger existed, for `ballots run import` and `ballots fit`.
 
-Nothing writes the format any more. Version 2 holds every drawn comparison and selection, and nothing is drawn to read
-it; version 1 holds the votes alone, so that its ballots are drawn again and compared with their digests. The sha256
+This format is read but never written. Version 2 holds every drawn comparison and selection, so reading it draws
+nothing. Version 1 holds only the votes, so its ballots are drawn again and compared with their digests. The sha256
 digests reveal an edited file; they protect against accidents, not against a forger.
 """
 
@@ -63,7 +63,7 @@ _BALLOT_TYPES: Final[dict[int, _Types]] = {
 
 @dataclass(frozen=True, eq=False)
 class SavedVoting:
-    """A voting as it was saved.
+    """A saved voting.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class SavedVoting:
     standing: Position
 
     def answers(self) -> tuple[tuple[Ballot, NDArray[np.int8]], ...]:
-        """Ballots opened so far, with their answers, as `Ledger.import_protocol` asks for them."""
+        """Return the ballots opened so far with their answers, as `Ledger.import_protocol` takes them."""
         return self.voted
 
 
@@ -198,7 +198,7 @@ def _drawn_again(entry: dict[str, Any], voting: SavedVoting, numpy: str) -> tupl
 
 
 def _ballot_of(entry: dict[str, Any], voting: SavedVoting) -> Ballot:
-    """Make the ballot of an entry of version 2, whose rows must be of the items and voters that it has."""
+    """Make the ballot of an entry of version 2, whose rows must have its items and voters."""
     number, standing = entry["number"], voting.standing
     n_comparisons = voting.plan.comparisons[number - 1]
     if entry["places"] != standing.places.tolist():
@@ -223,7 +223,7 @@ def _ballot_of(entry: dict[str, Any], voting: SavedVoting) -> Ballot:
 
 
 def _column(entry: dict[str, Any], name: str, index: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Entries as indices into what the ballot has; `index` is -1 where it has not."""
+    """Return entries as indices into the ballot's items or voters; `index` is -1 for those it does not have."""
     values = entry[name]
     for at, value in enumerate(values):
         if type(value) is not int or not 0 <= value < index.size or index[value] < 0:
@@ -241,7 +241,7 @@ def _answers_of(entry: dict[str, Any]) -> NDArray[np.int8]:
 
 
 def _selection_of(entry: dict[str, Any], standing: Position) -> Select:
-    """The selection that was written down; that of the last ballot, which selects nothing, is not asked."""
+    """Return the recorded selection; the last ballot selects nothing, and its selection is never requested."""
     number, chosen = entry["number"], entry["selected"]
     if chosen is None or entry["n_tied_at_cut"] is None:
         raise ProtocolError(f"ballot {number} is closed: selected and n_tied_at_cut must say which items go on")
@@ -259,12 +259,12 @@ def _labels(labels: int | list[Any]) -> int | list[Hashable]:
 
 
 def _json_labels(labels: Sequence[Hashable]) -> int | list[Any]:
-    """Labels as the file holds them; those of a range are its length."""
+    """Return the labels as in the file, where a range is its length."""
     return len(labels) if isinstance(labels, range) else [json_label(label) for label in labels]
 
 
 def _checked_state(text: str, source: str) -> dict[str, Any]:
-    """Parse a state and check all that can be checked without a replay."""
+    """Parse a state and check as much as possible without a replay."""
     state = _parsed(text, source)
     if not isinstance(state, dict) or state.get("format") != FORMAT:
         raise ProtocolError(f"{source}: not a saved protocol: it needs the format {FORMAT!r}")

@@ -1,7 +1,7 @@
-"""The one reader of votes: files of this library, of arenas, of annotation tools and pairs, and data frames.
+"""Read all votes: files of this library, of arenas, of annotation tools and pairs, and data frames.
 
 records -> layout (which columns) -> answers -> `VoteColumns`. The models make comparisons from its columns, and a
-ledger records its rows (`VoteFile`). Nothing is dropped, and no unknown answer becomes a tie.
+ledger records its rows (`VoteFile`). Nothing is dropped, and an unknown answer never becomes a tie.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class VoteRow(NamedTuple):
     answer : {"left", "right", "tie", "cannot say"} or None
         None where there is no answer.
     extra : tuple of (str, str)
-        Name and cell of the other columns that are filled.
+        Name and cell of the other non-empty columns.
     """
 
     line: int
@@ -78,20 +78,20 @@ class VoteFile:
 
 @dataclass(frozen=True, eq=False)
 class VoteColumns:
-    """Votes of a file or a data frame, as columns; None stands for one that it does not have.
+    """Votes of a file or a data frame, as columns; None means a missing column.
 
     Attributes
     ----------
     records : Records
-        Where they come from.
+        Source of the votes.
     format : str
         One of `FORMATS`, not "auto".
     names : dict of str to str
         Column of left, right, winner and voter, for messages.
     was_found : bool
-        Whether the names of the columns and the labels decided on the format.
+        Whether the format was detected from the names of the columns and the labels.
     others : sequence of str
-        Columns that say more about a vote; only "csv" has any.
+        Columns with more information on a vote; only "csv" has any.
     comparison, voter, left, right : sequence of hashable, or None
     answer : sequence of {"left", "right", "tie", "cannot say"} or None
         None where there is no answer.
@@ -109,7 +109,7 @@ class VoteColumns:
     answer: Sequence[str | None]
 
     def place(self, role: str, row: int) -> str:
-        """Where an entry is, for messages."""
+        """Describe the place of an entry, for messages."""
         return self.records.place(row, self.names.get(role, role))
 
     def of_items(self, items: Sequence[Hashable]) -> VoteColumns:
@@ -118,8 +118,8 @@ class VoteColumns:
         Raises
         ------
         TableError, ComparisonError
-            With the place: a number that no item has, or numbers that may be names, because the format was found and
-            items are called by other numbers than their own.
+            With the place: a number that no item has, or numbers that may be names, because the format was detected and
+            items have other numbers as labels.
         """
         error = self.records.table.error
         sides: dict[str, Any] = {}
@@ -186,31 +186,31 @@ def read_votes(
     needed: Sequence[str] = ("left", "right", "winner"),
     data: bytes | None = None,
 ) -> VoteColumns:
-    r"""Read votes from CSV, TSV or JSON, perhaps compressed by gzip.
+    r"""Read votes from CSV, TSV or JSON, which may be compressed by gzip.
 
     Parameters
     ----------
     path : str or path-like
         ``"-"`` is standard input, ``"./-"`` a file of that name.
     format : {"auto", "csv", "arena", "one_hot", "pairs", "choix", "label_studio", "potato"}
-        "auto" finds it by the names of the columns.
+        "auto" detects it from the names of the columns.
     columns : mapping of str to str or sequence of str, optional
-        Columns of left, right, winner and voter that have other names than the format gives them.
+        Columns of left, right, winner and voter whose names differ from those of the format.
     answers : mapping of answer to str or None, or {"left_won", "codes"}, optional
-        What answers mean that are not words of the format: "left", "right", "tie", "cannot say", or None.
+        Meanings of answers that are not words of the format: "left", "right", "tie", "cannot say", or None.
     encoding : str
     needed : sequence of {"comparison", "left", "right", "winner"}
-        What a file must have.
+        Required columns.
     data : bytes, optional
-        What the file holds, where it was read already; `path` is its name then.
+        Content of the file, if it was read already; `path` is then only its name.
 
     Raises
     ------
     OptionError
         An unknown format, column, meaning or encoding.
     TableError
-        With file, line and column: columns that are of no format or of several, are missing or come twice; a cell that
-        is empty or no label; a row that is too short or too long; no row at all. Also when the file cannot be read.
+        With file, line and column: columns that fit no format or several, or are missing or repeated; a cell that is
+        empty or not a label. Also a row that is too short or too long, no row at all, or a file that cannot be read.
     VoteError
         With file, line and column: an unknown answer.
 
@@ -227,7 +227,7 @@ def read_votes(
     """
     records = records_of_file(path, data=data, encoding=encoding)
     votes = vote_columns(records, format, columns or {}, answers, needed=needed)
-    if not records.lines:  # after the columns, which say more where they are missing
+    if not records.lines:  # after the columns: an error about missing columns is more helpful
         records.table.fail("no votes, only the names of the columns", records.header.line)
     return votes
 
@@ -240,7 +240,7 @@ def vote_columns(
     *,
     needed: Sequence[str] = ("left", "right", "winner"),
 ) -> VoteColumns:
-    """Find the columns of votes, and what each answer means; options and errors are those of `read_votes`."""
+    """Find the columns of votes and the meaning of each answer; options and errors are those of `read_votes`."""
     check_choice("format", format, FORMATS)
     if unknown := [role for role in columns if role not in ROLES]:
         raise OptionError(f"a column is named for {', '.join(ROLES)}; got {shown(unknown[0])}")
@@ -255,7 +255,7 @@ def vote_columns(
     sides: dict[str, Sequence[Hashable]] = {}
     if "left" in needed or any(not isinstance(stem, str) or records.has_side(stem) for stem in stems):
         used, sides = records.sides(*stems)
-    if not {"left", "right", "winner"} <= columns.keys():  # the caller does not know the names of the columns
+    if not {"left", "right", "winner"} <= columns.keys():  # only here are the names of the columns known
         check_spelling(records.table, records.header, (*layout.voters, "comparison"))
     voter = columns.get("voter", next((each for each in layout.voters if each in records.names), None))
     voters = None if voter is None else records.labels(voter)
@@ -280,7 +280,7 @@ def vote_columns(
 
 
 def votes_csv(columns: Mapping[str, Sequence[Any]]) -> str:
-    """Return votes as CSV, from columns by name: those called left and right hold items, and voter names.
+    """Return votes as CSV, from columns by name: left and right hold items, and voter the names of voters.
 
     Raises
     ------
@@ -308,7 +308,7 @@ def votes_csv(columns: Mapping[str, Sequence[Any]]) -> str:
 
 
 def comparisons_csv(comparisons: Sequence[Comparison]) -> str:
-    """Comparisons as CSV, voter by voter, with an empty column for the winner; each voter's are in ballot order.
+    """Return comparisons as CSV, voter by voter, with an empty column for the winner; each voter's are in ballot order.
 
     Parameters
     ----------
@@ -343,7 +343,7 @@ def comparisons_csv(comparisons: Sequence[Comparison]) -> str:
 
 
 def _format_of(records: Records, columns: Columns) -> str:
-    """Format by the names of the columns."""
+    """Return the format by the names of the columns."""
     if records.tool is not None:
         return records.tool
     if {"left", "right"} <= columns.keys():
@@ -389,11 +389,11 @@ def _first_wins(records: Records, _: object, __: Mapping[str, str | None]) -> tu
 def _answers_of_a_scheme(
     records: Records, column: object, words: Mapping[str, str | None]
 ) -> tuple[str, Sequence[str | None]]:
-    """Answers of the only pairwise scheme of a tool, or of the one that is named."""
+    """Return the answers of the only pairwise scheme of a tool, or of the one named."""
     if column is None:
         kinds = records.schemes
         schemes = [name for name in kinds if kinds[name] == "pairwise"] or [n for n in kinds if kinds[n] == "choices"]
-        if records.tool is None:  # a table of Label Studio, which does not say which columns hold its results
+        if records.tool is None:  # a table of Label Studio, which does not mark its result columns
             schemes = [name for name in records.names if _holds_results(records.column(name, optional=True))]
         elif not kinds:
             return "winner", [None] * len(records.lines)  # nothing has been answered yet
@@ -412,7 +412,7 @@ def _holds_results(entries: Sequence[Any]) -> bool:
 
 
 def _result(entry: object) -> object:
-    """Value of a result, which a list has alone; a cell has it as JSON."""
+    """Return the value of a result from a list of one, or from a cell that holds it as JSON."""
     if isinstance(entry, str) and entry.startswith("["):
         try:
             entry = json.loads(entry)
@@ -447,7 +447,7 @@ def _cells(label: Hashable) -> Label:
 
 
 def _cell(entry: object) -> str:
-    """Text of an entry of another column."""
+    """Return the text of an entry of another column."""
     if entry is None or isinstance(entry, str):
         return entry or ""
     return json.dumps(entry, ensure_ascii=False)
@@ -461,11 +461,11 @@ class _Layout(NamedTuple):
     left, right : str
         Columns of the items, or the beginnings of the names of their parts.
     voters : tuple of str
-        Columns that may name the voter; the first that is there is read.
+        Columns that may name the voter; the first one present is read.
     marks : tuple of str
-        Columns that only this format has; empty if its rows or its numbers tell it.
+        Columns that only this format has; empty if its rows or its numbers identify it.
     words : mapping of str to str, or None
-        Meanings of its answers; None where they are no words.
+        Meanings of its answers; None if they are not words.
     read : callable
         Column of the winners, and their meanings.
     """
@@ -478,7 +478,7 @@ class _Layout(NamedTuple):
     read: Callable[[Records, object, Mapping[str, str | None]], tuple[str, Sequence[str | None]]]
 
     def fits(self, records: Records) -> bool:
-        """Whether the columns are those of the format."""
+        """Tell whether the columns are those of the format."""
         return bool(self.marks) and all(map(records.has_side, self.marks))
 
 

@@ -1,1 +1,1 @@
-"""From votes to strengths: comparisons -> scores or strengths -> ranking -> whom to compare next."""
+"""Turn votes into strengths: comparisons -> scores or strengths -> ranking -> next comparisons."""

@@ -1,4 +1,4 @@
-"""How far a ranking can be trusted, from rankings that are drawn from the posterior: ranks, tops and coefficients."""
+"""Estimate how far a ranking can be trusted, from rankings drawn from the posterior: ranks, tops and coefficients."""
 
 from __future__ import annotations
 
@@ -58,16 +58,16 @@ class DrawnRanks(Result):
 
     @cached_property
     def by_item(self) -> Array:
-        """Ranks of each item in ascending order, shape (n_items, n_samples)."""
+        """Drawn ranks of each item in ascending order, shape (n_items, n_samples)."""
         return np.sort(np.ascontiguousarray(self.ranks.T), axis=1)
 
     def coefficients(self, coefficient: Coefficient, workers: int | None = None) -> Array:
-        """Coefficient of each drawn ranking, as x, with the estimate; shape (n_samples,)."""
+        """Return the coefficient of each drawn ranking, as x, with the estimate; shape (n_samples,)."""
         return correlated(coefficient, self.ranks, self.n_tied, self.estimate, workers)
 
 
 def correlated(coefficient: Coefficient, ranks: Array, n_tied: Array, other: Ranking, workers: int | None) -> Array:
-    """Coefficient of each row of ranks, as x, with another ranking of the same items in the same order."""
+    """Return the coefficient of each row of ranks, as x, with another ranking of the same items in the same order."""
     swapped = coefficient.swapped
     rows = [slice(start, start + _BLOCK_ROWS) for start in range(0, len(ranks), _BLOCK_ROWS)]
     found = in_threads(lambda part: swapped.of_rows(other, ranks[part], n_tied[part]), rows, checked_workers(workers))
@@ -76,7 +76,7 @@ def correlated(coefficient: Coefficient, ranks: Array, n_tied: Array, other: Ran
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RankIntervals(TableResult):
-    """Intervals that hold the true rank of each item with the probability `level`.
+    """Intervals that contain the true rank of each item with probability `level`.
 
     The table has the columns item, rank, low, median and high, best first.
 
@@ -153,7 +153,7 @@ class TopProbabilities(TableResult):
 
     @property
     def is_open(self) -> Array:
-        """Items that may be in or out, with probabilities above 0.05 and below 0.95; bool, shape (n_items,)."""
+        """Mask of the undecided items, with probabilities above 0.05 and below 0.95; bool, shape (n_items,)."""
         return np.asarray((self.probability > 0.05) & (self.probability < 0.95))
 
 
@@ -165,8 +165,8 @@ class Cut(JsonResult):
     ----------
     k : int
     confidence : float
-        Probability that the estimated top k are the true ones. Where estimated strengths tie at the cut, any choice
-        among them counts as estimated: the mean over the choices.
+        Probability that the estimated top k are the true ones. If estimated strengths tie at the cut, it is the mean
+        over all choices among them.
     overlap : float
         Expected number of the true top k among the estimated ones.
     n_samples : int
@@ -180,14 +180,14 @@ class Cut(JsonResult):
 
 @dataclass(frozen=True, eq=False)
 class ExpectedCorrelation(JsonResult):
-    """The accuracy that a ranking has reached, in units of a coefficient.
+    """Accuracy of a ranking, in units of a coefficient.
 
     Attributes
     ----------
     mean : float
         Mean over the posterior of the coefficient of the true ranking with the estimate.
     low, high : float
-        Between them lies the coefficient with the probability `level`.
+        The coefficient lies between them with probability `level`.
     level : float
     coefficient : Coefficient
     n_samples : int
@@ -214,10 +214,10 @@ class ExpectedCorrelation(JsonResult):
 
 
 def rank_intervals_of(drawn: DrawnRanks, level: float) -> RankIntervals:
-    """Intervals between the quantiles (1 - level) / 2 and (1 + level) / 2 of the drawn ranks."""
+    """Return the intervals between the quantiles (1 - level) / 2 and (1 + level) / 2 of the drawn ranks."""
     confidence = checked_level(level)
     tails = [(1 - confidence) / 2, 0.5, (1 + confidence) / 2]
-    # Quantiles that are drawn ranks: between two ranks there is none.
+    # Take quantiles that are drawn ranks, because values between two ranks are not ranks.
     n_samples = len(drawn.ranks)
     places = [min(n_samples - 1, max(0, int(np.ceil(tail * n_samples - 1e-9)) - 1)) for tail in tails]
     low, median, high = drawn.by_item[:, places].T.copy()
@@ -225,25 +225,25 @@ def rank_intervals_of(drawn: DrawnRanks, level: float) -> RankIntervals:
 
 
 def top_probabilities_of(drawn: DrawnRanks, k: int) -> TopProbabilities:
-    """Share of the drawn rankings in which each item is among the top k; ties at the cut share what is left."""
+    """Return the share of drawn rankings that put each item in the top k; ties at the cut share the places left."""
     number = checked_k(k, len(drawn.items))
     held = in_top_shares(drawn.ranks, number)
     return TopProbabilities(drawn.items, drawn.estimate.ranks, held.mean(axis=0), number, len(held))
 
 
 def cut_of(drawn: DrawnRanks, k: int) -> Cut:
-    """Confidence of the cut after the estimated top k."""
+    """Return the confidence of the cut after the estimated top k."""
     number = checked_k(k, len(drawn.items))
     chosen = in_top_shares(drawn.estimate.ranks[np.newaxis], number)[0]
     held = in_top_shares(drawn.ranks, number)
     sure, tied = chosen == 1, (chosen > 0) & (chosen < 1)
     agreed = held[:, chosen == 0].sum(axis=1) < 1e-9
     if tied.any():
-        # Of the tied items as many are in as there are places left, each choice alike: 1 / C(n, places).
+        # Tied items fill the places left, each choice equally likely: 1 / C(n, places).
         from math import comb
 
         places = number - int(sure.sum())
-        chance = 1 / comb(int(tied.sum()), places)  # of integers: of more than 1,000 tied items C has no float
+        chance = 1 / comb(int(tied.sum()), places)  # in integers: C of over 1,000 tied items is too large for a float
         agreed = (held[:, sure] == 1).all(axis=1) * agreed * chance
     return Cut(number, float(np.mean(agreed)), float(np.mean(held @ chosen)), len(held))
 
@@ -251,7 +251,7 @@ def cut_of(drawn: DrawnRanks, k: int) -> Cut:
 def expected_correlation_of(
     drawn: DrawnRanks, coefficient: CoefficientLike, level: float, workers: int | None
 ) -> ExpectedCorrelation:
-    """Mean and interval of the coefficient of drawn rankings with the estimate."""
+    """Return mean and interval of the coefficient of drawn rankings with the estimate."""
     chosen, confidence = as_coefficient(coefficient), checked_level(level)
     values = drawn.coefficients(chosen, workers)
     _freeze(values)
@@ -264,9 +264,9 @@ def expected_correlation_of(
 
 
 def in_top_shares(ranks: Array, k: int) -> Array:
-    """How much of each item is in the top k of each row, which sums to k: 1 or 0, or a share for ties at the cut."""
+    """Return each item's share in the top k of each row, summing to k: 1 or 0, or a fraction for ties at the cut."""
     held = (ranks <= k).astype(np.float64)
-    # A group of ties with mid-rank r that straddles the cut: its ranks go from r - (size - 1) / 2 on.
+    # The ranks of a tied group with mid-rank r that straddles the cut begin at r - (size - 1) / 2.
     for row in np.flatnonzero(held.sum(axis=1) != k).tolist():
         values, place, sizes = np.unique(ranks[row], return_inverse=True, return_counts=True)
         before = values - (sizes - 1) / 2 - 1

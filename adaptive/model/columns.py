@@ -1,4 +1,4 @@
-"""Columns of votes as small whole numbers: labels are numbered, numbers checked, rows selected, joined and counted."""
+"""Handle columns of votes as small whole numbers: number labels, check numbers, select, join and count rows."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ Indices = NDArray[np.int32]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ShownPairs(Result):
-    """Pairs of items that were shown, one row for each, as indices into the items and voters of `Comparisons`.
+    """Pairs of items shown, one row for each, as indices into the items and voters of `Comparisons`.
 
     Attributes
     ----------
     left, right : ndarray of int32, shape (n_pairs,), read-only
         Index of the item on either side.
     voter : ndarray of int32, shape (n_pairs,), read-only, or None
-        Index of who was shown the pair; None where voters are not known.
+        Index of the voter who was shown the pair; None if voters are not known.
     """
 
     left: Indices
@@ -48,7 +48,7 @@ class ShownPairs(Result):
         return self.left.size
 
     def followed_by(self, other: ShownPairs) -> ShownPairs:
-        """These pairs and then those of the other, both with voters or both without."""
+        """Append the pairs of `other`; both have voters or neither has."""
         voter = None
         if self.voter is not None and other.voter is not None:
             voter = np.concatenate([self.voter, other.voter])
@@ -56,7 +56,7 @@ class ShownPairs(Result):
         return ShownPairs(left, right, voter)
 
     def renumbered(self, *, items: ArrayLike | None = None, voters: ArrayLike | None = None) -> ShownPairs:
-        """The same pairs where the item (voter) of index k has the index ``items[k]`` (``voters[k]``)."""
+        """Return the same pairs with index k of items (voters) replaced by ``items[k]`` (``voters[k]``)."""
         places = None if items is None else np.asarray(items, np.int32)
         casts = None if voters is None else np.asarray(voters, np.int32)
         return ShownPairs(
@@ -89,7 +89,7 @@ class Columns(NamedTuple):
 
 
 def in_arrays(column: str, row: int) -> str:
-    """Place of an entry of an array.
+    """Return the place of an entry of an array.
 
     Examples
     --------
@@ -122,7 +122,7 @@ def coded_labels(
     ----------
     columns : mapping of str to list
     names : sequence of hashable, or None
-        What the labels may be; None for all that come, in the order of first appearance, row by row.
+        Allowed labels; None for all that occur, in the order of first appearance, row by row.
     kind : str
         "item" or "voter", for messages.
     where : callable
@@ -146,10 +146,10 @@ def coded_labels(
     n_labels = sum(map(len, columns.values()))
     row_by_row: list[Any] = [None] * n_labels
     for place, column in enumerate(columns.values()):
-        row_by_row[place :: len(columns)] = column  # numbered in two thirds of the time that a zip takes
+        row_by_row[place :: len(columns)] = column  # takes two thirds of the time of a zip
     try:
         if names is None:
-            index: dict[Hashable, int] = defaultdict(count().__next__)  # numbers a label when it is first asked for
+            index: dict[Hashable, int] = defaultdict(count().__next__)  # numbers a label at its first lookup
             codes = np.fromiter(map(index.__getitem__, row_by_row), np.int32, n_labels)
             names = tuple(index)
             if any(map(is_missing, names)):
@@ -167,7 +167,7 @@ def coded_labels(
 
 
 def selected(columns: Columns, which: ArrayLike) -> Columns:
-    """Some rows, by a mask or by indices."""
+    """Return some rows, by a mask or by indices."""
     chosen, n_rows = np.asarray(which), columns.left.size
     if chosen.shape == (0,) and chosen.dtype.kind == "f":  # an empty list
         chosen = chosen.astype(np.intp)
@@ -188,7 +188,7 @@ def selected(columns: Columns, which: ArrayLike) -> Columns:
 
 
 def joined_columns(first: Columns, then: Columns) -> Columns:
-    """Rows of both, of the same items."""
+    """Join the rows of both, which have the same items."""
     if not same_labels(first.items, then.items):
         raise ComparisonError(_difference(first.items, then.items))
     if (first.voter is None) != (then.voter is None):
@@ -215,7 +215,7 @@ def joined_columns(first: Columns, then: Columns) -> Columns:
 
 
 def checked_indices(column: str, values: object, kind: str, n_names: int) -> NDArray[np.int32]:
-    """Copy of a column of indices into names."""
+    """Copy and check a column of indices into names."""
     array = _whole_numbers(column, values)
     wrong = np.flatnonzero((array < 0) | (array >= n_names))
     if wrong.size:
@@ -224,7 +224,7 @@ def checked_indices(column: str, values: object, kind: str, n_names: int) -> NDA
 
 
 def checked_codes(values: object) -> NDArray[np.int8]:
-    """Copy of a column of winners; none is unanswered."""
+    """Copy and check a column of winners, all of them answered."""
     array = _whole_numbers("winner", values)
     wrong = np.flatnonzero((array < RIGHT) | (array > LEFT))
     if wrong.size:
@@ -235,7 +235,7 @@ def checked_codes(values: object) -> NDArray[np.int8]:
 
 
 def _indices(n_things: int, kind: str) -> str:
-    """Which indices there are, for messages."""
+    """Describe the valid indices, for messages."""
     if n_things < 2:
         return f"the only {kind} has the index 0" if n_things else f"there are no {kind}s"
     return f"the {n_things} {kind}s have the indices from 0 to {n_things - 1}"
@@ -256,12 +256,12 @@ def _whole_numbers(column: str, values: object) -> NDArray[Any]:
 
 
 def same_labels(names: Sequence[Hashable], others: Sequence[Hashable]) -> bool:
-    """Whether two lists of labels are equal, entry by entry; one may be a range, and the other a tuple."""
+    """Tell whether two lists of labels are equal, entry by entry; one may be a range and the other a tuple."""
     return names is others or (len(names) == len(others) and tuple(names) == tuple(others))
 
 
 def all_names(several: Sequence[Sequence[Hashable]], given: Items | None, what: str) -> Sequence[Hashable]:
-    """Names given, or those that come, in the order of first appearance."""
+    """Return the names given, or all that occur, in the order of first appearance."""
     if given is not None:
         return checked_labels(given, what, ComparisonError)
     first = several[0] if several else ()
@@ -271,7 +271,7 @@ def all_names(several: Sequence[Sequence[Hashable]], given: Items | None, what: 
 
 
 def places_among(names: Sequence[Hashable], among: Sequence[Hashable], kind: str, where: str) -> NDArray[np.int32]:
-    """Index of each name among others; `where` the names are begins the message about an unknown one."""
+    """Return the index of each name among others; the message about an unknown name begins with `where`."""
     if names is among:
         return np.arange(len(among), dtype=np.int32)
     _, (places,) = coded_labels({where: list(names)}, among, kind, lambda column, _: column)
@@ -295,7 +295,7 @@ def _is_unhashable(label: object) -> bool:
 
 
 def _refuse(columns: Mapping[str, list[Any]], is_wrong: Callable[[Any], bool], message: str, where: Where) -> NoReturn:
-    """Raise an error about the first label, row by row, that is wrong; the caller knows that there is one."""
+    """Raise an error about the first wrong label, row by row; the caller knows that there is one."""
     rows = enumerate(zip(*columns.values(), strict=True))
     cells = ((row, cell) for row, labels in rows for cell in zip(columns, labels, strict=True))
     row, (column, label) = next(cell for cell in cells if is_wrong(cell[1][1]))
@@ -304,7 +304,7 @@ def _refuse(columns: Mapping[str, list[Any]], is_wrong: Callable[[Any], bool], m
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CountedVotes(TableResult):
-    """The columns of `adaptive.model.comparisons.Comparisons`, which says what they hold, and their counts."""
+    """The columns of `adaptive.model.comparisons.Comparisons`, which explains them, and their counts."""
 
     items: Sequence[Hashable]
     left: NDArray[np.int32]
@@ -360,13 +360,13 @@ class CountedVotes(TableResult):
 
     @cached_property
     def shown_pairs(self) -> ShownPairs:
-        """All pairs that were shown as far as they are known: those answered, then those of `unanswered`."""
+        """All known pairs that were shown: those answered, then those of `unanswered`."""
         answered = ShownPairs(self.left, self.right, self.voter)
         return answered if self.unanswered is None else answered.followed_by(self.unanswered)
 
     @property
     def n_items(self) -> int:
-        """Number of items, those never compared included."""
+        """Number of items, including those never compared."""
         return len(self.items)
 
     @property
@@ -376,7 +376,7 @@ class CountedVotes(TableResult):
 
     @property
     def n_voters(self) -> int:
-        """Number of voters, those without a comparison included; 0 where voters are not known."""
+        """Number of voters, including those without a comparison; 0 if voters are not known."""
         return 0 if self.voters is None else len(self.voters)
 
     @cached_property
@@ -413,10 +413,10 @@ class CountedVotes(TableResult):
 
     @cached_property
     def part(self) -> NDArray[np.int32]:
-        """Part of the graph of comparisons that each item is in, counted from 0; shape (n_items,), read-only.
+        """Part of the graph of comparisons for each item, counted from 0; shape (n_items,), read-only.
 
-        Two items are in one part if comparisons join them, directly or by way of others. An item that was never
-        compared is a part of its own.
+        Two items are in one part if comparisons join them, directly or through others. An item that was never compared
+        is a separate part.
         """
         from scipy.sparse import coo_array
         from scipy.sparse.csgraph import connected_components
@@ -429,7 +429,7 @@ class CountedVotes(TableResult):
 
     @property
     def parts(self) -> int:
-        """Number of parts of the graph of comparisons, items never compared included; 1 if all items are joined."""
+        """Number of parts of the graph of comparisons, including items never compared; 1 if all items are joined."""
         return int(self.part.max(initial=-1)) + 1
 
     @cached_property

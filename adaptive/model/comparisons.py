@@ -1,4 +1,4 @@
-"""The votes that every estimator takes, as flat columns: which two items, which of them won, and who said so."""
+"""Store the votes that every estimator takes, as flat columns: the two items, the winner and the voter."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ _WORD: Final = {int(vote): vote.name.lower() for vote in Vote}
 class Comparisons(CountedVotes):
     """Answered comparisons of pairs of items, one row for each, in any order.
 
-    It takes 9 bytes for each comparison, 13 with voters. The table has the columns comparison, voter (if known), left,
-    right and winner.
+    A comparison takes 9 bytes, 13 with voters. The table has the columns comparison, voter (if known), left, right and
+    winner.
 
     Attributes
     ----------
     items : int or sequence of hashable
-        Unique labels of all items, those never compared included; kept as a tuple, or a range for an integer N, which
-        stands for 0..N-1.
+        Unique labels of all items, including those never compared; kept as a tuple. An integer N means 0..N-1 and is
+        kept as a range.
     left, right : array_like of int, shape (n_comparisons,)
         Index into `items` of the item on either side; kept as int32, read-only.
     winner : array_like of int, shape (n_comparisons,)
@@ -52,11 +52,11 @@ class Comparisons(CountedVotes):
     voters : int, sequence of hashable, or None
         Unique names of the voters, kept like `items`; None where voters are not known.
     voter : array_like of int, shape (n_comparisons,), or None
-        Index into `voters` of who answered; kept as int32, read-only.
+        Index into `voters` of the voter who answered; kept as int32, read-only.
     n_unanswered : int
-        Comparisons that were shown, but have no answer. They are counted here, and in no other number.
+        Comparisons that were shown but not answered. No other number includes them.
     unanswered : ShownPairs or None
-        Items and voters of those, as far as they are known: at most `n_unanswered` rows. Nobody is asked them again.
+        Known items and voters of unanswered comparisons: at most `n_unanswered` rows. They are not asked again.
 
     Raises
     ------
@@ -94,13 +94,13 @@ class Comparisons(CountedVotes):
             Labels of the items on either side.
         winner : iterable of str or Vote
             "left", "right" or "tie". A comparison whose winner is "cannot say", empty, None or nan has no answer: it is
-            counted in `n_unanswered`, and its items are items all the same.
+            counted in `n_unanswered`, and its items still belong to `items`.
         voter : iterable of hashable, optional
-            Who answered.
+            The voter who answered.
         items, voters : int or sequence of hashable, optional
-            All labels there may be, in the order wanted. By default those that come, in the order of first appearance.
+            All allowed labels, in order. By default those that occur, in the order of first appearance.
         answers : mapping or {"left_won", "codes"}, optional
-            What other winners mean, as in `read_comparisons`. Numbers are winners only where this says so.
+            Meanings of other winners, as in `read_comparisons`. Numbers are winners only if this option says so.
 
         Raises
         ------
@@ -128,14 +128,14 @@ class Comparisons(CountedVotes):
         n_items: int | None = None,
         voters: Items | None = None,
     ) -> Comparisons:
-        """Comparisons of ballots and their answers; those without an answer are counted.
+        """Make comparisons from ballots and their answers; those without an answer are counted.
 
         Parameters
         ----------
         ballots : iterable of (Ballot or Matches, array_like of shape (n_comparisons,))
             Each ballot, or batch of matches, with LEFT, RIGHT, TIE or UNANSWERED for each of its comparisons.
         items, voters : int or sequence of hashable, optional
-            All labels there may be. By default those of the ballots, in the order of first appearance.
+            All allowed labels. By default those of the ballots, in the order of first appearance.
         n_items : int, optional
             N for the items 0..N-1, in place of `items`.
 
@@ -144,7 +144,7 @@ class Comparisons(CountedVotes):
         ComparisonError
             An item or a voter of a ballot that is not among those given, or both `items` and `n_items`.
         VoteError
-            Answers that are not those of the ballot; the message has the ballot, counted from 0.
+            Answers that do not fit their ballot; the message has the ballot, counted from 0.
 
         Examples
         --------
@@ -160,10 +160,10 @@ class Comparisons(CountedVotes):
 
     @classmethod
     def from_pairs(cls, pairs: ArrayLike, n_items: int) -> Comparisons:
-        """Comparisons from pairs (winner, loser), as choix takes them.
+        """Make comparisons from pairs (winner, loser), as choix takes them.
 
-        Which item was shown on which side is not known. The winner stands on the left here, so a side bias cannot be
-        estimated.
+        The sides on which the items were shown are not known. The winner is recorded on the left, so a side bias cannot
+        be estimated.
 
         Parameters
         ----------
@@ -193,13 +193,13 @@ class Comparisons(CountedVotes):
         winner: str | None = None,
         voter: str | None = None,
         items: Items | None = None,
-        format: Format = "auto",  # noqa: A002 - what the option is called elsewhere too
+        format: Format = "auto",  # noqa: A002 - the same name as elsewhere
         answers: Answers | None = None,
     ) -> Comparisons:
         """Make comparisons from a data frame of pandas, polars or pyarrow, one row for each.
 
-        Columns have the names that `read_comparisons` lists, or those given here. A winner that is empty, None or nan
-        is a comparison without an answer.
+        Columns have the names that `read_comparisons` lists, or those given here. If the winner is empty, None or nan,
+        the comparison has no answer.
 
         Parameters
         ----------
@@ -212,7 +212,7 @@ class Comparisons(CountedVotes):
         ComparisonError
             No data frame, a column that is missing, and as `from_labels`; the message names column and row.
         VoteError
-            An unknown winner: numbers too, unless `answers` says what they mean.
+            An unknown winner, including numbers unless `answers` explains them.
         OptionError
             An unknown format or meaning.
 
@@ -223,7 +223,7 @@ class Comparisons(CountedVotes):
         >>> Comparisons.from_frame(frame).wins
         array([0, 1, 0])
 
-        Numbers of a column say nothing by themselves:
+        Numbers in a column need an explanation:
 
         >>> clicks = pd.DataFrame({"first": ["gnu", "yak"], "second": ["yak", "emu"], "first_won": [1, 0]})
         >>> names = {"left": "first", "right": "second", "winner": "first_won"}
@@ -234,12 +234,12 @@ class Comparisons(CountedVotes):
         return cls(*columns_of_votes(vote_columns(Frame(frame), format, columns, answers), items))
 
     def select(self, which: ArrayLike) -> Comparisons:
-        """Some of the comparisons; items and voters stay as they are.
+        """Return some of the comparisons; items and voters stay as they are.
 
         Parameters
         ----------
         which : array_like
-            A mask, bool of shape (n_comparisons,), or indices in any order, in which one may come several times.
+            A mask, bool of shape (n_comparisons,), or indices in any order, repeats allowed.
 
         Returns
         -------
@@ -261,7 +261,7 @@ class Comparisons(CountedVotes):
         return self._alike(selected(self._flat(), which))
 
     def of_voter(self, voter: Hashable) -> Comparisons:
-        """Comparisons of one voter; items and voters stay as they are, and `n_unanswered` is 0.
+        """Return the comparisons of one voter; items and voters stay as they are, and `n_unanswered` is 0.
 
         Raises
         ------
@@ -271,7 +271,7 @@ class Comparisons(CountedVotes):
         return self.select(self._is_of(voter))
 
     def without_voter(self, voter: Hashable) -> Comparisons:
-        """Comparisons of all other voters; items and voters stay as they are, and `n_unanswered` is 0.
+        """Return the comparisons of all other voters; items and voters stay as they are, and `n_unanswered` is 0.
 
         Raises
         ------
@@ -281,9 +281,10 @@ class Comparisons(CountedVotes):
         return self.select(~self._is_of(voter))
 
     def joined(self, other: Comparisons) -> Comparisons:
-        """These comparisons and then those of the other, of the same items in the same order.
+        """Append the comparisons of `other`, which has the same items in the same order.
 
-        Voters with the same name are one; those that only the other has come last. `n_unanswered` is the sum.
+        Voters with the same name are merged; voters known only to `other` are added at the end. `n_unanswered` is the
+        sum.
 
         Raises
         ------
@@ -311,7 +312,7 @@ class Comparisons(CountedVotes):
         Raises
         ------
         TableError
-            Items that are tuples of several lengths, or only some of which are tuples.
+            Items that are tuples of different lengths, or a mix of tuples and other labels.
 
         Examples
         --------
@@ -365,7 +366,7 @@ class Comparisons(CountedVotes):
         return named
 
     def _unanswered_columns(self) -> dict[str, list[Any]] | None:
-        """Rows without an answer that are known, as columns of labels; None if there are none."""
+        """Return the known rows without an answer as columns of labels; None if there are no rows."""
         pairs = self.unanswered
         if pairs is None:
             return None
@@ -385,7 +386,7 @@ class Comparisons(CountedVotes):
         return Columns(*(getattr(self, name) for name in Columns._fields))
 
     def _alike(self, columns: Columns) -> Comparisons:
-        """Comparisons from columns that were checked: to check 10,000 labels again takes 1 ms."""
+        """Make comparisons from checked columns: checking 10,000 labels again takes 1 ms."""
         alike = object.__new__(type(self))
         for name, value in columns._asdict().items():
             if isinstance(value, np.ndarray):
@@ -406,7 +407,7 @@ class Comparisons(CountedVotes):
 def read_comparisons(
     path: str | os.PathLike[str],
     *,
-    format: Format = "auto",  # noqa: A002 - what the option is called elsewhere too
+    format: Format = "auto",  # noqa: A002 - the same name as elsewhere
     left: str | Sequence[str] | None = None,
     right: str | Sequence[str] | None = None,
     winner: str | None = None,
@@ -417,8 +418,8 @@ def read_comparisons(
 ) -> Comparisons:
     r"""Read comparisons from a file, which may be compressed by gzip.
 
-    CSV and TSV name their columns in the first line; JSON has an object with these keys for each vote, one after the
-    other or in a list. Other columns are not read.
+    CSV and TSV name their columns in the first line. JSON has one object with these keys for each vote, in a list or
+    one after another. Other columns are ignored.
 
     ============== ==================================== ============================================ ===================
     format         items                                winner                                       voter, if it is
@@ -447,19 +448,19 @@ def read_comparisons(
         "auto" finds it by the names of the columns. Columns winner and loser are "choix" if all their entries are whole
         numbers, and "pairs" otherwise.
     left, right : str or sequence of str, optional
-        Columns of the items, if they are not those of the table above; several make tuples. Of pairs, left has the
-        winner.
+        Columns of the items, if they differ from the table above; several columns make tuples. For pairs, `left` is the
+        column of the winner.
     winner, voter : str, optional
-        Columns of the winners and the voters, if they are not those of the table above.
+        Columns of the winners and the voters, if they differ from the table above.
     items : int or sequence of hashable, optional
-        All items there may be; any other is an error. By default those of the file, in the order of first appearance,
-        and for "choix" 0 to the largest number.
+        All allowed items; any other is an error. By default those of the file, in the order of first appearance, and
+        for "choix" 0 to the largest number.
     answers : mapping of answer to str or None, or {"left_won", "codes"}, optional
-        What winners mean that are not words of the format: "left", "right", "tie", "cannot say", or None for no answer,
-        as ``{"A": "left", "B": "right", "same": "tie"}``. With "left_won" 1 means that the left item won, and 0 that
-        the right one did; with "codes" 1 is left, 0 a tie, -1 right and -2 no answer.
+        Meanings of winners that are not words of the format: "left", "right", "tie", "cannot say", or None for no
+        answer, as in ``{"A": "left", "B": "right", "same": "tie"}``. With "left_won", 1 means that the left item won
+        and 0 that the right one did. With "codes", 1 is left, 0 a tie, -1 right and -2 no answer.
     encoding : str
-        Of the file, as Python calls it: "utf-16", "latin-1". UTF-8 may begin with a byte order mark.
+        Encoding of the file by its Python name: "utf-16", "latin-1". UTF-8 may begin with a byte order mark.
 
     Returns
     -------
@@ -468,14 +469,14 @@ def read_comparisons(
     Raises
     ------
     TableError
-        With file, line and column: columns that are of no format or of several, are missing or come twice; a cell that
-        is empty or no label; a row that is too short or too long; no row at all. Also when the file cannot be read, and
-        when numbers of "choix" ask for over 100,000 items, and 100 for each that is compared.
+        With file, line and column: columns that fit no format or several, or are missing or repeated; a cell that is
+        empty or not a label. Also a row that is too short or too long, or no row at all; a file that cannot be read;
+        and numbers of "choix" that imply over 100,000 items and over 100 for each item compared.
     VoteError
         With file, line and column: an unknown winner.
     ComparisonError
-        With file, line and column: an item that is not among `items`, an item against itself, or a comparison whose id
-        came before.
+        With file, line and column: an item that is not among `items`, an item against itself, or a repeated comparison
+        id.
     OptionError
         An unknown format, meaning or encoding.
 
@@ -500,6 +501,6 @@ def read_comparisons(
 def _named(
     left: str | Sequence[str] | None, right: str | Sequence[str] | None, winner: str | None, voter: str | None
 ) -> dict[str, str | Sequence[str]]:
-    """Columns that were given a name."""
+    """Return the columns that were given a name."""
     given = {"left": left, "right": right, "winner": winner, "voter": voter}
     return {role: name for role, name in given.items() if name is not None}

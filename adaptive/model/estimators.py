@@ -1,4 +1,4 @@
-"""From comparisons to scores or strengths: Borda's, Bradley and Terry's, Thurstone's, and any of them by name."""
+"""Estimate scores or strengths from comparisons: Borda, Bradley-Terry, Thurstone, or any of them by name."""
 
 from __future__ import annotations
 
@@ -57,12 +57,12 @@ class BordaScores(TableResult):
 
     @property
     def n_items(self) -> int:
-        """Number of items, those never compared included."""
+        """Number of items, including those never compared."""
         return len(self.items)
 
     @cached_property
     def ranking(self) -> Ranking:
-        """All items by their scores, labelled; those never compared are last, tied with each other.
+        """Rank all items by their scores, labelled; those never compared are last, tied with each other.
 
         Raises
         ------
@@ -110,8 +110,8 @@ class BordaScores(TableResult):
 def borda(comparisons: Comparisons) -> BordaScores:
     """Score each item by x = (wins + ties / 2) / presentations answered (Eq. 1).
 
-    A win over a weak item counts as much as one over a strong item. Where some items meet stronger ones than others
-    do, as in the later ballots of an adaptive plan, that is unfair to them; within a first ballot it is not.
+    A win over a weak item counts as much as one over a strong item. That is unfair to items that meet stronger
+    opponents than others do, as in the later ballots of an adaptive plan. Within a first ballot it is fair.
 
     Parameters
     ----------
@@ -171,31 +171,31 @@ def bradley_terry(
     """Fit strengths to votes by the model of Bradley and Terry (1952).
 
     P(left) is the logistic curve of d = a_v (theta_left - theta_right) + s. Ties follow Davidson (1970), P(left) :
-    P(tie) : P(right) = e^(d/2) : nu : e^(-d/2). With the probability e of an oversight the voter gives the opposite
-    answer, so that one odd vote costs an item little. The fit maximises the likelihood of the votes times that of the
+    P(tie) : P(right) = e^(d/2) : nu : e^(-d/2). With the probability e of an oversight, the voter gives the opposite
+    answer, so one odd vote costs an item little. The fit maximises the likelihood of the votes times that of the
     priors. Time and memory are linear in votes.
 
     Parameters
     ----------
     comparisons : Comparisons
     ties : {"davidson", "half"}
-        Ties are an outcome of their own with the parameter nu, which is fitted; or half a win for either side.
+        Ties are a separate outcome with the fitted parameter nu, or half a win for either side.
     oversight : float
-        e, from 0 to below 0.5. With `voters` it is the mean of their prior.
+        e, from 0 to below 0.5. With `voters` it is the mean of the prior of e_v.
     prior : float, Prior, or None
         Standard deviation t of the strengths, in units of theta, or all priors. By default t is 2. Infinity asks
         for maximum likelihood, `Prior(None)` for a t estimated from the votes.
     voters : bool
-        Each voter has a discrimination a_v and an oversight e_v of their own.
+        Fit a discrimination a_v and an oversight e_v for each voter.
     side_bias : bool
-        Fit s; with `voters`, one for each of them.
+        Fit s; with `voters`, one for each voter.
     start : Strengths, optional
-        An earlier fit of the same items, from which this one starts; it changes how long the fit takes, not its end.
+        An earlier fit of the same items to start from; it changes the duration of the fit, not its result.
     tolerance : float
         The fit ends when no strength moves by more than this times the largest one.
     max_iterations : int
     progress : callable, optional
-        Called with 1 before each iteration; what it raises ends the fit.
+        Called with 1 before each iteration; an exception from it ends the fit.
 
     Returns
     -------
@@ -204,8 +204,8 @@ def bradley_terry(
     Raises
     ------
     ModelError
-        Voters that are not known where they are to be modelled, an option out of range, a start of other items, or an
-        infinite prior where the votes alone give no finite strengths.
+        `voters` is true but the voters are not known, an option is out of range, `start` has other items, or the prior
+        is infinite and the votes alone give no finite strengths.
 
     Examples
     --------
@@ -231,8 +231,8 @@ def thurstone(
 ) -> Strengths:
     """Fit strengths to votes by the model of Thurstone (1927, case V).
 
-    P(left) is the normal curve of a_v (theta_left - theta_right) + s. All else is as in `bradley_terry`, but that a tie
-    is half a win for either side.
+    P(left) is the normal curve of a_v (theta_left - theta_right) + s. A tie is half a win for either side. Everything
+    else is as in `bradley_terry`.
 
     Parameters
     ----------
@@ -270,7 +270,7 @@ def fit_named(
     progress : callable, optional
         As in `bradley_terry`.
     **options
-        Options of the model; one that is None has its default.
+        Options of the model; None means the default.
 
     Raises
     ------
@@ -339,13 +339,13 @@ def _fitted(
 
 
 def refitted(strengths: Strengths, comparisons: Comparisons) -> Strengths:
-    """Fit the same model to other votes on the same items, from where the first fit ended."""
+    """Fit the same model to other votes on the same items, starting from the earlier fit."""
     options = (strengths.oversight, strengths.prior, strengths, TOLERANCE, MAX_ITERATIONS, None)
     return _fitted(comparisons, strengths.model, *options)
 
 
 def _start(start: Strengths, comparisons: Comparisons, model: VoteModel, oversight: float) -> Parameters | None:
-    """Parameters of an earlier fit for this one; None where the models differ too much to help."""
+    """Return the parameters of an earlier fit to start from; None if the models differ too much to help."""
     if not isinstance(start, Strengths) or not same_labels(start.items, comparisons.items):
         raise ModelError(f"start must be Strengths of the same items; got {shown(start)}")
     before = start.parameters
@@ -356,7 +356,7 @@ def _start(start: Strengths, comparisons: Comparisons, model: VoteModel, oversig
 
 
 def n_unbounded(comparisons: Comparisons) -> int:
-    """Groups of items of which one never lost to, nor tied with, another; the likelihood has a maximum if it is one."""
+    """Count groups of items where one never lost to, nor tied with, another; a single group means a maximum exists."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 

@@ -1,12 +1,12 @@
-"""Penalised maximum likelihood: strengths by Newton steps, then voters and ties, until none moves.
+"""Fit by penalised maximum likelihood: strengths by Newton steps, then voters and ties, until no parameter moves.
 
 A Newton step solves its linear system by conjugate gradients with votes as the rows of the matrix: no n x n array is
 built, and the memory is linear in votes.
 
-Where the spread of the strengths is to be estimated, all this is done at one spread after another, for the largest
-marginal likelihood of the votes in Laplace's approximation. With H the curvature of the log posterior at its mode
-theta, the votes of n items have at the standard deviation t of the prior the log marginal likelihood l(theta) -
-|theta|^2 / (2 t^2) - n log t - log det(H) / 2, up to a constant.
+To estimate the spread of the strengths, the fit is repeated at different spreads, to maximise the marginal likelihood
+of the votes in Laplace's approximation. Let t be the standard deviation of the prior and H the curvature of the log
+posterior at its mode theta. The votes on n items then have the log marginal likelihood l(theta) - |theta|^2 / (2 t^2) -
+n log t - log det(H) / 2, up to a constant.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Array: TypeAlias = NDArray[Any]
 
 MAX_ITERATIONS: Final = 200
 TOLERANCE: Final = 1e-9  # of the largest change, relative to the spread of the strengths
-GROUP_TOLERANCE: Final = 1e-5  # where other parameters are fitted too, which converges linearly
+GROUP_TOLERANCE: Final = 1e-5  # if other parameters are fitted too, because that converges linearly
 _LARGEST_STEP: Final = 4.0  # of the difference of two items that met
 _FORCING: Final = 0.1
 SD_RANGE: Final = (0.05, 30.0)
@@ -40,7 +40,7 @@ _NU_RANGE: Final = (1e-6, 1e4)
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """The end of a fit."""
+    """Result of a fit."""
 
     parameters: Parameters
     log_likelihood: float
@@ -60,14 +60,14 @@ class _Fit:
     # The observed curvature makes the last steps converge quadratically; with oversights it may be indefinite.
     observed: bool = False
     is_indefinite: bool = False
-    n_shortened: int = 0  # steps of voters that went too far
+    n_shortened: int = 0  # steps of voters that were too long
 
     def __post_init__(self) -> None:
         self.fits_nu = not self.rows.half and self.now.nu > 0
 
     @property
     def fits_groups(self) -> bool:
-        """Whether anything but strengths and their spread is fitted."""
+        """True if other parameters than strengths and their spread are fitted."""
         return self.rows.model.voters or self.rows.model.side_bias or self.fits_nu
 
     def run(self, max_iterations: int) -> Fitted:
@@ -80,11 +80,11 @@ class _Fit:
                 self.progress(1)
             moved, curved = self._strengths(curved, forcing)
             moved /= max(1.0, float(np.abs(self.now.theta).max(initial=0.0)))
-            # Far from the end, other parameters would follow strengths that are not there yet.
+            # Far from the end, other parameters would follow strengths that are still moving.
             if self.fits_groups and moved < 0.5:
                 changed, curved = self._groups(curved)
                 moved = max(moved, changed)
-            # Parameters in turn converge linearly: what is left may be a hundred times the last move.
+            # Alternating converges linearly: the remaining distance may be a hundred times the last move.
             rate = min(moved / last, 0.999) if self.fits_groups and last > 0 else 0.0
             if moved <= tolerance and moved * rate <= tolerance * (1.0 - rate):
                 return Fitted(self.now, curved.log_likelihood, True, iteration)
@@ -98,7 +98,7 @@ class _Fit:
         return curvature_at(self.rows, at, observed=self.observed)
 
     def _log_posterior(self, at: Parameters, curved: Curvature) -> float:
-        """Log-likelihood and log densities of the priors, up to a constant."""
+        """Return log-likelihood plus log densities of the priors, up to a constant."""
         total = curved.log_likelihood - 0.5 * at.precision * float(at.theta @ at.theta)
         if self.rows.model.voters:
             total -= 0.5 * float(np.sum(np.log(at.discrimination) ** 2)) / self.prior.discrimination_sd**2
@@ -110,7 +110,7 @@ class _Fit:
         return total
 
     def _strengths(self, curved: Curvature, forcing: float) -> tuple[float, Curvature]:
-        """One Newton step; the largest change, and the curvature ahead."""
+        """Take one Newton step; return the largest change, and the curvature at the new point."""
         now = self.now
         slope = curved.slope - now.precision * now.theta
         if now.precision == 0:
@@ -122,14 +122,14 @@ class _Fit:
             curved = replace(curved, observed=False)
             step = curved.solve_definite(slope, forcing)
         largest = float(np.abs(step).max(initial=0.0))
-        # The likelihood is bent in differences: the ends of a long chain may move far.
+        # The likelihood is curved in differences only: the ends of a long chain may move far.
         apart = float(np.abs(step[self.rows.left] - step[self.rows.right]).max(initial=0.0))
         scale = min(1.0, _LARGEST_STEP / apart) if apart > 0 else 1.0
         taken, ahead = self._climb(curved, lambda part: replace(now, theta=now.theta + part * scale * step))
         return taken * scale * largest, ahead
 
     def _climb(self, curved: Curvature, moved: Callable[[float], Parameters]) -> tuple[float, Curvature]:
-        """Take a step, shortened until the posterior does not fall; the part taken, and the curvature ahead."""
+        """Take a step, shortened until the posterior does not fall; return the part taken and the new curvature."""
         before = self._log_posterior(self.now, curved)
         slack = 1e-12 * max(1.0, abs(before))
         part = 1.0
@@ -143,7 +143,7 @@ class _Fit:
         return 0.0, curved
 
     def _groups(self, curved: Curvature) -> tuple[float, Curvature]:
-        """One Newton step of each voter's parameters, and of nu; the largest change, and the curvature ahead."""
+        """Take a Newton step of each voter's parameters and of nu; return the largest change and the new curvature."""
         from adaptive.model.kernels import group_slopes
 
         rows, now, prior = self.rows, self.now, self.prior
@@ -172,17 +172,17 @@ class _Fit:
                 nu=now.nu * math.exp(part * of_nu),
             )
 
-        # Where oversight and discrimination explain a voter alike, the steps of both together go too far, for ever.
+        # If oversight and discrimination explain a voter equally well, joint steps of both overshoot forever.
         share = 1.0 if self.n_shortened < 2 else 0.5
         part, ahead = self._climb(curved, lambda part: moved(part * share))
         self.n_shortened += part < 1.0
         return part * share * max(float(np.abs(steps).max()), abs(of_nu)), ahead
 
     def _discrimination(self, slope: Array, curvature: Array, n_votes: Array) -> Array:
-        """Newton step of log a that keeps its mean over the votes.
+        """Return a Newton step of log a that keeps its mean over the votes.
 
-        Else the scale of all strengths would go into a: theirs is penalised, and only so because the fit takes their
-        mode for their mean.
+        Otherwise a would absorb the scale of all strengths, because the scale of strengths is penalised. The penalty is
+        only there because the fit uses their mode instead of their mean.
         """
         spread = self.prior.discrimination_sd**-2
         slope = slope - spread * np.log(self.now.discrimination)
@@ -194,7 +194,7 @@ class _Fit:
         return np.asarray(step / max(1.0, float(np.abs(step).max())))
 
     def _oversight(self, slope: Array, curvature: Array) -> Array:
-        """The mode on the scale of log odds, where a beta prior has its mode at its mean; each step stays inside."""
+        """Step to the mode on the scale of log odds, where a beta prior peaks at its mean; each step stays inside."""
         odds_for, odds_against = (self.prior.oversight_votes * part for part in (self.oversight, 1 - self.oversight))
         e = self.now.oversight
         slope = slope + odds_for / e - odds_against / (1 - e)
@@ -213,7 +213,7 @@ def fit(
     max_iterations: int = MAX_ITERATIONS,
     progress: Progress | None = None,
 ) -> Fitted:
-    """Fit all parameters, from those of an earlier fit if given; `progress` is called once for each iteration."""
+    """Fit all parameters, starting from an earlier fit if given; `progress` is called once for each iteration."""
     if start is None:
         n_ties = int(np.count_nonzero(rows.winner == TIE))
         groups = np.ones(rows.n_groups)
@@ -225,7 +225,7 @@ def fit(
             nu=0.0 if rows.half or n_ties == 0 else max(1e-3, 2.0 * n_ties / max(1, rows.winner.size - n_ties)),
             sd=SD_START,
         )
-    elif rows.model.voters and rows.left.size:  # votes that came since have changed their mean
+    elif rows.model.voters and rows.left.size:  # newer votes have changed their mean
         scale = np.exp(-np.log(start.discrimination)[rows.group].mean())
         start = replace(start, discrimination=start.discrimination * scale)
     sd = prior.sd
@@ -238,9 +238,10 @@ def fit(
 def _estimated_sd(
     rows: Rows, prior: Prior, oversight: float, start: Parameters, max_iterations: int, progress: Progress | None
 ) -> tuple[float, Parameters]:
-    """The t of the largest marginal likelihood, and parameters near those that belong to it.
+    """Return the t of the largest marginal likelihood, and parameters near those that belong to it.
 
-    `SD_START` where the votes say less than nine tenths of one strength's worth: of two items they say at most one.
+    It is `SD_START` if the votes have less information than nine tenths of one strength; on two items they have at most
+    one.
     """
     last = start
 
@@ -258,7 +259,7 @@ def _estimated_sd(
     return float(np.clip(math.exp(found), *SD_RANGE)), last
 
 
-MAX_DENSE: Final = 1_500  # items up to which a determinant is exact: 0.1 s at 1,500
+MAX_DENSE: Final = 1_500  # most items for an exact determinant: 0.1 s at 1,500
 _PROBE_NUMBERS: Final = 40_000  # random signs; at most 16 columns, at least 2
 _LANCZOS_STEPS: Final = 40
 _GRID_STEPS: Final = 12  # of a factor of 1.7
@@ -266,17 +267,17 @@ _GOLDEN: Final = (math.sqrt(5.0) - 1.0) / 2.0
 
 
 def log_evidence(curved: Curvature, at: Parameters) -> float:
-    """Log marginal likelihood of the votes at `at.sd`, `at` being the mode."""
+    """Return the log marginal likelihood of the votes at `at.sd`, where `at` is the mode."""
     squares = float(at.theta @ at.theta)
     scaled = log_determinant(curved) + 2.0 * at.theta.size * math.log(at.sd)
     return curved.log_likelihood - 0.5 * (squares * at.precision + scaled)
 
 
 def log_determinant(curved: Curvature) -> float:
-    """Logarithm of the determinant of H: exact up to 1,500 items, else by stochastic Lanczos quadrature.
+    """Return the logarithm of the determinant of H: exact up to 1,500 items, else by stochastic Lanczos quadrature.
 
-    The diagonal is exact; what remains is estimated with the same random signs every time (Ubaru, Chen and Saad 2017),
-    so that differences between two spreads are far more exact than either.
+    The diagonal is exact. The rest is estimated with the same random signs every time (Ubaru, Chen and Saad 2017), so
+    differences between two spreads are far more exact than either value.
     """
     n_items = curved.rows.n_items
     if n_items <= MAX_DENSE:
@@ -308,9 +309,9 @@ def log_determinant(curved: Curvature) -> float:
 
 
 def largest(function: Callable[[float], float], low: float, high: float, tolerance: float) -> float:
-    """Where a function of one number is largest: on a grid, then by golden section around its best point.
+    """Return the maximum point of a function of one number: on a grid, then by golden section around its best point.
 
-    One of the ends, exactly, where the function rises towards it.
+    It is exactly one of the ends if the function rises towards it.
     """
     grid = np.linspace(low, high, _GRID_STEPS + 1)
     found = [function(float(place)) for place in grid]

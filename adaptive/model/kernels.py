@@ -1,12 +1,12 @@
-"""The loops over votes: their likelihood, its slope and curvature, and linear systems with the curvature as matrix.
+"""Run the loops over votes: likelihood, slope and curvature, and linear systems with the curvature as matrix.
 
-Imported by the call that needs them, as `adaptive.kernels` is; the callers have checked everything. A vote k on the
-items `left[k]` and `right[k]` by a voter of group `group[k]` has the margin
+Like `adaptive.kernels`, this module is imported by the call that needs it, and the callers have checked everything. A
+vote k on the items `left[k]` and `right[k]` by a voter of group `group[k]` has the margin
 
     u = a (theta_left - theta_right) + s,
 
-with the group's discrimination a and side bias s. Curvatures are minus second derivatives: observed ones, or expected
-ones (Fisher's), which are never negative. With oversights the observed ones can be.
+with the group's discrimination a and side bias s. Curvatures are minus second derivatives. Expected curvatures
+(Fisher's) are never negative; observed ones can be, with oversights.
 """
 
 import math
@@ -48,10 +48,10 @@ class Voters(NamedTuple):
 
 @kernel
 def outcome_chances(margin: float, nu: float, link: int) -> Chances:
-    """P(left), P(tie), P(right); slopes of P(left) and P(right) in the margin; and their second derivatives.
+    """Return P(left), P(tie) and P(right), then slopes and second derivatives of P(left) and P(right) in the margin.
 
-    Those of P(tie) balance them. Davidson's e^(u/2) : nu : e^(-u/2), which without ties, nu = 0, is the logistic curve;
-    or the normal curve, which has no ties.
+    The derivatives of P(tie) balance them. The model is Davidson's e^(u/2) : nu : e^(-u/2), which is the logistic curve
+    without ties (nu = 0), or the normal curve, which has no ties.
     """
     if link == NORMAL:
         left = 0.5 * math.erfc(-margin / math.sqrt(2.0))
@@ -61,7 +61,7 @@ def outcome_chances(margin: float, nu: float, link: int) -> Chances:
     x = math.exp(-0.5 * abs(margin))  # at most 1: e^(u/2) itself would overflow
     total = 1.0 + nu * x + x * x
     higher, tie, lower = 1.0 / total, nu * x / total, x * x / total
-    # log(weight) has the slopes 1/2, 0 and -1/2; less their mean they are those of log P. So nothing cancels.
+    # log(weight) has the slopes 1/2, 0 and -1/2; minus their mean, they are the slopes of log P, without cancellation.
     up, down = lower + 0.5 * tie, higher + 0.5 * tie
     rising, falling = higher * up, -lower * down
     turn = 0.5 * (rising - falling)
@@ -73,10 +73,10 @@ def outcome_chances(margin: float, nu: float, link: int) -> Chances:
 
 @kernel
 def vote_terms(winner: int, margin: float, oversight: float, nu: float, link: int, half: bool) -> Terms:
-    """Return what one vote adds to the sums of the fit.
+    """Return the terms that one vote adds to the sums of the fit.
 
-    That is its likelihood; slope, expected and observed curvature of the logarithm in the margin; P(tie); and the slope
-    of the logarithm in the oversight. With `half`, a tie is half a vote for either side.
+    These are its likelihood, the slope and the expected and observed curvature of the logarithm in the margin, P(tie),
+    and the slope of the logarithm in the oversight. With `half`, a tie is half a vote for either side.
     """
     left, tie, right, d_left, d_right, b_left, b_right = outcome_chances(margin, nu, link)
     seen_left = max(left + oversight * (right - left), _TINY)
@@ -115,8 +115,8 @@ def vote_terms(winner: int, margin: float, oversight: float, nu: float, link: in
 
 @kernel
 def chance(winner: int, margin: float, oversight: float, nu: float, link: int, half: bool) -> float:
-    """Probability of an answer, as in `vote_terms`, without slopes; O(1) with few branches, which take most time."""
-    own = -margin if winner < 0 else margin  # of the side that was chosen, or the left one
+    """Return the probability of an answer, as in `vote_terms`, without slopes; few branches, as they take most time."""
+    own = -margin if winner < 0 else margin  # margin of the chosen side, or of the left one
     if link == NORMAL:
         win, tie, loss = 0.5 * math.erfc(-own / math.sqrt(2.0)), 0.0, 0.5 * math.erfc(own / math.sqrt(2.0))
     else:
@@ -141,7 +141,7 @@ def log_likelihood(
     slope: Array,
     diagonals: Array,
 ) -> float:
-    """Sum over votes.
+    """Return the sum over votes.
 
     `score` gets each vote's slope in the margin, `weights` its expected and its observed curvature in the difference of
     the two strengths, and `slope` and `diagonals` their sums for each item: the gradient, and the diagonals of the two
@@ -157,7 +157,7 @@ def log_likelihood(
         a = discrimination[v]
         margin = a * (theta[i] - theta[j]) + side[v]
         value, score[k], expected, observed, _, _ = vote_terms(winner[k], margin, oversight[v], nu, link, half)
-        # One logarithm for many votes: it would take a third of the time of a fit.
+        # One logarithm for many votes: one for each would take a third of the time of a fit.
         if value < 1e-50:
             total += math.log(value)
         else:
@@ -215,8 +215,8 @@ def solve_curvature(
     """Solve the system of `apply_curvature` for `wanted`, from x = 0, by conjugate gradients; the result is in `x`.
 
     Every column ends when its residual, in the norm of the inverse diagonal, is `tolerance` times that of `wanted`.
-    Returns the number of iterations, or -1 when the matrix is seen to be indefinite. It is never built: memory is
-    linear in votes.
+    Return the number of iterations, or -1 if the matrix turns out to be indefinite. The matrix is never built: memory
+    is linear in votes.
     """
     n_items, n_columns = wanted.shape
     residual, direction = wanted.copy(), np.empty_like(wanted)
@@ -266,10 +266,10 @@ def solve_curvature(
 
 @kernel
 def group_slopes(votes: Votes, voters: Voters, theta: Array, out: Array) -> None:
-    """Slopes and curvatures of the log-likelihood in the parameters of voters and of ties.
+    """Set `out` to slopes and curvatures of the log-likelihood in the parameters of voters and of ties.
 
-    `out` has eight rows, one number for each group: slope and curvature in log a, in s and in e, the number of votes,
-    then, in its first two places, slope and curvature in log nu.
+    `out` has eight rows with one number for each group: slope and curvature in log a, in s and in e, the number of
+    votes, and a last row that has slope and curvature in log nu in its first two places.
     """
     left, right, winner, group = votes
     discrimination, oversight, side, nu, link, half = voters
@@ -301,7 +301,7 @@ def voter_information(votes: Votes, voters: Voters, theta: Array, out: Array) ->
         own = discrimination[v] * (theta[left[k]] - theta[right[k]])
         of_odds = oversight[v] * (1.0 - oversight[v])
         for outcome in range(-1, 2):
-            if outcome == 0 and (half or nu == 0.0):  # no outcome of its own
+            if outcome == 0 and (half or nu == 0.0):  # not a separate outcome
                 continue
             probability, score, _, _, _, in_oversight = vote_terms(outcome, own + side[v], oversight[v], nu, link, half)
             slopes = (score * own, in_oversight * of_odds, score)
@@ -312,7 +312,7 @@ def voter_information(votes: Votes, voters: Voters, theta: Array, out: Array) ->
 
 @kernel
 def log_chances(votes: Votes, voters: Voters, theta: Array, levels: Array, logs: Array) -> None:
-    """Set ``logs[i, g]`` to the log probability of the votes on item i, were its strength ``levels[g]``."""
+    """Set ``logs[i, g]`` to the log probability of the votes on item i if its strength were ``levels[g]``."""
     left, right, winner, group = votes
     discrimination, oversight, side, nu, link, half = voters
     products = np.ones(logs.shape)

@@ -1,4 +1,4 @@
-"""Assumptions of a fit about votes and priors, and the slope and curvature of the log posterior that follow from them.
+"""State a fit's assumptions about votes and priors, and derive the slope and curvature of its log posterior.
 
 Votes are the rows of the matrix of curvature: no n x n array is built, and the memory is linear in votes.
 """
@@ -30,18 +30,18 @@ TIES: Final = ("davidson", "half")
 
 @dataclass(frozen=True, eq=False)
 class VoteModel(Result):
-    """What is fitted to the votes.
+    """Options of the model fitted to the votes.
 
     Attributes
     ----------
     link : {"logistic", "normal"}
         Bradley-Terry or Thurstone.
     ties : {"davidson", "half"}
-        Ties are an outcome of their own, or half a win for either side.
+        Ties are a separate outcome, or half a win for either side.
     voters : bool
-        Every voter has a discrimination and an oversight of their own.
+        Fit a discrimination and an oversight for each voter.
     side_bias : bool
-        Voters prefer a side: one bias for all, or each their own if `voters`.
+        Voters prefer a side: one bias for all, or one for each voter if `voters`.
     """
 
     link: Link = "logistic"
@@ -58,7 +58,7 @@ class VoteModel(Result):
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Votes as the loops take them; a group is a voter where voters are modelled, else there is one for all."""
+    """Votes as the loops take them; a group is a voter if voters are modelled, else all votes are one group."""
 
     left: Array
     right: Array
@@ -70,7 +70,7 @@ class Rows:
 
     @property
     def half(self) -> bool:
-        """Whether a tie is half a win for either side."""
+        """True if a tie is half a win for either side."""
         return self.model.ties == "half"
 
 
@@ -88,7 +88,7 @@ def rows_of(comparisons: Comparisons, model: VoteModel) -> Rows:
         if comparisons.voter is None:
             raise ModelError("voters=True needs votes whose voters are known; these have no column of voters")
         group, n_groups = comparisons.voter, max(1, comparisons.n_voters)
-    group.flags.writeable = False  # as voters are: a loop is compiled anew for an array that may be written to
+    group.flags.writeable = False  # like voters: a loop is compiled again for a writeable array
     return Rows(comparisons.left, comparisons.right, comparisons.winner, group, comparisons.n_items, n_groups, model)
 
 
@@ -97,20 +97,20 @@ OVERSIGHT: Final = 0.03
 
 @dataclass(frozen=True, eq=False)
 class Prior(Result):
-    """Priors that keep every fit finite: an item that won all, or a graph in parts.
+    """Priors that keep every fit finite, even if an item won all its votes or the graph has several parts.
 
     Attributes
     ----------
     sd : float or None
-        t of theta ~ N(0, t^2), by default 2: two of three strengths are within 2 of their mean, which says little.
-        None: estimated, as the t of the largest marginal likelihood of the votes in Laplace's approximation, from 0.05
-        to 30. On 100 items with 1,500 votes chosen by `next_comparisons` it is .9 to 1.1 of the true spread in the
-        mean of 6 simulations. It takes some 25 fits. Infinity: no prior, so that the fit is one of maximum likelihood.
+        t of theta ~ N(0, t^2). The default 2, with two of three strengths within 2 of their mean, is a weak assumption.
+        None estimates t from 0.05 to 30, as the value with the largest marginal likelihood of the votes in Laplace's
+        approximation. With 100 items and 1,500 votes chosen by `next_comparisons`, the estimate was .9 to 1.1 of the
+        true spread (mean of 6 simulations). It takes about 25 fits. Infinity means no prior, a maximum-likelihood fit.
     discrimination_sd : float
         Standard deviation of log a_v, whose mean over the votes is 0. With the voters of the paper, whose
         nonconformities differ tenfold, 0.3 and 0.5 ranked best.
     oversight_votes : float
-        Votes that the prior mean of e_v is worth: e_v is beta with this sum of its two parameters.
+        Weight of the prior mean of e_v, in votes: e_v has a beta prior whose two parameters have this sum.
     side_sd : float
         Standard deviation of the side bias s.
 
@@ -161,7 +161,7 @@ def checked_oversight(oversight: float) -> float:
     Raises
     ------
     ModelError
-        When it is not a number from 0 to below 0.5: at 0.5 answers say nothing.
+        When it is not a number from 0 to below 0.5: at 0.5 answers carry no information.
     """
     value = real_number(oversight)
     if not 0 <= value < 0.5:
@@ -169,7 +169,7 @@ def checked_oversight(oversight: float) -> float:
     return value
 
 
-_MAX_DENSE: Final = 300  # items up to which a trace is exact; above it probes estimate it, within 3 %
+_MAX_DENSE: Final = 300  # most items for an exact trace; with more, probes estimate it within 3 %
 INDEFINITE: Final = (
     "the curvature of the votes is not positive definite in floating point: strengths of this size cannot be told from "
     "infinite ones; give prior=, a smaller standard deviation"
@@ -179,7 +179,7 @@ _VANISHED: Final = 1e-9  # curvature of a vote whose outcome is certain
 
 @dataclass(frozen=True, eq=False)
 class Parameters(Result):
-    """All that is fitted: a number for each item in `theta`, for each group of votes in the next three."""
+    """All fitted parameters: one number for each item in `theta`, for each group of votes in the next three."""
 
     theta: Array
     discrimination: Array
@@ -202,9 +202,9 @@ class Parameters(Result):
 class Curvature:
     """Curvature of the penalised log-likelihood in the strengths, at some parameters.
 
-    `score` is the slope of each vote in its margin and `slope` the sum of slopes in theta, without the prior. The
-    other two have two rows each, expected and observed: `weights` of each vote in the difference of its two strengths,
-    and `diagonals` of their matrix.
+    `score` is the slope of each vote in its margin and `slope` the sum of slopes in theta, without the prior. Two
+    fields have two rows each, expected and observed: `weights`, the curvature of each vote in the difference of its two
+    strengths, and `diagonals`, that of their matrix.
     """
 
     rows: Rows
@@ -227,7 +227,7 @@ class Curvature:
         return np.asarray(self.diagonals[int(self.observed)] + self.precision)
 
     def solve(self, wanted: Array, tolerance: float) -> Array | None:
-        """H^-1 wanted, for one column or several, shape (n_items,) or (n_items, n_columns); None if H is indefinite."""
+        """Return H^-1 wanted, shape (n_items,) or (n_items, n_columns) as `wanted` is; None if H is indefinite."""
         from adaptive.model.kernels import solve_curvature
 
         columns = np.array(wanted.reshape(self.rows.n_items, -1), order="C")
@@ -237,7 +237,7 @@ class Curvature:
         precision = self.precision
         if precision == 0:
             # H is singular: strengths are known up to a constant. A trace of a prior keeps rounding errors from
-            # growing in that direction, which is then taken out.
+            # growing in that direction, whose part is then removed.
             columns -= columns.mean(axis=0)
             precision = 1e-12 * float(self.diagonal.max())
         n_iterations = solve_curvature(
@@ -258,14 +258,14 @@ class Curvature:
         return found.reshape(wanted.shape)
 
     def solve_definite(self, wanted: Array, tolerance: float) -> Array:
-        """H^-1 wanted where H cannot be indefinite but by rounding, which is a ModelError."""
+        """Return H^-1 wanted where only rounding can make H indefinite, which is a ModelError."""
         found = self.solve(wanted, tolerance)
         if found is None:
             raise ModelError(INDEFINITE)
         return found
 
     def matrix(self) -> Array:
-        """H as a dense matrix, shape (n_items, n_items)."""
+        """Return H as a dense matrix, shape (n_items, n_items)."""
         n_items, rows = self.rows.n_items, self.rows
         dense = np.zeros((n_items, n_items))
         np.subtract.at(dense, (rows.left, rows.right), self.weight)
@@ -274,14 +274,14 @@ class Curvature:
         return dense
 
     def trace_of_inverse(self) -> float:
-        """Trace of H^-1: exact for few items, else from random signs, the same ones every time."""
+        """Return the trace of H^-1: exact for few items, else estimated with fixed random signs."""
         n_items = self.rows.n_items
         if n_items <= _MAX_DENSE:
             return float(np.trace(np.linalg.inv(self.matrix())))
         # One column has a relative standard error of about sqrt(2 / n_items).
         n_columns = max(1, 2_000 // n_items)
         signs = np.random.default_rng(0).choice([-1.0, 1.0], (n_items, n_columns))
-        solved = self.solve(signs, 5e-2)  # of which the trace has the square
+        solved = self.solve(signs, 5e-2)  # its square enters the trace
         return math.nan if solved is None else float(np.sum(signs * solved)) / n_columns
 
 
@@ -295,7 +295,7 @@ def kernel_input(rows: Rows, at: Parameters) -> tuple[Votes, Voters]:
 
 
 def curvature_at(rows: Rows, at: Parameters, *, observed: bool = False) -> Curvature:
-    """Log-likelihood, slopes and curvature at some parameters: the expected curvature, which is never indefinite."""
+    """Return log-likelihood, slopes and curvature at some parameters; expected curvature is never indefinite."""
     from adaptive.model.kernels import log_likelihood
 
     score, weights = np.empty(rows.left.size), np.empty((2, rows.left.size))
@@ -305,9 +305,9 @@ def curvature_at(rows: Rows, at: Parameters, *, observed: bool = False) -> Curva
 
 
 def check_bounded(curved: Curvature) -> None:
-    """Refuse strengths that grow without bound: votes between two groups of items that say nothing any more.
+    """Refuse strengths that grow without bound: the votes between two groups of items carry no information any longer.
 
-    Without a prior this happens where one never lost to the other, or so seldom that oversights account for it.
+    Without a prior this happens if one group never lost to the other, or so seldom that oversights explain it.
     """
     if (tells := curved.weights[0] > _VANISHED).all():
         return

@@ -1,4 +1,4 @@
-"""Fixed ballots in which neighbours meet: strengths -> who goes on -> rounds of neighbours -> ballot -> votes."""
+"""Run fixed ballots that pair neighbours: strengths -> items kept -> rounds of neighbours -> ballot -> votes."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ class MatchedBallots(Result):
     Attributes
     ----------
     noise : float
-        Each round of a ballot pairs the neighbours in a ranking of its own: by the strengths and, times this, normal
-        noise as wide as the posterior. 0: items meet those nearest to them and no others.
+        Each round of a ballot pairs neighbours in its own ranking, by strengths plus `noise` times normal noise as wide
+        as the posterior. With 0, items meet only those nearest to them.
     n_ballots : int
         n_b of `plan`.
     fraction : float
-        alpha of `plan`. Of all shapes tried, 9 ballots that keep 0.6 each were the best in rho_w, and as good as others
-        in tau_w (990 items, 19,660 votes).
+        alpha of `plan`. Among the shapes tried, 9 ballots that keep 0.6 each were the best in rho_w, and as good as
+        others in tau_w (990 items, 19,660 votes).
 
     Raises
     ------
@@ -68,10 +68,10 @@ class MatchedBallots(Result):
             raise ModelError(f"fraction must be a number between 0 and 1, both excluded; got {shown(self.fraction)}")
 
     def plan(self, n_items: int, n_comparisons: int) -> BallotPlan:
-        """Plan of the most ballots that a budget allows, of up to `n_ballots` ballots in which no pair repeats.
+        """Plan as many ballots as a budget allows, up to `n_ballots`, without repeating a pair in a ballot.
 
-        Presentations are whole numbers, so that plans leave some of a budget. Those are passed over that spend less
-        than four fifths of what others spend. If each would repeat a pair, the plan has two ballots.
+        Presentations are whole numbers, so plans leave part of a budget unspent. Plans that spend less than four fifths
+        of what others spend are skipped. If every plan would repeat a pair, the result has two ballots.
 
         Raises
         ------
@@ -86,7 +86,7 @@ class MatchedBallots(Result):
         shortest = plan_for_budget(n_items, n_ballots=2, fraction=self.fraction, comparisons=n_comparisons)
         plans = [shortest]
         for n_ballots in range(3, self.n_ballots + 1):
-            with suppress(PlanError):  # the list is too short, or the budget too small, for so many ballots
+            with suppress(PlanError):  # the list is too short, or the budget too small, for this many ballots
                 plans.append(
                     plan_for_budget(n_items, n_ballots=n_ballots, fraction=self.fraction, comparisons=n_comparisons)
                 )
@@ -108,24 +108,24 @@ def run_matched_ballots(
     voters: Items = 100,
     match: MatchedBallots = MATCHED_BALLOTS,
 ) -> Strengths:
-    """Run all ballots of a plan, from the second on with neighbours matched, and fit strengths to all votes.
+    """Run all ballots of a plan, matching neighbours from the second ballot on, and fit strengths to all votes.
 
-    The first ballot is that of `run_protocol`. Each later one has the items of the largest strengths so far, of all
-    ballots before it, and is drawn by `draw_matched_ballot`.
+    The first ballot is that of `run_protocol`. `draw_matched_ballot` draws each later one from the items with the
+    largest strengths, fitted to all ballots before it.
 
     Parameters
     ----------
     plan : BallotPlan
-        The paper's plans do; `MatchedBallots.plan` gives one that does better.
+        The paper's plans work; `MatchedBallots.plan` gives a better one.
     vote, items, rng, voters
         As in `run_protocol`.
     match : MatchedBallots
-        Its `noise` counts here.
+        Only its `noise` is used here.
 
     Returns
     -------
     Strengths
-        Those of ``bradley_terry(votes, voters=True)``, with all votes in the order of the ballots.
+        The result of ``bradley_terry(votes, voters=True)``, with all votes in the order of the ballots.
 
     Raises
     ------
@@ -134,7 +134,7 @@ def run_matched_ballots(
     ModelError
         No voter, no function that votes, or no generator of random numbers.
     VoteError
-        When the answers are not those of a ballot.
+        The answers do not fit a ballot.
 
     Examples
     --------
@@ -170,12 +170,12 @@ def draw_matched_ballot(
     rng: np.random.Generator,
     noise: float = MATCHED_BALLOTS.noise,
 ) -> Ballot:
-    """Draw a ballot in which items meet those of about their own strength.
+    """Draw a ballot that pairs items of about equal strength.
 
-    It keeps all that `draw_ballot` guarantees but two: the comparisons of this ballot alone need not join all items,
-    and which items meet is not uniform. In addition no voter gets a pair that they were shown before, answered or not,
-    while there is another voter for it. If rounds of neighbours cannot be made without repeating a pair, which happens
-    in very short ballots only, the ballot is one of `draw_ballot`.
+    It keeps the guarantees of `draw_ballot` except two: the comparisons of this ballot alone need not join all items,
+    and pairs are not uniform. In addition, no voter gets a pair that they were shown before, answered or not, while
+    another voter can take it. If rounds of neighbours would have to repeat a pair, which happens only in very short
+    ballots, `draw_ballot` draws the ballot.
 
     Parameters
     ----------
@@ -246,12 +246,12 @@ def _checked_places(places: ArrayLike, n_items: int) -> Array:
 def _round_orders(
     strengths: Strengths, chosen: Array, rest: int, sparse: bool, noise: float, rng: np.random.Generator
 ) -> Array:
-    """A ranking of the ballot's items for each of its rounds, as indices into `chosen`.
+    """Return a ranking of the ballot's items for each of its rounds, as indices into `chosen`.
 
-    Where more than half of all pairs are wanted (not `sparse`), the rounds make those to leave out: an item of the
-    upper half of the list stands beside one of the lower half, another in each round. With an odd number of items, the
-    number of items stands for sitting out: at random, but in two rounds at the same place, so that those who sat out,
-    and meet each other in the end, are neighbours too.
+    If more than half of all pairs are needed (not `sparse`), the rounds make the pairs to leave out: each item of the
+    upper half of the list is next to one of the lower half, a different one in each round. If the number of items is
+    odd, that number marks the place of sitting out. It is random but the same in two rounds, because the items that sit
+    out meet each other at the end, and should be neighbours too.
     """
     n_rounds = rest if sparse else chosen.size - 1 - rest
     width = 1.0 / np.sqrt(strengths.curvature.diagonal[chosen])

@@ -1,18 +1,18 @@
-"""Whom to compare next: items whose place is in doubt where the coefficients weigh it, against items of like strength.
+"""Choose the next comparisons: items whose place is uncertain where it costs most, against items of similar strength.
 
-strengths -> draws of the ranking -> what each item's doubt costs -> items -> opponents -> voters and sides -> votes ->
+strengths -> draws of the ranking -> cost of each item's doubt -> items -> opponents -> voters and sides -> votes ->
 strengths, until the votes are spent (`run_matching`)
 
-Each draw is a ranking that could be true (Thompson's rule). Opponents are those near in the fitted ranking, not in a
-drawn one: a vote says most where either answer is as likely. (With neighbours in a drawn ranking, 6,000 votes on 990
-items of power-law similarity reached a rho_w of .929, with these .947; means of 16 simulations, standard errors .006
-and .002.) But where neighbours mostly tie, their votes say little, and opponents are farther away. (With 23 % ties
-between random items of exponential similarity, 19,660 votes reached a tau_w of .19 with neighbours, with these .87; 2
-and 3 simulations.)
+Each draw is a ranking that could be true (Thompson's rule). Opponents are neighbours in the fitted ranking, not in a
+drawn one, because a vote is most informative when both answers are equally likely. (6,000 votes on 990 items of
+power-law similarity reached a rho_w of .929 with neighbours in a drawn ranking and .947 with these; means of 16
+simulations, standard errors .006 and .002.) Where neighbours mostly tie, their votes carry little information, so
+opponents are farther away. (With 23 % ties between random items of exponential similarity, 19,660 votes reached a tau_w
+of .19 with neighbours and .87 with these; 2 and 3 simulations.)
 
-The draws are normal, and hardly ever lift an item far above its place; but a top item may have lost its first
-comparisons by oversights. So the chance that an item belongs far above (`RankChances`) adds to its doubt, and such an
-item meets a stronger one than itself: a victory that was no luck shows sooner.
+The draws are normal and hardly ever lift an item far above its place, but a top item may have lost its first
+comparisons by oversights. The chance that an item belongs far above (`RankChances`) therefore adds to its doubt. The
+item then meets a stronger one than itself, which shows sooner whether a victory was luck.
 """
 
 from __future__ import annotations
@@ -42,17 +42,17 @@ Array: TypeAlias = NDArray[Any]
 FOCUS: Final = 0.6
 FIRST: Final = 1
 DRAWS: Final = 6
-FAR: Final = 2.5  # standard errors above an item's strength from which on a rank is far above it
-# Of power-law, exponential and embedding similarity with 6,000 votes: of .4 to 1 and of 1 to half of the way, these two
-# did best by rho_w (60 simulations each).
+FAR: Final = 2.5  # a rank is far above an item if its strength is at least this many standard errors higher
+# Shares of .4 to 1 and steps of 1 to half of the way were tried with 6,000 votes on power-law, exponential and
+# embedding similarity; these two values gave the best rho_w (60 simulations each).
 FAR_SHARE: Final = 0.5
 STEP: Final = 1.5
-MAX_SIZE: Final = 10_000_000  # comparisons of one call, which take 200 MB
+MAX_SIZE: Final = 10_000_000  # most comparisons of one call; they take 200 MB
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Matches(Result):
-    """Comparisons to be shown next, in this order.
+    """Comparisons to show next, in this order.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class Matches(Result):
     left, right, voter : ndarray of int32, shape (n_comparisons,), read-only
         Indices into items and voters.
     reason : str
-        Why there are fewer comparisons than wanted; empty if there are not.
+        Why there are fewer comparisons than requested; empty if there are enough.
     """
 
     items: Names
@@ -105,16 +105,16 @@ def next_comparisons(
     focus: float = FOCUS,
     first: int = FIRST,
 ) -> Matches:
-    """Choose the comparisons that say most about the top of the list, given all votes so far.
+    """Choose the comparisons that are most informative about the top of the list, given all votes so far.
 
-    Rankings are drawn from the posterior. An item whose rank differs between them costs the coefficients something, and
-    more the nearer it is to the top: tau_w the weight of the items between its two ranks, rho_w the square of the
-    difference. Items are drawn in proportion to what a vote is expected to save of that, and each meets one of the
-    items next to it in the fitted ranking, or, if more than half of the votes between equals tie, one so much stronger
-    or weaker that half of them do (Davidson's model). An item that may belong far above its place, because the votes
-    against it can be oversights, costs that distance too, times its probability (`Strengths.rank_chances`), and meets
-    an item somewhat stronger than itself. Batches of 50 choose better than larger ones; a vote that has not come in
-    cannot guide.
+    Rankings are drawn from the posterior. An item whose rank differs between them lowers the coefficients, and more so
+    near the top: tau_w by the weight of the items between the two ranks, rho_w by the square of the difference. Items
+    are drawn in proportion to the part of this loss that a vote is expected to save. Each meets a neighbour in the
+    fitted ranking. If more than half of the votes between equals tie, the opponent is instead stronger or weaker by the
+    distance at which half of them tie (Davidson's model). An item may belong far above its place, because the votes
+    against it can be oversights. That distance, times its probability (`Strengths.rank_chances`), adds to its loss, and
+    the item meets a somewhat stronger one. Batches of 50 choose better than larger ones, because votes not yet cast
+    cannot guide the choice.
 
     Parameters
     ----------
@@ -123,22 +123,22 @@ def next_comparisons(
         Number of comparisons wanted.
     rng : numpy.random.Generator
     voters : int or sequence of hashable, optional
-        Who is to vote. Who was shown the fewest comparisons gets the next one, so that all come to the same number. By
+        The voters. The voter who was shown the fewest comparisons gets the next one, which evens out their numbers. By
         default the voters of the history, or a single one if they are not known.
     voter_history : Comparisons, optional
-        What voters have been shown, answered or not: no voter gets a pair again. By default the votes of `strengths`.
+        Comparisons already shown, answered or not: no voter gets a pair twice. By default the votes of `strengths`.
     n0 : float
         Offset of the weights 1 / (n + n0)^2.
     focus : float
-        From 0 to 1: how much of the choice follows tau_w, which asks for the order of the top; the rest follows rho_w,
-        which asks for the places of all items as well.
+        From 0 to 1: how much of the choice follows tau_w, which depends on the order of the top; the rest follows
+        rho_w, which also depends on the places of all items.
     first : int
         Items with fewer comparisons than this are served first, against each other.
 
     Returns
     -------
     Matches
-        With fewer comparisons than wanted, or none, where the voters have seen all pairs; its `reason` says so.
+        If the voters have seen all pairs, it has fewer comparisons than requested, or none; `reason` says so.
 
     Raises
     ------
@@ -166,7 +166,7 @@ def next_comparisons(
 
     presentations = strengths.comparisons.presentations
     chosen, order, aim = _chosen_items(strengths, presentations, n0, own_focus, own_first, rng)
-    # Items that are new come first in the order, and meet each other.
+    # New items are at the beginning of the order, and meet each other.
     distance = 0.0 if (presentations < own_first).any() else telling_distance(strengths.tie_parameter)
     left, right, voter = np.empty((3, wanted), np.int32)
     n_made = deal_matches(
@@ -192,9 +192,9 @@ def next_comparisons(
 def _chosen_items(
     strengths: Strengths, presentations: Array, n0: float, focus: float, first: int, rng: np.random.Generator
 ) -> tuple[Array, Array, Array]:
-    """All items in the order in which they are to be served, and in an order of which neighbours are to meet.
+    """Return all items in the order to serve them, in an order whose neighbours should meet, and strengths to aim at.
 
-    And the strength that the opponent of an item should have that may belong far above its place; nan for the others.
+    An item that may belong far above its place should meet an opponent of the strength to aim at; others have nan.
     """
     n_items = presentations.size
     width = 1.0 / np.sqrt(strengths.curvature.diagonal)
@@ -203,25 +203,25 @@ def _chosen_items(
     for row, order in zip(ranks, falling_orders(drawn), strict=True):
         row[order] = np.arange(1.0, n_items + 1)
     of_tau, of_rho = rank_doubts(ranks, n0)
-    # Items of one strength in random order: in that of their labels, neighbours could be alike, and teach little.
+    # Shuffle items of equal strength: neighbours in the order of their labels could be alike, and teach little.
     mixed = rng.permutation(n_items)
     order = mixed[falling_orders(strengths.theta[np.newaxis, mixed])[0]]
     far_tau, far_rho, aim = _far_doubts(strengths, strengths.theta + FAR * width, order, n0)
-    # A vote saves the share width^2 / 4 of what the doubt near an item's place costs, but much of a far one.
+    # A vote saves the share width^2 / 4 of the cost of doubt near an item's place, but much of that of a far rank.
     top = (1 + n0) ** -2.0
     nothing = 1e-9 * np.array([top * top, top])  # where all draws agree, the least chance of a far rank is no doubt
     shares = np.array([focus, 1 - focus]) / np.maximum([of_tau.sum(), of_rho.sum()], nothing)
     near = width * width * (shares @ np.stack([of_tau, of_rho]))
     far = FAR_SHARE * (shares @ np.stack([far_tau, far_rho]))
     aim[far < near] = np.nan
-    # Where all draws agree nothing is to be gained; such items come last, by the weight of their rank.
+    # A vote gains nothing where all draws agree; those items are served at the end, by the weight of their rank.
     weight = (ranks[0] + n0) ** -2.0
     gain = near + far + 1e-9 * width * width * weight / weight.sum()
     with np.errstate(divide="ignore"):
-        # The largest of log(p) + Gumbel noise are a draw without replacement in proportion to p.
+        # The largest values of log(p) + Gumbel noise are a draw without replacement in proportion to p.
         key = np.log(gain) + rng.gumbel(size=n_items)
     fresh = presentations < first
-    if fresh.any():  # they are served first, in random order, and stand together, so that they meet each other
+    if fresh.any():  # serve them first, in random order, and keep them together, so that they meet each other
         key[fresh] = np.finfo(float).max * (1 - 0.5 * rng.random(int(fresh.sum())))
         order = np.concatenate([rng.permutation(np.flatnonzero(fresh)), order[~fresh[order]]])
         aim[:] = np.nan
@@ -229,7 +229,7 @@ def _chosen_items(
 
 
 def _far_doubts(strengths: Strengths, far: Array, order: Array, n0: float) -> tuple[Array, Array, Array]:
-    """What items cost tau_w and rho_w that belong to ranks of strengths above `far`, and the strengths to aim at."""
+    """Return the cost to tau_w and rho_w of items that belong at strengths above `far`, and the strengths to aim at."""
     from adaptive.model.matching_kernels import far_doubts
 
     found, n_items = strengths.rank_chances, order.size
@@ -243,7 +243,7 @@ def _far_doubts(strengths: Strengths, far: Array, order: Array, n0: float) -> tu
 
 
 def falling_orders(values: Array) -> Array:
-    """What sorts each row downwards, equal values in their order; values are finite or infinite."""
+    """Return the stable descending sort order of each row; values are finite or infinite."""
     from adaptive.model.matching_kernels import set_falling_orders
 
     orders = np.empty(values.shape, np.int64)
@@ -252,11 +252,11 @@ def falling_orders(values: Array) -> Array:
 
 
 def telling_distance(nu: float) -> float:
-    """Difference of strengths at which half of the votes tie in Davidson's model; 0 if equals tie less often.
+    """Return the difference of strengths where half of the votes tie in Davidson's model; 0 if equals tie less often.
 
-    With c = cosh(d / 2) votes tie with probability nu / (nu + 2 c), and have the Fisher information
-    (nu c + 2) / (2 (nu + 2 c)^2) on d. At c = nu / 2 that is 90 % of its maximum or more for every nu. The maximum
-    itself lies at d = 0 up to nu = 4, where voters who cannot tell like items apart at all would say nothing.
+    With c = cosh(d / 2), votes tie with probability nu / (nu + 2 c), and their Fisher information on d is
+    (nu c + 2) / (2 (nu + 2 c)^2). At c = nu / 2 that is 90 % of its maximum or more for every nu. The maximum itself
+    lies at d = 0 up to nu = 4, where voters who cannot tell similar items apart would give no information at all.
 
     Examples
     --------
@@ -267,10 +267,11 @@ def telling_distance(nu: float) -> float:
 
 
 def _places_around(theta: Array, order: Array, distance: float, aim: Array) -> Array:
-    """Where in `order`, which falls in `theta`, opponents are looked for: so far below each item, and so far above.
+    """Return the places in `order`, by falling `theta`, at the distance below and above each item, to look near.
 
-    Both are the item's own place if the distance is 0. If nothing is so far on one side, both are the place on the
-    other; if on neither, the end that is farther. Where `aim` is a number, both are the place of that strength.
+    Both are the item's own place if the distance is 0. If no item lies that far on one side, both are the place on the
+    other side; if none does on either side, the farther end. Where `aim` is a number, both are the place of that
+    strength.
     """
     around = _places_away(theta, order, distance)
     aimed = np.flatnonzero(~np.isnan(aim))
@@ -295,7 +296,7 @@ def _places_away(theta: Array, order: Array, distance: float) -> Array:
 
 
 def rank_doubts(ranks: Array, n0: float) -> tuple[Array, Array]:
-    """What each item's doubt about its rank costs tau_w and rho_w, up to a factor.
+    """Return the cost to tau_w and rho_w of the doubt about each item's rank, up to a factor.
 
     Parameters
     ----------
@@ -306,8 +307,8 @@ def rank_doubts(ranks: Array, n0: float) -> tuple[Array, Array]:
     Returns
     -------
     tuple of ndarray of float64, shape (n_items,)
-        Means over pairs of neighbouring draws: the item's weight times the weight of the ranks between, and times the
-        squared difference of the ranks.
+        Means over pairs of neighbouring draws. For tau_w, the item's weight times the weight of the ranks between; for
+        rho_w, its weight times the squared difference of the ranks.
     """
     inverse = 1.0 / (ranks + n0)
     weight = inverse * inverse
@@ -340,9 +341,9 @@ def checked_options(size: int, n0: float, focus: float, first: int) -> tuple[int
 
 
 def _voters(voters: Items | None, before: Sequence[Hashable] | None, pairs: ShownPairs) -> tuple[Names, Array]:
-    """Names of who is to vote, and for each pair shown before the index of its voter, or -1."""
+    """Return the voters' names, and the index of the voter, or -1, for each pair shown before."""
     unknown = np.full(len(pairs), -1, np.int32)
-    unknown.flags.writeable = False  # as voters are: the loop would be compiled anew for an array to write to
+    unknown.flags.writeable = False  # like voters: the loop would be compiled again for a writeable array
     if voters is not None:
         names = checked_labels(voters, "voters", ModelError)
     else:
@@ -367,7 +368,7 @@ def _names(labels: Sequence[Hashable]) -> Names:
 Vote: TypeAlias = Callable[[Matches], ArrayLike]
 
 BATCH: Final = 50
-# While votes come in, the strengths need not be exact: posterior noise is far larger than this.
+# While votes are being collected, strengths need not be exact: posterior noise is far larger than this.
 TOLERANCE: Final = 0.02
 WHILE_MATCHING: Final = Prior(sd=2.0)
 
@@ -379,17 +380,17 @@ class Matching(Result):
     Attributes
     ----------
     batch : int
-        Comparisons that are chosen at a time, by all votes before them. 50 choose a little better than 250, and 1,000
-        worse.
+        Comparisons chosen at a time, from all votes before them. Batches of 50 choose a little better than 250; 1,000
+        are worse.
     first : int
-        Every item is compared so often with random others, before any other comparison is made.
+        Comparisons of every item with random others, before any other comparison is made.
     n0 : float
-        Offset of the weights 1 / (n + n0)^2 that say how much the top counts.
+        Offset of the weights 1 / (n + n0)^2, which set how much the top counts.
     focus : float
         From 0 to 1, as in `next_comparisons`.
     voters_from : float
-        Comparisons per voter from which on the voters' own discriminations and oversights are fitted too, so that
-        careless votes count less in the choice. By default that is left to the fit after the last vote.
+        From this many comparisons per voter, each voter's discrimination and oversight are fitted too, so that careless
+        votes count less in the choice. By default only the fit after the last vote includes them.
 
     Raises
     ------
@@ -427,10 +428,10 @@ def run_matching(
     voters: Items = 100,
     matching: Matching = MATCHING,
 ) -> Strengths:
-    """Ask for votes batch by batch, each chosen by all votes before it, and fit strengths to them in the end.
+    """Ask for votes in batches, each chosen from all votes before it, and fit strengths to them at the end.
 
-    The first m comparisons are those of a run that ends after m. Where all are answered,
-    ``bradley_terry(strengths.comparisons.select(range(m)), voters=True)`` is what this run had found by then.
+    The first m comparisons are those of a run that ends after m. If all are answered,
+    ``bradley_terry(strengths.comparisons.select(range(m)), voters=True)`` is the result of this run after m votes.
 
     Parameters
     ----------
@@ -438,7 +439,7 @@ def run_matching(
         Unique labels; an integer N stands for 0..N-1.
     vote : callable
         Takes `Matches` and returns LEFT, RIGHT, TIE or UNANSWERED for each of them, shape (n_comparisons,): a
-        simulator, or real voters. A comparison without an answer is spent, and its voter is not asked it again.
+        simulator, or real voters. An unanswered comparison is spent, and its voter does not get it again.
     n_comparisons : int
         How many comparisons may be asked for.
     rng : numpy.random.Generator
@@ -449,7 +450,7 @@ def run_matching(
     Returns
     -------
     Strengths
-        Those of ``bradley_terry(votes, voters=True)``, with all votes in the order in which they came. There are fewer
+        The result of ``bradley_terry(votes, voters=True)``, with all votes in the order they were cast. There are fewer
         than `n_comparisons` if some were not answered, or if all voters have seen all pairs.
 
     Raises
@@ -458,7 +459,7 @@ def run_matching(
         Fewer than two items, no voter, a number of comparisons that is not positive, no function that votes, or no
         generator of random numbers.
     VoteError
-        When the answers are not those of the comparisons.
+        The answers do not fit the comparisons.
 
     Examples
     --------
@@ -495,13 +496,13 @@ def run_matching(
 
 
 def check_vote(vote: object) -> None:
-    """Refuse what cannot be asked for votes."""
+    """Raise ModelError if `vote` is not callable."""
     if not callable(vote):
         raise ModelError(f"vote must be a function that takes comparisons and returns answers; got {shown(vote)}")
 
 
 def no_votes(items: Items, voters: Items) -> Comparisons:
-    """Comparisons without a single one, of known items and voters; ModelError if there are too few."""
+    """Return empty comparisons of these items and voters; ModelError if there are too few."""
     labels = checked_labels(items, "items", ModelError)
     names = checked_labels(voters, "voters", ModelError)
     if len(labels) < 2:
@@ -513,12 +514,15 @@ def no_votes(items: Items, voters: Items) -> Comparisons:
 
 
 def interim_strengths(votes: Comparisons, before: Strengths | None, *, voters: bool = False) -> Strengths:
-    """Strengths that are exact enough to choose what to ask next; `before` is an earlier fit to some of the votes."""
-    # As an outcome of their own, ties tell how far apart items must be for a vote to say something.
+    """Fit strengths that are exact enough to choose the next comparisons, from an earlier fit `before` if there is one.
+
+    The earlier fit is one to some of the votes.
+    """
+    # Ties as a separate outcome show how far apart items must be for a vote to be informative.
     return bradley_terry(votes, start=before, tolerance=TOLERANCE, prior=WHILE_MATCHING, voters=voters)
 
 
 def with_answers(votes: Comparisons, asked: Asked, answers: ArrayLike) -> Comparisons:
-    """Votes so far, and then those that answer what was asked; VoteError if the answers are not those to it."""
+    """Append the answers to the comparisons asked to the votes so far; VoteError if they do not fit."""
     codes = checked_answers(asked, answers)
     return votes.joined(Comparisons.from_ballots([(asked, codes)], items=votes.items, voters=votes.voters))

@@ -1,4 +1,4 @@
-"""The loops that choose comparisons: what far ranks cost, opponents, voters and sides, and ballots of neighbours."""
+"""Run the loops that choose comparisons: costs of far ranks, opponents, voters and sides, ballots of neighbours."""
 
 from typing import Any
 
@@ -32,9 +32,9 @@ LAST_DIGIT = np.uint64(2**DIGIT_BITS - 1)
 
 @kernel
 def set_falling_orders(values: Array, orders: Array) -> None:
-    """Set each row of `orders` to what sorts that row of `values` downwards, equal values in their order.
+    """Set each row of `orders` to the stable descending sort order of that row of `values`.
 
-    A number's bits are sorted digit by digit. For 10,000 items that takes two fifths of the time of numpy's quicksort.
+    A radix sort of the numbers' bits takes two fifths of the time of numpy's quicksort for 10,000 items.
     """
     n_rows, n_items = values.shape
     numbers, places = np.empty((2, n_items)), np.empty((2, n_items), np.int64)
@@ -45,7 +45,7 @@ def set_falling_orders(values: Array, orders: Array) -> None:
         for i in range(n_items):
             numbers[0, i] = values[row, i] + 0.0  # -0.0 becomes 0.0
             key = keys[0, i]
-            # As whole numbers, bits of negative floats rise as the floats fall; those of the others, turned, do too.
+            # As whole numbers, bits of negative floats rise as the floats fall; so do the inverted bits of the others.
             if key >> SIGN == 0:
                 key = ~key & ALL_BUT_SIGN
             keys[0, i] = key
@@ -67,7 +67,7 @@ def set_falling_orders(values: Array, orders: Array) -> None:
         orders[row] = places[0]
 
 
-# How far from an item in the fitted ranking its opponent is looked for first: 1 to 5 were alike, 3 a little better.
+# The search for an opponent starts this far from the item in the fitted ranking: 1 to 5 were alike, 3 a little better.
 NEAR = 3
 
 
@@ -82,18 +82,18 @@ def opponent(
     exhausted: Array,
     rng: Rng,
 ) -> int:
-    """Return an item that the voter has not met `item` with, or -1 if there is none.
+    """Return an item that the voter has not yet compared with `item`, or -1.
 
-    It is looked for in `order` from the place ``around[0, item]`` outwards, or from ``around[1, item]``. `base` is what
-    the voter adds to the keys of `seen`; pairs in `taken` are left out. Up to the distance ``exhausted[way, item]``
-    from its place all pairs of the item are taken.
+    The search goes outwards in `order` from the place ``around[0, item]`` or ``around[1, item]``. `base` is the voter's
+    offset in the keys of `seen`; pairs in `taken` are left out. Up to the distance ``exhausted[way, item]`` from that
+    place, all pairs of the item are taken.
     """
     n_items = order.size
     start = 1 + below(rng, NEAR)
     sign = 1 if below(rng, 2) == 0 else -1
     way = 1 if sign < 0 and around[0, item] != around[1, item] else 0
     middle = around[way, item]
-    nearest, all_taken = exhausted[way, item], True  # all_taken: of the distances from `nearest` to the one before
+    nearest, all_taken = exhausted[way, item], True  # all_taken: from `nearest` to the previous distance
     for step in range(nearest, n_items):
         distance = start if step == nearest else step
         if distance <= nearest:
@@ -111,7 +111,7 @@ def opponent(
                 return int(other)
         if step > nearest and all_taken:
             exhausted[way, item] = step
-    other = order[middle]  # the one place at no distance, where it is not the item's own
+    other = order[middle]  # the only place at distance 0, unless it is the item's own
     if other != item:
         key = key_of(n_items, item, other)
         if not contains(taken, key) and not contains(seen, base + key):
@@ -131,7 +131,7 @@ def count_history(left: Array, right: Array, voter: Array, excess: Array, load: 
 
 @kernel
 def pairs_seen(left: Array, right: Array, voter: Array, asked: Array, n_items: int, size: int) -> PairSet:
-    """Pairs that the voters in `asked` have seen, with room for `size` more."""
+    """Return the pairs that the voters in `asked` have seen, with room for `size` more."""
     n_rows = size
     for k in range(left.size):
         n_rows += voter[k] >= 0 and asked[voter[k]]
@@ -160,30 +160,29 @@ def deal_matches(
 ) -> int:
     """Fill `left`, `right` and `voter`; return how many comparisons could be made.
 
-    `chosen` has the items in the order in which they are served; when it ends it begins anew. An item that is served
-    because it is `lacking` comparisons is passed over once it has them. Each meets one of the items in `order` nearest
-    to one of its two places `around` that are left for the voter, who is one of those with the fewest comparisons,
-    those before included.
+    Items are served in the order of `chosen`, which starts again when it ends. An item served because it is `lacking`
+    comparisons is skipped once it has them. The voter is one with the fewest comparisons, including earlier ones. The
+    item meets one of those still open to the voter that are nearest in `order` to one of its two places `around`.
     """
     n_items, size = chosen.size, left.size
     n_keys = n_items * n_items
     excess, load = np.zeros(n_items, np.int64), np.zeros(n_voters, np.int64)
     count_history(history_left, history_right, history_voter, excess, load)
-    # Pairs of this batch, which come again only if nothing else is left for a voter. Without the memory of exhausted
-    # distances, half of all pairs of 1,500 items take 15 s in place of 0.1 s: most of what is near is taken.
+    # Pairs of this batch repeat only if nothing else is left for a voter. Without the memory of exhausted distances,
+    # half of all pairs of 1,500 items take 15 s instead of 0.1 s, because most nearby pairs are taken.
     taken, n_taken = pair_set(n_keys, size), 0
     exhausted = np.zeros((2, n_items), np.int64)
     was_lacking = lacking.copy()
     queue = np.arange(n_voters)
     shuffle(queue, rng)
-    # Stable, so that voters of one load stay in random order.
+    # Stable, so that voters with equal load stay in random order.
     queue = queue[np.argsort(load[queue], kind="mergesort")]
-    # A set of all that was seen would take most of the time of a single comparison.
+    # For a single comparison, building a set of all pairs seen would take most of the time.
     asked = np.zeros(n_voters, np.bool_)
     asked[queue[:size]] = True
     seen = pairs_seen(history_left, history_right, history_voter, asked, n_items, size)
-    # The first `n_level` of the queue have the lowest load, and are served in turn, from `head` on; when all of them
-    # have been, those whose load they have reached join them, and are served first.
+    # The first `n_level` of the queue have the lowest load and are served in turn, from `head` on. When all of them
+    # have been served, the voters whose load they have reached join them, and are served first.
     level, n_level = load[queue[0]], 0
     n_made, served, misses, head, n_turns = 0, 0, 0, 0, 0
     while n_made < size:
@@ -198,7 +197,7 @@ def deal_matches(
         if served <= n_items and was_lacking[item] > 0 and lacking[item] <= 0:
             continue
         v = queue[head]
-        if not asked[v]:  # one of those before had nothing left
+        if not asked[v]:  # an earlier voter had nothing left
             asked[:] = True
             seen = pairs_seen(history_left, history_right, history_voter, asked, n_items, size)
             for k in range(n_made):
@@ -257,12 +256,12 @@ def far_doubts(
     of_rho: Array,
     aim: Array,
 ) -> None:
-    """Set what each item costs tau_w and rho_w that belongs to a level above ``far[i]``, times the chance that it does.
+    """Set each item's expected cost to tau_w and rho_w from the chance that it belongs to a level above ``far[i]``.
 
-    The level that stands for the item's own rank is none of them.
+    The level that represents the item's own rank is excluded.
 
-    Costs are those of `rank_doubts`. ``aim[i]`` gets the strength that an opponent should have: half the way to the
-    mean level, by cost, but at most `step` above the item.
+    Costs are those of `rank_doubts`. ``aim[i]`` gets the strength that an opponent should have: halfway to the mean
+    level, weighted by cost, but at most `step` above the item.
     """
     for i in range(theta.size):
         own = 1.0 / (own_ranks[i] + n0)
@@ -282,10 +281,10 @@ def far_doubts(
 
 @kernel
 def join(u: int, w: int, n_nodes: int, n_real: int, ends: Array, n_ends: int, members: PairSet) -> int:
-    """Give two nodes one more pair each, and return the new number of ends; -1 if there is no way.
+    """Give two nodes one more pair each, and return the new number of ends; -1 if that is impossible.
 
-    They meet, or, if they have met, some pair (a, b) becomes (u, a) and (w, b): the last one made for which that gives
-    no repeat, because what was made last stands nearest to them. Nodes from `n_real` on are not paired with them.
+    If they have not met, they meet. Otherwise some pair (a, b) becomes (u, a) and (w, b): the most recent pair that
+    allows this without a repeat, because recent pairs are the nearest. Nodes from `n_real` on are not paired with them.
     """
     key = key_of(n_nodes, u, w)
     if u != w and not contains(members, key):
@@ -310,11 +309,11 @@ def join(u: int, w: int, n_nodes: int, n_real: int, ends: Array, n_ends: int, me
 
 @kernel
 def pair_neighbours(orders: Array, ends: Array, members: PairSet) -> int:
-    """One round for each row of `orders`: everyone meets the next in it whom they have not met; return how many ends.
+    """Make a round from each row of `orders`: each node meets the next one it has not met; return the number of ends.
 
-    -1 if a round cannot be completed. That does not happen with up to half as many rounds as nodes: two that are left
-    over have n / 2 or more each whom they have not met, all of them paired, and n / 2 - 1 pairs, so that some pair has
-    three links to them and can be exchanged.
+    The result is -1 if a round cannot be completed. With at most half as many rounds as nodes, that does not happen.
+    Two nodes left over have each not met n / 2 or more others, which are all paired. These form n / 2 - 1 pairs, so
+    some pair has three links to the two nodes and can be exchanged.
     """
     n_rounds, n_nodes = orders.shape
     n_ends = 0
@@ -352,10 +351,10 @@ def pair_neighbours(orders: Array, ends: Array, members: PairSet) -> int:
 
 @kernel
 def matched_pairs(orders: Array, n_items: int, copies: int, sparse: bool, rng: Rng) -> Pairs:
-    """Both items of each compared pair, and how often; empty if some pair would have to come twice.
+    """Return both items of each compared pair, and their counts; empty if some pair would have to repeat.
 
-    With an odd number of items the node n_items stands for sitting out. Those who sat out meet each other in the end;
-    if they are odd in number, one more item joins them, or, where the pairs to leave out are made, one goes without.
+    If the number of items is odd, the node n_items means sitting out. Items that sat out meet each other at the end. If
+    their number is odd, one more item joins them, or, when making the pairs to leave out, one item gets no pair.
     """
     n_rounds, n_nodes = orders.shape
     members = pair_set(n_nodes * n_nodes, n_rounds * n_nodes)
@@ -396,7 +395,7 @@ def matched_pairs(orders: Array, n_items: int, copies: int, sparse: bool, rng: R
 
 @kernel
 def spare_voters(left: Array, right: Array, voter: Array, seen: PairSet, n_items: int, n_voters: int, rng: Rng) -> int:
-    """Exchange voters until none gets a pair that is in `seen`, or again; return for how many that was not possible."""
+    """Exchange voters until no voter gets a pair in `seen` or a repeat; return the number of pairs that still do."""
     n_keys = n_items * n_items
     now = pair_set(n_keys * n_voters, left.size)
     keys = np.empty(left.size, np.int64)
@@ -441,7 +440,7 @@ def matched_comparisons(
     n_all: int,
     rng: Rng,
 ) -> Pairs:
-    """Left, right and voter of each comparison; empty if the rounds cannot be paired without repeats."""
+    """Return left, right and voter of each comparison; empty if the rounds cannot be paired without repeats."""
     n_items = items.size
     copies, rest = presentations // (n_items - 1), presentations % (n_items - 1)
     sparse = 2 * rest <= n_items - 1

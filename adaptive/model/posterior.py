@@ -1,23 +1,23 @@
-"""Draws from the joint posterior of the strengths, and what voters repeat in it.
+"""Draw from the joint posterior of the strengths, and model the opinions that several votes of a voter share.
 
-Of up to 1,500 items: a two-piece Student's t as prior, whose mode and two scales are drawn with the strengths. Markov
-chains start from a normal approximation. Under a normal prior the top items, which are few and far apart, would be
-drawn together; under a symmetrical one the many items below, which lie close, would be drawn too far apart, and their
-order would seem more certain than it is. A chain reads equal votes once, and of many votes those alone whose items are
-least certain. Where the strengths are, the log-likelihood of the others is nearly a parabola: a matrix stands for it.
-Of more items, draws are normal around the fitted strengths: the solutions of H x = b with noise b of the covariance
-that the slope of the log-likelihood has, so that memory is linear in votes.
-Votes of one voter on one item are not independent, since an opinion stays: shared opinions are drawn as well, or, of
-votes that are not read, averaged over.
+Up to 1,500 items, the prior is a two-piece Student's t, whose mode and two scales are drawn with the strengths. Markov
+chains start from a normal approximation. A normal prior would draw the top items, which are few and far apart, too
+close together. A symmetrical prior would draw the many close items below too far apart, and their order would seem more
+certain than it is. A chain reads equal votes once. If there are many votes, it reads only those on the least certain
+items; the log-likelihood of the others is nearly a parabola around the strengths, so a matrix replaces it.
+With more items, draws are normal around the fitted strengths. They solve H x = b, where the noise b has the covariance
+of the slope of the log-likelihood, so memory is linear in votes.
+Votes of one voter on one item are not independent, because the voter's opinion persists. Shared opinions are therefore
+drawn too, or averaged over where the votes are not read.
 
-The draws hardly ever lift an item far above its place, though a top item may be lost by an oversight or two: an item
-with one defeat and no victory is most likely weak, and with a small probability it is the best of all. `RankChances`
-has these probabilities. An item's own votes tell, all other strengths being taken as fitted:
+The draws hardly ever lift an item far above its place, yet an oversight or two may push a top item down. An item with
+one defeat and no victory is most likely weak, and with a small probability the best of all. `RankChances` computes
+these probabilities from the item's own votes, with all other strengths fixed at their fitted values:
 
     P(rank) ~ P(its votes | the strength that is fitted to the item of that rank)
 
-This is Bayes' rule with the fitted strengths themselves as the prior (empirical Bayes). The small probability counts,
-because so much is lost: rho_w falls by the square of the distance times the weight of the true rank.
+This is Bayes' rule with the fitted strengths themselves as the prior (empirical Bayes). The small probability matters
+because the loss is large: rho_w falls by the square of the distance times the weight of the true rank.
 """
 
 from __future__ import annotations
@@ -42,22 +42,22 @@ Array: TypeAlias = NDArray[Any]
 
 _BLOCK_NUMBERS: Final = 1 << 22  # 32 MB of normal numbers at a time
 _TOLERANCE: Final = 1e-4
-# Up to so many pairs of items for each vote a matrix of them takes less time, and little more memory, than the votes.
+# Up to this many pairs of items per vote, a matrix of pairs takes less time than the votes, and little more memory.
 _PAIRS_PER_VOTE: Final = 30
-MAX_DENSE: Final = 1_500  # items up to which the covariance is a matrix: 0.1 s at 1,000
-# Of 3 and 6 degrees of freedom, 3 came nearer to the accuracy reached (benchmarks/calibration.py).
+MAX_DENSE: Final = 1_500  # most items for a dense covariance matrix: 0.1 s at 1,000
+# 3 degrees of freedom predicted the accuracy reached better than 6 (benchmarks/calibration.py).
 DEGREES: Final = 3.0
 _FIRST_SWEEPS: Final = 40
 _PILOTS: Final = 20  # chains over which the slopes and curvatures of votes that are not read are averaged
 _SWEEPS: Final = 4  # between two draws of a chain
 _PRIOR_STEPS: Final = 6
-# Standard deviation of the logarithm of a scale before any vote: of n items this times n / (n + 4), because votes on
-# few items cannot tell a shape, and the prior that was given is kept.
+# Prior standard deviation of the logarithm of a scale: this times n / (n + 4) for n items, because votes on few items
+# cannot reveal a shape; the given prior then stays as it is.
 _WIDTH_SPREAD: Final = 1.5
 _PRIOR_ITEMS: Final = 4
 _ROWS_EACH: Final = 25
-# What a sweep reads at most: each vote counts once for either item and for each shared opinion. Doing without the
-# others costs as much as reading a hundredth of all pairs of items.
+# Most reads of a sweep: each vote counts once for either item and once for each shared opinion. The matrix that
+# replaces the other votes costs as much as reading a hundredth of all pairs of items.
 MOST_READ: Final = 5_000
 _READS_PER_PAIR: Final = 0.01
 
@@ -77,9 +77,9 @@ class Opinions:
 
     @property
     def spread(self) -> Array:
-        """Standard deviation of each opinion as far as votes share it: of m votes, all but 1 / m of the variance.
+        """Standard deviation of the shared part of each opinion: m votes share all but 1 / m of the variance.
 
-        What moves a single vote is in the randomness of votes already.
+        The randomness of votes already includes the part that moves a single vote.
         """
         votes = np.bincount(np.concatenate([self.left, self.right]), minlength=self.n_opinions)
         return np.asarray(self.sd * np.sqrt(1.0 - 1.0 / votes))
@@ -88,9 +88,10 @@ class Opinions:
 def shared_opinions(curved: Curvature, at: Parameters, voter: Array) -> Opinions:
     """Estimate how far opinions depart, from products of the slopes of votes that share voter and item.
 
-    Were votes independent, two residuals of an item would be slightly negatively correlated, because the fitted
-    strength takes their sum out: by h = (H^-1)_ii times the product of their curvatures, which is added back. Two votes
-    of a voter on the same pair share two opinions, and count twice in the expectation.
+    If votes were independent, two residuals of an item would still be slightly negatively correlated, because the
+    fitted strength removes their sum. This lowers their product by h = (H^-1)_ii times the product of their curvatures,
+    which is added back. Two votes of a voter on the same pair share two opinions, so they count twice in the
+    expectation.
     """
     rows, n_votes = curved.rows, curved.rows.left.size
     of_voter = voter.astype(np.int64) * rows.n_items
@@ -123,8 +124,8 @@ def draw(
 ) -> Array:
     """Draw from the joint posterior of strengths with the mean 0, shape (n_draws, n_items).
 
-    What the votes leave open is their common level, which has the width of the prior: it is taken out. The numbers do
-    not depend on the number of workers. `progress` is called with the number of draws that have been made since.
+    The votes do not determine the common level, which has the width of the prior, so it is subtracted. The numbers do
+    not depend on the number of workers. `progress` is called with the number of draws made since its last call.
     """
     if curved.rows.n_items > MAX_DENSE:
         return draw_normal(curved, at, opinions, n_draws, rng, progress)
@@ -147,10 +148,10 @@ def draw_normal(
 
 @dataclass(frozen=True, eq=False)
 class PooledVotes:
-    """Votes of which equal ones are one row that counts several times: same pair, answer, group and shared opinions.
+    """Votes with equal ones merged into one row with a count: same pair, answer, group and shared opinions.
 
-    `opinions` has for each row the shared opinion on its left and on its right, or -1 where the vote shares none;
-    there are `n_opinions`, each of the standard deviation `sd` before it is known how many votes share it.
+    `opinions` has for each row the shared opinion on its left and on its right, or -1 where the vote shares none.
+    There are `n_opinions`, each with standard deviation `sd` before the number of votes that share it is known.
     """
 
     rows: Rows
@@ -180,14 +181,14 @@ class PooledVotes:
         return cls(_rows_with(rows, *columns[:4]), count, shared, n_opinions, sd)._renumbered()
 
     def select(self, kept: Array) -> PooledVotes:
-        """The rows for which `kept` is true, and the opinions that several of their votes share."""
+        """Keep the rows where `kept` is true, and the opinions that several of their votes share."""
         rows = self.rows
         rows = _rows_with(rows, rows.left[kept], rows.right[kept], rows.winner[kept], rows.group[kept])
         return replace(self, rows=rows, count=self.count[kept], opinions=self.opinions[:, kept])._renumbered()
 
     @cached_property
     def spread(self) -> Array:
-        """Standard deviation of each opinion as far as votes share it, as in `Opinions.spread`."""
+        """Standard deviation of the shared part of each opinion, as in `Opinions.spread`."""
         held = self.opinions >= 0
         votes = np.bincount(self.opinions[held], np.tile(self.count, (2, 1))[held], self.n_opinions)
         return np.asarray(self.sd * np.sqrt(1.0 - 1.0 / np.maximum(votes, 1.0)))
@@ -199,7 +200,7 @@ class PooledVotes:
         return replace(self, opinions=places[self.opinions], n_opinions=int(several.sum()))
 
     def kernel_votes(self) -> ReadVotes:
-        """The votes as the loops take them."""
+        """Convert the votes to the arrays that the loops take."""
         from adaptive.model.posterior_kernels import ReadVotes
 
         rows = self.rows
@@ -209,7 +210,7 @@ class PooledVotes:
         return ReadVotes(rows.left, rows.right, rows.winner, rows.group, self.count, first, of_item)
 
     def kernel_opinions(self, others: Rows) -> Shared:
-        """The opinions as the loops take them; `others` are votes that are not read, and rest on none of them."""
+        """Convert the opinions to the arrays that the loops take; the unread votes `others` share none of them."""
         from adaptive.model.posterior_kernels import Shared
 
         opinion, item = self.opinions.ravel(), np.concatenate([self.rows.left, self.rows.right])
@@ -225,7 +226,7 @@ class PooledVotes:
 
 
 def _rows_with(rows: Rows, *columns: Array) -> Rows:
-    """Other votes on the same items; nobody writes to their columns, as in `rows_of`."""
+    """Return other votes on the same items, with read-only columns as in `rows_of`."""
     left, right, winner, group = map(np.ascontiguousarray, columns)
     for column in (left, right, winner, group):
         column.flags.writeable = False
@@ -233,7 +234,7 @@ def _rows_with(rows: Rows, *columns: Array) -> Rows:
 
 
 def _inverse(matrix: Array) -> Array:
-    """Inverse of a positive definite matrix by Cholesky's factor, in two thirds of the time of `numpy.linalg.inv`."""
+    """Invert a positive definite matrix by Cholesky's factor, in two thirds of the time of `numpy.linalg.inv`."""
     from scipy.linalg import lapack
 
     factor, failed = lapack.dpotrf(matrix, lower=True, clean=False)
@@ -246,9 +247,9 @@ def _inverse(matrix: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class _Heavy:
-    """Mode and covariance under Student's t as prior, whose scale is fitted; flat where `scale` is infinite.
+    """Mode and covariance under a Student's t prior with a fitted scale; the prior is flat if `scale` is infinite.
 
-    `precisions` are those of the normal prior of each item that has the same mode.
+    `precisions` belong to the normal priors, one for each item, that give the same mode.
     """
 
     theta: Array
@@ -258,7 +259,7 @@ class _Heavy:
 
 
 def _heavy(curved: Curvature, at: Parameters) -> _Heavy:
-    """Fit the prior by EM steps: a t prior is normal with a precision of its own for each item."""
+    """Fit the prior by EM steps: a t prior is a normal one whose precision differs by item."""
     from scipy.linalg import solve
 
     rows, n_items = curved.rows, curved.rows.n_items
@@ -284,10 +285,10 @@ def _heavy(curved: Curvature, at: Parameters) -> _Heavy:
 
 
 def _is_read(votes: PooledVotes, weight: Array) -> Array:
-    """Rows that each sweep reads: all if they are few, else those of the items on which votes say least.
+    """Choose the rows that each sweep reads: all if they are few, else those on the items with the least information.
 
-    The curvature of a log-likelihood changes by a factor over about one unit of theta: it is a parabola as far as the
-    votes reach where they tell the strength much better than that.
+    The curvature of a log-likelihood changes by a factor over about one unit of theta. Where the votes determine the
+    strength much more precisely than that, the log-likelihood is a parabola over the range they allow.
     """
     rows, n_items = votes.rows, votes.rows.n_items
     reads = 2 + np.count_nonzero(votes.opinions >= 0, axis=0)
@@ -302,7 +303,7 @@ def _is_read(votes: PooledVotes, weight: Array) -> Array:
 
 
 def _laplacian(rows: Rows, weight: Array) -> Array:
-    """Curvature of votes that have the curvatures `weight` in the difference of their strengths, as a dense matrix."""
+    """Return a dense curvature matrix of votes whose curvatures in the difference of strengths are `weight`."""
     n_items = rows.n_items
     pairs = np.bincount(rows.left.astype(np.int64) * n_items + rows.right, weight, n_items * n_items)
     matrix = -pairs.reshape(n_items, n_items)
@@ -313,10 +314,10 @@ def _laplacian(rows: Rows, weight: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Paraboloid:
-    """What stands in for the log-likelihood of votes that are not read: curvature, and slope at `center`.
+    """Quadratic approximation to the log-likelihood of the unread votes: curvature, and slope at `center`.
 
-    `shift` is how far shared opinions move the slope. The single precision of `matrix` halves the memory to go
-    through, which takes most of the time.
+    `shift` is how far shared opinions move the slope. `matrix` has single precision, which halves the memory traffic;
+    that takes most of the time.
     """
 
     center: Array
@@ -328,8 +329,8 @@ class Paraboloid:
     def of(cls, votes: PooledVotes, at: Parameters, thetas: Array) -> Paraboloid:
         """Average slopes and curvatures over some strengths, one set in each row.
 
-        The slopes of votes have the covariance H + C, with H that of independent votes and C what opinions add: what
-        they say of the strengths has the precision H (H + C)^-1 H, as in `covariance`.
+        The slopes of votes have the covariance H + C: H for independent votes, C added by shared opinions. The
+        precision of the strengths given these votes is H (H + C)^-1 H, as in `covariance`.
         """
         from scipy.linalg.lapack import dpotrf
 
@@ -357,7 +358,7 @@ class Paraboloid:
 
 @dataclass(eq=False)
 class _State:
-    """Where a chain is."""
+    """Current values of a chain."""
 
     theta: Array
     opinion: Array
@@ -373,7 +374,7 @@ def _settled(
     rng: np.random.Generator,
     progress: Progress | None,
 ) -> Array:
-    """Chains in threads, each of `_ROWS_EACH` draws, that start from a normal draw under the heavy prior."""
+    """Run chains of `_ROWS_EACH` draws in threads, each from a normal draw under the heavy-tailed prior."""
     from adaptive.model.posterior_kernels import Shape, sweep
 
     heavy, n_items = _heavy(curved, at), curved.rows.n_items
@@ -410,7 +411,7 @@ def _settled(
         return _State(theta - spread @ (moves @ opinion), opinion, shape, own)  # strengths make up for opinions
 
     def move(state: _State, n_sweeps: Sequence[int]) -> list[Array]:
-        """The strengths after each of some numbers of sweeps."""
+        """Return the strengths after each of these numbers of sweeps."""
         pull = others_at.slope.copy()
         if pull.size:
             pull -= others_at.matrix @ (state.theta - others_at.center)
@@ -422,13 +423,13 @@ def _settled(
             )
             changed = state.theta, state.opinion, state.shape
             sweep(read_votes, voters, shared, prior, others_at.matrix, pull, steps, *numbers, *changed)
-            level = state.theta.mean()  # the votes say nothing of it
+            level = state.theta.mean()  # the votes carry no information on it
             state.theta -= level
             state.shape[0] -= level
             found.append(state.theta.copy())
         return found
 
-    # Seeds are drawn: what a generator would spawn is not in its state, and not all of them can.
+    # Draw the seeds: a generator's state does not count what it spawned, and some generators cannot spawn.
     seeds = rng.integers(0, 2**63, n_pilots).tolist()
     states, workers = list(map(begin, started, seeds)), checked_workers(None)
     first = _FIRST_SWEEPS
@@ -450,7 +451,7 @@ def _settled(
 def _solved(
     curved: Curvature, opinions: Opinions | None, n_draws: int, rng: np.random.Generator, progress: Progress | None
 ) -> Array:
-    """Draws around zero, each from a linear system; the numbers do not depend on the size of blocks."""
+    """Draw around zero, each time by solving a linear system; the numbers do not depend on the size of blocks."""
     from scipy.sparse import coo_array, hstack
 
     rows = curved.rows
@@ -480,7 +481,7 @@ def _solved(
 def _factored(
     curved: Curvature, opinions: Opinions | None, n_draws: int, rng: np.random.Generator, progress: Progress | None
 ) -> Array:
-    """Draws as of `_solved`, from Cholesky's factor of H: a dense matrix, which is no larger than many votes are."""
+    """Draw as `_solved` does, from a dense Cholesky factor of H; many votes take as much memory."""
     from scipy.linalg import solve_triangular
 
     rows, n_items = curved.rows, curved.rows.n_items
@@ -501,9 +502,10 @@ def _factored(
 
 
 def _moves(rows: Rows, weight: Array, opinions: Array | tuple[Array, Array], spread: Array) -> Any:
-    """What each shared opinion, in units of its spread, does to the slopes of theta: sparse, (n_items, n_shared).
+    """Return the effect of each shared opinion, per unit of its spread, on the slopes of theta.
 
-    `opinions` are those on the left and on the right of each vote, `weight` the votes' curvatures.
+    The matrix is sparse, of shape (n_items, n_shared). `opinions` are those on the left and on the right of each vote,
+    `weight` the votes' curvatures.
     """
     from scipy.sparse import coo_array
 
@@ -517,13 +519,13 @@ def _moves(rows: Rows, weight: Array, opinions: Array | tuple[Array, Array], spr
 
 
 def covariance(curved: Curvature, opinions: Opinions | None) -> Array:
-    """Covariance of `draw`, shape (n_items, n_items): H^-1 (H + C) H^-1, with C what shared opinions add.
+    """Return the covariance of `draw`, shape (n_items, n_items): H^-1 (H + C) H^-1, where shared opinions add C.
 
-    It is that of strengths whose mean is 0, as it is in each draw.
+    It applies to strengths whose mean is 0, as in each draw.
     """
     rows = curved.rows
     mean = np.full((rows.n_items, rows.n_items), 1.0 / rows.n_items)
-    # A common level costs the prior alone, and without one H is singular.
+    # Only the prior penalizes a common level; without a prior H is singular.
     inverse = _inverse(curved.matrix() + mean) - mean / (1.0 + curved.precision)
     if opinions is None or opinions.sd == 0:
         return np.asarray(inverse)
@@ -531,7 +533,7 @@ def covariance(curved: Curvature, opinions: Opinions | None) -> Array:
     return np.asarray(inverse + inverse @ (moves @ moves.T).toarray() @ inverse)
 
 
-# Ranks stand for those up to the next, which is so many times farther down.
+# Each rank represents those up to the next, which is this many times farther down.
 SPACING: Final = 1.6
 
 
@@ -542,9 +544,9 @@ class RankChances:
     Attributes
     ----------
     ranks : ndarray of float64, shape (n_levels,)
-        Each stands for some ranks around it: for few at the top, for many below.
+        Each represents a group of ranks around it: small groups at the top, large ones below.
     last : ndarray of int64, shape (n_levels,)
-        The last rank that each stands for.
+        The last rank of each group.
     strengths : ndarray of float64, shape (n_levels,)
         Fitted to the items of these ranks.
     chances : ndarray of float64, shape (n_items, n_levels)
@@ -558,7 +560,7 @@ class RankChances:
 
     @classmethod
     def of(cls, rows: Rows, at: Parameters) -> RankChances:
-        """Those of fitted strengths; time and memory are linear in votes and items."""
+        """Compute the probabilities from fitted strengths; time and memory are linear in votes and items."""
         from adaptive.model.kernels import log_chances
 
         starts, stops = rank_groups(rows.n_items)
@@ -574,7 +576,7 @@ class RankChances:
 
 
 def rank_groups(n_items: int) -> tuple[Array, Array]:
-    """Where groups of ranks start and stop, which grow geometrically."""
+    """Return the starts and stops of groups of ranks, which grow geometrically."""
     stops = [1]
     while stops[-1] < n_items:
         stops.append(min(n_items, max(stops[-1] + 1, int(SPACING * stops[-1]))))

@@ -1,6 +1,6 @@
-"""A Markov chain over strengths and the shape of their prior, which starts from a normal approximation.
+"""Run a Markov chain over strengths and the shape of their prior, from a normal approximation.
 
-Random numbers come in as arrays: a generator inside a kernel would take seconds more to compile.
+Random numbers are passed as arrays: a generator inside a kernel would take several more seconds to compile.
 """
 
 import math
@@ -14,7 +14,7 @@ from rankcorr.kernels import kernel
 
 Array = NDArray[Any]
 
-_FAR = 1e100  # a product is taken into its logarithm before it can leave the range of floats
+_FAR = 1e100  # the logarithm of a product is taken before it can leave the range of floats
 _SMALL = 1e-50
 
 
@@ -34,10 +34,10 @@ class ReadVotes(NamedTuple):
 
 
 class Shared(NamedTuple):
-    """Opinions that several votes rest on.
+    """Opinions behind several votes.
 
     Opinion k moves the rows `sides[start[k]:start[k + 1]] >> 1`, on the right where the last bit is 1. `of_item` is
-    its item, or -1 where some votes on the item rest on no such opinion.
+    its item, or -1 if some votes on the item have no shared opinion behind them.
     """
 
     start: Array
@@ -47,7 +47,7 @@ class Shared(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """The prior of strengths and of its shape; it is flat, and has no shape, where `width` is infinite."""
+    """The prior of strengths and of its shape; if `width` is infinite, it is flat and has no shape."""
 
     degrees: float
     width: float
@@ -56,7 +56,7 @@ class Shape(NamedTuple):
 
 @kernel
 def log_shape(theta: Array, mode: float, below: float, above: float, degrees: float) -> float:
-    """Logarithm of the density of strengths under a two-piece Student's t, up to a constant; O(n) and few logarithms.
+    """Return the log density of strengths under a two-piece Student's t, up to a constant; O(n), few logarithms.
 
     Its scale is `below` on the lower side of the mode and `above` on the upper one.
     """
@@ -73,7 +73,7 @@ def log_shape(theta: Array, mode: float, below: float, above: float, degrees: fl
 
 @kernel
 def log_width_prior(logarithm: float, prior: Shape) -> float:
-    """Log density of the logarithm of a scale: normal around that of `width`, which it cannot exceed."""
+    """Return the log density of the logarithm of a scale: normal around that of `width`, which it cannot exceed."""
     if logarithm > math.log(prior.width):
         return -math.inf
     away = (logarithm - math.log(prior.width)) / prior.spread
@@ -87,7 +87,7 @@ def change_shape(theta: Array, shape: Array, prior: Shape, normal: Array, log_un
     trial = shape.copy()
     now = log_shape(theta, shape[0], math.exp(shape[1]), math.exp(shape[2]), prior.degrees)
     for k in range(3):
-        # A step of the mode that depended on the scales would still be symmetric, since those stay in it.
+        # A step of the mode may depend on the scales and still be symmetric, since it does not change them.
         scale = 0.5 * (math.exp(shape[1]) + math.exp(shape[2])) if k == 0 else 2.0
         trial[k] = shape[k] + step * scale * normal[k]
         gain = 0.0
@@ -113,7 +113,7 @@ def change_opinions(
     normal: Array,
     log_uniform: Array,
 ) -> None:
-    """Change each shared opinion by a Metropolis step; `offset` and `now` follow."""
+    """Change each shared opinion by a Metropolis step; `offset` and `now` are updated."""
     for k in range(opinion.size):
         change = 1.5 * shared.spread[k] * normal[k]
         moved = opinion[k] + change
@@ -138,10 +138,10 @@ def change_opinions(
 def exchange(
     theta: Array, opinion: Array, shared: Shared, shape: Array, prior: Shape, normal: Array, log_uniform: Array
 ) -> Array:
-    """Move each strength against all shared opinions on the item by as much; what each item moved by.
+    """Move each strength, and all shared opinions on the item by as much the other way; return the moves.
 
-    Votes of an item rest on the sums alone. Where all of them rest on shared opinions, these steps are the ones that
-    go far; else the change is that of the votes which do not, and no step is made.
+    Votes on an item depend only on the sums. If shared opinions are behind all of them, these are the steps that move
+    far. Otherwise the votes without a shared opinion would change, and no step is made.
     """
     n_items = theta.size
     precision, sums = np.zeros(n_items), np.zeros(n_items)
@@ -155,7 +155,7 @@ def exchange(
     for i in range(n_items):
         if precision[i] == 0.0:
             continue
-        # Of the opinions alone, the change is normal around the mean of opinions: it is drawn from that.
+        # Given the opinions alone, the change is normal around the mean of opinions, and is drawn from that.
         trial = sums[i] / precision[i] + normal[i] / math.sqrt(precision[i])
         gain = 0.0
         if prior.width < math.inf:
@@ -191,8 +191,8 @@ def sweep(
     """Change `theta` by Metropolis steps, then shared opinions, then `shape`: mode and logarithms of the scales.
 
     There is one sweep for each row of `normal` and `log_uniform`: random numbers for the items, the opinions, the items
-    again where there are opinions, and the shape. Votes that are not read are in `matrix`, the curvature of their
-    log-likelihood, which is a paraboloid, and in `pull`, its slope at `theta`; both are empty if all votes are read.
+    again if there are opinions, and the shape. A paraboloid replaces the log-likelihood of unread votes: `matrix` is
+    its curvature and `pull` its slope at `theta`; both are empty if all votes are read.
     """
     n_items, n_opinions = theta.size, opinion.size
     now, ahead, offset = np.empty(votes.left.size), np.empty(votes.left.size), np.zeros(votes.left.size)

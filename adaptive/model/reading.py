@@ -1,4 +1,4 @@
-"""Labels, ballots, pairs and votes of files become columns of comparisons; errors say where the fault is."""
+"""Turn labels, ballots, pairs and votes of files into columns of comparisons; errors say where the fault is."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from adaptive.protocol import Items, checked_labels
 from adaptive.votes import LEFT, UNANSWERED, WORDS, checked_answers
 from rankcorr.checks import shown
 
-# Numbers of pairs stand for all items below them: ids of another kind would ask for gigabytes.
+# Numbers in pairs imply all items below them, so ids of another kind would take gigabytes.
 MAX_SPARSE: Final = 100_000
 SPARSENESS: Final = 100
 _CODES: Final = dict[str | None, int](WORDS) | {"cannot say": UNANSWERED, None: UNANSWERED}
@@ -58,10 +58,10 @@ def columns_of_votes(votes: VoteColumns, items: Items | None) -> Columns:
     Raises
     ------
     ComparisonError
-        With the place: an item that is not among `items`, an item against itself, a missing label, or a comparison
-        whose id came before.
+        With the place: an item that is not among `items`, an item against itself, a missing label, or a repeated
+        comparison id.
     TableError
-        Numbers of "choix" that ask for over 100,000 items, and 100 for each that is compared, or that may be names.
+        Numbers of "choix" that may be names, or that imply over 100,000 items and over 100 for each item compared.
     """
     if votes.format == "csv":
         _check_ids(votes)
@@ -100,7 +100,7 @@ def columns_of_ballots(
 
 
 def columns_of_pairs(pairs: ArrayLike, n_items: int) -> Columns:
-    """Winners on the left and losers on the right, as `Comparisons.from_pairs` has them."""
+    """Put winners on the left and losers on the right, as `Comparisons.from_pairs` does."""
     try:
         array = np.asarray(pairs)
     except ValueError as error:  # numpy's error for rows of different lengths
@@ -143,7 +143,7 @@ def _answered(
     voters: Sequence[Hashable] | None,
     voter: NDArray[np.int32] | None,
 ) -> Columns:
-    """Keep what is answered apart from what is not."""
+    """Separate answered from unanswered comparisons."""
     kept = winner != UNANSWERED
     if kept.all():
         return Columns(items, left, right, winner, voters, voter)
@@ -153,7 +153,7 @@ def _answered(
 
 
 def _check_ids(votes: VoteColumns) -> None:
-    """Refuse a comparison whose id came before, because its vote would count twice."""
+    """Refuse a repeated comparison id, because its vote would count twice."""
     ids = [each for each in votes.comparison or () if each is not None]
     if len(set(ids)) == len(ids):
         return
@@ -166,7 +166,7 @@ def _check_ids(votes: VoteColumns) -> None:
 
 
 def _items_of_numbers(votes: VoteColumns) -> range:
-    """Items that numbers count from 0, all up to the largest, if most of so many are compared."""
+    """Return the items from 0 to the largest number, unless too few of them are compared."""
     columns = {"left": np.array(votes.left), "right": np.array(votes.right)}
     n_items = 1 + int(max(map(np.max, columns.values())))
     n_named = np.unique(np.concatenate(list(columns.values()))).size

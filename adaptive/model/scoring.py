@@ -1,4 +1,4 @@
-"""Systems against a ranking that is itself an estimate: intervals that carry the doubt of the votes."""
+"""Score systems against an estimated ranking, with intervals that include the uncertainty of the votes."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class SystemScore(JsonResult):
     ----------
     statistic : float
     low, high : float
-        Interval that carries what items and votes leave open.
+        Interval that includes the uncertainty of items and votes.
     known : BootstrapInterval
-        The interval that takes the fitted ranking as the true one.
+        Interval if the fitted ranking were the true one.
     votes_error : float
         Standard deviation of the coefficient over rankings drawn from the posterior.
     values : ndarray of float64, shape (n_samples,), read-only
@@ -62,18 +62,18 @@ class SystemScore(JsonResult):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ScoredLeaderboard(TableResult):
-    """Systems from best to worst, with intervals that carry the doubt of the votes.
+    """Systems from best to worst, with intervals that include the uncertainty of the votes.
 
     The table has the columns rank, system, the coefficient, low, high, known_low, known_high and best.
 
     Attributes
     ----------
     systems : tuple of hashable
-        Names, best first; those with an undefined coefficient come last.
+        Names, best first; systems with an undefined coefficient are at the end.
     scores : tuple of SystemScore
     best : ndarray of float64, shape (n_systems,), read-only
-        Share of the drawn rankings against which each system is the best, systems that tie sharing it. It tells what
-        the votes leave open, not what further items would change: `rankcorr.leaderboard` tests that.
+        Share of the drawn rankings for which each system is the best; tied systems split it. It reflects the
+        uncertainty of the votes, not that of the choice of items, which `rankcorr.leaderboard` tests.
     """
 
     systems: tuple[Hashable, ...]
@@ -118,11 +118,11 @@ def score_system(
 ) -> SystemScore:
     """Score a system with the fitted ranking as gold.
 
-    Two things are uncertain: which items were taken, and what their true ranking is. The first interval, of
-    `bootstrap_interval`, has the one; the spread of the coefficient over rankings drawn from the posterior has the
-    other. They are independent, so their variances add, on the scale of Fisher's z: each end moves from a distance d of
-    the statistic to sqrt(d^2 + (q s)^2), where s is the standard deviation over drawn rankings and q the normal
-    quantile of the level. Errors of the votes also lower a coefficient, on average; the statistic is left as it is.
+    Two things are uncertain: the choice of items and their true ranking. `bootstrap_interval` covers the first; the
+    spread of the coefficient over rankings drawn from the posterior covers the second. They are independent, so their
+    variances add, on the scale of Fisher's z: each end moves from a distance d of the statistic to
+    sqrt(d^2 + (q s)^2), where s is the standard deviation over drawn rankings and q the normal quantile of the level.
+    Errors of the votes also lower a coefficient on average; the statistic is not corrected for this.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def score_system(
     Returns
     -------
     SystemScore
-        nan with an `UndefinedCorrelationWarning` where the coefficient is undefined.
+        nan with an `UndefinedCorrelationWarning` if the coefficient is undefined.
 
     Raises
     ------
@@ -171,7 +171,7 @@ def score_system(
     if gold.labels != strengths.ranking.labels:
         place = {label: position for position, label in enumerate(strengths.items)}
         places = np.array([place.get(label, -1) for label in gold.labels or ()])
-        # Items that only the system has are tied below all others, as `align` has them.
+        # Items that only the system has are tied below all others, as in `align`.
         theta = np.where(places >= 0, drawn.theta[:, places], -np.inf)
         ranks, _, n_tied = midrank_rows(theta, descending=True)
     values = correlated(chosen, ranks, n_tied, own, workers)
@@ -192,7 +192,7 @@ def score_leaderboard(
     seed: int = 0,
     workers: int | None = None,
 ) -> ScoredLeaderboard:
-    """Score many systems with the fitted ranking as gold; all are compared with the same drawn rankings.
+    """Score many systems with the fitted ranking as gold, all against the same drawn rankings.
 
     Parameters
     ----------
@@ -241,13 +241,13 @@ def score_leaderboard(
 
 
 def combined(known: BootstrapInterval, values: Array, level: float, gold: Ranking) -> tuple[float, float, float]:
-    """Ends of the interval with the variance of the votes added on Fisher's scale, and their standard deviation."""
+    """Return the interval with the variance of the votes added on Fisher's scale, and their standard deviation."""
     from scipy.special import ndtri
 
     values = values[~np.isnan(values)]
     if values.size < 2 or math.isnan(known.low):
         return math.nan, math.nan, math.nan
-    # Rankings of n items that agree fit a correlation of 1 - 2 / n^2 about as well as 1, which has no z.
+    # Identical rankings of n items fit a correlation of 1 - 2 / n^2 about as well as 1, which has no z.
     most = math.log(gold.n_items)
 
     def z_of(value: Array | float) -> Array:

@@ -1,4 +1,4 @@
-"""What a fit yields: strengths, their ranking, the posterior from which every uncertainty follows, and when to stop."""
+"""Hold the result of a fit: strengths, their ranking, their posterior with every uncertainty, and a stopping rule."""
 
 from __future__ import annotations
 
@@ -35,26 +35,25 @@ from rankcorr.coefficients import Coefficient, CoefficientLike, as_coefficient
 from rankcorr.results import JsonResult, TableResult, json_ready
 from rankcorr.workers import Progress
 
-MAX_EXACT: Final = 3_000  # items up to which standard errors are exact: 0.1 s at 1,000, 2 s at 3,000
-SE_DRAWS: Final = 1_000  # beyond: a relative error of 1 / sqrt(2 * 1000) = 2.2 %
+MAX_EXACT: Final = 3_000  # most items for exact standard errors: 0.1 s at 1,000, 2 s at 3,000
+SE_DRAWS: Final = 1_000  # for more items: a relative error of 1 / sqrt(2 * 1000) = 2.2 %
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Strengths(TableResult):
-    """Strengths of items on a scale where the difference of two says how votes between them go.
+    """Strengths of items on a scale where the difference of two predicts the votes between them.
 
-    Made by `bradley_terry` and `thurstone`. The table has one row for each item, best first, with the columns
-    item, rank, strength, standard_error, presentations, wins, ties and losses; items that tie are in the order of their
-    labels.
+    `bradley_terry` and `thurstone` return it. The table has one row for each item, best first, with the columns item,
+    rank, strength, standard_error, presentations, wins, ties and losses; tied items are in the order of their labels.
 
     Attributes
     ----------
     comparisons : Comparisons
         The votes.
     model : VoteModel
-        What was fitted.
+        The fitted model.
     prior : Prior
-        Its `sd` is None if it was estimated; `prior_sd` is what was used.
+        Its `sd` is None if it was estimated; `prior_sd` is the value used.
     parameters : Parameters
         Fitted parameters as arrays.
     log_likelihood : float
@@ -63,7 +62,7 @@ class Strengths(TableResult):
         False if some parameter still moved after the last iteration.
     n_iterations : int
     oversight : float
-        e that was asked for; with `model.voters` the mean of its prior.
+        e as given to the fit; with `model.voters` the mean of its prior.
     """
 
     comparisons: Comparisons
@@ -107,7 +106,7 @@ class Strengths(TableResult):
 
     @property
     def parts(self) -> int:
-        """Parts of the graph of comparisons; between two parts only the prior says which is better."""
+        """Parts of the graph of comparisons; only the prior orders two parts."""
         return self.comparisons.parts
 
     @property
@@ -117,7 +116,7 @@ class Strengths(TableResult):
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:
-        """What a reader of the ranking should know, each as a sentence; empty if all is well."""
+        """Caveats for a reader of the ranking, one sentence each; empty if all is well."""
         votes = self.comparisons
         only_won = int(np.count_nonzero((votes.wins > 0) & (votes.losses + votes.ties == 0)))
         only_lost = int(np.count_nonzero((votes.losses > 0) & (votes.wins + votes.ties == 0)))
@@ -156,7 +155,7 @@ class Strengths(TableResult):
 
     @cached_property
     def opinions(self) -> Opinions | None:
-        """Opinions that several votes of a voter rest on; None where voters are not known."""
+        """Opinions behind several votes of one voter; None where voters are not known."""
         if self.comparisons.voter is None or not self.comparisons.n_comparisons:
             return None
         return shared_opinions(self.curvature, self.parameters, self.comparisons.voter)
@@ -165,8 +164,8 @@ class Strengths(TableResult):
     def opinion_sd(self) -> float:
         """Standard deviation of a voter's opinion on an item around its strength; nan where voters are not known.
 
-        An opinion stays: votes of one voter on one item are not independent, and no number of them from few voters
-        makes a strength certain.
+        Opinions persist, so votes of one voter on one item are not independent, and even many votes from a few voters
+        leave a strength uncertain.
         """
         return float("nan") if self.opinions is None else self.opinions.sd
 
@@ -174,10 +173,11 @@ class Strengths(TableResult):
     def standard_errors(self) -> NDArray[np.float64]:
         """Standard deviation of each strength's posterior, shape (n_items,), read-only.
 
-        Of the strength less the mean of all strengths: their common level no vote can tell, and none has to. Exact up
-        to 3,000 items; of 1,000 draws beyond, with a relative error of 2 %. They belong to the normal prior of the fit.
-        Up to 1,500 items, `sample` and all that is read from draws, such as `rank_intervals`, have a prior with heavier
-        tails, whose shape is fitted: those draws are wider than these errors say, most so at the ends.
+        The errors are those of the strength less the mean of all strengths, because votes cannot determine a common
+        level. They are exact up to 3,000 items; for more, they come from 1,000 draws, with a relative error of 2 %.
+        They belong to the normal prior of the fit. Up to 1,500 items, `sample` and results from draws, such as
+        `rank_intervals`, use a prior with heavier tails and a fitted shape. Their spread is larger than these errors,
+        most of all at both ends of the list.
         """
         if len(self.items) <= MAX_EXACT:
             errors: NDArray[np.float64] = np.sqrt(np.diagonal(covariance(self.curvature, self.opinions)))
@@ -189,12 +189,12 @@ class Strengths(TableResult):
     def sample(self, n: int, rng: np.random.Generator, *, progress: Progress | None = None) -> NDArray[np.float64]:
         """Draw strengths from their joint posterior.
 
-        Of up to 1,500 items the prior of the draws is a two-piece Student's t with 3 degrees of freedom, whose mode and
-        scales are drawn as well, so that they lie around other strengths than the fitted ones, and have not the
-        `standard_errors`: a few top items are far apart, and many others close, which a normal prior denies. Of more
-        items the draws are normal around the fitted strengths. They carry what is common to several
-        strengths, so that an order can be read from each; the mean of every draw is 0. If voters are known, they are as
-        wide as if other voters from the same population had voted.
+        Up to 1,500 items, the prior of the draws is a two-piece Student's t with 3 degrees of freedom, whose mode and
+        scales are drawn as well. Unlike a normal prior, it allows for a few top items far apart and many others close
+        together. The draws are therefore centred on other strengths than the fitted ones, and their spread differs
+        from `standard_errors`. With more items, the draws are normal around the fitted strengths.
+        Draws are joint, so an order can be read from each; the mean of every draw is 0. If voters are known, the draws
+        are as wide as if other voters from the same population had voted.
 
         Parameters
         ----------
@@ -202,7 +202,7 @@ class Strengths(TableResult):
             Number of draws.
         rng : numpy.random.Generator
         progress : callable, optional
-            Called with the number of draws that were made since the last call; an exception from it stops the work.
+            Called with the number of draws made since the last call; an exception from it stops the work.
 
         Returns
         -------
@@ -225,14 +225,14 @@ class Strengths(TableResult):
         return draw(self.curvature, self.parameters, self.opinions, number, rng, progress)
 
     def drawn(self, n_samples: int = N_SAMPLES, seed: int = 0, *, progress: Progress | None = None) -> DrawnRanks:
-        """Rankings drawn from the posterior; those of the last call are kept, so that all questions share them.
+        """Draw rankings from the posterior; those of the last call are kept, so that all questions share them.
 
-        `progress` is that of `sample`.
+        `progress` works as in `sample`.
 
         Raises
         ------
         ModelError
-            A number of samples that is not positive, or a seed that is no seed.
+            A number of samples that is not positive, or an invalid seed.
         """
         key = (checked_count(n_samples, "n_samples"), checked_seed(seed, ModelError))
         kept: tuple[tuple[int, int], DrawnRanks] | None = self.__dict__.get("_drawn")
@@ -243,12 +243,12 @@ class Strengths(TableResult):
         return kept[1]
 
     def rank_intervals(self, level: float = 0.9, *, n_samples: int = N_SAMPLES, seed: int = 0) -> RankIntervals:
-        """Interval of each item's true rank.
+        """Return an interval for each item's true rank.
 
         Parameters
         ----------
         level : float
-            Probability with which each interval holds the rank.
+            Probability that each interval contains the rank.
         n_samples : int
             Rankings to draw from the posterior.
         seed : int
@@ -270,7 +270,7 @@ class Strengths(TableResult):
         return rank_intervals_of(self.drawn(n_samples, seed), level)
 
     def in_top(self, k: int, *, n_samples: int = N_SAMPLES, seed: int = 0) -> TopProbabilities:
-        """Probability that each item is among the true top k; they sum to k.
+        """Return the probability that each item is among the true top k; they sum to k.
 
         Raises
         ------
@@ -287,7 +287,7 @@ class Strengths(TableResult):
         return top_probabilities_of(self.drawn(n_samples, seed), k)
 
     def cut(self, k: int, *, n_samples: int = N_SAMPLES, seed: int = 0) -> Cut:
-        """Confidence of a cut after the estimated top k: the probability that these are the true top k.
+        """Return the confidence of a cut after the estimated top k: the probability that these are the true top k.
 
         Raises
         ------
@@ -305,7 +305,7 @@ class Strengths(TableResult):
         seed: int = 0,
         workers: int | None = None,
     ) -> ExpectedCorrelation:
-        """Accuracy that the ranking has reached: the coefficient of the true ranking with it, over the posterior.
+        """Estimate the accuracy reached: the coefficient of the true ranking with this one, over the posterior.
 
         Parameters
         ----------
@@ -334,18 +334,18 @@ class Strengths(TableResult):
         return expected_correlation_of(self.drawn(n_samples, seed), coefficient, level, workers)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Fields alone: what was drawn or inverted from them would be megabytes in a pickle."""
+        """Return the fields alone: cached draws and inverses would add megabytes to a pickle."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def to_dict(self, *, standard_errors: bool = True) -> dict[str, Any]:
-        """Return what a reader of the ranking wants, as plain Python objects ready for JSON: None for nan.
+        """Return the results for a reader of the ranking as plain Python objects ready for JSON: None for nan.
 
-        Items are best first. `voters` has the fitted parameters of each voter, or is None if they were not modelled.
+        Items are best first. `voters` has the fitted parameters of each voter; it is None if voters were not modelled.
 
         Parameters
         ----------
         standard_errors : bool
-            False leaves them out, None in each row: of more than 1,500 items they take longer than the fit.
+            False leaves them out, with None in each row: for more than 1,500 items they take longer than the fit.
 
         Raises
         ------
@@ -378,7 +378,7 @@ class Strengths(TableResult):
         columns = (fitted.discrimination.tolist(), fitted.oversight.tolist(), fitted.side.tolist())
         return [
             {"voter": json_label(name), "discrimination": a, "oversight": e, "side_bias": s}
-            for name, a, e, s in zip(names, *columns, strict=False)  # without voters there is one group all the same
+            for name, a, e, s in zip(names, *columns, strict=False)  # without voters there is still one group
         ]
 
     def _columns(self, *, standard_errors: bool = True) -> dict[str, Sequence[Any]]:
@@ -405,7 +405,7 @@ class Strengths(TableResult):
 
 @dataclass(frozen=True, eq=False)
 class StopDecision(JsonResult):
-    """Whether to stop, and why; true where to stop."""
+    """A decision whether to stop, and why; true means stop."""
 
     stop: bool
     expected: ExpectedCorrelation
@@ -417,7 +417,7 @@ class StopDecision(JsonResult):
 
 @dataclass(frozen=True)
 class StoppingRule:
-    """Stop once the expected coefficient has reached a target; made by `stopping_rule`.
+    """Stop once the expected coefficient has reached a target; `stopping_rule` returns it.
 
     Attributes
     ----------
@@ -432,7 +432,7 @@ class StoppingRule:
     seed: int
 
     def __call__(self, strengths: Strengths) -> StopDecision:
-        """Decide by the votes so far."""
+        """Decide from the votes so far."""
         expected = strengths.expected_correlation(self.coefficient, n_samples=self.n_samples, seed=self.seed)
         stop = expected.mean >= self.target
         reason = (
@@ -446,12 +446,12 @@ class StoppingRule:
 def stopping_rule(
     target: float, coefficient: CoefficientLike = "tau_w", *, n_samples: int = 300, seed: int = 0
 ) -> StoppingRule:
-    """Return a rule that says whether enough votes have come in.
+    """Return a rule that decides whether there are enough votes.
 
     Parameters
     ----------
     target : float
-        The expected coefficient at which to stop, between -1 and 1.
+        Stop when the expected coefficient reaches this value, between -1 and 1.
     coefficient : Coefficient or {"tau_w", "rho_w", "tau", "rho"}
     n_samples : int
         Rankings drawn for each decision; the mean of 300 has a standard error of a seventeenth of their spread.
@@ -460,7 +460,7 @@ def stopping_rule(
     Returns
     -------
     StoppingRule
-        Called with `Strengths`, it returns a `StopDecision`, which is true where to stop and has the reason.
+        Called with `Strengths`, it returns a `StopDecision`, which is true to stop and has the reason.
 
     Raises
     ------

@@ -1,7 +1,7 @@
-"""What the votes say of each voter: reliability, agreement with the others, and what the ranking owes to them.
+"""Judge voters by their votes: reliability, agreement with the others, and influence on the ranking.
 
-A voter is judged by the strengths that the others' votes give: by one Newton step for each voter of a report, by a fit
-of its own for the influence of one.
+Each voter is judged by strengths from the votes of the others. A report takes one Newton step for each voter; the
+influence of a single voter takes a separate fit.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _OVERSIGHT_TAILS: Final = (1 / 6, 1 / 2, 5 / 6)
 
 
 def votes_of_voters(strengths: Strengths) -> tuple[Comparisons, Array]:
-    """Votes that strengths were fitted to, and the voter of each; ModelError where voters are not known."""
+    """Return the votes behind the strengths, and the voter of each; ModelError where voters are not known."""
     if not isinstance(strengths, Strengths):
         raise ModelError(f"voters are judged by Strengths; got {shown(strengths)}")
     votes = strengths.comparisons
@@ -42,12 +42,12 @@ def votes_of_voters(strengths: Strengths) -> tuple[Comparisons, Array]:
 
 
 def are_bounded(strengths: Strengths, others: Comparisons) -> bool:
-    """Whether strengths fitted like these to other votes are finite; under a prior they always are."""
+    """Tell whether strengths fitted like these to other votes are finite; under a prior they always are."""
     return strengths.prior.sd != math.inf or n_unbounded(others) == 1
 
 
 def wilson_interval(share: float, n: float, z: float) -> tuple[float, float]:
-    """Interval of Wilson (1927) for a share of n votes, of z standard errors on either side.
+    """Return Wilson's (1927) interval for a share of n votes, z standard errors to either side.
 
     Examples
     --------
@@ -57,12 +57,12 @@ def wilson_interval(share: float, n: float, z: float) -> tuple[float, float]:
     """
     centre = (share + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
-    # Rounding would put the end of an interval that begins at 0 or ends at 1 on the wrong side.
+    # Rounding could push an end at 0 or 1 beyond it.
     return min(share, max(0.0, centre - half)), max(share, min(1.0, centre + half))
 
 
 def step_without(strengths: Strengths, left_out: Array) -> Array:
-    """Strengths without some of the votes, by one Newton step from the fit."""
+    """Return the strengths without some of the votes, by one Newton step from the fit."""
     curved, at = strengths.curvature, strengths.parameters
     rows = curved.rows
     kept = curved.weight.copy()
@@ -72,7 +72,7 @@ def step_without(strengths: Strengths, left_out: Array) -> Array:
     for side, sign in ((rows.left[left_out], 1.0), (rows.right[left_out], -1.0)):
         np.subtract.at(slope, side, sign * own_slope)
         np.subtract.at(diagonal, side, curved.weight[left_out])
-    # An item of this voter alone keeps the prior's curvature; without a prior it keeps a little, and its place.
+    # An item compared only by this voter keeps the prior's curvature; without a prior it keeps a little, and its place.
     diagonal = np.maximum(diagonal, max(curved.precision, 1e-9))
     alone = np.stack([diagonal - curved.precision] * 2)
     reduced = Curvature(rows, curved.precision, math.nan, curved.score, slope, np.stack([kept] * 2), alone)
@@ -82,7 +82,7 @@ def step_without(strengths: Strengths, left_out: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class JudgedVotes:
-    """Votes of one voter that are no ties, against the strengths of the others."""
+    """Votes of one voter, without ties, and the strengths from the other voters."""
 
     chose: Array  # 1 for left, -1 for right
     margin: Array
@@ -90,7 +90,7 @@ class JudgedVotes:
 
     @classmethod
     def of(cls, strengths: Strengths, theta: Array, own: Array) -> JudgedVotes:
-        """Votes in the rows `own` that are no ties, by the strengths `theta`."""
+        """Take the votes in the rows `own`, without ties, and the strengths `theta`."""
         votes = strengths.comparisons
         own = own[votes.winner[own] != 0]
         left, right = votes.left[own], votes.right[own]
@@ -110,7 +110,7 @@ class JudgedVotes:
         return int(np.count_nonzero(self.chose * self.margin > 0))
 
     def chances(self, strengths: Strengths, discrimination: float, oversight: float, margin: Array) -> Array:
-        """P(left), given no tie, averaged over normal errors of the strengths."""
+        """Return P(left), given no tie, averaged over normal errors of the strengths."""
         from scipy.special import expit, ndtr
 
         a, normal = discrimination, strengths.model.link == "normal"
@@ -120,13 +120,13 @@ class JudgedVotes:
         return np.asarray(likely + oversight * (1 - 2 * likely))
 
     def expected(self, strengths: Strengths) -> float:
-        """Mean probability of an average voter to agree."""
+        """Return the mean probability that an average voter agrees."""
         decided = self.margin != 0
         likely = self.chances(strengths, 1.0, strengths.oversight, self.margin)
         return float(np.where(self.margin > 0, likely, 1 - likely)[decided].mean())
 
     def random(self, strengths: Strengths, share: float) -> float:
-        """Posterior probability of coin flips."""
+        """Return the posterior probability of coin flips."""
         from scipy.special import betaincinv, expit, logsumexp
 
         nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
@@ -162,15 +162,15 @@ class VoterReport(TableResult):
     side_bias, side_bias_low, side_bias_high : ndarray of float64, shape (n_voters,)
         s with its interval; nan without both `voters=True` and `side_bias=True`.
     agreement, agreement_low, agreement_high : ndarray of float64, shape (n_voters,)
-        Share of the votes, ties left out, for the item that all other voters' votes place higher, with Wilson's
-        interval; nan without such a vote.
+        Share of the votes, excluding ties, for the item that all other voters' votes place higher, with Wilson's
+        interval; nan if no vote qualifies.
     expected_agreement : ndarray of float64, shape (n_voters,)
-        The share that an average voter would reach on the same pairs: neighbours are hard, others easy.
+        The share that an average voter would reach on the same pairs; pairs of neighbours are hard.
     random : ndarray of float64, shape (n_voters,)
         Probability that the voter flips coins.
     without : ndarray of float64, shape (n_voters,)
-        Coefficient of the whole ranking with that by the votes of all others, by one Newton step; nan if those leave
-        strengths without a prior infinite.
+        Coefficient of the whole ranking with the ranking by all other voters, by one Newton step; nan if their votes
+        leave strengths infinite, which can happen without a prior.
     level : float
     coefficient : Coefficient
     random_share : float
@@ -204,7 +204,7 @@ class VoterReport(TableResult):
 
     @property
     def at_random(self) -> tuple[Hashable, ...]:
-        """Voters who flip coins more probably than not."""
+        """Voters who are more likely than not to flip coins."""
         return tuple(self.voters[place] for place in np.flatnonzero(self.random > 0.5).tolist())
 
     def _columns(self) -> dict[str, Sequence[Any]]:
@@ -225,26 +225,26 @@ def voter_report(
     coefficient: CoefficientLike = "tau_w",
     random_share: float = RANDOM_SHARE,
 ) -> VoterReport:
-    """Say of each voter how reliable their votes are.
+    """Report how reliable each voter's votes are.
 
     Intervals of a_v, e_v and s come from the expected information of the voter's votes and the priors, as if the
-    strengths were known. Agreement, `random` and `without` judge the voter by strengths without the own votes: one
+    strengths were known. Agreement, `random` and `without` judge the voter by strengths without the voter's votes: one
     Newton step from the fit, since a fit for each voter would take minutes.
 
-    A voter answers at random if a coin explains the votes better than the model: the two likelihoods of the votes that
-    are no ties, times `random_share` and its complement, are the odds. That of the model is a mean over the priors of
-    a_v and e_v, and allows for the errors of the strengths.
+    A voter answers at random if a coin explains the votes better than the model. The odds are the two likelihoods of
+    the votes, excluding ties, times `random_share` and its complement. The likelihood of the model is a mean over the
+    priors of a_v and e_v, and allows for the errors of the strengths.
 
     Parameters
     ----------
     strengths : Strengths
-        With votes whose voters are known.
+        Their votes must have known voters.
     level : float
         Level of the intervals.
     coefficient : Coefficient or {"tau_w", "rho_w", "tau", "rho"}
         Of `without`.
     random_share : float
-        Share of voters who may be expected to flip coins.
+        Expected share of voters who flip coins.
 
     Raises
     ------
@@ -305,7 +305,7 @@ def voter_report(
 
 
 def _parameters(strengths: Strengths, z: float, n_voters: int) -> dict[str, Any]:
-    """a_v, e_v and s of each voter, each with the ends of its interval; nan where they are not fitted."""
+    """Return a_v, e_v and s of each voter with the ends of their intervals; nan where they are not fitted."""
     from adaptive.model.kernels import voter_information
 
     ends = ("", "_low", "_high")
@@ -343,7 +343,7 @@ def _parameters(strengths: Strengths, z: float, n_voters: int) -> dict[str, Any]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Influence(TableResult):
-    """What the ranking would be without one voter.
+    """The ranking without one voter, compared with the whole ranking.
 
     The table has the columns item, rank, rank_without and change, the largest changes first; a positive change is a
     fall.
@@ -355,7 +355,7 @@ class Influence(TableResult):
     strengths : Strengths
         Fitted to the votes of all others.
     statistic : float
-        Coefficient of the whole ranking with that without the voter.
+        Coefficient of the whole ranking with the ranking without the voter.
     coefficient : Coefficient
     rank, rank_without : ndarray of float64, shape (n_items,)
         Mid-ranks, in the order of the items.
@@ -399,8 +399,8 @@ def influence(strengths: Strengths, voter: Hashable, coefficient: CoefficientLik
     Raises
     ------
     ModelError, ComparisonError, OptionError
-        No Strengths, voters that are not known, one who is not among them, an unknown coefficient, or strengths without
-        a prior, which the votes of the others alone leave infinite.
+        No Strengths, voters that are not known, a voter who is not among them, an unknown coefficient, or strengths
+        without a prior that the votes of the others leave infinite.
 
     Examples
     --------

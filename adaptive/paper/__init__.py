@@ -1,1 +1,1 @@
-"""What Lombardo et al. 2020 print: Table 2 and the figures. Only the commands import it."""
+"""Reproduce Table 2 and the figures of Lombardo et al. 2020. Only the commands import this package."""

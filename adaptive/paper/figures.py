@@ -1,7 +1,7 @@
-"""Figures 2, 3 and 4 of the paper, from simulations of our own: result -> figure -> files.
+"""Draw Figures 2, 3 and 4 of the paper from new simulations: result -> figure -> files.
 
-matplotlib (extra `plot`) is imported by the calls that draw. Markers and line styles tell the series apart, so that the
-figures can be read in black and white.
+The calls that draw import matplotlib (extra `plot`). Markers and line styles distinguish the series, so the figures can
+be read in black and white.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ _MARKERS = ("o", "s", "^", "D", "v")
 
 
 def draw_rescaling(result: ProtocolResult) -> Figure:
-    """Figure 2: ybar^(1) against x^(2) for the items of ballot 2, and the line of the rescaling (Eq. 6).
+    """Draw Figure 2: ybar^(1) against x^(2) for the items of ballot 2, and the line of the rescaling (Eq. 6).
 
-    Scores are multiples of 1/M, and many items share a point: its area is their number.
+    Scores are multiples of 1/M, so many items share a point; its area is proportional to their number.
 
     Raises
     ------
@@ -76,7 +76,7 @@ def draw_rescaling(result: ProtocolResult) -> Figure:
 
 
 def draw_similarities(similarities: dict[str, NDArray[np.float64]]) -> Figure:
-    """Figure 3: similarities of each distribution, best first.
+    """Draw Figure 3: similarities of each distribution, best first.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def draw_similarities(similarities: dict[str, NDArray[np.float64]]) -> Figure:
 
 
 def draw_scores(result: ProtocolResult, gold: Ranking) -> Figure:
-    """Figure 4: x^(k) of the first ballots and the final ybar, against the true rank.
+    """Draw Figure 4: x^(k) of the first ballots and the final ybar, against the true rank.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def draw_scores(result: ProtocolResult, gold: Ranking) -> Figure:
     MissingMatplotlibError
     """
     figure = canvas()
-    # A panel each: in one, 1,000 and more markers hide each other.
+    # One panel for each: in a single one, 1,000 and more markers would hide each other.
     for place, (record, marker) in enumerate(zip(result.ballots[:_SHOWN_BALLOTS], _MARKERS, strict=False), start=1):
         ballot = f"x⁽{str(record.number).translate(_SUPERSCRIPTS)}⁾, {len(record.items)} items"
         _draw_panel(figure, place, ballot, gold.ranks[record.places], record.x, marker)
@@ -178,13 +178,13 @@ def simulate_protocol(pool: VoterPool, similarity: NDArray[np.float64], rng: np.
 def write_figures(out: str | os.PathLike[str], *, seed: int, n_items: int = N_ITEMS) -> tuple[Path, ...]:
     """Simulate and draw Figures 2, 3 and 4, and write each as PNG and SVG.
 
-    Figure 2 has voters of equal levels, as its caption says; the voters of Figure 4 are those of section 4.2.
-    Nothing is written until all figures are drawn, and each file is whole at every moment.
+    Figure 2 has voters of equal levels, as in its caption; Figure 4 has the voters of section 4.2. Nothing is written
+    until all figures are drawn, and files are never incomplete.
 
     Parameters
     ----------
     out : str or path-like
-        A folder; it is made if it is missing.
+        A folder; it is created if it does not exist.
     seed : int
         Not negative. The same seed gives the same figures.
     n_items : int

@@ -1,4 +1,4 @@
-"""Table 2 of the paper, by the definitions of its text: section 4.2, three similarities, two approaches of equal cost.
+"""Simulate Table 2 of the paper, as its text defines it: section 4.2, three similarities, two approaches of equal cost.
 
 similarities -> a plan for each -> `simulate` -> `Table2`
 """
@@ -52,7 +52,7 @@ class Table2(TableResult):
         object.__setattr__(self, "results", MappingProxyType(dict(self.results)))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Go by the constructor, because a mapping that is read-only cannot be pickled."""
+        """Pickle by the constructor, because a read-only mapping cannot be pickled."""
         return Table2, (dict(self.results),)
 
     @property
@@ -61,11 +61,11 @@ class Table2(TableResult):
         return next(iter(self.results.values())).n_simulations
 
     def to_dict(self) -> dict[str, dict[str, dict[str, dict[str, float | None]]]]:
-        """``{similarity: {approach: {coefficient: {"mean": .., "sd": .., "se": ..}}}}``, for JSON: nan is None."""
+        """Return ``{similarity: {approach: {coefficient: {"mean": .., "sd": .., "se": ..}}}}``, with None for nan."""
         return {name: result.to_dict() for name, result in self.results.items()}
 
     def to_text(self) -> str:
-        """Lines of a table: similarity, approach, and mean +- sd (se) of each coefficient."""
+        """Return the lines of a table: similarity, approach, and mean +- sd (se) of each coefficient."""
         lines = [_line("similarity", "approach", COEFFICIENTS)]
         for name, result in self.results.items():
             lines += [_line(name, approach, cells) for approach, cells in result.cells().items()]
@@ -94,8 +94,8 @@ def table2(
     """Simulate Table 2: 7 ballots of 990 items at M = 20 and a fraction of 0.5, against a uniform ballot at M = 40.
 
     Voters judge relatedness; each simulation draws 100 new ones. Each row has the numbers that `simulate` gives with
-    the row's seed of `row_seeds`. They are not those the paper prints, because its code does not do what its text
-    says: see benchmarks/table2_as_published.py.
+    the row's seed of `row_seeds`. They differ from those in the paper, because its code differs from its text: see
+    benchmarks/table2_as_published.py.
 
     Parameters
     ----------
@@ -106,8 +106,8 @@ def table2(
     executor : concurrent.futures.Executor, optional
         As in `simulate`.
     embedding : array_like of shape (n_items,), optional
-        Similarities in [-1, 1] for the embedding's rows, of any number for which seven ballots can be planned; by
-        default `embedding_similarity`.
+        Similarities in [-1, 1] for the embedding's rows, enough of them for seven ballots; by default
+        `embedding_similarity`.
     progress : callable, optional
         As in `simulate`; the simulations of all distributions are counted.
 
@@ -138,7 +138,7 @@ def table2(
     similarities = {name: similarity(N_ITEMS) for name, similarity in SIMILARITIES.items()}
     if embedding is not None:
         similarities["embedding"] = checked_similarity(embedding)
-    # All plans first: one that is refused should not cost the simulations of the others.
+    # Make all plans first, so that an invalid one does not waste the simulations of the others.
     plans = {
         name: plan_ballots(values.size, n_ballots=N_BALLOTS, fraction=FRACTION, presentations=PRESENTATIONS)
         for name, values in similarities.items()
@@ -160,7 +160,7 @@ def table2(
 
 
 def row_seeds(seed: int) -> dict[str, int]:
-    """Return the seed of each similarity distribution: with one for all, the rows would be nearly one experiment.
+    """Return a seed for each similarity distribution: with a common one, the rows would be nearly one experiment.
 
     Parameters
     ----------

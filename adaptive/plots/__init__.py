@@ -1,4 +1,4 @@
-"""Figures of strengths, voters and accuracy (extra `plot` of rankcorr)."""
+"""Draw figures of strengths, voters and accuracy (extra `plot` of rankcorr)."""
 
 from adaptive.plots.accuracy import plot_accuracy
 from adaptive.plots.strengths import plot_in_top, plot_strengths

@@ -1,4 +1,4 @@
-"""Accuracy against the number of votes, a line for each approach."""
+"""Plot accuracy against the number of votes, a line for each approach."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Values: TypeAlias = NDArray[np.float64]
 Curves: TypeAlias = Mapping[str, tuple[ArrayLike, ArrayLike, ArrayLike]]
 
-# Marker and line of each approach: told apart without colours.
+# Marker and line of each approach, distinguishable without colours.
 _LOOKS: Final = (("o", "-"), ("s", "--"), ("^", ":"), ("D", "-."), ("v", "-"), ("P", "--"), ("X", ":"), ("*", "-."))
 
 
@@ -43,11 +43,11 @@ def plot_accuracy(
     Parameters
     ----------
     curves : mapping of str to (votes, means, standard errors)
-        By the name of the approach, arrays of one length. One of a single number is a point.
+        By the name of the approach, arrays of one length. An approach with a single number is drawn as a point.
     coefficient : str
-        What the means are of: "tau_w", "rho_w", "tau", "rho", or words of your own.
+        The coefficient: "tau_w", "rho_w", "tau", "rho", or any other text for the axis.
     limits : mapping of str to float, optional
-        Numbers to be drawn as lines across, by what they are, such as what full rankings of all voters give.
+        Numbers to draw as horizontal lines, by their labels, such as the accuracy of full rankings by all voters.
     ax : matplotlib.axes.Axes, optional
 
     Returns
@@ -99,7 +99,7 @@ def plot_accuracy(
 
 
 def _checked(name: str, curve: tuple[ArrayLike, ArrayLike, ArrayLike]) -> tuple[Values, Values, Values]:
-    """Columns of one approach, in the order of votes."""
+    """Check the columns of one approach and return them in the order of votes."""
     try:
         votes, means, errors = (np.atleast_1d(np.asarray(column, np.float64)) for column in curve)
     except (TypeError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""What figures with a row for each item or voter share: rows from top to bottom, their names, and intervals."""
+"""Draw rows for figures with one for each item or voter: from top to bottom, with names and intervals."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _DENSE_HEIGHT: Final = 8.0
 
 
 def checked_top(top: int | None, n_rows: int) -> int:
-    """Number of rows to draw, at most all.
+    """Return the number of rows to draw, at most all.
 
     Raises
     ------
@@ -41,12 +41,12 @@ def checked_top(top: int | None, n_rows: int) -> int:
 
 
 def figure_height(n_rows: int) -> float:
-    """Height in inches of a figure with so many rows."""
+    """Return the height in inches of a figure with `n_rows` rows."""
     return 1.3 + (ROW_HEIGHT * max(4, n_rows) if n_rows <= MOST_NAMED else _DENSE_HEIGHT)
 
 
 def draw_intervals(axes: Axes, values: Values, low: Values, high: Values) -> None:
-    """Draw a point with its interval in each row; where rows are many, a line with a band."""
+    """Draw a point with its interval in each row; if there are many rows, a line with a band."""
     ink, rows = Ink.of(axes), np.arange(values.size)
     if values.size > MOST_NAMED:
         axes.fill_betweenx(rows, low, high, color=ink.grey(0.8), lw=0)
@@ -60,7 +60,7 @@ def draw_intervals(axes: Axes, values: Values, low: Values, high: Values) -> Non
 
 
 def name_rows(axes: Axes, names: Sequence[Hashable], order: str, ours: bool) -> None:
-    """Write the name of each row on the left; of every second or third where axes are low, of many rows the numbers."""
+    """Write names of rows on the left: all, or every second or third if axes are low; numbers if rows are many."""
     n_rows = len(names)
     axes.set_ylim(n_rows - 0.4, -0.6)
     if n_rows > MOST_NAMED:
@@ -78,11 +78,11 @@ def name_rows(axes: Axes, names: Sequence[Hashable], order: str, ours: bool) -> 
 
 
 def _row_height(axes: Axes, n_rows: int) -> float:
-    """Height of a row in points, before a layout changes it."""
+    """Return the height of a row in points, before a layout changes it."""
     figure: Any = axes.figure
     return float(72 * axes.get_position().height * float(figure.bbox.height) / figure.dpi / n_rows)
 
 
 def title_of_part(n_shown: int, n_all: int, which: str, what: str) -> str:
-    """What a figure shows, where it does not show all."""
+    """Describe the part that a figure shows, unless it shows all."""
     return "" if n_shown == n_all else f"The {which} {n_shown:,} of {n_all:,} {what}"

@@ -1,4 +1,4 @@
-"""Strengths with their intervals, and how likely each item is to be in the top k."""
+"""Plot strengths with their intervals, and the probability of each item to be in the top k."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ def plot_strengths(
 ) -> Figure | Axes:
     """Draw the strengths of the best items, or their ranks, with intervals, best first.
 
-    The interval of a strength is ± z standard errors; strengths are known up to a constant, and their mean is 0. That
-    of a rank is the one of `Strengths.rank_intervals`. Of more than 100 items the intervals are a band, and places
-    stand for names.
+    The interval of a strength is ± z standard errors; strengths are known up to a constant, and their mean is 0. The
+    interval of a rank is that of `Strengths.rank_intervals`. With more than 100 items, the intervals form a band, and
+    places replace names.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def plot_strengths(
     level : float
         Of the intervals.
     scale : {"strength", "rank"}
-        What is drawn.
+        Quantity to draw.
     ax : matplotlib.axes.Axes, optional
 
     Returns
@@ -126,8 +126,8 @@ def plot_in_top(
 ) -> Figure | Axes:
     """Draw the probability of each item to be in the top k, in the order of the ranking, with a line at the cut.
 
-    Items above the cut have dark bars, those below pale ones. Below the cut, what follows the last item with a
-    probability of 0.005 or more is left out.
+    Items above the cut have dark bars, those below pale ones. Below the cut, items after the last one with a
+    probability of 0.005 or more are left out.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def plot_in_top(
     k : int
         From 1 to the number of items.
     top : int or None
-        Most items to draw; by default 50, or 2 k if that is more.
+        Maximum number of items to draw; by default 50, or 2 k if that is more.
     n_samples, seed : int
         As in `Strengths.in_top`.
     ax : matplotlib.axes.Axes, optional
@@ -191,7 +191,7 @@ def plot_in_top(
 
 
 def _name_items(axes: Axes, strengths: Strengths, places: Places, which: str = "best", *, ours: bool) -> None:
-    """Write the names of the rows, and how many of all items they are."""
+    """Write the names of the rows, and the number of items shown out of all."""
     name_rows(axes, [strengths.items[place] for place in places.tolist()], "best", ours=ours)
     axes.set_title(title_of_part(places.size, len(strengths.items), which, "items"), fontsize=11)
 

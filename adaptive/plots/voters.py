@@ -1,4 +1,4 @@
-"""Voters with an interval each: how often they agree with the common order, or whatever else is known of them."""
+"""Plot a value with an interval for each voter: their agreement with the common order, or any other number."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def plot_voters(
     top: int | None = TOP,
     ax: Axes | None = None,
 ) -> Figure | Axes:
-    """Draw a number for each voter with its interval, the lowest first: those to look at.
+    """Draw a number for each voter with its interval, the lowest first, because those need a closer look.
 
     Parameters
     ----------
@@ -60,9 +60,9 @@ def plot_voters(
         Value, lower and upper end of the interval of each voter, as `agreement` returns them; discriminations are drawn
         in the same way.
     what : str
-        What the numbers are.
+        Label of the numbers.
     reference : (float, str), optional
-        A number to be drawn as a line, and what it is, such as ``(0.5, "answers at random")``.
+        A number to draw as a line, and its label, such as ``(0.5, "answers at random")``.
     top : int or None
         Number of voters; None for all.
     ax : matplotlib.axes.Axes, optional
@@ -108,9 +108,10 @@ def plot_voters(
 
 
 def agreement(strengths: Strengths, *, level: float = LEVEL) -> dict[Hashable, tuple[float, float, float]]:
-    """Share of each voter's votes that agree with the common order, with the interval of Wilson (1927).
+    """Return the share of each voter's votes that agree with the common order, with Wilson's (1927) interval.
 
-    A tie agrees by half. The order is fitted to the voter's own votes too, so that who votes much agrees a little more.
+    A tie counts as half an agreement. The order is fitted to the voter's own votes too, so voters with many votes agree
+    a little more.
 
     Parameters
     ----------

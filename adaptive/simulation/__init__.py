@@ -1,1 +1,1 @@
-"""Before paying: voters of a model vote on a plan, and the result is compared with the truth."""
+"""Test a plan before paying: simulated voters vote on it, and the result is compared with the truth."""

@@ -1,4 +1,4 @@
-"""One simulation: voters -> opinions -> the votes of an approach -> ranking."""
+"""Run one simulation: voters -> opinions -> the votes of an approach -> ranking."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Approach: TypeAlias = Literal[
 APPROACHES: Final[tuple[Approach, ...]] = get_args(Approach)
 PAPER_APPROACHES: Final[tuple[Approach, ...]] = ("adaptive", "uniform")
 
-# Each approach has random numbers of its own, but the fitted ones, which take the votes of the other estimator.
+# Each approach has separate random numbers, except the fitted ones, which take the votes of the approach they refit.
 STREAMS: Final[dict[Approach, int]] = {
     "adaptive": 0,
     "uniform": 1,
@@ -45,7 +45,7 @@ STREAMS: Final[dict[Approach, int]] = {
 
 @dataclass(frozen=True)
 class Settings:
-    """What approaches are told beside plan and voters; each attribute is explained in `simulate`."""
+    """Input of approaches in addition to plan and voters; `simulate` explains each attribute."""
 
     relatedness: bool = True
     select: Select = select_by_mean
@@ -111,10 +111,10 @@ def rankings_of(
     rng_of: Callable[[], np.random.Generator],
     settings: Settings,
 ) -> list[Ranking]:
-    """Rankings for several budgets of comparisons; those of matching are states of one run.
+    """Return rankings for several budgets of comparisons; those of matching are states of one run.
 
-    `plans` are the paper's for these budgets. The other approaches run once for each, with the same random numbers:
-    `rng_of` makes a generator of them.
+    `plans` are the paper's for these budgets. The other approaches run once for each, with the same random numbers from
+    generators that `rng_of` makes.
     """
     if approach == "matched":
         return _matched(_voting(pool, similarity, rng_of(), settings), budgets)
@@ -127,7 +127,7 @@ def rankings_of(
 
 @dataclass(frozen=True)
 class _Voting:
-    """Voters of one simulation, and what they think."""
+    """Voters of one simulation, and their opinions."""
 
     voters: VoterPool
     opinions: NDArray[np.float64]
@@ -139,7 +139,7 @@ class _Voting:
         return int(self.opinions.shape[1])
 
     def answer(self, asked: Asked) -> NDArray[np.int8]:
-        """What the voters answer."""
+        """Return the voters' answers."""
         return self.voters.answer(asked, self.opinions, self.rng)
 
 
@@ -196,12 +196,12 @@ def _matched(voting: _Voting, budgets: Sequence[int]) -> list[Ranking]:
         voting.n_items,
         voting.answer,
         max(budgets),
-        rng=voting.rng.spawn(1)[0],  # else a last batch cut short would change its answers
+        rng=voting.rng.spawn(1)[0],  # otherwise cutting the last batch short would change its answers
         voters=voting.voters.n_voters,
         matching=voting.settings.matching,
     )
     votes = strengths.comparisons
-    # Where the voters run out of pairs, larger budgets change nothing.
+    # Once the voters run out of pairs, larger budgets change nothing.
     return [
         Ranking.from_scores(strengths.theta) if budget >= votes.n_comparisons else _fitted(votes.select(range(budget)))
         for budget in budgets
@@ -222,7 +222,7 @@ def _matched_ballots(voting: _Voting, _: BallotPlan, budget: int) -> Ranking:
 
 
 def _full_rankings(voting: _Voting, _: BallotPlan, __: int) -> Ranking:
-    """By the mean of the voters' ranks: what no number of votes on pairs can tell more of, but for oversights."""
+    """Rank by the mean of the voters' ranks: apart from oversights, the limit of any number of votes on pairs."""
     from scipy.stats import rankdata
 
     return Ranking.from_scores(rankdata(voting.opinions, axis=1).mean(axis=0))
@@ -245,9 +245,9 @@ _RANKINGS: Final[dict[Approach, Callable[[_Voting, BallotPlan, int], Ranking]]] 
 def simulated_comparisons(
     plan: BallotPlan, approach: Approach, *, matched_ballots: MatchedBallots = MATCHED_BALLOTS
 ) -> tuple[int, ...]:
-    """Comparisons of each ballot of one simulation; of all together, where they are chosen in batches.
+    """Count the comparisons of each ballot of one simulation, or of all batches together.
 
-    None for full rankings, which are not made of comparisons.
+    The result is None for full rankings, which use no comparisons.
 
     Raises
     ------
@@ -276,12 +276,12 @@ def simulated_comparisons(
 
 
 def uniform_presentations(plan: BallotPlan) -> int:
-    """Presentations of each item in the uniform ballot of equal cost, rounded: 39.7 to 40 in the paper."""
+    """Return the presentations of each item in the uniform ballot of equal cost, rounded: 39.7 to 40 in the paper."""
     return max(1, round(plan.uniform_presentations))
 
 
 def checked_input(n_items: int, pool: object, similarity: ArrayLike) -> NDArray[np.float64]:
-    """Return the similarities as an array; SimilarityError if they, or the voters, are not what a simulation takes."""
+    """Return the similarities as an array; SimilarityError if they or the voters are invalid for a simulation."""
     values = checked_voters(pool, similarity)
     if values.size != n_items:
         raise SimilarityError(f"the plan has {n_items} items; got {values.size} similarities")
@@ -289,7 +289,7 @@ def checked_input(n_items: int, pool: object, similarity: ArrayLike) -> NDArray[
 
 
 def checked_voters(voters: object, similarity: ArrayLike) -> NDArray[np.float64]:
-    """Return checked similarities; SimilarityError for them, and for voters that are not."""
+    """Return checked similarities; SimilarityError if they or the voters are invalid."""
     if not isinstance(voters, VoterPool | VoterPopulation):
         raise SimilarityError(f"voters are a VoterPool or a VoterPopulation; got {shown(voters)}")
     return checked_similarity(similarity)

@@ -1,4 +1,4 @@
-"""How far voters stray and how often they err, from their votes: a `VoterPopulation` and its intervals.
+"""Estimate from votes how far voters stray and how often they err: a `VoterPopulation` and its intervals.
 
 votes -> strengths -> similarities -> likelihood of each voter's votes at each level -> the box of levels -> the same
 from simulated votes -> regression of levels on boxes, and intervals
@@ -25,14 +25,14 @@ from rankcorr.workers import Progress
 
 Array: TypeAlias = NDArray[Any]
 
-# Cells of the levels, narrow near 0: 40 of s up to 1, and 30 of e up to 0.5, where answers say nothing.
+# Cells of the levels, narrow near 0: 40 for s up to 1, and 30 for e up to 0.5, where answers carry no information.
 LEVEL_EDGES: Final = (np.arange(41) / 40) ** 2
 LAPSE_EDGES: Final = 0.5 * (np.arange(31) / 30) ** 2
 
 NAMES: Final = ("nonconformity_least", "nonconformity_largest", "oversight_least", "oversight_largest")
 
-_REFERENCE: Final = 0.1  # nonconformity that strengths are read at where no similarities are given
-_LOGISTIC: Final = 1.702  # sd of the logistic curve in units of the normal one that lies nearest
+_REFERENCE: Final = 0.1  # nonconformity used to turn strengths into similarities where none are given
+_LOGISTIC: Final = 1.702  # sd of the logistic curve in units of the nearest normal curve
 _BLOCK_NUMBERS: Final = 1 << 21  # 16 MB of opinions at a time
 _BIASED: Final = np.array([True, True, False, False])
 _LEAST_RESAMPLES: Final = 16
@@ -42,22 +42,22 @@ _MOST: Final = np.sqrt([LEVEL_EDGES[-1]] * 2 + [LAPSE_EDGES[-1]] * 2)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PopulationFit(TableResult):
-    """A population of voters that was fitted to votes, and how certain its four numbers are.
+    """A population of voters fitted to votes, and the uncertainty of its four numbers.
 
     The table has one row for each number, with the columns level, estimate, low, high and uncorrected.
 
     Attributes
     ----------
     population : VoterPopulation
-        The estimate. Its indifference is the one at which simulated voters tie as often.
+        The estimate. Its indifference makes simulated voters tie as often as the real ones.
     similarity : ndarray of float64, shape (n_items,), read-only
-        What the items were taken to be, in the order of the items of the votes.
+        Similarities used for the items, in the order of the items of the votes.
     relatedness : bool
         Whether voters judge abs(z), or z itself.
     level : float
-        Probability that each interval is meant to cover its number with.
+        Nominal coverage of each interval.
     uncorrected : tuple of float
-        The four numbers as the votes have them, before their bias was taken off, in the order of `rows`.
+        The four numbers estimated from the votes, before bias correction, in the order of `rows`.
     intervals : ndarray of float64, shape (4, 2), read-only
     n_votes, resamples : int
     """
@@ -77,7 +77,7 @@ class PopulationFit(TableResult):
 
     @property
     def intervals_by_name(self) -> dict[str, tuple[float, float, float]]:
-        """Estimate, low and high of each level."""
+        """Return estimate, low and high of each level."""
         return {name: (estimate, low, high) for name, estimate, low, high, _ in self.rows()}
 
     @property
@@ -91,7 +91,7 @@ class PopulationFit(TableResult):
         return self._interval(2), self._interval(3)
 
     def rows(self) -> list[tuple[str, float, float, float, float]]:
-        """Level, estimate, low, high and uncorrected: the rows of the table."""
+        """Return the rows of the table: level, estimate, low, high and uncorrected."""
         estimates = (*self.population.nonconformity, *self.population.oversight)
         return [
             (name, estimate, *self._interval(k), self.uncorrected[k])
@@ -117,7 +117,7 @@ class PopulationFit(TableResult):
 
 @dataclass(frozen=True, eq=False)
 class _Votes:
-    """Votes by voter, and what the four numbers are found with."""
+    """Votes by voter, and the inputs of the estimates."""
 
     comparisons: Comparisons  # sorted by voter
     start: Array
@@ -140,7 +140,7 @@ class _Votes:
         return similarity
 
     def posterior(self, comparisons: Comparisons) -> tuple[Posterior, Array]:
-        """Posterior of the four numbers, and the similarities."""
+        """Return the posterior of the four numbers, and the similarities."""
         from adaptive.simulation.population_kernels import log_likelihoods
 
         similarity = self.similarity(comparisons)
@@ -161,9 +161,9 @@ class _Votes:
         return box_posterior(surfaces), similarity
 
     def simulated(self, roots: Array, similarity: Array, rng: np.random.Generator) -> tuple[Comparisons, float]:
-        """The same comparisons, answered by new voters of a population, and how close opinions tie.
+        """Answer the same comparisons by new voters of a population; return them and the indifference.
 
-        As many as before are ties: those whose opinions differ least.
+        The number of ties stays the same: comparisons whose opinions differ least become ties.
         """
         votes = self.comparisons
         pool = _population(roots, self.n_voters, self.amplitude).draw(rng)
@@ -208,32 +208,31 @@ def fit_population(
 
     Items are ordered by Bradley-Terry strengths, and given the similarities in that order. The likelihood of a
     voter's votes is then known at each level: P(left) = (1 - e) P(abs(o_left) > abs(o_right)) + e P(the reverse),
-    o normal around z with the standard deviation s_v s(z). Clipping of opinions changes no order but of those
-    beyond 1, which tie; a tie is half a vote for either side. A population is as likely as the product over voters
-    of the mean likelihood in its box of levels, and all boxes whose ends are in order are alike before any vote, on
-    the scale of square roots.
+    o normal around z with the standard deviation s_v s(z). Clipping changes only the order of opinions beyond 1, which
+    tie; a tie is half a vote for either side. The likelihood of a population is the product over voters of the mean
+    likelihood in its box of levels. The prior is uniform over all boxes whose ends are in order, on the scale of square
+    roots.
 
-    Strengths that were fitted to the same votes agree with them too well, so that voters seem to stray less than
-    they do. So the same is done to simulated votes of known populations, drawn where the true one may be, and a
-    regression of their levels on what was found for each says what the true nonconformity is, and how exactly. Where
-    votes say nothing, its intervals are as wide as all levels that may be. Intervals of the oversight are quantiles of
-    the posterior.
+    Strengths fitted to the same votes agree with them too well, so voters seem to stray less than they do. The method
+    is therefore repeated on simulated votes of known populations, drawn where the true one may be. A regression of
+    their levels on these estimates predicts the true nonconformity and its error. If votes carry no information, its
+    intervals cover all possible levels. Intervals of the oversight are quantiles of the posterior.
 
     Parameters
     ----------
     comparisons : Comparisons
-        With voters. Time and memory are linear in votes, and take 19 kB for each voter with votes.
+        With known voters. Time and memory are linear in votes; each voter with votes takes 19 kB.
     similarity : str or array_like of shape (n_items,), optional
-        "exponential", "power_law", "embedding", or similarities z in [-1, 1] in any order, sorted here. By default
-        they are read from the strengths: then voters of nonconformity 0.1 are those that vote as these say.
+        "exponential", "power_law", "embedding", or similarities z in [-1, 1] in any order, sorted here. By default they
+        are read from the strengths, for which voters have nonconformity 0.1 by definition.
     relatedness : bool, optional
-        Voters judge abs(z), which is the default where similarities are given; else z.
+        Voters judge abs(z), the default if similarities are given; else z.
     amplitude : callable
         s(z), as in `VoterPool`.
     level : float
         Probability that an interval covers its number.
     resamples : int
-        Simulations, at least 16, and as many before them; each takes 0.2 s for 6,000 votes of 100 voters.
+        Simulations, at least 16, after as many preliminary ones; each takes 0.2 s for 6,000 votes of 100 voters.
     seed : int
         Same seed, same result.
     progress : callable, optional
@@ -271,13 +270,13 @@ def fit_population(
     checked_seed(seed, ModelError)
     voter = np.asarray(votes.voter)
     start = np.append(np.searchsorted(voter, np.unique(voter)), votes.n_comparisons)
-    # To find the prior anew for each set of simulated votes would take ten times as long.
+    # Estimating the prior again for each set of simulated votes would take ten times as long.
     problem = _Votes(votes, start, shape, judged, amplitude, bradley_terry(votes).prior_sd)
     found, plugged = problem.posterior(votes)
     indifferences: list[float] = []
 
     def simulated(populations: Array, stage: int) -> list[Posterior]:
-        """Posterior from the votes of each population."""
+        """Return the posterior from the votes of each population."""
         posteriors = []
         for k, roots in enumerate(populations):
             rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(stage, k)))
@@ -288,10 +287,10 @@ def fit_population(
                 progress(1)
         return posteriors
 
-    # The strengths were fitted to the same votes, so that voters seem to agree with them too well, and opinions stay
-    # while the likelihood takes votes as independent. Both are in the simulated votes. Populations are drawn where
-    # those before them say that the true one may be: the last ones from nearby, where a line fits.
-    # The posterior of e is as it should be; that of s is biased by more than it is wide.
+    # Two effects bias the posterior: the strengths were fitted to the same votes, so voters seem to agree with them too
+    # well, and opinions persist while the likelihood treats votes as independent. Simulated votes have both effects.
+    # Each stage draws populations where the stage before places the true one: the last stage nearby, where a line fits.
+    # The posterior of e is correct; that of s is biased by more than its width.
     low, high = (np.where(_BIASED, end, found.quantile(np.full(4, at))) for end, at in ((0.0, 0.01), (_MOST, 0.99)))
     for stage, n in enumerate((n_resamples // 2, n_resamples - n_resamples // 2, n_resamples)):
         indifferences.clear()
@@ -299,7 +298,7 @@ def fit_population(
         drawn = _populations_between(low, high, n, rng)
         means = np.array([posterior.mean for posterior in simulated(drawn, stage)])
         centre, error = _taken_back(found.mean, means, drawn)
-        # Few simulations may put a region beyond the bounds.
+        # With few simulations, a region may extend beyond the bounds.
         low = np.where(_BIASED, np.clip(centre - _REGION * error, 0.0, 0.9 * _MOST), low)
         high = np.where(_BIASED, np.clip(centre + _REGION * error, 0.1 * _MOST, _MOST), high)
     half = _quantile(wanted, n_resamples) * error
@@ -322,16 +321,16 @@ def fit_population(
 
 
 def _populations_between(low: Array, high: Array, n: int, rng: np.random.Generator) -> Array:
-    """Square roots of levels, shape (n, 4), uniform in a region; ends that are not in order change places."""
+    """Draw square roots of levels, shape (n, 4), uniformly in a region; ends that are out of order are swapped."""
     drawn = rng.uniform(low, high, (n, 4))
     return np.concatenate([np.sort(drawn[:, :2], axis=1), np.sort(drawn[:, 2:], axis=1)], axis=1)
 
 
 def _taken_back(found: Array, means: Array, drawn: Array) -> tuple[Array, Array]:
-    """Predict what was drawn from what is found, by linear regression on all four means; errors of the prediction.
+    """Predict the drawn levels from the estimates, by linear regression on all four means; return errors too.
 
-    This is the regression of approximate Bayesian computation (Beaumont, Zhang and Balding 2002). Where votes say
-    nothing, the means say nothing, and the error is as wide as the region.
+    This is the regression of approximate Bayesian computation (Beaumont, Zhang and Balding 2002). If votes carry no
+    information, neither do the means, and the error is as wide as the region.
     """
     from scipy.linalg import lstsq
 
@@ -346,18 +345,18 @@ def _taken_back(found: Array, means: Array, drawn: Array) -> tuple[Array, Array]
 
 
 def _quantile(level: float, n_resamples: int) -> float:
-    """Student's quantile for the residuals of a regression with five coefficients."""
+    """Return Student's quantile for the residuals of a regression with five coefficients."""
     from scipy.stats import t
 
     return float(t.ppf((1 + level) / 2, n_resamples - 5))
 
 
 def similarity_of_strengths(strengths: Strengths) -> NDArray[np.float64]:
-    """Similarities z of which voters with the nonconformity 0.1 vote as strengths say.
+    """Return the similarities z for which voters with nonconformity 0.1 would vote as the strengths predict.
 
-    With the amplitude 1 - z^2, opinions stray by the same s everywhere on the scale of artanh z; there strengths are
-    similarities up to a factor, and only z over s shows in votes. Strengths are spread as far as their posterior is:
-    the fitted ones lie too near to each other.
+    With the amplitude 1 - z^2, opinions stray by the same s everywhere on the scale of artanh z. On that scale,
+    strengths are similarities up to a factor, and votes depend only on z over s. Strengths are stretched to the spread
+    of their posterior, because the fitted ones lie too close together.
 
     Parameters
     ----------
@@ -384,7 +383,7 @@ def similarity_of_strengths(strengths: Strengths) -> NDArray[np.float64]:
 
 
 def _ordered(roots: Array) -> Array:
-    """Square roots of levels in their bounds; ends that have crossed meet in the middle."""
+    """Clip square roots of levels to their bounds; ends that have crossed meet in the middle."""
     roots = np.clip(roots, 0.0, _MOST)
     for low, high in ((0, 1), (2, 3)):
         if roots[low] > roots[high]:
@@ -433,15 +432,15 @@ class Posterior:
 
     @property
     def mean(self) -> Array:
-        """Means of the square roots, shape (4,)."""
+        """Return the means of the square roots, shape (4,)."""
         return np.array([values @ weights for values, weights in zip(self.values, self.weights, strict=True)])
 
     def quantile(self, probabilities: Array) -> Array:
-        """Values below which each number lies with these probabilities, shape (4,)."""
+        """Return the quantiles of the four numbers at these probabilities, shape (4,)."""
         return np.array([np.interp(p, *self._curve(k)[::-1]) for k, p in enumerate(probabilities)])
 
     def _curve(self, k: int) -> tuple[Array, Array]:
-        """Values and cumulative probabilities; each weight is spread over the step around its value."""
+        """Return values and cumulative probabilities; each weight is spread over the step around its value."""
         values, weights = self.values[k], self.weights[k]
         half = (values[1] - values[0]) / 2
         grown = np.maximum(weights, 1e-9)  # strictly increasing, so that the inverse exists
@@ -449,7 +448,7 @@ class Posterior:
 
 
 def box_posterior(surfaces: Array) -> Posterior:
-    """Posterior of the ends of s and e: the likelihood of a box is the product over voters of their means in it.
+    """Return the posterior of the ends of s and e: a box's likelihood is the product over voters of their means in it.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The loops that find a population of voters: how likely each voter's votes are at each level, and the best box."""
+"""Run the loops that find a population of voters: the likelihood of each voter's votes at each level, and of boxes."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _NODE_WEIGHTS: Final = np.polynomial.legendre.leggauss(6)[1] / 2
 
 @kernel
 def normal_cdf(x: float) -> float:
-    """Distribution function of the standard normal distribution."""
+    """Return the distribution function of the standard normal distribution."""
     return 0.5 * math.erfc(-x / math.sqrt(2.0))
 
 
 @kernel
 def prefers_left(z_left: float, z_right: float, sd_left: float, sd_right: float, relatedness: bool) -> float:
-    """Probability that the opinion on the left item is the larger one; opinions are normal around z.
+    """Return the probability that the opinion on the left item is the larger one; opinions are normal around z.
 
     With relatedness, abs(x) > abs(y) if x - y and x + y have one sign: a bivariate normal probability, by the integral
     over the angle of the correlation.
@@ -76,7 +76,7 @@ def log_likelihoods(
     """
     for v in range(start.size - 1):
         for s in range(levels.size):
-            # Products in place of sums of logarithms: 24 of them at a time do not underflow.
+            # Products instead of sums of logarithms: 24 factors at a time do not underflow.
             product = np.ones(lapses.size)
             total = np.zeros(lapses.size)
             pending = 0
@@ -109,7 +109,7 @@ def box_log_likelihoods(mass: Array, levels: Array, lapses: Array, out: Array) -
     """Fill out[a, b, c, d] with the sum over voters of the log mean likelihood in a box; -inf where it is empty.
 
     The box goes from edge a to b + 1 of the levels, and from c to d + 1 of the lapses. `mass`, shape (n_levels + 1,
-    n_lapses + 1, n_voters), is cumulated along its first two axes from 0, so that each box takes four numbers a voter.
+    n_lapses + 1, n_voters), is cumulated from 0 along its first two axes, so each box takes four numbers per voter.
     """
     n_levels, n_lapses, n_voters = levels.size - 1, lapses.size - 1, mass.shape[2]
     out[:] = -np.inf

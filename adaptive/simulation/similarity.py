@@ -1,4 +1,4 @@
-"""Underlying similarities z of the items, best first: three distributions, and values from a file (section 4.1.1).
+"""Make underlying similarities z of items, best first: three distributions, or values from a file (section 4.1.1).
 
 The voter model takes any values in [-1, 1]: 1 for synonyms, 0 for unrelated tokens, -1 for antonyms.
 """
@@ -23,7 +23,7 @@ _SHOWN = 5
 
 
 def exponential_similarity(n_items: int) -> NDArray[np.float64]:
-    """Exponential similarities z_i = 2 exp(-i/n) - 1, i = 0 .. n-1.
+    """Return exponential similarities z_i = 2 exp(-i/n) - 1, i = 0 .. n-1.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def exponential_similarity(n_items: int) -> NDArray[np.float64]:
 
 
 def power_law_similarity(n_items: int) -> NDArray[np.float64]:
-    """Power law similarities z_i = 2 / (1 + sqrt(i/n)) - 1, i = 0 .. n-1.
+    """Return power law similarities z_i = 2 / (1 + sqrt(i/n)) - 1, i = 0 .. n-1.
 
     Parameters
     ----------
@@ -84,12 +84,12 @@ def power_law_similarity(n_items: int) -> NDArray[np.float64]:
 
 
 def embedding_similarity(n_items: int) -> NDArray[np.float64]:
-    """Cosines as a word embedding gives them: quantiles of 990 token pairs of one semantic area.
+    """Return cosines of a word embedding: quantiles of 990 token pairs of one semantic area.
 
-    The packaged table holds 100 of the 990 values, to four digits. They lie densest at the top, where the gaps
-    between items decide tau_w, and the lowest six are all there, since relatedness ranks by abs(z). Item i has the
-    quantile i / (n-1), read off by monotone cubic interpolation (PCHIP), so no two items are tied at any n. At
-    n = 990 no value is off by more than 0.005.
+    The packaged table holds 100 of the 990 values, to four digits. They are densest at the top, where the gaps between
+    items determine tau_w. The lowest six are all included, since relatedness ranks by abs(z). Item i has the quantile
+    i / (n-1), by monotone cubic interpolation (PCHIP), so no two items are tied at any n. At n = 990 every value is
+    within 0.005.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ SIMILARITIES: Final[Mapping[str, Callable[[int], NDArray[np.float64]]]] = Mappin
 
 
 def named_similarity(name: str, n_items: int) -> NDArray[np.float64]:
-    """Similarities of one of the three distributions, chosen by name.
+    """Return similarities of one of the three distributions, chosen by name.
 
     Parameters
     ----------
@@ -194,13 +194,13 @@ def checked_similarity(similarity: ArrayLike) -> NDArray[np.float64]:
 def read_similarities(path: str | os.PathLike[str], *, column: str = "similarity") -> NDArray[np.float64]:
     r"""Read similarities from one column of a CSV file in UTF-8 whose first line names the columns.
 
-    Blank lines hold no item. Nothing is dropped, sorted or repaired.
+    Blank lines are skipped. Nothing is dropped, sorted or repaired.
 
     Parameters
     ----------
     path : str or path-like
     column : str
-        Column of the similarities; the others are not read.
+        Column of the similarities; other columns are ignored.
 
     Returns
     -------
@@ -210,8 +210,8 @@ def read_similarities(path: str | os.PathLike[str], *, column: str = "similarity
     Raises
     ------
     TableError
-        With file, line and column, when the file cannot be read, is not such a table, or holds a number outside
-        [-1, 1], nan, or fewer than two items.
+        With file, line and column: the file cannot be read, is not a CSV table with this column, or holds a number
+        outside [-1, 1], nan, or fewer than two items.
 
     Examples
     --------
@@ -247,7 +247,7 @@ def read_similarities(path: str | os.PathLike[str], *, column: str = "similarity
 
 @lru_cache(maxsize=1)
 def _quantile_table() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Quantiles from 0, the top, to 1, and the similarities there."""
+    """Return quantiles from 0, the top, to 1, and their similarities."""
     text = (files("adaptive.simulation") / "embedding_quantiles.csv").read_text(encoding="utf-8")
     rows = list(csv.DictReader(text.splitlines()))
     ranks = np.array([float(row["rank"]) for row in rows])
@@ -255,7 +255,7 @@ def _quantile_table() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 
 def _fractions(n_items: Any) -> NDArray[np.float64]:
-    """i/n for i = 0 .. n-1."""
+    """Return i/n for i = 0 .. n-1."""
     n_items = positive_count(n_items, "n_items", 2)
     return np.asarray(np.arange(n_items) / n_items)
 

@@ -1,4 +1,4 @@
-"""What a plan would reach with simulated voters, by the paper's approaches and by others of equal cost.
+"""Simulate the accuracy of a plan, for the paper's approaches and others of equal cost.
 
 similarity -> voters -> opinions -> votes -> ranking -> coefficients, for each simulation (section 4.2).
 """
@@ -44,8 +44,8 @@ LEGEND: Final = (
     "mean +- standard deviation of a simulation (standard error of the mean); items that tie in an estimate share "
     "their mid-rank"
 )
-# A task of 8 simulations of the paper's approaches takes 0.1 s in its setting, and 8 s with matching: more than it
-# costs to send, and not long to wait for.
+# A task of 8 simulations of the paper's approaches takes 0.1 s in the paper's setting and 8 s with matching: longer
+# than sending it takes, and still a short wait.
 _LARGEST_TASK = 8
 _MIN_TASKS = 32
 
@@ -54,8 +54,8 @@ _MIN_TASKS = 32
 class SimulationResult(TableResult):
     """Coefficients of every simulation against the true ranking.
 
-    Items that tie in an estimated ranking share their mid-rank, as in all coefficients. Uniform ballots leave more
-    ties than the protocol does, so that a comparison with figures of another convention misleads.
+    Items that tie in an estimated ranking share their mid-rank, as in all coefficients. Uniform ballots leave more ties
+    than the protocol does, so do not compare with figures that treat ties differently.
 
     The table has the columns approach, coefficient, mean, sd and se.
 
@@ -76,7 +76,7 @@ class SimulationResult(TableResult):
         object.__setattr__(self, "statistics", MappingProxyType(statistics))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Go by the constructor, because a mapping that is read-only cannot be pickled."""
+        """Pickle by the constructor, because a read-only mapping cannot be pickled."""
         return SimulationResult, ({approach: dict(named) for approach, named in self.statistics.items()},)
 
     @property
@@ -86,28 +86,28 @@ class SimulationResult(TableResult):
 
     @property
     def mean(self) -> dict[str, dict[str, float]]:
-        """Mean over the simulations, by approach and coefficient."""
+        """Return the mean over the simulations, by approach and coefficient."""
         return self._each(lambda values: float(values.mean()))
 
     @property
     def sd(self) -> dict[str, dict[str, float]]:
-        """Standard deviation over the simulations (its square is unbiased), nan for a single one."""
+        """Return the standard deviation over the simulations (its square is unbiased); nan for a single one."""
         return self._each(_sd)
 
     @property
     def se(self) -> dict[str, dict[str, float]]:
-        """Standard error of the mean, the standard deviation / sqrt(n_simulations); nan for a single one."""
+        """Return the standard error of the mean, sd / sqrt(n_simulations); nan for a single simulation."""
         return self._each(lambda values: _sd(values) / math.sqrt(values.size))
 
     def to_dict(self) -> dict[str, dict[str, dict[str, float | None]]]:
-        """``{approach: {coefficient: {"mean": .., "sd": .., "se": ..}}}``, ready for JSON: nan is None."""
+        """Return ``{approach: {coefficient: {"mean": .., "sd": .., "se": ..}}}``, ready for JSON: None for nan."""
         cells: dict[str, dict[str, dict[str, float | None]]] = {approach: {} for approach in self.statistics}
         for approach, coefficient, mean, sd, se in self.rows():
             cells[approach][coefficient] = {"mean": mean, "sd": sd, "se": se}
         return json_ready(cells)  # type: ignore[no-any-return]
 
     def rows(self) -> list[tuple[str, str, float, float, float]]:
-        """Approach, coefficient, mean, sd and se: the rows of the table."""
+        """Return the rows of the table: approach, coefficient, mean, sd and se."""
         mean, sd, se = self.mean, self.sd, self.se
         return [
             (approach, name, mean[approach][name], sd[approach][name], se[approach][name])
@@ -116,7 +116,7 @@ class SimulationResult(TableResult):
         ]
 
     def cells(self) -> dict[str, list[str]]:
-        """Mean +- sd (se) of each coefficient as text, by approach; `LEGEND` explains them.
+        """Return mean +- sd (se) of each coefficient as text, by approach; `LEGEND` explains them.
 
         Examples
         --------
@@ -153,13 +153,13 @@ class AccuracyCurve(TableResult):
     Attributes
     ----------
     results : mapping of int to SimulationResult
-        By budget, the most comparisons that a simulation had.
+        By budget, the maximum number of comparisons of a simulation.
     """
 
     results: Mapping[int, SimulationResult]
 
     def to_dict(self) -> dict[str, dict[str, dict[str, dict[str, float | None]]]]:
-        """``{"budget": {approach: {coefficient: {"mean": .., "sd": .., "se": ..}}}}``, ready for JSON: nan is None."""
+        """Return ``{"budget": {approach: {coefficient: {"mean": .., "sd": .., "se": ..}}}}``, with None for nan."""
         return {str(budget): result.to_dict() for budget, result in self.results.items()}
 
     def _columns(self) -> dict[str, Sequence[Any]]:
@@ -174,7 +174,7 @@ class AccuracyCurve(TableResult):
 
 
 def coefficients(gold: Ranking, ranking: Ranking, *, n0: float = 2.0) -> tuple[float, float, float, float]:
-    """rho_w, tau_w, rho and tau, as in `COEFFICIENTS`.
+    """Return rho_w, tau_w, rho and tau, as in `COEFFICIENTS`.
 
     Examples
     --------
@@ -219,15 +219,15 @@ def simulate(
     """Simulate the adaptive protocol, and other approaches of equal cost, many times.
 
     The seeds are spawned for each simulation and approach, so the numbers depend neither on the executor and its
-    number of workers nor on the other approaches. Every approach has voters, opinions and ballots of its own, but the
-    fitted ones, which take the votes of the other estimator.
+    number of workers nor on the other approaches. Every approach has separate voters, opinions and ballots, except the
+    fitted ones, which take the votes of the approach they refit.
 
     - "adaptive": the protocol of the paper; "uniform": one ballot of equal cost with all items.
     - "matched": `run_matching` until the plan's number of comparisons is spent.
-    - "matched_ballots": `run_matched_ballots`, with a plan of its own of no more comparisons.
+    - "matched_ballots": `run_matched_ballots`, with a separate plan of at most as many comparisons.
     - "adaptive_fitted", "uniform_fitted": the votes of the first two, ranked by ``bradley_terry(votes, voters=True)``.
-    - "full_rankings": every voter ranks all items without an oversight, and the mean rank counts. It is what the
-      voters know, beyond any budget.
+    - "full_rankings": every voter ranks all items without an oversight, and the mean rank counts. This is the limit of
+      the voters' knowledge, beyond any budget.
 
     Parameters
     ----------
@@ -250,14 +250,14 @@ def simulate(
     select, average : callable
         Steps of the protocol, see `run_protocol`.
     matching : Matching
-        How "matched" chooses comparisons.
+        Options of "matched".
     matched_ballots : MatchedBallots
         Plan and pairs of "matched_ballots".
     executor : concurrent.futures.Executor, optional
         Runs the simulations; by default they run one by one. Executors of other processes need functions that can be
         pickled. The first simulation runs here, so that kernels are compiled once, before any process starts.
     progress : callable, optional
-        Called after each task with the number of simulations in it; what it raises ends the work.
+        Called after each task with the number of simulations in it; an exception from it ends the work.
         `rankcorr.workers.progress_bar` gives one that draws a bar on a terminal.
 
     Returns
@@ -267,8 +267,8 @@ def simulate(
     Raises
     ------
     SimilarityError
-        When the number of similarities is not that of the plan's items, one is outside [-1, 1], `pool` is of another
-        type, `n_simulations` is below 1, an approach is unknown, or the seed is negative.
+        The number of similarities differs from that of the plan's items, a similarity is outside [-1, 1], `pool` has
+        another type, `n_simulations` is below 1, an approach is unknown, or the seed is negative.
 
     Examples
     --------
@@ -306,13 +306,13 @@ def simulate_curve(
 ) -> AccuracyCurve:
     """Simulate approaches with several budgets of comparisons: accuracy against votes.
 
-    "matched" is one run in each simulation, of the largest budget, and its states on the way. The other approaches have
-    ballots that are planned for a budget, and run once for each, with the same random numbers.
+    "matched" runs once in each simulation, with the largest budget, and is measured at each budget on the way. The
+    other approaches plan their ballots for a budget, so they run once for each, with the same random numbers.
 
     Parameters
     ----------
     budgets : sequence of int
-        Different numbers of comparisons. Of plans, that of the most presentations is taken which a budget allows.
+        Different numbers of comparisons. The plan has the most presentations that the budget allows.
     n_ballots, fraction
         Of the paper's plan, as for `plan_for_budget`.
     pool, similarity, n_simulations, seed, relatedness, approaches, n0, matching, matched_ballots, executor, progress
@@ -379,7 +379,7 @@ class _Simulations:
     def results(
         self, n_simulations: int, executor: Executor | None, progress: Progress | None
     ) -> list[SimulationResult]:
-        """One result for each budget."""
+        """Return one result for each budget."""
         number = positive_count(n_simulations, "n_simulations")
         rows = []
         for block in _blocks(self, number, executor):
@@ -398,7 +398,7 @@ class _Simulations:
         ]
 
     def __call__(self, start: int, stop: int) -> NDArray[np.float64]:
-        """Coefficients, shape (stop - start, n_approaches, n_budgets, n_coefficients)."""
+        """Return coefficients, shape (stop - start, n_approaches, n_budgets, n_coefficients)."""
         gold = true_ranking(self.similarity, relatedness=self.settings.relatedness)
         return np.array(
             [
@@ -425,7 +425,7 @@ class _Simulations:
 
 
 def _blocks(task: _Simulations, n_simulations: int, executor: Executor | None) -> Iterator[NDArray[np.float64]]:
-    """Coefficients of all simulations in order, as blocks."""
+    """Yield the coefficients of all simulations in order, as blocks."""
     if executor is None:
         for start in range(n_simulations):
             yield task(start, start + 1)

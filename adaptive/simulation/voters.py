@@ -1,4 +1,4 @@
-"""Voters who differ from the underlying similarity and err now and then: the stochastic model of section 4.1.
+"""Simulate voters who deviate from the underlying similarity and sometimes err: the stochastic model of section 4.1.
 
 voters -> opinions -> answers to a ballot. A `VoterPool` is a group of voters; their levels are drawn from a
 `VoterPopulation`.
@@ -26,7 +26,7 @@ _SHOWN = 5
 
 
 def checked_levels(name: str, levels: ArrayLike, most: float) -> NDArray[np.float64]:
-    """Copy of the levels of voters, read-only; SimilarityError for one that is negative or above `most`."""
+    """Copy the levels of voters, read-only; SimilarityError for one that is negative or above `most`."""
     values = np.array(levels)
     if values.ndim != 1 or values.size == 0 or values.dtype.kind not in "iuf":
         raise SimilarityError(f"{name} must hold one number for each voter; got {values.dtype} of shape {values.shape}")
@@ -48,7 +48,7 @@ def check_interval(name: str, interval: object, most: float) -> None:
 
 
 def check_amplitude(amplitude: object) -> None:
-    """Refuse what cannot be called."""
+    """Refuse an amplitude that is not callable."""
     if not callable(amplitude):
         raise SimilarityError(f"an amplitude is a callable from similarities to amplitudes; got {shown(amplitude)}")
 
@@ -64,7 +64,7 @@ def _bounds(most: float) -> str:
 
 
 def vanishing_amplitude(similarity: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Amplitude s(z) = 1 - z^2: voters agree on synonyms and antonyms, and differ most on unrelated tokens.
+    """Return the amplitude s(z) = 1 - z^2: voters agree on synonyms and antonyms, and differ most on unrelated tokens.
 
     Examples
     --------
@@ -88,7 +88,7 @@ class VoterPool(Result):
         s(z), from an array of similarities to an array of the same shape; the opinions stray by s_v s(z). It may be
         negative, since eta is symmetric.
     indifference : float
-        Opinions that differ by no more than this are a tie. 0 in the paper.
+        Opinions that differ by at most this much tie. 0 in the paper.
 
     Raises
     ------
@@ -155,7 +155,7 @@ class VoterPool(Result):
     def opinions(
         self, similarity: ArrayLike, rng: np.random.Generator, *, relatedness: bool = True
     ) -> NDArray[np.float64]:
-        """Opinion of every voter on every item (Eq. 11): o = F(z_i + s_v s(z_i) eta_vi).
+        """Draw the opinion of every voter on every item (Eq. 11): o = F(z_i + s_v s(z_i) eta_vi).
 
         F clips to [-1, 1]; eta is standard normal, drawn once for each voter and item.
 
@@ -199,11 +199,11 @@ class VoterPool(Result):
         return np.abs(opinions, out=opinions) if relatedness else opinions
 
     def answer(self, ballot: Asked, opinions: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int8]:
-        """Answers to the comparisons of a ballot, or a batch of matches, each by the voter it is assigned to.
+        """Answer the comparisons of a ballot, or a batch of matches, each by the voter it is assigned to.
 
-        A voter prefers the item of the higher opinion, and with the probability e_v of an oversight answers the
-        opposite. Opinions that differ by no more than the indifference are a tie, which an oversight does not change:
-        the paper does not say, and without indifference ties only occur where F clips both opinions.
+        A voter prefers the item of the higher opinion, but with the probability e_v of an oversight answers the
+        opposite. Opinions that differ by at most the indifference tie, and an oversight does not change a tie. The
+        paper leaves this open; without indifference, ties occur only where F clips both opinions.
 
         Parameters
         ----------
@@ -236,7 +236,7 @@ class VoterPool(Result):
         """
         columns = self._columns(ballot, opinions)
         check_rng(rng, SimilarityError)
-        # One flat index for both lookups: two of pairs cost twice as much.
+        # One flat index serves both lookups: indexing by pairs twice takes twice as long.
         row = ballot.voter.astype(np.int64) * opinions.shape[1]
         flat = opinions.reshape(-1)
         left, right = flat[row + columns[ballot.left]], flat[row + columns[ballot.right]]
@@ -248,7 +248,7 @@ class VoterPool(Result):
         return answers
 
     def _columns(self, ballot: Asked, opinions: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Column of the opinions that holds each item of the ballot."""
+        """Return the column of the opinions for each item of the ballot."""
         if opinions.ndim != 2 or opinions.shape[0] != self.n_voters:
             raise SimilarityError(
                 f"opinions of {self.n_voters} voters are wanted, one row for each; got shape {opinions.shape}"
@@ -281,7 +281,7 @@ def _is_column(item: object, n_items: int) -> bool:
 
 
 def true_ranking(similarity: ArrayLike, *, relatedness: bool = True) -> Ranking:
-    """Ranking of the items that error-free voters would agree on.
+    """Return the ranking of the items that error-free voters would agree on.
 
     Parameters
     ----------
@@ -306,7 +306,7 @@ def true_ranking(similarity: ArrayLike, *, relatedness: bool = True) -> Ranking:
 
 @dataclass(frozen=True, eq=False)
 class VoterPopulation(Result):
-    """Levels from which pools of voters are drawn; the defaults are the paper's.
+    """Ranges of levels for drawing pools of voters; the defaults are the paper's.
 
     Attributes
     ----------
@@ -351,11 +351,11 @@ class VoterPopulation(Result):
             raise SimilarityError(f"random_share must be a number from 0 to 1; got {shown(self.random_share)}")
 
     def draw(self, rng: np.random.Generator) -> VoterPool:
-        """Draw a pool: the nonconformity of all voters, then their oversight, then who answers at random."""
+        """Draw a pool: the nonconformity of all voters, then their oversight, then the voters who answer at random."""
         check_rng(rng, SimilarityError)
         nonconformity = rng.uniform(*self.nonconformity, self.n_voters)
         oversight = rng.uniform(*self.oversight, self.n_voters)
         n_random = round(self.random_share * self.n_voters)
-        if n_random:  # else nothing is drawn, so that the paper's voters stay what they were
+        if n_random:  # otherwise draw nothing, so that the paper's voters stay the same
             oversight[rng.permutation(self.n_voters)[:n_random]] = 0.5
         return VoterPool(nonconformity, oversight, self.amplitude, self.indifference)

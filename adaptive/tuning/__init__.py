@@ -1,1 +1,1 @@
-"""What a budget buys, and what an accuracy costs: plans and matching compared by simulation."""
+"""Compare plans and matching by simulation: the accuracy of a budget, and the cost of an accuracy."""

@@ -1,4 +1,4 @@
-"""Ways to spend a budget of comparisons, which tuning compares."""
+"""List the ways to spend a budget of comparisons that tuning compares."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class Candidate(Result):
     Attributes
     ----------
     approach : str
-        "adaptive": the paper's protocol; "adaptive_fitted": the same votes, with strengths fitted to all of them;
-        "matched_ballots": fixed ballots in which neighbours meet; "matched": comparisons chosen batch by batch.
+        "adaptive" is the paper's protocol; "adaptive_fitted" fits strengths to all of its votes. "matched_ballots" has
+        fixed ballots that pair neighbours; "matched" chooses comparisons batch by batch.
     plan : BallotPlan
         The ballots of "adaptive" and "adaptive_fitted"; the others take only the items from it.
     matching : Matching
@@ -70,7 +70,7 @@ class Candidate(Result):
 
 
 def paper_candidate(n_items: int, budget: int) -> Candidate:
-    """The paper's default: 7 ballots of fraction 0.5, or as many as a short list allows, and its scores.
+    """Return the paper's default: 7 ballots of fraction 0.5, or as many as a short list allows, and its scores.
 
     Raises
     ------
@@ -101,10 +101,10 @@ def candidates_for(
     batch: int = MATCHING.batch,
     n0: float = 2.0,
 ) -> tuple[Candidate, ...]:
-    """Ways to spend a budget: 12 plans with the paper's scores, 12 with strengths, 12 of matched ballots, 6 matched.
+    """List candidates: 12 plans with the paper's scores, 12 with strengths, 12 of matched ballots, 6 matched.
 
-    Plans differ in ballots and fraction, and have as many presentations as the budget allows; those that are impossible
-    for so few items are left out.
+    Plans differ in ballots and fraction, and have as many presentations as the budget allows. Plans that are impossible
+    for a short list are left out.
 
     Parameters
     ----------
@@ -113,10 +113,10 @@ def candidates_for(
     approaches : iterable of str
         Which of `CANDIDATES`.
     batch : int
-        Comparisons that "matched" chooses at a time. Smaller ones are better and slower, and what is possible is a
-        matter of how votes come in, not of tuning.
+        Comparisons that "matched" chooses at a time. Smaller batches are better and slower; the possible size depends
+        on how votes are collected, not on tuning.
     n0 : float
-        Offset of the weights that "matched" aims at.
+        Offset of the weights that guide "matched".
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""How many votes an accuracy takes: the inverse of tuning, from runs with checkpoints."""
+"""Find how many votes an accuracy takes: the inverse of tuning, from runs with checkpoints."""
 
 from __future__ import annotations
 
@@ -32,24 +32,24 @@ _PAPER_VOTERS: Final = VoterPopulation()
 
 @dataclass(frozen=True, eq=False, repr=False)
 class VotesNeeded(TableResult):
-    """How many votes it takes until the mean accuracy of simulated votings is the wanted one.
+    """Number of votes until the mean accuracy of simulated votings reaches a target.
 
     The table has one row for each checkpoint, with the columns votes, mean and se.
 
     Attributes
     ----------
     accuracy : float
-        The one that is wanted.
+        The target.
     coefficient, approach : str
     votes : float
-        Votes needed, interpolated between checkpoints; nan if the most votes that were tried are too few.
+        Votes needed, interpolated between checkpoints; nan if the most votes tried are too few.
     interval : pair of float
         Interval of `votes`; its upper end is inf where the most votes tried may be too few.
     budgets : ndarray of int64, shape (n_checkpoints,), read-only
     means, ses : ndarray of float64, shape (n_checkpoints,), read-only
-        Mean accuracy after so many votes, and its standard error.
+        Mean accuracy at each number of votes, and its standard error.
     bound : float
-        Mean accuracy of the rankings of all items by every voter: what these voters know.
+        Mean accuracy if every voter ranks all items: the limit of these voters' knowledge.
     bound_interval : pair of float
         By Student's t.
     level : float
@@ -75,12 +75,12 @@ class VotesNeeded(TableResult):
 
     @property
     def reached(self) -> bool:
-        """Whether the votes that were tried suffice."""
+        """True if the votes tried are enough."""
         return not math.isnan(self.votes)
 
     @property
     def possible(self) -> bool:
-        """Whether the accuracy may lie within what these voters know: not above the interval of the bound."""
+        """True if these voters' knowledge may allow the accuracy: it is not above the interval of the bound."""
         return self.reached or self.accuracy <= self.bound_interval[1]
 
     @property
@@ -125,15 +125,15 @@ def votes_needed(
     executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> VotesNeeded:
-    """Count the votes that an accuracy takes, on average over simulated votings.
+    """Estimate the votes that an accuracy takes, on average over simulated votings.
 
-    A run of "matched" goes on to the most votes and is judged at checkpoints on the way; the other approaches run once
-    for each checkpoint, with the same voters.
+    A run of "matched" continues to the most votes and is measured at checkpoints on the way. The other approaches run
+    once for each checkpoint, with the same voters.
 
     Parameters
     ----------
     accuracy : float
-        Wanted mean of the coefficient with the true ranking, between -1 and 1.
+        Target for the mean coefficient with the true ranking, between -1 and 1.
     similarity : array_like of shape (n_items,)
         Underlying similarities z in [-1, 1].
     coefficient : str or Coefficient
@@ -142,11 +142,11 @@ def votes_needed(
     relatedness : bool
         Voters judge abs(z); else z.
     approach : str
-        As in `simulate`, but for "full_rankings".
+        As in `simulate`, except "full_rankings".
     matching, matched_ballots : Matching, MatchedBallots
-        How "matched" and "matched_ballots" choose.
+        Options of "matched" and "matched_ballots".
     most : int, optional
-        The most votes that are tried; by default 20 for each item. They are never more than the voters have pairs.
+        The most votes to try; by default 20 for each item. The voters' number of pairs is an upper limit.
     simulations : int
         At least 2.
     level : float
@@ -156,7 +156,7 @@ def votes_needed(
     executor : concurrent.futures.Executor, optional
         Runs the simulations; by default they run one by one.
     progress : callable, optional
-        Called with the number of runs that have ended: two for each simulation, one of which is that of full rankings.
+        Called with the number of completed runs: two for each simulation, one of them with full rankings.
 
     Returns
     -------
@@ -165,8 +165,7 @@ def votes_needed(
     Raises
     ------
     SimilarityError
-        An accuracy outside (-1, 1), similarities or voters that are refused, an unknown approach, or numbers out of
-        range.
+        An accuracy outside (-1, 1), invalid similarities or voters, an unknown approach, or numbers out of range.
     PlanError
         When the most votes do not pay for the smallest plan.
 
@@ -190,7 +189,7 @@ def votes_needed(
     n_items = values.size
     pairs = voters.n_voters * n_items * (n_items - 1) // 2
     largest = min(20 * n_items if most is None else positive_count(most, "most"), pairs)
-    # The paper's shape of plan; of matching, whose plan plays no part, half a vote for each item is the start.
+    # The paper's shape of plan. Matching ignores the plan and starts from half a vote for each item.
     shape = paper_candidate(n_items, largest).plan
     fewest = n_items // 2
     if approach != "matched":
@@ -228,7 +227,7 @@ def votes_needed(
 
 
 def _crossing(budgets: NDArray[np.int64], means: NDArray[np.float64], target: float) -> float:
-    """Votes from which on the means reach the target, linear in log(votes) between checkpoints; inf if they do not."""
+    """Return the votes where the means reach the target, linear in log(votes) between checkpoints; inf if never."""
     above = np.maximum.accumulate(means) >= target  # chance makes a mean fall now and then
     if not above[-1]:
         return math.inf

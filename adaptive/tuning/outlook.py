@@ -1,4 +1,4 @@
-"""What a plan will reach, within seconds: a few simulations, as many as their cost allows."""
+"""Predict the accuracy of a plan within seconds, by as many simulations as their cost allows."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ LEAST_SIMULATIONS: Final = 4
 _PAPER: Final = (0.005, 1e-6)
 _FITTED: Final = (0.01, 10e-6)
 _MATCHED: Final = (0.01, 40e-6)
-_MATCHED_AGAIN: Final = 3e-7  # of a vote in the fit before each later batch
-_OPINION: Final = 30e-9  # of a voter about an item
+_MATCHED_AGAIN: Final = 3e-7  # for each vote in the fit before each later batch
+_OPINION: Final = 30e-9  # for each voter and item
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +41,7 @@ class Reached(Result):
     mean, low, high : float
         Mean tau_w of the simulations, and its interval by Student's t.
     worst, best : float
-        What one voting may end with: the quantiles of the simulations at the ends of the level.
+        Range of the result of one voting: the quantiles of the simulations at the ends of the level.
     """
 
     mean: float
@@ -52,7 +52,7 @@ class Reached(Result):
 
     @classmethod
     def of(cls, values: NDArray[np.float64]) -> Reached:
-        """Of the coefficients of several simulations."""
+        """Summarise the coefficients of several simulations."""
         low, high = mean_interval(values, LEVEL)
         tail = (1 - LEVEL) / 2
         ends = (float(np.quantile(values, tail)), float(np.quantile(values, 1 - tail)))
@@ -66,12 +66,12 @@ class Outlook(Result):
     Attributes
     ----------
     n_simulations : int
-        0 where the plan is too large for the time.
+        0 if the plan is too large for the time.
     n_voters : int
     scores : Reached or None
         Of the paper's scores; None in a continuous campaign.
     strengths : Reached or None
-        Of strengths fitted to all votes; None where that takes too long.
+        Of strengths fitted to all votes; None if that takes too long.
     """
 
     n_simulations: int
@@ -81,14 +81,14 @@ class Outlook(Result):
 
 
 def outlook_of_ballots(plan: BallotPlan, n_voters: int, *, seconds: float = 2.0, seed: int = 0) -> Outlook:
-    """What a plan of ballots will reach.
+    """Predict the accuracy of a plan of ballots.
 
-    The number of simulations follows from the plan alone, so that the same plan has the same outlook everywhere.
+    The number of simulations depends only on the plan, so the same plan has the same outlook on every machine.
 
     Parameters
     ----------
     seconds : float
-        About how long it may take; the least number of simulations may take four times as long.
+        Approximate time allowed; the minimum number of simulations may take four times as long.
 
     Examples
     --------
@@ -120,7 +120,7 @@ def outlook_of_ballots(plan: BallotPlan, n_voters: int, *, seconds: float = 2.0,
 def outlook_of_matching(
     n_items: int, budget: int, n_voters: int, matching: Matching, *, seconds: float = 2.0, seed: int = 0
 ) -> Outlook:
-    """What a continuous campaign will reach once its budget is spent.
+    """Predict the accuracy of a continuous campaign once its budget is spent.
 
     Examples
     --------
@@ -139,7 +139,7 @@ def outlook_of_matching(
 
 
 def _n_simulations(cost: tuple[float, float], n_comparisons: int, n_opinions: int, seconds: float) -> int:
-    """Simulations for the time; 0 where even the least number would take four times as long."""
+    """Return the number of simulations for the time; 0 if even the minimum would take four times as long."""
     each = cost[0] + cost[1] * n_comparisons + _OPINION * n_opinions
     if LEAST_SIMULATIONS * each > 4 * seconds:
         return 0

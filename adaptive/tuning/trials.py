@@ -1,4 +1,4 @@
-"""Simulations of candidates by the same voters: one row of accuracies for each simulation, on any executor."""
+"""Simulate candidates with the same voters: one row of accuracies for each simulation, on any executor."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from rankcorr.workers import Progress
 Array: TypeAlias = NDArray[np.float64]
 
 _WITHOUT_PLAN: Final = ("matched", "matched_ballots", "full_rankings")
-_LARGEST_TASK: Final = 4  # candidates; a run of matching takes a second, and to send a task a few milliseconds
+_LARGEST_TASK: Final = 4  # candidates; a run of matching takes a second, sending a task a few milliseconds
 
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """What all candidates are tried on; other processes get a copy.
+    """The common setting of all candidates; other processes get a copy.
 
-    The voters of simulation i, their opinions, and all later random numbers come from one seed for all candidates, so
-    that differences between candidates are not those between voters.
+    The voters of simulation i, their opinions and all later random numbers come from one seed for all candidates, so
+    differences between candidates are not differences between voters.
     """
 
     similarity: Array
@@ -40,7 +40,7 @@ class Trial:
     stage: int
 
     def accuracy(self, candidate: Candidate, budgets: Sequence[int], simulation: int) -> list[float]:
-        """Coefficient with the true ranking after each budget; matching runs once for all of them.
+        """Return the coefficient with the true ranking after each budget; matching runs once for all of them.
 
         Plans keep their ballots and fraction, and have as many presentations as each budget allows.
         """
@@ -61,7 +61,7 @@ class Trial:
         return [self._value(gold, ranking) for ranking in rankings]
 
     def __call__(self, candidates: Sequence[Candidate], budgets: Sequence[int], simulation: int) -> Array:
-        """Accuracies, shape (n_candidates, n_budgets)."""
+        """Return accuracies, shape (n_candidates, n_budgets)."""
         return np.array([self.accuracy(candidate, budgets, simulation) for candidate in candidates])
 
     def _value(self, gold: Ranking, ranking: Ranking) -> float:
@@ -76,7 +76,7 @@ def accuracies(
     executor: Executor | None,
     progress: Progress | None,
 ) -> Array:
-    """Accuracies of all candidates, shape (n_simulations, n_candidates, n_budgets); the executor changes nothing.
+    """Return accuracies, shape (n_simulations, n_candidates, n_budgets); they do not depend on the executor.
 
     `progress` is called after each task with the number of runs in it.
     """

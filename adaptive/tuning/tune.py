@@ -1,4 +1,4 @@
-"""Which way to spend a budget is the best, found by simulations: many candidates at first, the better half goes on."""
+"""Find the best way to spend a budget by simulations: many candidates at first, then the better half of each round."""
 
 from __future__ import annotations
 
@@ -31,16 +31,17 @@ _PILOT_RESAMPLES = 20
 
 @dataclass(frozen=True)
 class CandidateRow:
-    """What the search has seen of a candidate.
+    """Results of a candidate in the search.
 
     Attributes
     ----------
     candidate : Candidate
     mean, se : float
-        Of the simulations it took part in. The mean of those that went far is too high: they went far because of it.
+        Of the simulations it took part in. Candidates that survive long have too high a mean, because it let them
+        survive.
     simulations : int
     fell_out : int
-        Round, counted from 1, after which it fell out; 0 for the winner.
+        Round, counted from 1, after which it was dropped; 0 for the winner.
     """
 
     candidate: Candidate
@@ -52,7 +53,7 @@ class CandidateRow:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TunedPlan(TableResult):
-    """The best way to spend a budget, what it buys, and all that was tried.
+    """The best way to spend a budget, its accuracy, and all candidates tried.
 
     The table has one row for each candidate, the best first, with the columns candidate, approach, mean, se,
     simulations and fell_out.
@@ -64,14 +65,14 @@ class TunedPlan(TableResult):
     coefficient : str
     best : Candidate
     rows_tried : tuple of CandidateRow
-        The winner first, then those that went furthest.
+        The winner first, then those that survived longest.
     accuracy, accuracy_se : float
-        Mean accuracy of the winner in simulations of their own, because it was chosen for its mean in the search, and
-        its standard error.
+        Mean accuracy of the winner and its standard error, in fresh simulations, because the winner was chosen for its
+        mean in the search.
     accuracy_interval : pair of float
         Interval of that mean, by Student's t.
     spread : pair of float
-        What one voting may end with: the quantiles of the fresh simulations at the ends of `level`.
+        Range of the result of one voting: the quantiles of the fresh simulations at the ends of `level`.
     paper : Candidate
         The paper's default plan for the same budget.
     paper_accuracy, paper_se : float
@@ -84,7 +85,7 @@ class TunedPlan(TableResult):
     simulations : int
         Fresh ones.
     population : PopulationFit or None
-        What was fitted to the pilot votes.
+        The fit to the pilot votes.
     """
 
     budget: int
@@ -140,16 +141,16 @@ def tune_plan(
 ) -> TunedPlan:
     """Find how to spend a budget of comparisons, by successive halving of candidates.
 
-    Each round doubles the simulations of the candidates that are left and drops the worse half of them, until one is
-    left. In a simulation all candidates have the same voters with the same opinions. The winner then runs in fresh
-    simulations beside the paper's default plan.
+    Each round doubles the simulations of the remaining candidates and drops the worse half of them, until one is left.
+    In a simulation all candidates have the same voters with the same opinions. Fresh simulations then compare the
+    winner with the paper's default plan.
 
     Parameters
     ----------
     budget : int
         Comparisons.
     similarity : array_like of shape (n_items,), optional
-        Underlying similarities z in [-1, 1] that are expected.
+        Expected underlying similarities z in [-1, 1].
     pilot : Comparisons, optional
         Votes on the same items, or items like them. Without `similarity`, the similarities are read from their
         strengths, and voters judge z itself; without `voters`, the population is fitted to them.
@@ -158,7 +159,7 @@ def tune_plan(
     relatedness : bool
         Voters judge abs(z); else z. Without `similarity` always z.
     coefficient : str or Coefficient
-        What counts: "tau_w", "rho_w", "tau", "rho", or a value such as ``TauW(n0=10)``.
+        The measure of accuracy: "tau_w", "rho_w", "tau", "rho", or a value such as ``TauW(n0=10)``.
     candidates : sequence of Candidate, optional
         By default `candidates_for` the budget.
     simulations : int
@@ -241,7 +242,7 @@ def tune_plan(
 
 
 def tuning_runs(n_candidates: int, *, simulations: int = 4, fresh: int = 40) -> int:
-    """Runs of `tune_plan`: what its `progress` counts to.
+    """Return the number of runs of `tune_plan`, the final count of its `progress`.
 
     Examples
     --------
@@ -256,7 +257,7 @@ def tuning_runs(n_candidates: int, *, simulations: int = 4, fresh: int = 40) -> 
 
 
 def mean_interval(values: NDArray[np.float64], level: float) -> Interval:
-    """Interval of a mean by Student's t."""
+    """Return the interval of a mean by Student's t."""
     from scipy.stats import t
 
     half = float(t.ppf((1 + level) / 2, values.size - 1)) * _se(values)
@@ -271,7 +272,7 @@ def _race(
     executor: Executor | None,
     progress: Progress | None,
 ) -> tuple[CandidateRow, ...]:
-    """All candidates, the winner first."""
+    """Return all candidates, the winner first."""
     left = list(range(len(candidates)))
     seen = np.empty((0, len(candidates)))
     rows: list[CandidateRow] = []
@@ -284,7 +285,7 @@ def _race(
         block = np.full((new.shape[0], len(candidates)), math.nan)
         block[:, left] = new
         seen, total = np.concatenate([seen, block]), 2 * total
-        # A candidate whose ranking is one tie has no coefficient: it comes last.
+        # A candidate whose ranking is a single tie has no coefficient, so it ranks below all others.
         means = {k: float(seen[:, k].mean()) for k in left}
         order = sorted(left, key=lambda k: -math.inf if math.isnan(means[k]) else means[k], reverse=True)
         kept = -(-len(left) // 2)
@@ -310,7 +311,7 @@ def _setting(
     relatedness: bool,
     seed: int,
 ) -> tuple[NDArray[np.float64], VoterPool | VoterPopulation, bool, PopulationFit | None]:
-    """Similarities, voters, whether they judge abs(z), and what was fitted to the pilot votes."""
+    """Return similarities, voters, whether voters judge abs(z), and the fit to the pilot votes."""
     if pilot is None:
         if similarity is None:
             raise SimilarityError("what a budget buys depends on the items: give similarity= or pilot=")
