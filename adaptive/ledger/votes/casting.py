@@ -347,8 +347,8 @@ def _why_late(connection: sa.Connection, found: Any, voter_id: int) -> str | Non
     if found.state == "closed":
         return "closed"
     last = leases[0]
-    if found.holder is None and last.voter_id == voter_id and last.end_reason == "done":
-        return None  # retracted after the sheet was finished; no other voter holds it
+    if found.holder is None and last.voter_id == voter_id and last.end_reason in ("done", "closed"):
+        return None  # the sheet was finished, or its ballot closed and is open again; no other voter holds it
     return "reassigned"
 
 

@@ -13,6 +13,7 @@ class Lease:
     voter: int
     exclusive: bool
     expired: bool = False
+    answered: bool = False  # since it was given
     end: str | None = None
 
 
@@ -80,9 +81,9 @@ class Model:
                 if lease is None or lease.voter != voter or not lease.exclusive:
                     continue
                 if ballot.state == "open" and ballot.answered(sheet) < ballot.size(sheet):
-                    lease.expired = False
+                    lease.expired = lease.expired and not lease.answered  # asking alone prolongs nothing
                     return number, sheet
-                lease.end = "done"
+                lease.end = "done" if ballot.answered(sheet) == ballot.size(sheet) else "closed"
         for number, ballot in enumerate(self.ballots, 1):
             if ballot.state != "open":
                 continue
@@ -127,7 +128,7 @@ class Model:
         why = None
         if ballot.state == "closed":
             why = "closed"
-        elif not (last.voter == voter and last.end in (None, "done")):
+        elif not (last.voter == voter and last.end in (None, "done", "closed")):
             why = "reassigned"
         if again and (why or ballot.standing(place)):
             return "LateVoteError"
@@ -137,7 +138,7 @@ class Model:
         if ballot.standing(place):
             return "ConflictError"
         if holder is not None:
-            holder.expired = False
+            holder.expired, holder.answered = False, True
         return self._event(ballot, place, "cast", answer, voter)
 
     def retract(self, number, place, voter):

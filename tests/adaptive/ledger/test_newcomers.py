@@ -151,6 +151,19 @@ def test_a_sheet_that_was_not_answered_before_its_ballot_closed_is_not_done(ledg
     assert journey(campaign, voter).n_sheets_done == 0
 
 
+def test_a_vote_on_a_sheet_that_the_end_of_its_ballot_took_counts_once_it_is_open_again(ledger):
+    campaign = web_campaign(ledger, least_answered=0.0)
+    voter, hand, _ = come(campaign)
+    answer(campaign, voter, hand, 0)
+    while (found := come(campaign))[1] is not None:
+        answer(campaign, *found[:2])
+    campaign.close(1)
+    assert come(campaign, voter=voter)[1] is None
+    campaign.reopen(1, "too soon")
+    answer(campaign, voter, hand, 1)
+    assert journey(campaign, voter).n_answers == 2
+
+
 def test_an_address_is_kept_as_a_hash_until_the_first_answer_and_for_an_hour_at_most(campaign):
     voter, hand, _ = come(campaign, "192.0.2.1")
     other, _, _ = come(campaign, "192.0.2.1")
