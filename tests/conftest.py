@@ -23,6 +23,7 @@ WIDE = (
     *("tests/adaptive/cli/test_exchange.py::test_a_backup_while", "tests/test_guard.py"),
     # Clusters and further processes.
     *("tests/adaptive/simulation/test_cluster.py", "tests/adaptive/tuning/test_cluster.py"),
+    "tests/rankcorr/inference/test_leaderboard.py::test_the_answer_does_not_depend_on_the_executor",
     *("tests/rankcorr/evaluation/partitions/test_engines.py", "tests/rankcorr/cli/test_launch.py"),
     *("tests/rankcorr/integrations/test_huggingface.py", "rankcorr/integrations/huggingface.py"),  # a slow import
     *(
