@@ -1,4 +1,8 @@
-"""Collect Prometheus metrics, of all workers together if PROMETHEUS_MULTIPROC_DIR is set."""
+"""Collect Prometheus metrics, of all workers together if PROMETHEUS_MULTIPROC_DIR is set.
+
+prometheus_client writes to memory-mapped files, and a write for which the disk has no space kills the process. So each
+process reserves the space for its counts before it writes any.
+"""
 
 from __future__ import annotations
 

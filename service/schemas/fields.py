@@ -1,7 +1,8 @@
 """Define fields of requests and responses: as strict as the JSON Schema that documents them, and fast on long arrays.
 
 Marshmallow's number fields accept "1", and its lists check each element in Python. These fields accept exactly the
-values that the JSON Schema accepts, and check an array in one pass.
+values that the JSON Schema accepts, and check an array in one pass. A `Component` is defined once in the OpenAPI
+document and referred to by name, so that a generated client has one class for it.
 """
 
 from __future__ import annotations
