@@ -28,6 +28,7 @@ from rankcorr.cli.options import (
 )
 from rankcorr.cli.output import (
     Note,
+    decisive_text,
     label_text,
     left_aligned,
     notes_of,
@@ -64,7 +65,9 @@ Example:
   rankcorr evaluate qrels.txt bm25.run lsa.run --name BM25 --name LSA --by-query
   rankcorr evaluate qrels.txt bm25.run lsa.run --versus bm25.run --groups genres.csv --worst 5 --plot differences.png
 """
-_DIFFERENCES = ("difference", "low", "high", "p", "p (corrected)", "effect size", "better", "worse", "queries")
+_DIFFERENCES = (
+    *("difference", "low", "high", "p", "p (corrected)", "detectable", "effect size", "better", "worse", "queries"),
+)
 _OPTIONS = (
     click.option(
         "--metric",
@@ -420,6 +423,10 @@ def _coverage_text(coverage: Coverage, options: dict[str, Any]) -> str:
 def _print_comparison(comparison: RunComparison) -> None:
     click.echo(f"\n{_heading(comparison)}\n")
     print_table(["run", *_DIFFERENCES], [[_name(pair.first), *_difference_cells(pair)] for pair in comparison.pairs])
+    for pair in comparison.pairs:
+        if pair.fragile:
+            decides = decisive_text("query", pair.pvalue, (pair.least, pair.most), comparison.level)
+            click.echo(f"{_name(pair.first)}: {decides}")
 
 
 def _heading(comparison: RunComparison, within: str = "") -> str:
@@ -438,6 +445,7 @@ def _difference_cells(pair: PairedDifference) -> list[str]:
         *(number_text(value) for value in (pair.difference, pair.low, pair.high)),
         pvalue_text(pair.pvalue),
         pvalue_text(pair.corrected_pvalue),
+        number_text(pair.detectable),
         number_text(pair.effect_size),
         *(f"{number:,}" for number in (pair.n_better, pair.n_worse, pair.n_queries)),
     ]

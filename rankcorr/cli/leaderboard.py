@@ -36,7 +36,6 @@ from rankcorr.cli.output import (
     resamples_text,
 )
 from rankcorr.errors import collected_notices
-from rankcorr.inference.exchange import SWAPS
 from rankcorr.inference.leaderboard import Leaderboard, leaderboard
 from rankcorr.inference.leaderboard_groups import MEAN, SUM, TOTALS
 from rankcorr.io.records import printable
@@ -181,7 +180,7 @@ def _print(board: Leaderboard, golds: list[Named], options: BoardOptions) -> Non
 def _drawn(board: Leaderboard, seed: int) -> str:
     """What intervals and tests were computed from."""
     if board.exact is False:
-        swaps = "swaps" if board.swap == SWAPS[0] else f"swaps of {board.swap}"
-        return f", tests against the best ({resamples_text(board.n_resamples, seed, f'items and {swaps}')})"
+        swaps = f"items and swaps of {board.swap}"
+        return f", tests against the best ({resamples_text(board.n_resamples, seed, swaps)})"
     tests = f", tests against the best (all swaps of {board.swap})" if board.exact else ""
     return f" ({resamples_text(board.n_resamples, seed, 'items')}){tests}"

@@ -150,7 +150,7 @@ class Named:
 
     def exchanging(self, swap: Swap) -> RankingLike:
         """What a test takes that swaps ranks or scores; a ranking without scores is left to the library to refuse."""
-        return self.scores if swap == "scores" and self.scores is not None else self.ranking
+        return self.scores if swap != "ranks" and self.scores is not None else self.ranking
 
     @property
     def shown(self) -> str:
@@ -403,7 +403,7 @@ def swap_option(default: str | None = SWAPS[0], what: str = "What systems exchan
         type=click.Choice(SWAPS),
         default=default,
         show_default=default is not None,
-        help=f"{what} Scores must mean the same in all systems.",
+        help=f"{what} Scores must mean the same in all systems; auto takes them if their distributions may be one.",
     )
 
 

@@ -16,6 +16,8 @@ from rankcorr.checks import counted
 from rankcorr.cli.console import text_width
 from rankcorr.cli.options import Named
 from rankcorr.inference.null import MAX_EXACT_ITEMS
+from rankcorr.inference.orbit import alpha_of
+from rankcorr.inference.paired import LeftOut
 from rankcorr.io.records import printable
 
 Note: TypeAlias = dict[str, Any]
@@ -74,6 +76,16 @@ def notes_of(messages: Sequence[str], coefficients: Sequence[str], system: str |
     """What the library warned of, each message once."""
     named = {} if system is None else {"system": system}
     return [{**named, "coefficients": list(coefficients), "message": message} for message in dict.fromkeys(messages)]
+
+
+def decisive_text(unit: str, pvalue: float, without: Sequence[LeftOut | None], level: float) -> str:
+    """Which item or query decides whether a test rejects, and what the test says without it."""
+    alpha = alpha_of(level)
+    found = next(each for each in without if each is not None and (each.pvalue <= alpha) != (pvalue <= alpha))
+    return (
+        f"one {unit} decides: without {label_text(found.label)} the difference is {found.difference:z.4f}, "
+        f"p {pvalue_text(found.pvalue)}"
+    )
 
 
 def print_notes(notes: Sequence[Note]) -> None:

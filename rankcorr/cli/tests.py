@@ -27,6 +27,7 @@ from rankcorr.cli.options import (
 from rankcorr.cli.output import (
     Note,
     coverage_lines,
+    decisive_text,
     described,
     errors_of,
     gold_line,
@@ -36,13 +37,13 @@ from rankcorr.cli.output import (
     permutations_text,
     print_notes,
     pvalue_text,
-    resamples_text,
 )
 from rankcorr.errors import collected_notices
-from rankcorr.inference.copula import MIN_RESAMPLES
 from rankcorr.inference.exchange import SWAPS
-from rankcorr.inference.paired import MAX_EXACT, SystemComparison, compare_systems, holm
+from rankcorr.inference.orbit import MAX_EXACT
+from rankcorr.inference.paired import SystemComparison, compare_systems, holm
 from rankcorr.inference.permutation import PermutationTest, permutation_test
+from rankcorr.results import json_ready
 from rankcorr.workers import progress_bar
 
 RESAMPLES: Final = 10_000
@@ -64,7 +65,7 @@ Example:
 @alternative_option("the system beats chance, or with --versus the first one beats the other")
 @swap_option(None, f"What two systems exchange in a test of --versus.  [default: {SWAPS[0]}]")
 @level_option(None, f"Level of confidence of the intervals of --versus.  [default: {DEFAULT_LEVEL}]")
-@resamples_option(RESAMPLES, "Number of random permutations, or of swaps and resamples with --versus.")
+@resamples_option(RESAMPLES, "Number of random permutations, or of swaps with --versus.")
 @seed_option()
 @json_option()
 def run_tests(
@@ -87,8 +88,9 @@ def run_tests(
     of the permutations, 'standardized' the coefficient on a scale where chance is 0, and -1 and 1 stay, and
     'percentile' the percentage of the permutations below it.
 
-    With --versus, test whether two systems differ: the ranks, or the scores, that they give an item are swapped at
-    random. P-values of several tests are also corrected by Holm's method.
+    With --versus, test whether two systems differ: the scores, or the places, that they give an item are swapped at
+    random. The interval holds the differences that the test does not reject, and 'detectable' is the least true
+    difference that it finds with a power of 0.8. P-values of several tests are also corrected by Holm's method.
     """
     if versus and len(systems) < 2:
         raise OptionError("--versus needs at least two SYSTEM files; got one")
@@ -127,7 +129,7 @@ def run_tests(
         return
     click.echo("\n".join([gold_line(reference), *coverage_lines(matches, others, files.missing)]))
     if versus:
-        _print_differences(others, rows, chosen)
+        _print_differences(others, rows, results, chosen)
     else:
         _print_tests(others, rows, chosen)
     print_notes(notes)
@@ -184,7 +186,7 @@ def _differences(
     """The first system against each other one, and what the library warned of."""
     results, notes = [], []
     number = options["n_resamples"]
-    with progress_bar(len(others) * (number + max(number, MIN_RESAMPLES)), "resample") as advance:
+    with progress_bar(len(others) * number, "swap") as advance:
         for other in others:
             with errors_of(gold, first, other), collected_notices() as notices:
                 given = [each.exchanging(options["swap"]) for each in (first, other)]
@@ -203,54 +205,52 @@ def _difference_rows(others: Sequence[Named], results: Sequence[SystemComparison
             "difference": result.difference,
             "low": result.low,
             "high": result.high,
-            "interval_method": result.interval_method,
             "pvalue": result.pvalue,
             "corrected_pvalue": corrected_pvalue,
             "exact": result.exact,
+            "swap": result.swap,
+            "detectable": result.detectable,
+            "least": json_ready(result.least),
+            "most": json_ready(result.most),
+            "fragile": result.fragile,
             "n": result.n_items,
         }
         for other, result, corrected_pvalue in zip(others, results, corrected, strict=True)
     ]
 
 
-def _print_differences(systems: Sequence[Named], rows: Sequence[dict[str, Any]], chosen: dict[str, Any]) -> None:
+def _print_differences(
+    systems: Sequence[Named],
+    rows: Sequence[dict[str, Any]],
+    results: Sequence[SystemComparison],
+    chosen: dict[str, Any],
+) -> None:
     first, *others = systems
     name, several = chosen["coefficient"], len(rows) > 1
     exact = [row["exact"] for row in rows]
-    swaps = f"{'all' if all(exact) else format(chosen['resamples'], ',') + ' random'} swaps of {chosen['swap']}"
+    swapped = " or ".join(dict.fromkeys(row["swap"] for row in rows))
+    swaps = f"{'all' if all(exact) else format(chosen['resamples'], ',') + ' random'} swaps of {swapped}"
     if any(exact) and not all(exact):
         swaps += f", all of {MAX_EXACT} items or fewer"
     click.echo(gold_line(first, "a"))
-    click.echo(f"p: {chosen['alternative']}, paired test of {name} ({swaps}){'; corrected by Holm' * several}")
-    drawn = intervals_text(
-        [row["interval_method"] for row in rows],
-        [other.shown for other in others],
-        max(chosen["resamples"], MIN_RESAMPLES),
-        chosen["seed"],
-    )
-    click.echo(f"low, high: {percent_text(chosen['level'])} interval of a - b{drawn}\n")
+    seed = "" if all(exact) else f", seed {chosen['seed']}"
+    click.echo(f"p: {chosen['alternative']}, paired test of {name} ({swaps}{seed}){'; corrected by Holm' * several}")
+    click.echo(f"low, high: {percent_text(chosen['level'])} interval of a - b, by the same test")
+    click.echo("detectable: least true difference that the test finds with a power of 0.8\n")
     print_table(
-        ["b", f"{name} of a", "of b", "a - b", "low", "high", "p", *(["p (Holm)"] * several), "n"],
+        ["b", f"{name} of a", "of b", "a - b", "low", "high", "p", *(["p (Holm)"] * several), "detectable", "n"],
         [
             [
                 other.shown,
                 *(f"{row[column]:z.4f}" for column in ("statistic_a", "statistic_b", "difference", "low", "high")),
                 *(pvalue_text(row[column]) for column in ["pvalue", *(["corrected_pvalue"] * several)]),
+                f"{row['detectable']:.4f}",
                 str(row["n"]),
             ]
             for other, row in zip(others, rows, strict=True)
         ],
     )
-
-
-def intervals_text(methods: Sequence[str | None], systems: Sequence[str], number: int, seed: int) -> str:
-    """The method of the interval of each system, and how many resamples were drawn; empty where none were."""
-    used = list(dict.fromkeys(method for method in methods if method is not None))
-    if not used:
-        return ""
-    names = {
-        each: ", ".join(system for system, method in zip(systems, methods, strict=True) if method == each)
-        for each in used
-    }
-    named = used if len(used) == 1 else [f"{each} for {names[each]}" for each in used]
-    return f" ({', '.join(named)}, {resamples_text(number, seed, 'the items' if used == ['percentile'] else None)})"
+    for other, result in zip(others, results, strict=True):
+        if result.fragile:
+            decides = decisive_text("item", result.pvalue, (result.least, result.most), result.level)
+            click.echo(f"{other.shown}: {decides}")

@@ -32,17 +32,20 @@ from rankcorr.evaluation.query_tests import (
     intervals,
     pvalues,
     studentized,
+    verdicts,
 )
 from rankcorr.evaluation.values import UndefinedPolicy
 from rankcorr.inference.copula import ROUNDING
 from rankcorr.inference.leaderboard_groups import contested
-from rankcorr.inference.paired import holm
+from rankcorr.inference.orbit import alpha_of
+from rankcorr.inference.paired import N_LEFT_OUT, LeftOut, holm
 from rankcorr.inference.resampling import Draws
 from rankcorr.results import Result, TableResult
 from rankcorr.scores import midranks
 from rankcorr.workers import Progress
 
 COLUMNS, PAIRS, GROUPS = range(3)  # parts of the resamples
+LEFT_OUT = 2  # a part of those of pairs, after the paired and the joint ones
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,13 +88,21 @@ class PairedDifference(Result):
     first, second : str
         Names of the runs; the difference is the mean of the first minus that of the second.
     difference, low, high : float
-        Mean difference, and its interval.
+        Mean difference, and the differences that the same test does not reject: 0 is outside exactly if the p-value is
+        at most 1 - level.
     pvalue, corrected_pvalue : float
         Two-sided, and corrected by Holm's method over all pairs listed with it.
     effect_size : float
         Mean difference over the standard deviation of the differences.
     n_queries, n_better, n_worse : int
         Number of queries that both runs have, and of those where the first run is better or worse.
+    detectable : float
+        The least true difference that the test finds with a power of 0.8; nan if the runs are equal on every query.
+    least, most : LeftOut or None
+        The query without which the difference is least, and the one without which it is largest; None with fewer than
+        two queries.
+    fragile : bool
+        Whether one query decides: the test rejects at 1 - level with it, and not without it, or the other way round.
     """
 
     first: str
@@ -105,6 +116,10 @@ class PairedDifference(Result):
     n_queries: int
     n_better: int
     n_worse: int
+    detectable: float
+    least: LeftOut | None
+    most: LeftOut | None
+    fragile: bool
 
     def turned(self) -> PairedDifference:
         """Return the second run minus the first."""
@@ -118,6 +133,8 @@ class PairedDifference(Result):
             effect_size=0.0 - self.effect_size,
             n_better=self.n_worse,
             n_worse=self.n_better,
+            least=self.most and self.most.turned(),
+            most=self.least and self.least.turned(),
         )
 
 
@@ -258,11 +275,11 @@ def compare_runs(
     further queries of the same kind. A test that resampled documents would report a difference for 35 of 100 pairs of
     equally good runs at the 5 % level.
 
-    - Intervals are bootstrap-t intervals of means and of mean differences, from resampled queries. With up to four
-      queries they can be unbounded.
     - Tests are paired and two-sided. "randomization" flips the signs of the differences, and enumerates all flips for
-      up to 12 queries. "t" is Student's test. "bootstrap" compares the studentized mean with those of resampled
-      queries.
+      up to 12 queries. "t" is Student's test. The interval of a difference inverts its test; with few queries it can
+      be unbounded.
+    - The interval of a run's mean is a bootstrap-t interval, from resampled queries: it speaks of further queries like
+      these, without any comparison.
     - P-values of pairs are corrected by Holm's method. P-values against the best run, and the groups, are those of
       `leaderboard`: runs exchange places within queries, and the range of all runs corrects for having picked the best
       run after seeing the results.
@@ -279,7 +296,7 @@ def compare_runs(
         One metric of `evaluate`.
     standardized : bool, default False
         Compare standardized values, for a rank correlation.
-    test : {"randomization", "t", "bootstrap"}
+    test : {"randomization", "t"}
     baseline : str, optional
         Name of a run. Each other run is then compared with it, instead of all pairs.
     groups : mapping of query to group, or data frame, optional
@@ -406,7 +423,7 @@ def compare_evaluated(
     columns = np.array([evaluation.of(metric, run, standardized=wanted) for run in evaluation.runs])
     parts = grouped_queries(groups, evaluation.queries)
     options = Options(test, baseline, confidence, draws)
-    order, rows, pairs, by_group = _scored(columns.T, evaluation.runs, parts, options)
+    order, rows, pairs, by_group = _scored(columns.T, evaluation.runs, evaluation.queries, parts, options)
     ordered = np.ascontiguousarray(columns[order])
     ordered.flags.writeable = False
     return RunComparison(
@@ -447,7 +464,11 @@ class Options(NamedTuple):
 
 
 def _scored(
-    values: Values, names: tuple[str, ...], groups: dict[Hashable, list[int]], options: Options
+    values: Values,
+    names: tuple[str, ...],
+    queries: Sequence[Hashable],
+    groups: dict[Hashable, list[int]],
+    options: Options,
 ) -> tuple[list[int], tuple[RunScore, ...], tuple[PairedDifference, ...], tuple[GroupComparison, ...]]:
     """Compare columns of values, shape (n_queries, n_runs): order of the runs, rows, pairs and groups of queries."""
     found = Means.of(values)
@@ -476,9 +497,9 @@ def _scored(
         )
     pairs = _paired_runs(order, names, options.baseline)
     differences = _differences(values, pairs)
-    whole = _pairs(differences, pairs, names, options, options.draws.of_part(PAIRS))
+    whole = _pairs(differences, pairs, names, queries, options, options.draws.of_part(PAIRS))
     corrected = holm([pair.pvalue for pair in whole])
-    by_group = _by_group(values, order, pairs, names, groups, options)
+    by_group = _by_group(values, order, pairs, names, queries, groups, options)
     return order, tuple(rows), _corrected(whole, corrected), by_group
 
 
@@ -495,31 +516,65 @@ def _differences(values: Values, pairs: Sequence[tuple[int, int]]) -> Values:
 
 
 def _pairs(
-    differences: Values, pairs: Sequence[tuple[int, int]], names: tuple[str, ...], options: Options, draws: Draws
+    differences: Values,
+    pairs: Sequence[tuple[int, int]],
+    names: tuple[str, ...],
+    queries: Sequence[Hashable],
+    options: Options,
+    draws: Draws,
 ) -> list[PairedDifference]:
     """Differences of pairs of runs, without correction of their p-values."""
     found = Means.of(differences)
-    ratios = studentized(differences, draws.of_part(PAIRED))
-    low, high = intervals(differences, ratios, options.level)
-    tails = pvalues(differences, options.test, draws.of_part(PAIRED), ratios)
+    tests = verdicts(differences, options.test, options.level, draws.of_part(PAIRED))
     sizes = effect_sizes(differences)
     better, worse = (differences > ROUNDING).sum(axis=0), (differences < -ROUNDING).sum(axis=0)
+    left_out = _left_out(differences, queries, options, draws.of_part(LEFT_OUT))
+    alpha = alpha_of(options.level)
     return [
         PairedDifference(
             first=names[first],
             second=names[second],
             difference=float(found.means[pair]),
-            low=float(low[pair]),
-            high=float(high[pair]),
-            pvalue=float(tails[pair]),
+            low=float(tests.lows[pair]),
+            high=float(tests.highs[pair]),
+            pvalue=float(tests.pvalues[pair]),
             corrected_pvalue=math.nan,
             effect_size=float(sizes[pair]),
             n_queries=int(found.n[pair]),
             n_better=int(better[pair]),
             n_worse=int(worse[pair]),
+            detectable=float(tests.detectable[pair]),
+            least=left_out[pair][0],
+            most=left_out[pair][1],
+            fragile=any(
+                (each.pvalue <= alpha) != (tests.pvalues[pair] <= alpha) for each in left_out[pair] if each is not None
+            ),
         )
         for pair, (first, second) in enumerate(pairs)
     ]
+
+
+def _left_out(
+    differences: Values, queries: Sequence[Hashable], options: Options, draws: Draws
+) -> list[tuple[LeftOut | None, LeftOut | None]]:
+    """Each difference without its largest value, and without its least; None with fewer than two queries."""
+    filled = [np.where(np.isnan(differences), missing, differences) for missing in (-math.inf, math.inf)]
+    removed = np.array([filled[0].argmax(axis=0), filled[1].argmin(axis=0)])
+    columns = np.arange(differences.shape[1])
+    found: list[list[LeftOut | None]] = []
+    for places in removed:
+        rest = differences.copy()
+        rest[places, columns] = math.nan
+        means = Means.of(rest).means.tolist()
+        fewer = replace(draws, n_resamples=min(draws.n_resamples, N_LEFT_OUT), progress=None)
+        tails = pvalues(rest, options.test, fewer).tolist()
+        found.append(
+            [
+                None if math.isnan(mean) else LeftOut(queries[place], mean, tail)
+                for place, mean, tail in zip(places.tolist(), means, tails, strict=True)
+            ]
+        )
+    return list(zip(*found, strict=True))
 
 
 def _corrected(pairs: Sequence[PairedDifference], corrected: Values) -> tuple[PairedDifference, ...]:
@@ -531,14 +586,15 @@ def _by_group(
     order: Sequence[int],
     pairs: Sequence[tuple[int, int]],
     names: tuple[str, ...],
+    queries: Sequence[Hashable],
     groups: dict[Hashable, list[int]],
     options: Options,
 ) -> tuple[GroupComparison, ...]:
     parts = []
-    for number, queries in enumerate(groups.values()):
-        own = values[queries]
+    for number, members in enumerate(groups.values()):
+        own, names_of = values[members], [queries[member] for member in members]
         draws = options.draws.of_part(GROUPS, number)
-        parts.append((own, _pairs(_differences(own, pairs), pairs, names, options, draws)))
+        parts.append((own, _pairs(_differences(own, pairs), pairs, names, names_of, options, draws)))
     corrected = holm([pair.pvalue for _, found in parts for pair in found])
     return tuple(
         GroupComparison(

@@ -8,7 +8,6 @@ nan.
 
 import numpy as np
 
-from rankcorr.inference.exchange_kernels import shuffle
 from rankcorr.inference.kernels import RHO, TAU_B, quotient
 from rankcorr.kernels import Array, item_weights, kernel, midranks, pair_sums, rank_weights, weighted_moments
 
@@ -457,6 +456,16 @@ def flipped_sums(rng: np.random.Generator, differences: Array, sums: Array) -> N
             for query in range(n_queries):
                 total += signs[query] * differences[pair, query]
             sums[resample, pair] = total
+
+
+@kernel
+def shuffle(rng: np.random.Generator, values: Array, size: int) -> None:
+    """Permute the first `size` values at random: Fisher and Yates."""
+    for last in range(size - 1, 0, -1):
+        other = int(rng.random() * (last + 1))
+        kept = values[last]
+        values[last] = values[other]
+        values[other] = kept
 
 
 @kernel

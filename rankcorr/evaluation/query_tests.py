@@ -1,4 +1,4 @@
-"""Values by query -> intervals of their mean, and tests of the mean against 0; the unit is the query.
+"""Values by query -> intervals of their mean, and tests of differences of runs; the unit is the query.
 
 Columns are runs or differences of runs, nan where a query has no value; each column is judged over its own queries.
 """
@@ -8,22 +8,23 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr.inference.copula import ROUNDING
-from rankcorr.inference.paired import MAX_EXACT, all_swaps
+from rankcorr.inference.orbit import MAX_EXACT, POWER, Orbit, all_swaps
 from rankcorr.inference.resampling import Draws
 
 Values: TypeAlias = NDArray[np.float64]
-Test: TypeAlias = Literal["randomization", "t", "bootstrap"]
+Test: TypeAlias = Literal["randomization", "t"]
 
-TESTS: Final = ("randomization", "t", "bootstrap")
+TESTS: Final = ("randomization", "t")
 RANDOMIZATION: Final = "randomization"
 T: Final = "t"
 PAIRED, JOINT = range(2)  # parts of the resamples
+MOST_COLUMNS: Final = 256  # that are kept in memory at a time, with all their resamples
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,27 +100,48 @@ def bounds(found: Means, ratios: Values, level: float) -> tuple[Values, Values]:
     return low, high
 
 
-def pvalues(columns: Values, test: Test, draws: Draws, ratios: Values | None = None) -> Values:
-    """Two-sided p-value that the mean of each column is 0; nan without queries, or if a test needs two.
+class Verdicts(NamedTuple):
+    """Two-sided tests of the mean of each column against 0, with the intervals that invert them; nan if undefined."""
 
-    - "randomization": signs of the differences are flipped at random; all of them up to 12 queries.
-    - "t": Student's test of the mean.
-    - "bootstrap": resampled means about their own centre, studentized.
+    pvalues: Values
+    lows: Values
+    highs: Values
+    detectable: Values
+
+
+def verdicts(columns: Values, test: Test, level: float, draws: Draws) -> Verdicts:
+    """Test the mean of each column.
+
+    - "randomization": signs of the differences are flipped at random; all of them up to 12 queries. See
+      `rankcorr.inference.orbit` for the interval.
+    - "t": Student's test of the mean; nan for a single query.
     """
     found = Means.of(columns)
-    if test == RANDOMIZATION:
-        return _flipped(columns, draws)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        observed = np.where(np.abs(found.means) <= ROUNDING, 0.0, found.means / found.errors)
     if test == T:
-        from scipy.special import stdtr
+        from scipy.special import ndtri, stdtr, stdtrit
 
-        tails = 2 * stdtr(np.maximum(1, found.n - 1), -np.abs(observed))
-        return np.asarray(np.where(found.n > 1, tails, math.nan))
-    drawn = studentized(columns, draws) if ratios is None else ratios
-    # A resample without a defined statistic counts as at least as extreme.
-    reached = (~(np.abs(drawn) < np.abs(observed) * (1 - ROUNDING))).sum(axis=0)
-    return np.asarray(np.where(found.n > 1, (1 + reached) / (1 + draws.n_resamples), math.nan))
+        freedom = np.where(found.n > 1, found.n - 1, math.nan)
+        means = np.where(np.abs(found.means) <= ROUNDING, 0.0, found.means)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            tails = 2 * stdtr(freedom, -np.abs(means / found.errors))
+        tails = np.where((found.errors == 0) & (means == 0), 1.0, tails)
+        distance = stdtrit(freedom, (1 + level) / 2)
+        half = distance * found.errors
+        detectable = np.where(found.errors > ROUNDING, half + ndtri(POWER) * found.errors, math.nan)
+        return Verdicts(tails, found.means - half, found.means + half, detectable)
+    orbits = orbits_of(columns, draws)
+    bounds = [(math.nan, math.nan) if orbit is None else orbit.interval(level) for orbit in orbits]
+    return Verdicts(
+        np.array([math.nan if orbit is None else orbit.pvalue() for orbit in orbits]),
+        np.array([low for low, _ in bounds]),
+        np.array([high for _, high in bounds]),
+        np.array([math.nan if orbit is None else orbit.detectable(level) for orbit in orbits]),
+    )
+
+
+def pvalues(columns: Values, test: Test, draws: Draws) -> Values:
+    """Two-sided p-value that the mean of each column is 0; nan without queries, or if a test needs two."""
+    return verdicts(columns, test, 0.5, draws).pvalues
 
 
 def effect_sizes(columns: Values) -> Values:
@@ -129,28 +151,36 @@ def effect_sizes(columns: Values) -> Values:
     return np.asarray(_divided(found.means, np.where(spread > ROUNDING, spread, 0.0)))
 
 
-def _flipped(columns: Values, draws: Draws) -> Values:
-    found = np.full(columns.shape[1], math.nan)
+def orbits_of(columns: Values, draws: Draws) -> list[Orbit | None]:
+    """The mean of each column, and its values after random flips of signs; None for a column without values.
+
+    All columns longer than 12 have the same signs.
+    """
+    from rankcorr.evaluation.kernels import flipped_sums
+
     known = ~np.isnan(columns)
     n = known.sum(axis=0)
+    means = Means.of(columns).means.tolist()
+    found: list[Orbit | None] = [None] * n.size
     for column in np.flatnonzero((n > 0) & (n <= MAX_EXACT)).tolist():
         values = columns[known[:, column], column]
-        sums = (1.0 - 2.0 * all_swaps(values.size)) @ values
-        found[column] = np.mean(np.abs(sums) >= abs(values.sum()) - ROUNDING)
+        signs = 1.0 - 2.0 * all_swaps(values.size)
+        found[column] = Orbit(means[column], (signs @ values / values.size)[np.newaxis], signs.mean(axis=1), True)
     left = np.flatnonzero(n > MAX_EXACT)
-    if left.size:
-        from rankcorr.evaluation.kernels import flipped_sums
+    for start in range(0, left.size, MOST_COLUMNS):
+        part = left[start : start + MOST_COLUMNS]
+        kinds, kind_of = np.unique(known[:, part], axis=1, return_inverse=True)
+        rows = np.ascontiguousarray(np.hstack([np.where(known, columns, 0.0)[:, part], kinds]).T)
 
-        differences = np.ascontiguousarray(np.where(known, columns, 0.0)[:, left].T)
-        least = np.abs(differences.sum(axis=1)) - ROUNDING * n[left]
+        def task(rng: np.random.Generator, size: int, rows: Values = rows) -> Values:
+            sums = np.empty((size, len(rows)))
+            flipped_sums(rng, rows, sums)
+            return sums
 
-        def task(rng: np.random.Generator, size: int) -> NDArray[np.int64]:
-            sums = np.empty((size, left.size))
-            flipped_sums(rng, differences, sums)
-            return np.asarray((np.abs(sums) >= least).sum(axis=0))
-
-        reached = np.sum(draws.in_blocks(task, columns.shape[0]), axis=0)
-        found[left] = (1 + reached) / (1 + draws.n_resamples)
+        sums = np.concatenate(draws.in_blocks(task, columns.shape[0]))
+        for number, column in enumerate(part.tolist()):
+            kept = sums[:, part.size + kind_of.ravel()[number]]
+            found[column] = Orbit(means[column], sums[:, [number]].T / n[column], kept / n[column], False)
     return found
 
 
@@ -224,8 +254,8 @@ class QueryContest:
     def _scales(values: Values) -> Values:
         """By how much the lead of the first run over each other one is scaled down."""
         n_queries, n_runs = values.shape
-        if n_runs == 2:
-            return np.ones(1)
+        if n_runs == 2 or n_queries < 2:
+            return np.ones(n_runs - 1)
         spread = np.cov(values, rowvar=False)
         variances = np.diag(spread)[:, np.newaxis] + np.diag(spread) - 2 * spread
         typical = np.sqrt(variances.sum() / (n_runs * (n_runs - 1)))

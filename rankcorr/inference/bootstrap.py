@@ -1,4 +1,4 @@
-"""Intervals of a coefficient, and of the difference of two: new items from a copula, or given ones redrawn."""
+"""Intervals of a coefficient: new items from a copula, or given ones redrawn."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rankcorr.alignment import Missing, align, n_missing
 from rankcorr.checks import check_choice, checked_level
 from rankcorr.coefficients import UNDEFINED, CoefficientLike, as_coefficient
 from rankcorr.errors import warn_undefined
-from rankcorr.inference.copula import MIN_RESAMPLES, ROUNDING, TCopula, coefficient_interval, inverted
+from rankcorr.inference.copula import MIN_RESAMPLES, ROUNDING, coefficient_interval
 from rankcorr.inference.resampling import BLOCK_NUMBERS, Draws, SortedItems, Values, derived_seed
 from rankcorr.ranking import RankingLike, as_ranking
 from rankcorr.results import Computed
@@ -26,12 +26,6 @@ METHODS: Final = ("copula", "percentile", "bca")
 # Items are left out one by one up to this number, and in as many groups above it. Drawn groups add noise of
 # sqrt(15) / (6 * 1000) = 0.0006 to the acceleration, which moves the levels by less than the resamples' own noise.
 MAX_JACKKNIFE: Final = 1_000
-# The difference of two systems has the percentile interval if at least this share of item pairs is tied in one system,
-# the systems correlate by at least this much given gold, and there are at most this many items. With 200 items on five
-# levels and equally good systems, that interval of tau_w excludes 0 in 10 % of cases; the copula's in 3 to 5 %.
-TIED_SHARE: Final = 0.05
-ALIKE: Final = 0.9
-MAX_TIED: Final = 100
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -296,66 +290,3 @@ def accelerated(left_out: Values) -> float:
     if float(np.abs(influences).max()) <= ROUNDING:
         return 0.0
     return float((influences**3).sum() / (6 * (influences**2).sum() ** 1.5))
-
-
-@dataclass(frozen=True, slots=True)
-class DifferenceInterval:
-    """Ends of an interval of a difference, its spread, the number of undefined resamples, and the kind of interval."""
-
-    low: float
-    high: float
-    standard_error: float
-    n_undefined: int
-    method: Literal["copula", "percentile"]
-
-
-def difference_interval(items: SortedItems, observed: float, *, level: float, draws: Draws) -> DifferenceInterval:
-    """Interval of the coefficient of x with the first other ranking, minus that with the second.
-
-    The parameter is the difference of the two strengths, whose mean is the fitted one; so are the correlation of the
-    two others given x, and the degrees of freedom. At 0 the two are exchangeable in the model. The level is that of
-    `students_level`. Rankings that are `tied_and_alike` have the percentile interval.
-    """
-    copula = TCopula.fitted(items)
-    students = students_level(level, items.n_items)
-    if tied_and_alike(items, copula):
-        drawn = resampled(items, draws)
-        differences = drawn[:, 0] - drawn[:, 1]
-        differences = differences[~np.isnan(differences)]
-        low, high = percentile_interval(differences, students)
-        n_undefined = draws.n_resamples - differences.size
-        return DifferenceInterval(low, high, standard_error(differences), n_undefined, "percentile")
-    most = math.log(items.n_items)
-    first, second = np.clip(copula.strengths, -most, most).tolist()
-
-    def draw(rng: np.random.Generator, differences: Values) -> Values:
-        strengths = 0.5 * (first + second) + np.multiply.outer(differences, [0.5, -0.5])
-        values = copula.draw(rng, strengths)
-        return values[:, 0] - values[:, 1]
-
-    start = first - second
-    found = inverted(draw, observed, start, level=students, numbers_each=copula.numbers_each, draws=draws)
-    return DifferenceInterval(found.low, found.high, found.standard_error, found.n_undefined, "copula")
-
-
-def tied_and_alike(items: SortedItems, copula: TCopula) -> bool:
-    """Whether, in a short list, one of the two others has many ties, and the two correlate strongly given x.
-
-    The copula spreads their disagreements over all items. Systems with few levels often agree on whole groups, such as
-    the top one, and differ elsewhere; the copula is then far from the truth, and copies of items do no harm.
-    """
-    pairs = items.n_items * (items.n_items - 1)
-    sizes = [np.unique(row, return_counts=True)[1] for row in items.y_halves]
-    share = max(int((each * (each - 1)).sum()) for each in sizes) / pairs
-    return items.n_items <= MAX_TIED and share >= TIED_SHARE and float(copula.factor[0] @ copula.factor[1]) >= ALIKE
-
-
-def students_level(level: float, n_items: int) -> float:
-    """Return the level at which normal quantiles equal those of Student's t at `level`.
-
-    The spread of a difference is estimated from the items: three correlations take three degrees of freedom.
-    """
-    from scipy.special import ndtr, stdtrit
-
-    distance = float(stdtrit(max(n_items - 3, 3), (1 + level) / 2))
-    return max(level, 1 - 2 * float(ndtr(-min(distance, 6.0))))

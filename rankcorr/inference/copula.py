@@ -57,27 +57,21 @@ class TCopula:
         the items.
     strengths : ndarray of shape (n_rankings,)
         Fisher's z of the correlation of x with each other ranking.
-    factor : ndarray of shape (n_rankings, n_rankings)
-        Times its transpose, the correlations of the others with one another, given x.
     degrees : float
         Degrees of freedom.
     """
 
     items: SortedItems
     strengths: Values
-    factor: Values
     degrees: float
 
     @classmethod
     def fitted(cls, items: SortedItems) -> TCopula:
         """Fit the correlations to the normal scores of the ranks, and then the degrees of freedom by likelihood."""
-        rounded = score_correlations(items)
-        smooth = before_ranking(items, rounded)
+        smooth = before_ranking(items, score_correlations(items))
         with np.errstate(divide="ignore"):
             strengths = np.clip(np.arctanh(smooth[0, 1:]), -STRONGEST, STRONGEST)
-        return cls(
-            items, strengths, partial_factor(partial_correlations(rounded, smooth)), fitted_degrees(items, strengths)
-        )
+        return cls(items, strengths, fitted_degrees(items, strengths))
 
     def draw(self, rng: np.random.Generator, strengths: Values) -> Values:
         """Coefficient of x with each other ranking in each resample; nan if undefined.
@@ -102,8 +96,6 @@ class TCopula:
         n_draws, n_others = strengths.shape
         n_items = self.items.n_items
         scores = rng.standard_normal((n_draws, 1 + n_others, n_items))
-        if n_others > 1:
-            scores[:, 1:] = self.factor @ scores[:, 1:]
         scales = np.ones((n_draws, 0))
         if math.isfinite(self.degrees):
             scales = np.sqrt(0.5 * self.degrees / rng.standard_gamma(0.5 * self.degrees, (n_draws, n_items)))
@@ -196,7 +188,7 @@ def without_ties(items: SortedItems, x_halves: Counts, y_halves: Counts, correla
         return -without_ties(items, x_halves, 2 * (items.n_items + 1) - y_halves, -correlation)
     order = np.argsort(x_halves, kind="stable")
     pair = replace(items, x_keys=x_halves[order] // 2 - 1, y_halves=y_halves[np.newaxis, order])
-    copula = TCopula(pair, np.zeros(1), np.eye(1), math.inf)
+    copula = TCopula(pair, np.zeros(1), math.inf)
     n_items = items.n_items
     shape = max(4, ITEMS_DRAWN // n_items), 2, n_items
     first_of = (np.arange(shape[0] * 2) * n_items).reshape(*shape[:2], 1)
@@ -219,28 +211,6 @@ def without_ties(items: SortedItems, x_halves: Counts, y_halves: Counts, correla
     # Rankings that differ by less than any drawn ones differ only by their ties.
     found = float(np.interp(observed, drawn, NOISES, left=0.0))
     return 1 - 0.5 * found * found
-
-
-def partial_correlations(rounded: Values, smooth: Values) -> Values:
-    """Correlations of all but the first, given the first.
-
-    Correlations with the first explain a share of the disagreement of two others, measured with rounding. The same
-    share is taken of their disagreement without rounding; a share measured without rounding would leave nothing.
-    """
-    r, deviations = rounded[0, 1:], np.sqrt(np.maximum(1 - smooth[0, 1:] ** 2, 1e-12))
-    own = np.sqrt(np.maximum(1 - r * r, 1e-12))
-    apart = np.maximum(np.outer(own, own) - rounded[1:, 1:] + np.outer(r, r), 0.0) / np.outer(deviations, deviations)
-    raw, kept = 1 - np.abs(rounded[1:, 1:]), 1 - np.abs(smooth[1:, 1:])
-    partial = np.maximum(1 - apart * np.divide(kept, raw, out=np.ones_like(raw), where=raw > 0), -1.0)
-    np.fill_diagonal(partial, 1.0)
-    return np.asarray(partial)
-
-
-def partial_factor(partial: Values) -> Values:
-    """Factor of the correlations, or of possible ones if these are impossible."""
-    values, vectors = np.linalg.eigh(partial)
-    factor = vectors * np.sqrt(np.maximum(values, 0.0))
-    return np.asarray(factor / np.sqrt((factor * factor).sum(axis=1, keepdims=True)))
 
 
 def decided_by_top(items: SortedItems) -> bool:

@@ -1,25 +1,25 @@
 """Systems that exchange their places, item by item: the draws behind the paired test and the leaderboard.
 
 The hypothesis is that systems are exchangeable: chance decided which system gave an item which place. If the scores of
-the systems are on one scale, the scores themselves are exchanged, and the test is exact. Often only the ranks can be
-compared, and then ranks are exchanged. Two ranks that were different scores, and now meet in one system, must not
-become a tie: exchanged systems would then be more alike than real ones, and the test would reject too often, above all
-between similar systems. The order of the hidden scores is therefore drawn at random, anew for each exchange:
+the systems are on one scale, the scores themselves are exchanged, and the test is exact.
 
-- Items at the same rank of different systems are put in a random order of the systems. All items at one rank share it,
-  and the next rank usually keeps it (`exchange_kernels.REDRAWN_OF_5`).
-- Tied items stay together. A group of fewer than `LEVEL` items lies at one of the ranks that it spans, the same share
-  of the way down for all of these groups; a larger one lies in the middle. Either is tied with the items that meet it
-  there.
-- Groups of at least `LEVEL` items of two systems that share more than half of their ranks are one level of a common
-  scale, such as four stars of five: they lie at one place, and stay tied when they meet.
+Often only the order of each system is known, and the scale behind it is not. Two scales are then tried, and a test
+rejects only if it rejects on both:
+
+- Rank n of one system is as good as rank n of the other. This holds on average. But if some items fail in one system,
+  all below them move up there, exchanged systems are in disorder, and the observed difference, the only one without
+  it, looks too large.
+- The systems agree where they can. The longest list of items that both have in the same order (the longest increasing
+  subsequence; with ties, the heaviest chain of groups) takes the same places in both, and the items between two of its
+  members are spread evenly there. Failures then move nothing else. But where two systems have little in common, the
+  list is long by chance, and exchanged systems are again in disorder.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeAlias
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,20 +31,48 @@ from rankcorr.inference.standardization import standardize
 from rankcorr.ranking import Ranking, RankingLike
 from rankcorr.scores import checked_numbers, split_labels
 
-Swap: TypeAlias = Literal["ranks", "scores"]
+Swap: TypeAlias = Literal["auto", "scores", "ranks"]
 
-SWAPS: Final = ("ranks", "scores")
-LEVEL: Final = 5
-LARGEST_INT32: Final = np.iinfo(np.int32).max
+SWAPS: Final = ("auto", "scores", "ranks")
 BELOW_ALL: Final = np.iinfo(np.int64).max
+
+# A choice that leaves every system where it is, and one that exchanges two systems.
+STAY: Final = np.uint32(2**32 - 1)
+GO: Final = np.uint32(0)
+
+# Exchanges drawn to see whether systems share a scale; one of a hundred that do is taken for one that does not.
+N_SCALE: Final = 99
 
 Places: TypeAlias = NDArray[np.int64]
 Codes: TypeAlias = Places | Mapping[Hashable, int]
+Choices: TypeAlias = NDArray[np.uint32]
+
+
+class Scale(NamedTuple):
+    """The places of all systems, from best to worst: system, item, and a code that rises; equal ones are ties."""
+
+    systems: NDArray[np.int32]
+    items: NDArray[np.int32]
+    codes: Places
+
+    @classmethod
+    def of(cls, places: Values | Places, has: NDArray[np.bool_]) -> Scale:
+        """Sort places, shape (n_systems, n_items), where the systems have the item."""
+        systems, items = np.nonzero(has)
+        codes = np.unique(places[systems, items], return_inverse=True)[1].astype(np.int64)
+        order = np.argsort(codes, kind="stable")
+        return cls(systems[order].astype(np.int32), items[order].astype(np.int32), codes[order])
+
+    def without(self, item: int) -> Scale:
+        """Leave out an item."""
+        kept = self.items != item
+        items = self.items[kept]
+        return Scale(self.systems[kept], items - (items > item), self.codes[kept])
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Exchange:
-    """Gold and systems over the same items, and the possible places of each system among the others.
+    """Gold and systems over the same items, and the places of all systems on one scale, or on each of two.
 
     Attributes
     ----------
@@ -52,25 +80,15 @@ class Exchange:
         Gold and the systems, in the order of gold.
     present : ndarray of int32, shape (n_systems, n_items), C order
         1 where the system has the item.
-    slot_of : ndarray of int32, shape (n_systems, n_items)
-        Slot of each item: a group of tied items of one system, or a single item; -1 where the system lacks it.
-    first, width : ndarray of int64, shape (n_slots,)
-        The first place of each slot, and the number of places that it may take.
-    tied : ndarray of bool, shape (n_slots,)
-        Whether items of other systems at the same place are tied with those of the slot.
-    n_places : int
-        Number of places.
+    scales : tuple of Scale
+        One if scores are exchanged, and two for ranks.
     exponents : ndarray of float64, shape (n_systems,), or None
         Exponents of the maps that standardize the coefficients of each system; None leaves them unchanged.
     """
 
     items: SortedItems
     present: NDArray[np.int32]
-    slot_of: NDArray[np.int32]
-    first: Places
-    width: NDArray[np.int64]
-    tied: NDArray[np.bool_]
-    n_places: int
+    scales: tuple[Scale, ...]
     exponents: Values | None = None
 
     @classmethod
@@ -81,21 +99,13 @@ class Exchange:
         systems: Sequence[Ranking],
         present: NDArray[np.bool_] | None = None,
     ) -> Exchange:
-        """Systems that exchange their ranks of the items of gold; `present` says which of them each system has.
+        """Systems that exchange their places on either scale; `present` says which items of gold each system has.
 
         A system has a rank for each item of gold; the items that it lacks must be last, in a tie.
         """
         items = SortedItems.of(coefficient, gold, systems)
         has = np.ones(items.y_halves.shape, bool) if present is None else present[:, gold.best_first]
-        slot_of = np.full(has.shape, -1, np.int32)
-        parts: list[tuple[Places, Places]] = []
-        for row, halves in enumerate(items.y_halves):
-            _, groups, sizes = np.unique(halves[has[row]], return_inverse=True, return_counts=True)
-            slot_of[row, has[row]] = groups + sum(len(first) for first, _ in parts)
-            parts.append((np.cumsum(sizes) - sizes, sizes))
-        sizes = np.concatenate([size for _, size in parts])
-        first, width = _spread(parts, has.sum(axis=1), items.n_items)
-        return cls(items, has.astype(np.int32, order="C"), slot_of, first, width, sizes > 1, items.n_items)
+        return cls(items, has.astype(np.int32, order="C"), scales_of(items.y_halves, has))
 
     @classmethod
     def of_scores(
@@ -109,44 +119,63 @@ class Exchange:
         """Systems that exchange their scores, given as `score_codes`, shape (n_systems, n_items)."""
         items = SortedItems.of(coefficient, gold, systems)
         has = np.ones(codes.shape, bool) if present is None else present[:, gold.best_first]
-        slots: Places = np.unique(codes[:, gold.best_first], return_inverse=True)[1]
-        slot_of = np.where(has, slots.reshape(codes.shape), -1).astype(np.int32)
-        n_slots = int(slots.max()) + 1
-        first = np.arange(n_slots)
-        width, tied = np.ones_like(first), np.ones(n_slots, bool)
-        return cls(items, has.astype(np.int32, order="C"), slot_of, first, width, tied, n_slots)
+        return cls(items, has.astype(np.int32, order="C"), (Scale.of(codes[:, gold.best_first], has),))
+
+    def without(self, item: int) -> Exchange:
+        """The same without one item that all systems have, given by its place in gold."""
+        items, has = self.items.without(item), np.delete(self.present > 0, item, axis=1)
+        scales = (self.scales[0].without(item),) if self.by_scores else scales_of(items.y_halves, has)
+        return replace(self, items=items, present=has.astype(np.int32, order="C"), scales=scales)
+
+    @property
+    def by_scores(self) -> bool:
+        """Whether scores are exchanged."""
+        return len(self.scales) == 1
 
     @property
     def n_systems(self) -> int:
         """Number of systems."""
-        return len(self.slot_of)
+        return len(self.present)
 
     @property
     def n_items(self) -> int:
         """Number of items of gold."""
         return self.items.n_items
 
-    @property
-    def is_sure(self) -> bool:
-        """Whether the choice of systems is the only random part: the order of all places of two systems is certain."""
-        shared = np.isin(self.first, _repeated(self.first))
-        return bool(np.all(self.width == 1) and np.all(self.tied[shared]))
+    def choices(self, rng: np.random.Generator, size: int) -> Choices:
+        """Draw random exchanges, shape (size, n_items, n_systems - 1)."""
+        return rng.integers(0, 2**32, (size, self.n_items, self.n_systems - 1), dtype=np.uint32)
 
     def observed(self) -> Values:
         """Coefficients of the systems before any exchange, by the same kernel that computes those after one."""
-        return np.asarray(self._coefficients(self._drawn_keys(np.random.default_rng(0), 1))[0])
+        return np.asarray(self.exchanged(np.full((1, self.n_items, self.n_systems - 1), STAY))[0, 0])
 
     def drawn(self, rng: np.random.Generator, size: int) -> Values:
-        """Coefficients of all systems in `size` random exchanges, shape (size, n_systems); nan if undefined."""
-        return self._coefficients(self._drawn_keys(rng, size, exchanged=True))
+        """Coefficients of all systems in random exchanges, shape (n_scales, size, n_systems); nan if undefined."""
+        return self.exchanged(self.choices(rng, size))
 
-    def swapped(self, rng: np.random.Generator, swaps: NDArray[np.uint8]) -> Values:
-        """Coefficients of two systems, shape (len(swaps), 2), after they exchange the items that have a 1 in `swaps`.
+    def exchanged(self, choices: Choices) -> Values:
+        """Coefficients of all systems after the exchanges chosen, shape (n_scales, len(choices), n_systems)."""
+        from rankcorr.inference import exchange_kernels
 
-        `swaps` has a column for each item, in the order of gold from best to worst.
-        """
-        keys = self._drawn_keys(rng, len(swaps))
-        return self._coefficients(np.where(swaps[:, np.newaxis] == 1, keys[:, ::-1], keys))
+        items, values = self.items, np.empty((len(self.scales), len(choices), self.n_systems))
+        for scale, own in zip(self.scales, values, strict=True):
+            exchange_kernels.exchanged_coefficients(
+                choices,
+                *scale,
+                items.x_keys,
+                self.present,
+                items.table,
+                items.expected,
+                items.scheme,
+                items.kind,
+                own,
+            )
+        return standardize(values, self.exponents) if self.exponents is not None else values
+
+    def kept(self, choices: Choices) -> Values:
+        """Share of the items that two systems keep, less that of those exchanged, from -1 to 1."""
+        return np.asarray(2.0 * (choices[:, :, 0] > STAY // 2).mean(axis=1) - 1.0)
 
     def distances(self) -> Values:
         """Mean squared difference of the ranks of two systems over the items that both have, for each pair.
@@ -173,34 +202,69 @@ class Exchange:
         """Ranks as shares of the number of items; 0 where a system lacks the item."""
         return np.asarray(self.present * self.items.y_halves / (2 * self.present.sum(axis=1, keepdims=True)))
 
-    def _drawn_keys(self, rng: np.random.Generator, size: int, *, exchanged: bool = False) -> NDArray[Any]:
-        """Places as whole numbers, shape (size, n_systems, n_items), in the order of gold; see `draw_keys`."""
-        from rankcorr.inference import exchange_kernels
 
-        if self.n_systems > exchange_kernels.MOST_SYSTEMS:
-            most = exchange_kernels.MOST_SYSTEMS
-            raise OptionError(f"at most {most:,} systems can exchange places; got {self.n_systems:,}")
-        kind = np.int32 if self.n_systems * self.n_places <= LARGEST_INT32 else np.int64
-        keys = np.zeros((size, self.n_systems, self.n_items), kind)
-        exchange_kernels.draw_keys(rng, self.slot_of, self.first, self.width, self.tied, self.n_places, exchanged, keys)
-        return keys
+def scales_of(halves: NDArray[Any], has: NDArray[np.bool_]) -> tuple[Scale, Scale]:
+    """The scale of ranks, as shares of the items that a system has, and the scale on which systems agree."""
+    shares = (halves - 1) / (2 * has.sum(axis=1, keepdims=True))
+    return Scale.of(np.round(shares, 12), has), Scale.of(common_scale(halves, has), has)
 
-    def _coefficients(self, keys: NDArray[Any]) -> Values:
-        from rankcorr.inference import exchange_kernels
 
-        items, values = self.items, np.empty((len(keys), self.n_systems))
-        exchange_kernels.exchanged_coefficients(
-            keys,
-            self.n_systems * self.n_places,
-            items.x_keys,
-            self.present,
-            items.table,
-            items.expected,
-            items.scheme,
-            items.kind,
-            values,
-        )
-        return standardize(values, self.exponents) if self.exponents is not None else values
+def common_scale(halves: NDArray[Any], has: NDArray[np.bool_]) -> Values:
+    """Places of all systems on the scale of the first one, shape (n_systems, n_items).
+
+    `halves` ascend with the rank. Group c of tied items of the first system, from 0, lies at c. Groups of another
+    system that are in its heaviest chain with the first take the place of their partner; those between two members of
+    the chain are spread evenly over the groups that the first system has there, or over the gap if it has none.
+    """
+    from rankcorr.inference import exchange_kernels
+
+    groups = np.zeros(halves.shape, np.int64)
+    numbers = np.zeros(len(halves), np.int64)
+    for system, row in enumerate(halves):
+        found, groups[system, has[system]] = np.unique(row[has[system]], return_inverse=True)
+        numbers[system] = found.size
+    places = np.empty(halves.shape)
+    places[0] = groups[0]
+    for system in range(1, len(halves)):
+        both = has[0] & has[system]
+        cells, weights = np.unique(groups[0, both] * numbers[system] + groups[system, both], return_counts=True)
+        first, own = np.divmod(cells, numbers[system])
+        order = np.lexsort((-own, first))
+        chain = np.empty(cells.size, np.int64)
+        length = exchange_kernels.heaviest_chain(first[order], own[order], weights[order], int(numbers[system]), chain)
+        members = order[chain[:length][::-1]]
+        firsts = np.concatenate([[-1], first[members], [numbers[0]]])
+        owns = np.concatenate([[-1], own[members], [numbers[system]]])
+        number = np.arange(numbers[system])
+        gap = np.searchsorted(owns, number, side="right") - 1
+        after = number - owns[gap]
+        share = (2 * after - 1) / (2 * np.maximum(1, np.diff(owns)[gap] - 1))
+        n_between = np.diff(firsts)[gap] - 1
+        between = firsts[gap] + 0.5 * (n_between > 0) + share * np.maximum(1, n_between)
+        places[system] = np.where(after == 0, firsts[gap], between)[groups[system]]
+    return places
+
+
+def on_one_scale(codes: Places, seed: int) -> bool:
+    """Whether the scores of some systems, as `score_codes`, may have been drawn alike.
+
+    The largest difference of a system's distribution function from the mean of all is compared with the same after
+    random exchanges: systems of one scale are taken for others once in a hundred times. Scores without a tie, of the
+    same values in all systems, are ranks, and no exchange keeps them so.
+    """
+    n_systems = len(codes)
+    ascending = np.sort(codes, axis=1)
+    if np.array_equal(ascending, np.broadcast_to(ascending[0], codes.shape)) and np.all(np.diff(ascending[0])):
+        return False
+    places = np.unique(codes, return_inverse=True)[1].reshape(codes.shape)
+    n_codes = int(places.max()) + 1
+    pooled = np.cumsum(np.bincount(places.ravel(), minlength=n_codes)) / n_systems
+
+    def distance(rows: NDArray[np.intp]) -> float:
+        return max(float(np.abs(np.cumsum(np.bincount(row, minlength=n_codes)) - pooled).max()) for row in rows)
+
+    observed, rng = distance(places), np.random.default_rng(seed)
+    return any(distance(rng.permuted(places, axis=0)) >= observed for _ in range(N_SCALE))
 
 
 def score_codes(rankings: Sequence[RankingLike], names: Sequence[str]) -> list[Codes]:
@@ -241,49 +305,3 @@ def codes_of_items(codes: Codes, labels: Sequence[Hashable] | None) -> Places:
     if isinstance(codes, Mapping):
         return np.array([codes.get(label, BELOW_ALL) for label in labels or ()], np.int64)
     return codes
-
-
-def _spread(parts: list[tuple[Places, Places]], n_having: NDArray[np.intp], n_items: int) -> tuple[Places, Places]:
-    """First place and number of places of each slot, from the first rank and the size of the groups of each system."""
-    # Ranks of a system that lacks items lie as far apart as it takes to fill all places.
-    lows = [first * n_items // number for (first, _), number in zip(parts, n_having.tolist(), strict=True)]
-    highs = [
-        np.maximum(low + 1, (first + size) * n_items // number)
-        for low, (first, size), number in zip(lows, parts, n_having.tolist(), strict=True)
-    ]
-    firsts, widths = [], []
-    for low, high, (_, size) in zip(lows, highs, parts, strict=True):
-        large = size >= LEVEL
-        firsts.append(np.where(large, (low + high - 1) // 2, low))
-        widths.append(np.where(large, 1, high - low))
-    large_groups = [np.flatnonzero(size >= LEVEL).tolist() for _, size in parts]
-    for place, members in _levels(large_groups, lows, highs):
-        for system, group in members:
-            firsts[system][group] = place
-    return np.concatenate(firsts), np.concatenate(widths)
-
-
-def _levels(
-    groups: list[list[int]], lows: list[Places], highs: list[Places]
-) -> Iterator[tuple[int, list[tuple[int, int]]]]:
-    """A place, and the groups (system, number) that are one level there: by the groups of the first system."""
-    found = {group: (int(lows[0][group]), int(highs[0][group]), [(0, group)]) for group in groups[0]}
-    starts, levels = lows[0][groups[0]], list(found)
-    for system in range(1, len(groups)):
-        for group in groups[system]:
-            low, high = int(lows[system][group]), int(highs[system][group])
-            number = int(np.searchsorted(starts, (low + high - 1) // 2, side="right")) - 1
-            if number < 0:
-                continue
-            level = levels[number]
-            own_low, own_high = int(lows[0][level]), int(highs[0][level])
-            start, stop, members = found[level]
-            shared = min(high, own_high) - max(low, own_low)
-            if 2 * shared > max(high - low, own_high - own_low) and max(low, start) < min(high, stop):
-                found[level] = max(low, start), min(high, stop), [*members, (system, group)]
-    return (((start + stop - 1) // 2, members) for start, stop, members in found.values() if len(members) > 1)
-
-
-def _repeated(values: Places) -> Places:
-    distinct, counts = np.unique(values, return_counts=True)
-    return distinct[counts > 1]

@@ -17,7 +17,7 @@ from rankcorr.coefficients import Coefficient, CoefficientLike, as_coefficient
 from rankcorr.errors import ManyGoldSetsWarning, OptionError, StandardizationError, give_notice, warn_undefined
 from rankcorr.frames import by_name
 from rankcorr.inference.bootstrap import percentile_interval, resampled
-from rankcorr.inference.exchange import SWAPS, Codes, Swap, score_codes
+from rankcorr.inference.exchange import SWAPS, Codes, Swap, codes_of_items, on_one_scale, score_codes
 from rankcorr.inference.leaderboard_groups import (
     MEAN,
     SUM,
@@ -25,7 +25,6 @@ from rankcorr.inference.leaderboard_groups import (
     Competitor,
     Contest,
     Entered,
-    alpha_of,
     contested,
     entered,
     gold_sets_of,
@@ -33,7 +32,7 @@ from rankcorr.inference.leaderboard_groups import (
     unused_labels,
 )
 from rankcorr.inference.null import null_of
-from rankcorr.inference.paired import MAX_EXACT
+from rankcorr.inference.orbit import MAX_EXACT, alpha_of
 from rankcorr.inference.resampling import Draws, SortedItems, Values, derived_seed
 from rankcorr.inference.standardization import standardize
 from rankcorr.ranking import Ranking, RankingLike
@@ -193,7 +192,7 @@ def leaderboard(
     coefficient: CoefficientLike = "tau_w",
     by: str = SUM,
     standardized: bool = False,
-    swap: Swap = "ranks",
+    swap: Swap = "auto",
     missing: Missing = "raise",
     level: float = 0.95,
     n_resamples: int = 1_000,
@@ -246,8 +245,9 @@ def leaderboard(
     standardized : bool, default False
         Standardize each coefficient (`NullDistribution.standardize`). Chance then gives 0 on average in each gold set,
         whatever its length and ties, so that coefficients can be added and averaged.
-    swap : {"ranks", "scores"}
-        What systems exchange in tests; "scores" needs scores with the same meaning in all systems.
+    swap : {"auto", "scores", "ranks"}
+        What systems exchange in tests, as in `compare_systems`. "auto" takes scores if all systems have them and their
+        distributions may be one in each gold set, else ranks.
     missing : {"raise", "intersection", "bottom", "gold"}
         How to treat items of gold that a system lacks. "raise": raise an error. "intersection": leave them out of that
         gold set for that system; scores are then of different items, and tests use the items that both systems have.
@@ -315,7 +315,7 @@ def leaderboard(
     sets, found = gold_sets_of(gold), systems_of(systems)
     check_choice("by", by, (*TOTALS, *sets))
     check_choice("swap", swap, SWAPS)
-    codes = _codes(systems) if swap == "scores" else None
+    codes = _codes(systems, sets, swap, draws.seed)
     if len(sets) > MANY_GOLD_SETS:
         give_notice(
             f"{len(sets)} gold sets are taken as they are: items are resampled within each, so that intervals and "
@@ -388,7 +388,7 @@ def leaderboard(
         gold_sets=tuple(sets),
         by=by,
         standardized=standardized,
-        swap=swap,
+        swap="ranks" if codes is None else "scores",
         exact=contest.is_exact,
         unit="items",
         level=confidence,
@@ -436,10 +436,19 @@ def _interval(value: float, resamples: Values, entries: Sequence[Entered], level
     return Score(float(value), low, high, n_items, n_missing, resamples.size - kept.size)
 
 
-def _codes(systems: Any) -> list[Codes]:
-    """Codes of the scores of all systems together."""
+def _codes(systems: Any, sets: dict[str, Ranking], swap: Swap, seed: int) -> list[Codes] | None:
+    """Codes of the scores of all systems together, if they exchange scores."""
     named = by_name(systems) or {}
-    return score_codes([named[name] for name in named.keys()], [f"system {name!r}" for name in named.keys()])  # noqa: SIM118
+    given = {name: named[name] for name in named.keys()}  # noqa: SIM118
+    if swap == "ranks" or (swap == "auto" and any(isinstance(each, Ranking) for each in given.values())):
+        return None
+    codes = score_codes(list(given.values()), [f"system {name!r}" for name in given])
+    if swap == "auto":
+        for number, gold in enumerate(sets.values()):
+            rows = np.array([codes_of_items(own, gold.labels) for own in codes])
+            if not on_one_scale(rows, derived_seed(seed, 3, number)):
+                return None
+    return codes
 
 
 def _divided(total: Score, number: int) -> Score:

@@ -25,7 +25,8 @@ from rankcorr.errors import (
 from rankcorr.frames import by_name
 from rankcorr.inference.copula import ROUNDING
 from rankcorr.inference.exchange import Codes, Exchange, codes_of_items
-from rankcorr.inference.paired import MAX_EXACT, paired_tests
+from rankcorr.inference.orbit import MAX_EXACT, alpha_of
+from rankcorr.inference.paired import orbits_of
 from rankcorr.inference.resampling import Draws, Values
 from rankcorr.ranking import Ranking, as_ranking
 from rankcorr.workers import Progress
@@ -252,22 +253,14 @@ class Contest:
 
         Both are nan if a coefficient is undefined over these items.
         """
-        draws, pvalues, leads = self._draws, np.full(len(others), np.nan), np.full(len(others), np.nan)
         pairs = []
-        for row, other in enumerate(others):
+        for other in others:
             self._look()
-            pair = self._pair(leader, other)
-            pairs.append(pair)
-            totals = np.sum([each.observed() for each in pair], axis=0)
-            leads[row] = totals[0] - totals[1]
-        known = np.flatnonzero(~np.isnan(leads)).tolist()
-        tests = paired_tests(
-            [pairs[row] for row in known],
-            leads[known],
-            draws=draws.of_part(PAIRED, leader),
-        )
-        pvalues[known] = [test.pvalue for test in tests]
-        return pvalues, leads
+            pairs.append(self._pair(leader, other))
+        orbits = orbits_of(pairs, self._draws.of_part(PAIRED, leader))
+        leads = np.array([orbit.observed for orbit in orbits])
+        pvalues = np.array([orbit.pvalue() for orbit in orbits])
+        return np.where(np.isnan(leads), np.nan, pvalues), leads
 
     def corrected(self, rows: Sequence[int], stage: int = 0) -> Values:
         """P-value of the first of some systems against each other one, corrected for having been chosen; step-down.
@@ -285,17 +278,18 @@ class Contest:
         pvalues, largest = np.empty(others.size), 0.0
         for n_before, row in enumerate(np.argsort(-leads, kind="stable").tolist()):
             # The systems with larger leads have been removed; any of the exchanged ones may represent the others.
-            reached = ~(ranges[:, len(rows) - 1 - n_before] < leads[row] - ROUNDING)  # true for nan
-            largest = max(largest, (1 + int(np.count_nonzero(reached))) / (1 + ranges.shape[0]))
+            reached = ~(ranges[:, :, len(rows) - 1 - n_before] < leads[row] - ROUNDING)  # true for nan
+            largest = max(largest, (1 + int(reached.sum(axis=1).max())) / (1 + ranges.shape[1]))
             pvalues[row] = largest
         return pvalues
 
     def _ranges(self, rows: Sequence[int], stage: int) -> Values:
-        """Range of the first 1, 2, .. of some systems in random exchanges, shape (n_resamples, len(rows))."""
+        """Range of the first 1, 2, .. of some systems in exchanges, shape (n_scales, n_resamples, len(rows))."""
         together = [self._exchange(gold, rows, number) for number, gold in enumerate(self._golds)]
         numbers_each = 2 * len(rows) * sum(each.n_items for each in together)
         draws = self._draws.of_part(JOINT, rows[0], stage)
-        return np.concatenate(draws.in_blocks(partial(_drawn_ranges, together), numbers_each))
+        totals = np.concatenate(draws.in_blocks(partial(_drawn_totals, together), numbers_each), axis=1)
+        return np.asarray(np.maximum.accumulate(totals, axis=2) - np.minimum.accumulate(totals, axis=2))
 
     def _look(self) -> None:
         """Let the caller stop the work between its steps."""
@@ -344,9 +338,8 @@ class Contest:
         return replace(exchange, exponents=np.array(exponents)) if exponents else exchange
 
 
-def _drawn_ranges(together: Sequence[Exchange], rng: np.random.Generator, size: int) -> Values:
-    totals = np.sum([each.drawn(rng, size) for each in together], axis=0)
-    return np.asarray(np.maximum.accumulate(totals, axis=1) - np.minimum.accumulate(totals, axis=1))
+def _drawn_totals(together: Sequence[Exchange], rng: np.random.Generator, size: int) -> Values:
+    return np.asarray(np.sum([each.drawn(rng, size) for each in together], axis=0))
 
 
 def contested(contest: Testable, level: float) -> tuple[Values, Values, list[int]]:
@@ -390,8 +383,3 @@ def _step_down(contest: Testable, pvalues: Values, alpha: float) -> Values:
         largest = float(corrected[left][apart].max())
         left = left[~apart]
     return corrected[1:]
-
-
-def alpha_of(level: float) -> float:
-    """Return 1 - level, rounded: 1 - 0.95 exceeds 0.05 in the last digit, and a p-value of 3/60 is not below 0.05."""
-    return round(1 - level, 12)

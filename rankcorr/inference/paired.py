@@ -6,7 +6,7 @@ import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,110 +15,66 @@ from rankcorr.alignment import MISSING, Missing, align
 from rankcorr.checks import check_choice, checked_level, offending
 from rankcorr.coefficients import Coefficient, CoefficientLike, as_coefficient
 from rankcorr.errors import DimensionError, NonNumericError, OptionError, TooFewItemsError, warn_undefined
-from rankcorr.inference.bootstrap import difference_interval
-from rankcorr.inference.copula import MIN_RESAMPLES, ROUNDING
-from rankcorr.inference.exchange import SWAPS, Exchange, Swap, codes_of_items, score_codes
+from rankcorr.inference.exchange import (
+    GO,
+    STAY,
+    SWAPS,
+    Choices,
+    Exchange,
+    Swap,
+    codes_of_items,
+    on_one_scale,
+    score_codes,
+)
 from rankcorr.inference.null import ALTERNATIVES, Alternative
-from rankcorr.inference.resampling import Draws, SortedItems, Values, derived_seed
+from rankcorr.inference.orbit import MAX_EXACT, Orbit, all_swaps, alpha_of
+from rankcorr.inference.resampling import BLOCK_NUMBERS, Draws, SortedItems, Values, derived_seed
 from rankcorr.ranking import Ranking, RankingLike, as_ranking
-from rankcorr.results import Computed
+from rankcorr.results import Computed, Result
 from rankcorr.workers import Progress
 
-MAX_EXACT: Final = 12
-
-# If all swaps are enumerated but the places of the systems interleave at random, the swaps are repeated until there are
-# as many as for 12 items.
-N_ENUMERATED: Final = 1 << MAX_EXACT
 NAMES: Final = ("gold", "a", "b")
 TURNED: Final[dict[Alternative, Alternative]] = {"two-sided": "two-sided", "greater": "less", "less": "greater"}
+BOUND: Final = 2.0  # no two correlations differ by more
+
+# All items are left out in turn up to this number; of more, those whose weighted ranks differ most.
+MOST_LEFT_OUT: Final = 1_000
+# Exchanges drawn without an item: its p-value shows which side of the level it is on, not its last digit.
+N_LEFT_OUT: Final = 999
 
 
-class PairedTest(NamedTuple):
-    """The outcome of a test of two systems; both counts are of swaps."""
+def orbits_of(pairs: Sequence[Sequence[Exchange]], draws: Draws) -> list[Orbit]:
+    """The difference of each pair of systems, summed over gold sets, and its values after exchanges within each.
 
-    pvalue: float
-    exact: bool
-    n_swaps: int
-    n_undefined: int
-
-
-def paired_tests(
-    pairs: Sequence[Sequence[Exchange]],
-    observed: Values,
-    *,
-    alternative: Alternative = "two-sided",
-    draws: Draws,
-) -> list[PairedTest]:
-    """Test pairs of systems; the difference of a pair is the sum over its gold sets, within which items are swapped.
-
-    All swaps are enumerated if a pair has at most `MAX_EXACT` items in all; otherwise they are drawn. Swaps with an
-    undefined difference count as at least as extreme.
+    All exchanges are enumerated if a pair has at most `MAX_EXACT` items in all; otherwise they are drawn.
     """
-    found: dict[int, PairedTest] = {}
-    for row, pair in enumerate(pairs):
-        if sum(each.n_items for each in pair) <= MAX_EXACT:
-            drawn = enumerated(pair, draws.seed)
-            n_extreme, n_undefined = as_extreme(drawn, observed[row], alternative)
-            found[row] = PairedTest(n_extreme / drawn.size, True, drawn.size, n_undefined)
-    left = [row for row in range(len(pairs)) if row not in found]
-    if left:
-        task = partial(_counted, [pairs[row] for row in left], observed[left], alternative)
-        widest = max(sum(each.n_items for each in pairs[row]) for row in left)
-        n_resamples, blocks = draws.n_resamples, draws.in_blocks(task, widest)
-        for row, (n_extreme, n_undefined) in zip(left, np.sum(blocks, axis=0).tolist(), strict=True):
-            found[row] = PairedTest((1 + n_extreme) / (1 + n_resamples), False, n_resamples, n_undefined)
-    return [found[row] for row in range(len(pairs))]
+    sizes = [[each.n_items for each in pair] for pair in pairs]
+    exact = [sum(size) <= MAX_EXACT for size in sizes]
+    left = [pair for pair, enumerated in zip(pairs, exact, strict=True) if not enumerated]
+    widest = max((sum(size) for size in sizes), default=1)
+    blocks = draws.in_blocks(partial(_drawn, left), 2 * widest) if left else []
+    drawn = iter(np.concatenate(part, axis=-1) for part in zip(*blocks, strict=True))
+    found = []
+    for pair, size, enumerated in zip(pairs, sizes, exact, strict=True):
+        if enumerated:
+            swaps = np.split(all_swaps(sum(size))[:, :, np.newaxis], np.cumsum(size)[:-1], axis=1)
+            values = _exchanged(pair, [np.where(part == 1, GO, STAY) for part in swaps])
+        else:
+            values = next(drawn)
+        first, second = np.sum([each.observed() for each in pair], axis=0).tolist()
+        found.append(Orbit(first - second, values[:-1], values[-1], enumerated))
+    return found
 
 
-def _counted(
-    pairs: Sequence[Sequence[Exchange]],
-    observed: Values,
-    alternative: Alternative,
-    rng: np.random.Generator,
-    size: int,
-) -> NDArray[np.int64]:
-    return np.array(
-        [
-            as_extreme(differences(pair, rng, size), value, alternative)
-            for pair, value in zip(pairs, observed.tolist(), strict=True)
-        ]
-    )
+def _drawn(pairs: Sequence[Sequence[Exchange]], rng: np.random.Generator, size: int) -> list[Values]:
+    return [_exchanged(pair, [each.choices(rng, size) for each in pair]) for pair in pairs]
 
 
-def differences(pair: Sequence[Exchange], rng: np.random.Generator, size: int) -> Values:
-    """Differences of two systems, summed over gold sets, in random exchanges, shape (size,)."""
-    values = sum((each.drawn(rng, size) for each in pair), start=np.zeros((size, 2)))
-    return np.asarray(values[:, 0] - values[:, 1])
-
-
-def enumerated(pair: Sequence[Exchange], seed: int) -> Values:
-    """Differences of two systems in all swaps, with equal weights."""
-    n_items = [each.n_items for each in pair]
-    swaps = all_swaps(sum(n_items))
-    if not all(each.is_sure for each in pair):
-        swaps = np.tile(swaps, (N_ENUMERATED // len(swaps), 1))
-    rng = np.random.default_rng(derived_seed(seed, 1))
-    parts = np.split(swaps, np.cumsum(n_items)[:-1], axis=1)
-    values = sum(
-        (each.swapped(rng, part) for each, part in zip(pair, parts, strict=True)), start=np.zeros((len(swaps), 2))
-    )
-    return np.asarray(values[:, 0] - values[:, 1])
-
-
-def all_swaps(n_items: int) -> NDArray[np.uint8]:
-    """Every choice of items to swap, shape (2^n_items, n_items)."""
-    codes = np.arange(2**n_items, dtype=np.uint32)[:, np.newaxis]
-    return (codes >> np.arange(n_items, dtype=np.uint32) & 1).astype(np.uint8)
-
-
-def as_extreme(drawn: Values, observed: float, alternative: str) -> tuple[int, int]:
-    """Number of differences at least as extreme as the observed one, and how many of these are undefined."""
-    n_undefined = int(np.count_nonzero(np.isnan(drawn)))
-    if alternative == "two-sided":
-        drawn, observed = np.abs(drawn), abs(observed)
-    elif alternative == "less":
-        drawn, observed = -drawn, -observed
-    return int(np.count_nonzero(drawn >= observed - ROUNDING)) + n_undefined, n_undefined
+def _exchanged(pair: Sequence[Exchange], choices: Sequence[Choices]) -> Values:
+    """Difference of two systems on each scale, and share kept less exchanged, shape (n_scales + 1, n_exchanges)."""
+    values = np.sum([each.exchanged(chosen) for each, chosen in zip(pair, choices, strict=True)], axis=0)
+    kept = np.mean([each.kept(chosen) for each, chosen in zip(pair, choices, strict=True)], axis=0)
+    return np.vstack([values[:, :, 0] - values[:, :, 1], kept])
 
 
 def holm(pvalues: ArrayLike) -> NDArray[np.float64]:
@@ -171,6 +127,27 @@ def holm(pvalues: ArrayLike) -> NDArray[np.float64]:
     return corrected
 
 
+@dataclass(frozen=True, eq=False)
+class LeftOut(Result):
+    """A comparison without one item or query.
+
+    Attributes
+    ----------
+    label : hashable
+        Its label, or its position from 0 if the rankings have none.
+    difference, pvalue : float
+        The difference without it, and the p-value.
+    """
+
+    label: Hashable
+    difference: float
+    pvalue: float
+
+    def turned(self) -> LeftOut:
+        """Return the same for the second system minus the first."""
+        return replace(self, difference=0.0 - self.difference)
+
+
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class SystemComparison(Computed):
     """Two systems against one gold ranking, with the options used.
@@ -186,22 +163,25 @@ class SystemComparison(Computed):
     alternative : str
         "two-sided", "greater" (the first system is better) or "less".
     swap : str
-        What the test exchanges, "ranks" or "scores".
+        What the test exchanged, "scores" or "ranks".
     exact : bool
-        Whether all swaps were enumerated.
+        Whether all exchanges were enumerated.
     low, high : float
-        Interval of the difference, from joint resamples of gold and both systems.
+        The differences that the same test does not reject: 0 is outside exactly if the p-value is at most 1 - level.
     level : float
         Level of confidence of the interval.
-    interval_method : str or None
-        Method of the interval, "copula" or "percentile". None if nothing is drawn, because the difference is undefined
-        or both systems rank all items alike.
+    detectable : float
+        The least true difference that the two-sided test finds with a power of 0.8; nan if no exchange changes the
+        difference.
+    least, most : LeftOut or None
+        The item without which the difference is least, and the one without which it is largest. None with two items, or
+        if the difference is undefined.
+    fragile : bool
+        Whether one item decides: the test rejects at 1 - level with it, and not without it, or the other way round.
     n_resamples : int
-        Number of resamples of the test unless it is exact, and of the interval, which draws at least 1,000.
+        Number of exchanges drawn, unless the test is exact.
     n_undefined : int
-        Number of resamples left out of the interval because a coefficient is undefined.
-    n_undefined_swaps : int
-        Number of swaps with an undefined coefficient; the test counts them as at least as extreme.
+        Number of exchanges with an undefined coefficient; they count as at least as extreme.
     n_items, coefficient, scheme, n0, weigher, tied_weights, variant, missing
         As in `RankCorrelation`; `n_items` after alignment of all three.
     n_missing : int or None
@@ -218,10 +198,12 @@ class SystemComparison(Computed):
     low: float
     high: float
     level: float
-    interval_method: str | None
+    detectable: float
+    least: LeftOut | None
+    most: LeftOut | None
+    fragile: bool
     n_resamples: int
     n_undefined: int
-    n_undefined_swaps: int
     n_missing: int | None = None
 
 
@@ -233,7 +215,7 @@ def compare_systems(
     coefficient: CoefficientLike = "tau_w",
     missing: Missing = "raise",
     alternative: Alternative = "two-sided",
-    swap: Swap = "ranks",
+    swap: Swap = "auto",
     level: float = 0.95,
     n_resamples: int = 10_000,
     seed: int = 0,
@@ -243,60 +225,46 @@ def compare_systems(
     """Compare two systems by their correlations with one gold ranking.
 
     The null hypothesis of the test is that the two systems are exchangeable, item by item: a coin toss decided which of
-    the two gave an item its place. Items are swapped with probability 1/2, both systems are ranked again, and the
-    difference of the coefficients is computed anew. Up to 12 items all 2^n swaps are enumerated. Above, the p-value is
-    (1 + count) / (1 + n_resamples), where count is the number of swaps with a difference at least as extreme.
+    the two gave an item its score. Items are exchanged with probability 1/2, both systems are ranked again, and the
+    difference of the coefficients is computed anew. Up to 12 items all 2^n exchanges are enumerated. Above, the p-value
+    is (1 + count) / (1 + n_resamples), where count is the number of exchanges with a difference at least as extreme.
 
-    If the scores are on one scale, swap the scores themselves: with ``swap="scores"`` the test holds its level exactly.
-    By default ranks are swapped, since systems rarely share a scale. If a swapped rank meets the same rank of the other
-    system, the tie is broken at random (see `rankcorr.inference.exchange`). The level was measured as the share of
-    p-values at most 0.05 for exchangeable systems, by 4,000 pairs of systems each (standard error at most 0.004;
-    benchmarks/levels_of_tests.py, and the table in docs/systems.md). It is at most 0.061, for tau_w and rho_w, 20 to
-    200 items, and shared noise of 0 to 99.9 %. It is smaller, down to 0, if few items change places: then no swap can
-    be extreme.
+    If the systems share a scale, their scores are exchanged, and the test is exact. If only their orders are known, or
+    the scores have different distributions, ranks are exchanged: on two scales, of which neither may keep the test from
+    rejecting (see `rankcorr.inference.exchange`). Such a test finds less; docs/systems.md has its levels and power.
+
+    The interval inverts the test, so it excludes 0 exactly if the p-value is at most 1 - level (see
+    `rankcorr.inference.orbit`). It speaks of these items: what would differ is which system gave an item which score.
 
     Equal mean coefficients are not the null hypothesis: if one system is noisy at the top and the other at the bottom,
     they are not exchangeable, even if the mean of the difference is 0.
-
-    The interval of the difference assumes a t copula of gold and both systems, fitted to their ranks. As in
-    `bootstrap_interval`, it inverts tests: two correlations that differ by more or less, about the fitted mean, are
-    tested, and the interval lies between the mean differences of the coefficients for the two that are just not
-    rejected.
-
-    The percentile interval of items drawn with replacement is used instead if there are at most 100 items, at least 5 %
-    of their pairs are tied in one of the systems, and the systems correlate by at least 0.9 given gold. Two systems
-    with few levels often agree on whole groups of items, which a copula cannot reproduce. `interval_method` names the
-    method used.
-
-    Since the spread of the difference is estimated, the interval has the quantiles of Student's t with n_items - 3
-    degrees of freedom, and at least 3, instead of normal ones. Two systems that rank all items alike have the interval
-    from 0 to 0; exchanging the systems gives the mirror image. docs/systems.md has measured levels and widths.
 
     Parameters
     ----------
     gold, a, b : Ranking, mapping of label to score, or array_like of shape (n_items,)
         Plain numbers are scores: larger is better. Labelled rankings are matched by label.
     coefficient : Coefficient or {"tau_w", "rho_w", "tau", "rho"}
-        A value with its options, such as ``TauW(n0=10)``; a name selects the default options. Resamples have ties, so a
-        weigher must accept the ranks 1, 1.5, 2 and so on.
+        A value with its options, such as ``TauW(n0=10)``; a name selects the default options. Exchanged systems have
+        ties, so a weigher must accept the ranks 1, 1.5, 2 and so on.
     missing : {"raise", "intersection", "bottom", "gold"}
         How to treat labels that are not in all three rankings: raise an error, leave them out, or place them last, in a
         tie, in each ranking that lacks them. "gold" keeps only the items of gold.
     alternative : {"two-sided", "greater", "less"}
-        "greater" tests whether the first system is better.
-    swap : {"ranks", "scores"}
-        What the two systems exchange in the test. "scores" needs scores with the same meaning in both.
+        "greater" tests whether the first system is better; the interval is then bounded below alone.
+    swap : {"auto", "scores", "ranks"}
+        What the two systems exchange. "auto" takes scores if both systems have them and their distributions may be one
+        (`rankcorr.inference.exchange.on_one_scale`), else ranks; the result says which.
     level : float, default 0.95
         Level of confidence of the interval.
     n_resamples : int, default 10000
-        Number of resamples of the test, and of the interval, which draws at least 1,000.
+        Number of exchanges.
     seed : int, default 0
         The same seed gives the same result; another one shows the Monte Carlo error.
     workers : int, optional
         Number of threads, by default one for each processor. The result does not depend on it.
     progress : callable, optional
-        Called with the number of resamples done since the last call, those of the test and then those of the interval.
-        An exception that it raises stops the work.
+        Called with the number of exchanges done since the last call, and with 0 between the steps after them. An
+        exception that it raises stops the work.
 
     Returns
     -------
@@ -308,67 +276,51 @@ def compare_systems(
     RankingError
         The subclass tells what is wrong with the rankings or the options.
 
+    References
+    ----------
+    J. A. Hartigan, Using Subsample Values as Typical Values, Journal of the American Statistical Association 64 (1969).
+
     Examples
     --------
     >>> rng = np.random.default_rng(0)
     >>> gold = rng.normal(size=100)
     >>> a, b = gold + 0.3 * rng.normal(size=100), gold + 2 * rng.normal(size=100)
     >>> found = compare_systems(gold, a, b, coefficient="tau", n_resamples=1_000)
-    >>> found.difference > 0, found.pvalue < 0.01
-    (True, True)
+    >>> found.difference > 0, found.pvalue < 0.01, found.low > 0, found.fragile
+    (True, True, True, False)
     """
     chosen = as_coefficient(coefficient)
     check_choice("alternative", alternative, ALTERNATIVES)
     check_choice("swap", swap, SWAPS)
     confidence, draws = checked_level(level), Draws.checked(n_resamples, seed, workers, progress)
-    number = draws.n_resamples
     (first, second, third), n_left = align_three(gold, a, b, missing)
     ranks = np.array([second.ranks, third.ranks])
     ranks.flags.writeable = False
     values = chosen.of_rows(first, ranks, np.array([second.n_ties, third.n_ties]), weightless="raise")
     difference = float(values[0] - values[1])
-    items = SortedItems.of(chosen, first, [second, third])
-    turned = items.is_turned
+    # Tests take two systems in one order, so that a and b draw the same numbers as b and a.
+    turned = SortedItems.of(chosen, first, [second, third]).is_turned
+    exchange = _exchange(chosen, (first, second, third), (a, b), swap, turned, draws.seed)
 
-    pvalue = low = high = math.nan
-    interval_method = None
-    n_undefined, n_undefined_swaps = number, 0
+    orbit, least, most, fragile = Orbit(math.nan, np.empty((1, 0)), np.empty(0), False), None, None, False
+    pvalue = low = high = detectable = math.nan
     if math.isnan(difference):
         which = [name for name, value in zip(NAMES[1:], values, strict=True) if math.isnan(value)]
         warn_undefined(offending("all items that have weight are tied in gold or in", which), stacklevel=3)
     else:
-        test = _test(
-            chosen,
-            (first, second, third),
-            (a, b),
-            difference,
-            turned=turned,
-            swap=swap,
-            alternative=alternative,
-            draws=draws.of_part(0),
-        )
-        pvalue, n_undefined_swaps = test.pvalue, test.n_undefined
-        of_interval = replace(draws.of_part(1), n_resamples=max(number, MIN_RESAMPLES))
-        if np.array_equal(second.ranks, third.ranks):
-            low = high = 0.0
-            n_undefined = 0
-        else:
-            found = difference_interval(
-                items.turned() if turned else items,
-                -difference if turned else difference,
-                level=confidence,
-                draws=of_interval,
-            )
-            low, high = (0.0 - found.high, 0.0 - found.low) if turned else (found.low, found.high)  # no -0.0
-            n_undefined, interval_method = found.n_undefined, found.method
-        if n_undefined:
+        orbit = orbits_of([[exchange]], draws.of_part(0))[0]
+        side = TURNED[alternative] if turned else alternative
+        pvalue, detectable = orbit.pvalue(side), orbit.detectable(confidence)
+        low, high = orbit.interval(confidence, side, BOUND)
+        if turned:
+            low, high = 0.0 - high, 0.0 - low  # no -0.0
+        if first.n_items > 2:
+            least, most = _left_out(exchange, first, side, turned, draws.of_part(1))
+            alpha = alpha_of(confidence)
+            fragile = any((each.pvalue <= alpha) != (pvalue <= alpha) for each in (least, most))
+        if orbit.n_undefined:
             warn_undefined(
-                f"in {n_undefined:,} of {of_interval.n_resamples:,} resamples, which the interval leaves out",
-                stacklevel=3,
-            )
-        if n_undefined_swaps:
-            warn_undefined(
-                f"in {n_undefined_swaps:,} of {test.n_swaps:,} swaps, which count against a difference",
+                f"in {orbit.n_undefined:,} of {orbit.kept.size:,} exchanges, which count against a difference",
                 stacklevel=3,
             )
     return SystemComparison(
@@ -377,42 +329,70 @@ def compare_systems(
         difference=difference,
         pvalue=pvalue,
         alternative=alternative,
-        swap=swap,
-        exact=items.n_items <= MAX_EXACT,
+        swap="scores" if exchange.by_scores else "ranks",
+        exact=first.n_items <= MAX_EXACT,
         low=low,
         high=high,
         level=confidence,
-        interval_method=interval_method,
-        n_resamples=number,
-        n_undefined=n_undefined,
-        n_undefined_swaps=n_undefined_swaps,
+        detectable=detectable,
+        least=least,
+        most=most,
+        fragile=fragile,
+        n_resamples=draws.n_resamples,
+        n_undefined=orbit.n_undefined,
         n_missing=None if missing == "raise" else n_left,
-        **chosen.described(items.n_items, missing),
+        **chosen.described(first.n_items, missing),
     )
 
 
-def _test(
+def _exchange(
     coefficient: Coefficient,
     aligned: tuple[Ranking, Ranking, Ranking],
     given: tuple[RankingLike, RankingLike],
-    difference: float,
-    *,
-    turned: bool,
     swap: Swap,
-    alternative: Alternative,
-    draws: Draws,
-) -> PairedTest:
-    """The paired test of two systems, which enter in reverse if `turned`."""
+    turned: bool,
+    seed: int,
+) -> Exchange:
+    """The exchange of two systems, which enter in reverse if `turned`."""
     gold, *systems = aligned
-    rows = [codes_of_items(own, gold.labels) for own in score_codes(given, NAMES[1:])] if swap == "scores" else None
+    codes = None
+    if swap == "scores" or (swap == "auto" and not any(isinstance(each, Ranking) for each in given)):
+        codes = np.array([codes_of_items(own, gold.labels) for own in score_codes(given, NAMES[1:])])
     if turned:
-        systems, difference, alternative = systems[::-1], -difference, TURNED[alternative]
-        rows = rows and rows[::-1]
-    if rows is None:
-        exchange = Exchange.of_ranks(coefficient, gold, systems)
-    else:
-        exchange = Exchange.of_scores(coefficient, gold, systems, np.array(rows))
-    return paired_tests([[exchange]], np.array([difference]), alternative=alternative, draws=draws)[0]
+        systems, codes = systems[::-1], None if codes is None else codes[::-1]
+    if codes is not None and (swap == "scores" or on_one_scale(codes, derived_seed(seed, 2))):
+        return Exchange.of_scores(coefficient, gold, systems, codes)
+    return Exchange.of_ranks(coefficient, gold, systems)
+
+
+def _left_out(
+    exchange: Exchange, gold: Ranking, alternative: Alternative, turned: bool, draws: Draws
+) -> tuple[LeftOut, LeftOut]:
+    """The comparison without the item that lets the difference be least, and without that which lets it be largest."""
+    items = exchange.items
+    weights = items.table[items.y_halves.min(axis=0) // (2 if items.expected else 1) - (1 if items.expected else 2)]
+    apart = weights * np.abs(np.diff(items.y_halves, axis=0)[0])
+    candidates = np.sort(np.argsort(-apart, kind="stable")[:MOST_LEFT_OUT])
+    differences = np.empty(candidates.size)
+    step = max(1, BLOCK_NUMBERS // items.n_items)
+    for start in range(0, candidates.size, step):
+        if draws.progress is not None:
+            draws.progress(0)
+        part = candidates[start : start + step]
+        counts = np.ones((part.size, items.n_items), np.int32)
+        counts[np.arange(part.size), part] = 0
+        differences[start : start + step] = -np.diff(items.coefficients(counts), axis=1)[:, 0]
+    # An item without which the difference is undefined decides it: the test then has no p-value below 1.
+    differences = np.where(np.isnan(differences), 0.0, differences)
+    found = []
+    for place in (int(np.argmin(differences)), int(np.argmax(differences))):
+        item = int(candidates[place])
+        rest = replace(draws, n_resamples=min(draws.n_resamples, N_LEFT_OUT), progress=None)
+        pvalue = orbits_of([[exchange.without(item)]], rest)[0].pvalue(alternative)
+        position = int(gold.best_first[item])
+        label = position if gold.labels is None else gold.labels[position]
+        found.append(LeftOut(label, float(0.0 - differences[place] if turned else differences[place]), pvalue))
+    return (found[1], found[0]) if turned else (found[0], found[1])
 
 
 def align_three(

@@ -225,6 +225,14 @@ class SortedItems:
         """The same items, with the other rankings in reverse."""
         return replace(self, y_halves=np.ascontiguousarray(self.y_halves[::-1]))
 
+    def without(self, item: int) -> SortedItems:
+        """The same without one item, given by its place in x; the others are ranked again."""
+        from scipy.stats import rankdata
+
+        halves = (2 * rankdata(np.delete(self.y_halves, item, axis=1), axis=1)).astype(np.int32)
+        table = self.table[: -1 if self.expected else -2]
+        return replace(self, x_keys=np.delete(self.x_keys, item), y_halves=halves, table=table)
+
     def of_keys(self, keys: Counts) -> Values:
         """Coefficient of one ranking with others in each draw, shape (n_draws, n_others); nan if undefined.
 

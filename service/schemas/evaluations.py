@@ -363,13 +363,19 @@ COVERAGE: Final = Component(
         n_negative={**_COUNT, "description": "Judgements below 0, which rank below 0."},
     ),
 )
+_LEFT_OUT: Final = {
+    "oneOf": [
+        _record(label={"type": "string"}, difference=UNDEFINED, pvalue=UNDEFINED),
+        {"type": "null"},
+    ],
+}
 PAIRED: Final = Component(
     "PairedDifference",
     _record(
         first={"type": "string"},
         second={"type": "string"},
         difference={**UNDEFINED, "description": "Mean of the first less that of the second."},
-        low=UNDEFINED,
+        low={**UNDEFINED, "description": "The interval inverts the test; null where it is unbounded."},
         high=UNDEFINED,
         pvalue=UNDEFINED,
         corrected_pvalue={**UNDEFINED, "description": "By Holm's method, over the pairs beside it."},
@@ -377,6 +383,10 @@ PAIRED: Final = Component(
         n_queries=_COUNT,
         n_better=_COUNT,
         n_worse=_COUNT,
+        detectable={**UNDEFINED, "description": "The least true difference that the test finds with a power of 0.8."},
+        least={**_LEFT_OUT, "description": "The same without the query whose absence lowers the difference most."},
+        most={**_LEFT_OUT, "description": "The same without the query whose absence raises the difference most."},
+        fragile={"type": "boolean", "description": "Whether one query decides if the test rejects."},
     ),
 )
 _PAIRS: Final = {"type": "array", "items": PAIRED.reference}

@@ -135,7 +135,12 @@ class LeaderboardRequest(WeightOptions):
     swap = Choice(
         SWAP,
         load_default=SWAP.words[0],
-        metadata={"description": "Scores must be given, and mean the same in all systems; tests are then exact."},
+        metadata={
+            "description": (
+                "Scores must be given, and mean the same in all systems; tests are then exact. auto takes scores if all"
+                " systems have them and their distributions may be one, else ranks; the answer says which."
+            )
+        },
     )
     level = level()
     n_resamples = Count(limit="max_resamples", of="resamples", load_default=1_000)
@@ -171,8 +176,8 @@ class LeaderboardRequest(WeightOptions):
 
     @post_load(pass_original=True)
     def keep_scores(self, data: dict[str, Any], original: Any, **_: Any) -> dict[str, Any]:
-        """Keep scores with the rankings if tests swap scores."""
-        if data["swap"] == SWAP.words[0]:
+        """Keep scores with the rankings if tests may swap scores."""
+        if data["swap"] == "ranks":
             return data
         found = {name: scores_in(given) for name, given in original["systems"].items()}
         return data | {"scores": {name: scores for name, scores in found.items() if scores is not None}}

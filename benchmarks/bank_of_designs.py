@@ -1,0 +1,354 @@
+"""Print the level, the power and the coverage of tests of two systems, over a bank of designs.
+
+Every design draws a gold ranking and two exchangeable systems, or two runs over queries; of these, a test at the level
+0.05 should reject one in twenty. Items and queries are as unequal as they are in practice: some fail altogether, some
+are missing, one decides. Columns of the first table are the kinds of exchange: "scores" where both systems share a
+scale, "ranks" as if only the orders were known, "auto" as `compare_systems` chooses. Nothing here asserts.
+
+Run it with ``.venv/bin/python benchmarks/bank_of_designs.py``; ``--only gross`` prints the designs with that in their
+name, ``--json`` writes all cells.
+"""
+
+import argparse
+import itertools
+import json
+import os
+import sys
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+
+import numpy as np
+from report import heading, machine, row
+
+from rankcorr import Coefficient, Ranking, Rho, RhoW, Tau, TauW, leaderboard
+from rankcorr.evaluation.grouped import grouped
+from rankcorr.evaluation.query_tests import QueryContest, verdicts
+from rankcorr.inference.exchange import Exchange, on_one_scale
+from rankcorr.inference.leaderboard_groups import contested
+from rankcorr.inference.paired import orbits_of
+from rankcorr.inference.resampling import Draws
+
+Array = np.ndarray
+Rng = np.random.Generator
+
+COEFFICIENTS: dict[str, Coefficient] = {"tau_w": TauW(), "rho_w": RhoW(), "tau": Tau(), "rho": Rho()}
+SIZES, QUERIES = (10, 30, 65, 200, 1_000), (10, 15, 30, 100, 1_000)
+SWAPS = ("auto", "scores", "ranks")
+LEVEL, FAILS = 0.05, -10.0
+
+
+def noisy(rng: Rng, n: int, k: int = 2, shared: float = 0.0, spreads: tuple[float, ...] = ()) -> Array:
+    """Gold, and systems with normal noise, of which a share is common to all; some systems may have more of it."""
+    gold, common = rng.standard_normal((2, n))
+    noise = np.sqrt(shared) * common + np.sqrt(1 - shared) * rng.standard_normal((k, n))
+    for system, spread in enumerate(spreads):
+        noise[system] *= spread
+    return np.vstack([gold, gold + noise])
+
+
+def seen(rng: Rng, n: int, k: int = 2, shared: float = 0.0, how: str = "levels") -> Array:
+    """Normal systems whose scores are seen in ten levels, rounded, or censored below."""
+    found = noisy(rng, n, k, shared)
+    scores = found[1:]
+    if how == "levels":
+        scores = np.digitize(scores, np.linspace(-2, 2, 9)).astype(float)
+    elif how == "rounded":
+        scores = np.round(scores, 1)
+    else:
+        scores = np.maximum(scores, -0.5)
+    return np.vstack([found[:1], scores])
+
+
+def failing(rng: Rng, n: int, k: int = 2, share: float = 0.05, noise: float = 0.05, tied: bool = False) -> Array:
+    """Each system sends items of its own choice to the bottom: in a random order, or tied as if it lacked them."""
+    gold = rng.standard_normal(n)
+    scores = gold + noise * rng.standard_normal((k, n))
+    fails = rng.random((k, n)) < share
+    scores[fails] = FAILS if tied else FAILS + rng.standard_normal(int(fails.sum()))
+    return np.vstack([gold, scores])
+
+
+def heavy(rng: Rng, n: int, k: int = 2, skewed: bool = False) -> Array:
+    """Gold, and systems with Cauchy noise, or with log-normal noise that only lowers scores."""
+    gold = rng.standard_normal(n)
+    noise = -rng.lognormal(0, 1.5, (k, n)) if skewed else 0.3 * rng.standard_cauchy((k, n))
+    return np.vstack([gold, gold + noise])
+
+
+def decisive(rng: Rng, n: int, k: int = 2) -> Array:
+    """One system, chosen at random, sends the best item to the bottom."""
+    found = noisy(rng, n, k, spreads=(0.05,) * k)
+    found[1 + rng.integers(k), found[0].argmax()] = FAILS
+    return found
+
+
+def contaminated(rng: Rng, n: int, k: int = 2) -> Array:
+    """Correlation 0.95, but for 30 % of the items of each system, which are unrelated to gold."""
+    gold = rng.standard_normal(n)
+    scores = 0.95 * gold + np.sqrt(1 - 0.95**2) * rng.standard_normal((k, n))
+    return np.vstack([gold, np.where(rng.random((k, n)) < 0.3, rng.standard_normal((k, n)), scores)])
+
+
+def in_part(rng: Rng, n: int, k: int = 2, top: bool = True) -> Array:
+    """Systems that know either the best fifth of the items alone, or the others alone."""
+    gold = rng.standard_normal(n)
+    best = gold >= np.quantile(gold, 0.8)
+    noise = rng.standard_normal((k, n))
+    known = gold + 0.3 * noise
+    return np.vstack([gold, np.where(best, known, -2 + noise) if top else np.where(best, noise, known)])
+
+
+def on_two_scales(rng: Rng, n: int, k: int = 2) -> Array:
+    """Systems that are exchangeable but for the scale of their scores."""
+    found = noisy(rng, n, k)
+    found[2:] = np.exp(1 + found[2:])
+    return found
+
+
+DESIGNS: dict[str, Callable[..., Array]] = {
+    "normal": noisy,
+    **{f"noise shared {share:.2%}": partial(noisy, shared=share) for share in (0.9, 0.98, 0.995, 0.999, 0.9995)},
+    "ten levels": seen,
+    "ten levels, shared 98 %": partial(seen, shared=0.98),
+    "rounded to 0.1": partial(seen, how="rounded"),
+    "censored below": partial(seen, how="censored"),
+    "gross 5 %": failing,
+    "lack 5 %": partial(failing, noise=1.0, tied=True),
+    "lack 10 %": partial(failing, share=0.1, noise=1.0, tied=True),
+    "skewed": partial(heavy, skewed=True),
+    "Cauchy": heavy,
+    "two scales": on_two_scales,
+    "one decisive item": decisive,
+    "30 % contaminated": contaminated,
+    "top only": in_part,
+    "rest only": partial(in_part, top=False),
+}
+
+
+def pvalues_of(scores: Array, name: str, n_resamples: int, seed: int) -> dict[str, tuple[float, float, float, float]]:
+    """Difference, p-value and interval of two systems by each kind of exchange."""
+    gold, *systems = (Ranking.from_scores(each) for each in scores)
+    codes = np.unique(-scores[1:], return_inverse=True)[1].reshape(2, -1)
+    found = {}
+    for kind in ("scores", "ranks"):
+        if kind == "scores":
+            exchange = Exchange.of_scores(COEFFICIENTS[name], gold, systems, codes)
+        else:
+            exchange = Exchange.of_ranks(COEFFICIENTS[name], gold, systems)
+        (orbit,) = orbits_of([[exchange]], Draws(n_resamples, seed))
+        found[kind] = (orbit.observed, orbit.pvalue(), *orbit.interval(1 - LEVEL, bound=2.0))
+    found["auto"] = found["scores" if on_one_scale(codes, seed) else "ranks"]
+    return found
+
+
+def one(draw: Callable[..., Array], n: int, name: str, n_resamples: int, seed: int) -> list[tuple[float, ...]]:
+    """What each kind of exchange says of one data set."""
+    found = pvalues_of(draw(np.random.default_rng([n, seed]), n), name, n_resamples, seed)
+    return [found[kind] for kind in SWAPS]
+
+
+def board(draw: Callable[..., Array], k: int, name: str, swap: str, n_resamples: int, seed: int) -> bool:
+    """Whether a leaderboard of exchangeable systems of 50 items tells any of them apart."""
+    gold, *systems = draw(np.random.default_rng([k, seed]), 50, k)
+    named = {str(number): scores for number, scores in enumerate(systems)}
+    options = {"coefficient": COEFFICIENTS[name], "n_resamples": n_resamples, "seed": seed, "workers": 1}
+    return leaderboard(gold, named, swap=swap, **options).rows[-1].group != 1
+
+
+def by_query(rng: Rng, n: int, k: int, share: float = 0.0, spread: float = 0.0) -> Array:
+    """Values of runs by query: they share its difficulty, fail on some of their own, and vary more on some queries."""
+    noise = 0.1 * np.exp(spread * rng.standard_normal((n, 1)))
+    values = 0.5 + 0.2 * rng.standard_normal((n, 1)) + noise * rng.standard_normal((n, k))
+    return np.where(rng.random((n, k)) < share, 0.0, np.clip(values, 0, 1))
+
+
+def ranked_queries(rng: Rng, n: int, k: int, coefficient: Coefficient | None = None) -> Array:
+    """Values of runs over queries of 20 documents of four levels: a coefficient, or nDCG."""
+    gold = rng.choice(4, (n, 20), p=(0.6, 0.2, 0.1, 0.1)).astype(float)
+    gold[:, 0], gold[:, 1] = 3.0, 0.0  # no query is one tie
+    found = []
+    for _ in range(k):
+        scores = gold + rng.exponential(2.0, (n, 1)) * rng.standard_normal(gold.shape)
+        if coefficient is None:
+            discounts = 1 / np.log2(np.arange(20) + 2)
+            gains = np.take_along_axis(gold, np.argsort(-scores, axis=1), axis=1) @ discounts
+            found.append(gains / (-np.sort(-gold, axis=1) @ discounts))
+        else:
+            found.append(grouped(coefficient, gold.ravel(), scores.ravel(), 20 * np.arange(n + 1)))
+    return np.column_stack(found)
+
+
+QUERY_DESIGNS: dict[str, Callable[..., Array]] = {
+    "normal queries": by_query,
+    "bad queries 5 %": partial(by_query, share=0.05),
+    "bad queries 10 %": partial(by_query, share=0.1),
+    "heteroscedastic queries": partial(by_query, spread=1.5),
+    "nDCG": ranked_queries,
+    "tau_w by query": partial(ranked_queries, coefficient=TauW()),
+    "rho_w by query": partial(ranked_queries, coefficient=RhoW()),
+}
+
+
+def one_of_queries(draw: Callable[..., Array], n: int, test: str, n_resamples: int, seed: int) -> float:
+    """P-value of two exchangeable runs."""
+    values = draw(np.random.default_rng([n, seed]), n, 2)
+    return float(verdicts(np.diff(values, axis=1), test, 1 - LEVEL, Draws(n_resamples, seed)).pvalues[0])
+
+
+def board_of_queries(draw: Callable[..., Array], k: int, n: int, n_resamples: int, seed: int) -> bool:
+    """Whether exchangeable runs over n queries are told apart."""
+    values = draw(np.random.default_rng([k, n, seed]), n, k)
+    values = values[:, np.argsort(-values.mean(axis=0), kind="stable")]
+    return contested(QueryContest(values, "randomization", Draws(n_resamples, seed)), 1 - LEVEL)[2][-1] != 1
+
+
+def error(share: float, number: int) -> float:
+    """Standard error of a share."""
+    return float(np.sqrt(share * (1 - share) / number))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--draws", type=int, default=1_000, help="data sets of each cell; a third of 1,000 items")
+    parser.add_argument("--boards", type=int, default=400, help="leaderboards of each cell")
+    parser.add_argument("--resamples", type=int, default=199)
+    parser.add_argument("--only", default="", help="designs with this in their names")
+    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
+    parser.add_argument("--json", help="a file for all cells")
+    options = parser.parse_args()
+    machine("numpy", "numba")
+    cells = []
+
+    def add(table: str, design: str, quantity: str, n: int, share: float, number: int) -> str:
+        cells.append(
+            {
+                "table": table,
+                "design": design,
+                "quantity": quantity,
+                "n": n,
+                "share": share,
+                "error": error(share, number),
+            }
+        )
+        return f"{share:.3f}"
+
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+
+        def ran(task: Callable[[int], object], number: int) -> Array:
+            return np.array(list(pool.map(task, range(number), chunksize=max(1, number // 16))), dtype=float)
+
+        designs = {name: draw for name, draw in DESIGNS.items() if options.only in name}
+        heading(
+            f"two exchangeable systems: share of {options.draws:,} p-values up to 0.05, {options.resamples} exchanges",
+            *("design", "items", *(f"{name}: {', '.join(SWAPS)}" for name in COEFFICIENTS)),
+        )
+        for (design, draw), n in itertools.product(designs.items(), options.sizes):
+            number = options.draws if n < 1_000 else options.draws // 3
+            texts = []
+            for name in COEFFICIENTS:
+                tails = ran(partial(one, draw, n, name, options.resamples), number)[:, :, 1]
+                levels = (tails <= LEVEL).mean(axis=0).tolist()
+                texts.append(
+                    " ".join(
+                        add("level", design, f"{name} {kind}", n, level, number)
+                        for kind, level in zip(SWAPS, levels, strict=True)
+                    )
+                )
+            row(design, n, *texts)
+
+        if not options.only:
+            heading(
+                "noise 0.8 against 1.3, and 0.5 against 1.5: share of p-values at most 0.05, and of intervals that hold "
+                "the mean difference",
+                *("noise", "items", *(f"{name}: {', '.join(SWAPS)}" for name in COEFFICIENTS)),
+            )
+            for spreads, n in itertools.product(((0.8, 1.3), (0.5, 1.5)), (30, 65, 200)):
+                powers, coverages = [], []
+                for name in COEFFICIENTS:
+                    found = ran(
+                        partial(one, partial(noisy, spreads=spreads), n, name, options.resamples), options.draws
+                    )
+                    truth = found[:, 0, 0].mean()
+                    held = ((found[:, :, 2] <= truth) & (found[:, :, 3] >= truth)).mean(axis=0).tolist()
+                    power = (found[:, :, 1] <= LEVEL).mean(axis=0).tolist()
+                    label = f"{spreads[0]} and {spreads[1]}"
+                    powers.append(
+                        " ".join(
+                            add("power", label, f"{name} {kind}", n, each, options.draws)
+                            for kind, each in zip(SWAPS, power, strict=True)
+                        )
+                    )
+                    coverages.append(
+                        " ".join(
+                            add("coverage", label, f"{name} {kind}", n, each, options.draws)
+                            for kind, each in zip(SWAPS, held, strict=True)
+                        )
+                    )
+                row(f"{label}, power", n, *powers)
+                row(f"{label}, coverage", n, *coverages)
+
+        if options.boards:
+            heading(
+                f"leaderboards of exchangeable systems, 50 items: share of {options.boards:,} that name a difference",
+                *("design", "systems", *(f"{name}: auto, ranks" for name in ("tau_w", "rho_w"))),
+            )
+            for (design, draw), k in itertools.product(designs.items(), (2, 5, 20, 60)):
+                number = options.boards if k < 60 else options.boards // 4
+                texts = []
+                for name in ("tau_w", "rho_w"):
+                    shares = [
+                        float(ran(partial(board, draw, k, name, swap, max(199, 25 * k)), number).mean())
+                        for swap in ("auto", "ranks")
+                    ]
+                    texts.append(
+                        " ".join(
+                            add("boards", design, f"{name} {swap}, {k} systems", 50, share, number)
+                            for swap, share in zip(("auto", "ranks"), shares, strict=True)
+                        )
+                    )
+                row(design, k, *texts)
+
+        designs = {name: draw for name, draw in QUERY_DESIGNS.items() if options.only in name}
+        if designs:
+            heading(
+                f"two exchangeable runs: share of {2 * options.draws:,} p-values at most 0.05",
+                *("design", "queries", "randomization", "t"),
+            )
+        for (design, draw), n in itertools.product(designs.items(), QUERIES):
+            number = 2 * options.draws
+            levels = [
+                float((ran(partial(one_of_queries, draw, n, test, options.resamples), number) <= LEVEL).mean())
+                for test in ("randomization", "t")
+            ]
+            row(
+                design,
+                n,
+                *(
+                    add("queries", design, test, n, level, number)
+                    for test, level in zip(("randomization", "t"), levels, strict=True)
+                ),
+            )
+        if designs and options.boards:
+            heading("boards of exchangeable runs: share that names a difference", "design", "runs", "queries", "share")
+        for (design, draw), k, n in itertools.product(designs.items(), (2, 6, 20), (15, 100) if options.boards else ()):
+            number = 2 * options.boards
+            share = float(ran(partial(board_of_queries, draw, k, n, max(399, 25 * k)), number).mean())
+            row(design, k, n, add("query boards", design, f"{k} runs", n, share, number))
+
+    for table in ("level", "boards", "queries", "query boards"):
+        found = [cell for cell in cells if cell["table"] == table]
+        if found:
+            worst = max(found, key=lambda cell: cell["share"] - 2 * cell["error"])
+            above = sum(cell["share"] - 2 * cell["error"] > 0.06 for cell in found)
+            print(
+                f"\n{table}: {len(found)} cells; highest {worst['design']}, {worst['quantity']}, {worst['n']}: "
+                f"{worst['share']:.3f} (se {worst['error']:.3f}); {above} surely above 0.06"
+            )
+    if options.json:
+        with open(options.json, "w") as file:
+            json.dump(cells, file, indent=1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
