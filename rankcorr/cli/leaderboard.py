@@ -33,6 +33,7 @@ from rankcorr.cli.output import (
     print_notes,
     pvalue_text,
     rank_text,
+    ranks_text,
     resamples_text,
 )
 from rankcorr.errors import collected_notices
@@ -130,7 +131,8 @@ def leaderboard_command(
     """Rank the SYSTEM files by their agreement with GOLD and further gold sets.
 
     Each system is tested against the best one; the p-values are corrected for a best one that was found by looking. A
-    group holds the systems that tests cannot tell from its first. With several gold sets a SYSTEM file holds the items
+    group holds the systems that tests cannot tell from its first, and 'ranks' are those that tests of all pairs leave
+    possible: each system with 1 among them may be the best. With several gold sets a SYSTEM file holds the items
     of all of them; items are resampled within each, so that nothing is said of further gold sets.
     """
     board, golds, _, notes = options.compute(gold, systems, files, weights)
@@ -161,10 +163,11 @@ def _print(board: Leaderboard, golds: list[Named], options: BoardOptions) -> Non
     lacking = any(row["n_missing"] for row in rows)
     system, *names = left_aligned(["system", *(printable(row["system"], limit=None) for row in rows)])
     print_table(
-        ["rank", "group", system, *headings, "low", "high", "p (corrected)", "n", *(["missing"] * lacking)],
+        ["rank", "ranks", "group", system, *headings, "low", "high", "p (corrected)", "n", *(["missing"] * lacking)],
         [
             [
                 rank_text(row["rank"]),
+                ranks_text(row["least_rank"], row["largest_rank"]),
                 "-" if row["group"] is None else str(row["group"]),
                 name,
                 *(f"{row[column]:z.4f}" for column in (*columns, "low", "high")),

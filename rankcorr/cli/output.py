@@ -137,6 +137,13 @@ def number_text(value: float) -> str:
     return "-" if math.isnan(value) else f"{value:z.4f}"
 
 
+def ranks_text(least: int | None, largest: int | None) -> str:
+    """The ranks that tests leave possible."""
+    if least is None:
+        return "-"
+    return str(least) if least == largest else f"{least}-{largest}"
+
+
 def rank_text(rank: float) -> str:
     """A mid-rank, which is a whole number or half of one; "-" where there is none."""
     return "-" if math.isnan(rank) else f"{rank:.1f}".removesuffix(".0")

@@ -59,6 +59,9 @@ class RunScore(Result):
         1 is the best; tied runs share their mid-rank. nan without a mean.
     group : int or None
         Number of the group, from 1: tests do not separate its runs from the first. None without a mean.
+    least_rank, largest_rank : int or None
+        The ranks that tests of all pairs leave possible, for all runs together: a run with `least_rank` 1 may be the
+        best. None without a mean.
     mean, low, high : float
         Mean over queries, and its interval.
     n_queries : int
@@ -71,6 +74,8 @@ class RunScore(Result):
     run: str
     rank: float
     group: int | None
+    least_rank: int | None
+    largest_rank: int | None
     mean: float
     low: float
     high: float
@@ -239,7 +244,10 @@ class RunComparison(TableResult):
         return np.asarray(self.values[self.runs.index(first)] - self.values[self.runs.index(second)])
 
     def _columns(self) -> dict[str, list[Any]]:
-        names = ("rank", "group", "run", "mean", "low", "high", "pvalue", "corrected_pvalue", "n_queries")
+        names = (
+            *("rank", "group", "least_rank", "largest_rank", "run", "mean", "low", "high"),
+            *("pvalue", "corrected_pvalue", "n_queries"),
+        )
         return {name: [getattr(row, name) for row in self.rows] for name in names}
 
     def __repr__(self) -> str:
@@ -486,13 +494,15 @@ def _scored(
             RunScore(
                 run=names[run],
                 rank=float(ranks[place]) if known else math.nan,
-                group=tests[2][place] if known else None,
+                group=tests.groups[place] if known else None,
+                least_rank=tests.least_ranks[place] if known else None,
+                largest_rank=tests.largest_ranks[place] if known else None,
                 mean=float(found.means[run]),
                 low=float(low[run]),
                 high=float(high[run]),
                 n_queries=int(found.n[run]),
-                pvalue=float(tests[0][place]) if known else math.nan,
-                corrected_pvalue=float(tests[1][place]) if known else math.nan,
+                pvalue=float(tests.pvalues[place]) if known else math.nan,
+                corrected_pvalue=float(tests.corrected[place]) if known else math.nan,
             )
         )
     pairs = _paired_runs(order, names, options.baseline)

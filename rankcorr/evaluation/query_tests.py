@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr.inference.copula import ROUNDING
+from rankcorr.inference.leaderboard_groups import reached_by
 from rankcorr.inference.orbit import MAX_EXACT, POWER, Orbit, all_swaps
 from rankcorr.inference.resampling import Draws
 
@@ -226,39 +227,55 @@ class QueryContest:
 
     def corrected(self, rows: Sequence[int], stage: int = 0) -> Values:
         """P-value of the first of some runs against each other one, corrected for having been chosen; step-down."""
-        from rankcorr.evaluation.kernels import exchanged_sums
-
-        values = self.values[:, list(rows)]
-        values = np.ascontiguousarray(values[~np.isnan(values).any(axis=1)])
+        values = self._complete(rows)
         n_queries, n_runs = values.shape
         if n_queries == 0:
             return np.full(n_runs - 1, np.nan)
-
-        def task(rng: np.random.Generator, size: int) -> Values:
-            sums = np.empty((size, n_runs))
-            exchanged_sums(rng, values, sums)
-            return np.asarray(np.maximum.accumulate(sums, axis=1) - np.minimum.accumulate(sums, axis=1))
-
-        part = self.draws.of_part(JOINT, rows[0], stage)
-        ranges = np.concatenate(part.in_blocks(task, 2 * n_runs * n_queries))
-        leads = (values[:, :1] - values[:, 1:]).sum(axis=0) * self._scales(values)
+        ranges = self._ranges(values, rows[0], stage)
+        leads = (values[:, :1] - values[:, 1:]).mean(axis=0) * self._scales(values)[0, 1:]
         found, largest = np.empty(n_runs - 1), 0.0
         for n_before, row in enumerate(np.argsort(-leads, kind="stable").tolist()):
             # The runs with larger leads have been removed; any of the exchanged ones may represent the others.
-            reached = np.count_nonzero(ranges[:, n_runs - 1 - n_before] >= leads[row] - ROUNDING * n_queries)
-            largest = max(largest, (1 + int(reached)) / (1 + ranges.shape[0]))
+            largest = max(largest, reached_by(ranges[np.newaxis, :, n_runs - 1 - n_before], leads[[row]])[0])
             found[row] = largest
         return found
 
+    def joint(self) -> Values:
+        """P-value of each run, a row, being better than each other one, corrected for all pairs; no step down."""
+        values = self._complete(range(self.n_systems))
+        if not len(values):
+            return np.ones((self.n_systems, self.n_systems))
+        means = values.mean(axis=0)
+        leads = (means[:, np.newaxis] - means) * self._scales(values)
+        ranges = self._ranges(values, 0, 0)[np.newaxis, :, -1]
+        return np.where(leads > 0, reached_by(ranges, leads), 1.0)
+
+    def _complete(self, rows: Sequence[int]) -> Values:
+        """Values of some runs, for the queries that all of them have."""
+        values = self.values[:, list(rows)]
+        return np.ascontiguousarray(values[~np.isnan(values).any(axis=1)])
+
+    def _ranges(self, values: Values, *part: int) -> Values:
+        """Range of the means of the first 1, 2, .. runs after exchanges, shape (n_resamples, n_runs)."""
+        from rankcorr.evaluation.kernels import exchanged_sums
+
+        def task(rng: np.random.Generator, size: int) -> Values:
+            sums = np.empty((size, values.shape[1]))
+            exchanged_sums(rng, values, sums)
+            return np.asarray(np.maximum.accumulate(sums, axis=1) - np.minimum.accumulate(sums, axis=1))
+
+        draws = self.draws.of_part(JOINT, *part)
+        return np.concatenate(draws.in_blocks(task, 2 * values.size)) / len(values)
+
     @staticmethod
     def _scales(values: Values) -> Values:
-        """By how much the lead of the first run over each other one is scaled down."""
+        """By how much the lead of each run, a row, over each other one is scaled down."""
         n_queries, n_runs = values.shape
         if n_runs == 2 or n_queries < 2:
-            return np.ones(n_runs - 1)
+            return np.ones((n_runs, n_runs))
         spread = np.cov(values, rowvar=False)
         variances = np.diag(spread)[:, np.newaxis] + np.diag(spread) - 2 * spread
         typical = np.sqrt(variances.sum() / (n_runs * (n_runs - 1)))
         # Less two of its standard errors: only a spread that surely exceeds the typical one counts.
-        own = np.sqrt(np.maximum(0.0, variances[0, 1:])) * (1 - min(1.0, 2 / np.sqrt(2 * n_queries)))
-        return np.asarray(np.divide(typical, own, out=np.ones(own.size), where=own > typical))
+        own = np.sqrt(np.maximum(0.0, variances)) * (1 - min(1.0, 2 / np.sqrt(2 * n_queries)))
+        return np.asarray(np.divide(typical, own, out=np.ones(own.shape), where=own > typical))

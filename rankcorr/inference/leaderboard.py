@@ -79,6 +79,9 @@ class LeaderboardRow(Result):
         1 is the best; tied systems share their mid-rank. nan if the coefficient is undefined.
     group : int or None
         Number of the group, from 1 for that of the best; None if the coefficient is undefined.
+    least_rank, largest_rank : int or None
+        The ranks that tests of all pairs leave possible, for all systems together: a system with `least_rank` 1 may be
+        the best. None if the coefficient is undefined.
     scores : tuple of Score
         One score for each gold set.
     total, mean : Score
@@ -94,6 +97,8 @@ class LeaderboardRow(Result):
     system: str
     rank: float
     group: int | None
+    least_rank: int | None
+    largest_rank: int | None
     scores: tuple[Score, ...]
     total: Score
     mean: Score
@@ -156,7 +161,8 @@ class Leaderboard(Computed, TableResult):
     def table(self) -> list[dict[str, Any]]:
         """One flat row for each system, to print or to plot: the coefficients, and interval and test of column `by`."""
         return [
-            {"rank": row.rank, "group": row.group, "system": row.system}
+            {"rank": row.rank, "group": row.group, "least_rank": row.least_rank, "largest_rank": row.largest_rank}
+            | {"system": row.system}
             | {name: score.statistic for name, score in zip(self.gold_sets, row.scores, strict=True)}
             | {
                 SUM: row.total.statistic,
@@ -350,15 +356,14 @@ def leaderboard(
     if exponents is not None:
         resamples = [standardize(drawn, exponents[:, number]) for number, drawn in enumerate(resamples)]
     scores, totals = _score(values, resamples, entries, confidence, draws)
-    tests = draws.of_part(1)
     golds = {
         name: _whole(sets[name], [row[column] for row in entries])
         for column, name in enumerate(sets)
         if column in columns
     }
-    contest = Contest(chosen, golds, competitors, tests)
-    pvalues, corrected, groups = contested(contest, confidence)
-    if untested := [names[s] for s, p in zip(defined[1:], pvalues[1:], strict=True) if math.isnan(p)]:
+    contest = Contest(chosen, golds, competitors, draws.of_part(1))
+    tests = contested(contest, confidence)
+    if untested := [names[s] for s, p in zip(defined[1:], tests.pvalues[1:], strict=True) if math.isnan(p)]:
         warn_undefined(
             offending(
                 "all items that have weight are tied among those that the best system and each of these has", untested
@@ -374,12 +379,14 @@ def leaderboard(
             LeaderboardRow(
                 system=names[system],
                 rank=float(ranks[place]),
-                group=groups[place] if ranked else None,
+                group=tests.groups[place] if ranked else None,
+                least_rank=tests.least_ranks[place] if ranked else None,
+                largest_rank=tests.largest_ranks[place] if ranked else None,
                 scores=scores[system],
                 total=totals[system],
                 mean=_divided(totals[system], len(sets)),
-                pvalue=float(pvalues[place]) if ranked else math.nan,
-                corrected_pvalue=float(corrected[place]) if ranked else math.nan,
+                pvalue=float(tests.pvalues[place]) if ranked else math.nan,
+                corrected_pvalue=float(tests.corrected[place]) if ranked else math.nan,
                 n_unused=unused[system],
             )
         )

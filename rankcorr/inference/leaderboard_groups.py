@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +35,18 @@ SUM, MEAN = TOTALS = ("sum", "mean")
 ONLY_GOLD = "gold"
 
 # Names of the other columns of `Leaderboard.table`.
-COLUMNS = ("rank", "group", "system", "low", "high", "pvalue", "corrected_pvalue", "n_missing")
+COLUMNS = (
+    "rank",
+    "group",
+    "least_rank",
+    "largest_rank",
+    "system",
+    "low",
+    "high",
+    "pvalue",
+    "corrected_pvalue",
+    "n_missing",
+)
 PAIRED, JOINT = range(2)
 
 
@@ -210,6 +221,9 @@ class Testable(Protocol):
     def corrected(self, rows: Sequence[int], stage: int = 0) -> Values:
         """P-value of the first of some systems against each other one, corrected for having been chosen."""
 
+    def joint(self) -> Values:
+        """P-value of each system, a row, being better than each other one, corrected for all pairs."""
+
 
 class Contest:
     """Systems, from best to worst, that compete on the sum of their coefficients over gold sets.
@@ -235,6 +249,7 @@ class Contest:
         self._together = [self._exchange(gold, several, number) for number, gold in enumerate(self._golds) if several]
         squares = sum((np.nan_to_num(each.distances()) for each in self._together), np.zeros(()))
         self._distances = np.sqrt(squares)
+        self._all_ranges: Values | None = None
 
     @property
     def n_systems(self) -> int:
@@ -268,28 +283,48 @@ class Contest:
         Shape (len(rows) - 1,), in the order of `rows`.
         """
         first, others = rows[0], np.array(rows[1:])
-        among = self._distances[np.ix_(rows, rows)]
-        typical = np.sqrt((among**2).sum() / (len(rows) * (len(rows) - 1)))
-        sure = sum((np.nan_to_num(each.sure_distances(first)) for each in self._together), np.zeros(()))
-        own = np.sqrt(sure)[others]
-        totals = np.array([self._systems[row].total for row in rows])
-        leads = (totals[0] - totals[1:]) * np.divide(typical, own, out=np.ones(own.size), where=own > typical)
+        leads = self._leads(rows, first)[1:]
         ranges = self._ranges(rows, stage)
         pvalues, largest = np.empty(others.size), 0.0
         for n_before, row in enumerate(np.argsort(-leads, kind="stable").tolist()):
             # The systems with larger leads have been removed; any of the exchanged ones may represent the others.
-            reached = ~(ranges[:, :, len(rows) - 1 - n_before] < leads[row] - ROUNDING)  # true for nan
-            largest = max(largest, (1 + int(reached.sum(axis=1).max())) / (1 + ranges.shape[1]))
+            largest = max(largest, reached_by(ranges[:, :, len(rows) - 1 - n_before], leads[[row]])[0])
             pvalues[row] = largest
         return pvalues
 
+    def joint(self) -> Values:
+        """P-value of each system, a row, being better than each other one, corrected for all pairs.
+
+        The lead is compared with the range of all systems, as in `corrected`, but without a step down; shape
+        (n_systems, n_systems). It is 1 where a system is not ahead.
+        """
+        rows = range(self.n_systems)
+        ranges = self._ranges(rows, 0)[:, :, -1]
+        leads = np.array([self._leads(rows, first) for first in rows])
+        return np.where(leads > 0, reached_by(ranges, leads), 1.0)
+
+    def _leads(self, rows: Sequence[int], first: int) -> Values:
+        """Lead of one system over each of some, scaled down where the two surely differ more than two do on average."""
+        among = self._distances[np.ix_(rows, rows)]
+        typical = np.sqrt((among**2).sum() / (len(rows) * (len(rows) - 1)))
+        sure = sum((np.nan_to_num(each.sure_distances(first)) for each in self._together), np.zeros(()))
+        own = np.sqrt(sure)[list(rows)]
+        totals = np.array([self._systems[row].total for row in rows])
+        scales = np.divide(typical, own, out=np.ones(own.size), where=own > typical)
+        return np.asarray((self._systems[first].total - totals) * scales)
+
     def _ranges(self, rows: Sequence[int], stage: int) -> Values:
         """Range of the first 1, 2, .. of some systems in exchanges, shape (n_scales, n_resamples, len(rows))."""
+        if len(rows) == self.n_systems and self._all_ranges is not None:
+            return self._all_ranges
         together = [self._exchange(gold, rows, number) for number, gold in enumerate(self._golds)]
         numbers_each = 2 * len(rows) * sum(each.n_items for each in together)
         draws = self._draws.of_part(JOINT, rows[0], stage)
         totals = np.concatenate(draws.in_blocks(partial(_drawn_totals, together), numbers_each), axis=1)
-        return np.asarray(np.maximum.accumulate(totals, axis=2) - np.minimum.accumulate(totals, axis=2))
+        ranges = np.asarray(np.maximum.accumulate(totals, axis=2) - np.minimum.accumulate(totals, axis=2))
+        if len(rows) == self.n_systems:
+            self._all_ranges = ranges
+        return ranges
 
     def _look(self) -> None:
         """Let the caller stop the work between its steps."""
@@ -342,11 +377,39 @@ def _drawn_totals(together: Sequence[Exchange], rng: np.random.Generator, size: 
     return np.asarray(np.sum([each.drawn(rng, size) for each in together], axis=0))
 
 
-def contested(contest: Testable, level: float) -> tuple[Values, Values, list[int]]:
-    """P-values of the best system against each, the same corrected, both nan for the best, and all groups, from 1.
+def reached_by(ranges: Values, leads: Values) -> Values:
+    """Corrected p-value of each lead: the share of ranges, shape (n_scales, n_resamples), that are at least as large.
+
+    The larger one of the scales; the observed range counts too, and an undefined one as larger.
+    """
+    found = []
+    for row in np.sort(np.where(np.isnan(ranges), np.inf, ranges), axis=1):
+        found.append((1 + row.size - np.searchsorted(row, leads - ROUNDING)) / (1 + row.size))
+    return np.asarray(np.max(found, axis=0))
+
+
+class Standings(NamedTuple):
+    """What tests say of systems from best to worst.
+
+    P-values of the best system against each, and the same corrected, both nan for the best; the group of each, from 1;
+    the least and the largest rank of each that the tests leave possible, for all systems together.
+    """
+
+    pvalues: Values
+    corrected: Values
+    groups: list[int]
+    least_ranks: list[int]
+    largest_ranks: list[int]
+
+
+def contested(contest: Testable, level: float) -> Standings:
+    """Test systems from best to worst.
 
     The first group is separated from the others at 1 - level. A later one, among m of all k systems, is separated at
     (1 - level) m / k, as in Ryan's procedure. The error rate of all groups together thus stays within 1 - level.
+
+    The ranks of a system run from 1 plus the number of systems that are surely better to the number of all less that of
+    those surely worse: simultaneous confidence sets, as of Mogstad and others, with `Testable.joint` for the pairs.
     """
     n_systems, alpha = contest.n_systems, alpha_of(level)
     pvalues, corrected, leads = (np.full(n_systems, np.nan) for _ in range(3))
@@ -367,7 +430,12 @@ def contested(contest: Testable, level: float) -> tuple[Values, Values, list[int
             leader, joint = row, np.full(n_systems, np.nan)
             joint[row + 1 :] = contest.corrected(range(row, n_systems))
             joint_alpha = alpha * (n_systems - row) / n_systems
-    return pvalues, corrected, groups
+    if n_systems == 2:
+        better = np.array([[False, groups[1] > 1], [False, False]])
+    else:
+        better = contest.joint() < alpha if n_systems > 2 else np.zeros((n_systems, n_systems), bool)
+    least, largest = 1 + better.sum(axis=0), n_systems - better.sum(axis=1)
+    return Standings(pvalues, corrected, groups, least.tolist(), largest.tolist())
 
 
 def _step_down(contest: Testable, pvalues: Values, alpha: float) -> Values:

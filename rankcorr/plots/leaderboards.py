@@ -148,6 +148,8 @@ def plot_leaderboard(
 ) -> Figure | Axes:
     """Draw the coefficient of each system with its interval, best first; each group has its own band and marker.
 
+    Beside each system stand the ranks that tests of all pairs leave possible.
+
     The first panel shows the column that the leaderboard is ranked by. If there are several gold sets, each gets a
     further panel, with the systems in the same order. The line of a system without a coefficient says "undefined".
 
@@ -361,11 +363,19 @@ def _name_systems(axes: Axes, leaderboard: Leaderboard, longest: int) -> None:
 
 
 def _name_groups(axes: Axes, leaderboard: Leaderboard) -> None:
-    """Write the number of each group on the right."""
+    """Write the possible ranks of each system on the right, and the number of each group."""
     right = axes.get_yaxis_transform()  # across the axes from 0 to 1, and lines downwards
+    several = len(leaderboard.rows) > 1
+    if several:
+        axes.text(1.02, -0.62, "ranks", transform=right, va="bottom", fontsize=9)
     place = 0
     for number, members in groupby(leaderboard.rows, key=lambda row: row.group):
-        count = len(list(members))
+        listed = list(members)
         text = "undefined" if number is None else f"group {number}"
-        axes.text(1.02, place + (count - 1) / 2, text, transform=right, va="center", fontsize=10)
-        place += count
+        at = 1.12 if several and number is not None else 1.02
+        axes.text(at, place + (len(listed) - 1) / 2, text, transform=right, va="center", fontsize=10)
+        for line, row in enumerate(listed, start=place):
+            if several and row.least_rank is not None:
+                ranks = "–".join(map(str, dict.fromkeys((row.least_rank, row.largest_rank))))  # noqa: RUF001
+                axes.text(1.02, line, ranks, transform=right, va="center", fontsize=9)
+        place += len(listed)

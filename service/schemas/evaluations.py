@@ -403,6 +403,11 @@ COMPARISON_OF_RUNS: Final = Component(
                 run={"type": "string"},
                 rank={**UNDEFINED, "description": "Mid-rank; null without a mean."},
                 group={"type": ["integer", "null"], "description": "Runs of one group cannot be told apart."},
+                least_rank={
+                    "type": ["integer", "null"],
+                    "description": "With largest_rank, the ranks that tests of all pairs leave possible.",
+                },
+                largest_rank={"type": ["integer", "null"]},
                 mean=UNDEFINED,
                 low=UNDEFINED,
                 high=UNDEFINED,

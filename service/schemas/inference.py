@@ -206,7 +206,10 @@ class LeaderboardAnswer(Answer):
             "type": "array",
             "items": {
                 "type": "object",
-                "required": ["system", "rank", "group", "scores", "total", "mean", "pvalue", "corrected_pvalue"],
+                "required": [
+                    *("system", "rank", "group", "least_rank", "largest_rank"),
+                    *("scores", "total", "mean", "pvalue", "corrected_pvalue"),
+                ],
                 "properties": {
                     "system": {"type": "string"},
                     "rank": {**UNDEFINED, "description": "Mid-rank; null where the coefficient is undefined."},
@@ -214,6 +217,11 @@ class LeaderboardAnswer(Answer):
                         "type": ["integer", "null"],
                         "description": "Systems of one group cannot be told apart.",
                     },
+                    "least_rank": {
+                        "type": ["integer", "null"],
+                        "description": "With largest_rank, the ranks that tests of all pairs leave possible.",
+                    },
+                    "largest_rank": {"type": ["integer", "null"]},
                     "scores": {
                         "type": "object",
                         "description": "By gold set.",
