@@ -19,7 +19,7 @@ from report import heading, machine, row
 from table2_as_published import published_amplitude
 
 from adaptive import AccuracyCurve, VoterPopulation, simulate_curve
-from adaptive.paper.table2 import FRACTION, N_BALLOTS, N_ITEMS, row_seeds
+from adaptive.paper import FRACTION, N_BALLOTS, N_ITEMS, row_seeds
 from adaptive.simulation.approaches import APPROACHES, Approach
 from adaptive.simulation.similarity import SIMILARITIES
 from rankcorr.plots.style import SYMBOLS, add_axes, canvas, save_figure

@@ -1,24 +1,50 @@
-"""The command `ballots fit`: votes -> strengths of the items, with what is uncertain about them."""
+"""The commands `ballots fit`, `next` and `plot`: votes -> strengths of the items, with what is uncertain about them.
+
+A ranking, the comparisons that say most about the top of the list, or a figure as a PNG, SVG or PDF file.
+"""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import click
+import numpy as np
 
 from adaptive.cli.output import emit, print_note
 from adaptive.cli.vote_files import FILES_HELP, Reading, model_options, read_files, vote_options
+from adaptive.formats.votes import votes_csv
+from adaptive.model.accuracy import N_SAMPLES
 from adaptive.model.comparisons import Comparisons
-from adaptive.model.estimators import MODELS, BordaScores, fit_named
+from adaptive.model.estimators import MODELS, BordaScores, bradley_terry, fit_named
+from adaptive.model.matching import FOCUS, Matches, next_comparisons
 from adaptive.model.strengths import Strengths
+from adaptive.plots import agreement, plot_in_top, plot_strengths, plot_voters
+from adaptive.plots.rows import AT_RANDOM, LEVEL, SCALES, TOP, Scale
 from adaptive.tables import csv_text, item_cells, item_columns
 from rankcorr import OptionError
-from rankcorr.checks import counted
-from rankcorr.cli.console import print_json, print_table
+from rankcorr.checks import checked_level, counted, repeated
+from rankcorr.cli.console import (
+    choice_option,
+    json_option,
+    option,
+    out_option,
+    print_json,
+    print_table,
+    seed_option,
+    stacked,
+    write_figure,
+)
 from rankcorr.io.records import printable
+from rankcorr.workers import progress_bar
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Draw = TypeVar("Draw", bound="Callable[..., Figure]")
 
 _SHOWN: Final = 20
-_EXAMPLE = """\b
+_FIT_EXAMPLE = """\b
 Example:
   ballots fit votes.csv
   ballots fit votes1.csv votes2.csv --voters --out ranking.csv
@@ -28,7 +54,7 @@ Example:
 
 @click.command(
     "fit",
-    epilog=_EXAMPLE,
+    epilog=_FIT_EXAMPLE,
     short_help="Votes -> strengths: a ranking with its uncertainty.",
     help=f"""Fit strengths to all votes of the VOTES files, and rank the items by them.
 
@@ -43,7 +69,7 @@ Example:
 @model_options(list(MODELS))
 @click.option("--top", type=click.IntRange(min=1), help=f"The best N items.  [default: {_SHOWN} printed, all in files]")
 @click.option("--out", metavar="FILE", help="Write the ranking here, as CSV.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, with all that was fitted.")
+@json_option(", with all that was fitted")
 def fit_command(
     votes: tuple[str, ...], reading: Reading, items: str | None, model: Any, top: int | None, out: str | None,
     as_json: bool, **options: Any,
@@ -128,3 +154,163 @@ def _cells(row: dict[str, Any]) -> list[str]:
 
 def _label(item: Any) -> Any:
     return tuple(item) if isinstance(item, list) else item
+
+
+_NEXT_EXAMPLE = """\b
+Example (the first line begins with items alone, the others go on with the votes so far):
+  ballots next --items items.csv --voter Ann --voter Bob --size 50 --seed 1 --out batch1.csv
+  ballots next batch1.csv --size 50 --seed 2 --out batch2.csv
+  ballots next batch1.csv batch2.csv --size 50 --seed 3 --out batch3.csv
+"""
+
+
+@click.command(
+    "next",
+    epilog=_NEXT_EXAMPLE,
+    short_help="Votes -> whom to compare next.",
+    help=f"""Choose the next comparisons by all votes of the VOTES files, so that they say most about the top.
+
+    Strengths are fitted, and items whose rank is in doubt meet their neighbours. No voter gets a pair that they were
+    shown before, answered or not, and who was shown the fewest gets the next one. The comparisons are CSV, in the order
+    in which they are to be shown, with the columns comparison (ids above those of VOTES), voter (if voters are known),
+    left, right (or left_1, left_2, ...) and an empty winner to fill in: left, right or tie. The filled file is one more
+    file of votes. Small batches choose better: 50 is a good size.
+    {FILES_HELP}""",
+)
+@click.argument("votes", nargs=-1, metavar="VOTES...")
+@vote_options
+@click.option("--size", type=int, required=True, metavar="N", help="Number of comparisons.")
+@click.option("--seed", type=click.IntRange(min=0), required=True, help="Same votes and seed, same comparisons.")
+@click.option("--voter", "voters", multiple=True, metavar="NAME", help="Who is to vote; several times for several.")
+@click.option("--n0", type=float, default=2.0, show_default=True, help="Offset of the weights 1/(n + n0)^2.")
+@click.option(
+    "--focus", type=float, default=FOCUS, show_default=True, help="0: places of all items; 1: order of the top."
+)
+@click.option("--out", metavar="FILE", help="Write the comparisons here.  [default: standard output]")
+def next_command(
+    votes: tuple[str, ...],
+    reading: Reading,
+    items: str | None,
+    size: int,
+    seed: int,
+    voters: tuple[str, ...],
+    n0: float,
+    focus: float,
+    out: str | None,
+) -> None:
+    """Choose comparisons; the text of the help is above."""
+    if again := repeated(voters):
+        raise OptionError(f"--voter names each voter once; got {printable(str(again[0]))} twice")
+    if any(name != name.strip() or not name or "\n" in name for name in voters):
+        raise OptionError("--voter is a name in one line, without spaces around it")
+    comparisons, first = read_files(votes, reading, items)
+    if voters and comparisons.n_comparisons and comparisons.voters is None:
+        raise OptionError("--voter needs votes whose voters are known; these have no column of voters")
+    strengths = bradley_terry(comparisons)
+    rng = np.random.default_rng(seed)
+    matches = next_comparisons(strengths, size, rng=rng, voters=voters or None, n0=n0, focus=focus)
+    known = bool(voters) or comparisons.voters is not None
+    note = f"{matches.n_comparisons:,} comparisons written to {out}"
+    emit(_csv(matches, first, known=known), out, note)
+    if matches.reason:
+        print_note(f"{matches.n_comparisons:,} of {size:,} comparisons: {matches.reason}")
+
+
+def _csv(matches: Matches, first: int, *, known: bool) -> str:
+    """Comparisons to be filled in, numbered from `first`, which is above all ids so far: the files can be joined."""
+    labels = {side: [matches.items[place] for place in getattr(matches, side).tolist()] for side in ("left", "right")}
+    voter = {"voter": [matches.voters[who] for who in matches.voter.tolist()]} if known else {}
+    numbers = range(first, first + matches.n_comparisons)
+    return votes_csv({"comparison": numbers, **voter, **labels, "winner": [""] * len(numbers)})
+
+
+_MODELS: Final = [model for model, options in MODELS.items() if options]
+_EXAMPLES: Final = {
+    "strengths": "ballots plot strengths votes.csv --out strengths.png",
+    "top": "ballots plot top votes.csv --k 10 --out top.svg",
+    "voters": "ballots plot voters votes.csv --out voters.pdf",
+}
+
+
+def _example(*names: str) -> str:
+    return "\n".join(["\b", "Example:", *(f"  {_EXAMPLES[name]}" for name in names)])
+
+
+_level_option = option("--level", type=float, default=LEVEL, help="Of the intervals.")
+_OWN: Final = ("k", "top", "level", "scale", "seed")
+
+
+@click.group(no_args_is_help=False, epilog=_example(*_EXAMPLES), short_help="Draw strengths and voters.")
+def plot() -> None:
+    """Draw figures of what votes say. Needs matplotlib: pip install 'rankcorr[plot]'."""
+
+
+def _command(short_help: str, text: str, *options: Callable[[Any], Any]) -> Callable[[Draw], Draw]:
+    """Add a command that fits strengths to VOTES, and writes what the decorated function draws of them."""
+
+    def add(draw: Draw) -> Draw:
+        def run(votes: tuple[str, ...], out: str, reading: Reading, items: str | None, **given: Any) -> None:
+            own = {name: given.pop(name) for name in _OWN if name in given}
+            if "level" in own:
+                checked_level(own["level"])  # before a fit that may take long
+            comparisons = read_files(votes, reading, items).votes
+            found = cast("Strengths", fit_named(comparisons, given.pop("model"), **given))
+            for message in [*write_figure(lambda: draw(found, **own), out), *found.warnings]:
+                print_note(message)
+
+        votes = click.argument("votes", nargs=-1, required=True, metavar="VOTES...")
+        command = stacked(votes, out_option, vote_options, model_options(_MODELS), *options)(run)
+        name = draw.__name__
+        plot.command(name, epilog=_example(name), short_help=short_help, help=f"{text}\n    {FILES_HELP}")(command)
+        return draw
+
+    return add
+
+
+def _draw(found: Strengths, seed: int) -> None:
+    """Draw the rankings that a figure shows, which are kept, behind a progress bar."""
+    with progress_bar(N_SAMPLES, "draw") as advance:
+        found.drawn(N_SAMPLES, seed, progress=advance)
+
+
+@_command(
+    "The strengths of the best items, with intervals.",
+    """Draw the strength of each of the best items with its interval, best first; or its rank.
+
+    Of more than 100 items the intervals are a band.
+""",
+    option("--top", type=click.IntRange(min=1), default=TOP, help="Number of items."),
+    _level_option,
+    choice_option("--scale", SCALES, "What is drawn."),
+)
+def strengths(found: Strengths, *, top: int, level: float, scale: Scale) -> Figure:
+    """Figure of `ballots plot strengths`."""
+    if scale == "rank":
+        _draw(found, 0)
+    return plot_strengths(found, top=top, level=level, scale=scale)
+
+
+@_command(
+    "How likely each item is to be in the top k.",
+    "Draw the probability of each item to be in the top k, in the order of the ranking.\n",
+    click.option("--k", type=click.IntRange(min=1), required=True, help="Size of the top."),
+    click.option("--top", type=click.IntRange(min=1), help=f"Most items to draw.  [default: {TOP}, or 2 k]"),
+    seed_option(what="Same seed, same draws."),
+)
+def top(found: Strengths, *, k: int, top: int | None, seed: int) -> Figure:
+    """Figure of `ballots plot top`."""
+    _draw(found, seed)
+    return plot_in_top(found, k, top=top, seed=seed)
+
+
+@_command(
+    "How often each voter agrees with the common order.",
+    "Draw the share of each voter's votes that agree with the common order, lowest first, with its interval.\n",
+    option("--top", type=click.IntRange(min=1), default=TOP, help="Number of voters."),
+    _level_option,
+)
+def voters(found: Strengths, *, top: int, level: float) -> Figure:
+    """Figure of `ballots plot voters`."""
+    what = f"Votes that agree with the common order, with a {100 * level:g} % interval"
+    shares = agreement(found, level=level)
+    return plot_voters(shares, what=what, reference=(AT_RANDOM, "answers at random"), top=top)

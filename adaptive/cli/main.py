@@ -1,23 +1,17 @@
-"""The `ballots` command: the group; each command has a module of its own."""
+"""The `ballots` command: the group, and `ballots verify`, which checks a bundle with nothing else at hand."""
 
 from __future__ import annotations
 
 import click
 
-from adaptive.cli.draw import draw_command, pair_command
-from adaptive.cli.fit import fit_command
-from adaptive.cli.next import next_command
-from adaptive.cli.paper import figures_command, table2_command
-from adaptive.cli.plan import plan_command
-from adaptive.cli.plot import plot
+from adaptive.cli.fit import fit_command, next_command, plot
+from adaptive.cli.output import print_verified
+from adaptive.cli.plan import draw_command, pair_command, plan_command, score_command
 from adaptive.cli.run import run
-from adaptive.cli.score import score_command
-from adaptive.cli.simulate import simulate_command
-from adaptive.cli.tune import tune_command, votes_needed_command
-from adaptive.cli.verify import verify_command
+from adaptive.cli.simulate import figures_command, simulate_command, table2_command, tune_command, votes_needed_command
 from adaptive.errors import AdaptiveError
 from rankcorr import RankingError, __version__
-from rankcorr.cli.console import OneLineErrors
+from rankcorr.cli.console import OneLineErrors, json_option
 
 _EXAMPLE = """\b
 Example, from tokens to a ranking (open, record and close once for each ballot):
@@ -36,16 +30,33 @@ class Ballots(OneLineErrors):
     bad_input = (RankingError, AdaptiveError, UnicodeEncodeError)  # the last of arguments that are not UTF-8
 
 
-@click.group(
-    name="ballots",
-    cls=Ballots,
-    no_args_is_help=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-    epilog=_EXAMPLE,
-)
+@click.group(name="ballots", cls=Ballots, epilog=_EXAMPLE)
 @click.version_option(__version__, prog_name="ballots", message="%(prog)s %(version)s")
 def main() -> None:
     """Rank items by pairwise comparisons; each ballot goes on with the best items of the one before."""
+
+
+_VERIFY_EXAMPLE = """\b
+Example:
+  ballots run export voting.db --out campaign.zip
+  ballots verify campaign.zip
+"""
+
+
+@click.command("verify", epilog=_VERIFY_EXAMPLE, short_help="Check a bundle of a campaign.")
+@click.argument("bundle")
+@json_option("")
+def verify_command(bundle: str, as_json: bool) -> None:
+    """Check BUNDLE with nothing else at hand.
+
+    Its sums, the digests of draws and votes, the chain of ballots, and the scores: the votes are counted again, and
+    must give every number of the ranking to the last bit. The seed must give the draws again, and choose among items
+    that tie at a cut; README.md, croissant.json, votes.csv and result.csv must follow from the other files. Fields that
+    cannot be checked are listed.
+    """
+    from adaptive.ledger import verify_bundle
+
+    print_verified(verify_bundle(bundle), as_json)
 
 
 for command in (

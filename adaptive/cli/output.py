@@ -8,13 +8,17 @@ from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import ExitStack, contextmanager
 from multiprocessing import get_context
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from adaptive.errors import TableError
 from rankcorr import UndefinedCorrelationWarning
+from rankcorr.cli.console import print_json, whole
 from rankcorr.io.files import prepared_file
-from rankcorr.io.records import printable
+
+if TYPE_CHECKING:
+    from adaptive.ledger import Verified
 
 
 def emit(text: str, out: str | None, note: str) -> None:
@@ -24,12 +28,12 @@ def emit(text: str, out: str | None, note: str) -> None:
         return
     with whole_file(out, text):
         pass
-    click.echo(printable(note, limit=None))
+    click.echo(whole(note))
 
 
 def print_note(message: str) -> None:
     """Print a note on stderr, in one line."""
-    click.echo(f"ballots: note: {printable(message, limit=None)}", err=True)
+    click.echo(f"ballots: note: {whole(message)}", err=True)
 
 
 @contextmanager
@@ -84,3 +88,32 @@ def quiet_executor(workers: int) -> Iterator[Executor | None]:
             workers, get_context("spawn"), warnings.simplefilter, ("ignore", UndefinedCorrelationWarning)
         ) as executor:
             yield executor
+
+
+def print_verified(found: Verified, as_json: bool) -> None:
+    """Print what has been checked."""
+    counts = {
+        "items": found.n_items,
+        "ballots": found.n_ballots,
+        "closed": found.n_closed,
+        "comparisons": found.n_comparisons,
+        "events": found.n_events,
+        "votes": found.n_votes,
+    }
+    if as_json:
+        about = {"replayed": found.result is not None, "chain_digest": found.chain_digest}
+        unchecked = {name: list(fields) for name, fields in found.unchecked.items()}
+        print_json({"campaign": found.name, "key": found.key, **counts, **about, "unchecked": unchecked})
+        return
+    click.echo(f"campaign {whole(found.name)}, {found.key}")
+    for name, count in counts.items():
+        click.echo(f"{name:<12}{count:>10,}")
+    if found.chain_digest is not None:
+        click.echo(f"chain digest {found.chain_digest}")
+    replayed = "; the votes give all records to the last bit" if found.result is not None else ""
+    click.echo(f"all digests hold{replayed}")
+    if "seed" not in found.unchecked["plan.json"]:
+        click.echo("the seed gives all draws, and the choice among items that tie at a cut")
+    click.echo("\nNot checked: nothing else repeats these fields. Compare the chain digest with one you noted earlier.")
+    for name, fields in found.unchecked.items():
+        click.echo(f"  {name}: {', '.join(fields)}")

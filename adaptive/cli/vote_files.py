@@ -5,12 +5,12 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from functools import reduce, wraps
 from itertools import chain
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeVar, cast
+from typing import Any, Final, NamedTuple, cast
 
 import click
 import numpy as np
@@ -25,9 +25,8 @@ from adaptive.model.reading import columns_of_votes
 from adaptive.tables import item_cells, read_items
 from rankcorr import OptionError
 from rankcorr.checks import repeated
+from rankcorr.cli.console import Command, Decorator, choice_option, option, stacked
 from rankcorr.io.records import printable
-
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 FILES_HELP: Final = """
     VOTES are CSV, TSV or JSON with the columns left, right (or left_1, left_2, ...) and winner: left, right, tie, or
@@ -63,40 +62,6 @@ class PairsType(click.ParamType):  # type: ignore[type-arg, unused-ignore] # gen
         return {name: meaning for name, _, meaning in pairs}
 
 
-_READING: Final = (
-    click.option(
-        "--format",
-        "form",
-        type=click.Choice(FORMATS),
-        default="auto",
-        show_default=True,
-        help="Format of the files; auto finds it by their columns.",
-    ),
-    click.option(
-        "--columns",
-        type=PairsType(),
-        metavar="ROLE=NAME,...",
-        help="Columns with other names, as left=item_a,right=item_b,winner=vote,voter=worker.",
-    ),
-    click.option(
-        "--answers", type=PairsType(*NAMED_ANSWERS), metavar="WORD=ANSWER,...|left_won|codes", help=ANSWERS_HELP
-    ),
-    click.option("--encoding", default="utf-8", show_default=True, help="Of the files, as utf-16 or latin-1."),
-)
-_ITEMS: Final = click.option(
-    "--items", metavar="FILE", help="All items there may be: CSV with the column item, or item_1, ..."
-)
-_MODEL: Final = (
-    click.option(
-        "--ties", type=click.Choice(TIES), help="Ties have a parameter, or are half wins.  [default: davidson]"
-    ),
-    click.option("--oversight", type=float, help="Share of votes that are slips, below 0.5.  [default: 0.03]"),
-    click.option("--prior", type=float, metavar="SD", help="Standard deviation of the strengths.  [default: 2]"),
-    click.option("--voters", is_flag=True, default=None, help="Fit how each voter discriminates and slips."),
-    click.option("--side-bias", is_flag=True, default=None, help="Fit a preference for the left or right side."),
-)
-
-
 class Reading(NamedTuple):
     """How files of votes are read, as `adaptive.formats.votes.read_votes` takes it."""
 
@@ -115,27 +80,43 @@ def reading_options(command: Command) -> Command:
             raise OptionError(f"--columns names those of {', '.join(ROLES)}; got {printable(repr(unknown[0]))}")
         return command(*args, reading=Reading(form, columns, answers, encoding), **options)
 
-    return _with(cast(Command, run), _READING)
+    answers = f"WORD=ANSWER,...|{'|'.join(NAMED_ANSWERS)}"
+    add = stacked(
+        option(
+            "--format",
+            "form",
+            type=click.Choice(FORMATS),
+            default="auto",
+            help="Format of the files; auto finds it by their columns.",
+        ),
+        option(
+            "--columns",
+            type=PairsType(),
+            metavar="ROLE=NAME,...",
+            help="Columns with other names, as left=item_a,right=item_b,winner=vote,voter=worker.",
+        ),
+        option("--answers", type=PairsType(*NAMED_ANSWERS), metavar=answers, help=ANSWERS_HELP),
+        option("--encoding", default="utf-8", help="Of the files, as utf-16 or latin-1."),
+    )
+    return cast(Command, add(run))
 
 
 def vote_options(command: Command) -> Command:
     """Add those of `reading_options`, and `items`."""
-    return _with(reading_options(command), (_ITEMS,))
+    items = option("--items", metavar="FILE", help="All items there may be: CSV with the column item, or item_1, ...")
+    return cast(Command, stacked(items, reading_options)(command))
 
 
-def model_options(models: Sequence[str]) -> Callable[[Command], Command]:
+def model_options(models: Sequence[str]) -> Decorator:
     """Add the options of a model of votes, as `fit_named` takes them; an option that is not given is None."""
-    model = click.option(
-        "--model", type=click.Choice(models), default=models[0], show_default=True, help="Model of votes."
+    return stacked(
+        choice_option("--model", models, "Model of votes."),
+        option("--ties", type=click.Choice(TIES), help="Ties have a parameter, or are half wins.  [default: davidson]"),
+        option("--oversight", type=float, help="Share of votes that are slips, below 0.5.  [default: 0.03]"),
+        option("--prior", type=float, metavar="SD", help="Standard deviation of the strengths.  [default: 2]"),
+        option("--voters", is_flag=True, default=None, help="Fit how each voter discriminates and slips."),
+        option("--side-bias", is_flag=True, default=None, help="Fit a preference for the left or right side."),
     )
-    return lambda command: _with(command, (model, *_MODEL))
-
-
-def _with(command: Command, options: Iterable[Callable[[Any], Any]]) -> Command:
-    decorated: Any = command
-    for option in reversed(tuple(options)):
-        decorated = option(decorated)
-    return cast(Command, decorated)
 
 
 class NumberedVotes(NamedTuple):

@@ -1,8 +1,7 @@
 """Draw figures of strengths, voters and accuracy (extra `plot` of rankcorr)."""
 
 from adaptive.plots.accuracy import plot_accuracy
-from adaptive.plots.strengths import plot_in_top, plot_strengths
-from adaptive.plots.voters import agreement, plot_voters
+from adaptive.plots.rows import agreement, plot_in_top, plot_strengths, plot_voters
 from rankcorr.plots.style import MissingMatplotlibError, save_figure
 
 __all__ = [

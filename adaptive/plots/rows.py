@@ -1,20 +1,30 @@
-"""Draw rows for figures with one for each item or voter: from top to bottom, with names and intervals."""
+"""Plot items and voters, one row for each: strengths with intervals, places in the top k, and how voters agree.
+
+Rows are drawn from top to bottom, with names and intervals.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri
 
-from rankcorr.checks import shown, whole_number
+from adaptive.errors import ModelError
+from adaptive.model.accuracy import N_SAMPLES
+from adaptive.model.strengths import Strengths
+from adaptive.model.voters import wilson_interval
+from adaptive.record import Places, places_best_first
+from rankcorr.checks import check_choice, checked_level, shown, whole_number
 from rankcorr.errors import OptionError
-from rankcorr.plots.style import LONGEST_LABEL, Ink, label_text, room
+from rankcorr.plots.style import LONGEST_LABEL, Ink, add_legend, drawn, figure_class, label_text, own_axes, room
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 Values: TypeAlias = NDArray[np.float64]
 
@@ -86,3 +96,309 @@ def _row_height(axes: Axes, n_rows: int) -> float:
 def title_of_part(n_shown: int, n_all: int, which: str, what: str) -> str:
     """Describe the part that a figure shows, unless it shows all."""
     return "" if n_shown == n_all else f"The {which} {n_shown:,} of {n_all:,} {what}"
+
+
+Scale: TypeAlias = Literal["strength", "rank"]
+
+LEVEL: Final = 0.9
+TOP: Final = 50
+SCALES: Final = ("strength", "rank")
+_LEAST: Final = 0.005  # an item with a smaller probability is left out below the cut
+
+
+@overload
+def plot_strengths(
+    strengths: Strengths, *, top: int | None = TOP, level: float = LEVEL, scale: Scale = "strength", ax: None = None
+) -> Figure: ...
+@overload
+def plot_strengths(
+    strengths: Strengths, *, top: int | None = TOP, level: float = LEVEL, scale: Scale = "strength", ax: Axes
+) -> Axes: ...
+def plot_strengths(
+    strengths: Strengths,
+    *,
+    top: int | None = TOP,
+    level: float = LEVEL,
+    scale: Scale = "strength",
+    ax: Axes | None = None,
+) -> Figure | Axes:
+    """Draw the strengths of the best items, or their ranks, with intervals, best first.
+
+    The interval of a strength is ± z standard errors; strengths are known up to a constant, and their mean is 0. The
+    interval of a rank is that of `Strengths.rank_intervals`. With more than 100 items, the intervals form a band, and
+    places replace names.
+
+    Parameters
+    ----------
+    strengths : Strengths
+    top : int or None
+        Number of items; None for all.
+    level : float
+        Of the intervals.
+    scale : {"strength", "rank"}
+        Quantity to draw.
+    ax : matplotlib.axes.Axes, optional
+
+    Returns
+    -------
+    matplotlib.figure.Figure, or `ax`
+
+    Raises
+    ------
+    MissingMatplotlibError
+        When matplotlib is not installed.
+    ModelError
+        Anything but `Strengths`.
+    OptionError
+        `top` or `level` out of range, or an unknown scale.
+
+    Examples
+    --------
+    >>> from adaptive import Comparisons, bradley_terry
+    >>> votes = Comparisons.from_labels(["fig", "fig", "kiwi"], ["kiwi", "plum", "plum"], ["left", "left", "tie"])
+    >>> figure = plot_strengths(bradley_terry(votes, prior=2))
+    >>> [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    ['fig', 'kiwi', 'plum']
+    """
+    figure_class()
+    _check(strengths)
+    n_rows = checked_top(top, len(strengths.items))
+    confidence = checked_level(level)
+    check_choice("scale", scale, SCALES)
+    places = places_best_first(strengths.items, strengths.ranking.ranks)[:n_rows]
+    if scale == "rank":
+        intervals = strengths.rank_intervals(confidence)
+        values, low, high = intervals.rank[places], intervals.low[places], intervals.high[places]
+    else:
+        values = strengths.theta[places]
+        half = float(ndtri((1 + confidence) / 2)) * strengths.standard_errors[places]
+        low, high = values - half, values + half
+    axes = own_axes(ax, f"{scale.capitalize()}, with its {100 * level:g} % interval", "", 6.4, figure_height(n_rows))
+    draw_intervals(axes, values, low, high)
+    _name_items(axes, strengths, places, ours=ax is None)
+    return drawn(axes, ax)
+
+
+@overload
+def plot_in_top(
+    strengths: Strengths, k: int, *, top: int | None = None, n_samples: int = N_SAMPLES, seed: int = 0, ax: None = None
+) -> Figure: ...
+@overload
+def plot_in_top(
+    strengths: Strengths, k: int, *, top: int | None = None, n_samples: int = N_SAMPLES, seed: int = 0, ax: Axes
+) -> Axes: ...
+def plot_in_top(
+    strengths: Strengths,
+    k: int,
+    *,
+    top: int | None = None,
+    n_samples: int = N_SAMPLES,
+    seed: int = 0,
+    ax: Axes | None = None,
+) -> Figure | Axes:
+    """Draw the probability of each item to be in the top k, in the order of the ranking, with a line at the cut.
+
+    Items above the cut have dark bars, those below pale ones. Below the cut, items after the last one with a
+    probability of 0.005 or more are left out.
+
+    Parameters
+    ----------
+    strengths : Strengths
+    k : int
+        From 1 to the number of items.
+    top : int or None
+        Maximum number of items to draw; by default 50, or 2 k if that is more.
+    n_samples, seed : int
+        As in `Strengths.in_top`.
+    ax : matplotlib.axes.Axes, optional
+
+    Returns
+    -------
+    matplotlib.figure.Figure, or `ax`
+
+    Raises
+    ------
+    MissingMatplotlibError
+        When matplotlib is not installed.
+    ModelError
+        Anything but `Strengths`, or a k, n_samples or seed out of range.
+    OptionError
+        `top` out of range.
+
+    Examples
+    --------
+    >>> from adaptive import Comparisons, bradley_terry
+    >>> votes = Comparisons.from_labels(["fig", "fig", "kiwi"], ["kiwi", "plum", "plum"], ["left", "left", "tie"])
+    >>> axes = plot_in_top(bradley_terry(votes, prior=2), 1).axes[0]
+    >>> [label.get_text() for label in axes.get_yticklabels()]
+    ['fig', 'kiwi', 'plum']
+    """
+    figure_class()
+    _check(strengths)
+    probabilities = strengths.in_top(k, n_samples=n_samples, seed=seed).probability
+    places = places_best_first(strengths.items, strengths.ranking.ranks)
+    likely = np.flatnonzero(probabilities[places] >= _LEAST)
+    n_likely = max(k, int(likely[-1]) + 1 if likely.size else 0)
+    n_rows = checked_top(max(TOP, 2 * k) if top is None else top, n_likely)
+    places = places[:n_rows]
+    axes = own_axes(ax, f"Probability of being in the top {k:,}", "", 6.4, figure_height(n_rows) + 0.3)
+    ink, rows, lengths = Ink.of(axes), np.arange(n_rows), probabilities[places]
+    dense = n_rows > MOST_NAMED
+    handles: list[Any] = [
+        axes.barh(rows[part], lengths[part], height=1.0 if dense else 0.7, color=ink.grey(paleness), lw=0, label=label)
+        for part, paleness, label in (
+            (slice(0, k), 0.35, f"the best {k:,} of the ranking"),
+            (slice(k, None), 0.75, "items after them"),
+        )
+        if rows[part].size
+    ]
+    if k < n_rows:
+        axes.axhline(k - 0.5, color=ink.full, lw=1, ls="--")
+    axes.set_xlim(0, 1)
+    axes.xaxis.grid(visible=True, color=ink.grey(0.88), lw=0.6)
+    axes.set_axisbelow(True)
+    _name_items(axes, strengths, places, "first", ours=ax is None)
+    add_legend(axes, handles, ax)
+    return drawn(axes, ax)
+
+
+def _name_items(axes: Axes, strengths: Strengths, places: Places, which: str = "best", *, ours: bool) -> None:
+    """Write the names of the rows, and the number of items shown out of all."""
+    name_rows(axes, [strengths.items[place] for place in places.tolist()], "best", ours=ours)
+    axes.set_title(title_of_part(places.size, len(strengths.items), which, "items"), fontsize=11)
+
+
+def _check(strengths: Strengths) -> None:
+    if not isinstance(strengths, Strengths):
+        raise ModelError(f"the figure is one of Strengths; got {shown(strengths)}")
+
+
+Intervals: TypeAlias = Mapping[Hashable, tuple[float, float, float]]
+
+AT_RANDOM: Final = 0.5
+
+
+@overload
+def plot_voters(
+    voters: Intervals,
+    *,
+    what: str = "Agreement",
+    reference: tuple[float, str] | None = None,
+    top: int | None = TOP,
+    ax: None = None,
+) -> Figure: ...
+@overload
+def plot_voters(
+    voters: Intervals,
+    *,
+    what: str = "Agreement",
+    reference: tuple[float, str] | None = None,
+    top: int | None = TOP,
+    ax: Axes,
+) -> Axes: ...
+def plot_voters(
+    voters: Intervals,
+    *,
+    what: str = "Agreement",
+    reference: tuple[float, str] | None = None,
+    top: int | None = TOP,
+    ax: Axes | None = None,
+) -> Figure | Axes:
+    """Draw a number for each voter with its interval, the lowest first, because those need a closer look.
+
+    Parameters
+    ----------
+    voters : mapping of hashable to (float, float, float)
+        Value, lower and upper end of the interval of each voter, as `agreement` returns them; discriminations are drawn
+        in the same way.
+    what : str
+        Label of the numbers.
+    reference : (float, str), optional
+        A number to draw as a line, and its label, such as ``(0.5, "answers at random")``.
+    top : int or None
+        Number of voters; None for all.
+    ax : matplotlib.axes.Axes, optional
+
+    Returns
+    -------
+    matplotlib.figure.Figure, or `ax`
+
+    Raises
+    ------
+    MissingMatplotlibError
+        When matplotlib is not installed.
+    OptionError
+        No voter, a voter without three finite numbers in order, or `top` out of range.
+
+    Examples
+    --------
+    >>> figure = plot_voters({"Ann": (0.9, 0.8, 0.95), "Bob": (0.5, 0.4, 0.6)}, reference=(0.5, "answers at random"))
+    >>> [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    ['Bob', 'Ann']
+    """
+    figure_class()
+    if not isinstance(voters, Mapping) or not voters:
+        raise OptionError(f"voters must be a mapping of at least one name to numbers; got {shown(voters)}")
+    for name, numbers in voters.items():
+        if np.shape(numbers) != (3,) or not np.isfinite(numbers).all() or not numbers[1] <= numbers[0] <= numbers[2]:
+            raise OptionError(
+                f"voter {shown(name)} needs a value between the ends of its interval (value, low, high); "
+                f"got {shown(numbers)}"
+            )
+    n_rows = checked_top(top, len(voters))
+    names = sorted(voters, key=lambda name: voters[name])[:n_rows]
+    values, low, high = np.array([voters[name] for name in names], np.float64).T
+    axes = own_axes(ax, what, "", 6.4, figure_height(n_rows))
+    draw_intervals(axes, values, low, high)
+    name_rows(axes, names, "lowest", ours=ax is None)
+    axes.set_title(title_of_part(n_rows, len(voters), "lowest", "voters"), fontsize=11)
+    if reference is not None:
+        value, meaning = reference
+        line = axes.axvline(value, color=Ink.of(axes).full, lw=1.2, ls="--", label=meaning)
+        add_legend(axes, [line], ax)
+    return drawn(axes, ax)
+
+
+def agreement(strengths: Strengths, *, level: float = LEVEL) -> dict[Hashable, tuple[float, float, float]]:
+    """Return the share of each voter's votes that agree with the common order, with Wilson's (1927) interval.
+
+    A tie counts as half an agreement. The order is fitted to the voter's own votes too, so voters with many votes agree
+    a little more.
+
+    Parameters
+    ----------
+    strengths : Strengths
+    level : float
+
+    Returns
+    -------
+    dict of hashable to (float, float, float)
+        Value, lower and upper end; voters without a vote are left out.
+
+    Raises
+    ------
+    ModelError
+        The voters are not known.
+    OptionError
+        `level` out of range.
+
+    Examples
+    --------
+    >>> from adaptive import Comparisons, bradley_terry
+    >>> votes = Comparisons.from_labels(["fig", "fig"], ["kiwi", "plum"], ["left", "left"], voter=["Ann", "Ann"])
+    >>> [round(number, 3) for number in agreement(bradley_terry(votes, prior=2))["Ann"]]
+    [1.0, 0.425, 1.0]
+    """
+    votes = strengths.comparisons
+    if votes.voter is None or votes.voters is None:
+        raise ModelError("the voters of these votes are not known")
+    z = float(ndtri((1 + checked_level(level)) / 2))
+    order = np.sign(strengths.theta[votes.left] - strengths.theta[votes.right])
+    counts = np.bincount(votes.voter, minlength=votes.n_voters)
+    agreed = np.bincount(votes.voter, (1 + order * votes.winner) / 2, votes.n_voters)
+    found: dict[Hashable, tuple[float, float, float]] = {}
+    for name, n, number in zip(votes.voters, counts.tolist(), agreed.tolist(), strict=True):
+        if n:
+            share = number / n
+            found[name] = share, *wilson_interval(share, n, z)
+    return found

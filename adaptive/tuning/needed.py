@@ -17,8 +17,7 @@ from adaptive.plan import plan_ballots
 from adaptive.simulation.approaches import APPROACHES, Approach, checked_voters
 from adaptive.simulation.similarity import positive_count
 from adaptive.simulation.voters import Interval, VoterPool, VoterPopulation
-from adaptive.tuning.candidates import MATCHED_BALLOTS, MATCHING, Candidate, paper_candidate
-from adaptive.tuning.trials import Trial, accuracies
+from adaptive.tuning.candidates import MATCHED_BALLOTS, MATCHING, Candidate, Trial, accuracies, paper_candidate
 from adaptive.tuning.tune import mean_interval
 from rankcorr.checks import checked_level, checked_seed, real_number, shown
 from rankcorr.coefficients import CoefficientLike, as_coefficient

@@ -15,8 +15,7 @@ from adaptive.simulation.approaches import Approach
 from adaptive.simulation.similarity import exponential_similarity
 from adaptive.simulation.simulate import simulate
 from adaptive.simulation.voters import VoterPopulation
-from adaptive.tuning.candidates import Candidate
-from adaptive.tuning.trials import Trial, accuracies
+from adaptive.tuning.candidates import Candidate, Trial, accuracies
 from adaptive.tuning.tune import FRESH, mean_interval
 from rankcorr import TauW
 from rankcorr.results import Result

@@ -18,8 +18,7 @@ from adaptive.simulation.approaches import checked_voters
 from adaptive.simulation.population import PopulationFit, fit_population, similarity_of_strengths
 from adaptive.simulation.similarity import checked_similarity, positive_count
 from adaptive.simulation.voters import Interval, VoterPool, VoterPopulation
-from adaptive.tuning.candidates import Candidate, candidates_for, paper_candidate
-from adaptive.tuning.trials import Trial, accuracies
+from adaptive.tuning.candidates import Candidate, Trial, accuracies, candidates_for, paper_candidate
 from rankcorr.checks import checked_level, checked_seed, shown
 from rankcorr.coefficients import CoefficientLike, as_coefficient
 from rankcorr.results import TableResult

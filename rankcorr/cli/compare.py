@@ -1,4 +1,8 @@
-"""`rankcorr compare`: the coefficients of each system against gold, and on request more about each of them."""
+"""`rankcorr compare` and `rankcorr test`: systems against gold, by coefficients and by tests.
+
+More about each coefficient, and the items that cost a system most, on request; whether a system is better than chance,
+or than another system.
+"""
 
 from __future__ import annotations
 
@@ -10,109 +14,107 @@ from typing import Any, Final
 import click
 
 from rankcorr import OptionError
-from rankcorr.cli.console import print_json, print_table
+from rankcorr.cli.console import (
+    Note,
+    gathered,
+    json_option,
+    label_text,
+    notes_of,
+    number_text,
+    percent_text,
+    print_json,
+    print_notes,
+    print_table,
+    pvalue_text,
+    rank_text,
+    resamples_text,
+    seed_option,
+    setting,
+)
 from rankcorr.cli.options import (
     DEFAULT_LEVEL,
     DEFAULT_SEED,
-    Command,
     Files,
     Named,
     Weights,
+    alternative_option,
+    check_owner,
     coefficient_option,
-    file_options,
-    gathered,
-    json_option,
-    level_option,
-    resamples_option,
-    seed_option,
-    weight_options,
-)
-from rankcorr.cli.output import (
-    Note,
     coverage_lines,
+    decisive_text,
     described,
     errors_of,
+    file_options,
     gold_line,
-    label_json,
-    label_text,
-    left_aligned,
+    level_option,
     match_items,
-    notes_of,
-    percent_text,
     permutations_text,
-    print_notes,
-    rank_text,
-    resamples_text,
+    resamples_option,
+    swap_option,
+    weight_options,
 )
 from rankcorr.coefficients import COEFFICIENTS
-from rankcorr.contributions import ItemContribution, contributions
+from rankcorr.contributions import contributions
 from rankcorr.correlation import correlate
 from rankcorr.errors import collected_notices
 from rankcorr.inference.bootstrap import METHODS, bootstrap_interval
 from rankcorr.inference.copula import MIN_RESAMPLES
-from rankcorr.inference.permutation import permutation_test
-from rankcorr.results import RankCorrelation
+from rankcorr.inference.exchange import SWAPS
+from rankcorr.inference.orbit import MAX_EXACT
+from rankcorr.inference.paired import SystemComparison, compare_systems, holm
+from rankcorr.inference.permutation import PermutationTest, permutation_test
+from rankcorr.results import RankCorrelation, json_ready
 from rankcorr.workers import Progress, progress_bar
 
 CI_RESAMPLES: Final = 2_000
 PERMUTATIONS: Final = 10_000
+TEST_RESAMPLES: Final = 10_000
 
-_EXAMPLE = """\b
+_COMPARE_EXAMPLE = """\b
 Example:
   rankcorr compare gold.csv system_a.csv system_b.csv
   rankcorr compare --id word1,word2 --score gold --score lch pairs.tsv pairs.tsv
   rankcorr compare gold.csv system_a.csv --ci --standardize --worst 10
 """
-_OPTIONS = (
-    click.option(
-        "--worst", type=click.IntRange(min=1), metavar="K", help="List the K items that cost each system most."
-    ),
-    coefficient_option(None, "Coefficient of --worst.  [default: tau_w]"),
-    click.option("--ci", is_flag=True, help="Add the confidence interval of each coefficient."),
-    click.option(
-        "--standardize",
-        is_flag=True,
-        help="Add each coefficient on a scale where chance gives 0, and its percentile among the values of chance.",
-    ),
-    level_option(None, f"Level of confidence of --ci.  [default: {DEFAULT_LEVEL}]"),
-    click.option("--method", type=click.Choice(METHODS), help=f"Method of --ci.  [default: {METHODS[0]}]"),
-    resamples_option(
-        None,
-        f"Resamples of --ci and permutations of --standardize.  [default: {CI_RESAMPLES:,} and {PERMUTATIONS:,}]",
-    ),
-    seed_option(None, f"Same seed, same numbers of --ci and --standardize.  [default: {DEFAULT_SEED}]"),
-)
-
-
-def detail_options(command: Command) -> Command:
-    """Add the options of what is added on request; the command takes them as a `Details` named `details`."""
-    return gathered(command, _OPTIONS, "details", Details)
+_TEST_EXAMPLE = """\b
+Example:
+  rankcorr test gold.csv system_a.csv
+  rankcorr test gold.csv system_a.csv system_b.csv --versus
+"""
 
 
 @dataclass(frozen=True)
 class Details:
-    """What is added on request."""
+    """What `rankcorr compare` adds on request."""
 
-    worst: int | None
-    coefficient: Any
-    ci: bool
-    standardize: bool
-    level: float | None
-    method: Any
-    resamples: int | None
-    seed: int | None
+    worst: int | None = setting(
+        "--worst", type=click.IntRange(min=1), metavar="K", help="List the K items that cost each system most."
+    )
+    coefficient: Any = setting(coefficient_option(None, "Coefficient of --worst.  [default: tau_w]"))
+    ci: bool = setting("--ci", is_flag=True, help="Add the confidence interval of each coefficient.")
+    standardize: bool = setting(
+        "--standardize",
+        is_flag=True,
+        help="Add each coefficient on a scale where chance gives 0, and its percentile among the values of chance.",
+    )
+    level: float | None = setting(level_option(None, f"Level of confidence of --ci.  [default: {DEFAULT_LEVEL}]"))
+    method: Any = setting("--method", type=click.Choice(METHODS), help=f"Method of --ci.  [default: {METHODS[0]}]")
+    resamples: int | None = setting(
+        resamples_option(
+            None,
+            f"Resamples of --ci and permutations of --standardize.  [default: {CI_RESAMPLES:,} and {PERMUTATIONS:,}]",
+        )
+    )
+    seed: int | None = setting(
+        seed_option(None, f"Same seed, same numbers of --ci and --standardize.  [default: {DEFAULT_SEED}]")
+    )
 
     def check(self) -> None:
         """Refuse an option that has no effect, because what it belongs to is missing."""
-        for option, value, owner, present in (
-            ("--coefficient", self.coefficient, "--worst", self.worst is not None),
-            ("--level", self.level, "--ci", self.ci),
-            ("--method", self.method, "--ci", self.ci),
-            ("--resamples", self.resamples, "--ci or --standardize", self.by_coefficient),
-            ("--seed", self.seed, "--ci or --standardize", self.by_coefficient),
-        ):
-            if value is not None and not present:
-                raise OptionError(f"{option} belongs to {owner}, which is missing")
+        check_owner("--worst", self.worst is not None, {"--coefficient": self.coefficient})
+        check_owner("--ci", self.ci, {"--level": self.level, "--method": self.method})
+        drawn = {"--resamples": self.resamples, "--seed": self.seed}
+        check_owner("--ci or --standardize", self.by_coefficient, drawn)
 
     @property
     def by_coefficient(self) -> bool:
@@ -177,7 +179,16 @@ class Details:
                     gold.ranking, system.ranking, coefficient=weights.of(self.taken_apart), missing=files.missing
                 )
             undefined = math.isnan(parts.statistic)
-            row["worst"] = None if undefined else [_described(each) for each in parts.worst(self.worst) if each.cost]
+            names = {"x_rank": "gold_rank", "y_rank": "system_rank"}
+            row["worst"] = (
+                None
+                if undefined
+                else [
+                    {names.get(field, field): value for field, value in vars(item).items()}
+                    for item in parts.worst(self.worst)
+                    if item.cost
+                ]
+            )
         return row, [note for message, names in notes.items() for note in notes_of([message], names, system.name)]
 
     def _inferred(
@@ -213,16 +224,15 @@ class Details:
             lines.append(f"low, high: {percent_text(draws['level'])} interval ({draws['method']}, {drawn})")
         return lines
 
-    def table(self, names: list[str], rows: list[dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
-        """Header and cells: one row for each system and coefficient."""
+    def print_table(self, names: list[str], rows: list[dict[str, Any]]) -> None:
+        """Print one row for each system and coefficient."""
         columns = ["standardized", "percentile"] * self.standardize + ["low", "high"] * self.ci
         cells = [
             [
                 shown,
                 name,
                 *(
-                    f"{figures[column]:{'.2f' if column == 'percentile' else 'z.4f'}}"
-                    for figures in [row["coefficients"][name]]
+                    f"{row['coefficients'][name][column]:{'.2f' if column == 'percentile' else 'z.4f'}}"
                     for column in ("statistic", *columns)
                 ),
                 str(row["n"]),
@@ -231,7 +241,7 @@ class Details:
             for shown, row in zip(names, rows, strict=True)
             for name in COEFFICIENTS
         ]
-        return ["system", "coefficient", "value", *columns, "n", "ties"], cells
+        print_table(["system", "coefficient", "value", *columns, "n", "ties"], cells, left=[1])
 
     def print_worst(self, shown: str, row: Mapping[str, Any]) -> None:
         """Print the items that cost a system most, below the other tables."""
@@ -250,26 +260,13 @@ class Details:
             ["item", "gold rank", "system rank", "weight", "contribution", "cost"],
             [
                 [
-                    label_text(tuple(item["label"]) if isinstance(item["label"], list) else item["label"]),
-                    rank_text(item["gold_rank"]),
-                    rank_text(item["system_rank"]),
+                    label_text(item["label"]),
+                    *(rank_text(item[column]) for column in ("gold_rank", "system_rank")),
                     *(f"{item[column]:{form}}" for column in ("weight", "contribution", "cost")),
                 ]
                 for item in items
             ],
         )
-
-
-def _described(item: ItemContribution) -> dict[str, Any]:
-    """An item, ready for JSON."""
-    return {
-        "label": label_json(item.label),
-        "gold_rank": item.x_rank,
-        "system_rank": item.y_rank,
-        "weight": item.weight,
-        "contribution": item.contribution,
-        "cost": item.cost,
-    }
 
 
 def _n_drawn(ci: dict[str, Any]) -> int:
@@ -278,12 +275,12 @@ def _n_drawn(ci: dict[str, Any]) -> int:
     return max(number, MIN_RESAMPLES) if ci["method"] == METHODS[0] else number
 
 
-@click.command(epilog=_EXAMPLE)
+@click.command(epilog=_COMPARE_EXAMPLE)
 @click.argument("gold")
 @click.argument("systems", nargs=-1, required=True, metavar="SYSTEM...")
 @file_options
 @weight_options
-@detail_options
+@gathered("details", Details)
 @json_option()
 def compare(
     gold: str, systems: tuple[str, ...], files: Files, weights: Weights, details: Details, as_json: bool
@@ -312,9 +309,7 @@ def compare(
     lines = [gold_line(reference), *coverage_lines(matches, others, files.missing)]
     click.echo("\n".join([*lines, *details.headings([row["n"] for row in rows]), ""]))
     if details.by_coefficient:
-        header, cells = details.table([other.shown for other in others], rows)
-        header[1], *names = left_aligned([header[1], *(row[1] for row in cells)])
-        print_table(header, [[row[0], name, *row[2:]] for row, name in zip(cells, names, strict=True)])
+        details.print_table([other.shown for other in others], rows)
     else:
         print_table(
             ["system", *COEFFICIENTS, "n", "ties"],
@@ -349,3 +344,186 @@ def _row(
     row |= {"n": next(iter(results.values())).n_items}
     undefined = [name for name, result in results.items() if math.isnan(result.statistic)]
     return row | more, notes_of(notices, undefined, system.name) + notes
+
+
+@click.command("test", epilog=_TEST_EXAMPLE, short_help="Test systems against chance, or against each other.")
+@click.argument("gold")
+@click.argument("systems", nargs=-1, required=True, metavar="SYSTEM...")
+@click.option("--versus", is_flag=True, help="Test the first SYSTEM against each other one, over the same items.")
+@file_options
+@coefficient_option()
+@weight_options
+@alternative_option("the system beats chance, or with --versus the first one beats the other")
+@swap_option(None, f"What two systems exchange in a test of --versus.  [default: {SWAPS[0]}]")
+@level_option(None, f"Level of confidence of the intervals of --versus.  [default: {DEFAULT_LEVEL}]")
+@resamples_option(TEST_RESAMPLES, "Number of random permutations, or of swaps with --versus.")
+@seed_option()
+@json_option()
+def run_tests(
+    gold: str,
+    systems: tuple[str, ...],
+    versus: bool,
+    files: Files,
+    coefficient: str,
+    weights: Weights,
+    alternative: Any,
+    swap: Any,
+    level: float | None,
+    resamples: int,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Test whether the SYSTEM rankings agree with GOLD better than chance does.
+
+    The ranks of a system are permuted, those of ties too. Two unrelated rankings do not give 0: 'chance' is the mean
+    of the permutations, 'standardized' the coefficient on a scale where chance is 0, and -1 and 1 stay, and
+    'percentile' the percentage of the permutations below it.
+
+    With --versus, test whether two systems differ: the scores, or the ranks, that they give an item are swapped at
+    random. The interval holds the differences that the test does not reject, and 'detectable' is the least true
+    difference that it finds with a power of 0.8. P-values of several tests are also corrected by Holm's method.
+    """
+    if versus and len(systems) < 2:
+        raise OptionError("--versus needs at least two SYSTEM files; got one")
+    check_owner("--versus", versus, {"--swap": swap, "--level": level})
+    paired = {"swap": SWAPS[0] if swap is None else swap, "level": DEFAULT_LEVEL if level is None else level}
+    options = {"coefficient": weights.of_one(coefficient), "missing": files.missing}
+    asked = {"alternative": alternative, "n_resamples": resamples, "seed": seed}
+    reference, *others = files.read([gold], systems)
+    matches = [match_items(reference, other, files.missing) for other in others]
+    chosen = {
+        **files.described(),
+        "coefficient": coefficient,
+        **weights.described(coefficient),
+        "alternative": alternative,
+        **(paired if versus else {}),
+        "resamples": resamples,
+        "seed": seed,
+    }
+    document: dict[str, Any] = {"gold": described(reference), "options": chosen}
+    if versus:
+        first, *rest = others
+        results, notes = _differences(reference, first, rest, {**options, **asked, **paired})
+        rows = _difference_rows(rest, results)
+        document |= {"a": described(first), "comparisons": rows, "warnings": notes}
+    else:
+        tests, notes = _tests(reference, others, {**options, **asked})
+        rows = [
+            _test_row(other, test) | match.described()
+            for other, test, match in zip(others, tests, matches, strict=True)
+        ]
+        document |= {"systems": rows, "warnings": notes}
+    if as_json:
+        print_json(document)
+        return
+    click.echo("\n".join([gold_line(reference), *coverage_lines(matches, others, files.missing)]))
+    if versus:
+        _print_differences(others, rows, results, chosen)
+    else:
+        _print_tests(others, rows, chosen)
+    print_notes(notes)
+
+
+def _tests(gold: Named, systems: Sequence[Named], options: dict[str, Any]) -> tuple[list[PermutationTest], list[Note]]:
+    """Each system against chance, and what the library warned of."""
+    tests, notes = [], []
+    with progress_bar(len(systems) * options["n_resamples"], "permutation") as advance:
+        for system in systems:
+            with errors_of(gold, system), collected_notices() as notices:
+                tests.append(permutation_test(gold.ranking, system.ranking, **options, progress=advance))
+            notes += notes_of(notices, [options["coefficient"].name], system.name)
+    return tests, notes
+
+
+def _test_row(system: Named, test: PermutationTest) -> dict[str, Any]:
+    figures = {name: getattr(test, name) for name in ("standardized", "percentile", "zscore", "pvalue")}
+    null = {"exact": test.null.exact, "permutations": test.null.n_resamples}
+    chance = {"statistic": test.statistic, "chance": test.null.mean}
+    return {"system": system.name, **chance, **figures, **null, "n": test.n_items}
+
+
+def _print_tests(systems: Sequence[Named], rows: Sequence[dict[str, Any]], chosen: dict[str, Any]) -> None:
+    drawn = permutations_text(chosen["resamples"], chosen["seed"], [row["n"] for row in rows])
+    click.echo(f"{chosen['coefficient']} against chance, {chosen['alternative']} ({drawn})\n")
+    print_table(
+        ["system", chosen["coefficient"], "chance", "standardized", "percentile", "p", "n", "ties"],
+        [
+            [
+                system.shown,
+                *(f"{row[name]:z.4f}" for name in ("statistic", "chance", "standardized")),
+                f"{row['percentile']:.2f}",
+                pvalue_text(row["pvalue"]),
+                str(row["n"]),
+                str(row["ties"]),
+            ]
+            for system, row in zip(systems, rows, strict=True)
+        ],
+    )
+
+
+def _differences(
+    gold: Named, first: Named, others: Sequence[Named], options: dict[str, Any]
+) -> tuple[list[SystemComparison], list[Note]]:
+    """The first system against each other one, and what the library warned of."""
+    results, notes = [], []
+    number = options["n_resamples"]
+    with progress_bar(len(others) * number, "swap") as advance:
+        for other in others:
+            with errors_of(gold, first, other), collected_notices() as notices:
+                given = [each.exchanging(options["swap"]) for each in (first, other)]
+                results.append(compare_systems(gold.ranking, *given, **options, progress=advance))
+            notes += notes_of(notices, [options["coefficient"].name], other.name)
+    return results, notes
+
+
+def _difference_rows(others: Sequence[Named], results: Sequence[SystemComparison]) -> list[dict[str, Any]]:
+    corrected = holm([result.pvalue for result in results]).tolist()
+    own = ("statistic_a", "statistic_b", "difference", "low", "high", "pvalue")
+    more = ("exact", "swap", "detectable", "least", "most", "fragile")
+    return [
+        {
+            "b": other.name,
+            **{name: getattr(result, name) for name in own},
+            "corrected_pvalue": corrected_pvalue,
+            **{name: json_ready(getattr(result, name)) for name in more},
+            "n": result.n_items,
+        }
+        for other, result, corrected_pvalue in zip(others, results, corrected, strict=True)
+    ]
+
+
+def _print_differences(
+    systems: Sequence[Named],
+    rows: Sequence[dict[str, Any]],
+    results: Sequence[SystemComparison],
+    chosen: dict[str, Any],
+) -> None:
+    first, *others = systems
+    name, several = chosen["coefficient"], len(rows) > 1
+    exact = [row["exact"] for row in rows]
+    swapped = " or ".join(dict.fromkeys(row["swap"] for row in rows))
+    swaps = f"{'all' if all(exact) else format(chosen['resamples'], ',') + ' random'} swaps of {swapped}"
+    if any(exact) and not all(exact):
+        swaps += f", all of {MAX_EXACT} items or fewer"
+    seed = "" if all(exact) else f", seed {chosen['seed']}"
+    click.echo(gold_line(first, "a"))
+    click.echo(f"p: {chosen['alternative']}, paired test of {name} ({swaps}{seed}){'; corrected by Holm' * several}")
+    click.echo(f"low, high: {percent_text(chosen['level'])} interval of a - b, by the same test")
+    click.echo("detectable: least true difference that the test finds with a power of 0.8\n")
+    print_table(
+        ["b", f"{name} of a", "of b", "a - b", "low", "high", "p", *(["p (Holm)"] * several), "detectable", "n"],
+        [
+            [
+                other.shown,
+                *(f"{row[column]:z.4f}" for column in ("statistic_a", "statistic_b", "difference", "low", "high")),
+                *(pvalue_text(row[column]) for column in ["pvalue", *(["corrected_pvalue"] * several)]),
+                number_text(result.detectable),
+                str(row["n"]),
+            ]
+            for other, row, result in zip(others, rows, results, strict=True)
+        ],
+    )
+    for other, result in zip(others, results, strict=True):
+        if result.fragile:
+            decides = decisive_text("item", result.pvalue, (result.least, result.most), result.level)
+            click.echo(f"{other.shown}: {decides}")

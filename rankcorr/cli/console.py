@@ -1,24 +1,28 @@
-"""What our commands share: errors in one line, tables, JSON, and files of figures, which are checked before any work.
+"""What our commands share: options, errors in one line, tables, numbers, notes, JSON, and files of figures.
 
-Imports click, which the libraries do not need.
+Imports click, which the libraries do not need, and nothing that takes long to import.
 """
 
 from __future__ import annotations
 
 import io
 import json
+import math
 import os
 import re
 import sys
 import unicodedata
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from contextlib import suppress
+from dataclasses import field, fields
+from functools import reduce, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeVar, cast
 
 import click
 
+from rankcorr.checks import counted
 from rankcorr.errors import RankingError
 from rankcorr.io.records import printable
 from rankcorr.plots.style import FORMS, MissingMatplotlibError, figure_class, save_figure
@@ -27,11 +31,19 @@ from rankcorr.results import json_ready
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+Command = TypeVar("Command", bound=Callable[..., Any])
+Decorator: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]
+Note: TypeAlias = dict[str, Any]
+
 
 class OneLineErrors(click.Group):
     """A group that reports every failure in one line on stderr and exits with 2; any other exception is a bug."""
 
     bad_input: tuple[type[Exception], ...] = (RankingError,)
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        shared: dict[str, Any] = {"no_args_is_help": False, "context_settings": {"help_option_names": ["-h", "--help"]}}
+        super().__init__(*args, **(shared | options))
 
     def main(self, *args: Any, **options: Any) -> Any:
         """Run as click does, except for the errors."""
@@ -60,8 +72,60 @@ class OneLineErrors(click.Group):
 
     def _fail(self, message: str) -> NoReturn:
         line = re.sub(r"\s*\n\s*", " ", message)
-        click.echo(f"{self.name}: error: {printable(line, limit=None)}", err=True)
+        click.echo(f"{self.name}: error: {whole(line)}", err=True)
         sys.exit(2)
+
+
+def option(*names: str, **settings: Any) -> Decorator:
+    """Make an option whose help shows the default, if it has one."""
+    return click.option(*names, **{"show_default": settings.get("default") is not None, **settings})
+
+
+def setting(*names: str | Decorator, **settings: Any) -> Any:
+    """Make a field of a dataclass that `gathered` fills, from the arguments of `option`, or from an option."""
+    (first, *_) = names
+    return field(metadata={"option": option(*cast(Any, names), **settings) if isinstance(first, str) else first})
+
+
+def gathered(name: str, kind: Any, *left_out: str) -> Decorator:
+    """Add the options of a dataclass whose fields are made by `setting`; a command takes them as one value, `name`.
+
+    The fields `left_out` have no option here, and are None.
+    """
+    own = {each.name: each.metadata["option"] for each in fields(kind) if each.name not in left_out}
+
+    def add(command: Command) -> Command:
+        @wraps(command)
+        def gathering(**given: Any) -> Any:
+            given[name] = kind(**{each: given.pop(each) for each in own}, **dict.fromkeys(left_out))
+            return command(**given)
+
+        made: Any = stacked(*own.values())(gathering)
+        for parameter, each in zip(reversed(made.__click_params__), own, strict=False):
+            parameter.name = each  # click would call it after the option
+        return cast(Command, made)
+
+    return add
+
+
+def stacked(*options: Decorator) -> Decorator:
+    """Add several options, in this order."""
+    return lambda command: reduce(lambda made, each: each(made), reversed(options), command)
+
+
+def choice_option(name: str, choices: Sequence[str], what: str) -> Decorator:
+    """Make an option of one of some words, by default the first."""
+    return option(name, type=click.Choice(choices), default=choices[0], help=what)
+
+
+def seed_option(default: int | None = 0, what: str = "Same seed, same numbers.") -> Decorator:
+    """Option --seed."""
+    return option("--seed", type=click.IntRange(min=0), default=default, help=what)
+
+
+def json_option(more: str = ", with null where undefined") -> Decorator:
+    """Option --json."""
+    return click.option("--json", "as_json", is_flag=True, help=f"Print JSON{more}.")
 
 
 def print_json(document: Any) -> None:
@@ -69,14 +133,72 @@ def print_json(document: Any) -> None:
     click.echo(json.dumps(json_ready(document), indent=2, allow_nan=False))
 
 
-def print_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print columns, the first aligned to the left and the others to the right."""
+def print_table(header: Sequence[str], rows: Iterable[Sequence[str]], *, left: Collection[int] = ()) -> None:
+    """Print columns: the first, and those of the numbers `left`, aligned to the left, the others to the right."""
     table = [header, *rows]
-    widths = [max(text_width(row[column]) for row in table) for column in range(len(header))]
+    widths = [max(map(text_width, column)) for column in zip(*table, strict=True)]
     for row in table:
         gaps = [" " * (width - text_width(cell)) for cell, width in zip(row, widths, strict=True)]
-        cells = [row[0] + gaps[0], *(gap + cell for cell, gap in zip(row[1:], gaps[1:], strict=True))]
-        click.echo("  ".join(cells).rstrip(" "))
+        pairs = enumerate(zip(row, gaps, strict=True))
+        click.echo("  ".join(cell + gap if n in {0, *left} else gap + cell for n, (cell, gap) in pairs).rstrip(" "))
+
+
+def notes_of(messages: Sequence[str], coefficients: Sequence[str], system: str | None = None) -> list[Note]:
+    """What the library warned of, each message once."""
+    named = {} if system is None else {"system": system}
+    return [{**named, "coefficients": list(coefficients), "message": message} for message in dict.fromkeys(messages)]
+
+
+def print_notes(notes: Sequence[Note]) -> None:
+    """Print notes on stderr, one on each line."""
+    for note in notes:
+        parts = [note.get("system", ""), ", ".join(note.get("coefficients", ())), note["message"]]
+        text = ": ".join(part for part in parts if part)
+        click.echo(f"rankcorr: note: {whole(text)}", err=True)
+
+
+def whole(text: object) -> str:
+    """A name or a path as a terminal can show it, however long."""
+    return printable(str(text), limit=None)
+
+
+def resamples_text(number: int, seed: int, of: str | None = None) -> str:
+    """How many resamples were drawn, and of what, unless of a model."""
+    return f"{counted(number, 'resample')}{'' if of is None else f' of {of}'}, seed {seed}"
+
+
+def percent_text(level: float) -> str:
+    """A level of confidence."""
+    return f"{100 * level:.10g} %"
+
+
+def pvalue_text(pvalue: float) -> str:
+    """A p-value; "-" where there is none."""
+    if math.isnan(pvalue):
+        return "-"
+    return f"{pvalue:.4f}" if pvalue >= 0.001 or pvalue == 0 else f"{pvalue:.1e}"
+
+
+def number_text(value: float) -> str:
+    """Four decimals; "-" where there is no value."""
+    return "-" if math.isnan(value) else f"{value:z.4f}"
+
+
+def rank_text(rank: float) -> str:
+    """A mid-rank, which is a whole number or half of one; "-" where there is none."""
+    return "-" if math.isnan(rank) else f"{rank:.1f}".removesuffix(".0")
+
+
+def ranks_text(least: int | None, largest: int | None) -> str:
+    """The ranks that tests leave possible."""
+    if least is None:
+        return "-"
+    return str(least) if least == largest else f"{least}-{largest}"
+
+
+def label_text(label: Hashable) -> str:
+    """A label as a terminal can show it; the parts of an id of several columns are separated by commas."""
+    return printable(", ".join(label) if isinstance(label, tuple) else str(label))
 
 
 def text_width(text: str) -> int:
@@ -99,15 +221,10 @@ def _ready(context: click.Context, parameter: click.Parameter, out: str | None) 
     return out
 
 
-def figure_option(name: str, what: str, *, required: bool = False) -> Callable[..., Any]:
+def figure_option(name: str, what: str, *, required: bool = False) -> Decorator:
     """Make an option of the file of a figure."""
-    return click.option(
-        name,
-        required=required,
-        metavar="FILE.png|.svg|.pdf",
-        callback=_ready,
-        help=f"{what}; an existing file is replaced.",
-    )
+    what = f"{what}; an existing file is replaced."
+    return click.option(name, required=required, metavar="FILE.png|.svg|.pdf", callback=_ready, help=what)
 
 
 out_option = figure_option("--out", "Write the figure here", required=True)
@@ -124,13 +241,8 @@ def saved_figure(draw: Callable[[], Figure], out: str) -> list[str]:
     return list(dict.fromkeys(str(each.message) for each in caught))
 
 
-def print_path(out: str) -> None:
-    """Print the path of a figure that was written."""
-    click.echo(printable(str(Path(out)), limit=None))
-
-
 def write_figure(draw: Callable[[], Figure], out: str) -> list[str]:
     """Do what `saved_figure` does, and print the path."""
     lacking = saved_figure(draw, out)
-    print_path(out)
+    click.echo(whole(Path(out)))
     return lacking

@@ -5,55 +5,57 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 import click
 
 from rankcorr.checks import counted, offending, repeated
-from rankcorr.cli.console import figure_option, print_json, print_path, print_table, saved_figure
-from rankcorr.cli.options import (
-    Command,
-    Weights,
-    check_names,
-    check_stdin,
+from rankcorr.cli.console import (
     choice_option,
-    duplicates_option,
+    figure_option,
     gathered,
     json_option,
-    level_option,
-    names_option,
-    resamples_option,
-    seed_option,
-    weight_options,
-)
-from rankcorr.cli.output import (
-    Note,
-    decisive_text,
     label_text,
-    left_aligned,
     notes_of,
     number_text,
     percent_text,
+    print_json,
     print_notes,
+    print_table,
     pvalue_text,
     rank_text,
     resamples_text,
+    saved_figure,
+    seed_option,
+    setting,
+    whole,
 )
-from rankcorr.coefficients import COEFFICIENTS, Coefficient, TauW
-from rankcorr.errors import MissingMeasuresError, OptionError, RankingError, collected_notices, give_notice
+from rankcorr.cli.options import (
+    Weights,
+    check_names,
+    check_owner,
+    check_stdin,
+    decisive_text,
+    level_option,
+    metrics_of,
+    names_option,
+    resamples_option,
+    weight_options,
+)
+from rankcorr.coefficients import Coefficient, TauW
+from rankcorr.errors import OptionError, RankingError, collected_notices, give_notice
 from rankcorr.evaluation.columns import DUPLICATES
 from rankcorr.evaluation.compare import PairedDifference, RunComparison, compare_evaluated
 from rankcorr.evaluation.evaluate import Evaluation, evaluate
 from rankcorr.evaluation.files import FORMATS, read_groups, read_qrels, read_run
 from rankcorr.evaluation.matching import UNJUDGED, UNRETRIEVED, Coverage
-from rankcorr.evaluation.metrics import Metric, as_metric, check_different, name_of
+from rankcorr.evaluation.metrics import Metric, name_of
 from rankcorr.evaluation.qrels import Qrels, Run, grouped_queries
 from rankcorr.evaluation.query_tests import TESTS
 from rankcorr.evaluation.values import UNDEFINED
 from rankcorr.evaluation.worst import QueryDifference, matches_of, worst_evaluated
-from rankcorr.io.records import printable
 from rankcorr.plots.queries import plot_pairs
-from rankcorr.results import json_ready
 from rankcorr.workers import progress_bar
 
 RESAMPLES: Final = 10_000
@@ -68,107 +70,73 @@ Example:
 _DIFFERENCES = (
     *("difference", "low", "high", "p", "p (corrected)", "detectable", "effect size", "better", "worse", "queries"),
 )
-_OPTIONS = (
-    click.option(
-        "--metric",
-        "metrics",
-        multiple=True,
-        default=("tau_w",),
-        show_default=True,
-        metavar="NAME",
-        help="tau_w, rho_w, tau, rho, ap, p@10, tau_ap, rbo, or one of ir_measures, as ndcg@10; may be repeated.",
-    ),
-    choice_option(
-        "--unjudged",
-        UNJUDGED,
-        "A retrieved document without a judgement: of relevance 0, left out, or an error.",
-    ),
-    choice_option(
-        "--unretrieved",
-        UNRETRIEVED,
-        "A judged document that a run did not retrieve: last, or left out.",
-    ),
-    click.option("--depth", type=click.IntRange(min=1), metavar="K", help="Keep the first K documents of each query."),
-    choice_option(
-        "--undefined",
-        UNDEFINED,
-        "A query for which a metric does not exist: left out of the mean, 0, or an error.",
-    ),
-    click.option(
-        "--standardized", is_flag=True, help="Also standardize rank correlations: chance gives 0 for each query."
-    ),
-    click.option("--by-query", is_flag=True, help="Print the values of each query, those of two runs side by side."),
-    click.option("--versus", metavar="RUN", help="Test the other runs against this one: a file or its name in tables."),
-    names_option("run"),
-    choice_option("--test", TESTS, "Paired test over queries."),
-    click.option(
-        "--groups",
-        metavar="FILE",
-        help="Also judge each group of queries, such as a genre, alone: CSV or TSV with the columns query and group.",
-    ),
-    click.option(
-        "--worst",
-        type=click.IntRange(min=1),
-        metavar="K",
-        help="List the K queries on which a run differs most from that of --versus, and the documents that make the "
-        "difference.",
-    ),
-    figure_option("--plot", "Draw the differences from the run of --versus by query"),
-    level_option(),
-    resamples_option(RESAMPLES, "Number of resamples of each interval and of each test."),
-    seed_option(),
-    click.option("--format", "form", type=click.Choice(FORMATS), help="Form of all files.  [default: told from each]"),
-    duplicates_option(
-        DUPLICATES, "A document that a query has more than once: an error, or the first or the largest value counts."
-    ),
-)
 
 
 @dataclass(frozen=True)
 class QueryOptions:
     """What runs are evaluated by."""
 
-    metrics: tuple[str, ...]
-    unjudged: Any
-    unretrieved: Any
-    depth: int | None
-    undefined: Any
-    standardized: bool
-    by_query: bool
-    versus: str | None
-    names: tuple[str, ...]
-    test: Any
-    groups: str | None
-    worst: int | None
-    plot: str | None
-    level: float
-    resamples: int
-    seed: int
-    form: Any
-    duplicates: Any
+    metrics: tuple[str, ...] = setting(
+        "--metric",
+        multiple=True,
+        default=("tau_w",),
+        metavar="NAME",
+        help="tau_w, rho_w, tau, rho, ap, p@10, tau_ap, rbo, or one of ir_measures, as ndcg@10; may be repeated.",
+    )
+    unjudged: Any = setting(
+        choice_option(
+            "--unjudged", UNJUDGED, "A retrieved document without a judgement: of relevance 0, left out, or an error."
+        )
+    )
+    unretrieved: Any = setting(
+        choice_option("--unretrieved", UNRETRIEVED, "A judged document that a run did not retrieve: last, or left out.")
+    )
+    depth: int | None = setting(
+        "--depth", type=click.IntRange(min=1), metavar="K", help="Keep the first K documents of each query."
+    )
+    undefined: Any = setting(
+        choice_option(
+            "--undefined", UNDEFINED, "A query for which a metric does not exist: left out of the mean, 0, or an error."
+        )
+    )
+    standardized: bool = setting(
+        "--standardized", is_flag=True, help="Also standardize rank correlations: chance gives 0 for each query."
+    )
+    by_query: bool = setting(
+        "--by-query", is_flag=True, help="Print the values of each query, those of two runs side by side."
+    )
+    versus: str | None = setting(
+        "--versus", metavar="RUN", help="Test the other runs against this one: a file or its name in tables."
+    )
+    names: tuple[str, ...] = setting(names_option("run"))
+    test: Any = setting(choice_option("--test", TESTS, "Paired test over queries."))
+    groups: str | None = setting(
+        "--groups",
+        metavar="FILE",
+        help="Also judge each group of queries, such as a genre, alone: CSV or TSV with the columns query and group.",
+    )
+    worst: int | None = setting(
+        "--worst",
+        type=click.IntRange(min=1),
+        metavar="K",
+        help="List the K queries on which a run differs most from that of --versus, and the documents that make the "
+        "difference.",
+    )
+    plot: str | None = setting(figure_option("--plot", "Draw the differences from the run of --versus by query"))
+    level: float = setting(level_option())
+    resamples: int = setting(resamples_option(RESAMPLES, "Number of resamples of each interval and of each test."))
+    seed: int = setting(seed_option())
+    form: Any = setting("--format", type=click.Choice(FORMATS), help="Form of all files.  [default: told from each]")
+    duplicates: Any = setting(
+        choice_option(
+            "--duplicates",
+            DUPLICATES,
+            "A document that a query has more than once: an error, or the first or the largest value counts.",
+        )
+    )
 
     def __post_init__(self) -> None:
-        for option, value in (("--worst", self.worst), ("--plot", self.plot)):
-            if value is not None and self.versus is None:
-                raise OptionError(f"{option} belongs to --versus, which is missing")
-
-    @property
-    def policies(self) -> dict[str, Any]:
-        """Options that `evaluate` and `compare_runs` share."""
-        names = ("unjudged", "unretrieved", "depth", "undefined", "seed")
-        return {name: getattr(self, name) for name in names}
-
-    def chosen(self, weights: Weights) -> list[Metric]:
-        """Metrics by name, coefficients with the options of weights."""
-        lower = [name.strip().lower() for name in self.metrics]
-        pairs = zip(lower, self.metrics, strict=True)
-        found = [weights.of(low) if low in COEFFICIENTS else name for low, name in pairs]
-        try:
-            metrics = [as_metric(each) for each in found]
-        except MissingMeasuresError as error:
-            raise click.ClickException(str(error)) from error
-        check_different(metrics, self.metrics)
-        return metrics
+        check_owner("--versus", self.versus is not None, {"--worst": self.worst, "--plot": self.plot})
 
     def read(self, qrels: str, runs: Sequence[str]) -> tuple[Qrels, dict[str, Run], str | None]:
         """Qrels, runs by name, and the name of the one to test against."""
@@ -216,15 +184,10 @@ class QueryOptions:
         return groups
 
 
-def query_options(command: Command) -> Command:
-    """Add the options of an evaluation; the command takes them as a `QueryOptions` named `options`."""
-    return gathered(command, _OPTIONS, "options", QueryOptions)
-
-
 @click.command("evaluate", epilog=_EXAMPLE, short_help="Evaluate runs by query against qrels.")
 @click.argument("qrels")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
-@query_options
+@gathered("options", QueryOptions)
 @weight_options
 @json_option()
 def evaluate_command(qrels: str, runs: tuple[str, ...], options: QueryOptions, weights: Weights, as_json: bool) -> None:
@@ -233,31 +196,56 @@ def evaluate_command(qrels: str, runs: tuple[str, ...], options: QueryOptions, w
     Files are TREC's, MS MARCO's or BEIR's, or JSON, perhaps compressed by gzip ('-' is stdin). AP and P@k are those of
     trec_eval. Intervals and tests are over queries: --versus says which runs differ from one, and by how much.
     """
-    metrics = options.chosen(weights)
+    metrics = metrics_of(options.metrics, weights)
     with collected_notices() as notices:
         gold, found, baseline = options.read(qrels, runs)
         groups = options.read_groups(gold.queries)
+        policies = ("unjudged", "unretrieved", "depth", "undefined", "seed", "standardized")
+        chosen: dict[str, Any] = {name: getattr(options, name) for name in policies}
         with progress_bar(len(found), "run") as advance:
-            evaluation = evaluate(
-                gold,
-                found,
-                metrics=metrics,
-                standardized=options.standardized,
-                progress=advance,
-                **options.policies,
-            )
+            evaluation = evaluate(gold, found, metrics=metrics, progress=advance, **chosen)
         comparisons = [] if baseline is None else _comparisons(evaluation, metrics, baseline, groups, options)
         worst = [] if baseline is None else _worst(gold, found, evaluation, metrics, baseline, options.worst)
-        lacking = [] if options.plot is None else _plot(comparisons, options.plot)
-    answer = Answer(evaluation, tuple(comparisons), groups, tuple(worst))
+        pairs = [(comparison, pair.first, pair.second) for comparison in comparisons for pair in comparison.pairs]
+        lacking = [] if options.plot is None else saved_figure(lambda: plot_pairs(pairs), options.plot)
     notes = [*notes_of(notices, []), *({"message": message} for message in lacking)]
     if as_json:
-        answer.print_json(weights.described(), notes)
+        content = evaluation.to_dict()
+        content["groups"] = None if groups is None else evaluation.group_table(groups)
+        content["comparisons"] = {each.metric: _comparison_json(each) for each in comparisons} or None
+        content["worst"] = worst or None
+        print_json({**content, "weights": weights.described(), "warnings": notes})
         return
-    answer.print(gold, qrels, options.groups, by_query=options.by_query, baseline=baseline)
+    click.echo(
+        f"qrels: {whole(qrels)} ({counted(gold.n_queries, 'query', 'queries')}, {counted(len(gold), 'judgement')})"
+    )
+    if groups is not None:
+        others = sum(query not in gold.places for query in groups)
+        more = f"; {others:,} queries that qrels do not have" * bool(others)
+        click.echo(f"groups: {whole(options.groups)} ({len(set(groups.values())):,} groups{more})")
+    _print_means(evaluation)
+    for comparison in comparisons:
+        click.echo(f"\n{_heading(comparison)}\n")
+        cells = [[whole(pair.first), *_difference_cells(pair)] for pair in comparison.pairs]
+        print_table(["run", *_DIFFERENCES], cells)
+        for pair in comparison.pairs:
+            if pair.fragile:
+                decides = decisive_text("query", pair.pvalue, (pair.least, pair.most), comparison.level)
+                click.echo(f"{whole(pair.first)}: {decides}")
+    if groups is not None:
+        click.echo()
+        _print_rows(evaluation.group_table(groups), ("group", "run", "metric"))
+        for comparison in comparisons:
+            _print_group_differences(comparison)
+    for each in worst:
+        _print_worst(each)
+    if options.by_query and len(evaluation.runs) == 2:
+        _print_side_by_side(evaluation, baseline or evaluation.runs[0])
+    elif options.by_query:
+        _print_queries(evaluation)
     if options.plot is not None:
         click.echo()
-        print_path(options.plot)
+        click.echo(whole(Path(options.plot)))
     print_notes(notes)
 
 
@@ -314,12 +302,6 @@ def _worst(
     ]
 
 
-def _plot(comparisons: Sequence[RunComparison], path: str) -> list[str]:
-    """Draw each pair of each comparison; return what matplotlib warned of."""
-    pairs = [(comparison, pair.first, pair.second) for comparison in comparisons for pair in comparison.pairs]
-    return saved_figure(lambda: plot_pairs(pairs), path)
-
-
 @dataclass(frozen=True)
 class PairedQueries:
     """The queries on which two runs differ most by a metric; `coefficient` is what documents cost parts of."""
@@ -331,49 +313,6 @@ class PairedQueries:
     queries: tuple[QueryDifference, ...]
 
 
-@dataclass(frozen=True)
-class Answer:
-    """What was computed, and how it is shown."""
-
-    evaluation: Evaluation
-    comparisons: tuple[RunComparison, ...]
-    groups: Mapping[str, str] | None
-    worst: tuple[PairedQueries, ...]
-
-    def print_json(self, weights: dict[str, Any], notes: Sequence[Note]) -> None:
-        """Print everything as JSON."""
-        content = self.evaluation.to_dict()
-        content["groups"] = None if self.groups is None else self.evaluation.group_table(self.groups)
-        content["comparisons"] = {each.metric: _comparison_json(each) for each in self.comparisons} or None
-        content["worst"] = [json_ready(each) for each in self.worst] or None
-        print_json({**content, "weights": weights, "warnings": notes})
-
-    def print(
-        self, gold: Qrels, qrels: str, groups: str | None, *, by_query: bool, baseline: str | None = None
-    ) -> None:
-        """Print tables; `qrels` and `groups` are the names of the files, `baseline` is the run to compare with."""
-        click.echo(
-            f"qrels: {_name(qrels)} ({counted(gold.n_queries, 'query', 'queries')}, {counted(len(gold), 'judgement')})"
-        )
-        if self.groups is not None:
-            others = sum(query not in gold.places for query in self.groups)
-            more = f"; {others:,} queries that qrels do not have" * bool(others)
-            click.echo(f"groups: {_name(str(groups))} ({len(set(self.groups.values())):,} groups{more})")
-        _print_means(self.evaluation)
-        for comparison in self.comparisons:
-            _print_comparison(comparison)
-        if self.groups is not None:
-            _print_groups(self.evaluation.group_table(self.groups))
-            for comparison in self.comparisons:
-                _print_group_differences(comparison)
-        for pair in self.worst:
-            _print_worst(pair)
-        if by_query and len(self.evaluation.runs) == 2:
-            _print_side_by_side(self.evaluation, baseline or self.evaluation.runs[0])
-        elif by_query:
-            _print_queries(self.evaluation)
-
-
 def _comparison_json(comparison: RunComparison) -> dict[str, Any]:
     """A comparison without the values by query, which the evaluation has."""
     content = comparison.to_dict()
@@ -382,12 +321,12 @@ def _comparison_json(comparison: RunComparison) -> dict[str, Any]:
 
 def _print_means(evaluation: Evaluation) -> None:
     for run, coverage in zip(evaluation.runs, evaluation.coverage, strict=True):
-        click.echo(f"{_name(run)}: {_coverage_text(coverage, evaluation.options)}")
+        click.echo(f"{whole(run)}: {_coverage_text(coverage, evaluation.options)}")
     for each in evaluation.undefined:
         shown = ", ".join(label_text(query) for query in each.queries[:5]) + ", ..." * (len(each.queries) > 5)
         queries = counted(len(each.queries), "query", "queries")
         fate = {"omit": "left out of the mean", "zero": "counted as 0", "error": ""}[evaluation.options["undefined"]]
-        click.echo(f"{_name(each.run)}: no {each.metric} for {queries} ({fate}), {each.reason}: {shown}")
+        click.echo(f"{whole(each.run)}: no {each.metric} for {queries} ({fate}), {each.reason}: {shown}")
     click.echo()
     _print_rows(evaluation.table(), ("run", "metric"))
 
@@ -395,11 +334,15 @@ def _print_means(evaluation: Evaluation) -> None:
 def _print_rows(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> None:
     """A table of means; the columns `names` come first, aligned to the left."""
     columns = [column for column in ("mean", "standardized") if column in rows[0]]
-    left = [left_aligned([name, *(_name(str(row[name])) for row in rows)]) for name in names]
-    numbers = [[*(number_text(row[column]) for column in columns), f"{row['n_queries']:,}"] for row in rows]
-    header = [*columns, "queries"]
-    cells = [[*head, *tail] for head, tail in zip(zip(*left, strict=True), [header, *numbers], strict=True)]
-    print_table(cells[0], cells[1:])
+    cells = [
+        [
+            *(whole(row[name]) for name in names),
+            *(number_text(row[column]) for column in columns),
+            f"{row['n_queries']:,}",
+        ]
+        for row in rows
+    ]
+    print_table([*names, *columns, "queries"], cells, left=range(len(names)))
 
 
 def _coverage_text(coverage: Coverage, options: dict[str, Any]) -> str:
@@ -420,20 +363,11 @@ def _coverage_text(coverage: Coverage, options: dict[str, Any]) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def _print_comparison(comparison: RunComparison) -> None:
-    click.echo(f"\n{_heading(comparison)}\n")
-    print_table(["run", *_DIFFERENCES], [[_name(pair.first), *_difference_cells(pair)] for pair in comparison.pairs])
-    for pair in comparison.pairs:
-        if pair.fragile:
-            decides = decisive_text("query", pair.pvalue, (pair.least, pair.most), comparison.level)
-            click.echo(f"{_name(pair.first)}: {decides}")
-
-
 def _heading(comparison: RunComparison, within: str = "") -> str:
     """What a table of differences shows."""
     standardized = ", standardized" * comparison.standardized
     drawn = resamples_text(comparison.n_resamples, comparison.seed, "queries")
-    baseline = _name(str(comparison.baseline))
+    baseline = whole(comparison.baseline)
     return (
         f"{comparison.metric}{standardized}: difference from {baseline} over the queries{within} that both have, "
         f"{percent_text(comparison.level)} intervals, {comparison.test} test ({drawn})"
@@ -451,36 +385,24 @@ def _difference_cells(pair: PairedDifference) -> list[str]:
     ]
 
 
-def _print_groups(rows: Sequence[Mapping[str, Any]]) -> None:
-    click.echo()
-    _print_rows(rows, ("group", "run", "metric"))
-
-
 def _print_group_differences(comparison: RunComparison) -> None:
     """Differences within each group; p-values are corrected over all of them."""
     click.echo(f"\n{_heading(comparison, ' of each group')}\n")
-    rows = [(group, pair) for group in comparison.groups for pair in group.pairs]
-    run, *names = left_aligned(["run", *(_name(pair.first) for _, pair in rows)])
-    print_table(
-        ["group", run, *_DIFFERENCES],
-        [
-            [label_text(group.group), name, *_difference_cells(pair)]
-            for (group, pair), name in zip(rows, names, strict=True)
-        ],
-    )
+    rows = [
+        [label_text(group.group), whole(pair.first), *_difference_cells(pair)]
+        for group in comparison.groups
+        for pair in group.pairs
+    ]
+    print_table(["group", "run", *_DIFFERENCES], rows, left=[1])
 
 
 def _print_worst(found: PairedQueries) -> None:
     """Queries with their documents; what the two runs score stands in the first line of a query."""
-    first, second = _name(found.first), _name(found.second)
+    first, second = whole(found.first), whole(found.second)
     click.echo(f"\n{found.metric}: queries on which {first} and {second} differ most, and their documents")
     click.echo(f"cost: how much more {found.coefficient} the place of a document costs {first} than {second}\n")
-    rows = list(_worst_rows(found.queries))
-    document, *documents = left_aligned(["document", *(row[4] for row in rows)])
-    print_table(
-        ["query", first, second, "difference", document, "relevance", f"rank in {first}", f"rank in {second}", "cost"],
-        [[*row[:4], shown, *row[5:]] for row, shown in zip(rows, documents, strict=True)],
-    )
+    header = ["query", first, second, "difference", "document", "relevance", f"rank in {first}", f"rank in {second}"]
+    print_table([*header, "cost"], _worst_rows(found.queries), left=[4])
 
 
 def _worst_rows(queries: Iterable[QueryDifference]) -> Iterable[list[str]]:
@@ -503,10 +425,10 @@ def _print_side_by_side(evaluation: Evaluation, second: str) -> None:
     for metric, values in columns.items():
         if metric in ("run", "query"):
             continue
-        click.echo(f"\n{metric} by query; difference: {_name(first)} minus {_name(second)}\n")
+        click.echo(f"\n{metric} by query; difference: {whole(first)} minus {whole(second)}\n")
         ours, theirs = (values[starts[run] : starts[run] + n_queries] for run in (first, second))
         print_table(
-            ["query", _name(first), _name(second), "difference"],
+            ["query", whole(first), whole(second), "difference"],
             [
                 [label_text(query), *map(number_text, (own, other, own - other))]
                 for query, own, other in zip(evaluation.queries, ours, theirs, strict=True)
@@ -517,17 +439,7 @@ def _print_side_by_side(evaluation: Evaluation, second: str) -> None:
 def _print_queries(evaluation: Evaluation) -> None:
     columns = evaluation.by_query()
     click.echo()
-    query, *names = left_aligned(["query", *map(label_text, columns["query"])])
     others = [name for name in columns if name not in ("run", "query")]
-    print_table(
-        ["run", query, *others],
-        [
-            [_name(run), name, *(number_text(columns[other][row]) for other in others)]
-            for row, (run, name) in enumerate(zip(columns["run"], names, strict=True))
-        ],
-    )
-
-
-def _name(text: str) -> str:
-    """A name as a terminal can show it, whole."""
-    return printable(text, limit=None)
+    rows = zip(columns["run"], columns["query"], *(columns[name] for name in others), strict=True)
+    cells = [[whole(run), label_text(query), *map(number_text, values)] for run, query, *values in rows]
+    print_table(["run", "query", *others], cells, left=[1])

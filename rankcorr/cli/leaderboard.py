@@ -7,39 +7,39 @@ from typing import Any, Final
 
 import click
 
-from rankcorr.cli.console import print_json, print_table
+from rankcorr.cli.console import (
+    Note,
+    gathered,
+    json_option,
+    notes_of,
+    percent_text,
+    print_json,
+    print_notes,
+    print_table,
+    pvalue_text,
+    rank_text,
+    ranks_text,
+    resamples_text,
+    seed_option,
+    setting,
+    whole,
+)
 from rankcorr.cli.options import (
-    Command,
     Files,
     Named,
     Weights,
     by_name,
     coefficient_option,
     file_options,
-    gathered,
-    json_option,
+    gold_line,
     level_option,
     resamples_option,
-    seed_option,
     swap_option,
     weight_options,
-)
-from rankcorr.cli.output import (
-    Note,
-    gold_line,
-    left_aligned,
-    notes_of,
-    percent_text,
-    print_notes,
-    pvalue_text,
-    rank_text,
-    ranks_text,
-    resamples_text,
 )
 from rankcorr.errors import collected_notices
 from rankcorr.inference.leaderboard import Leaderboard, leaderboard
 from rankcorr.inference.leaderboard_groups import MEAN, SUM, TOTALS
-from rankcorr.io.records import printable
 from rankcorr.workers import progress_bar
 
 RESAMPLES: Final = 1_000
@@ -49,44 +49,34 @@ Example:
   rankcorr leaderboard gold.csv system_a.csv system_b.csv
   rankcorr leaderboard gold.csv system_a.csv system_b.csv --gold gold2.csv --by gold2.csv --missing intersection
 """
-_OPTIONS = (
-    click.option(
-        "--gold",
-        "golds",
-        multiple=True,
-        metavar="FILE",
-        help="A further gold set; may be repeated. In --score they come after GOLD.",
-    ),
-    click.option(
-        "--by",
-        default=SUM,
-        show_default=True,
-        metavar="sum|mean|NAME",
-        help="Rank and test by the sum or the mean over the gold sets, or by the one of this name.",
-    ),
-    click.option(
-        "--standardized", is_flag=True, help="Standardize coefficients, so that chance gives 0 in each gold set."
-    ),
-    swap_option(),
-    coefficient_option(),
-    level_option(what="Level of confidence of the intervals, and of the tests behind the groups."),
-    resamples_option(RESAMPLES, "Number of resamples of each interval and of each test."),
-    seed_option(),
-)
 
 
 @dataclass(frozen=True)
 class BoardOptions:
     """What a leaderboard is computed from, except for the files of gold and systems."""
 
-    golds: tuple[str, ...]
-    by: str
-    standardized: bool
-    swap: Any
-    coefficient: Any
-    level: float
-    resamples: int
-    seed: int
+    golds: tuple[str, ...] = setting(
+        "--gold",
+        multiple=True,
+        metavar="FILE",
+        help="A further gold set; may be repeated. In --score they come after GOLD.",
+    )
+    by: str = setting(
+        "--by",
+        default=SUM,
+        metavar="sum|mean|NAME",
+        help="Rank and test by the sum or the mean over the gold sets, or by the one of this name.",
+    )
+    standardized: bool = setting(
+        "--standardized", is_flag=True, help="Standardize coefficients, so that chance gives 0 in each gold set."
+    )
+    swap: Any = setting(swap_option())
+    coefficient: Any = setting(coefficient_option())
+    level: float = setting(
+        level_option(what="Level of confidence of the intervals, and of the tests behind the groups.")
+    )
+    resamples: int = setting(resamples_option(RESAMPLES, "Number of resamples of each interval and of each test."))
+    seed: int = setting(seed_option())
 
     def compute(
         self, gold: str, systems: tuple[str, ...], files: Files, weights: Weights
@@ -113,9 +103,7 @@ class BoardOptions:
         return board, read[:n_golds], read[n_golds:], notes_of(notices, [self.coefficient])
 
 
-def board_options(command: Command) -> Command:
-    """Add the options of a leaderboard; the command takes them as a `BoardOptions` named `options`."""
-    return gathered(command, _OPTIONS, "options", BoardOptions)
+board_options = gathered("options", BoardOptions)
 
 
 @click.command("leaderboard", epilog=_EXAMPLE, short_help="Rank systems by one or several gold sets.")
@@ -137,11 +125,7 @@ def leaderboard_command(
     """
     board, golds, _, notes = options.compute(gold, systems, files, weights)
     if as_json:
-        chosen = {
-            **files.described(),
-            **weights.described(options.coefficient),
-            "seed": options.seed,
-        }
+        chosen = {**files.described(), **weights.described(options.coefficient), "seed": options.seed}
         print_json({**board.to_dict(), "options": chosen, "warnings": notes})
         return
     _print(board, golds, options)
@@ -152,7 +136,7 @@ def _print(board: Leaderboard, golds: list[Named], options: BoardOptions) -> Non
     several = len(golds) > 1
     for number, each in enumerate(golds, start=1):
         click.echo(gold_line(each, f"gold {number}" if several else "gold"))
-    chosen = printable(options.by, limit=None)
+    chosen = whole(options.by)
     ranked = f"ranked by {f'the {chosen}' if options.by in TOTALS else chosen}, its " if several else ""
     name = f"{board.coefficient}{', standardized' * board.standardized}"
     click.echo(f"{name}: {ranked}{percent_text(board.level)} intervals{_drawn(board, options.seed)}\n")
@@ -161,22 +145,22 @@ def _print(board: Leaderboard, golds: list[Named], options: BoardOptions) -> Non
     headings = [*(f"gold {number}" for number in range(1, len(golds) + 1)), total] if several else [board.coefficient]
     rows = board.table()
     lacking = any(row["n_missing"] for row in rows)
-    system, *names = left_aligned(["system", *(printable(row["system"], limit=None) for row in rows)])
     print_table(
-        ["rank", "ranks", "group", system, *headings, "low", "high", "p (corrected)", "n", *(["missing"] * lacking)],
+        ["rank", "ranks", "group", "system", *headings, "low", "high", "p (corrected)", "n", *(["missing"] * lacking)],
         [
             [
                 rank_text(row["rank"]),
                 ranks_text(row["least_rank"], row["largest_rank"]),
                 "-" if row["group"] is None else str(row["group"]),
-                name,
+                whole(row["system"]),
                 *(f"{row[column]:z.4f}" for column in (*columns, "low", "high")),
                 pvalue_text(row["corrected_pvalue"]),
                 str(each.total.n_items),
                 *([str(row["n_missing"])] * lacking),
             ]
-            for name, row, each in zip(names, rows, board.rows, strict=True)
+            for row, each in zip(rows, board.rows, strict=True)
         ],
+        left=[3],
     )
 
 

@@ -1,16 +1,15 @@
-"""The `rankcorr` command: options -> files -> library calls -> a table or JSON."""
+"""The `rankcorr` command: options -> files -> library calls -> a table or JSON. `weights` alone reads no file."""
 
 import click
 
-from rankcorr import __version__
-from rankcorr.cli.compare import compare
-from rankcorr.cli.console import OneLineErrors
+from rankcorr import OptionError, __version__
+from rankcorr.cli.compare import compare, run_tests
+from rankcorr.cli.console import OneLineErrors, json_option, print_json, print_table
 from rankcorr.cli.evaluate import evaluate_command
 from rankcorr.cli.leaderboard import leaderboard_command
 from rankcorr.cli.plot import plot
-from rankcorr.cli.tests import run_tests
 from rankcorr.cli.vectors import vectors_command
-from rankcorr.cli.weights import weights
+from rankcorr.shares import DEFAULT_TOP, MAX_TOP, weight_table
 
 _EXAMPLE = """\b
 Example:
@@ -24,25 +23,63 @@ Example:
 """
 
 
-@click.group(
-    name="rankcorr",
-    cls=OneLineErrors,
-    no_args_is_help=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-    epilog=_EXAMPLE,
-)
+@click.group(name="rankcorr", cls=OneLineErrors, epilog=_EXAMPLE)
 @click.version_option(__version__, prog_name="rankcorr", message="%(prog)s %(version)s")
 def main() -> None:
     """Tie-aware rank correlation in which the top of the list counts most."""
 
 
-main.add_command(compare)
-main.add_command(run_tests)
-main.add_command(leaderboard_command)
-main.add_command(evaluate_command)
-main.add_command(vectors_command)
-main.add_command(plot)
-main.add_command(weights)
+for command in (compare, run_tests, leaderboard_command, evaluate_command, vectors_command, plot):
+    main.add_command(command)
+
+_WEIGHTS_EXAMPLE = """\b
+Example:
+  rankcorr weights --n0 2 --top 10
+  rankcorr weights --share 0.3
+  rankcorr weights --share 0.8 --k 10 --n-items 990
+"""
+
+
+@main.command(epilog=_WEIGHTS_EXAMPLE, short_help="Show the weight of the top ranks, or find n0.")
+@click.option("--n0", type=float, help="Offset of the weight 1/(n + n0)^2 of rank n.  [default: 2]")
+@click.option("--share", type=float, help="Find the n0 at which the first rank (or --k ranks) has this share.")
+@click.option("--k", type=click.IntRange(min=1), help="Number of ranks that have the --share.  [default: 1]")
+@click.option(
+    "--top",
+    type=click.IntRange(1, MAX_TOP),
+    help=f"Number of ranks to list.  [default: {DEFAULT_TOP}, or --k if more]",
+)
+@click.option("--n-items", type=click.IntRange(min=1), help="Length of the ranking.  [default: endless]")
+@json_option("")
+def weights(
+    n0: float | None, share: float | None, k: int | None, top: int | None, n_items: int | None, as_json: bool
+) -> None:
+    """Show what share of the weight the top ranks have under 1/(n + n0)^2, or find n0 from a share.
+
+    R(n0) is the share of the first rank.
+    """
+    if share is not None and n0 is not None:
+        raise OptionError("--n0 and --share exclude each other")
+    if share is None and k is not None:
+        raise OptionError("--k belongs to --share, which is missing")
+    if top is not None and n_items is not None and top > n_items:
+        raise OptionError(f"--top is {top}, but --n-items is {n_items}")
+    table = weight_table(n0, share=share, k=k, top=top, n_items=n_items)
+    n0, first = table.n0, table.first_rank_share
+    if as_json:
+        asked = {"share": share, "k": (k or 1) if share is not None else None, "n_items": n_items}
+        print_json({"n0": n0, "first_rank_share": first, **asked, "ranks": table.rows()})
+        return
+    length = "endless list" if n_items is None else f"{n_items} items"
+    form = ".6f" if table.weights[-1] >= 1e-4 else ".4e"
+    if share is not None:
+        click.echo(f"n0 = {n0:.10g} (share of the first {'rank' if (k or 1) == 1 else f'{k} ranks'}: {share:g})")
+    click.echo(f"R({n0:.10g}) = {first:{form}} ({length})\n")
+    print_table(
+        ["rank", "weight", "cumulative"],
+        [[str(row["rank"]), f"{row['weight']:{form}}", f"{row['cumulative_share']:{form}}"] for row in table.rows()],
+    )
+
 
 if __name__ == "__main__":
     main()

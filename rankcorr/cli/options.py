@@ -1,29 +1,31 @@
-"""Options that several commands share, and what they mean: which files to read, how items are weighed, resamples."""
+"""What several commands share: which files to read and how their items match, how items are weighed, resamples."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import PurePath
-from typing import Any, Final, TypeAlias, TypeVar, cast
+from typing import Any, Final
 
 import click
 
-from rankcorr import Coefficient, InverseSquare, OptionError, Ranking, TableError, WeightError
-from rankcorr.alignment import MISSING
-from rankcorr.checks import checked_level, repeated
+from rankcorr import Coefficient, InverseSquare, OptionError, Ranking, RankingError, TableError, WeightError
+from rankcorr.alignment import MISSING, Missing, align
+from rankcorr.checks import checked_level, counted, repeated
+from rankcorr.cli.console import Decorator, choice_option, gathered, label_text, option, pvalue_text, setting, whole
 from rankcorr.coefficients import COEFFICIENTS, VARIANTS, named_coefficient
+from rankcorr.errors import MissingMeasuresError
 from rankcorr.evaluation.files import is_trec
+from rankcorr.evaluation.metrics import Metric, as_metric, check_different
 from rankcorr.inference.exchange import SWAPS, Swap
-from rankcorr.inference.null import ALTERNATIVES
-from rankcorr.io.records import printable
+from rankcorr.inference.null import ALTERNATIVES, MAX_EXACT_ITEMS
+from rankcorr.inference.orbit import alpha_of
+from rankcorr.inference.paired import LeftOut
 from rankcorr.io.tables import DUPLICATES, Label, read_numbers
 from rankcorr.ranking import RankingLike
 from rankcorr.weights import SCHEMES, TIED_WEIGHTS, named_weigher
-
-Command = TypeVar("Command", bound=Callable[..., Any])
-Decorator: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 PLAIN: Final = ("rho", "tau")
 DEFAULT_LEVEL: Final = 0.95
@@ -39,104 +41,53 @@ def split_columns(_context: click.Context, _parameter: click.Parameter, values: 
         raise click.BadParameter(f"not a list of columns ({error})") from error
 
 
-def choice_option(name: str, choices: Sequence[str], what: str) -> Callable[[Any], Any]:
-    """Make an option of one of some words, by default the first."""
-    return click.option(name, type=click.Choice(choices), default=choices[0], show_default=True, help=what)
-
-
-def duplicates_option(choices: Sequence[str], what: str) -> Callable[[Any], Any]:
-    """Option --duplicates."""
-    return choice_option("--duplicates", choices, what)
-
-
-def names_option(whose: str) -> Callable[[Any], Any]:
+def names_option(whose: str) -> Decorator:
     """Option --name of each `whose`."""
     what = f"Name of a {whose}, in place of its file's: once for each {whose.upper()}, in order."
-    return click.option("--name", "names", multiple=True, metavar="NAME", help=what)
+    return option("--name", multiple=True, metavar="NAME", help=what)
 
 
-_FILE_OPTIONS = (
-    click.option(
-        "--id",
-        "ids",
-        multiple=True,
-        metavar="COLUMN[,COLUMN]",
-        callback=split_columns,
-        help="Columns that name the item, in all files.",
-    ),
-    click.option(
-        "--score", "scores", multiple=True, metavar="COLUMN", help="Column of the numbers: once, or once for each file."
-    ),
-    click.option("--ranks", is_flag=True, help="The numbers in all files are ranks: smaller is better."),
-    click.option("--no-header", is_flag=True, help="The first line is data; columns are named 1, 2, ..."),
-    choice_option(
-        "--missing",
-        MISSING,
-        "Items in one file only: an error; left out; all kept, tied below what a file has; or only those of gold "
-        "kept, tied below what a system has.",
-    ),
-    click.option(
-        "--unordered", is_flag=True, help="The two columns of --id are a pair in either order: a, b is the item b, a."
-    ),
-    duplicates_option(
-        DUPLICATES, "An item that a file has more than once: an error, or the mean or the first of its numbers counts."
-    ),
-    names_option("system"),
-)
-_WEIGHT_OPTIONS = (
-    click.option("--n0", type=float, help="Offset of the weight 1/(n + n0)^2 of rank n.  [default: 2]"),
-    click.option(
-        "--weigher",
-        metavar="NAME",
-        help="Weight in place of that of --n0: hyperbolic, logarithmic, top-k:K (such as top-k:10), uniform.",
-    ),
-    choice_option(
-        "--scheme",
-        SCHEMES,
-        "How the weights of an item's two ranks combine; 'first' is gold's alone.",
-    ),
-    choice_option(
-        "--tied-weights",
-        TIED_WEIGHTS,
-        "A tied item weighs f(mid-rank), or the mean of f over its group's positions.",
-    ),
-    click.option(
-        "--variant",
-        type=click.Choice(VARIANTS),
-        default="b",
-        show_default=True,
-        help="Denominator of tau_w and tau: 'b' leaves tied pairs out, 'a' keeps them.",
-    ),
-)
+def header_option() -> Decorator:
+    """Option --no-header."""
+    return option("--no-header", is_flag=True, help="The first line is data; columns are named 1, 2, ...")
 
 
-def file_options(command: Command) -> Command:
-    """Add the options that say how files are read; the command takes them as a `Files` named `files`."""
-    return gathered(command, _FILE_OPTIONS, "files", Files)
+def coefficient_option(
+    default: str | None = "tau_w", what: str = "Coefficient to compute.", choices: tuple[str, ...] = COEFFICIENTS
+) -> Decorator:
+    """Option --coefficient."""
+    return option("--coefficient", type=click.Choice(choices), default=default, help=what)
 
 
-def weight_options(command: Command) -> Command:
-    """Add the options of a weighted coefficient; the command takes them as a `Weights` named `weights`."""
-    return gathered(command, _WEIGHT_OPTIONS, "weights", Weights)
+def resamples_option(default: int | None, what: str = "Number of random resamples.") -> Decorator:
+    """Option --resamples."""
+    kind = click.IntRange(1, MAX_RESAMPLES)
+    return option("--resamples", type=kind, default=default, metavar="N", help=what)
 
 
-def scheme_options(command: Command) -> Command:
-    """Add the options of a weighted coefficient except for the weight itself; the command takes them as `weights`."""
-    return gathered(command, _WEIGHT_OPTIONS[2:], "weights", Weights)
+def _level(context: click.Context, parameter: click.Parameter, value: float | None) -> float | None:
+    try:
+        return None if value is None else checked_level(value, "the level")
+    except OptionError as error:
+        raise click.BadParameter(str(error), context, parameter) from error
 
 
-def gathered(command: Command, options: Sequence[Any], name: str, kind: Any) -> Command:
-    """Add options to a command, which takes them as one value: a dataclass with a field for each."""
+def level_option(
+    default: float | None = DEFAULT_LEVEL, what: str = "Level of confidence of the intervals."
+) -> Decorator:
+    """Option --level."""
+    return option("--level", type=float, default=default, callback=_level, help=what)
 
-    def gathering(**given: Any) -> Any:
-        given[name] = kind(**{field: given.pop(field) for field in kind.__dataclass_fields__ if field in given})
-        return command(**given)
 
-    gathering.__doc__, gathering.__name__ = command.__doc__, command.__name__
-    gathering.__click_params__ = getattr(command, "__click_params__", [])  # type: ignore[attr-defined]
-    for option in reversed(options):
-        gathering = option(gathering)
-    return cast(Command, gathering)
+def alternative_option(more: str = "better agreement than by chance") -> Decorator:
+    """Option --alternative."""
+    return choice_option("--alternative", ALTERNATIVES, f"Of the p-value; 'greater': {more}.")
+
+
+def swap_option(default: str | None = SWAPS[0], what: str = "What systems exchange in tests.") -> Decorator:
+    """Option --swap."""
+    what = f"{what} Scores must mean the same in all systems; auto takes them if their distributions may be one."
+    return option("--swap", type=click.Choice(SWAPS), default=default, help=what)
 
 
 @dataclass(frozen=True)
@@ -155,7 +106,7 @@ class Named:
     @property
     def shown(self) -> str:
         """The name as a terminal can show it."""
-        return printable(self.name, limit=None)
+        return whole(self.name)
 
     @property
     def in_figures(self) -> Named:
@@ -175,6 +126,12 @@ def check_once(names: Iterable[str], whose: str) -> None:
         raise OptionError(f"each {whose} can be given only once; more than once: {', '.join(map(str, again))}")
 
 
+def check_owner(owner: str, present: bool, given: Mapping[str, Any]) -> None:
+    """Refuse an option that has no effect, because what it belongs to is missing."""
+    if not present and (vain := [name for name, value in given.items() if value is not None]):
+        raise OptionError(f"{vain[0]} belongs to {owner}, which is missing")
+
+
 def check_names(names: Sequence[str], n_files: int, whose: str) -> None:
     """Refuse what --name gives, unless it is nothing, or a name for each file."""
     if names and len(names) != n_files:
@@ -188,6 +145,15 @@ def check_names(names: Sequence[str], n_files: int, whose: str) -> None:
 def by_name(rankings: Sequence[Named], swap: Swap = "ranks") -> dict[str, RankingLike]:
     """Rankings by their names, or scores where tests swap these."""
     return {each.name: each.exchanging(swap) for each in rankings}
+
+
+def columns_of(scores: Sequence[str], n_files: int, hint: str = "") -> list[str | None]:
+    """Column of the scores of each file: --score is given once, or once for each; None where it is not given."""
+    if len(scores) > 1 and len(scores) != n_files:
+        raise OptionError(
+            f"--score must be given once, or once for each file; got {len(scores)} for {n_files} files{hint}"
+        )
+    return list(scores) if len(scores) > 1 else [*scores, None][:1] * n_files
 
 
 def _joined(path: str, column: str | None) -> str:
@@ -219,14 +185,37 @@ def _short_names(
 class Files:
     """How files are read."""
 
-    ids: list[str]
-    scores: tuple[str, ...]
-    ranks: bool
-    no_header: bool
-    missing: Any
-    unordered: bool
-    duplicates: Any
-    names: tuple[str, ...]
+    ids: list[str] = setting(
+        "--id",
+        multiple=True,
+        metavar="COLUMN[,COLUMN]",
+        callback=split_columns,
+        help="Columns that name the item, in all files.",
+    )
+    scores: tuple[str, ...] = setting(
+        "--score", multiple=True, metavar="COLUMN", help="Column of the numbers: once, or once for each file."
+    )
+    ranks: bool = setting("--ranks", is_flag=True, help="The numbers in all files are ranks: smaller is better.")
+    no_header: bool = setting(header_option())
+    missing: Any = setting(
+        choice_option(
+            "--missing",
+            MISSING,
+            "Items in one file only: an error; left out; all kept, tied below what a file has; or only those of gold "
+            "kept, tied below what a system has.",
+        )
+    )
+    unordered: bool = setting(
+        "--unordered", is_flag=True, help="The two columns of --id are a pair in either order: a, b is the item b, a."
+    )
+    duplicates: Any = setting(
+        choice_option(
+            "--duplicates",
+            DUPLICATES,
+            "An item that a file has more than once: an error, or the mean or the first of its numbers counts.",
+        )
+    )
+    names: tuple[str, ...] = setting(names_option("system"))
 
     def read(self, golds: Sequence[str], systems: Sequence[str]) -> list[Named]:
         """Read a ranking from each file; the name of a file that is given several times includes the column.
@@ -236,12 +225,7 @@ class Files:
         paths = [*golds, *systems]
         check_names(self.names, len(systems), "system")
         check_stdin(paths)
-        if len(self.scores) > 1 and len(self.scores) != len(paths):
-            raise OptionError(
-                f"--score must be given once, or once for each file; got {len(self.scores)} for {len(paths)} files "
-                "(for several columns of one file, repeat the file)"
-            )
-        columns = list(self.scores) if len(self.scores) > 1 else [*self.scores, None][:1] * len(paths)
+        columns = columns_of(self.scores, len(paths), " (for several columns of one file, repeat the file)")
         given = ["" for _ in golds] + ([*self.names] or ["" for _ in systems])
         several = [column if paths.count(path) > 1 else None for path, column in zip(paths, columns, strict=True)]
         names = [name or _joined(path, column) for name, path, column in zip(given, paths, several, strict=True)]
@@ -286,15 +270,35 @@ class Files:
         }
 
 
+file_options = gathered("files", Files)
+
+
 @dataclass(frozen=True)
 class Weights:
     """How items are weighed."""
 
-    scheme: Any
-    tied_weights: Any
-    variant: Any
-    n0: float | None = None
-    weigher: str | None = None
+    n0: float | None = setting("--n0", type=float, help="Offset of the weight 1/(n + n0)^2 of rank n.  [default: 2]")
+    weigher: str | None = setting(
+        "--weigher",
+        metavar="NAME",
+        help="Weight in place of that of --n0: hyperbolic, logarithmic, top-k:K (such as top-k:10), uniform.",
+    )
+    scheme: Any = setting(
+        choice_option("--scheme", SCHEMES, "How the weights of an item's two ranks combine; 'first' is gold's alone.")
+    )
+    tied_weights: Any = setting(
+        choice_option(
+            "--tied-weights",
+            TIED_WEIGHTS,
+            "A tied item weighs f(mid-rank), or the mean of f over its group's positions.",
+        )
+    )
+    variant: Any = setting(
+        "--variant",
+        type=click.Choice(VARIANTS),
+        default="b",
+        help="Denominator of tau_w and tau: 'b' leaves tied pairs out, 'a' keeps them.",
+    )
 
     def of(self, name: str) -> Coefficient:
         """Return the coefficient of a name with these options; the plain rho and tau have no weight to choose."""
@@ -328,85 +332,89 @@ class Weights:
         return {"n0": weigher.n0 if has_offset else None, "weigher": self.weigher, **self.forms}
 
 
-def coefficient_option(
-    default: str | None = "tau_w", what: str = "Coefficient to compute.", choices: tuple[str, ...] = COEFFICIENTS
-) -> Decorator:
-    """Option --coefficient."""
-    return click.option(
-        "--coefficient",
-        type=click.Choice(choices),
-        default=default,
-        show_default=default is not None,
-        help=what,
-    )
+weight_options = gathered("weights", Weights)
+scheme_options = gathered("weights", Weights, "n0", "weigher")  # a figure of many n0 has the weight itself
 
 
-def resamples_option(default: int | None, what: str = "Number of random resamples.") -> Decorator:
-    """Option --resamples."""
-    return click.option(
-        "--resamples",
-        type=click.IntRange(1, MAX_RESAMPLES),
-        default=default,
-        show_default=default is not None,
-        metavar="N",
-        help=what,
-    )
-
-
-def seed_option(default: int | None = DEFAULT_SEED, what: str = "Same seed, same numbers.") -> Decorator:
-    """Option --seed."""
-    return click.option(
-        "--seed",
-        type=click.IntRange(min=0),
-        default=default,
-        show_default=default is not None,
-        help=what,
-    )
-
-
-def _level(context: click.Context, parameter: click.Parameter, value: float | None) -> float | None:
+def metrics_of(names: Sequence[str], weights: Weights) -> list[Metric]:
+    """Metrics by name, coefficients with the options of weights."""
+    lower = [name.strip().lower() for name in names]
+    found = [weights.of(low) if low in COEFFICIENTS else name for low, name in zip(lower, names, strict=True)]
     try:
-        return None if value is None else checked_level(value, "the level")
-    except OptionError as error:
-        raise click.BadParameter(str(error), context, parameter) from error
+        metrics = [as_metric(each) for each in found]
+    except MissingMeasuresError as error:
+        raise click.ClickException(str(error)) from error
+    check_different(metrics, names)
+    return metrics
 
 
-def level_option(
-    default: float | None = DEFAULT_LEVEL, what: str = "Level of confidence of the intervals."
-) -> Decorator:
-    """Option --level."""
-    return click.option(
-        "--level",
-        type=float,
-        default=default,
-        show_default=default is not None,
-        callback=_level,
-        help=what,
+@contextmanager
+def errors_of(*rankings: Named) -> Iterator[None]:
+    """Begin the message of an error with the names of the rankings."""
+    try:
+        yield
+    except RankingError as error:
+        *names, last = [each.name for each in rankings]
+        raise click.ClickException(f"{', '.join(names)} and {last}: {error}") from error
+
+
+@dataclass(frozen=True)
+class ItemMatch:
+    """How the items of a system match those of gold, and its ties among the items compared."""
+
+    n_shared: int
+    n_gold: int
+    n_other: int
+    ties: int
+
+    def described(self) -> dict[str, int]:
+        """The numbers, ready for JSON."""
+        return {"ties": self.ties, "n_shared": self.n_shared, "n_other": self.n_other}
+
+    def line(self, system: Named) -> str:
+        """How many of gold's items a system has, as a line above a table."""
+        others = f", and {counted(self.n_other, 'other')}" if self.n_other else ""
+        return f"coverage: {system.shown} has {self.n_shared:,} of gold's {self.n_gold:,} items{others}"
+
+
+def match_items(gold: Named, system: Named, missing: Missing) -> ItemMatch:
+    """Match a system with gold; errors name the files."""
+    with errors_of(gold, system):
+        _, aligned = align(gold.ranking, system.ranking, names=(gold.name, system.name), missing=missing)
+    n_shared = len(set(gold.ranking.labels or ()) & set(system.ranking.labels or ()))
+    return ItemMatch(n_shared, gold.ranking.n_items, system.ranking.n_items - n_shared, aligned.n_ties)
+
+
+def coverage_lines(matches: Sequence[ItemMatch], systems: Sequence[Named], missing: Missing) -> list[str]:
+    """Lines on coverage, where files may differ in their items."""
+    pairs = zip(matches, systems, strict=True)
+    return [] if missing == "raise" else [match.line(system) for match, system in pairs]
+
+
+def described(ranking: Named) -> dict[str, Any]:
+    """A ranking, ready for JSON."""
+    return {"name": ranking.name, "n": ranking.ranking.n_items, "ties": ranking.ranking.n_ties}
+
+
+def gold_line(ranking: Named, what: str = "gold") -> str:
+    """A gold ranking, as the line above a table."""
+    return f"{what}: {ranking.shown} ({ranking.ranking.n_items} items, {ranking.ranking.n_ties} ties)"
+
+
+def permutations_text(number: int, seed: int, sizes: Sequence[int]) -> str:
+    """How many permutations were drawn; `sizes` are the numbers of items of the comparisons."""
+    drawn = f"{counted(number, 'permutation')}, seed {seed}"
+    exact = [size <= MAX_EXACT_ITEMS for size in sizes]
+    if all(exact):
+        return "all permutations"
+    return f"{drawn}; all of {MAX_EXACT_ITEMS} items or fewer" if any(exact) else drawn
+
+
+def decisive_text(unit: str, pvalue: float, without: Sequence[LeftOut | None], level: float) -> str:
+    """Which item or query decides whether a test rejects, and what the test says without it."""
+    alpha = alpha_of(level)
+    found = next(each for each in without if each is not None and (each.pvalue <= alpha) != (pvalue <= alpha))
+    return (
+        f"one {unit} decides: without {label_text(found.label)} the difference is {found.difference:z.4f}, "
+        f"p {pvalue_text(found.pvalue)}"
     )
-
-
-def alternative_option(more: str = "better agreement than by chance") -> Decorator:
-    """Option --alternative."""
-    return click.option(
-        "--alternative",
-        type=click.Choice(ALTERNATIVES),
-        default=ALTERNATIVES[0],
-        show_default=True,
-        help=f"Of the p-value; 'greater': {more}.",
-    )
-
-
-def swap_option(default: str | None = SWAPS[0], what: str = "What systems exchange in tests.") -> Decorator:
-    """Option --swap."""
-    return click.option(
-        "--swap",
-        type=click.Choice(SWAPS),
-        default=default,
-        show_default=default is not None,
-        help=f"{what} Scores must mean the same in all systems; auto takes them if their distributions may be one.",
-    )
-
-
-def json_option() -> Decorator:
-    """Option --json."""
-    return click.option("--json", "as_json", is_flag=True, help="Print JSON, with null where undefined.")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from rankcorr.cli.console import out_option, write_figure
+from rankcorr.cli.compare import TEST_RESAMPLES
+from rankcorr.cli.console import Command, Note, notes_of, option, out_option, print_notes, seed_option, write_figure
 from rankcorr.cli.leaderboard import BoardOptions, board_options
 from rankcorr.cli.options import (
     Files,
@@ -17,24 +18,17 @@ from rankcorr.cli.options import (
     alternative_option,
     by_name,
     coefficient_option,
+    errors_of,
     file_options,
+    match_items,
     resamples_option,
     scheme_options,
-    seed_option,
     weight_options,
 )
-from rankcorr.cli.output import Note, check_items, errors_of, notes_of, print_notes
-from rankcorr.cli.tests import RESAMPLES
 from rankcorr.errors import collected_notices
 from rankcorr.inference.leaderboard_groups import COLUMNS, TOTALS
 from rankcorr.inference.permutation import permutation_test
-from rankcorr.plots import (
-    chance_levels,
-    plot_leaderboard,
-    plot_null,
-    plot_offset,
-    plot_ranks,
-)
+from rankcorr.plots import chance_levels, plot_leaderboard, plot_null, plot_offset, plot_ranks
 from rankcorr.workers import progress_bar
 
 if TYPE_CHECKING:
@@ -57,21 +51,26 @@ def plot() -> None:
     """Draw figures of rankings and their coefficients. Needs matplotlib: pip install 'rankcorr[plot]'."""
 
 
+def _of_systems(command: Command) -> Command:
+    """Add the arguments of files, and the option --out."""
+    systems = click.argument("systems", nargs=-1, required=True, metavar="SYSTEM...")
+    return cast(Command, click.argument("gold")(systems(out_option(command))))
+
+
+def _matching(files: Files, gold: str, systems: Sequence[str]) -> tuple[Named, list[Named]]:
+    """Read gold and systems, whose items must match."""
+    reference, *others = files.read([gold], systems)
+    for other in others:
+        match_items(reference, other, files.missing)
+    return reference, others
+
+
 @plot.command(epilog=_example("ranks"), short_help="The rank of each item in systems against that in gold.")
-@click.argument("gold")
-@click.argument("systems", nargs=-1, required=True, metavar="SYSTEM...")
-@out_option
+@_of_systems
 @file_options
 @coefficient_option()
 @weight_options
-@click.option(
-    "--worst",
-    type=click.IntRange(min=0),
-    default=5,
-    show_default=True,
-    metavar="K",
-    help="Name the K items that cost most.",
-)
+@option("--worst", type=click.IntRange(min=0), default=5, metavar="K", help="Name the K items that cost most.")
 def ranks(
     gold: str, systems: tuple[str, ...], out: str, files: Files, coefficient: str, weights: Weights, worst: int
 ) -> None:
@@ -80,9 +79,8 @@ def ranks(
     Several systems have a panel each.
     """
     chosen = weights.of_one(coefficient)
-    reference, *others = files.read([gold], systems)
-    check_items(reference, others, files.missing)
-    named = by_name([other.in_figures for other in others])
+    reference, others = _matching(files, gold, systems)
+    named = {other.short: other.ranking for other in others}
 
     def draw() -> Figure:
         with errors_of(reference, *others):
@@ -99,9 +97,7 @@ def ranks(
 
 
 @plot.command(epilog=_example("offset"), short_help="The coefficient of each system as a function of n0.")
-@click.argument("gold")
-@click.argument("systems", nargs=-1, required=True, metavar="SYSTEM...")
-@out_option
+@_of_systems
 @file_options
 @coefficient_option(choices=("rho_w", "tau_w"))
 @scheme_options
@@ -110,9 +106,8 @@ def offset(gold: str, systems: tuple[str, ...], out: str, files: Files, coeffici
 
     The first 8 systems, or the best 5 of more, have lines that differ; the others are grey.
     """
-    reference, *others = files.read([gold], systems)
-    check_items(reference, others, files.missing)
-    named = by_name([other.in_figures for other in others])
+    reference, others = _matching(files, gold, systems)
+    named = {other.short: other.ranking for other in others}
 
     def draw() -> Figure:
         with errors_of(reference, *others):
@@ -122,9 +117,7 @@ def offset(gold: str, systems: tuple[str, ...], out: str, files: Files, coeffici
 
 
 @plot.command("leaderboard", epilog=_example("leaderboard"), short_help="Systems with intervals and groups.")
-@click.argument("gold")
-@click.argument("systems", nargs=-1, required=True, metavar="SYSTEM...")
-@out_option
+@_of_systems
 @board_options
 @file_options
 @weight_options
@@ -164,14 +157,12 @@ def leaderboard_figure(
 
 
 @plot.command(epilog=_example("null"), short_help="What chance alone gives, and where systems lie.")
-@click.argument("gold")
-@click.argument("systems", nargs=-1, required=True, metavar="SYSTEM...")
-@out_option
+@_of_systems
 @file_options
 @coefficient_option()
 @weight_options
 @alternative_option()
-@resamples_option(RESAMPLES, "Number of random permutations.")
+@resamples_option(TEST_RESAMPLES, "Number of random permutations.")
 @seed_option()
 def null(
     gold: str,
@@ -189,8 +180,7 @@ def null(
     Several systems have a row each.
     """
     chosen = weights.of_one(coefficient)
-    reference, *others = files.read([gold], systems)
-    check_items(reference, others, files.missing)
+    reference, others = _matching(files, gold, systems)
 
     def draw() -> Figure:
         with errors_of(reference, *others), progress_bar(resamples * len(others), "permutation") as advance:

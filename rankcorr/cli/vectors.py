@@ -8,23 +8,36 @@ from typing import Any, Final
 import click
 
 from rankcorr.checks import counted
-from rankcorr.cli.console import print_json, print_table
-from rankcorr.cli.options import (
-    Command,
-    Weights,
+from rankcorr.cli.console import (
+    choice_option,
     gathered,
     json_option,
-    level_option,
-    resamples_option,
+    label_text,
+    notes_of,
+    number_text,
+    percent_text,
+    print_json,
+    print_notes,
+    print_table,
+    pvalue_text,
     seed_option,
+    setting,
+    whole,
+)
+from rankcorr.cli.options import (
+    Weights,
+    check_owner,
+    check_stdin,
+    columns_of,
+    header_option,
+    level_option,
+    metrics_of,
+    resamples_option,
     split_columns,
     weight_options,
 )
-from rankcorr.cli.output import label_text, left_aligned, notes_of, number_text, percent_text, print_notes, pvalue_text
 from rankcorr.coefficients import COEFFICIENTS
-from rankcorr.errors import MissingMeasuresError, OptionError, RankingError, collected_notices
-from rankcorr.evaluation.metrics import as_metric, check_different
-from rankcorr.io.records import printable
+from rankcorr.errors import OptionError, RankingError, collected_notices
 from rankcorr.io.tables import DUPLICATES
 from rankcorr.vectors.pairs import OOV, RESAMPLES, Pair, VectorEvaluation, evaluate_vectors, read_pairs
 from rankcorr.vectors.reading import FORMS, UNDECODABLE, read_vectors
@@ -39,104 +52,71 @@ Example:
   rankcorr evaluate-vectors glove.txt.gz wordsim.tsv rg65.tsv
   rankcorr evaluate-vectors word2vec.bin rdt.csv --relata --candidates all --depth 100
 """
-_OPTIONS = (
-    click.option(
-        "--words",
-        multiple=True,
-        metavar="COLUMN,COLUMN",
-        callback=split_columns,
-        help="Columns of the two words, in all GOLD files.  [default: the first two]",
-    ),
-    click.option(
-        "--score", "scores", multiple=True, metavar="COLUMN", help="Column of the scores: once, or once for each GOLD."
-    ),
-    click.option("--no-header", is_flag=True, help="The first line is data; columns are named 1, 2, ..."),
-    click.option(
-        "--duplicates",
-        type=click.Choice(DUPLICATES),
-        default=DUPLICATES[0],
-        show_default=True,
-        help="A pair that a file has more than once, in either order unless --relata: an error, or the mean or the "
-        "first of its scores counts.",
-    ),
-    click.option("--form", type=click.Choice(FORMS), help="Form of VECTORS.  [default: told from the file]"),
-    click.option("--encoding", default="utf-8", show_default=True, help="Encoding of the words in VECTORS."),
-    click.option(
-        "--undecodable",
-        type=click.Choice(UNDECODABLE),
-        default=UNDECODABLE[0],
-        show_default=True,
-        help="A word in VECTORS that is not text in this encoding: an error, or left out.",
-    ),
-    click.option("--lower", is_flag=True, help="Look words up in lower case."),
-    click.option(
-        "--oov",
-        type=click.Choice(OOV),
-        default=OOV[0],
-        show_default=True,
-        help="A pair of which a word has no vector: left out, an error, or tied below all others.",
-    ),
-    click.option(
-        "--relata", is_flag=True, help="GOLD files list words and their relata: rank those of each word by cosine."
-    ),
-    click.option(
-        "--candidates",
-        type=click.Choice(CANDIDATES),
-        help="Of --relata, what is ranked for a word: its own entries in GOLD, or all relata of GOLD.  [default: gold]",
-    ),
-    click.option(
-        "--depth", type=click.IntRange(min=1), metavar="K", help="Of --relata, keep the K nearest neighbours."
-    ),
-    click.option(
-        "--metric",
-        "metrics",
-        multiple=True,
-        metavar="NAME",
-        help="Of --relata, as in 'rankcorr evaluate'; may be repeated.  [default: tau_w, ap]",
-    ),
-    level_option(),
-    resamples_option(RESAMPLES, "Number of permutations behind chance, and of resamples of each interval."),
-    seed_option(),
-)
 
 
 @dataclass(frozen=True)
 class VectorOptions:
     """How vectors and gold scores are read, and what is computed."""
 
-    words: list[str]
-    scores: tuple[str, ...]
-    no_header: bool
-    duplicates: Any
-    form: Any
-    encoding: str
-    undecodable: Any
-    lower: bool
-    oov: Any
-    relata: bool
-    candidates: Any
-    depth: int | None
-    metrics: tuple[str, ...]
-    level: float
-    resamples: int
-    seed: int
-
-    def check(self) -> None:
-        """Refuse an option that has no effect."""
-        of_relata = {"--candidates": self.candidates, "--depth": self.depth, "--metric": self.metrics or None}
-        for option, value in of_relata.items():
-            if value is not None and not self.relata:
-                raise OptionError(f"{option} belongs to --relata, which is missing")
+    words: list[str] = setting(
+        "--words",
+        multiple=True,
+        metavar="COLUMN,COLUMN",
+        callback=split_columns,
+        help="Columns of the two words, in all GOLD files.  [default: the first two]",
+    )
+    scores: tuple[str, ...] = setting(
+        "--score", multiple=True, metavar="COLUMN", help="Column of the scores: once, or once for each GOLD."
+    )
+    no_header: bool = setting(header_option())
+    duplicates: Any = setting(
+        choice_option(
+            "--duplicates",
+            DUPLICATES,
+            "A pair that a file has more than once, in either order unless --relata: an error, or the mean or the "
+            "first of its scores counts.",
+        )
+    )
+    form: Any = setting("--form", type=click.Choice(FORMS), help="Form of VECTORS.  [default: told from the file]")
+    encoding: str = setting("--encoding", default="utf-8", help="Encoding of the words in VECTORS.")
+    undecodable: Any = setting(
+        choice_option(
+            "--undecodable", UNDECODABLE, "A word in VECTORS that is not text in this encoding: an error, or left out."
+        )
+    )
+    lower: bool = setting("--lower", is_flag=True, help="Look words up in lower case.")
+    oov: Any = setting(
+        choice_option(
+            "--oov", OOV, "A pair of which a word has no vector: left out, an error, or tied below all others."
+        )
+    )
+    relata: bool = setting(
+        "--relata", is_flag=True, help="GOLD files list words and their relata: rank those of each word by cosine."
+    )
+    candidates: Any = setting(
+        "--candidates",
+        type=click.Choice(CANDIDATES),
+        help="Of --relata, what is ranked for a word: its own entries in GOLD, or all relata of GOLD.  [default: gold]",
+    )
+    depth: int | None = setting(
+        "--depth", type=click.IntRange(min=1), metavar="K", help="Of --relata, keep the K nearest neighbours."
+    )
+    metrics: tuple[str, ...] = setting(
+        "--metric",
+        multiple=True,
+        metavar="NAME",
+        help="Of --relata, as in 'rankcorr evaluate'; may be repeated.  [default: tau_w, ap]",
+    )
+    level: float = setting(level_option())
+    resamples: int = setting(
+        resamples_option(RESAMPLES, "Number of permutations behind chance, and of resamples of each interval.")
+    )
+    seed: int = setting(seed_option())
 
     def read_gold(self, paths: tuple[str, ...]) -> dict[str, dict[Pair, float]]:
         """Gold scores by the name of the file, with the column where a file is given several times."""
-        if len(self.scores) > 1 and len(self.scores) != len(paths):
-            raise OptionError(
-                f"--score must be given once, or once for each file; got {len(self.scores)} for {len(paths)} files"
-            )
-        columns = list(self.scores) if len(self.scores) > 1 else [*self.scores, None][:1] * len(paths)
         found: dict[str, dict[Pair, float]] = {}
-        for path, column in zip(paths, columns, strict=True):
+        for path, column in zip(paths, columns_of(self.scores, len(paths)), strict=True):
             name = path if paths.count(path) == 1 else f"{path}:{column}"
             if name in found:
                 raise OptionError(f"each gold file can be given only once; more than once: {name}")
@@ -166,17 +146,6 @@ class VectorOptions:
         except MissingGensimError as error:
             raise click.ClickException(str(error)) from error
 
-    def chosen(self, weights: Weights) -> list[Any]:
-        """Metrics of --relata, coefficients with the options of weights."""
-        names = self.metrics or METRICS
-        found = [weights.of(name) if name in COEFFICIENTS else name for name in names]
-        try:
-            metrics = [as_metric(each) for each in found]
-        except MissingMeasuresError as error:
-            raise click.ClickException(str(error)) from error
-        check_different(metrics, names)
-        return metrics
-
     def described(self) -> dict[str, Any]:
         """The options of the files, ready for JSON."""
         return {
@@ -189,15 +158,10 @@ class VectorOptions:
         }
 
 
-def vector_options(command: Command) -> Command:
-    """Add the options of word vectors; the command takes them as a `VectorOptions` named `options`."""
-    return gathered(command, _OPTIONS, "options", VectorOptions)
-
-
 @click.command("evaluate-vectors", epilog=_EXAMPLE, short_help="Evaluate word vectors on gold scores of pairs.")
 @click.argument("vectors")
 @click.argument("golds", nargs=-1, required=True, metavar="GOLD...")
-@vector_options
+@gathered("options", VectorOptions)
 @weight_options
 @json_option()
 def vectors_command(
@@ -208,11 +172,15 @@ def vectors_command(
     VECTORS is text or binary of word2vec, text of GloVe, or a file of gensim, which must be trusted; GOLD files are CSV
     or TSV in UTF-8. Any of them may be compressed by gzip; '-' is stdin.
     """
-    options.check()
-    if [vectors, *golds].count("-") > 1:
-        raise OptionError("'-' (standard input) can be given only once")
+    of_relata = {"--candidates": options.candidates, "--depth": options.depth, "--metric": options.metrics or None}
+    check_owner("--relata", options.relata, of_relata)
+    check_stdin([vectors, *golds])
     weights.described()  # refuses options that contradict each other before files are read
-    metrics = options.chosen(weights) if options.relata else [weights.of(name) for name in COEFFICIENTS]
+    metrics = (
+        metrics_of(options.metrics or METRICS, weights)
+        if options.relata
+        else [weights.of(name) for name in COEFFICIENTS]
+    )
     pairs = options.read_gold(golds)
     found = options.read(vectors, pairs)
     results: dict[str, VectorEvaluation | RelataEvaluation] = {}
@@ -230,7 +198,7 @@ def vectors_command(
         return
     undecodable = f", {found.n_undecodable:,} undecodable" if found.n_undecodable else ""
     click.echo(
-        f"vectors: {printable(vectors, limit=None)} ({found.form}, {counted(found.n_known, 'word')}{undecodable}, "
+        f"vectors: {whole(vectors)} ({found.form}, {counted(found.n_known, 'word')}{undecodable}, "
         f"{counted(found.dimension, 'dimension')})"
     )
     _print_pairs({name: each for name, each in results.items() if isinstance(each, VectorEvaluation)}, options)
@@ -273,18 +241,19 @@ def _print_pairs(results: dict[str, VectorEvaluation], options: VectorOptions) -
     what = "tied below all others" if options.oov == "lowest" else "left out"
     for name, result in results.items():
         lacking = f", {len(result.oov_pairs):,} without a vector ({what})" if result.oov_pairs else ""
-        click.echo(
-            f"{printable(name, limit=None)}: {result.n_compared:,} of {result.n_pairs:,} pairs compared{lacking}"
-        )
+        click.echo(f"{whole(name)}: {result.n_compared:,} of {result.n_pairs:,} pairs compared{lacking}")
         _print_words("words without a vector", result.oov_words)
     click.echo(f"low, high: {percent_text(options.level)} interval; p: of agreement by chance alone\n")
-    rows = [(name, each) for name, result in results.items() for each in result.coefficients]
-    header, *names = left_aligned(["coefficient", *COEFFICIENTS * len(results)])
+    rows = [
+        (gold, name, each)
+        for gold, result in results.items()
+        for name, each in zip(COEFFICIENTS, result.coefficients, strict=True)
+    ]
     print_table(
-        ["gold", header, "value", "chance", "standardized", "low", "high", "p"],
+        ["gold", "coefficient", "value", "chance", "standardized", "low", "high", "p"],
         [
             [
-                printable(gold, limit=None),
+                whole(gold),
                 name,
                 *(
                     number_text(value)
@@ -292,8 +261,9 @@ def _print_pairs(results: dict[str, VectorEvaluation], options: VectorOptions) -
                 ),
                 pvalue_text(each.pvalue),
             ]
-            for name, (gold, each) in zip(names, rows, strict=True)
+            for gold, name, each in rows
         ],
+        left=[1],
     )
 
 
@@ -301,25 +271,19 @@ def _print_relata(results: dict[str, RelataEvaluation]) -> None:
     if not results:
         return
     for name, result in results.items():
-        shown = printable(name, limit=None)
+        shown = whole(name)
         click.echo(f"{shown}: {counted(result.n_words, 'word')}, {result.n_relata:,} relata")
         _print_words("words without a vector", result.oov_words)
         _print_words("relata without a vector", result.oov_relata)
     rows = [(name, row) for name, result in results.items() for row in result.evaluation.table()]
-    header, *names = left_aligned(["metric", *(row["metric"] for _, row in rows)])
     click.echo()
     print_table(
-        ["gold", header, "mean", "standardized", "words"],
+        ["gold", "metric", "mean", "standardized", "words"],
         [
-            [
-                printable(gold, limit=None),
-                name,
-                number_text(row["mean"]),
-                number_text(row["standardized"]),
-                f"{row['n_queries']:,}",
-            ]
-            for name, (gold, row) in zip(names, rows, strict=True)
+            [whole(gold), row["metric"], *map(number_text, (row["mean"], row["standardized"])), f"{row['n_queries']:,}"]
+            for gold, row in rows
         ],
+        left=[1],
     )
 
 

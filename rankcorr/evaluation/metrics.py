@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias
 from rankcorr.checks import check_choice, checked_level, shown, whole_number
 from rankcorr.coefficients import BY_NAME, Coefficient, as_coefficient
 from rankcorr.errors import MetricError, MissingMeasuresError, OptionError
-from rankcorr.measures.ap_correlation import AP_TIES, ApTies
+from rankcorr.measures.correlations import AP_TIES, ApTies
 from rankcorr.measures.overlap import OVERLAP_TIES, OverlapTies
 
 # trec_eval reserves 8 bytes for each grade up to the largest, and its nDCG takes steps by the square of their number:

@@ -33,7 +33,7 @@ from rankcorr.evaluation.metrics import (
     ir_measures_package,
 )
 from rankcorr.evaluation.qrels import Qrels
-from rankcorr.measures.ap_correlation import tau_ap
+from rankcorr.measures.correlations import tau_ap
 from rankcorr.measures.overlap import rank_biased_overlap
 from rankcorr.ranking import Ranking
 from rankcorr.scores import read_only

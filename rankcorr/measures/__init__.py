@@ -13,21 +13,19 @@
 0.973
 """
 
-from rankcorr.measures.agreement import (
+from rankcorr.measures.annotators import (
+    AnnotatorError,
     OutlyingAnnotators,
     PairwiseAgreement,
+    krippendorff_alpha,
     mean_pairwise_agreement,
     outlying_annotators,
 )
-from rankcorr.measures.alpha import krippendorff_alpha
-from rankcorr.measures.ap_correlation import tau_ap
+from rankcorr.measures.correlations import pearson, tau_ap, vigna_tau
 from rankcorr.measures.overlap import RankBiasedOverlap, rank_biased_overlap
-from rankcorr.measures.pearson_correlation import pearson
 from rankcorr.measures.precision import RelevanceError, average_precision, precision_at
-from rankcorr.measures.ratings import AnnotatorError
 from rankcorr.measures.reliability import ComparisonError, ReliabilityScore, reliability_weighted_score
 from rankcorr.measures.submissions import CombinedSubmissions, best_per_team, combine_submissions
-from rankcorr.measures.vigna_correlation import vigna_tau
 
 __all__ = [
     "AnnotatorError",

@@ -25,7 +25,7 @@ from adaptive import (
     select_top,
     simulate,
 )
-from adaptive.paper.table2 import Table2
+from adaptive.paper import Table2
 from adaptive.protocol import Position
 from adaptive.scores import score_ballot
 

@@ -30,7 +30,7 @@ _COMMANDS: Final = {
     "quality": "voters",
     "exclude": "voters",
     "link": "voters",
-    "result": "results",
+    "result": "closing",
     "export": "exchange",
     "import": "exchange",
     "backup": "exchange",

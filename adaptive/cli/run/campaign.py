@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from adaptive.errors import TableError
+from rankcorr.checks import counted
+from rankcorr.cli.console import Command, whole
 from rankcorr.io.files import put_new
-from rankcorr.io.records import printable
 
 if TYPE_CHECKING:
     from adaptive.ledger import Campaign, CampaignStatus, Ledger
-
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def ledger_argument(command: Command) -> Command:
@@ -94,17 +93,6 @@ def described(now: CampaignStatus) -> str:
     return f"{where} {is_open}: {now.n_answered:,} of {now.n_comparisons:,} comparisons answered"
 
 
-def counted(number: int, what: str) -> str:
-    """A number with its noun.
-
-    Examples
-    --------
-    >>> counted(1, "vote"), counted(2_000, "vote")
-    ('1 vote', '2,000 votes')
-    """
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
-
-
 def _described_batches(now: CampaignStatus) -> str:
     if now.state == "finished":
         return f"the campaign has ended with {counted(now.n_votes, 'vote')}; the result is ready"
@@ -124,7 +112,7 @@ def _check_no_json(ledger: str) -> None:
     except OSError:
         return  # the ledger says what is wrong
     if start[:1] == b"{":
-        name = printable(ledger, limit=None)
+        name = whole(ledger)
         raise TableError(
             f"{name}: is a voting in JSON, as earlier releases kept it; `ballots run import LEDGER {name}` takes it "
             f"into a ledger"

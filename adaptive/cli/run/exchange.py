@@ -8,16 +8,16 @@ from typing import Any, cast
 
 import click
 
-from adaptive.cli.output import emit, whole_file
-from adaptive.cli.run.campaign import counted, created, ledger_argument, opened
+from adaptive.cli.output import emit, print_verified, whole_file
+from adaptive.cli.run.campaign import created, ledger_argument, opened
 from adaptive.cli.run.voting import check_other
-from adaptive.cli.verify import print_verified
 from adaptive.cli.vote_files import Reading, reading_options
 from adaptive.errors import ProtocolError
 from adaptive.formats.saved_voting import FORMAT, read_saved_voting
 from adaptive.ledger import FORMATS, Campaign, Ledger
 from rankcorr import OptionError
-from rankcorr.io.records import printable
+from rankcorr.checks import counted
+from rankcorr.cli.console import json_option, whole
 
 _EXPORT_EXAMPLE = """\b
 Example:
@@ -67,7 +67,7 @@ def export(campaign: Campaign, out: str, form: str, names: bool, unanswered: boo
         if unanswered or no_guard:
             raise OptionError("--unanswered and --no-guard are for the formats of votes; a bundle has everything")
         campaign.write_bundle(out, names=names)
-        click.echo(f"the campaign is written to {printable(out, limit=None)}")
+        click.echo(f"the campaign is written to {whole(out)}")
         return
     found = campaign.export_votes(cast(Any, form), unanswered=unanswered, names=names, guard=not no_guard)
     if len(found.files) == 1:
@@ -102,14 +102,14 @@ def import_command(ledger: str, file: str, campaign: str | None, reading: Readin
     if file != "-" and zipfile.is_zipfile(file):
         with created(ledger) as found:
             made = found.restore(file)
-        name = printable(made.info.name, limit=None)
+        name = whole(made.info.name)
         click.echo(f"campaign {name} is restored: {counted(made.info.n_items, 'item')}")
         return
     if _is_json_voting(file):
         protocol = read_saved_voting(file)
         with created(ledger) as found:
             made = found.import_protocol(protocol, name)
-        click.echo(f"campaign {printable(name, limit=None)} is made: {counted(made.info.n_items, 'item')}")
+        click.echo(f"campaign {whole(name)} is made: {counted(made.info.n_items, 'item')}")
         return
     if "://" not in ledger and not Path(ledger).exists():
         raise ProtocolError(
@@ -135,12 +135,12 @@ def backup(ledger: str, copy: str) -> None:
         found.back_up(copy)
     finally:
         found.close()
-    click.echo(f"{printable(ledger, limit=None)} is copied to {printable(copy, limit=None)}")
+    click.echo(f"{whole(ledger)} is copied to {whole(copy)}")
 
 
 @click.command(epilog=_VERIFY_EXAMPLE, short_help="Check all digests, and score all votes again.")
 @ledger_argument
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option("")
 def verify(campaign: Campaign, as_json: bool) -> None:
     """Check that draws, votes and records of LEDGER have their digests, and that the votes give the records again."""
     print_verified(campaign.verify(), as_json)

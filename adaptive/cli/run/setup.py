@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Hashable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from adaptive.cli.plan import PlanOptions, plan_options
-from adaptive.cli.run.asking_options import AskingOptions, asking_options
-from adaptive.cli.run.campaign import counted, created
+from adaptive.cli.run.campaign import created
 from adaptive.errors import ProtocolError
 from rankcorr import OptionError
-from rankcorr.io.records import printable
+from rankcorr.checks import counted
+from rankcorr.cli.console import gathered, option, setting, whole
 
 if TYPE_CHECKING:
-    from adaptive.ledger import Settings
+    from adaptive.ledger import Pay, Probing, Settings
 
 _INIT_EXAMPLE = """\b
 Example:
@@ -32,6 +34,74 @@ Example:
 """
 
 
+@dataclass(frozen=True)
+class AskingOptions:
+    """What the command line says about probes and pay."""
+
+    probes: str | None = setting(
+        "--probes",
+        metavar="FILE",
+        help="CSV of pairs whose answer is known: left, right, winner and kind (practice, attention or gold).",
+    )
+    probes_per_sheet: int | None = setting(
+        "--probes-per-sheet",
+        type=int,
+        metavar="N",
+        help="Attention checks and gold pairs of each sheet.  [default: 1, with --probes]",
+    )
+    repeats: float = setting(
+        "--repeats",
+        type=float,
+        default=0.0,
+        show_default=False,
+        metavar="SHARE",
+        help="Of the comparisons, to ask again.",
+    )
+    overlap: float = setting(
+        "--overlap",
+        type=float,
+        default=0.0,
+        show_default=False,
+        metavar="SHARE",
+        help="Of the comparisons, to ask a second voter too.",
+    )
+    pay_per_vote: float | None = setting(
+        "--pay-per-vote", type=float, metavar="AMOUNT", help="What a voter gets for an answer."
+    )
+    pay_per_hour: float | None = setting(
+        "--pay-per-hour", type=float, metavar="AMOUNT", help="Or for an hour of answers of --seconds."
+    )
+    fee: float | None = setting(
+        "--fee", type=float, metavar="SHARE", help="What a platform takes on top, as a share of the pay."
+    )
+    currency: str | None = setting("--currency", metavar="TEXT", help="Of the pay.")
+
+    def probing(self, items: Collection[Hashable]) -> Probing | None:
+        """Probes of a campaign; None where none are asked for."""
+        from adaptive.ledger import Probing, read_known_pairs
+
+        if self.probes is None and self.probes_per_sheet is not None:
+            raise OptionError("--probes-per-sheet goes with --probes")
+        known = () if self.probes is None else read_known_pairs(self.probes, items)
+        per_sheet = 1 if self.probes_per_sheet is None else self.probes_per_sheet
+        probing = Probing(known, per_sheet, self.repeats, self.overlap)
+        return None if probing == Probing() else probing
+
+    def pay(self, seconds: float | None) -> Pay | None:
+        """Pay of a campaign; None where nothing is said of it."""
+        from adaptive.ledger import Pay
+
+        if self.pay_per_vote is None and self.pay_per_hour is None:
+            if self.fee is not None or self.currency is not None:
+                raise OptionError("--fee and --currency go with --pay-per-vote or --pay-per-hour")
+            return None
+        if self.pay_per_vote is not None and self.pay_per_hour is not None:
+            raise OptionError("one of --pay-per-vote and --pay-per-hour is wanted; got both")
+        if self.pay_per_hour is not None and seconds is None:
+            raise OptionError("--pay-per-hour needs --seconds, the mean time of one comparison")
+        return Pay(self.pay_per_vote, self.pay_per_hour, seconds, self.fee or 0.0, self.currency or "")
+
+
 @click.command(epilog=_INIT_EXAMPLE, short_help="Plan the voting and make the ledger.")
 @click.argument("ledger")
 @click.option(
@@ -43,20 +113,19 @@ Example:
 @plan_options
 @click.option("--voters", type=int, required=True, metavar="V", help="Number of voters; they are named 0 to V-1.")
 @click.option("--seed", type=click.IntRange(min=0), required=True, help="Seed of all draws.")
-@click.option("--name", default="campaign", show_default=True, help="What the campaign is called.")
+@option("--name", default="campaign", help="What the campaign is called.")
 @click.option("--sheet-size", type=int, metavar="N", help="Most comparisons that one person gets in one go.")
-@click.option(
+@option(
     "--least-answered",
     type=float,
     default=0.9,
-    show_default=True,
     metavar="SHARE",
     help="Share of a ballot's comparisons that must be answered before it closes.",
 )
 @click.option("--continuous", is_flag=True, help="Small matched batches until --budget comparisons, not ballots.")
 @click.option("--batch", type=int, help="Comparisons of a batch.  [default: as many as items, from 10 to 50]")
 @click.option("--target", type=float, metavar="TAU_W", help="End when the expected tau_w reaches this.")
-@asking_options
+@gathered("asking", AskingOptions)
 def init(
     ledger: str,
     items: str,
@@ -93,7 +162,7 @@ def init(
         raise ProtocolError(f"voting needs at least one voter; got {voters}")
     with created(ledger) as made:
         made.new_campaign(plan, labels, voters, seed, name=name, settings=settings, contents=contents)
-    where = printable(made.name if "://" in ledger else ledger, limit=None)
+    where = whole(made.name if "://" in ledger else ledger)
     if continuous:
         click.echo(f"{len(labels):,} items, batches of {plan.batch:,}, at most {plan.budget:,} comparisons")
         _say_cost(plan, voters, settings)
@@ -116,7 +185,7 @@ def migrate(ledger: str) -> None:
     before = found.migrate()
     found.close()
     done = "is up to date" if before is None else f"is brought up from revision {before}"
-    click.echo(f"{printable(found.name, limit=None)} {done}")
+    click.echo(f"{whole(found.name)} {done}")
 
 
 def _say_cost(plan: Any, n_voters: int, settings: Settings) -> None:

@@ -6,11 +6,12 @@ from dataclasses import asdict
 
 import click
 
-from adaptive.cli.run.campaign import counted, ledger_argument
+from adaptive.cli.run.campaign import ledger_argument
 from adaptive.ledger import Campaign, CampaignQuality, ExclusionPreview, Limits
 from adaptive.tables import item_cells
 from rankcorr import OptionError
-from rankcorr.cli.console import print_json, print_table
+from rankcorr.checks import counted
+from rankcorr.cli.console import json_option, print_json, print_table
 
 _QUALITY_EXAMPLE = """\b
 Example:
@@ -56,7 +57,7 @@ def link(campaign: Campaign, url: str) -> None:
     metavar="SECONDS",
     help="An answer in less time is fast.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option("")
 def quality(campaign: Campaign, fast: float, as_json: bool) -> None:
     """Say how far the votes in LEDGER can be trusted, voter by voter; nobody is left out by it.
 

@@ -7,13 +7,14 @@ from dataclasses import asdict
 import click
 
 from adaptive.cli.output import emit
-from adaptive.cli.run.campaign import counted, described, ledger_argument
+from adaptive.cli.run.campaign import described, ledger_argument
 from adaptive.cli.vote_files import Reading, reading_options
 from adaptive.errors import ProtocolError
 from adaptive.formats.votes import comparisons_csv, read_votes
 from adaptive.ledger import Campaign
 from rankcorr import OptionError
-from rankcorr.cli.console import print_json, print_table
+from rankcorr.checks import counted
+from rankcorr.cli.console import json_option, print_json, print_table
 
 _OPEN_EXAMPLE = """\b
 Example:
@@ -76,7 +77,7 @@ def open_command(
 @ledger_argument
 @click.argument("votes")
 @reading_options
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option("")
 def record(campaign: Campaign, votes: str, reading: Reading, as_json: bool) -> None:
     """Record the votes of a file in LEDGER: all of them, or none if a row means nothing.
 
@@ -121,7 +122,7 @@ def correct(campaign: Campaign, comparison: str, winner: str, reason: str) -> No
 
 @click.command(epilog=_CONFLICTS_EXAMPLE, short_help="Votes that contradict the one that stands.")
 @ledger_argument
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option("")
 def conflicts(campaign: Campaign, as_json: bool) -> None:
     """List the votes of LEDGER that were kept aside because another vote stood; `ballots run correct` decides."""
     found = campaign.conflicts()

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from adaptive.paper.table2 import row_seeds, table2
+from adaptive.paper import row_seeds, table2
 from adaptive.plan import plan_ballots
 from adaptive.simulation.simulate import simulate
 from adaptive.simulation.voters import VoterPopulation
@@ -22,7 +22,7 @@ N_ITEMS = 130
 @pytest.fixture
 def small(monkeypatch):
     """The table of 130 items, which differs from the paper's in nothing else."""
-    monkeypatch.setattr("adaptive.paper.table2.N_ITEMS", N_ITEMS)
+    monkeypatch.setattr("adaptive.paper.N_ITEMS", N_ITEMS)
 
 
 def row(similarity, n_simulations, seed):
@@ -83,8 +83,8 @@ def test_table2_uses_its_workers_and_advances_a_progress_bar(monkeypatch):
 
     options = ("--simulations", 3, "--json")
     expected = run_ok("table2", *options)
-    monkeypatch.setattr("adaptive.cli.paper.progress_bar", bar)
-    monkeypatch.setattr("adaptive.cli.paper.quiet_executor", executor)
+    monkeypatch.setattr("adaptive.cli.simulate.progress_bar", bar)
+    monkeypatch.setattr("adaptive.cli.simulate.quiet_executor", executor)
     assert run_ok("table2", *options, "--workers", 2) == expected
     assert asked == [2, (9, "simulation")]
     assert sum(steps) == 9
@@ -120,7 +120,7 @@ def test_figures_prints_what_it_wrote(monkeypatch):
         asked.append((out, seed))
         return Path(out, "figure_2.png"), Path(out, "figure_2.svg")
 
-    monkeypatch.setattr("adaptive.cli.paper.write_figures", write_figures)
+    monkeypatch.setattr("adaptive.cli.simulate.write_figures", write_figures)
     assert run_ok("figures", "--out", "new", "--seed", 3).splitlines() == ["new/figure_2.png", "new/figure_2.svg"]
     run_ok("figures", "--out", "new")
     assert asked == [("new", 3), ("new", 0)]

@@ -59,7 +59,7 @@ def test_draws_advance_a_progress_bar(votes, command, monkeypatch):  # noqa: ARG
         steps.append((total, unit))
         yield steps.append
 
-    monkeypatch.setattr("adaptive.cli.plot.progress_bar", bar)
+    monkeypatch.setattr("adaptive.cli.fit.progress_bar", bar)
     assert invoke("plot", command[0], "v.csv", *command[1:], "--out", "f.svg").exit_code == 0
     assert steps[0] == (1_000, "draw")
     assert sum(steps[1:]) == 1_000

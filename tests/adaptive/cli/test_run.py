@@ -166,11 +166,9 @@ def test_an_interim_result_ranks_by_the_votes_so_far(folder):
     assert strengths == sorted(strengths, reverse=True)
 
 
-@pytest.mark.parametrize(
-    ("module", "command"), [("results", ["result", "v.db", "--interim"]), ("closing", ["close", "v.db", "--preview"])]
-)
+@pytest.mark.parametrize("command", [["result", "v.db", "--interim"], ["close", "v.db", "--preview"]])
 @pytest.mark.usefixtures("opened")
-def test_draws_advance_a_progress_bar(module, command, folder, monkeypatch):
+def test_draws_advance_a_progress_bar(command, folder, monkeypatch):
     record_all(folder)
     steps = []
 
@@ -179,7 +177,7 @@ def test_draws_advance_a_progress_bar(module, command, folder, monkeypatch):
         steps.append((total, unit))
         yield steps.append
 
-    monkeypatch.setattr(f"adaptive.cli.run.{module}.progress_bar", bar)
+    monkeypatch.setattr("adaptive.cli.run.closing.progress_bar", bar)
     assert invoke("run", *command).exit_code == 0
     assert steps[0] == (1_000, "draw")
     assert sum(steps[1:]) == 1_000

@@ -80,8 +80,8 @@ def test_progress_counts_all_runs(monkeypatch, command, total):
         asked.append((number, unit))
         yield steps.append
 
-    monkeypatch.setattr("adaptive.cli.tune.progress_bar", bar)
-    monkeypatch.setattr("adaptive.cli.tune.quiet_executor", ThreadPoolExecutor)
+    monkeypatch.setattr("adaptive.cli.simulate.progress_bar", bar)
+    monkeypatch.setattr("adaptive.cli.simulate.quiet_executor", ThreadPoolExecutor)
     assert invoke(*command, *(() if "--n-items" in command else ("--n-items", 10)), "--workers", 2).exit_code == 0
     assert asked == [(total, "run")]
     assert sum(steps) == total

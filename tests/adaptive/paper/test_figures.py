@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from adaptive import paper as figures
 from adaptive.errors import PlanError, SimilarityError, TableError
-from adaptive.paper import figures
-from adaptive.paper.figures import (
+from adaptive.paper import (
     draw_rescaling,
     draw_scores,
     draw_similarities,

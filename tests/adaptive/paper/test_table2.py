@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from adaptive.errors import PlanError, SimilarityError
-from adaptive.paper.table2 import row_seeds, table2
+from adaptive.paper import row_seeds, table2
 from adaptive.plan import plan_ballots
 from adaptive.simulation.similarity import SIMILARITIES, exponential_similarity
 from adaptive.simulation.simulate import simulate
@@ -22,7 +22,7 @@ APPROACHES, COEFFICIENTS = ["uniform", "adaptive"], ["rho_w", "tau_w", "rho", "t
 N_ITEMS = 130
 
 
-table2_module = importlib.import_module("adaptive.paper.table2")
+table2_module = importlib.import_module("adaptive.paper")
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from adaptive.paper.table2 import row_seeds
+from adaptive.paper import row_seeds
 from adaptive.simulation.similarity import exponential_similarity
 from adaptive.simulation.simulate import simulate_curve
 from adaptive.simulation.voters import VoterPopulation

@@ -25,8 +25,7 @@ from adaptive import (
 from adaptive.model.matched_ballots import MatchedBallots
 from adaptive.model.matching import Matching
 from adaptive.simulation.approaches import simulate_once
-from adaptive.tuning.candidates import CANDIDATES, paper_candidate
-from adaptive.tuning.trials import Trial
+from adaptive.tuning.candidates import CANDIDATES, Trial, paper_candidate
 from adaptive.tuning.tune import mean_interval, tuning_runs
 from rankcorr import TauW, weighted_tau
 

@@ -6,8 +6,8 @@ import json
 import pytest
 
 from rankcorr import UndefinedCorrelationWarning
+from rankcorr.cli.console import pvalue_text, rank_text
 from rankcorr.cli.leaderboard import RESAMPLES
-from rankcorr.cli.output import pvalue_text, rank_text
 from rankcorr.inference.leaderboard import leaderboard
 from tests.coefficients import collapsed
 from tests.rankcorr.cli.commands import CONSTANT, GOLD, LONG, SYSTEM, refusal, run, run_ok, write_rankings

@@ -12,7 +12,6 @@ from rankcorr import (
     weighted_tau,
 )
 from rankcorr.cli import main as cli
-from rankcorr.cli import weights as weights_command
 from tests.rankcorr.cli.commands import GOLD, SYSTEM, refusal, run, run_ok, write_rankings
 from tests.rankcorr.vectors.forms import binary_of, text_of, written
 
@@ -94,7 +93,7 @@ def test_output_that_cannot_be_written(monkeypatch):
     def full(*_args):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(weights_command, "print_table", full)
+    monkeypatch.setattr(cli, "print_table", full)
     result = run("weights")
     assert (result.exit_code, result.stderr) == (
         2,
@@ -106,7 +105,7 @@ def test_interrupted(monkeypatch):
     def interrupt(*_args):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(weights_command, "print_table", interrupt)
+    monkeypatch.setattr(cli, "print_table", interrupt)
     result = run("weights")
     assert result.exit_code == 130
     assert result.stderr.strip() == ""

@@ -6,8 +6,9 @@ import json
 import pytest
 
 from rankcorr import Ranking, TopK, UndefinedCorrelationWarning
-from rankcorr.cli.output import pvalue_text
-from rankcorr.cli.tests import RESAMPLES, intervals_text
+from rankcorr.cli.compare import TEST_RESAMPLES as RESAMPLES
+from rankcorr.cli.compare import intervals_text
+from rankcorr.cli.console import pvalue_text
 from rankcorr.inference.paired import compare_systems, holm
 from rankcorr.inference.permutation import permutation_test
 from tests.coefficients import collapsed

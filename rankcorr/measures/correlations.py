@@ -1,0 +1,299 @@
+"""Correlations other than the top-weighted ones: AP correlation, Pearson's of the scores, and Vigna's weighted tau.
+
+AP correlation and Vigna's are Kendall correlations that weigh the top; Pearson's is of the scores themselves.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankcorr.alignment import Missing, align, n_missing
+from rankcorr.checks import check_choice, offending, real_number, shown
+from rankcorr.coefficients import ratio
+from rankcorr.errors import LabelError, LabelMismatchError, LengthError, OptionError, warn_undefined
+from rankcorr.measures.lists import ListLike, as_list, read_scores
+from rankcorr.ranking import Ranking
+from rankcorr.results import RankCorrelation
+from rankcorr.scores import ScoresLike, split_labels
+
+ApTies: TypeAlias = Literal["a", "b"]
+
+AP_TIES: Final = ("a", "b")
+
+
+def tau_ap(gold: ListLike, system: ListLike, *, ties: ApTies = "a", missing: Missing = "raise") -> RankCorrelation:
+    """AP correlation of a gold ranking and a system: a Kendall correlation that weights the top of the system more.
+
+    tau_AP = 2/(n - 1) sum_{i=2..n} C(i)/(i - 1) - 1, where i is a place in the system's ranking, and C(i) the number of
+    items above that place that the gold ranking also has above the item there. Symmetric only with ties="b".
+
+    Let item e be tied at the places t to b of the system, and let C(e) and T(e) be how many of the t - 1 items above
+    that group the gold ranking has above e, and ties with e.
+
+    - "a": the mean over all ways to break the ties of both rankings. C(i)/(i - 1) of e has the mean (C(e) + T(e)/2)
+      mean_{i=t..b} 1/(i - 1) from the items above the group, and the mean of (i - t)/(2 (i - 1)) from the group itself,
+      whose order is random. Urbano and Marrero define it for a gold ranking without ties, which is the truth that an
+      observer is compared with.
+    - "b": pairs tied in the system carry no information and are left out. The mean of 2 C(e)/(t - 1) - 1 over the items
+      e with t > 1 is computed in both directions, with gold and system exchanged, since neither is treated as the
+      truth, and the result is the mean of the two. A ranking with itself gives 1. If all items are tied in one ranking,
+      the result is undefined: nan with an `UndefinedCorrelationWarning`.
+
+    Takes O(n log n).
+
+    Parameters
+    ----------
+    gold, system : Ranking, mapping of label to score, list of labels, or array_like of shape (n_items,)
+        Plain numbers are scores: larger is better. A list of text is labels, best first. Labelled rankings are
+        matched by label.
+    ties : {"a", "b"}
+        How ties count; without ties "a" is tau_AP, and "b" the mean of its values in both directions.
+    missing : {"raise", "intersection", "bottom", "gold"}
+        How to treat labels that only one ranking has; see `weighted_tau`.
+
+    Returns
+    -------
+    RankCorrelation
+        With `coefficient` "tau_ap", and `ties` as its `variant`.
+
+    Raises
+    ------
+    RankingError
+        The subclass tells what is wrong with the rankings or the options.
+
+    References
+    ----------
+    E. Yilmaz, J. A. Aslam and S. Robertson, A New Rank Correlation Coefficient for Information Retrieval, SIGIR 2008.
+    J. Urbano and M. Marrero, The Treatment of Ties in AP Correlation, ICTIR 2017.
+
+    Examples
+    --------
+    >>> gold = {"king": 9.1, "queen": 8.7, "cabbage": 1.2, "stone": 0.8}
+    >>> system = {"king": 0.7, "queen": 0.9, "cabbage": 0.1, "stone": 0.1}
+    >>> round(tau_ap(gold, system).statistic, 4), round(tau_ap(gold, system, ties="b").statistic, 4)
+    (0.2222, 0.2222)
+    """
+    check_choice("ties", ties, AP_TIES)
+    given = as_list(gold), as_list(system)
+    first, second = align(*given, names=("gold", "system"), missing=missing)
+    value = _expected(first, second) if ties == "a" else 0.5 * (_untied(first, second) + _untied(second, first))
+    if math.isnan(value):
+        warn_undefined("all items are tied in one ranking", stacklevel=3)
+    whole = missing == "raise"
+    return RankCorrelation(
+        statistic=min(1.0, max(-1.0, value)) if not math.isnan(value) else value,
+        n_items=first.n_items,
+        coefficient="tau_ap",
+        variant=ties,
+        missing=None if whole else missing,
+        n_missing=None if whole else n_missing(*given, first.n_items),
+    )
+
+
+def _expected(gold: Ranking, system: Ranking) -> float:
+    starts, sizes, concordant, tied = _counts(gold, system)
+    place = np.arange(2, gold.n_items + 1)
+    inverse = np.append(0.0, 1 / (place - 1))  # the first place has nothing above it
+    mean_inverse = np.add.reduceat(inverse, starts) / sizes
+    above = np.add.reduceat(concordant + 0.5 * tied, starts) @ mean_inverse
+    within = 0.5 * (np.arange(gold.n_items) - np.repeat(starts, sizes)) @ inverse
+    return float(2 / (gold.n_items - 1) * (above + within) - 1)
+
+
+def _untied(gold: Ranking, system: Ranking) -> float:
+    starts, _, concordant, _ = _counts(gold, system)
+    if starts.size == 1:
+        return math.nan
+    above = np.add.reduceat(concordant, starts)[1:] / starts[1:]
+    return float(2 * above.sum() / (gold.n_items - starts[1]) - 1)
+
+
+def _counts(
+    gold: Ranking, system: Ranking
+) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64], NDArray[np.float64]]:
+    """Start, from 0, and size of each tied group of the system; C(e) and T(e) of the items in the system's order."""
+    from rankcorr import kernels
+
+    concordant, tied = np.empty(gold.n_items), np.empty(gold.n_items)
+    order = system.best_first
+    kernels.above_in_both(gold.ranks, system.ranks, order, concordant, tied)
+    starts = np.flatnonzero(np.diff(system.ranks[order], prepend=0.0))  # ranks are at least 1
+    return starts, np.diff(starts, append=gold.n_items), concordant[order], tied[order]
+
+
+MissingScores: TypeAlias = Literal["raise", "intersection"]
+
+MISSING_SCORES: Final = ("raise", "intersection")
+
+
+def pearson(x: ScoresLike, y: ScoresLike, *, missing: MissingScores = "raise") -> RankCorrelation:
+    """Pearson's correlation of the scores themselves, not of their ranks.
+
+    r = sum_i (x_i - mean x)(y_i - mean y) / sqrt(sum_i (x_i - mean x)^2 sum_i (y_i - mean y)^2). Undefined, and nan
+    with an `UndefinedCorrelationWarning`, when all scores in x or all in y are equal.
+
+    Parameters
+    ----------
+    x, y : mapping of label to score, or array_like of shape (n_items,)
+        Finite scores. Labelled scores are matched by label. A `Ranking` is an error: it keeps only the order.
+    missing : {"raise", "intersection"}
+        How to treat labels that have only one score: raise an error, or leave them out.
+
+    Returns
+    -------
+    RankCorrelation
+        With `coefficient` "pearson".
+
+    Raises
+    ------
+    RankingError
+        One of its subclasses: `MissingValueError` for nan and infinite scores, `LengthError`, `LabelMismatchError`,
+        `OptionError`.
+
+    Examples
+    --------
+    >>> round(pearson({"a": 1.0, "b": 2.0, "c": 4.0}, {"c": 9, "b": 5, "a": 2}).statistic, 4)
+    0.9942
+    """
+    check_choice("missing", missing, MISSING_SCORES)
+    first, second = read_scores(x, "x"), read_scores(y, "y")
+    aligned = align(first.ranking, second.ranking, missing=missing)
+    a, b = first.of(aligned[0]), second.of(aligned[1])
+    if np.all(a == a[0]) or np.all(b == b[0]):
+        value = math.nan
+        warn_undefined("all scores in x or all in y are equal", stacklevel=3)
+    else:
+        a, b = _centred(a), _centred(b)
+        value = ratio(float(a @ b), float(a @ a), float(b @ b))
+    whole = missing == "raise"
+    return RankCorrelation(
+        statistic=value,
+        n_items=a.size,
+        coefficient="pearson",
+        missing=None if whole else missing,
+        n_missing=None if whole else n_missing(first.ranking, second.ranking, a.size),
+    )
+
+
+def _centred(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Scores minus their mean, scaled so that the largest score is from 1/4 to 1/2."""
+    # By a power of two, which is exact: no difference and no square overflows, and the largest does not vanish.
+    scaled: NDArray[np.float64] = np.ldexp(scores, -1 - np.frexp(np.abs(scores).max())[1])
+    distance: NDArray[np.float64] = scaled - scaled[0]  # exact for scores that are close together and far from zero
+    distance -= distance.mean()
+    return distance
+
+
+RankedBy: TypeAlias = Literal["both", "x", "y", "position"]
+PairScheme: TypeAlias = Literal["additive", "multiplicative"]
+
+RANKED_BY: Final = ("both", "x", "y", "position")
+PAIR_SCHEMES: Final = ("additive", "multiplicative")
+
+
+def vigna_tau(
+    x: ListLike,
+    y: ListLike,
+    *,
+    ranked_by: RankedBy = "both",
+    ranks: ScoresLike | Ranking | None = None,
+    scheme: PairScheme = "additive",
+    missing: Missing = "raise",
+) -> RankCorrelation:
+    """Vigna's weighted Kendall correlation with hyperbolic weights, as `scipy.stats.weightedtau` computes it.
+
+    A pair of items weighs 1/r_i + 1/r_j, where r is the rank of an item, from 1, or the product of the two. Here each
+    pair has a weight; in `weighted_tau` each item has one. The ranks r have no ties: items tied in one
+    ranking are ranked by the other.
+
+    Parameters
+    ----------
+    x, y : Ranking, mapping of label to score, list of labels, or array_like of shape (n_items,)
+        Plain numbers are scores: larger is better. A list of text is labels, best first. Labelled rankings are matched
+        by label.
+    ranked_by : {"both", "x", "y", "position"}
+        Which ranking gives the ranks r; "both" is the mean of the two values, and the only symmetric choice.
+        "position": r is the place of the item in the data, in the order of x from 1. In `scipy.stats.weightedtau` they
+        are ``rank=True``, ``rank=None``, the latter with x and y exchanged, and ``rank=False``.
+    ranks : array_like of shape (n_items,), mapping of label to rank, or Ranking, optional
+        The ranks r themselves, at least 1, in the order of x or by label; they may repeat, and need not be whole. Ranks
+        without gaps and repetitions are ``rank=ranks - 1`` in `scipy.stats.weightedtau`, which replaces any others by
+        the numbers of their order. Only the default of `ranked_by` can be combined with it.
+    scheme : {"additive", "multiplicative"}
+        How the weights of two items combine.
+    missing : {"raise", "intersection", "bottom", "gold"}
+        What to do with labels that are in one ranking only; see `weighted_tau`.
+
+    Returns
+    -------
+    RankCorrelation
+        With `coefficient` "vigna_tau", and `ranked_by`, or "ranks", as its `variant`. Undefined, and nan with an
+        `UndefinedCorrelationWarning`, when all items are tied in one ranking.
+
+    Raises
+    ------
+    RankingError
+        The subclass says what is wrong with the rankings or the options.
+
+    References
+    ----------
+    S. Vigna, A Weighted Correlation Index for Rankings with Ties, WWW 2015.
+
+    Examples
+    --------
+    >>> round(vigna_tau([4, 3, 2, 1], [4, 3, 1, 2]).statistic, 4)
+    0.8133
+    """
+    check_choice("ranked_by", ranked_by, RANKED_BY)
+    check_choice("scheme", scheme, PAIR_SCHEMES)
+    if ranks is not None and ranked_by != "both":
+        raise OptionError(f"ranked_by and ranks exclude each other; got {shown(ranked_by)} and ranks")
+    given = as_list(x), as_list(y)
+    first, second = align(*given, missing=missing)
+    places = None if ranks is None else _places(ranks, first)
+    from scipy.stats import weightedtau
+
+    # Ranks, negated because to scipy larger is better: they are exact and cannot overflow, whatever the scores.
+    scores = (-second.ranks, -first.ranks) if ranked_by == "y" else (-first.ranks, -second.ranks)
+    options: dict[str, Any] = {"rank": {"both": True, "position": False}.get(ranked_by)}
+    if places is not None:
+        options = {"rank": np.arange(first.n_items), "weigher": lambda item: 1 / places[item]}
+    if np.ptp(first.ranks) == 0 or np.ptp(second.ranks) == 0:
+        value = math.nan
+        warn_undefined("all items are tied in one ranking", stacklevel=3)
+    else:
+        value = float(weightedtau(*scores, **options, additive=scheme == "additive").statistic)
+    whole = missing == "raise"
+    return RankCorrelation(
+        statistic=value,
+        n_items=first.n_items,
+        coefficient="vigna_tau",
+        scheme=scheme,
+        weigher="hyperbolic",
+        variant=ranked_by if places is None else "ranks",
+        missing=None if whole else missing,
+        n_missing=None if whole else n_missing(*given, first.n_items),
+    )
+
+
+def _places(ranks: ScoresLike | Ranking, first: Ranking) -> NDArray[np.float64]:
+    """Ranks of the items of the first ranking, in its order."""
+    labels, values = (ranks.labels, ranks.ranks) if isinstance(ranks, Ranking) else split_labels(ranks, "rank")
+    given = np.asarray(values, dtype=object).ravel().tolist()
+    numbers = [real_number(value) for value in given]
+    if wrong := [value for value, number in zip(given, numbers, strict=True) if not 1 <= number < math.inf]:
+        raise OptionError(offending("ranks must be numbers of at least 1; got", wrong))
+    if (labels is None) != (first.labels is None):
+        raise LabelError("ranks and rankings must both have labels, or neither, so that their items can be matched")
+    if labels is None or first.labels is None:
+        if len(numbers) != first.n_items:
+            raise LengthError(f"ranks must have a number for each of {first.n_items} items; got {len(numbers)}")
+        return np.array(numbers, np.float64)
+    place = dict(zip(labels, numbers, strict=True))
+    if lacking := [label for label in first.labels if label not in place]:
+        raise LabelMismatchError(offending("labels of the rankings that ranks lack", lacking))
+    return np.array([place[label] for label in first.labels], np.float64)
