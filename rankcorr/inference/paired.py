@@ -360,7 +360,7 @@ def _exchange(
         codes = np.array([codes_of_items(own, gold.labels) for own in score_codes(given, NAMES[1:])])
     if turned:
         systems, codes = systems[::-1], None if codes is None else codes[::-1]
-    if codes is not None and (swap == "scores" or on_one_scale(codes, derived_seed(seed, 2))):
+    if codes is not None and (swap == "scores" or on_one_scale(codes, derived_seed(seed, 3, 0))):
         return Exchange.of_scores(coefficient, gold, systems, codes)
     return Exchange.of_ranks(coefficient, gold, systems)
 
