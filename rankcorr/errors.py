@@ -79,6 +79,10 @@ class ManyGoldSetsWarning(UserWarning):
     """Intervals and tests over many gold sets, which they do not treat as a sample of gold sets."""
 
 
+class SelfPairWarning(UserWarning):
+    """Gold scores of a word with itself, whose cosine is 1 for any vectors."""
+
+
 class ColumnError(RankingError):
     """Columns of queries, documents and values that cannot be used: a missing one, ids of mixed types, a null."""
 

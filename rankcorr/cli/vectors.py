@@ -39,7 +39,7 @@ from rankcorr.cli.options import (
 from rankcorr.coefficients import COEFFICIENTS
 from rankcorr.errors import OptionError, RankingError, collected_notices
 from rankcorr.io.tables import DUPLICATES
-from rankcorr.vectors.pairs import OOV, RESAMPLES, Pair, VectorEvaluation, evaluate_vectors, read_pairs
+from rankcorr.vectors.pairs import OOV, RESAMPLES, SELF_PAIRS, Pair, VectorEvaluation, evaluate_vectors, read_pairs
 from rankcorr.vectors.reading import FORMS, UNDECODABLE, read_vectors
 from rankcorr.vectors.relata import CANDIDATES, METRICS, RelataEvaluation, evaluate_relata
 from rankcorr.vectors.words import MissingGensimError, WordVectors
@@ -89,6 +89,11 @@ class VectorOptions:
         choice_option(
             "--oov", OOV, "A pair of which a word has no vector: left out, an error, or tied below all others."
         )
+    )
+    self_pairs: Any = setting(
+        "--self-pairs",
+        type=click.Choice(SELF_PAIRS),
+        help="A pair of a word with itself, whose cosine is always 1: kept, or left out.  [default: keep]",
     )
     relata: bool = setting(
         "--relata", is_flag=True, help="GOLD files list words and their relata: rank those of each word by cosine."
@@ -174,6 +179,8 @@ def vectors_command(
     """
     of_relata = {"--candidates": options.candidates, "--depth": options.depth, "--metric": options.metrics or None}
     check_owner("--relata", options.relata, of_relata)
+    if options.relata and options.self_pairs is not None:
+        raise OptionError("--self-pairs does not go with --relata")
     check_stdin([vectors, *golds])
     weights.described()  # refuses options that contradict each other before files are read
     metrics = (
@@ -226,6 +233,7 @@ def _evaluate(
                 vectors,
                 gold,
                 coefficients=metrics,
+                self_pairs=options.self_pairs or SELF_PAIRS[0],
                 level=options.level,
                 n_resamples=options.resamples,
                 progress=advance,

@@ -14,6 +14,7 @@
 (3, ('bus',), 1.0)
 """
 
+from rankcorr.errors import SelfPairWarning
 from rankcorr.vectors.pairs import VectorCoefficient, VectorEvaluation, evaluate_vectors, read_pairs
 from rankcorr.vectors.reading import read_vectors
 from rankcorr.vectors.relata import RelataEvaluation, evaluate_relata
@@ -33,6 +34,7 @@ __all__ = [
     "DuplicateWordError",
     "MissingGensimError",
     "RelataEvaluation",
+    "SelfPairWarning",
     "UnknownWordError",
     "VectorCoefficient",
     "VectorError",

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rankcorr.checks import check_choice, checked_flag, counted, offending, shown
 from rankcorr.coefficients import COEFFICIENTS, Coefficient, CoefficientLike, as_coefficient
-from rankcorr.errors import NonNumericError, OptionError
+from rankcorr.errors import NonNumericError, OptionError, SelfPairWarning, give_notice
 from rankcorr.evaluation.metrics import name_of
 from rankcorr.inference.bootstrap import bootstrap_interval
 from rankcorr.inference.permutation import permutation_test
@@ -28,7 +28,10 @@ Pair: TypeAlias = tuple[str, str]
 PairsLike: TypeAlias = Mapping[Pair, float] | str | os.PathLike[str]
 Oov: TypeAlias = Literal["omit", "error", "lowest"]
 
+SelfPairs: TypeAlias = Literal["keep", "omit"]
+
 OOV: Final = ("omit", "error", "lowest")
+SELF_PAIRS: Final = ("keep", "omit")
 RESAMPLES: Final = 2_000
 
 
@@ -186,7 +189,7 @@ class VectorEvaluation(TableResult):
     oov_words : tuple of str
         Words without a vector.
     options : dict
-        `oov`, `lower`, `level`, `n_resamples` and `seed` as given.
+        `oov`, `self_pairs`, `lower`, `level`, `n_resamples` and `seed` as given.
     """
 
     coefficients: tuple[VectorCoefficient, ...]
@@ -238,6 +241,7 @@ def evaluate_vectors(
     *,
     coefficients: Sequence[CoefficientLike] = COEFFICIENTS,
     oov: Oov = "omit",
+    self_pairs: SelfPairs = "keep",
     lower: bool = False,
     level: float = 0.95,
     n_resamples: int = RESAMPLES,
@@ -258,6 +262,9 @@ def evaluate_vectors(
         Gold is x in these coefficients.
     oov : {"omit", "error", "lowest"}
         How to treat a pair with a word that has no vector: leave it out, raise an error, or tie it below all others.
+    self_pairs : {"keep", "omit"}
+        How to treat a pair of a word with itself, such as "tiger tiger" of WordSim-353: its cosine is 1 for any
+        vectors, so that it says nothing of them, and at the top of the list it weighs much.
     lower : bool, default False
         Look words up in lower case.
     level : float, default 0.95
@@ -284,6 +291,8 @@ def evaluate_vectors(
     -----
     UndefinedCorrelationWarning
         A coefficient is undefined.
+    SelfPairWarning
+        Pairs of a word with itself are kept.
 
     Examples
     --------
@@ -294,8 +303,16 @@ def evaluate_vectors(
     """
     chosen = _chosen(coefficients)
     check_choice("oov", oov, OOV)
+    check_choice("self_pairs", self_pairs, SELF_PAIRS)
     pairs = as_pairs(gold, unordered=True)
     looked_up = words_of(pairs, lower=checked_flag(lower, "lower"))
+    alike = [(first, second) for first, second in pairs if looked_up[first] == looked_up[second]]
+    if self_pairs == "omit":
+        pairs = {pair: score for pair, score in pairs.items() if pair not in alike}
+        looked_up = words_of(pairs, lower=lower)
+    elif alike:
+        what = "pairs of a word with itself have the cosine 1 whatever the vectors, unless self_pairs leaves them out"
+        give_notice(offending(what, alike), SelfPairWarning)
     found = as_vectors(vectors, set(looked_up.values()))
     cosines = cosines_or_nan(found, list(pairs), looked_up)
     lacking = np.isnan(cosines)
@@ -319,7 +336,10 @@ def evaluate_vectors(
         cosines=cosines,
         oov_pairs=tuple(pair for pair, lacks in zip(pairs, lacking, strict=True) if lacks),
         oov_words=oov_words,
-        options={"oov": oov, "lower": bool(lower), "level": level, "n_resamples": n_resamples, "seed": seed},
+        options={
+            **{"oov": oov, "self_pairs": self_pairs, "lower": bool(lower)},
+            **{"level": level, "n_resamples": n_resamples, "seed": seed},
+        },
     )
 
 

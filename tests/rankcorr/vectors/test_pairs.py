@@ -20,6 +20,7 @@ from rankcorr import (
 )
 from rankcorr.vectors import (
     DuplicatePairError,
+    SelfPairWarning,
     UnknownWordError,
     VectorError,
     VectorValueError,
@@ -88,6 +89,18 @@ def test_pairs_without_a_vector_are_tied_below_all_others():
     assert found.statistic("TauW(n0=10)") == weighted_tau(gold, cosines, n0=10).statistic
     assert found.n_compared == found.n_pairs == len(gold)
     assert [math.isnan(cosine) for cosine in found.cosines] == [pair in found.oov_pairs for pair in gold]
+
+
+def test_pairs_of_a_word_with_itself_are_named_or_left_out():
+    vectors, gold = case(n_absent=0)
+    rest = {"coefficients": ["tau_w"], "n_resamples": 20}
+    with pytest.warns(SelfPairWarning, match=r"have the cosine 1 whatever the vectors.*: \('w1', 'w1'\), \('W2', 'w2'\)"):
+        kept = evaluate_vectors(vectors, {("w1", "w1"): 99.0, ("W2", "w2"): 98.0, **gold}, lower=True, **rest)
+    assert kept.n_pairs == len(gold) + 2
+    assert kept.cosines[:2].tolist() == pytest.approx([1.0, 1.0])
+    left = evaluate_vectors(vectors, {("w1", "w1"): 99.0, **gold}, self_pairs="omit", **rest)
+    expected = evaluate_vectors(vectors, gold, **rest)
+    assert (left.pairs, left.coefficients) == (expected.pairs, expected.coefficients)
 
 
 def test_words_without_a_vector_are_an_error_by_name():
