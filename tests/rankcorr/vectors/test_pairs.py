@@ -238,6 +238,7 @@ def test_pairs_in_both_orders(tmp_path):
             call()
 
 
+@pytest.mark.filterwarnings("ignore::rankcorr.errors.SelfPairWarning")
 @pytest.mark.real_data
 @pytest.mark.parametrize(
     ("name", "column", "n_pairs", "n_in_both_orders"),
