@@ -30,15 +30,15 @@ from rankcorr.evaluation.query_tests import (
     Values,
     effect_sizes,
     intervals,
-    pvalues,
     studentized,
     verdicts,
+    without_one,
 )
 from rankcorr.evaluation.values import UndefinedPolicy
 from rankcorr.inference.copula import ROUNDING
 from rankcorr.inference.leaderboard_groups import contested
 from rankcorr.inference.orbit import alpha_of
-from rankcorr.inference.paired import N_LEFT_OUT, LeftOut, holm
+from rankcorr.inference.paired import LeftOut, holm
 from rankcorr.inference.resampling import Draws
 from rankcorr.results import Result, TableResult
 from rankcorr.scores import midranks
@@ -292,9 +292,7 @@ def compare_runs(
       `leaderboard`: runs exchange places within queries, and the range of all runs corrects for having picked the best
       run after seeing the results.
 
-    The tests were measured on exchangeable runs whose difficulty differs by query (benchmarks/evaluation_levels.py;
-    2,000 data sets each). The share of p-values up to 0.05 is 0.043 to 0.058 for 30, 100 and 1,000 queries and the
-    three tests.
+    docs/queries.md has measured levels, also for runs that fail on a few queries.
 
     Parameters
     ----------
@@ -538,7 +536,7 @@ def _pairs(
     tests = verdicts(differences, options.test, options.level, draws.of_part(PAIRED))
     sizes = effect_sizes(differences)
     better, worse = (differences > ROUNDING).sum(axis=0), (differences < -ROUNDING).sum(axis=0)
-    left_out = _left_out(differences, queries, options, draws.of_part(LEFT_OUT))
+    left_out = without_one(differences, queries, options.test, draws.of_part(LEFT_OUT))
     alpha = alpha_of(options.level)
     return [
         PairedDifference(
@@ -562,29 +560,6 @@ def _pairs(
         )
         for pair, (first, second) in enumerate(pairs)
     ]
-
-
-def _left_out(
-    differences: Values, queries: Sequence[Hashable], options: Options, draws: Draws
-) -> list[tuple[LeftOut | None, LeftOut | None]]:
-    """Each difference without its largest value, and without its least; None with fewer than two queries."""
-    filled = [np.where(np.isnan(differences), missing, differences) for missing in (-math.inf, math.inf)]
-    removed = np.array([filled[0].argmax(axis=0), filled[1].argmin(axis=0)])
-    columns = np.arange(differences.shape[1])
-    found: list[list[LeftOut | None]] = []
-    for places in removed:
-        rest = differences.copy()
-        rest[places, columns] = math.nan
-        means = Means.of(rest).means.tolist()
-        fewer = replace(draws, n_resamples=min(draws.n_resamples, N_LEFT_OUT), progress=None)
-        tails = pvalues(rest, options.test, fewer).tolist()
-        found.append(
-            [
-                None if math.isnan(mean) else LeftOut(queries[place], mean, tail)
-                for place, mean, tail in zip(places.tolist(), means, tails, strict=True)
-            ]
-        )
-    return list(zip(*found, strict=True))
 
 
 def _corrected(pairs: Sequence[PairedDifference], corrected: Values) -> tuple[PairedDifference, ...]:

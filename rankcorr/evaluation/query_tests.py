@@ -6,8 +6,8 @@ Columns are runs or differences of runs, nan where a query has no value; each co
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from rankcorr.inference.copula import ROUNDING
 from rankcorr.inference.leaderboard_groups import reached_by
 from rankcorr.inference.orbit import MAX_EXACT, POWER, Orbit, all_swaps
+from rankcorr.inference.paired import N_LEFT_OUT, LeftOut
 from rankcorr.inference.resampling import Draws
 
 Values: TypeAlias = NDArray[np.float64]
@@ -143,6 +144,29 @@ def verdicts(columns: Values, test: Test, level: float, draws: Draws) -> Verdict
 def pvalues(columns: Values, test: Test, draws: Draws) -> Values:
     """Two-sided p-value that the mean of each column is 0; nan without queries, or if a test needs two."""
     return verdicts(columns, test, 0.5, draws).pvalues
+
+
+def without_one(
+    differences: Values, queries: Sequence[Hashable], test: Test, draws: Draws
+) -> list[tuple[LeftOut | None, LeftOut | None]]:
+    """Each difference without its largest value, and without its least; None with fewer than two queries."""
+    filled = [np.where(np.isnan(differences), missing, differences) for missing in (-math.inf, math.inf)]
+    removed = np.array([filled[0].argmax(axis=0), filled[1].argmin(axis=0)])
+    columns = np.arange(differences.shape[1])
+    found: list[list[LeftOut | None]] = []
+    for places in removed:
+        rest = differences.copy()
+        rest[places, columns] = math.nan
+        means = Means.of(rest).means.tolist()
+        fewer = replace(draws, n_resamples=min(draws.n_resamples, N_LEFT_OUT), progress=None)
+        tails = pvalues(rest, test, fewer).tolist()
+        found.append(
+            [
+                None if math.isnan(mean) else LeftOut(queries[place], mean, tail)
+                for place, mean, tail in zip(places.tolist(), means, tails, strict=True)
+            ]
+        )
+    return list(zip(*found, strict=True))
 
 
 def effect_sizes(columns: Values) -> Values:

@@ -232,9 +232,10 @@ def leaderboard(
       so that the error rate of all groups together stays within 1 - level. A leader never differs significantly from a
       system that does at least as well over the items of the test.
 
-    The tests were measured at level 0.95 for systems that are all equally good (benchmarks/levels_of_tests.py; 200 or
-    400 boards each, 50 items; standard error at most 0.015). They named a difference in 0.015 to 0.058 of the boards,
-    by tau_w, tau and rho_w, for 5 and 20 systems with independent noise, and with 99 or 99.9 % of the noise shared.
+    - The ranks that tests leave possible come from all pairs of systems at once, without removing any: a system is
+      surely better than another if its lead exceeds the range in enough exchanges.
+
+    docs/systems.md has measured levels.
 
     Parameters
     ----------
@@ -291,6 +292,9 @@ def leaderboard(
     References
     ----------
     D. Jurgens, M. T. Pilehvar and R. Navigli, SemEval-2014 Task 3: Cross-Level Semantic Similarity, section 4.
+
+    M. Mogstad, J. P. Romano, A. M. Shaikh and D. Wilhelm, Inference for Ranks with Applications to Mobility across
+    Neighbourhoods and Academic Achievement across Countries, Review of Economic Studies 91 (2024): confidence sets.
 
     B. Carterette, Multiple testing in statistical analysis of systems-based information retrieval experiments, ACM
     Transactions on Information Systems 30 (2012): randomized tests of all pairs by the range.

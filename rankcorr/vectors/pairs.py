@@ -337,8 +337,12 @@ def evaluate_vectors(
         oov_pairs=tuple(pair for pair, lacks in zip(pairs, lacking, strict=True) if lacks),
         oov_words=oov_words,
         options={
-            **{"oov": oov, "self_pairs": self_pairs, "lower": bool(lower)},
-            **{"level": level, "n_resamples": n_resamples, "seed": seed},
+            "oov": oov,
+            "self_pairs": self_pairs,
+            "lower": bool(lower),
+            "level": level,
+            "n_resamples": n_resamples,
+            "seed": seed,
         },
     )
 
