@@ -18,6 +18,10 @@ MAX_HTML_ROWS: Final = 60
 
 _NAN: Final = ("nan",)
 _JSON_KEYS: Final = (str, int, bool)
+_LATEX: Final = str.maketrans(
+    {sign: f"\\{sign}" for sign in "&%$#_{}"}
+    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+)
 
 
 class Result:
@@ -54,7 +58,7 @@ class JsonResult(Result):
 
 
 class TableResult(JsonResult, ABC):
-    """A result that holds a table: `to_dict` is ready for JSON, `to_frame` is for pandas, and notebooks show it.
+    """A result that holds a table, for JSON, pandas, Markdown and LaTeX; notebooks show it.
 
     A subclass defines the table in `_columns`, and may give its heading in a notebook in `_title`.
     """
@@ -78,6 +82,25 @@ class TableResult(JsonResult, ABC):
             pandas is not installed.
         """
         return _pandas().DataFrame(dict(self._columns()))
+
+    def to_markdown(self) -> str:
+        """Return the table in Markdown: numbers on the right, with four digits."""
+        columns = self._columns()
+        lines = [
+            [_text(value).replace("|", "\\|") for value in row]
+            for row in (columns, *zip(*columns.values(), strict=True))
+        ]
+        lines.insert(1, ["---:" if _is_numeric(column) else "---" for column in columns.values()])
+        return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+    def to_latex(self) -> str:
+        """Return the table in LaTeX, with the rules of booktabs: numbers on the right, with four digits."""
+        columns = self._columns()
+        rows = (columns, *zip(*columns.values(), strict=True))
+        lines = [" & ".join(_text(value).translate(_LATEX) for value in row) + r" \\" for row in rows]
+        layout = "".join("r" if _is_numeric(column) else "l" for column in columns.values())
+        body = [rf"\begin{{tabular}}{{{layout}}}", r"\toprule", lines[0], r"\midrule", *lines[1:], r"\bottomrule"]
+        return "\n".join([*body, r"\end{tabular}"])
 
     def _repr_html_(self) -> str:
         columns = self._columns()
@@ -309,11 +332,20 @@ def _pandas() -> Any:
 
 
 def _cell(value: Any) -> str:
+    style = ' style="text-align: right"' if _is_numeric([value]) else ""
+    return f"<td{style}>{escape(_text(value))}</td>"
+
+
+def _is_numeric(column: Sequence[Any]) -> bool:
+    return all(value is None or isinstance(value, float | int | np.number) for value in column)
+
+
+def _text(value: Any) -> str:
     if isinstance(value, float | np.floating):
-        return f'<td style="text-align: right">{value:.4g}</td>'
+        return f"{value:.4g}"
     if isinstance(value, int | np.integer):
-        return f'<td style="text-align: right">{value:,}</td>'
-    return f"<td>{escape('' if value is None else str(value))}</td>"
+        return f"{value:,}"
+    return "" if value is None else str(value)
 
 
 def _freeze(value: Any) -> None:

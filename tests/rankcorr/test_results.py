@@ -164,6 +164,17 @@ def test_results_with_a_table_become_dicts_frames_and_html(name):
     assert html.count("<tr>") == len(frame) + 1
     assert "item <" not in html
     assert "<1>" not in html
+    columns = len(result._columns())
+    assert [line.count(" | ") for line in result.to_markdown().splitlines()] == [columns - 1] * (len(frame) + 2)
+    body = [line for line in result.to_latex().splitlines() if line.endswith(r" \\")]
+    assert [line.count(" & ") for line in body] == [columns - 1] * (len(frame) + 1)
+
+
+def test_names_in_tables_cannot_break_them():
+    found = rankcorr.correlate_many(GOLD, {"a|b_1 {100 %}": A})
+    assert r"| a\|b_1 {100 %} |" in found.to_markdown()
+    assert r"a|b\_1 \{100 \%\} &" in found.to_latex()
+    assert r"\textbackslash{}\textasciicircum{}" in rankcorr.correlate_many(GOLD, {"\\^": A}).to_latex()
 
 
 def test_frames_hold_the_numbers():
