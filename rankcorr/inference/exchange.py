@@ -233,8 +233,11 @@ def common_scale(halves: NDArray[Any], has: NDArray[np.bool_]) -> Values:
         cells, weights = np.unique(groups[0, both] * numbers[system] + groups[system, both], return_counts=True)
         first, own = np.divmod(cells, numbers[system])
         order = np.lexsort((-own, first))
-        chain = np.empty(cells.size, np.int64)
-        length = exchange_kernels.heaviest_chain(first[order], own[order], weights[order], int(numbers[system]), chain)
+        chain, length = np.empty(cells.size, np.int64), 0
+        if cells.size:
+            length = exchange_kernels.heaviest_chain(
+                first[order], own[order], weights[order], int(numbers[system]), chain
+            )
         members = order[chain[:length][::-1]]
         firsts = np.concatenate([[-1], first[members], [numbers[0]]])
         owns = np.concatenate([[-1], own[members], [numbers[system]]])
