@@ -105,7 +105,9 @@ class Orbit:
         with np.errstate(divide="ignore", invalid="ignore"):
             kept = _snapped(self.observed - self.drawn) / (1 - self.kept)
             left = _snapped(self.observed + self.drawn) / (1 + self.kept)
-        always = np.isnan(self.drawn) | (1 - np.abs(self.kept) <= ROUNDING)
+        # Without an exchange, or with all items exchanged, nothing depends on the true difference.
+        share = np.abs(self.kept) if alternative == "two-sided" else self.kept
+        always = np.isnan(self.drawn) | (1 - share <= ROUNDING)
         unbounded = np.full(kept.shape, math.inf)
         if alternative == "greater":
             lows, highs = kept, unbounded
