@@ -102,6 +102,25 @@ function tau(a, b, w, variant) {
   return numerator / (variant === "a" ? all : Math.sqrt(ofA * ofB));
 }
 
+/** Cost of each item, of a coefficient that is defined. */
+function costs(a, b, options) {
+  const w = itemWeights(a, b, options);
+  if (options.coefficient.startsWith("rho")) {
+    const [x, y] = [a, b].map((ranks) => {
+      const mean = sum(ranks.map((rank, i) => w[i] * rank));
+      const S = sum(ranks.map((rank, i) => w[i] * (rank - mean) ** 2));
+      return ranks.map((rank) => (rank - mean) / Math.sqrt(S));
+    });
+    return w.map((weight, i) => (weight * (x[i] - y[i]) ** 2) / 2);
+  }
+  const s = (i, j) => Math.sign(a[j] - a[i]), t = (i, j) => Math.sign(b[j] - b[i]);
+  const ofItem = (i, term) => sum(w.map((weight, j) => (i === j ? 0 : w[i] * weight * term(i, j))));
+  const ofAll = (term) => sum(w.map((_, i) => ofItem(i, term)));
+  const [A, B] = [s, t].map((sign) => Math.sqrt(ofAll((i, j) => sign(i, j) ** 2)));
+  const [all, isA] = [ofAll(() => 1), options.variant === "a"];
+  return w.map((_, i) => ofItem(i, (i, j) => (isA ? (1 - s(i, j) * t(i, j)) / all : (s(i, j) / A - t(i, j) / B) ** 2 / 2)));
+}
+
 // Chance
 
 /** Call back with every order of a list, n! of them, whatever its ties (Heap's algorithm). */
@@ -138,7 +157,7 @@ function exponentOf(values) {
 
 function againstChance(a, b, options) {
   const found = { statistic: coefficient(a, b, options) };
-  if (!options.chance) return found;
+  if (!options.chance) return Number.isNaN(found.statistic) ? found : { ...found, cost: costs(a, b, options) };
   const values = [];
   forEachPermutation([...b], (permuted) => values.push(coefficient(a, permuted, options)));
   const defined = values.filter((value) => !Number.isNaN(value));

@@ -18,6 +18,7 @@ from rankcorr import (
     UndefinedCorrelationWarning,
     WeightError,
     compare_systems,
+    contributions,
     holm,
     item_weights,
     permutation_test,
@@ -125,8 +126,9 @@ def coefficient_of(question):
 
 def agree(question, answer, found):
     """Compare the figures that the program gives with those of the library; its null is nan."""
-    numbers = [math.nan if answer[name] is None else answer[name] for name in answer]
-    assert_allclose([found[name] for name in answer], numbers, rtol=1e-12, atol=1e-12, err_msg=str(question))
+    for name, number in answer.items():
+        expected = math.nan if number is None else number
+        assert_allclose(found[name], expected, rtol=1e-12, atol=1e-12, err_msg=f"{name} of {question}")
 
 
 def figures(x, y, coefficient):
@@ -154,6 +156,8 @@ def test_correlations_and_chance(answers):
                 continue
             if question.get("chance"):
                 found = figures(*given, coefficient)
+            else:
+                found["cost"] = contributions(*given, coefficient=coefficient, missing=missing).cost
         n_saturated += math.isnan(found.get("exponent", 0.0))
         agree(question, answer, found)
     assert min(n_saturated, n_without) > 0
