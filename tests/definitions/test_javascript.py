@@ -1,0 +1,215 @@
+"""The formulas of docs/definitions.md, in JavaScript and from the page alone, give the numbers of the library."""
+
+import json
+import math
+import random
+import re
+import shutil
+import subprocess
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from rankcorr import (
+    Ranking,
+    UndefinedCorrelationWarning,
+    WeightError,
+    compare_systems,
+    contributions,
+    holm,
+    item_weights,
+    permutation_test,
+)
+from rankcorr.alignment import MISSING
+from rankcorr.coefficients import COEFFICIENTS, VARIANTS, named_coefficient
+from rankcorr.evaluation.query_tests import RANDOMIZATION, effect_sizes, pvalues
+from rankcorr.inference.null import ALTERNATIVES
+from rankcorr.inference.resampling import Draws
+from rankcorr.weights import SCHEMES, TIED_WEIGHTS, named_weigher
+from tests.documents import PAGES
+
+PROGRAM = Path(__file__).with_name("definitions.js")
+X, Y = [9, 7, 7, 5, 3, 1], [8, 8, 6, 2, 5, 2]  # the worked example
+EXAMPLES = [
+    {"coefficient": "tau_w"},
+    {"coefficient": "tau_w", "variant": "a"},
+    *({"coefficient": name} for name in ("rho_w", "tau", "rho")),
+]
+NAMES = {
+    "coefficient": "statistic",
+    "chance": "mean",
+    "`std`": "std",
+    "`exponent`": "exponent",
+    "`standardized`": "standardized",
+    "`zscore`": "zscore",
+    "`percentile`": "percentile",
+    'p, "greater"': "greater",
+    'p, "two-sided"': "pvalue",
+}
+
+pytestmark = pytest.mark.needs_numba
+
+
+def scores(rng, n_items):
+    """Scores of two to four levels, or of many, so that ties of every kind are common."""
+    levels = rng.choice([1, 2, 3, 2 * n_items])
+    return [rng.randint(0, levels) for _ in range(n_items)]
+
+
+def options(rng):
+    weigher = rng.choice([None, None, None, "hyperbolic", "logarithmic", "top-k", "uniform"])
+    return {
+        "coefficient": rng.choice(COEFFICIENTS),
+        "scheme": rng.choice(SCHEMES),
+        "tied_weights": rng.choice(TIED_WEIGHTS),
+        "variant": rng.choice(VARIANTS),
+        **({"n0": rng.choice([-0.9, 0, 2, 10, 300.5])} if weigher is None else {"weigher": weigher, "k": 2}),
+    }
+
+
+def labelled(rng):
+    """Two rankings of two to eight labels, of which they share at least two."""
+    labels = rng.sample("abcdefgh", 8)
+    n_common = rng.randint(2, 4)
+    start, stop = sorted(rng.choices(range(n_common, 7), k=2))
+    sides = labels[:start], rng.sample(labels[:n_common] + labels[start:stop], n_common + stop - start)
+    return [dict(zip(side, scores(rng, len(side)), strict=True)) for side in sides]
+
+
+def questions(seed=0):
+    rng = random.Random(seed)
+    found = [{"x": X, "y": Y, "chance": True, **example} for example in EXAMPLES]
+    for n_items in [*range(2, 7)] * 30 + [7, 7, 8] + [*range(9, 40)] * 3:
+        x, y = scores(rng, n_items), scores(rng, n_items)
+        found.append({"x": x, "y": y, "chance": n_items <= 8, **options(rng)})
+    for missing in MISSING[1:] * 20:
+        x, y = labelled(rng)
+        found.append({"x": x, "y": y, "missing": missing, **options(rng)})
+    systems = [
+        {
+            **{name: scores(rng, n_items) for name in ("gold", "a", "b")},
+            "alternative": rng.choice(ALTERNATIVES),
+            **options(rng),
+        }
+        for n_items in [*range(3, 8)] * 6
+    ]
+    runs = [{"differences": [rng.randint(-3, 5) / 7 for _ in range(n)]} for n in [*range(2, 11)] * 3]
+    shares = [[rng.randint(0, 20) / 20 for _ in range(n)] for n in range(1, 20)]
+    return {"correlations": found, "systems": systems, "runs": runs, "holm": shares}
+
+
+@pytest.fixture(scope="module")
+def answers():
+    """Pairs of a question and the answer of the program, by kind."""
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("node is not installed")
+    asked = questions()
+    done = subprocess.run([node, PROGRAM], input=json.dumps(asked), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    answered = json.loads(done.stdout)
+    return {kind: list(zip(asked[kind], answered[kind], strict=True)) for kind in asked}
+
+
+def coefficient_of(question):
+    weigher = question.get("weigher")
+    named = {"top-k": f"top-k:{question.get('k')}"}.get(weigher, weigher)
+    names = ("scheme", "tied_weights", "variant", "n0")
+    given = {name: question[name] for name in names if name in question}
+    if named is not None:
+        given["weigher"] = named_weigher(named)
+    return named_coefficient(question["coefficient"], **given)
+
+
+def agree(question, answer, found):
+    """Compare the figures that the program gives with those of the library; its null is nan."""
+    for name, number in answer.items():
+        expected = math.nan if number is None else number
+        assert_allclose(found[name], expected, rtol=1e-12, atol=1e-12, err_msg=f"{name} of {question}")
+
+
+def figures(x, y, coefficient):
+    """Figures of a test against chance; an exponent that is too large for standardized values is nan."""
+    test = permutation_test(x, y, coefficient=coefficient)
+    null = test.null
+    found = {name: getattr(test, name) for name in ("statistic", "standardized", "percentile", "zscore", "pvalue")}
+    found |= {name: getattr(null, name) for name in ("mean", "std", "n_undefined")}
+    found |= {side: null.pvalue(test.statistic, side) for side in ("greater", "less")}
+    return {**found, "exponent": math.nan if null.saturates else null.exponent}
+
+
+def test_correlations_and_chance(answers):
+    n_saturated = n_without = 0
+    for question, answer in answers["correlations"]:
+        coefficient, given = coefficient_of(question), (question["x"], question["y"])
+        missing = question.get("missing", "raise")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UndefinedCorrelationWarning)
+            try:
+                found = {"statistic": coefficient(*given, missing=missing).statistic}
+            except WeightError:  # no item has weight
+                n_without += 1
+                assert answer["statistic"] is None
+                continue
+            if question.get("chance"):
+                found = figures(*given, coefficient)
+            else:
+                found["cost"] = contributions(*given, coefficient=coefficient, missing=missing).cost
+        n_saturated += math.isnan(found.get("exponent", 0.0))
+        agree(question, answer, found)
+    assert min(n_saturated, n_without) > 0
+
+
+def test_two_systems(answers):
+    n_tested = 0
+    for question, answer in answers["systems"]:
+        given = [question[name] for name in ("gold", "a", "b")]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UndefinedCorrelationWarning)
+            try:
+                found = compare_systems(
+                    *given,
+                    coefficient=coefficient_of(question),
+                    alternative=question["alternative"],
+                    swap="scores",
+                    n_resamples=100,
+                )
+            except WeightError:
+                assert answer["difference"] is None
+                continue
+        n_tested += answer["pvalue"] is not None
+        agree(question, answer, {name: getattr(found, name) for name in answer})
+    assert n_tested > 10
+
+
+def test_two_runs(answers):
+    for question, answer in answers["runs"]:
+        column = np.array(question["differences"])[:, np.newaxis]
+        tail = pvalues(column, RANDOMIZATION, Draws(100, 0))[0]
+        agree(question, answer, {"pvalue": tail, "effect_size": effect_sizes(column)[0]})
+
+
+def test_holm(answers):
+    for question, answer in answers["holm"]:
+        assert_allclose(holm(question), answer, rtol=0, atol=1e-12)
+
+
+def table(head):
+    """Rows of numbers of the table of the page whose head begins with a word, by their first cells."""
+    page = PAGES["docs/definitions.md"].replace("\N{MINUS SIGN}", "-")
+    (rows,) = re.findall(rf"^\| {head} \|.*\n\|[-|]+\n((?:\|.*\n)+)", page, re.MULTILINE)
+    cells = [row.strip("|").split("|") for row in rows.splitlines()]
+    return {first.strip(): [float(cell) for cell in rest] for first, *rest in cells}
+
+
+def test_the_page_shows_the_numbers_of_its_example():
+    columns = [Ranking.from_scores(X).ranks, Ranking.from_scores(Y).ranks, item_weights(X, Y)]
+    assert_allclose(list(table("item").values()), np.column_stack(columns), rtol=0, atol=1e-12)
+    found = [figures(X, Y, coefficient_of(example)) for example in EXAMPLES]
+    shown = table("figure")
+    assert list(shown) == list(NAMES)
+    for name, numbers in shown.items():
+        assert_allclose(numbers, [each[NAMES[name]] for each in found], rtol=0, atol=1e-12, err_msg=name)
