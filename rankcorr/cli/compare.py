@@ -377,7 +377,7 @@ def run_tests(
 
     The ranks of a system are permuted, those of ties too. Two unrelated rankings do not give 0: 'chance' is the mean
     of the permutations, 'standardized' the coefficient on a scale where chance is 0, and -1 and 1 stay, and
-    'percentile' the percentage of the permutations below it.
+    'percentile' the percentage of the permutations below it, where equal ones count half.
 
     With --versus, test whether two systems differ: the scores, or the ranks, that they give an item are swapped at
     random. The interval holds the differences that the test does not reject, and 'detectable' is the least true
