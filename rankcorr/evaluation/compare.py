@@ -566,8 +566,7 @@ def _left_out(
         rest = differences.copy()
         rest[places, columns] = math.nan
         means = Means.of(rest).means.tolist()
-        fewer = replace(draws, n_resamples=min(draws.n_resamples, N_LEFT_OUT), progress=None)
-        tails = pvalues(rest, options.test, fewer).tolist()
+        tails = pvalues(rest, options.test, draws.fewer(N_LEFT_OUT)).tolist()
         found.append(
             [
                 None if math.isnan(mean) else LeftOut(queries[place], mean, tail)

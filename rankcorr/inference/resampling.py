@@ -59,6 +59,12 @@ class Draws:
         """The same from another seed, so that no two parts of a computation draw the same numbers."""
         return replace(self, seed=derived_seed(self.seed, *path))
 
+    def fewer(self, most: int) -> Draws:
+        """At most so many, from the same seed, which can be stopped and are not counted as progress."""
+        progress = self.progress
+        uncounted = None if progress is None else lambda _: progress(0)
+        return replace(self, n_resamples=min(self.n_resamples, most), progress=uncounted)
+
     def in_blocks(self, task: Callable[[np.random.Generator, int], Result], numbers_each: int) -> list[Result]:
         """See the function `in_blocks`."""
         return in_blocks(
