@@ -1,6 +1,6 @@
 """Print how often intervals by the Poisson bootstrap of queries hold the truth, beside those that draw queries.
 
-Differences of two exchangeable runs, as in evaluation_levels.py: both kinds of interval are of the same data sets.
+Differences of two exchangeable runs, as in bank_of_designs.py: both kinds of interval are of the same data sets.
 Nothing here asserts.
 """
 
@@ -11,7 +11,7 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
-from evaluation_levels import LEVEL, SIZES, differences
+from bank_of_designs import ranked_queries
 from report import heading, machine, row
 
 from rankcorr import TauW
@@ -20,11 +20,12 @@ from rankcorr.evaluation.query_tests import intervals, studentized
 from rankcorr.inference.resampling import Draws
 
 EVALUATOR = QueryEvaluator("tau_w")
+SIZES, LEVEL = (30, 100, 1_000), 0.95
 
 
 def one(n_queries: int, n_resamples: int, seed: int) -> tuple[bool, bool, float]:
     """Whether each interval of one data set holds 0, Poisson's first, and how wide that one is beside the other."""
-    column = differences(np.random.default_rng([n_queries, seed]), n_queries, TauW())
+    column = -np.diff(ranked_queries(np.random.default_rng([n_queries, seed]), n_queries, 2, TauW()))[:, 0]
     # Half of a difference is between -1 and 1, as values are.
     values = pd.DataFrame({"query": np.arange(n_queries), "tau_w": column / 2})
     found = combined_means([partial_means(values, EVALUATOR, n_resamples=n_resamples, seed=seed)], level=LEVEL).of()
