@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -223,9 +223,7 @@ class SortedItems:
         Tests and intervals take two systems in this order, so that they draw the same numbers for a and b as for b and
         a: each gives the mirror image of the other.
         """
-        first, second = self.y_halves
-        apart = np.flatnonzero(first != second)
-        return bool(apart.size and first[apart[0]] > second[apart[0]])
+        return comes_after(*self.y_halves)
 
     def turned(self) -> SortedItems:
         """The same items, with the other rankings in reverse."""
@@ -272,6 +270,12 @@ class SortedItems:
             counts, self.x_keys, self.y_keys, self.table, self.expected, self.scheme, self.kind, values
         )
         return values
+
+
+def comes_after(first: NDArray[Any], second: NDArray[Any]) -> bool:
+    """Whether the first of two arrays is the larger one where they first differ."""
+    apart = np.flatnonzero(first != second)
+    return bool(apart.size and first[apart[0]] > second[apart[0]])
 
 
 def derived_seed(seed: int, *path: int) -> int:

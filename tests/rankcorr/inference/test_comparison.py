@@ -159,7 +159,8 @@ def test_the_items_that_matter_most_are_those_of_the_comparisons_without_each(th
         pvalue = without[each.label].pvalue
         if math.isnan(pvalue):  # no comparison is left
             assert each.pvalue == 1
-        elif swap == "scores":  # places on the scale of ranks may depend on the order of items that are tied in gold
+        elif swap == "scores" or np.unique(three[0]).size == three[0].size:
+            # Which of several heaviest chains is taken may depend on the order of items that are tied in gold.
             assert each.pvalue == pvalue
 
 

@@ -163,6 +163,27 @@ def test_items_between_two_members_of_the_chain_are_spread_evenly():
     assert_allclose(common_scale(halves, present)[1, 5:], [1 / 6, 3 / 6, 5 / 6])
 
 
+@pytest.mark.parametrize("number", range(1, 40))
+def test_as_many_groups_between_two_members_of_the_chain_have_the_same_places(number):
+    # Two items that both systems have, and between them as many that one of the two has.
+    present = np.zeros((2, 2 + 2 * number), bool)
+    present[:, :2], present[0, 2 : 2 + number], present[1, 2 + number :] = True, True, True
+    halves = np.full(present.shape, 2 * number + 99)
+    halves[:, 0], halves[:, 1] = 2, 2 * number + 4
+    halves[0, 2 : 2 + number] = halves[1, 2 + number :] = 4 + 2 * np.arange(number)
+    places = common_scale(halves, present)
+    assert_array_equal(places[0, 2 : 2 + number], places[1, 2 + number :])
+
+
+@given(st.integers(2, 9).flatmap(lambda n: st.tuples(scores(n), scores(n), scores(n))))
+def test_two_systems_have_the_same_scales_in_either_order(drawn):
+    gold, *systems = drawn
+    one, other = (exchange_of(gold, each) for each in (systems, systems[::-1]))
+    for first, second in zip(one.scales, other.scales, strict=True):
+        shape = 2, gold.size
+        assert_array_equal(places_on(first, shape), places_on(second, shape)[::-1])
+
+
 def test_an_item_that_fails_moves_no_other_on_the_scale_on_which_systems_agree():
     good = np.arange(12.0)
     failing = np.where(good == 9, -1, good)
