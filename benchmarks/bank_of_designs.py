@@ -259,8 +259,8 @@ def main() -> None:
 
         if not options.only:
             heading(
-                "noise 0.8 against 1.3, and 0.5 against 1.5: share of p-values up to 0.05, and of intervals that hold "
-                "the mean difference",
+                "noise 0.8 against 1.3, and 0.5 against 1.5: share of p-values at most 0.05, and of intervals that "
+                "hold the mean difference",
                 *("noise", "items", *(f"{name}: {', '.join(SWAPS)}" for name in COEFFICIENTS)),
             )
             for spreads, n in itertools.product(((0.8, 1.3), (0.5, 1.5)), (30, 65, 200)):

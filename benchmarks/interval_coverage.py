@@ -1,10 +1,9 @@
 """Print how often 95 % intervals cover the mean of the coefficient over samples of as many items, and their widths.
 
-Intervals of one coefficient, for several kinds of dependence between gold and system, and of the difference between two
-systems, without ties and with them: --only coverage, difference or ties. Without ties the distribution of a coefficient
-in a t copula depends on the correlation, the degrees of freedom and the number of items alone: it is tabulated once for
-all data sets, which shows the intervals of "copula" as many resamples would give them. With --resampled, and for five
-levels, each interval is resampled. Nothing here asserts.
+For several kinds of dependence between gold and system. Without ties the distribution of a coefficient in a t copula
+depends on the correlation, the degrees of freedom and the number of items alone: it is tabulated once for all data
+sets, which shows the intervals of "copula" as many resamples would give them. With --resampled, and for five levels,
+each interval is resampled. Nothing here asserts.
 """
 
 import argparse
@@ -19,9 +18,9 @@ from report import heading, machine, row
 
 from rankcorr import UndefinedCorrelationWarning
 from rankcorr.coefficients import Coefficient, named_coefficient
-from rankcorr.inference.bootstrap import METHODS, bootstrap_interval, difference_interval, students_level
+from rankcorr.inference.bootstrap import METHODS, bootstrap_interval
 from rankcorr.inference.copula import DEGREES, TCopula, decided_by_top
-from rankcorr.inference.resampling import Draws, SortedItems
+from rankcorr.inference.resampling import SortedItems
 from rankcorr.ranking import Ranking
 
 Scores = tuple[np.ndarray, ...]
@@ -29,24 +28,8 @@ Design = Callable[[np.random.Generator, int], Scores]
 
 CUTS = (-1.2, -0.4, 0.4, 1.2)
 N_TRUTH = 4_000
-SHARED = (0.0, 0.9, 0.99, 0.999)
 # Fisher's z of the correlations of a table.
 GRID = np.concatenate([np.arange(-1.6, 2.0, 0.16), np.arange(2.0, 5.0, 0.4)])
-
-
-def as_they_are(scores: np.ndarray, _: float) -> np.ndarray:
-    return scores
-
-
-def to_one_decimal(scores: np.ndarray, _: float) -> np.ndarray:
-    return np.round(scores, 1)
-
-
-def to_five_levels(scores: np.ndarray, deviation: float) -> np.ndarray:
-    return np.digitize(scores / deviation, CUTS).astype(float)
-
-
-ROUNDINGS = {"none": as_they_are, "one decimal": to_one_decimal, "five levels": to_five_levels}
 
 
 def normal(rng: np.random.Generator, n_items: int) -> Scores:
@@ -82,7 +65,7 @@ def contaminated(rng: np.random.Generator, n_items: int) -> Scores:
 
 def five_levels(rng: np.random.Generator, n_items: int) -> Scores:
     """Normal scores that correlate by 0.5, on five levels, the outer ones less frequent."""
-    return tuple(to_five_levels(scores, 1.0) for scores in normal(rng, n_items))
+    return tuple(np.digitize(scores, CUTS).astype(float) for scores in normal(rng, n_items))
 
 
 DESIGNS: dict[str, Design] = {
@@ -102,19 +85,6 @@ def in_parallel(task: Callable[[int], object], numbers: Iterable[int]) -> np.nda
     """Results of a task for some numbers, each of which is a seed."""
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         return np.array(list(pool.map(task, numbers)), dtype=float)
-
-
-def systems(shared: float, noise: float, rounding: str = "none") -> Design:
-    """Gold and two systems with a share of their noise in common; `noise` is the variance of that of the first."""
-    rounded = ROUNDINGS[rounding]
-
-    def drawn(rng: np.random.Generator, n_items: int) -> Scores:
-        gold, common, own_a, own_b = rng.standard_normal((4, n_items))
-        a, b = (math.sqrt(shared) * common + math.sqrt(1 - shared) * own for own in (own_a, own_b))
-        first, second = gold + math.sqrt(noise) * a, gold + b
-        return rounded(gold, 1.0), rounded(first, math.sqrt(1 + noise)), rounded(second, math.sqrt(2.0))
-
-    return drawn
 
 
 def sorted_items(coefficient: Coefficient, scores: Scores) -> SortedItems:
@@ -144,7 +114,7 @@ class Table:
 
         def fill(seed: int) -> int:
             row, column = divmod(seed, GRID.size)
-            copula = TCopula(items[0], GRID[:1], np.eye(1), DEGREES[row])
+            copula = TCopula(items[0], GRID[:1], DEGREES[row])
             rng = np.random.default_rng([4, n_items, seed])
             step = max(1, 200_000 // n_items)
             keys = [
@@ -237,98 +207,13 @@ def bench_coverage(
             row(design_name, name, f"{truth:.3f}", *(column[index] for column in cells))
 
 
-def excluding_zero(design: Design, coefficient: Coefficient, n_items: int, n_samples: int, n_resamples: int) -> float:
-    """Share of intervals of the difference that exclude 0 without ties, as many resamples would give them.
-
-    Such an interval excludes 0 where the difference is too rare on one side among resamples in the model in which both
-    systems are equally good: in 2.5 % and less in short lists, see `students_level`.
-    """
-    tail = (1 - students_level(0.95, n_items)) / 2
-
-    def one(seed: int) -> bool:
-        items = sorted_items(coefficient, design(np.random.default_rng([3, n_items, seed]), n_items))
-        values = items.coefficients(np.ones((1, n_items), np.int32))[0]
-        if np.array_equal(*items.y_halves):  # as compare_systems has it
-            return False
-        copula = TCopula.fitted(items)
-        strengths = np.full((n_resamples, 2), np.clip(copula.strengths, -math.log(n_items), math.log(n_items)).mean())
-        drawn = copula.draw(np.random.default_rng([4, seed]), strengths)
-        excess = drawn[:, 0] - drawn[:, 1] - (values[0] - values[1])
-        share = (np.count_nonzero(excess > 1e-12) + 0.5 * np.count_nonzero(np.abs(excess) <= 1e-12)) / n_resamples
-        return not tail <= share <= 1 - tail
-
-    return float(in_parallel(one, range(n_samples)).mean())
-
-
-def missed(
-    design: Design, coefficient: Coefficient, n_items: int, truth: float, n_samples: int, n_resamples: int
-) -> tuple[float, float]:
-    """Share of intervals of the difference without the truth, and their mean width."""
-
-    def one(seed: int) -> tuple[float, float]:
-        items = sorted_items(coefficient, design(np.random.default_rng([3, n_items, seed]), n_items))
-        values = items.coefficients(np.ones((1, n_items), np.int32))[0]
-        if np.isnan(values).any() or np.array_equal(*items.y_halves):  # as compare_systems has it
-            return truth != 0, 0.0
-        sign = 1.0
-        if items.is_turned:  # as compare_systems has it too
-            items, values, sign = items.turned(), values[::-1], -1.0
-        found = difference_interval(items, float(values[0] - values[1]), level=0.95, draws=Draws(n_resamples, seed))
-        return not found.low <= sign * truth <= found.high, found.high - found.low
-
-    share, width = in_parallel(one, range(n_samples)).mean(axis=0).tolist()
-    return share, width
-
-
-def bench_difference(sizes: Iterable[int], n_samples: int, n_resamples: int, n_truth: int) -> None:
-    few = max(100, n_samples // 5)
-    heading(
-        f"95 % intervals of the difference of two systems without ties: share that excludes 0 where they are equally "
-        f"good ({n_samples:,} data sets); share that misses the mean difference, and mean width, where the first has "
-        f"half the noise ({few:,} data sets, {2 * n_resamples:,} resamples)",
-        *("items", "noise in common", "coefficient", "exclude 0", "mean difference", "miss it", "mean width"),
-    )
-    for n_items in sizes:
-        for shared in SHARED:
-            for name in ("tau_w", "rho_w"):
-                coefficient = named_coefficient(name)
-                equal, better = systems(shared, 1.0), systems(shared, 0.5)
-                level = excluding_zero(equal, coefficient, n_items, n_samples, n_resamples)
-                truth = -float(np.diff(truths(better, n_items, [coefficient], n_truth)[0])[0])
-                share, width = missed(better, coefficient, n_items, truth, few, 2 * n_resamples)
-                shown = [with_error(level, n_samples), f"{truth:.3f}", with_error(share, few), f"{width:.3f}"]
-                row(n_items, shared, name, *shown)
-
-
-def bench_tied_difference(sizes: Iterable[int], n_samples: int, n_resamples: int) -> None:
-    heading(
-        "95 % intervals of the difference of two equally good systems with ties: share that excludes 0, and mean "
-        f"width ({n_samples:,} data sets, {n_resamples:,} resamples)",
-        *("items", "rounding", "noise in common", "tau_w", "rho_w"),
-    )
-    for n_items in sizes:
-        for rounding in list(ROUNDINGS)[1:]:
-            for shared in SHARED:
-                cells = []
-                for name in ("tau_w", "rho_w"):
-                    design = systems(shared, 1.0, rounding)
-                    share, width = missed(design, named_coefficient(name), n_items, 0.0, n_samples, n_resamples)
-                    cells.append(f"{with_error(share, n_samples)}, {width:.2f}")
-                row(n_items, rounding, shared, *cells)
-
-
-def with_error(share: float, number: int) -> str:
-    return f"{share:.3f} +- {math.sqrt(share * (1 - share) / number):.3f}"
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--samples", type=int, default=1_000, help="data sets for each figure")
     parser.add_argument("--resamples", type=int, default=1_000, help="resamples of each data set")
     parser.add_argument("--items", type=int, nargs="+", help="numbers of items")
     parser.add_argument("--methods", nargs="+", default=METHODS, choices=METHODS)
-    parser.add_argument("--only", choices=["coverage", "difference", "ties"], help="one of the tables")
-    parser.add_argument("--designs", nargs="+", default=list(DESIGNS), choices=list(DESIGNS), help="of coverage")
+    parser.add_argument("--designs", nargs="+", default=list(DESIGNS), choices=list(DESIGNS))
     parser.add_argument("--quick", action="store_true", help="100 data sets of 50 items: a minute")
     parser.add_argument("--resampled", action="store_true", help="no tables: resample for each data set")
     options = parser.parse_args()
@@ -337,14 +222,8 @@ def main() -> None:
         samples, resamples, sizes, number = 100, 1_000, [50], 2_000
     warnings.simplefilter("ignore", UndefinedCorrelationWarning)
     machine("numpy", "scipy", "numba")
-    chosen = [options.only] if options.only else ["coverage", "difference", "ties"]
-    if "coverage" in chosen:
-        for n_items in sizes or [50, 300, 1_000]:
-            bench_coverage(n_items, samples, resamples, number, options.methods, options.designs, not options.resampled)
-    if "difference" in chosen:
-        bench_difference(sizes or [20, 65, 200], samples, resamples, number)
-    if "ties" in chosen:
-        bench_tied_difference(sizes or [20, 65, 200], samples, resamples)
+    for n_items in sizes or [50, 300, 1_000]:
+        bench_coverage(n_items, samples, resamples, number, options.methods, options.designs, not options.resampled)
 
 
 if __name__ == "__main__":

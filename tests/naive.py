@@ -3,6 +3,7 @@
 Equation numbers are those of Lombardo et al. 2020.
 """
 
+import itertools
 import math
 import struct
 
@@ -88,6 +89,54 @@ def by_group(x, y, groups, of_group):
         own = [x[row] for row in rows], [y[row] for row in rows]
         values[group] = of_group(*own) if len(rows) > 1 else math.nan
     return values
+
+
+def exchanges(a, b):
+    """Two lists after each choice of places to exchange, and the share of places kept less that of those exchanged."""
+    for swap in itertools.product((False, True), repeat=len(a)):
+        first = [q if swapped else p for p, q, swapped in zip(a, b, swap, strict=True)]
+        second = [p if swapped else q for p, q, swapped in zip(a, b, swap, strict=True)]
+        yield first, second, 1 - 2 * sum(swap) / len(swap)
+
+
+def share_as_extreme(true, observed, exchanged, alternative="two-sided", exact=True):
+    """P-value of a true difference: exchanges (d*, m) with |d* - m D| >= |d - D|, or one-sided; nan is extreme."""
+
+    def is_extreme(difference, kept):
+        if math.isnan(difference):
+            return True
+        one, other = difference - kept * true, observed - true
+        if alternative == "less":
+            one, other = -one, -other
+        elif alternative == "two-sided":
+            one, other = abs(one), abs(other)
+        return one >= other - 1e-9
+
+    number = sum(is_extreme(difference, kept) for difference, kept in exchanged)
+    return number / len(exchanged) if exact else (1 + number) / (1 + len(exchanged))
+
+
+def differences_not_rejected(alpha, observed, exchanged, alternative="two-sided", exact=True, bound=2.0):
+    """The least and the largest difference with a p-value above alpha; p-values change where |d* - m D| = |d - D|."""
+    ends = [-bound, bound, observed]
+    for difference, kept in exchanged:
+        ends += [(observed - difference) / (1 - kept)] if kept < 1 else []
+        ends += [(observed + difference) / (1 + kept)] if kept > -1 else []
+    held = [
+        true
+        for true in ends
+        if abs(true) <= bound and share_as_extreme(true, observed, exchanged, alternative, exact) > alpha
+    ]
+    return min(held), max(held)
+
+
+def heaviest_chain(first, second, weights):
+    """Largest total weight of places, in the order given, of which both keys rise."""
+    best = []
+    for place, weight in enumerate(weights):
+        before = [best[j] for j in range(place) if first[j] < first[place] and second[j] < second[place]]
+        best.append(weight + max(before, default=0))
+    return max(best)
 
 
 WORD = (1 << 64) - 1

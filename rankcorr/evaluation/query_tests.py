@@ -6,8 +6,8 @@ Columns are runs or differences of runs, nan where a query has no value; each co
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -131,14 +131,11 @@ def verdicts(columns: Values, test: Test, level: float, draws: Draws) -> Verdict
         half = distance * found.errors
         detectable = np.where(found.errors > ROUNDING, half + ndtri(POWER) * found.errors, math.nan)
         return Verdicts(tails, found.means - half, found.means + half, detectable)
-    orbits = orbits_of(columns, draws)
-    bounds = [(math.nan, math.nan) if orbit is None else orbit.interval(level) for orbit in orbits]
-    return Verdicts(
-        np.array([math.nan if orbit is None else orbit.pvalue() for orbit in orbits]),
-        np.array([low for low, _ in bounds]),
-        np.array([high for _, high in bounds]),
-        np.array([math.nan if orbit is None else orbit.detectable(level) for orbit in orbits]),
-    )
+    verdict = Verdicts(*np.full((4, columns.shape[1]), math.nan))
+    for column, orbit in orbits_of(columns, draws):
+        verdict.pvalues[column], verdict.detectable[column] = orbit.pvalue(), orbit.detectable(level)
+        verdict.lows[column], verdict.highs[column] = orbit.interval(level)
+    return verdict
 
 
 def pvalues(columns: Values, test: Test, draws: Draws) -> Values:
@@ -158,8 +155,7 @@ def without_one(
         rest = differences.copy()
         rest[places, columns] = math.nan
         means = Means.of(rest).means.tolist()
-        fewer = replace(draws, n_resamples=min(draws.n_resamples, N_LEFT_OUT), progress=None)
-        tails = pvalues(rest, test, fewer).tolist()
+        tails = pvalues(rest, test, draws.fewer(N_LEFT_OUT)).tolist()
         found.append(
             [
                 None if math.isnan(mean) else LeftOut(queries[place], mean, tail)
@@ -176,21 +172,21 @@ def effect_sizes(columns: Values) -> Values:
     return np.asarray(_divided(found.means, np.where(spread > ROUNDING, spread, 0.0)))
 
 
-def orbits_of(columns: Values, draws: Draws) -> list[Orbit | None]:
-    """The mean of each column, and its values after random flips of signs; None for a column without values.
+def orbits_of(columns: Values, draws: Draws) -> Iterator[tuple[int, Orbit]]:
+    """The number of each column that has values, its mean, and its means after random flips of signs.
 
-    All columns longer than 12 have the same signs.
+    All columns longer than 12 have the same signs. One orbit after another: 60 runs have 1,770 pairs, and 10,000 flips
+    of each would take 300 MB.
     """
     from rankcorr.evaluation.kernels import flipped_sums
 
     known = ~np.isnan(columns)
     n = known.sum(axis=0)
     means = Means.of(columns).means.tolist()
-    found: list[Orbit | None] = [None] * n.size
     for column in np.flatnonzero((n > 0) & (n <= MAX_EXACT)).tolist():
         values = columns[known[:, column], column]
         signs = 1.0 - 2.0 * all_swaps(values.size)
-        found[column] = Orbit(means[column], (signs @ values / values.size)[np.newaxis], signs.mean(axis=1), True)
+        yield column, Orbit(means[column], (signs @ values / values.size)[np.newaxis], signs.mean(axis=1), True)
     left = np.flatnonzero(n > MAX_EXACT)
     for start in range(0, left.size, MOST_COLUMNS):
         part = left[start : start + MOST_COLUMNS]
@@ -205,8 +201,7 @@ def orbits_of(columns: Values, draws: Draws) -> list[Orbit | None]:
         sums = np.concatenate(draws.in_blocks(task, columns.shape[0]))
         for number, column in enumerate(part.tolist()):
             kept = sums[:, part.size + kind_of.ravel()[number]]
-            found[column] = Orbit(means[column], sums[:, [number]].T / n[column], kept / n[column], False)
-    return found
+            yield column, Orbit(means[column], sums[:, [number]].T / n[column], kept / n[column], False)
 
 
 def _divided(numerator: Values, denominator: Values) -> Values:

@@ -79,7 +79,7 @@ class Orbit:
             return -bound, bound
         low = float(np.partition(lows, least - 1, axis=1)[:, least - 1].min())
         high = float(np.partition(highs, number - least, axis=1)[:, number - least].max())
-        return max(low, -bound), min(high, bound)
+        return min(max(low, -bound), bound), max(min(high, bound), -bound)
 
     def detectable(self, level: float) -> float:
         """The least true difference that the two-sided test finds with a power of 0.8; nan if exchanges change nothing.
@@ -105,9 +105,9 @@ class Orbit:
         with np.errstate(divide="ignore", invalid="ignore"):
             kept = _snapped(self.observed - self.drawn) / (1 - self.kept)
             left = _snapped(self.observed + self.drawn) / (1 + self.kept)
-        # Without an exchange, or with all items exchanged, nothing depends on the true difference.
-        share = np.abs(self.kept) if alternative == "two-sided" else self.kept
-        always = np.isnan(self.drawn) | (1 - share <= ROUNDING)
+        # Keeping everything gives the difference as it is, and exchanging everything its negative, for any D.
+        same = np.abs(self.kept) if alternative == "two-sided" else self.kept
+        always = np.isnan(self.observed - self.drawn) | (1 - same <= ROUNDING)
         unbounded = np.full(kept.shape, math.inf)
         if alternative == "greater":
             lows, highs = kept, unbounded

@@ -387,8 +387,7 @@ def _left_out(
     found = []
     for place in (int(np.argmin(differences)), int(np.argmax(differences))):
         item = int(candidates[place])
-        rest = replace(draws, n_resamples=min(draws.n_resamples, N_LEFT_OUT), progress=None)
-        pvalue = orbits_of([[exchange.without(item)]], rest)[0].pvalue(alternative)
+        pvalue = orbits_of([[exchange.without(item)]], draws.fewer(N_LEFT_OUT))[0].pvalue(alternative)
         position = int(gold.best_first[item])
         label = position if gold.labels is None else gold.labels[position]
         found.append(LeftOut(label, float(0.0 - differences[place] if turned else differences[place]), pvalue))

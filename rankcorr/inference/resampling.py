@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,6 +58,12 @@ class Draws:
     def of_part(self, *path: int) -> Draws:
         """The same from another seed, so that no two parts of a computation draw the same numbers."""
         return replace(self, seed=derived_seed(self.seed, *path))
+
+    def fewer(self, most: int) -> Draws:
+        """At most so many, from the same seed, which can be stopped and are not counted as progress."""
+        progress = self.progress
+        uncounted = None if progress is None else lambda _: progress(0)
+        return replace(self, n_resamples=min(self.n_resamples, most), progress=uncounted)
 
     def in_blocks(self, task: Callable[[np.random.Generator, int], Result], numbers_each: int) -> list[Result]:
         """See the function `in_blocks`."""
@@ -217,9 +223,7 @@ class SortedItems:
         Tests and intervals take two systems in this order, so that they draw the same numbers for a and b as for b and
         a: each gives the mirror image of the other.
         """
-        first, second = self.y_halves
-        apart = np.flatnonzero(first != second)
-        return bool(apart.size and first[apart[0]] > second[apart[0]])
+        return comes_after(*self.y_halves)
 
     def turned(self) -> SortedItems:
         """The same items, with the other rankings in reverse."""
@@ -266,6 +270,12 @@ class SortedItems:
             counts, self.x_keys, self.y_keys, self.table, self.expected, self.scheme, self.kind, values
         )
         return values
+
+
+def comes_after(first: NDArray[Any], second: NDArray[Any]) -> bool:
+    """Whether the first of two arrays is the larger one where they first differ."""
+    apart = np.flatnonzero(first != second)
+    return bool(apart.size and first[apart[0]] > second[apart[0]])
 
 
 def derived_seed(seed: int, *path: int) -> int:

@@ -365,7 +365,7 @@ COVERAGE: Final = Component(
 )
 _LEFT_OUT: Final = {
     "oneOf": [
-        _record(label={"type": "string"}, difference=UNDEFINED, pvalue=UNDEFINED),
+        _record(label=LABEL_SCHEMA, difference=UNDEFINED, pvalue=UNDEFINED),
         {"type": "null"},
     ],
 }

@@ -9,6 +9,7 @@ import pytest
 from rankcorr.evaluation import compare_runs, evaluate, worst
 from tests.rankcorr.cli.commands import refusal, run_ok
 from tests.rankcorr.cli.test_evaluate import RUNS, files
+from tests.rankcorr.evaluation.test_compare import decided_by_one
 
 __all__ = ["files"]  # a fixture
 
@@ -48,6 +49,28 @@ def test_runs_are_evaluated_once(files, monkeypatch):
     for metric, standardized in (("ap", False), ("tau_w", True)):
         alone = compare_runs(*files, metric=metric, standardized=standardized, baseline="c", n_resamples=100)
         assert content["comparisons"][metric]["pairs"] == alone.to_dict()["pairs"]
+
+
+def test_the_query_that_decides_is_named(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    qrels, runs = decided_by_one()
+    Path("q.txt").write_text("".join(f"{query} 0 d1 1\n" for query in qrels))
+    for name, found in runs.items():
+        lines = [f"{q} Q0 {d} 0 {score} {name}\n" for q, own in found.items() for d, score in own.items()]
+        Path(f"{name}.run").write_text("".join(lines))
+    chosen = ("evaluate", "q.txt", "good.run", "poor.run", "--metric", "ap", "--versus", "poor")
+    (pair,) = compare_runs(qrels, runs, metric="ap", baseline="poor").pairs
+    header, row, decides = rows_below(run_ok(*chosen), "ap: difference from poor")
+    assert (
+        dict(zip(" ".join(header).replace("p (corrected)", "corrected").split(), row, strict=False))["detectable"]
+        == f"{pair.detectable:.4f}"
+    )
+    without = pair.least
+    assert " ".join(decides) == (
+        f"good: one query decides: without tiger the difference is {without.difference:.4f}, p {without.pvalue:.4f}"
+    )
+    (found,) = json.loads(run_ok(*chosen, "--json"))["comparisons"]["ap"]["pairs"]
+    assert (found["fragile"], found["least"]["label"], found["detectable"]) == (True, "tiger", pair.detectable)
 
 
 def test_groups_are_judged_alone(files, genres):

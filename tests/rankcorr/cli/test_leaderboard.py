@@ -37,8 +37,10 @@ def test_defaults_are_those_of_the_library():
     assert parameters["n_resamples"].default == RESAMPLES
     found = document(*FILES)
     assert found["options"].pop("seed") == parameters["seed"].default
-    for name in ("by", "coefficient", "level", "n_resamples", "swap"):
+    for name in ("by", "coefficient", "level", "n_resamples"):
         assert found[name] == parameters[name].default
+    assert parameters["swap"].default == "auto"
+    assert found["swap"] == leaderboard(GOLDS, SYSTEMS).swap
 
 
 @pytest.mark.parametrize(
@@ -74,7 +76,7 @@ def test_the_table():
     board = leaderboard(GOLDS, SYSTEMS, n_resamples=200)
     assert lines[:4] == [
         "gold: long_gold.csv (20 items, 20 ties)",
-        "tau_w: 95 % intervals, tests against the best (200 resamples of items and swaps, seed 0)",
+        f"tau_w: 95 % intervals, tests against the best (200 resamples of items and swaps of {board.swap}, seed 0)",
         "",
         lines[3],
     ]
@@ -95,14 +97,17 @@ def test_the_table():
     ("arguments", "text"),
     [
         (FILES[:2], "95 % intervals (200 resamples of items, seed 0)"),
-        (FILES[:3], "95 % intervals, tests against the best (200 resamples of items and swaps, seed 0)"),
+        (
+            (*FILES[:3], "--swap", "ranks"),
+            "95 % intervals, tests against the best (200 resamples of items and swaps of ranks, seed 0)",
+        ),
         (
             (*FILES[:3], "--swap", "scores"),
             "95 % intervals, tests against the best (200 resamples of items and swaps of scores, seed 0)",
         ),
         (
             ("gold.csv", "system.csv", "second.csv"),
-            "95 % intervals (200 resamples of items, seed 0), tests against the best (all swaps of ranks)",
+            "95 % intervals (200 resamples of items, seed 0), tests against the best (all swaps of scores)",
         ),
         (("gold.csv", "system.csv", "constant.csv"), "95 % intervals (200 resamples of items, seed 0)"),
     ],
@@ -119,7 +124,8 @@ def test_several_gold_sets_have_a_column_each():
         lines = run_ok(*arguments, "--by", by).splitlines()
         assert lines[:2] == ["gold 1: long_gold.csv (20 items, 20 ties)", "gold 2: half.csv (15 items, 15 ties)"]
         assert lines[2] == (
-            f"tau_w: {heading}, its 90 % intervals, tests against the best (200 resamples of items and swaps, seed 0)"
+            f"tau_w: {heading}, its 90 % intervals, tests against the best (200 resamples of items and swaps of ranks, "
+            "seed 0)"
         )
         assert lines[4].split()[2:] == [
             "system",

@@ -2,17 +2,19 @@
 
 import inspect
 import json
+import re
 
 import pytest
 
 from rankcorr import Ranking, TopK, UndefinedCorrelationWarning
 from rankcorr.cli.compare import TEST_RESAMPLES as RESAMPLES
-from rankcorr.cli.compare import intervals_text
 from rankcorr.cli.console import pvalue_text
 from rankcorr.inference.paired import compare_systems, holm
 from rankcorr.inference.permutation import permutation_test
+from rankcorr.results import json_ready
 from tests.coefficients import collapsed
 from tests.rankcorr.cli.commands import CONSTANT, GOLD, LONG, SYSTEM, refusal, run, run_ok, write_rankings
+from tests.rankcorr.inference.cases import decided_by_one
 
 FILES = ("long_gold.csv", "long_a.csv", "long_b.csv", "long_c.csv")
 GOLD_RANKING, A, B, C = (LONG[name] for name in FILES)
@@ -104,6 +106,7 @@ def test_few_items_have_exact_tests():
         (["--coefficient", "rho", "--alternative", "greater"], {"coefficient": "rho", "alternative": "greater"}),
         (["--n0", 0, "--level", 0.5, "--seed", 3], {"n0": 0, "level": 0.5, "seed": 3}),
         (["--swap", "scores"], {"swap": "scores"}),
+        (["--swap", "ranks"], {"swap": "ranks"}),
     ],
 )
 def test_paired_tests_are_those_of_the_library(arguments, options):
@@ -119,10 +122,14 @@ def test_paired_tests_are_those_of_the_library(arguments, options):
             "difference": each.difference,
             "low": each.low,
             "high": each.high,
-            "interval_method": each.interval_method,
             "pvalue": each.pvalue,
             "corrected_pvalue": corrected_pvalue,
             "exact": False,
+            "swap": each.swap,
+            "detectable": each.detectable,
+            "least": json_ready(each.least),
+            "most": json_ready(each.most),
+            "fragile": each.fragile,
             "n": 20,
         }
         for name, each, corrected_pvalue in zip(FILES[2:], expected, corrected, strict=True)
@@ -131,27 +138,51 @@ def test_paired_tests_are_those_of_the_library(arguments, options):
 
 def test_the_table_of_paired_tests():
     lines = run_ok("test", *FILES, "--versus", "--resamples", 300, "--level", 0.9).splitlines()
-    assert lines[:6] == [
+    results = [compare_systems(GOLD_RANKING, A, other, n_resamples=300, level=0.9) for other in (B, C)]
+    swapped = " or ".join(dict.fromkeys(each.swap for each in results))
+    assert lines[:7] == [
         "gold: long_gold.csv (20 items, 20 ties)",
         f"a: long_a.csv (20 items, {TIES} ties)",
-        "p: two-sided, paired test of tau_w (300 random swaps of ranks); corrected by Holm",
-        "low, high: 90 % interval of a - b (copula, 1,000 resamples, seed 0)",
+        f"p: two-sided, paired test of tau_w (300 random swaps of {swapped}, seed 0); corrected by Holm",
+        "low, high: 90 % interval of a - b, by the same test",
+        "detectable: least true difference that the test finds with a power of 0.8",
         "",
-        "b           tau_w of a     of b   a - b      low    high       p  p (Holm)   n",
+        "b           tau_w of a     of b   a - b      low    high       p  p (Holm)  detectable   n",
     ]
-    results = [compare_systems(GOLD_RANKING, A, other, n_resamples=300, level=0.9) for other in (B, C)]
     corrected = holm([each.pvalue for each in results])
-    for line, name, each, holms in zip(lines[6:], FILES[2:], results, corrected, strict=True):
+    for line, name, each, holms in zip(lines[7:9], FILES[2:], results, corrected, strict=True):
         numbers = (each.statistic_a, each.statistic_b, each.difference, each.low, each.high)
         shown = [*(f"{number:z.4f}" for number in numbers), pvalue_text(each.pvalue), pvalue_text(holms)]
-        assert line.split() == [name, *shown, "20"]
+        assert line.split() == [name, *shown, f"{each.detectable:.4f}", "20"]
+    fragile = [name for name, each in zip(FILES[2:], results, strict=True) if each.fragile]
+    assert [line.split(": ")[:2] for line in lines[9:]] == [[name, "one item decides"] for name in fragile]
+
+
+def test_the_item_that_decides_is_named(folder):
+    for name, scores in zip(("gold", "good", "poor"), decided_by_one(), strict=True):
+        text = "id,score\n" + "".join(f"{words},{score}\n" for words, score in scores.items())
+        (folder / f"{name}.csv").write_text(text, encoding="utf-8")
+    arguments = ("gold.csv", "good.csv", "poor.csv", "--versus", "--resamples", 2_000)
+    expected = compare_systems(*decided_by_one(), n_resamples=2_000)
+    lines = run_ok("test", *arguments).splitlines()
+    assert f"  {expected.detectable:.4f}  14" in lines[-2]
+    without = expected.least
+    assert lines[-1] == (
+        f"poor.csv: one item decides: without {without.label} the difference is {without.difference:.4f}, "
+        f"p {pvalue_text(without.pvalue)}"
+    )
+    assert without.label == "tiger tiger"
+    (row,) = document(*arguments)["comparisons"]
+    assert (row["fragile"], row["least"], row["most"]) == (True, json_ready(without), json_ready(expected.most))
 
 
 def test_what_is_swapped_is_said():
     arguments = (*FILES[:3], "--versus", "--resamples", 50, "--swap", "scores")
-    assert "paired test of tau_w (50 random swaps of scores)\n" in run_ok("test", *arguments)
+    assert "paired test of tau_w (50 random swaps of scores, seed 0)\n" in run_ok("test", *arguments)
     assert document(*arguments)["options"]["swap"] == "scores"
-    assert document(*FILES[:3], "--versus", "--resamples", 50)["options"]["swap"] == "ranks"
+    assert document(*FILES[:3], "--versus", "--resamples", 50)["options"]["swap"] == "auto"
+    ranks = document(*FILES[:3], "--versus", "--resamples", 50, "--ranks")["comparisons"]
+    assert [row["swap"] for row in ranks] == ["ranks"]
     message = refusal("test", *arguments, "--ranks")
     assert message.startswith("long_gold.csv, long_a.csv and long_b.csv: ")
     assert 'swap="scores" exchanges scores, and a is a Ranking, which holds ranks alone' in message
@@ -164,35 +195,20 @@ def test_one_paired_test_has_no_correction():
     assert row["corrected_pvalue"] == row["pvalue"]
 
 
-@pytest.mark.parametrize(
-    ("methods", "text"),
-    [
-        (["copula", "copula"], " (copula, 20 resamples, seed 1)"),
-        (["percentile", None], " (percentile, 20 resamples of the items, seed 1)"),
-        (["copula", "percentile"], " (copula for one, percentile for two, 20 resamples, seed 1)"),
-        ([None, None], ""),
-    ],
-)
-def test_the_method_of_each_interval_is_named(methods, text):
-    assert intervals_text(methods, ["one", "two"], 20, 1) == text
-
-
 @pytest.mark.needs_numba
 def test_few_items_have_exact_paired_tests(folder):
     (folder / "second.csv").write_text("id,score\na,1\nb,5\nc,2\nd,4\ne,3\n", encoding="utf-8")
     arguments = ("gold.csv", "system.csv", "second.csv", "--versus", "--resamples", 40)
     result = run("test", *arguments)
-    assert "paired test of tau_w (all swaps of ranks)\n" in result.stdout
-    assert "of 1,000 resamples, which the interval leaves out" in result.stderr  # few items with ties may all tie
     second = {"a": 1, "b": 5, "c": 2, "d": 4, "e": 3}
+    expected = compare_systems(GOLD, SYSTEM, second, n_resamples=40)
+    assert f"paired test of tau_w (all swaps of {expected.swap})\n" in result.stdout
     (row,) = document(*arguments)["comparisons"]
-    with pytest.warns(UndefinedCorrelationWarning, match="which the interval leaves out"):
-        expected = compare_systems(GOLD, SYSTEM, second, n_resamples=40).pvalue
-    assert (row["exact"], row["pvalue"]) == (True, expected)
+    assert (row["exact"], row["pvalue"]) == (True, expected.pvalue)
     items = "".join(f"{item},{len(item)}\n" for item in ["v" * n for n in range(1, 14)])
     (folder / "more.csv").write_text(f"id,score\n{items}", encoding="utf-8")
     mixed = run("test", "gold.csv", "system.csv", "second.csv", "more.csv", "--versus", "--missing", "bottom")
-    assert "(10,000 random swaps of ranks, all of 12 items or fewer)" in mixed.stdout
+    assert re.search(r"\(10,000 random swaps of [a-z ]+, all of 12 items or fewer, seed 0\)", mixed.stdout)
 
 
 @pytest.mark.parametrize("versus", [[], ["--versus"]])
@@ -202,7 +218,7 @@ def test_undefined_is_nan_with_a_note(versus):
     (note,) = result.stderr.splitlines()
     assert note.startswith(f"rankcorr: note: {'system.csv' if versus else 'constant.csv'}: tau_w: the correlation is ")
     row = result.stdout.splitlines()[-1 if versus else -2].split()
-    assert row.count("nan") == 4
+    assert row.count("nan") == (5 if versus else 4)
     assert row.count("-") == 1
     found = document("gold.csv", "constant.csv", "system.csv", *versus)
     assert found["comparisons" if versus else "systems"][0]["pvalue"] is None
@@ -219,8 +235,7 @@ def test_missing_items_are_passed_on(folder):
     assert (row["pvalue"], row["n"]) == (permutation_test(GOLD, less, missing="intersection").pvalue, 3)
     result = run("test", "gold.csv", "system.csv", "less.csv", "--missing", "intersection", "--versus", "--json")
     (row,) = json.loads(result.stdout)["comparisons"]
-    with pytest.warns(UndefinedCorrelationWarning):
-        expected = compare_systems(GOLD, SYSTEM, less, missing="intersection")
+    expected = compare_systems(GOLD, SYSTEM, less, missing="intersection")
     assert (row["pvalue"], row["low"], row["n"]) == (expected.pvalue, expected.low, 3)
 
 
@@ -254,7 +269,7 @@ def test_json_records_what_was_asked():
         ("gold.csv system.csv --versus", "--versus needs at least two SYSTEM files; got one"),
         ("gold.csv system.csv --level 0.9", "--level belongs to --versus, which is missing"),
         ("gold.csv system.csv --swap scores", "--swap belongs to --versus, which is missing"),
-        ("gold.csv system.csv gold.csv --versus --swap items", "'items' is not one of 'ranks', 'scores'"),
+        ("gold.csv system.csv gold.csv --versus --swap items", "'items' is not one of 'auto', 'scores', 'ranks'"),
         ("gold.csv system.csv gold.csv --versus --level 1", "'--level': the level must be a number between 0 and 1"),
         ("gold.csv system.csv --resamples 0", "Invalid value for '--resamples': 0 is not in the range"),
         ("gold.csv system.csv --resamples 1e3", "Invalid value for '--resamples': '1e3' is not a valid integer"),

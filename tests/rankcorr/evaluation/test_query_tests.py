@@ -5,20 +5,46 @@ import math
 import numpy as np
 import pytest
 import scipy.stats
+from hypothesis import given
+from hypothesis import strategies as st
 
-from rankcorr.evaluation.query_tests import TESTS, Means, QueryContest, effect_sizes, intervals, pvalues, studentized
+from rankcorr.evaluation.query_tests import (
+    TESTS,
+    Means,
+    QueryContest,
+    effect_sizes,
+    intervals,
+    orbits_of,
+    pvalues,
+    studentized,
+    verdicts,
+)
 from rankcorr.inference.leaderboard_groups import contested
+from rankcorr.inference.orbit import alpha_of
 from rankcorr.inference.resampling import Draws
+from tests import naive
 from tests.distributions import ROOT
 
 DRAWS = Draws(20_000, 0)
+FEW = Draws(99, 0)
+VALUES = st.sampled_from([-1.0, -0.5, -0.25, 0.0, 0.0, 0.25, 0.5, 0.75, 1.0, math.nan])
+
+
+def columns(least, most):
+    """Differences of three pairs of runs, many of them equal."""
+    row = st.lists(VALUES, min_size=3, max_size=3)
+    return st.lists(row, min_size=least, max_size=most).map(np.array)
+
+
+# All flips of some are enumerated, and those of others drawn.
+COLUMNS = st.one_of(columns(1, 9), columns(14, 18))
 
 
 @pytest.fixture
-def levels(monkeypatch):
-    """The benchmark that measures the level."""
+def designs(monkeypatch):
+    """The benchmark that measures the levels."""
     monkeypatch.syspath_prepend(ROOT / "benchmarks")  # where the scripts find what they share
-    return importlib.import_module("evaluation_levels")
+    return importlib.import_module("bank_of_designs")
 
 
 def column(*values):
@@ -68,13 +94,73 @@ def test_students_test_is_scipys():
     np.testing.assert_allclose(pvalues(values, "t", DRAWS), wanted, rtol=1e-12)
 
 
-def test_the_bootstrap_agrees_with_students_test_for_normal_values():
+def test_intervals_of_normal_values_are_those_of_students_test():
     values = np.random.default_rng(2).normal(0.3, 1, (60, 1))
-    wanted = scipy.stats.ttest_1samp(values[:, 0], 0)
-    assert pvalues(values, "bootstrap", DRAWS)[0] == pytest.approx(wanted.pvalue, abs=0.01)
+    ends = scipy.stats.ttest_1samp(values[:, 0], 0).confidence_interval(0.95)
     low, high = intervals(values, studentized(values, DRAWS), 0.95)
-    ends = wanted.confidence_interval(0.95)
     assert (low[0], high[0]) == pytest.approx((ends.low, ends.high), abs=0.03)
+    found = verdicts(values, "t", 0.95, DRAWS)
+    assert (found.lows[0], found.highs[0]) == pytest.approx((ends.low, ends.high), rel=1e-12)
+    flipped = verdicts(values, "randomization", 0.95, DRAWS)
+    assert (flipped.lows[0], flipped.highs[0]) == pytest.approx((ends.low, ends.high), abs=0.03)
+
+
+@given(columns(1, 7), st.sampled_from([0.5, 0.8, 0.95]))
+def test_few_queries_have_the_interval_of_all_flips(values, level):
+    found = verdicts(values, "randomization", level, FEW)
+    for place, own in enumerate(values.T):
+        known = own[~np.isnan(own)].tolist()
+        if not known:
+            assert np.isnan([found.pvalues[place], found.lows[place], found.highs[place]]).all()
+            continue
+        zeros = [0.0] * len(known)
+        # A flip exchanges a value and 0: it leaves the difference, or gives its negative.
+        flips = [
+            (sum(first) / len(known) - sum(second) / len(known), kept)
+            for first, second, kept in naive.exchanges(known, zeros)
+        ]
+        observed = sum(known) / len(known)
+        assert found.pvalues[place] == naive.share_as_extreme(0.0, observed, flips)
+        low, high = naive.differences_not_rejected(alpha_of(level), observed, flips, bound=1e3)
+        ends = np.clip([found.lows[place], found.highs[place]], -1e3, 1e3)
+        np.testing.assert_allclose(ends, (low, high), rtol=0, atol=1e-9)
+
+
+@given(COLUMNS, st.sampled_from(TESTS), st.sampled_from([0.5, 0.8, 0.95]))
+def test_an_interval_excludes_0_exactly_if_the_test_rejects(values, test, level):
+    found = verdicts(values, test, level, FEW)
+    np.testing.assert_array_equal((found.lows > 0) | (found.highs < 0), found.pvalues <= alpha_of(level))
+    np.testing.assert_array_equal(np.isnan(found.lows), np.isnan(found.pvalues))
+    turned = verdicts(-values, test, level, FEW)
+    np.testing.assert_array_equal(turned.pvalues, found.pvalues)
+    np.testing.assert_array_equal((-turned.highs, -turned.lows), (found.lows, found.highs))
+    np.testing.assert_array_equal(turned.detectable, found.detectable)
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_equal_runs_have_no_difference_to_detect(test):
+    found = verdicts(np.zeros((14, 1)), test, 0.95, FEW)
+    assert (found.pvalues[0], found.lows[0], found.highs[0]) == (1, 0, 0)
+    assert math.isnan(found.detectable[0])
+
+
+def test_a_difference_that_can_be_detected_is_found_in_four_of_five_cases():
+    rng = np.random.default_rng(6)
+    (detectable,) = verdicts(rng.normal(0, 0.2, (1_000, 1)), "t", 0.95, FEW).detectable / math.sqrt(50 / 1_000)
+    noise = rng.normal(0, 0.2, (50, 400))
+    for test in TESTS:
+        found = verdicts(noise, test, 0.95, Draws(499, 0)).detectable
+        assert found.mean() == pytest.approx(detectable, rel=0.05)
+        share = (pvalues(noise + detectable, test, Draws(499, 0)) <= 0.05).mean()
+        assert share == pytest.approx(0.8, abs=4 * math.sqrt(0.16 / 400))
+
+
+def test_flips_do_not_depend_on_the_workers():
+    values = np.random.default_rng(0).normal(size=(400, 3))
+    one, other = (orbits_of(values, Draws(500, 0, workers=workers)) for workers in (1, 2))
+    for (_, first), (_, second) in zip(one, other, strict=True):
+        np.testing.assert_array_equal(first.drawn, second.drawn)
+        np.testing.assert_array_equal(first.kept, second.kept)
 
 
 def test_an_interval_of_skewed_values_is_skewed():
@@ -124,15 +210,21 @@ def test_a_contest_is_over_the_queries_that_all_have():
 
 
 @pytest.mark.figures
-def test_the_level_is_kept(levels):
-    for n_queries in levels.SIZES:
-        found, held = levels.measured(n_queries, levels.TauW(), 2_000, 999, 1)
-        assert ((found >= 0.03) & (found <= 0.06)).all(), (n_queries, found)
-        assert 0.93 <= held <= 0.97
+def test_the_level_is_kept(designs):
+    for name, draw in designs.QUERY_DESIGNS.items():
+        for n_queries in (15, 30, 100):
+            found = [designs.one_of_queries(draw, n_queries, "randomization", 199, seed) for seed in range(1_000)]
+            share = np.mean(np.array(found) <= 0.05)
+            assert 0.03 <= share <= 0.07, (name, n_queries, share)
 
 
 @pytest.mark.needs_numba
-def test_the_level_is_about_kept_in_few_data_sets(levels):
-    found, held = levels.measured(30, levels.TauW(), 200, 199, 1)
-    assert (found < 0.11).all()
-    assert held > 0.89
+@pytest.mark.parametrize("name", ["tau_w by query", "bad queries 10 %"])
+def test_the_level_is_about_kept_in_few_data_sets(designs, name):
+    draw = designs.QUERY_DESIGNS[name]
+    for test in TESTS:
+        found = [designs.one_of_queries(draw, 30, test, 199, seed) for seed in range(200)]
+        assert np.mean(np.array(found) <= 0.05) < 0.11
+    values = np.column_stack([np.diff(draw(np.random.default_rng([1, seed]), 30, 2))[:, 0] for seed in range(200)])
+    low, high = intervals(values, studentized(values, Draws(199, 0)), 0.95)
+    assert ((low <= 0) & (high >= 0)).mean() > 0.89

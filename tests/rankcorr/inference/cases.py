@@ -8,6 +8,20 @@ from rankcorr.inference.resampling import SortedItems
 
 NOISE = {"good": 0.2, "fair": 0.6, "alike": 0.65, "poor": 2.0}
 
+# Made-up scores of pairs of words, gold and two systems. The first pair, of two equal words, alone decides the test.
+PAIRS = ["tiger tiger", "coast shore", "cup mug", "car bus", "tree leaf", "bread cheese", "king chess"]
+PAIRS += ["rain umbrella", "hill valley", "moon tide", "glass magic", "noon string", "lamp wizard", "cord smile"]
+PAIR_SCORES = (
+    [10.0, 8.3, 7.9, 7.8, 6.2, 5.3, 5.1, 4.9, 4.3, 3.2, 2.4, 0.9, 0.7, 0.2],
+    [10.0, 9.7, 8.2, 7.0, 4.8, 6.2, 4.1, 3.9, 5.9, 3.6, 2.3, 1.3, 0.0, 0.0],
+    [5.1, 10.0, 9.7, 7.0, 4.8, 3.4, 5.9, 3.7, 6.2, 4.9, 3.1, 1.6, 0.0, 0.0],
+)
+
+
+def decided_by_one():
+    """The same by pair: gold and two systems."""
+    return [dict(zip(PAIRS, scores, strict=True)) for scores in PAIR_SCORES]
+
 
 def data(sizes=(40, 30), seed=0, noise=NOISE):
     """Gold sets, and systems over the items of all."""

@@ -14,8 +14,6 @@ from rankcorr.inference.copula import (
     TCopula,
     before_ranking,
     log_likelihood,
-    partial_correlations,
-    partial_factor,
     quantiles,
     score_correlations,
     without_rounding,
@@ -48,20 +46,8 @@ def test_tau_of_an_elliptical_copula(r, degrees):
     # Kendall's tau is 2 asin(r) / pi whatever the degrees of freedom (Lindskog, McNeil and Schmock 2003).
     items = sorted_items(*dependent(40), coefficient="tau")
     strengths = np.full((1_500, 1), np.arctanh(r))
-    drawn = TCopula(items, strengths[0], np.eye(1), degrees).draw(np.random.default_rng(1), strengths)[:, 0]
+    drawn = TCopula(items, strengths[0], degrees).draw(np.random.default_rng(1), strengths)[:, 0]
     assert abs(drawn.mean() - 2 * math.asin(r) / math.pi) < 4 * drawn.std() / math.sqrt(drawn.size)
-
-
-def test_systems_depend_on_one_another_given_gold():
-    gold, *systems = dependent(30, n_others=3)
-    items = sorted_items(gold, *systems, coefficient="tau")
-    partial = np.array([[1.0, 0.9, 0.0], [0.9, 1.0, 0.0], [0.0, 0.0, 1.0]])
-    factor = np.linalg.cholesky(partial)
-    rng = np.random.default_rng(0)
-    drawn = TCopula(items, np.zeros(3), factor, math.inf).draw(rng, np.zeros((3_000, 3)))
-    correlations = np.corrcoef(drawn.T)
-    assert 0.8 < correlations[0, 1] < 0.95
-    assert np.abs(correlations[2, :2]).max() < 0.08  # four standard errors
 
 
 def test_ties_are_as_frequent_as_they_were():
@@ -69,7 +55,7 @@ def test_ties_are_as_frequent_as_they_were():
     x, y = (np.digitize(scores, FIVE) for scores in dependent(200))
     half = np.where(rng.random(200) < 0.5, 0.0, rng.normal(size=200))
     for degrees in (2.0, math.inf):
-        copula = TCopula(sorted_items(x, y, half), np.zeros(2), np.eye(2), degrees)
+        copula = TCopula(sorted_items(x, y, half), np.zeros(2), degrees)
         keys = copula.drawn_keys(np.random.default_rng(0), np.zeros((400, 2)))
         for row, scores in enumerate((x, y, half)):
             expected = np.sort(np.unique(scores, return_counts=True)[1])[-5:].mean()
@@ -191,29 +177,6 @@ def test_ties_that_draws_may_lack_leave_a_correlation_as_it_is():
     x = np.zeros(5_000)
     x[0] = 1
     assert_allclose(before_ranking(sorted_items(x, x), np.array([[1, 0.3], [0.3, 1]]))[0, 1], 0.3)
-
-
-def test_the_factor_gives_the_partial_correlations():
-    r = np.array([[1, 0.6, 0.5], [0.6, 1, 0.8], [0.5, 0.8, 1]])
-    factor = partial_factor(partial_correlations(r, r))
-    expected = (0.8 - 0.6 * 0.5) / math.sqrt((1 - 0.36) * (1 - 0.25))
-    assert_allclose(factor @ factor.T, [[1, expected], [expected, 1]], rtol=0, atol=1e-12)
-
-
-def test_impossible_correlations_become_possible_ones():
-    r = np.eye(4)
-    r[1:, 1:] = [[1, 0.9, -0.9], [0.9, 1, 0.9], [-0.9, 0.9, 1]]
-    found = partial_factor(partial_correlations(r, r))
-    assert_allclose(np.diag(found @ found.T), 1.0)
-    assert_allclose(np.sign((found @ found.T)[0, 1:]), [1, -1])
-
-
-def test_what_systems_do_not_share_loses_its_rounding_and_no_more():
-    # Without rounding two systems share 0.999 and 0.9999 of their noise; gold correlates with both by 0.6.
-    rounded = np.array([[1, 0.6, 0.6], [0.6, 1, 0.999], [0.6, 0.999, 1]])
-    smooth = np.where(rounded == 0.999, 0.9999, rounded)
-    # Given gold, what they do not share is 0.001 / (1 - 0.36) with rounding, and a tenth of it without.
-    assert_allclose(partial_correlations(rounded, smooth)[0, 1], 1 - 0.0001 / 0.64, rtol=0, atol=1e-12)
 
 
 def test_resamples_are_draws_with_the_fitted_correlations():

@@ -1,34 +1,68 @@
-"""Systems exchange places item by item: every rank is kept, collisions are settled by chance, and ties stay ties."""
+"""Systems exchange places item by item, on the scale of their scores or on two scales of ranks."""
 
+import itertools
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas
 import pytest
+import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from rankcorr import NonNumericError, OptionError, Ranking, Tau, UndefinedCorrelationWarning
+from rankcorr import NonNumericError, OptionError, Ranking, UndefinedCorrelationWarning
 from rankcorr.coefficients import named_coefficient
 from rankcorr.inference import exchange_kernels
-from rankcorr.inference.exchange import BELOW_ALL, Exchange, codes_of_items, score_codes
+from rankcorr.inference.exchange import (
+    BELOW_ALL,
+    GO,
+    STAY,
+    Exchange,
+    codes_of_items,
+    common_scale,
+    on_one_scale,
+    scales_of,
+    score_codes,
+)
+from rankcorr.inference.orbit import all_swaps
 from rankcorr.inference.standardization import standardize
+from tests import naive
 from tests.strategies import TIED_WEIGHT, scores, weighings
 
 SYSTEMS = st.integers(2, 9).flatmap(lambda n: st.tuples(scores(n), st.lists(scores(n), min_size=2, max_size=4)))
 NAMES = st.sampled_from(["tau_w", "rho_w"])
 
 
-def exchange_of(gold, systems, *, coefficient="tau", present=None, **options):
+def exchange_of(gold, systems, *, coefficient="tau", present=None, by_scores=False, **options):
     rankings = [Ranking.from_scores(each) for each in systems]
     chosen = named_coefficient(coefficient, **options)
+    if by_scores:
+        codes = np.unique(-np.array(systems), return_inverse=True)[1].reshape(len(systems), -1)
+        return Exchange.of_scores(chosen, Ranking.from_scores(gold), rankings, codes, present)
     return Exchange.of_ranks(chosen, Ranking.from_scores(gold), rankings, present)
 
 
-def drawn_places(exchange, seed, size, *, exchanged=False):
-    """Places of the items of each system, in the order of gold."""
-    return exchange._drawn_keys(np.random.default_rng(seed), size, exchanged=exchanged)
+def places_on(scale, shape):
+    """The code of each item of each system, in the order of gold; 0 where a system lacks the item."""
+    places = np.zeros(shape, np.int64)
+    places[scale.systems, scale.items] = scale.codes
+    return places
+
+
+def taken_places(places, present, choices):
+    """Places after one exchange, shape (n_systems, n_items): the systems that have an item permute its places."""
+    taken = places.copy()
+    for item, has in enumerate(present.T):
+        having = np.flatnonzero(has).tolist()
+        takers = list(having)
+        for last in range(len(having) - 1, 0, -1):
+            other = int(choices[item, last - 1]) * (last + 1) // 2**32
+            takers[last], takers[other] = takers[other], takers[last]
+        for system, taker in zip(having, takers, strict=True):
+            taken[taker, item] = places[system, item]
+    return taken
 
 
 def value(coefficient, gold, numbers):
@@ -37,170 +71,212 @@ def value(coefficient, gold, numbers):
         return float(coefficient(gold, Ranking.from_ranks(numbers)))
 
 
-@given(NAMES, SYSTEMS, weighings().filter(lambda weighing: "TopK" not in repr(weighing)), TIED_WEIGHT, st.data())
-def test_coefficients_are_those_of_the_places_taken(name, drawn, weighing, tied, data):
+@given(
+    NAMES,
+    SYSTEMS,
+    weighings().filter(lambda weighing: "TopK" not in repr(weighing)),
+    TIED_WEIGHT,
+    st.booleans(),
+    st.data(),
+)
+def test_coefficients_are_those_of_the_places_taken(name, drawn, weighing, tied, by_scores, data):
     gold, systems = drawn
     present = np.array([data.draw(st.lists(st.booleans(), min_size=gold.size, max_size=gold.size)) for _ in systems])
     present[:, :2] = True
     for system, has in zip(systems, present, strict=True):
-        system[~has] = system.min() - 1
+        system[~has] = -1.0  # below all
     options = {**weighing[0], "tied_weights": tied}
-    exchange = exchange_of(gold, systems, coefficient=name, present=present, **options)
+    exchange = exchange_of(gold, systems, coefficient=name, present=present, by_scores=by_scores, **options)
     best_first = Ranking.from_scores(gold).best_first
-    own, keys = drawn_places(exchange, 0, 3), drawn_places(exchange, 0, 3, exchanged=True)
-    found = exchange._coefficients(keys)
-    for row in range(3):
-        for system in range(len(systems)):
-            has = present[system, best_first]
-            expected = value(named_coefficient(name, **options), gold[best_first][has], keys[row, system][has])
-            assert_allclose(found[row, system], expected, rtol=0, atol=1e-11)
-    # Only systems that have the item exchange it, each once; the first row is drawn alike before the first exchange.
-    for item, has in enumerate(present[:, best_first].T):
-        assert sorted(keys[0, has, item].tolist()) == sorted(own[0, has, item].tolist())
+    has = present[:, best_first]
+    choices = exchange.choices(np.random.default_rng(0), 3)
+    choices[0] = STAY
+    found = exchange.exchanged(choices)
+    assert found.shape == (1 if by_scores else 2, 3, len(systems))
+    chosen = named_coefficient(name, **options)
+    for scale, values in zip(exchange.scales, found, strict=True):
+        places = places_on(scale, has.shape)
+        for chances, row in zip(choices, values, strict=True):
+            taken = taken_places(places, has, chances)
+            expected = [value(chosen, gold[best_first][own], each[own]) for own, each in zip(has, taken, strict=True)]
+            assert_allclose(row, expected, rtol=0, atol=1e-11)
 
 
-@given(NAMES, SYSTEMS)
-def test_a_system_keeps_its_order_and_its_ties_whatever_the_places(name, drawn):
-    gold, systems = drawn
-    exchange = exchange_of(gold, systems, coefficient=name)
-    best_first = Ranking.from_scores(gold).best_first
-    keys = drawn_places(exchange, 1, 5)
-    for row in keys:
-        for system, own in zip(systems, row, strict=True):
-            assert_array_equal(Ranking.from_ranks(own).ranks, Ranking.from_scores(system[best_first]).ranks)
+@given(NAMES, SYSTEMS, st.booleans())
+def test_who_stays_keeps_the_order_and_who_goes_takes_the_others(name, drawn, by_scores):
+    gold, systems = drawn[0], drawn[1][:2]
+    exchange = exchange_of(gold, systems, coefficient=name, by_scores=by_scores)
     chosen = named_coefficient(name)
     expected = [value(chosen, gold, Ranking.from_scores(system).ranks) for system in systems]
-    assert_allclose(exchange.observed(), expected, rtol=0, atol=1e-12)
+    choices = np.array([np.full((gold.size, 1), choice) for choice in (STAY, GO)])
+    for stayed, gone in exchange.exchanged(choices):
+        assert_allclose(stayed, expected, rtol=0, atol=1e-12)
+        assert_allclose(gone, expected[::-1], rtol=0, atol=1e-12)
+    assert_array_equal(exchange.observed(), exchange.exchanged(choices)[0, 0])
+    assert exchange.kept(choices).tolist() == [1, -1]
 
 
 @given(SYSTEMS)
-def test_exchanged_scores_are_scores(drawn):
+def test_each_scale_has_the_order_and_the_ties_of_each_system(drawn):
     gold, systems = drawn
-    codes = np.array([codes_of_items(own, None) for own in score_codes(systems, list(map(str, systems)))])
-    rankings = [Ranking.from_scores(each) for each in systems]
-    exchange = Exchange.of_scores(Tau(), Ranking.from_scores(gold), rankings, codes)
     best_first = Ranking.from_scores(gold).best_first
-    keys = drawn_places(exchange, 2, 4, exchanged=True)
-    assert exchange.is_sure
-    table = np.array(systems)[:, best_first]
-    own = drawn_places(exchange, 2, 1)[0]
-    scores_of = dict(zip(own.ravel().tolist(), table.ravel().tolist(), strict=True))
-    for row, found in zip(keys, exchange._coefficients(keys), strict=True):
-        taken = np.vectorize(scores_of.get)(row)
-        assert_array_equal(np.sort(taken, axis=0), np.sort(table, axis=0))
-        assert_allclose(found, [value(Tau(), gold[best_first], -each) for each in taken], rtol=0, atol=1e-12)
+    for by_scores in (False, True):
+        exchange = exchange_of(gold, systems, by_scores=by_scores)
+        for scale in exchange.scales:
+            assert (np.diff(scale.codes) >= 0).all()
+            for own, system in zip(places_on(scale, exchange.present.shape), systems, strict=True):
+                assert_array_equal(Ranking.from_ranks(own).ranks, Ranking.from_scores(system[best_first]).ranks)
 
 
-@pytest.mark.needs_numba
-def test_every_system_is_as_likely_to_take_a_place_and_to_come_first():
-    gold = np.arange(8.0)
-    exchange = exchange_of(gold, [gold, np.roll(gold, 5), np.roll(gold, 3)])
-    taken = drawn_places(exchange, 3, 30_000, exchanged=True) // 3
-    places = drawn_places(exchange, 3, 1)[0] // 3
-    for system in range(3):
-        shares = np.array([(taken[:, system] == own).mean(axis=0) for own in places])
-        assert np.abs(shares - 1 / 3).max() < 5 * np.sqrt(2 / 9 / 30_000)
-    # Two choices are independent: those of neighbouring items, and of an item in neighbouring draws.
-    is_own = taken[:, 0] == places[0]
-    for both in (is_own[:, 1:] & is_own[:, :-1], is_own[1:] & is_own[:-1]):
-        assert np.abs(both.mean(axis=0) - 1 / 9).max() < 5 * np.sqrt(8 / 81 / 29_999)
-    keys = drawn_places(exchange, 3, 30_000)
-    # The keys of one rank: three systems, in any order, which the next rank keeps with probability 0.6 + 0.4 / 6.
-    at_rank = np.sort(keys, axis=2)
-    orders = np.argsort(at_rank, axis=1)
-    assert np.abs((orders[:, 0] == 0).mean(axis=0) - 1 / 3).max() < 5 * np.sqrt(2 / 9 / 30_000)
-    same = (orders[:, :, 1:] == orders[:, :, :-1]).all(axis=1)
-    assert np.abs(same.mean(axis=0) - (0.6 + 0.4 / 6)).max() < 5 * np.sqrt(0.25 / 30_000)
-
-
-@pytest.mark.needs_numba
-def test_two_systems_exchange_each_place_in_half_of_the_draws_and_come_first_in_half():
-    gold = np.arange(8.0)
-    exchange = exchange_of(gold, [gold, np.roll(gold, 3)])
-    own = drawn_places(exchange, 3, 1)[0] // 2
-    is_own = drawn_places(exchange, 3, 30_000, exchanged=True)[:, 0] // 2 == own[0]
-    keys = np.sort(drawn_places(exchange, 4, 30_000), axis=2)
-    is_first = keys[:, 0] < keys[:, 1]
-    bound = 5 * np.sqrt(0.25 / 29_999)
-    for drawn in (is_own, is_first):
-        assert np.abs(drawn.mean(axis=0) - 0.5).max() < bound
-        assert np.abs((drawn[1:] == drawn[:-1]).mean(axis=0) - 0.5).max() < bound
-    assert np.abs((is_own[:, 1:] == is_own[:, :-1]).mean(axis=0) - 0.5).max() < bound
-    assert np.abs((is_first[:, 1:] == is_first[:, :-1]).mean(axis=0) - 0.8).max() < bound
-
-
-@pytest.mark.needs_numba
-def test_two_systems_that_exchange_one_of_two_neighbours_still_differ_in_four_of_five_cases():
-    # a and b rank the two items the other way round; the other items are alike.
-    gold = np.arange(20.0)
-    other = gold.copy()
-    other[[18, 19]] = other[[19, 18]]
-    exchange = exchange_of(gold, [gold, other])
-    swaps = np.zeros((20_000, 20), np.uint8)
-    swaps[:, 0] = 1  # the best item of gold alone
-    values = exchange.swapped(np.random.default_rng(0), swaps)
-    share = np.mean(values[:, 0] != values[:, 1])
-    assert abs(share - 0.8) < 5 * np.sqrt(0.16 / 20_000)
-
-
-def test_small_groups_lie_anywhere_in_their_ranks_and_large_ones_in_the_middle():
-    small = exchange_of(np.arange(9.0), [[1, 1, 1, 2, 3, 4, 5, 6, 7], np.arange(9.0)])
-    keys = drawn_places(small, 4, 300)
-    tied = keys[:, 0, 6:]  # in the order of gold, from the best
-    assert (tied == tied[:, :1]).all()
-    singles = keys[:, 1, 6:]
-    assert set(np.argmax(tied[:, :1] == singles, axis=1).tolist()) == {0, 1, 2}
-    assert ((tied[:, :1] == singles).sum(axis=1) == 1).all()
-    large = exchange_of(np.arange(9.0), [[1, 1, 1, 1, 1, 4, 5, 6, 7], np.arange(9.0)])
-    keys = drawn_places(large, 4, 300)
-    assert (keys[:, 0, 4:] == keys[:, 1, [6]]).all()
-
-
-def test_levels_of_a_common_scale_stay_tied():
-    first = np.repeat([3.0, 2.0, 1.0], [7, 8, 10])
-    second = np.roll(first, 3) + 10
-    exchange = exchange_of(np.arange(25.0), [first, second])
-    assert exchange.is_sure
-    codes = np.unique(first), np.unique(second)
-    assert_array_equal(*(len(each) for each in codes))
-    for keys in (drawn_places(exchange, seed, 5) for seed in range(2)):
-        assert all(len(np.unique(row)) == 3 for row in keys)
-    # Groups that have half of their ranks in common are no levels.
-    scores_ = np.repeat([3.0, 2.0, 1.0], 10)
-    others = np.repeat([4.0, 3.0, 2.0, 1.0], [5, 10, 10, 5])
-    apart = exchange_of(np.arange(30.0), [scores_, others])
-    assert len(np.unique(drawn_places(apart, 0, 1))) == 7
-
-
-def test_keys_of_many_scores_do_not_overflow(monkeypatch):
-    rng = np.random.default_rng(0)
-    gold, *systems = rng.normal(size=(4, 12))
-    codes = np.array([codes_of_items(own, None) for own in score_codes(systems, "abc")])
-    rankings = [Ranking.from_scores(each) for each in systems]
-    exchange = Exchange.of_scores(Tau(), Ranking.from_scores(gold), rankings, codes)
-    expected = exchange.drawn(np.random.default_rng(1), 20)
-    assert drawn_places(exchange, 0, 1).dtype == np.int32
-    monkeypatch.setattr("rankcorr.inference.exchange.LARGEST_INT32", 3 * 36 - 1)
-    assert drawn_places(exchange, 0, 1).dtype == np.int64
-    assert_array_equal(exchange.drawn(np.random.default_rng(1), 20), expected)
-
-
-def test_more_systems_than_a_random_number_can_choose_from_are_refused(monkeypatch):
-    monkeypatch.setattr("rankcorr.inference.exchange_kernels.MOST_SYSTEMS", 2)
-    exchange = exchange_of([1, 2, 3], [[1, 2, 3]] * 3)
-    with pytest.raises(OptionError, match="at most 2 systems can exchange places; got 3"):
-        exchange.drawn(np.random.default_rng(0), 1)
-
-
-def test_large_keys_do_not_overflow_beside_the_items_that_they_carry():
-    exchange = exchange_of(np.arange(5.0), [np.arange(5.0)])
-    keys = np.array([[[2**30, 3, 2**29, 2**31 - 2, 2**30]]], np.int32)
-    values, items = np.empty((1, 1)), exchange.items
-    exchange_kernels.exchanged_coefficients(
-        *(keys, 2**31 - 1, items.x_keys, exchange.present, items.table, items.expected, items.scheme, items.kind),
-        values,
+@given(st.integers(2, 9).flatmap(lambda n: st.tuples(scores(n), scores(n))))
+def test_systems_agree_on_their_heaviest_chain(drawn):
+    first, second = (Ranking.from_scores(each).ranks for each in drawn)
+    places = common_scale(np.array([2 * first, 2 * second]), np.ones((2, first.size), bool))
+    cells = sorted(zip(first, -second, strict=True))
+    weights = [cells.count(cell) for cell in sorted(set(cells))]
+    keys = [(int(2 * one), int(-2 * other)) for one, other in sorted(set(cells))]
+    chain = np.empty(len(keys), np.int64)
+    arguments = np.array(keys), np.array(weights)
+    length = exchange_kernels.heaviest_chain(
+        *(arguments[0][:, 0], arguments[0][:, 1], arguments[1], 2 * first.size + 1, chain)
     )
-    assert_allclose(values[0, 0], value(Tau(), np.arange(5.0)[::-1], keys[0, 0]), rtol=0, atol=1e-15)
+    members = chain[:length][::-1]
+    assert (np.diff(arguments[0][members], axis=0) > 0).all()
+    heaviest = naive.heaviest_chain(*zip(*keys, strict=True), weights)
+    assert arguments[1][members].sum() == heaviest
+    # An item between two members of the chain may lie on its partner's place by chance.
+    assert (places[0] == places[1]).sum() >= heaviest
+    assert_array_equal(places[0], scipy.stats.rankdata(first, "dense") - 1)
+
+
+def test_items_between_two_members_of_the_chain_are_spread_evenly():
+    # The chain is a, d, e; between a and d the first system has b and c, and the second has f, g and h. A group lies
+    # at the middle of its share: 1/6, 3/6 and 5/6 of two places.
+    present = np.array([[1, 1, 1, 1, 1, 0, 0, 0], [1, 0, 0, 1, 1, 1, 1, 1]], bool)
+    halves = np.array([[2, 4, 6, 8, 10, 99, 99, 99], [2, 99, 99, 10, 12, 4, 6, 8]])
+    places = common_scale(halves, present)
+    assert_allclose(places[0, :5], [0, 1, 2, 3, 4])
+    assert_allclose(places[1, [0, 3, 4]], [0, 3, 4])
+    assert_allclose(places[1, 5:], [0.5 + 2 / 6, 0.5 + 1, 0.5 + 10 / 6])
+    # Where the first system has none they share the gap.
+    halves[0, 3:5], present[0, 1:3] = [4, 6], False
+    assert_allclose(common_scale(halves, present)[1, 5:], [1 / 6, 3 / 6, 5 / 6])
+
+
+@pytest.mark.parametrize("number", range(1, 40))
+def test_as_many_groups_between_two_members_of_the_chain_have_the_same_places(number):
+    # Two items that both systems have, and between them as many that one of the two has.
+    present = np.zeros((2, 2 + 2 * number), bool)
+    present[:, :2], present[0, 2 : 2 + number], present[1, 2 + number :] = True, True, True
+    halves = np.full(present.shape, 2 * number + 99)
+    halves[:, 0], halves[:, 1] = 2, 2 * number + 4
+    halves[0, 2 : 2 + number] = halves[1, 2 + number :] = 4 + 2 * np.arange(number)
+    places = common_scale(halves, present)
+    assert_array_equal(places[0, 2 : 2 + number], places[1, 2 + number :])
+
+
+@given(st.integers(2, 9).flatmap(lambda n: st.tuples(scores(n), scores(n), scores(n))))
+def test_two_systems_have_the_same_scales_in_either_order(drawn):
+    gold, *systems = drawn
+    one, other = (exchange_of(gold, each) for each in (systems, systems[::-1]))
+    for first, second in zip(one.scales, other.scales, strict=True):
+        shape = 2, gold.size
+        assert_array_equal(places_on(first, shape), places_on(second, shape)[::-1])
+
+
+def test_an_item_that_fails_moves_no_other_on_the_scale_on_which_systems_agree():
+    good = np.arange(12.0)
+    failing = np.where(good == 9, -1, good)
+    scales = scales_of(
+        2 * np.array([Ranking.from_scores(each).ranks for each in (good, failing)]), np.ones((2, 12), bool)
+    )
+    of_ranks, common = (places_on(scale, (2, 12)) for scale in scales)
+    assert (of_ranks[0] == of_ranks[1]).sum() == 2  # the two best
+    assert np.flatnonzero(common[0] != common[1]).tolist() == [9]
+
+
+def test_ranks_are_shares_of_the_items_that_a_system_has():
+    present = np.array([[1, 1, 1, 1], [1, 1, 0, 0]], bool)
+    first, _ = scales_of(np.array([[2, 4, 6, 8], [2, 4, 7, 7]]), present)
+    # (rank - 1/2) / n: 1/8, 3/8, 5/8 and 7/8 beside 1/4 and 3/4.
+    assert first.codes.tolist() == list(range(6))
+    assert list(zip(first.systems.tolist(), first.items.tolist(), strict=True)) == [
+        *((0, 0), (1, 0), (0, 1), (0, 2), (1, 1), (0, 3)),
+    ]
+
+
+@given(NAMES, SYSTEMS.filter(lambda drawn: drawn[0].size > 2), st.booleans(), st.data())
+def test_an_exchange_without_an_item_is_that_of_the_others(name, drawn, by_scores, data):
+    gold, systems = drawn[0], drawn[1][:2]
+    place = data.draw(st.integers(0, gold.size - 1))
+    item = Ranking.from_scores(gold).best_first[place]
+    found = exchange_of(gold, systems, coefficient=name, by_scores=by_scores).without(place)
+    others = [np.delete(each, item) for each in systems]
+    expected = exchange_of(np.delete(gold, item), others, coefficient=name, by_scores=by_scores)
+    # All exchanges, sorted: items that are tied in gold may be in another order without the one.
+    choices = np.where(all_swaps(gold.size - 1) == 1, GO, STAY)[:, :, np.newaxis]
+    for own, other in zip(found.exchanged(choices), expected.exchanged(choices), strict=True):
+        rows = (np.nan_to_num(np.round(each, 9) + 0.0, nan=9.0).tolist() for each in (own, other))
+        assert_allclose(*map(sorted, rows), rtol=0, atol=2e-9)
+
+
+def test_every_permutation_of_the_systems_has_the_same_share_of_choices():
+    # Systems agree but for the best item, which one has first, one in the middle and one last.
+    gold = np.arange(8.0)
+    systems = np.tile(gold, (3, 1))
+    systems[:, 7] = 9.0, 3.5, -1.0
+    exchange = exchange_of(gold, systems, by_scores=True)
+    choices = np.full((6, 8, 2), STAY)
+    cells = itertools.product((1 / 4, 3 / 4), (1 / 6, 3 / 6, 5 / 6))
+    choices[:, 0] = np.array(list(cells)) * 2.0**32
+    values = exchange.exchanged(choices)[0]
+    best, middle, worst = exchange.observed()
+    assert best > middle > worst
+    assert sorted(values.tolist()) == sorted(map(list, itertools.permutations([best, middle, worst])))
+
+
+@pytest.mark.needs_numba
+def test_two_systems_keep_half_of_their_items_and_choices_are_independent():
+    exchange = exchange_of(np.arange(8.0), np.random.default_rng(0).normal(size=(2, 8)))
+    stays = exchange.choices(np.random.default_rng(3), 30_000)[:, :, 0] > STAY // 2
+    kept = exchange.kept(exchange.choices(np.random.default_rng(3), 30_000))
+    assert_allclose(kept, 2 * stays.mean(axis=1) - 1)
+    bound = 5 * np.sqrt(0.25 / 29_999)
+    assert np.abs(stays.mean(axis=0) - 0.5).max() < bound
+    assert np.abs((stays[1:] == stays[:-1]).mean(axis=0) - 0.5).max() < bound
+    assert np.abs((stays[:, 1:] == stays[:, :-1]).mean(axis=0) - 0.5).max() < bound
+
+
+def refused(drawn, n_items=30, n_samples=300, n_systems=2):
+    """Share of samples whose systems are said to have different scales."""
+    number = 0
+    for seed in range(n_samples):
+        rows = drawn(np.random.default_rng([5, seed]), (n_systems, n_items))
+        codes = np.unique(-rows, return_inverse=True)[1].reshape(rows.shape)
+        number += not on_one_scale(codes, seed)
+    return number / n_samples
+
+
+@pytest.mark.parametrize("n_systems", [2, 5])
+@pytest.mark.parametrize("drawn", [np.random.Generator.normal, lambda rng, shape: rng.normal(size=shape).round()])
+def test_systems_of_one_distribution_are_on_one_scale(drawn, n_systems):
+    def standard(rng, shape):
+        return drawn(rng, size=shape) if drawn is np.random.Generator.normal else drawn(rng, shape)
+
+    # One in a hundred is refused; a binomial count with that share exceeds the bound with probability 0.001.
+    assert refused(standard, n_systems=n_systems) <= scipy.stats.binom.ppf(0.999, 300, 0.01) / 300
+
+
+def test_systems_that_are_shifted_or_stretched_are_on_two_scales():
+    assert refused(lambda rng, shape: rng.normal([[0], [3]], size=shape), n_samples=40) == 1
+    assert refused(lambda rng, shape: np.exp(1 + rng.normal(size=shape)) * [[1], [9]], n_samples=40) == 1
+
+
+def test_permutations_of_the_same_numbers_are_ranks_unless_some_are_tied():
+    assert not on_one_scale(np.array([[0, 1, 2, 3], [3, 0, 1, 2]]), 0)
+    assert not on_one_scale(np.array([[0, 1, 2, 3], [0, 1, 2, 3]]), 0)
+    assert on_one_scale(np.array([[0, 1, 1, 3], [1, 0, 1, 3]]), 0)
+    assert on_one_scale(np.zeros((2, 4), np.int64), 0)
 
 
 def test_distances_are_of_the_items_that_both_have():
@@ -231,11 +307,10 @@ def test_distances_are_of_the_items_that_both_have():
 def test_coefficients_are_standardized_by_system():
     rng = np.random.default_rng(0)
     gold, *systems = rng.normal(size=(3, 12))
-    rankings = [Ranking.from_scores(each) for each in systems]
-    plain = Exchange.of_ranks(Tau(), Ranking.from_scores(gold), rankings)
-    mapped = Exchange(**{name: getattr(plain, name) for name in plain.__slots__} | {"exponents": np.array([-1.0, 2.0])})
+    plain = exchange_of(gold, systems)
+    mapped = replace(plain, exponents=np.array([-1.0, 2.0]))
     values = plain.drawn(np.random.default_rng(1), 50)
-    expected = np.column_stack([standardize(values[:, 0], -1.0), standardize(values[:, 1], 2.0)])
+    expected = np.stack([standardize(values[:, :, 0], -1.0), standardize(values[:, :, 1], 2.0)], axis=2)
     assert_array_equal(mapped.drawn(np.random.default_rng(1), 50), expected)
 
 

@@ -124,7 +124,13 @@ def test_items_in_no_gold_set():
         (GOLD, {"x": SYSTEM}, {"by": "all"}, OptionError, "by must be one of 'sum', 'mean', 'gold'; got 'all'"),
         (GOLD, {"x": SYSTEM}, {"standardized": "yes"}, OptionError, "standardized must be True or False; got 'yes'"),
         (GOLD, {"x": SYSTEM}, {"standardized": 1}, OptionError, "standardized must be True or False; got 1"),
-        (GOLD, {"x": SYSTEM}, {"swap": "items"}, OptionError, "swap must be one of 'ranks', 'scores'; got 'items'"),
+        (
+            GOLD,
+            {"x": SYSTEM},
+            {"swap": "items"},
+            OptionError,
+            "swap must be one of 'auto', 'scores', 'ranks'; got 'items'",
+        ),
         (
             GOLD,
             {"x": SYSTEM, "y": Ranking.from_order(["a", "b", "c"])},

@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose
 
 from rankcorr import (
     OptionError,
+    Ranking,
     StandardizationError,
     TauW,
     TopK,
@@ -73,19 +74,35 @@ def test_gold_sets_of_one_size_do_not_draw_alike():
         assert_allclose(row.total.high - row.total.low, math.hypot(one, two), rtol=0.1)
 
 
-def test_p_values_are_those_of_the_paired_test():
-    gold, systems = data(sizes=(9,))
+@pytest.mark.parametrize("swap", ["scores", "ranks"])
+@pytest.mark.parametrize("seed", range(3))
+def test_p_values_are_those_of_the_paired_test(swap, seed):
+    gold, systems = data(sizes=(9,), seed=seed)
+    systems = {name: {label: round(score) for label, score in own.items()} for name, own in systems.items()}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UndefinedCorrelationWarning)
-        board = leaderboard(gold, systems, swap="scores", n_resamples=100)
+        board = leaderboard(gold, systems, swap=swap, n_resamples=100)
         best, *others = board.rows
         assert math.isnan(best.pvalue)
         assert math.isnan(best.corrected_pvalue)
         # Nine items: both enumerate all swaps.
         for row in others:
             pair = systems[best.system], systems[row.system]
-            assert row.pvalue == compare_systems(gold["set 0"], *pair, swap="scores", n_resamples=10).pvalue
+            assert row.pvalue == compare_systems(gold["set 0"], *pair, swap=swap, n_resamples=10).pvalue
             assert row.corrected_pvalue >= row.pvalue
+
+
+@pytest.mark.needs_numba
+def test_scores_are_exchanged_if_they_share_a_scale_in_each_gold_set():
+    gold, systems = data(sizes=(30, 30), noise={"a": 0.5, "b": 0.6, "c": 0.7})
+    assert leaderboard(gold, systems, n_resamples=60).swap == "scores"
+    # One system is on another scale, in the second gold set alone.
+    shifted = {label: score + 9 * label.startswith("1") for label, score in systems["c"].items()}
+    board = leaderboard(gold, systems | {"c": shifted}, n_resamples=60)
+    assert board.swap == "ranks"
+    assert board == leaderboard(gold, systems | {"c": shifted}, swap="ranks", n_resamples=60)
+    ranking = Ranking.from_scores(systems["c"])
+    assert leaderboard(gold, systems | {"c": ranking}, n_resamples=60).swap == "ranks"
 
 
 def test_swaps_of_two_gold_sets_by_hand():
@@ -125,7 +142,7 @@ def test_undefined_swaps_count_against_a_difference():
         warnings.simplefilter("ignore", UndefinedCorrelationWarning)
         options = {"coefficient": "tau", "swap": "scores", "n_resamples": 100}
         board = leaderboard(gold, systems, **options)
-        assert compare_systems(gold, *systems.values(), **options).n_undefined_swaps > 30
+        assert compare_systems(gold, *systems.values(), **options).n_undefined > 30
     assert board.rows[1].pvalue == 1
 
 

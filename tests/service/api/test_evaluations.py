@@ -9,7 +9,7 @@ from numpy.testing import assert_array_equal
 from rankcorr import TauW
 from rankcorr.evaluation import Qrels, Run, compare_runs, evaluate
 from rankcorr.results import json_ready
-from tests.rankcorr.evaluation.test_compare import case
+from tests.rankcorr.evaluation.test_compare import case, decided_by_one
 from tests.service.answers import answer, posted, problem, problem_of
 
 PATH = "/v1/evaluations"
@@ -58,6 +58,34 @@ def test_figures_are_those_of_the_command_if_as_many_resamples_are_asked_for():
     (default,) = answer(PATH, **asked, comparison={"versus": "c", "seed": 0})["comparisons"]
     fewer = compare_runs(qrels, runs, metric="ap", baseline="c", n_resamples=2_000).to_dict()
     assert default["pairs"] == fewer["pairs"] != expected["pairs"]
+
+
+def test_a_pair_says_which_query_decides_and_which_difference_is_found():
+    qrels, runs = decided_by_one()
+    numbers = {query: number for number, query in enumerate(qrels)}
+
+    def numbered(by_query, value):
+        found = columns(by_query, value)
+        return found | {"query": [numbers[query] for query in found["query"]]}
+
+    expected = compare_runs(qrels, runs, metric="ap").to_dict()["pairs"]
+    (compared,) = answer(PATH, qrels=qrels, runs=runs, metrics=["ap"], comparison={"seed": 0})["comparisons"]
+    assert compared["pairs"] == expected
+    (pair,) = expected
+    assert (pair["fragile"], pair["least"]["label"]) == (True, "tiger")
+    assert pair["least"].keys() == pair["most"].keys() == {"label", "difference", "pvalue"}
+    assert 0 < pair["low"] < pair["detectable"]
+    runs = {name: numbered(own, "score") for name, own in runs.items()}
+    asked = {"qrels": numbered(qrels, "relevance"), "runs": runs, "metrics": ["ap"], "comparison": {"seed": 0}}
+    (compared,) = answer(PATH, **asked)["comparisons"]
+    assert compared["pairs"][0]["least"] == pair["least"] | {"label": numbers["tiger"]}
+    # Of two queries nothing can be said: an unbounded interval is null.
+    few = dict(list(qrels.items())[-2:])
+    (compared,) = answer(PATH, qrels=few, runs=decided_by_one()[1], metrics=["ap"], comparison={"seed": 0})[
+        "comparisons"
+    ]
+    (pair,) = compared["pairs"]
+    assert (pair["low"], pair["high"], pair["pvalue"], pair["fragile"]) == (None, None, 0.5, False)
 
 
 def test_columns_are_what_objects_are():

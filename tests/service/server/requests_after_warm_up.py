@@ -68,10 +68,12 @@ def inferences():
             document = {"gold": {"scores": gold}, "system": {"ranks": system}, "inference": inference, **options}
             yield "/v1/correlations", document
     named = {"first": {"scores": scores}, "second": {"ranks": tied}, "third": {"ranks": scores}}
+    scored = {"first": {"scores": scores}, "second": {"scores": tied}}
     for options, coefficient in itertools.product(OPTIONS[::3], ("rho_w", "tau_w", "rho", "tau")):
         board = {"systems": named, "coefficient": coefficient, "n_resamples": 50, "seed": 1, **options}
         yield "/v1/leaderboards", {"gold": {"scores": tied}, **board}
         yield "/v1/leaderboards", {"gold_sets": named, **board}
+        yield "/v1/leaderboards", {"gold": {"scores": tied}, **board, "systems": scored, "swap": "scores"}
 
 
 def ballots():
@@ -120,7 +122,7 @@ def evaluations():
         OPTIONS[::4], ({}, {"depth": 5}, {"unjudged": "omit", "unretrieved": "omit"})
     ):
         yield "/v1/evaluations", {**request, **options, **policy, "standardized": drawn}
-    for test in ("randomization", "t", "bootstrap"):
+    for test in ("randomization", "t"):
         comparison = {**drawn, "test": test, "groups": {query: query[-1] for query in queries}}
         yield "/v1/evaluations", {**request, "comparison": comparison}
 
