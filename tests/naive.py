@@ -245,3 +245,14 @@ def bpref(grades, ranked):
         elif grade == 0:
             above += 1
     return total / n_relevant if n_relevant else 0.0
+
+
+def possible_ranks(better):
+    """Ranks that tests of pairs leave possible; `better[i][j]` says that system i is surely better than j."""
+    number = len(better)
+    found = []
+    for own in range(number):
+        above = sum(1 for other in range(number) if better[other][own])
+        below = sum(1 for other in range(number) if better[own][other])
+        found.append((1 + above, number - below))
+    return found

@@ -434,6 +434,7 @@ def contested(contest: Testable, level: float) -> Standings:
         better = np.array([[False, groups[1] > 1], [False, False]])
     else:
         better = contest.joint() < alpha if n_systems > 2 else np.zeros((n_systems, n_systems), bool)
+        better[:1] &= corrected < alpha  # which the paired tests may raise
     least, largest = 1 + better.sum(axis=0), n_systems - better.sum(axis=1)
     return Standings(pvalues, corrected, groups, least.tolist(), largest.tolist())
 

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from rankcorr import UndefinedCorrelationWarning
-from rankcorr.cli.console import pvalue_text, rank_text
+from rankcorr.cli.console import pvalue_text, rank_text, ranks_text
 from rankcorr.cli.leaderboard import RESAMPLES
 from rankcorr.inference.leaderboard import leaderboard
 from tests.coefficients import collapsed
@@ -80,11 +80,12 @@ def test_the_table():
         "",
         lines[3],
     ]
-    assert lines[3].split() == ["rank", "group", "system", "tau_w", "low", "high", "p", "(corrected)", "n"]
+    assert lines[3].split() == ["rank", "ranks", "group", "system", "tau_w", "low", "high", "p", "(corrected)", "n"]
     for line, row in zip(lines[4:], board.rows, strict=True):
         numbers = (row.total.statistic, row.total.low, row.total.high)
         assert line.split() == [
             rank_text(row.rank),
+            ranks_text(row.least_rank, row.largest_rank),
             str(row.group),
             row.system,
             *(f"{number:z.4f}" for number in numbers),
@@ -127,7 +128,7 @@ def test_several_gold_sets_have_a_column_each():
             f"tau_w: {heading}, its 90 % intervals, tests against the best (200 resamples of items and swaps of ranks, "
             "seed 0)"
         )
-        assert lines[4].split()[2:] == [
+        assert lines[4].split()[3:] == [
             "system",
             "gold",
             "1",
@@ -144,7 +145,7 @@ def test_several_gold_sets_have_a_column_each():
         for line, row in zip(lines[5:], board.rows, strict=True):
             ranked = row.total if by == "sum" else row.scores[1]
             numbers = [*(score.statistic for score in (*row.scores, row.total)), ranked.low, ranked.high]
-            assert line.split()[2:-2] == [row.system, *(f"{number:z.4f}" for number in numbers)]
+            assert line.split()[3:-2] == [row.system, *(f"{number:z.4f}" for number in numbers)]
 
 
 def test_systems_are_aligned_to_the_left(folder):
@@ -153,7 +154,7 @@ def test_systems_are_aligned_to_the_left(folder):
     (folder / "a\nb.csv").write_text(text, encoding="utf-8")
     lines = run_ok("leaderboard", *FILES[:2], "日本.csv", "a\nb.csv", "--resamples", 100).splitlines()
     places = [lines[3].index("tau_w"), *(lines[row].index("0.") for row in (4, 5, 6))]
-    assert [line[13:end].rstrip() for line, end in zip(lines[3:], places, strict=True)] == [
+    assert [line[20:end].rstrip() for line, end in zip(lines[3:], places, strict=True)] == [
         "system",
         "long_a.csv",
         "日本.csv",
@@ -181,7 +182,7 @@ def test_missing_items_are_counted(folder):
 def test_undefined_has_no_rank():
     result = run("leaderboard", "gold.csv", "constant.csv", "system.csv", "--resamples", 100)
     assert result.exit_code == 0
-    assert result.stdout.splitlines()[-1].split() == ["-", "-", "constant.csv", "nan", "nan", "nan", "-", "5"]
+    assert result.stdout.splitlines()[-1].split() == ["-", "-", "-", "constant.csv", "nan", "nan", "nan", "-", "5"]
     with pytest.warns(UndefinedCorrelationWarning) as caught:
         leaderboard({"gold.csv": GOLD}, {"constant.csv": CONSTANT, "system.csv": SYSTEM}, n_resamples=100)
     messages = [str(each.message) for each in caught]

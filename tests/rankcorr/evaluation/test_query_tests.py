@@ -193,11 +193,11 @@ def test_runs_that_differ_are_told_apart_and_equal_ones_are_not():
     difficulty = rng.normal(0, 1, (200, 1))
     values = difficulty + rng.normal([0.5, 0.5, 0.0, 0.0], 0.3, (200, 4))
     values = values[:, np.argsort(-values.mean(axis=0))]
-    plain, corrected, groups = contested(QueryContest(values, "randomization", Draws(2_000, 0)), 0.95)
-    assert groups[0] == groups[1] == 1
-    assert groups[2] == groups[3] == 2
-    assert (corrected[1:] >= plain[1:]).all()
-    assert corrected[3] < 0.01
+    found = contested(QueryContest(values, "randomization", Draws(2_000, 0)), 0.95)
+    assert found.groups == [1, 1, 2, 2]
+    assert list(zip(found.least_ranks, found.largest_ranks, strict=True)) == [(1, 2), (1, 2), (3, 4), (3, 4)]
+    assert (found.corrected[1:] >= found.pvalues[1:]).all()
+    assert found.corrected[3] < 0.01
 
 
 def test_a_contest_is_over_the_queries_that_all_have():

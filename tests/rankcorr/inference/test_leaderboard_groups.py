@@ -5,6 +5,8 @@ import warnings
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from rankcorr import Tau, TauW, UndefinedCorrelationWarning
@@ -20,6 +22,7 @@ from rankcorr.inference.leaderboard_groups import (
 )
 from rankcorr.inference.paired import compare_systems
 from rankcorr.inference.resampling import Draws
+from tests import naive
 from tests.coefficients import collapsed
 from tests.rankcorr.inference.cases import data
 
@@ -43,14 +46,19 @@ class KnownContest:
         self.asked.append((list(rows), stage))
         return np.where(self.pvalues(rows[0], rows[1:])[0] < 0.01, 0.004 * len(rows), 0.9)
 
+    def joint(self):
+        gaps = np.subtract.outer(self.systems, self.systems) * -1.0
+        return np.where(gaps > 5, 0.004 * len(self.systems), 1.0)
+
 
 def test_groups_are_runs_and_each_has_a_leader():
     contest = KnownContest([0, 1, 6, 7, 3, 20, 21])
-    pvalues, corrected, groups = contested(contest, 0.95)
+    pvalues, corrected, groups, *ranks = contested(contest, 0.95)
     # The fifth is in the second group, though the best cannot be told from it: groups are runs.
     assert groups == [1, 1, 2, 2, 2, 3, 3]
     assert_array_equal(pvalues, [np.nan, 0.5, 0.001, 0.001, 0.5, 0.001, 0.001])
     assert_array_equal(corrected, [np.nan, 0.9, 0.028, 0.028, 0.9, 0.028, 0.028])
+    assert list(zip(*ranks, strict=True)) == naive.possible_ranks((contest.joint() < 0.05).tolist())
     # All; those that are left, once more; then each leader and all below it.
     assert contest.asked == [([0, *range(1, 7)], 0), ([0, 1, 4], 1), (list(range(2, 7)), 0), ([5, 6], 0)]
 
@@ -65,6 +73,26 @@ def test_later_groups_are_tested_at_smaller_levels():
 @pytest.mark.parametrize(("n_systems", "expected"), [(0, []), (1, [1])])
 def test_nobody_to_be_told_apart_from(n_systems, expected):
     assert contested(KnownContest([0] * n_systems), 0.95)[2] == expected
+
+
+@pytest.mark.needs_numba
+@given(st.integers(0, 1_000))
+def test_possible_ranks_are_those_of_all_pairs(seed):
+    gold, systems = data(sizes=(40,), seed=seed, noise={"a": 0.1, "b": 0.4, "c": 1.0, "d": 8.0})
+    board = leaderboard(gold["set 0"], systems, n_resamples=300, seed=seed)
+    found = [(row.least_rank, row.largest_rank) for row in board.rows]
+    assert found[0][0] == 1
+    assert all(least <= place <= largest for place, (least, largest) in enumerate(found, start=1))
+    # The best is not surely better than those that its own tests do not tell apart from it.
+    assert found[0][1] >= sum(row.group == 1 for row in board.rows)
+
+
+def test_two_systems_have_the_ranks_of_their_paired_test():
+    gold, systems = data(sizes=(60,), noise={"good": 0.1, "poor": 9.0})
+    rows = leaderboard(gold["set 0"], systems, coefficient="tau", n_resamples=300).rows
+    assert [(row.least_rank, row.largest_rank) for row in rows] == [(1, 1), (2, 2)]
+    rows = leaderboard(gold["set 0"], {"one": systems["good"], "same": systems["good"]}, n_resamples=100).rows
+    assert [(row.least_rank, row.largest_rank) for row in rows] == [(1, 2), (1, 2)]
 
 
 def test_alpha_has_no_rounding():

@@ -27,7 +27,7 @@ def test_json_and_table():
     assert content["rows"][0]["scores"]["set 1"]["n_items"] == 30
     assert (content["coefficient"], content["by"], content["gold_sets"]) == ("tau_w", "sum", ["set 0", "set 1"])
     first = board.table()[0]
-    scored = ["rank", "group", "system", "set 0", "set 1", "sum", "mean"]
+    scored = ["rank", "group", "least_rank", "largest_rank", "system", "set 0", "set 1", "sum", "mean"]
     assert list(first) == [*scored, "low", "high", "pvalue", "corrected_pvalue", "n_missing"]
     assert {*first} - {*gold} == {*COLUMNS, *TOTALS}
     assert first["system"] == "good"

@@ -69,7 +69,10 @@ def test_coefficients_intervals_and_groups():
     assert groups == [1, 2, 2]
     markers = [line.get_marker() for line in axes.lines if line.get_linestyle() == "None"]
     assert markers[0] != markers[1] == markers[2]
-    assert [(text.get_text(), text.get_position()[1]) for text in axes.texts] == [("group 1", 0), ("group 2", 1.5)]
+    texts = [(text.get_text(), text.get_position()[1]) for text in axes.texts]
+    assert [each for each in texts if each[0].startswith("group")] == [("group 1", 0), ("group 2", 1.5)]
+    ranks = ["–".join(map(str, dict.fromkeys((row.least_rank, row.largest_rank)))) for row in result.rows]  # noqa: RUF001
+    assert [text for text, _ in texts if not text.startswith("group")] == ["ranks", *ranks]
 
 
 @pytest.mark.filterwarnings("ignore::rankcorr.UndefinedCorrelationWarning")
@@ -82,7 +85,7 @@ def test_each_gold_set_has_a_panel():
     assert [text.get_text() for text in total.get_yticklabels()] == ["good", "flat"]
     assert points_of(total) == [(2, 0)]
     assert points_of(first) == points_of(second) == [(1, 0)]
-    assert [text.get_text() for text in second.texts] == ["group 1", "undefined"]
+    assert [text.get_text() for text in second.texts] == ["ranks", "group 1", "1", "undefined"]
     assert second.get_xlim() == first.get_xlim() != total.get_xlim()
     assert len({axes.get_ylim() for axes in figure.axes}) == 1
 

@@ -94,9 +94,7 @@ def test_pairs_without_a_vector_are_tied_below_all_others():
 def test_pairs_of_a_word_with_itself_are_named_or_left_out():
     vectors, gold = case(n_absent=0)
     rest = {"coefficients": ["tau_w"], "n_resamples": 20}
-    with pytest.warns(
-        SelfPairWarning, match=r"the cosine 1 whatever the vectors.*: \('w1', 'w1'\), \('W2', 'w2'\)"
-    ):
+    with pytest.warns(SelfPairWarning, match=r"the cosine 1 whatever the vectors.*: \('w1', 'w1'\), \('W2', 'w2'\)"):
         kept = evaluate_vectors(vectors, {("w1", "w1"): 99.0, ("W2", "w2"): 98.0, **gold}, lower=True, **rest)
     assert kept.n_pairs == len(gold) + 2
     assert kept.cosines[:2].tolist() == pytest.approx([1.0, 1.0])
