@@ -33,12 +33,7 @@ from adaptive.errors import (
     TokenError,
     VoteError,
 )
-from adaptive.model.accuracy import (
-    Cut,
-    ExpectedCorrelation,
-    RankIntervals,
-    TopProbabilities,
-)
+from adaptive.model.accuracy import Cut, ExpectedCorrelation, RankIntervals, TopProbabilities
 from adaptive.model.comparisons import Comparisons, read_comparisons
 from adaptive.model.estimators import BordaScores, borda, bradley_terry, thurstone
 from adaptive.model.likelihood import Prior, VoteModel

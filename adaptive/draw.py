@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from adaptive.errors import DrawError
-from rankcorr.checks import check_rng, check_unique, offending, shown, whole_number
-from rankcorr.results import Result
+from rankcorr.checks import check_rng, check_unique, is_unhashable, offending, shown, whole_number
+from rankcorr.results import Result, read_only
 
 Indices: TypeAlias = NDArray[np.int32]
 Names: TypeAlias = tuple[Hashable, ...] | range
@@ -302,10 +302,8 @@ def _checked_count(kind: str, count: int, *, least: int) -> int:
 def _distinct_names(kind: str, names: Iterable[Hashable]) -> tuple[Hashable, ...]:
     found = tuple(names.tolist() if isinstance(names, np.ndarray) else names)
     for name in found:
-        try:
-            hash(name)
-        except TypeError:
-            raise DrawError(f"{kind}s must be hashable; got {shown(name)}") from None
+        if is_unhashable(name):
+            raise DrawError(f"{kind}s must be hashable; got {shown(name)}")
         if name != name:  # noqa: PLR0124 - this finds nan of every numeric type
             raise DrawError(f"{kind}s must equal themselves; got {shown(name)}")
     check_unique(found, f"{kind}s", DrawError)
@@ -319,9 +317,7 @@ def _checked_indices(name: str, values: ArrayLike, n_names: int) -> Indices:
     if array.size and not (array.min() >= 0 and array.max() < n_names):
         wrong = array[(array < 0) | (array >= n_names)]
         raise DrawError(offending(f"{name} must be indices from 0 to {n_names - 1}; got", wrong.tolist()))
-    indices = array.astype(np.int32)
-    indices.flags.writeable = False
-    return indices
+    return read_only(array.astype(np.int32))
 
 
 def _certificate(ballot: Ballot) -> BallotCertificate:

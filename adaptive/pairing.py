@@ -12,14 +12,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
-from numbers import Real
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from adaptive.errors import TableError, TokenError
 from adaptive.tables import check_spelling, check_width, csv_text
-from rankcorr.checks import shown, whole_number
+from rankcorr.checks import real_number, shown, whole_number
 from rankcorr.errors import give_notice
 from rankcorr.io.records import Record, TextTable, delimiters_of
 from rankcorr.results import TableResult, json_ready
@@ -86,12 +85,8 @@ class Pairing(TableResult):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the pairs with their areas, ready for JSON."""
-        columns = self._columns()
-        return {
-            "n_admissible": self.n_admissible,
-            "rare_tokens": json_ready(self.rare_tokens),
-            "items": [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)],
-        }
+        about = {"n_admissible": self.n_admissible, "rare_tokens": json_ready(self.rare_tokens)}
+        return {**about, "items": self._rows()}
 
     def _columns(self) -> dict[str, Sequence[Any]]:
         first, second = zip(*self.items, strict=True)
@@ -294,16 +289,10 @@ def _checked_tokens(tokens: Iterable[TokenLike]) -> list[Token]:
 
 
 def _checked_frequency(frequency: object, index: int) -> float | None:
-    if frequency is None:
-        return None
-    if isinstance(frequency, Real) and not isinstance(frequency, bool):
-        try:
-            number = float(frequency)
-        except OverflowError:  # an integer beyond the largest float
-            number = math.inf
-        if 0 <= number < math.inf:
-            return number
-    raise TokenError(f"tokens[{index}]: the frequency must be a finite number of 0 or more; got {shown(frequency)}")
+    number = real_number(frequency)
+    if frequency is not None and not 0 <= number < math.inf:
+        raise TokenError(f"tokens[{index}]: the frequency must be a finite number of 0 or more; got {shown(frequency)}")
+    return None if frequency is None else number
 
 
 def _first_fault(tokens: Sequence[Token], place: Callable[[int], str]) -> tuple[int, str, str] | None:

@@ -7,7 +7,7 @@ number of presentations of an item in a ballot.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any
@@ -170,7 +170,10 @@ class BallotPlan(TableResult):
         """
         advice = self.advice if n_voters is None else self.advice_for(n_voters)
         rows = [["ballot", "items", "comparisons"]]
-        rows += [[str(ballot), f"{size:,}", f"{count:,}"] for ballot, size, count in self._rows()]
+        rows += [
+            [str(ballot), f"{size:,}", f"{count:,}"]
+            for ballot, size, count in zip(*self._columns().values(), strict=True)
+        ]
         rows += [["total", "", f"{self.n_comparisons:,}"]]
         if seconds_per_comparison is not None:
             hours_each = self.cost(seconds_per_comparison) / self.n_comparisons
@@ -230,9 +233,6 @@ class BallotPlan(TableResult):
 
     def _columns(self) -> dict[str, Sequence[int]]:
         return {"ballot": range(1, self.n_ballots + 1), "items": self.sizes, "comparisons": self.comparisons}
-
-    def _rows(self) -> Iterator[tuple[int, ...]]:
-        return zip(*self._columns().values(), strict=True)
 
     def _title(self) -> str:
         presentations = counted(self.presentations, "presentation")

@@ -20,7 +20,7 @@ from adaptive.record import BallotRecord, Places, ProtocolResult
 from adaptive.scores import Average, Scores, running_mean, score_ballot
 from adaptive.selection import Select, Selection, select_by_mean
 from rankcorr.checks import check_choice, check_unique, checked_seed, shown
-from rankcorr.results import Result
+from rankcorr.results import Result, read_only
 
 Items: TypeAlias = int | Sequence[Hashable]
 _STREAMS: Final = {"draw": 0, "cut": 1, "probe": 2}
@@ -45,8 +45,7 @@ class Position(Result):
     mean: Scores
 
     def __post_init__(self) -> None:
-        for array in (self.places, self.mean):
-            array.flags.writeable = False
+        read_only((self.places, self.mean))
 
     @classmethod
     def first(cls, plan: BallotPlan) -> Position:

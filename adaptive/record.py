@@ -19,7 +19,7 @@ from adaptive.plan import BallotPlan
 from adaptive.scores import Counts, Scores, Tally
 from rankcorr import Ranking
 from rankcorr.checks import shown
-from rankcorr.results import TableResult
+from rankcorr.results import TableResult, read_only
 
 Places: TypeAlias = NDArray[np.intp]
 RESULT_FORMAT = "adaptive.ProtocolResult"
@@ -73,16 +73,9 @@ class BallotRecord(TableResult):
         return {"number": self.number, "b": self.b, "n_tied_at_cut": self.n_tied_at_cut, "items": items, **columns}
 
     def _columns(self) -> dict[str, Sequence[Any]]:
-        return {
-            "item": self.items,
-            "x": self.x.tolist(),
-            "y": self.y.tolist(),
-            "ybar": self.ybar.tolist(),
-            "presentations": self.tally.presentations.tolist(),
-            "wins": self.tally.wins.tolist(),
-            "ties": self.tally.ties.tolist(),
-            "losses": self.tally.losses.tolist(),
-        }
+        counts = {name: getattr(self.tally, name) for name in ("presentations", "wins", "ties", "losses")}
+        columns = {"x": self.x, "y": self.y, "ybar": self.ybar, **counts}
+        return {"item": self.items, **{name: column.tolist() for name, column in columns.items()}}
 
     def __repr__(self) -> str:
         return (
@@ -148,15 +141,13 @@ class ProtocolResult(TableResult):
         last = np.zeros(len(self.items), np.int64)
         for record in self.ballots:
             last[record.places] = record.number
-        last.flags.writeable = False
-        return last
+        return read_only(last)
 
     def _total(self, count: Callable[[Tally], Counts]) -> Counts:
         total = np.zeros(len(self.items), np.int64)
         for record in self.ballots:
             total[record.places] += count(record.tally)
-        total.flags.writeable = False
-        return total
+        return read_only(total)
 
     def to_csv(self) -> str:
         """Return a table with one row for each item, best first; items that tie are in the order of their labels.
@@ -215,22 +206,13 @@ class ProtocolResult(TableResult):
         """
         return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
 
-    def _rows(self) -> list[dict[str, Any]]:
-        columns = self._columns()
-        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-
     def _columns(self) -> dict[str, Sequence[Any]]:
-        ranks = self.ranking.ranks
-        best_first = self.best_first
+        ranks, best_first = self.ranking.ranks, self.best_first
+        names = ("ybar", "presentations", "wins", "ties", "losses", "last_ballot")
         return {
             "item": [self.items[place] for place in best_first.tolist()],
             "rank": ranks[best_first].tolist(),
-            "ybar": self.ybar[best_first].tolist(),
-            "presentations": self.presentations[best_first].tolist(),
-            "wins": self.wins[best_first].tolist(),
-            "ties": self.ties[best_first].tolist(),
-            "losses": self.losses[best_first].tolist(),
-            "last_ballot": self.last_ballot[best_first].tolist(),
+            **{name: getattr(self, name)[best_first].tolist() for name in names},
         }
 
     def __repr__(self) -> str:

@@ -14,7 +14,7 @@ from adaptive.plan import BallotPlan
 from adaptive.protocol import Items, Position, ballot_rng, checked_items, close_ballot
 from adaptive.record import ProtocolResult
 from rankcorr.checks import offending, shown
-from rankcorr.results import Result
+from rankcorr.results import Result, read_only
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,8 +46,7 @@ class BallotVotes(Result):
             answers = np.array(self.answers)
         except ValueError as error:  # numpy's error for rows of different lengths
             raise VoteError(f"answers must be a list of codes; got {shown(self.answers)}") from error
-        answers.flags.writeable = False
-        object.__setattr__(self, "answers", answers)
+        object.__setattr__(self, "answers", read_only(answers))
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from adaptive.draw import Ballot
 from adaptive.errors import ProtocolError, VoteError
 from adaptive.votes import LEFT, RIGHT, TIE, UNANSWERED, checked_answers
 from rankcorr.checks import offending
-from rankcorr.results import Result
+from rankcorr.results import Result, read_only
 
 Scores: TypeAlias = NDArray[np.float64]
 Counts: TypeAlias = NDArray[np.int64]
@@ -127,10 +127,10 @@ def count_votes(left: NDArray[np.int32], right: NDArray[np.int32], answers: NDAr
     by_left, by_right = on_left.reshape(n_items, N_CODES).T, on_right.reshape(n_items, N_CODES).T
     won, lost, tied, silent = (code - UNANSWERED for code in (LEFT, RIGHT, TIE, UNANSWERED))
     return Tally(
-        wins=_frozen(by_left[won] + by_right[lost]),
-        ties=_frozen(by_left[tied] + by_right[tied]),
-        losses=_frozen(by_left[lost] + by_right[won]),
-        unanswered=_frozen(by_left[silent] + by_right[silent]),
+        wins=read_only(by_left[won] + by_right[lost]),
+        ties=read_only(by_left[tied] + by_right[tied]),
+        losses=read_only(by_left[lost] + by_right[won]),
+        unanswered=read_only(by_left[silent] + by_right[silent]),
     )
 
 
@@ -207,7 +207,7 @@ def rescale(x: ArrayLike, previous_mean: ArrayLike) -> Rescaled:
     if squares == 0:
         raise ProtocolError(f"the slope b of Eq. 6 is undefined: x is 1 for each of {scores.size} items")
     b = math.fsum(below * (1 - means)) / squares
-    return Rescaled(_frozen(1 - b * below), b)
+    return Rescaled(read_only(1 - b * below), b)
 
 
 def running_mean(previous_mean: Scores, y: Scores, ballot_number: int) -> Scores:
@@ -269,7 +269,7 @@ def score_ballot(
             f"average must return one finite number for each of {x.size} items; got {mean.size} numbers of shape "
             f"{mean.shape}, {np.count_nonzero(~np.isfinite(mean))} of them not finite"
         )
-    return BallotScores(counts, x, rescaled.y, rescaled.b, _frozen(mean))
+    return BallotScores(counts, x, rescaled.y, rescaled.b, read_only(mean))
 
 
 def _shares(counts: Tally, items: Sequence[Hashable]) -> Scores:
@@ -278,9 +278,4 @@ def _shares(counts: Tally, items: Sequence[Hashable]) -> Scores:
         silent = np.flatnonzero(answered == 0)
         names = [items[place] for place in silent.tolist()]
         raise VoteError(offending("every item needs an answered comparison in each ballot; without any", names))
-    return _frozen((counts.wins + counts.ties / 2) / answered)
-
-
-def _frozen(array: NDArray[Number]) -> NDArray[Number]:
-    array.flags.writeable = False
-    return array
+    return read_only((counts.wins + counts.ties / 2) / answered)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from adaptive.errors import ProtocolError
 from adaptive.scores import BallotScores
-from rankcorr.results import Result
+from rankcorr.results import Result, read_only
 
 _SLACK: Final = 1e-9  # scores are sums of some hundred numbers of at most 1
 
@@ -76,8 +76,7 @@ def select_top(scores: ArrayLike, n_selected: int, rng: np.random.Generator) -> 
         n_tied = tied.size
         n_above = np.count_nonzero(values > cut)
         chosen = np.concatenate([order[:n_above], rng.permutation(tied)[: n_selected - n_above]])
-    chosen.flags.writeable = False
-    return Selection(chosen, n_tied)
+    return Selection(read_only(chosen), n_tied)
 
 
 def select_by_mean(scores: BallotScores, n_selected: int, rng: np.random.Generator) -> Selection:

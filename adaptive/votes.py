@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from adaptive.draw import Asked, Ballot
 from adaptive.errors import VoteError
 from rankcorr.checks import counted_need, shown
+from rankcorr.results import read_only
 
 _COMPARISON_ID: Final = re.compile(r"([1-9][0-9]{0,8})-(0|[1-9][0-9]{0,17})")
 
@@ -160,9 +161,7 @@ def checked_answers(ballot: Asked, answers: ArrayLike) -> NDArray[np.int8]:
         raise VoteError(
             f"answers[{wrong[0]}] is {array[wrong[0]]}; an answer is 1 (left), 0 (tie), -1 (right) or -2 (unanswered)"
         )
-    codes = array.astype(np.int8)
-    codes.flags.writeable = False
-    return codes
+    return read_only(array.astype(np.int8))
 
 
 def _size(array: NDArray[np.generic]) -> str:

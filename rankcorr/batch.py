@@ -11,11 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankcorr.alignment import MISSING, Missing, align, n_missing, needs_labels
 from rankcorr.checks import check_choice, check_unique, offending, shown
-from rankcorr.coefficients import (
-    Coefficient,
-    CoefficientLike,
-    as_coefficient,
-)
+from rankcorr.coefficients import Coefficient, CoefficientLike, as_coefficient
 from rankcorr.errors import (
     DuplicateLabelError,
     LabelError,
@@ -27,7 +23,7 @@ from rankcorr.errors import (
 )
 from rankcorr.frames import PLAIN, by_name
 from rankcorr.ranking import Ranking, RankingLike, as_ranking
-from rankcorr.results import Computed, TableResult, square_frame
+from rankcorr.results import Computed, TableResult, read_only, square_frame
 from rankcorr.scores import Ranks, checked_numbers, is_masked, midrank_rows
 from rankcorr.workers import Progress, checked_workers, in_threads
 
@@ -217,8 +213,7 @@ def correlate_each(
     blocks = [slice(start, min(start + step, n_systems)) for start in range(0, n_systems, step)]
     done = in_threads(correlate, blocks, n_workers, progress, lambda block: block.stop - block.start)
     counted: dict[str, Any] = {} if missing == "raise" else _counted([pair for _, counts in done for pair in counts])
-    values = np.concatenate([part for part, _ in done], axis=1)
-    values.flags.writeable = False
+    values = read_only(np.concatenate([part for part, _ in done], axis=1))
     kept = None if isinstance(systems, list | tuple) else names
     return [
         RankCorrelations(statistic=own, names=kept, **each.described(first.n_items, missing), **counted)
@@ -297,8 +292,7 @@ def correlation_matrix(
             return values, counts
         columns = _columns(items[row], items[0])
         others = ranks if columns is None else np.ascontiguousarray(ranks[:, columns])
-        others.flags.writeable = False
-        return chosen.of_rows(items[row], others, ties, weightless="raise"), []
+        return chosen.of_rows(items[row], read_only(others), ties, weightless="raise"), []
 
     done = in_threads(correlate, range(len(items)), n_workers, progress)
     values = np.array([part for part, _ in done])
@@ -316,8 +310,8 @@ def correlation_matrix(
     described = chosen.described(n_items, missing)
     if missing != "raise":
         described |= _counted([counts for _, counts in done])
-    values.flags.writeable = False
-    return RankCorrelations(statistic=values, names=None if isinstance(rankings, list | tuple) else names, **described)
+    kept = None if isinstance(rankings, list | tuple) else names
+    return RankCorrelations(statistic=read_only(values), names=kept, **described)
 
 
 def _one_by_one(
@@ -344,8 +338,7 @@ def _one_by_one(
 
 def _counted(counts: list[Any]) -> dict[str, NDArray[np.int64]]:
     """Fields of `RankCorrelations` from the counts of each comparison."""
-    array = np.array(counts)
-    array.flags.writeable = False
+    array = read_only(np.array(counts))
     return {"n_compared": array[..., 0], "n_missing": array[..., 1]}
 
 
@@ -403,8 +396,7 @@ def _matrix(rankings: Any, gold: Ranking | None, *, whose: str, missing: Missing
 def _stacked(rankings: list[Ranking]) -> tuple[Ranks, NDArray[np.int64]]:
     """Mid-ranks as the rows of a matrix, read-only, and how many of each row are tied."""
     ranks = np.array([ranking.ranks for ranking in rankings])
-    ranks.flags.writeable = False
-    return ranks, np.array([ranking.n_ties for ranking in rankings])
+    return read_only(ranks), np.array([ranking.n_ties for ranking in rankings])
 
 
 def _check_any(n_rankings: int, whose: str) -> None:

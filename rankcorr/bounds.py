@@ -11,15 +11,11 @@ from typing import Final, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr.checks import checked_seed, shown, whole_number
-from rankcorr.coefficients import (
-    Coefficient,
-    CoefficientLike,
-    as_coefficient,
-)
+from rankcorr.checks import checked_count, checked_seed, shown, whole_number
+from rankcorr.coefficients import Coefficient, CoefficientLike, as_coefficient
 from rankcorr.errors import LabelError, LengthError, OptionError, warn_undefined
 from rankcorr.ranking import Ranking, RankingLike, as_ranking
-from rankcorr.results import Computed
+from rankcorr.results import Computed, read_only
 from rankcorr.scores import Ranks
 from rankcorr.weights import Uniform
 
@@ -134,9 +130,7 @@ def coefficient_bounds(
     (0.2038, 0.3156, True, 4.0)
     """
     chosen = as_coefficient(coefficient)
-    limit = whole_number(max_completions)
-    if limit is None or limit < 1:
-        raise OptionError(f"max_completions must be a positive whole number; got {shown(max_completions)}")
+    limit = checked_count(max_completions, "max_completions")
     rng = np.random.default_rng(checked_seed(seed))
     lists = _Lists.of(as_ranking(x), as_ranking(y), n_items)
     total = lists.n_completions
@@ -187,8 +181,7 @@ class _Side:
         """Mid-ranks of one completion for each row of `tails`, which orders the items that the list lacks."""
         rows = np.tile(self.ranks, (len(tails), 1))
         np.put_along_axis(rows, tails, np.broadcast_to(self.tail, tails.shape), axis=1)
-        rows.flags.writeable = False
-        return rows
+        return read_only(rows)
 
     def ranking(self, tail: Places) -> Ranking:
         """Return the completion that ends with `tail`."""

@@ -49,12 +49,18 @@ def whole_number(value: object) -> int | None:
         return None
 
 
+def checked_count(value: object, name: str, error: type[ValueError] = OptionError, least: int = 1) -> int:
+    """Return a whole number that is at least `least` as an int, or raise `error`."""
+    number = whole_number(value)
+    if number is None or number < least:
+        wanted = "a positive whole number" if least == 1 else f"a whole number of {least} or more"
+        raise error(f"{name} must be {wanted}; got {shown(value)}")
+    return number
+
+
 def checked_resamples(n_resamples: object) -> int:
     """Return a number of resamples as an int, or raise OptionError."""
-    number = whole_number(n_resamples)
-    if number is None or number < 1:
-        raise OptionError(f"n_resamples must be a positive whole number; got {shown(n_resamples)}")
-    return number
+    return checked_count(n_resamples, "n_resamples")
 
 
 def checked_seed(seed: object, error: type[ValueError] = OptionError) -> int:
@@ -71,11 +77,11 @@ def check_rng(rng: object, error: type[ValueError] = OptionError) -> None:
         raise error(f"rng must be a numpy.random.Generator, as of numpy.random.default_rng(seed); got {shown(rng)}")
 
 
-def checked_level(level: object, name: str = "level") -> float:
-    """Return a level of confidence as a float, or raise OptionError."""
+def checked_level(level: object, name: str = "level", error: type[ValueError] = OptionError) -> float:
+    """Return a level of confidence as a float, or raise `error`."""
     value = real_number(level)
     if not 0 < value < 1:
-        raise OptionError(f"{name} must be a number between 0 and 1, both excluded; got {shown(level)}")
+        raise error(f"{name} must be a number between 0 and 1, both excluded; got {shown(level)}")
     return value
 
 
@@ -167,6 +173,15 @@ def counted_need(number: int, what: str) -> str:
     ('1 vote needs', '2 votes need')
     """
     return f"{counted(number, what)} need{'s' * (number == 1)}"
+
+
+def is_unhashable(value: object) -> bool:
+    """Whether a value cannot be hashed, as a label must."""
+    try:
+        hash(value)
+    except TypeError:
+        return True
+    return False
 
 
 def offending(message: str, values: Iterable[object]) -> str:

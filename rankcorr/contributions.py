@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr.alignment import Missing, align, n_missing
-from rankcorr.checks import shown, whole_number
+from rankcorr.checks import checked_count
 from rankcorr.coefficients import UNDEFINED, CoefficientLike, as_coefficient
-from rankcorr.errors import OptionError, warn_undefined
+from rankcorr.errors import warn_undefined
 from rankcorr.ranking import Ranking, RankingLike, as_ranking
-from rankcorr.results import Computed, Result, TableResult, json_ready
+from rankcorr.results import Computed, Result, TableResult, json_ready, read_only
 from rankcorr.scores import loops
 
 Array = NDArray[np.float64]
@@ -91,9 +91,7 @@ class Contributions(Computed, TableResult):
         OptionError
             k is not a positive whole number.
         """
-        number = whole_number(k)
-        if number is None or number < 1:
-            raise OptionError(f"k must be a positive whole number; got {shown(k)}")
+        number = checked_count(k, "k")
         dearest = np.lexsort((self.x.ranks, -self.cost))
         found = dearest[self.in_x[dearest]][:number].tolist()
         columns = (self.x.ranks, self.y.ranks, self.weights, self.contribution, self.cost)
@@ -195,8 +193,7 @@ def contributions(
         norm /= total * total
     weights /= total
     in_x = np.arange(first.n_items) < given[0].n_items  # items that only y has are at the end
-    for array in (weights, parts, cost, in_x):
-        array.flags.writeable = False
+    read_only((weights, parts, cost, in_x))
     return Contributions(
         statistic=value,
         x=first,

@@ -8,14 +8,8 @@ from typing import Any, NoReturn, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr.checks import N_SHOWN, offending, repeated, shown
-from rankcorr.errors import (
-    DimensionError,
-    DuplicateLabelError,
-    LabelError,
-    LengthError,
-    OptionError,
-)
+from rankcorr.checks import N_SHOWN, is_unhashable, offending, repeated, shown
+from rankcorr.errors import DimensionError, DuplicateLabelError, LabelError, LengthError, OptionError
 from rankcorr.frames import python_values
 from rankcorr.scores import Positions, Ranks, ScoresLike, checked_numbers, is_masked, midranks, split_labels
 
@@ -311,7 +305,7 @@ def _checked_labels(labels: Iterable[Hashable], n_items: int) -> tuple[Hashable,
     try:
         distinct = set(names)
     except TypeError:
-        raise LabelError(offending("labels must be hashable", _unhashable(names))) from None
+        raise LabelError(offending("labels must be hashable", filter(is_unhashable, names))) from None
     if len(distinct) < n_items:
         raise DuplicateLabelError(offending("labels must be unique; more than once", repeated(names)))
     # Text and integers equal themselves: asking each of 10,000 labels would cost as much as their correlation.
@@ -329,13 +323,3 @@ def _equals_itself(label: Any) -> bool:
         return bool(label == label)  # noqa: PLR0124
     except (TypeError, ArithmeticError):  # pandas' NA, a signaling nan
         return False
-
-
-def _unhashable(names: Iterable[object]) -> list[object]:
-    wrong = []
-    for name in names:
-        try:
-            hash(name)
-        except TypeError:
-            wrong.append(name)
-    return wrong

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from html import escape
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from rankcorr.errors import MissingPandasError
 
 MAX_HTML_ROWS: Final = 60
+
+Kind = TypeVar("Kind")
 
 _NAN: Final = ("nan",)
 _JSON_KEYS: Final = (str, int, bool)
@@ -42,7 +44,7 @@ class Result:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         for name, value in state.items():
-            _freeze(value)
+            read_only(value)
             object.__setattr__(self, name, value)
 
 
@@ -72,6 +74,10 @@ class TableResult(JsonResult, ABC):
     def _title(self) -> str:
         """Heading of the table in a notebook."""
         return repr(self)
+
+    def _rows(self) -> list[dict[str, Any]]:
+        """Rows of the table, each by the names of the columns."""
+        return table_rows(self._columns())
 
     def to_frame(self) -> Any:
         """Return the table as a pandas DataFrame.
@@ -317,6 +323,17 @@ def json_ready(value: Any) -> Any:
     return value if value is None or isinstance(value, _JSON_KEYS) else str(value)
 
 
+def table_rows(columns: Mapping[Any, Sequence[Any]]) -> list[dict[Any, Any]]:
+    """Rows of columns of one length.
+
+    Examples
+    --------
+    >>> table_rows({"item": ["ant", "bee"], "rank": [2, 1]})
+    [{'item': 'ant', 'rank': 2}, {'item': 'bee', 'rank': 1}]
+    """
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
 def square_frame(values: np.ndarray, names: Sequence[Any] | None) -> Any:
     """Return a matrix as a pandas DataFrame with names on rows and columns."""
     labels = None if names is None else list(names)
@@ -348,16 +365,20 @@ def _text(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def _freeze(value: Any) -> None:
-    """Make arrays read-only again, also those in mappings and sequences: pickle and deepcopy forget the flag."""
+def read_only(value: Kind) -> Kind:
+    """Make an array read-only, or all arrays in a mapping or sequence, and return it.
+
+    Arrays of results are read-only; pickle and deepcopy forget that.
+    """
     if isinstance(value, np.ndarray):
         value.flags.writeable = False
     elif isinstance(value, Mapping):
         for entry in value.values():
-            _freeze(entry)
+            read_only(entry)
     elif isinstance(value, tuple | list):
         for entry in value:
-            _freeze(entry)
+            read_only(entry)
+    return value
 
 
 def _content(value: Any) -> Any:

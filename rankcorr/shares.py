@@ -193,8 +193,7 @@ class WeightTable(TableResult):
 
     def rows(self) -> list[dict[str, Any]]:
         """One row for each rank, ready for JSON."""
-        columns = self._columns()
-        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        return self._rows()
 
     def _columns(self) -> dict[str, Any]:
         ranks = range(1, len(self.weights) + 1)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr.alignment import Missing, align
-from rankcorr.checks import check_choice, real_number, shown, whole_number
+from rankcorr.checks import check_choice, checked_count, real_number, shown
 from rankcorr.errors import OptionError, WeightError
 from rankcorr.ranking import Ranking, RankingLike
 from rankcorr.scores import Ranks, loops
@@ -83,9 +83,7 @@ class TopK:
     k: int
 
     def __post_init__(self) -> None:
-        k = whole_number(self.k)
-        if k is None or k < 1:
-            raise WeightError(f"k must be a positive whole number; got {shown(self.k)}")
+        checked_count(self.k, "k", WeightError)
 
     def __call__(self, ranks: NDArray[np.float64]) -> NDArray[np.float64]:  # noqa: D102 - the class says it
         return (ranks <= self.k).astype(np.float64)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import sys
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
-from itertools import chain
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from itertools import starmap
 from typing import Any, TypeAlias, TypeVar
 
-from rankcorr.checks import shown, whole_number
-from rankcorr.errors import OptionError
+from rankcorr.checks import checked_count
 
 Progress: TypeAlias = Callable[[int], object]
 Block = TypeVar("Block")
@@ -23,10 +22,7 @@ def checked_workers(workers: int | None) -> int:
     """Return the number of threads or processes to use."""
     if workers is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    number = whole_number(workers)
-    if number is None or number < 1:
-        raise OptionError(f"workers must be a positive whole number; got {shown(workers)}")
-    return number
+    return checked_count(workers, "workers")
 
 
 def in_threads(
@@ -42,39 +38,20 @@ def in_threads(
     stops the work: no further block starts, and the exception propagates to the caller.
     """
     results: list[Result] = []
-
-    def finished(block: Block, result: Result) -> None:
-        results.append(result)
-        if progress is not None:
-            progress(size(block))
-
-    if workers == 1 or len(blocks) == 1:
-        for block in blocks:
-            finished(block, task(block))
-        return results
-    waiting: deque[tuple[Block, Future[Result]]] = deque()
-    with ThreadPoolExecutor(min(workers, len(blocks))) as pool:
-
-        def submit(block: Block) -> None:
-            waiting.append((block, pool.submit(task, block)))
-
-        try:
-            # A few ahead: a future for each block would take far more memory than its result.
-            for block in blocks[: 4 * workers]:
-                submit(block)
-            for following in chain(blocks[4 * workers :], [None] * len(waiting)):
-                block, future = waiting.popleft()
-                finished(block, future.result())
-                if following is not None:
-                    submit(following)
-        finally:
-            for _, future in waiting:
-                future.cancel()
+    # A few ahead: a future for each block would take far more memory than its result.
+    found = mapped(task, blocks, workers if len(blocks) > 1 else 1, ahead=4 * workers)
+    with closing(found):  # an exception of `progress` stops the work
+        for block, result in zip(blocks, found, strict=True):
+            results.append(result)
+            if progress is not None:
+                progress(size(block))
     return results
 
 
-def mapped(task: Callable[[Block], Result], blocks: Iterable[Block], workers: int) -> Iterator[Result]:
-    """Results of a task for each block of a stream, in order; one block for each thread, and one more, is held.
+def mapped(
+    task: Callable[[Block], Result], blocks: Iterable[Block], workers: int, *, ahead: int | None = None
+) -> Generator[Result, None, None]:
+    """Results of a task for each block of a stream, in order; one more than `ahead` are held, by default the threads.
 
     Examples
     --------
@@ -89,13 +66,38 @@ def mapped(task: Callable[[Block], Result], blocks: Iterable[Block], workers: in
         try:
             for block in blocks:
                 waiting.append(pool.submit(task, block))
-                if len(waiting) > workers:
+                if len(waiting) > (workers if ahead is None else ahead):
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
         finally:
             for future in waiting:
                 future.cancel()
+
+
+def in_executor(
+    executor: Executor | None, task: Callable[..., Result], calls: Sequence[tuple[Any, ...]]
+) -> Generator[Result, None, None]:
+    """Results of a task for the arguments of each call, in order, from an executor, or one by one without one.
+
+    The first call runs here: processes that compile at once can spoil numba's cache (numba issue 4807). Calls that have
+    not begun are cancelled where the caller stops.
+
+    Examples
+    --------
+    >>> with ThreadPoolExecutor() as executor:
+    ...     list(in_executor(executor, pow, [(2, 3), (3, 2)]))
+    [8, 9]
+    """
+    here = calls if executor is None else calls[:1]
+    yield from starmap(task, here)
+    futures = [executor.submit(task, *call) for call in calls[1:]] if executor is not None else []
+    try:
+        for future in futures:
+            yield future.result()
+    finally:
+        for future in futures:
+            future.cancel()
 
 
 @contextmanager

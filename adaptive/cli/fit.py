@@ -26,6 +26,7 @@ from rankcorr import OptionError
 from rankcorr.checks import checked_level, counted, repeated
 from rankcorr.cli.console import (
     choice_option,
+    example,
     json_option,
     option,
     out_option,
@@ -44,12 +45,11 @@ if TYPE_CHECKING:
 Draw = TypeVar("Draw", bound="Callable[..., Figure]")
 
 _SHOWN: Final = 20
-_FIT_EXAMPLE = """\b
-Example:
-  ballots fit votes.csv
-  ballots fit votes1.csv votes2.csv --voters --out ranking.csv
-  ballots fit voting.db --top 10
-"""
+_FIT_EXAMPLE = example(
+    "ballots fit votes.csv",
+    "ballots fit votes1.csv votes2.csv --voters --out ranking.csv",
+    "ballots fit voting.db --top 10",
+)
 
 
 @click.command(
@@ -232,15 +232,11 @@ _EXAMPLES: Final = {
 }
 
 
-def _example(*names: str) -> str:
-    return "\n".join(["\b", "Example:", *(f"  {_EXAMPLES[name]}" for name in names)])
-
-
 _level_option = option("--level", type=float, default=LEVEL, help="Of the intervals.")
 _OWN: Final = ("k", "top", "level", "scale", "seed")
 
 
-@click.group(no_args_is_help=False, epilog=_example(*_EXAMPLES), short_help="Draw strengths and voters.")
+@click.group(no_args_is_help=False, epilog=example(*_EXAMPLES.values()), short_help="Draw strengths and voters.")
 def plot() -> None:
     """Draw figures of what votes say. Needs matplotlib: pip install 'rankcorr[plot]'."""
 
@@ -261,7 +257,9 @@ def _command(short_help: str, text: str, *options: Callable[[Any], Any]) -> Call
         votes = click.argument("votes", nargs=-1, required=True, metavar="VOTES...")
         command = stacked(votes, out_option, vote_options, model_options(_MODELS), *options)(run)
         name = draw.__name__
-        plot.command(name, epilog=_example(name), short_help=short_help, help=f"{text}\n    {FILES_HELP}")(command)
+        plot.command(name, epilog=example(_EXAMPLES[name]), short_help=short_help, help=f"{text}\n    {FILES_HELP}")(
+            command
+        )
         return draw
 
     return add

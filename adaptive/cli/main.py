@@ -11,7 +11,7 @@ from adaptive.cli.run import run
 from adaptive.cli.simulate import figures_command, simulate_command, table2_command, tune_command, votes_needed_command
 from adaptive.errors import AdaptiveError
 from rankcorr import RankingError, __version__
-from rankcorr.cli.console import OneLineErrors, json_option
+from rankcorr.cli.console import OneLineErrors, example, json_option
 
 _EXAMPLE = """\b
 Example, from tokens to a ranking (open, record and close once for each ballot):
@@ -36,11 +36,7 @@ def main() -> None:
     """Rank items by pairwise comparisons; each ballot goes on with the best items of the one before."""
 
 
-_VERIFY_EXAMPLE = """\b
-Example:
-  ballots run export voting.db --out campaign.zip
-  ballots verify campaign.zip
-"""
+_VERIFY_EXAMPLE = example("ballots run export voting.db --out campaign.zip", "ballots verify campaign.zip")
 
 
 @click.command("verify", epilog=_VERIFY_EXAMPLE, short_help="Check a bundle of a campaign.")

@@ -28,7 +28,7 @@ from adaptive.scores import score_ballot
 from adaptive.tables import csv_text, item_cells, item_columns, read_items
 from adaptive.votes import UNANSWERED, comparisons_of
 from rankcorr import OptionError, Ranking
-from rankcorr.cli.console import gathered, json_option, print_json, setting
+from rankcorr.cli.console import example, gathered, json_option, print_json, setting
 from rankcorr.io.records import printable
 
 _WAYS = ("presentations", "budget", "hours", "top")
@@ -88,12 +88,11 @@ class PlanOptions:
 
 plan_options = gathered("options", PlanOptions)
 
-_PLAN_EXAMPLE = """\b
-Example:
-  ballots plan --n-items 990 --presentations 20 --seconds 5
-  ballots plan --items items.csv --hours 40 --seconds 5 --voters 100
-  ballots plan --n-items 990 --ballots 5 --fraction 0.6 --budget 20000
-"""
+_PLAN_EXAMPLE = example(
+    "ballots plan --n-items 990 --presentations 20 --seconds 5",
+    "ballots plan --items items.csv --hours 40 --seconds 5 --voters 100",
+    "ballots plan --n-items 990 --ballots 5 --fraction 0.6 --budget 20000",
+)
 
 
 @click.command("plan", epilog=_PLAN_EXAMPLE, short_help="Ballots, cost and advice, before any vote.")
@@ -119,11 +118,9 @@ def plan_command(
     print_json({**planned.to_dict(), **cost, "advice": [asdict(each) for each in advice]})
 
 
-_PAIR_EXAMPLE = """\b
-Example:
-  ballots pair tokens.csv --out items.csv
-  ballots pair tokens.csv --sample 500 --seed 1 --out items.csv
-"""
+_PAIR_EXAMPLE = example(
+    "ballots pair tokens.csv --out items.csv", "ballots pair tokens.csv --sample 500 --seed 1 --out items.csv"
+)
 
 
 @click.command("pair", epilog=_PAIR_EXAMPLE, short_help="Tokens -> items: pairs of tokens.")
@@ -151,10 +148,7 @@ def pair_command(tokens: str, sample: int | None, seed: int | None, across_areas
         print_note(str(warning.message))
 
 
-_DRAW_EXAMPLE = """\b
-Example:
-  ballots draw items.csv --presentations 20 --voters 100 --seed 1 --out ballot.csv
-"""
+_DRAW_EXAMPLE = example("ballots draw items.csv --presentations 20 --voters 100 --seed 1 --out ballot.csv")
 
 
 @click.command("draw", epilog=_DRAW_EXAMPLE, short_help="Items -> one ballot: comparisons for each voter.")
@@ -174,11 +168,7 @@ def draw_command(items: str, presentations: int, voters: int, seed: int, out: st
     emit(comparisons_csv(shown), out, f"{len(shown):,} comparisons written to {out}")
 
 
-_SCORE_EXAMPLE = """\b
-Example:
-  ballots score votes.csv
-  ballots score votes1.csv votes2.csv votes3.csv --out ranking.csv
-"""
+_SCORE_EXAMPLE = example("ballots score votes.csv", "ballots score votes1.csv votes2.csv votes3.csv --out ranking.csv")
 
 
 @click.command("score", epilog=_SCORE_EXAMPLE, short_help="Votes -> ranking, of one or several ballots.")

@@ -32,6 +32,7 @@ from rankcorr import OptionError
 from rankcorr.cli.console import (
     Decorator,
     choice_option,
+    example,
     gathered,
     json_option,
     option,
@@ -53,12 +54,11 @@ def _simulations_option(default: int, what: str = "Number of simulations.") -> D
     return option("--simulations", type=int, default=default, metavar="S", help=what)
 
 
-_SIMULATE_EXAMPLE = """\b
-Example:
-  ballots simulate --n-items 990 --presentations 20 --simulations 50
-  ballots simulate --similarity cosines.csv --top 100 --workers 2 --json
-  ballots simulate --n-items 990 --presentations 20 --approach adaptive --approach matched
-"""
+_SIMULATE_EXAMPLE = example(
+    "ballots simulate --n-items 990 --presentations 20 --simulations 50",
+    "ballots simulate --similarity cosines.csv --top 100 --workers 2 --json",
+    "ballots simulate --n-items 990 --presentations 20 --approach adaptive --approach matched",
+)
 
 
 @click.command("simulate", epilog=_SIMULATE_EXAMPLE, short_help="What a plan would reach, with simulated voters.")
@@ -176,16 +176,14 @@ def given_similarity(chosen: str, n_items: int | None) -> NDArray[np.float64]:
     return named_similarity(chosen, n_items)
 
 
-_TUNE_EXAMPLE = """\b
-Example:
-  ballots tune --budget 2000 --n-items 100 --similarity power_law --workers 2
-  ballots tune --budget 2000 --pilot votes.csv --json
-"""
-_NEEDED_EXAMPLE = """\b
-Example:
-  ballots votes-needed --accuracy 0.95 --n-items 100
-  ballots votes-needed --accuracy 0.8 --coefficient rho_w --approach adaptive --n-items 100
-"""
+_TUNE_EXAMPLE = example(
+    "ballots tune --budget 2000 --n-items 100 --similarity power_law --workers 2",
+    "ballots tune --budget 2000 --pilot votes.csv --json",
+)
+_NEEDED_EXAMPLE = example(
+    "ballots votes-needed --accuracy 0.95 --n-items 100",
+    "ballots votes-needed --accuracy 0.8 --coefficient rho_w --approach adaptive --n-items 100",
+)
 
 
 @dataclass(frozen=True)
@@ -368,15 +366,10 @@ def _items(
     return votes, values, values.size
 
 
-_TABLE2_EXAMPLE = """\b
-Example:
-  ballots table2 --workers 2
-  ballots table2 --simulations 200 --embedding cosines.csv --json
-"""
-_FIGURES_EXAMPLE = """\b
-Example:
-  ballots figures --out figures
-"""
+_TABLE2_EXAMPLE = example(
+    "ballots table2 --workers 2", "ballots table2 --simulations 200 --embedding cosines.csv --json"
+)
+_FIGURES_EXAMPLE = example("ballots figures --out figures")
 
 
 @click.command("table2", epilog=_TABLE2_EXAMPLE, short_help="Table 2 of the paper, as its text describes it.")

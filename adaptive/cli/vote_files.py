@@ -6,6 +6,7 @@ import csv
 import json
 import re
 from collections.abc import Hashable, Sequence
+from contextlib import closing
 from dataclasses import replace
 from functools import reduce, wraps
 from itertools import chain
@@ -169,29 +170,36 @@ def read_files(paths: Sequence[str], reading: Reading, items: str | None) -> Num
 
 def _read(path: str, reading: Reading, known: Sequence[Hashable] | None) -> tuple[Comparisons, Sequence[Hashable]]:
     """Votes of one file, of whichever kind its first bytes say it is, and the ids of its comparisons."""
-    try:
-        with Path(path).open("rb") as file:
-            start = file.read(200)
-    except OSError:
-        start = b""  # standard input, a URL, or a file that the reader refuses
+    start = first_bytes(path)
     if start.startswith(b"SQLite format 3\0") or path.startswith("postgresql"):
         return _as_text(path, _of_ledger(path), known), ()  # ids like 1-3 are no numbers
-    if json.dumps(FORMAT).encode() in start and start.lstrip().startswith(b"{"):
+    if is_saved_voting(start):
         saved = read_saved_voting(path)
         return _as_text(path, Comparisons.from_ballots(saved.voted, items=saved.items, voters=saved.voters), known), ()
     votes = read_votes(path, **reading._asdict())
     return Comparisons(*columns_of_votes(votes, known)), votes.comparison or ()
 
 
+def first_bytes(path: str) -> bytes:
+    """How a file begins; nothing for standard input, a URL, or a file that the reader refuses."""
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(200)
+    except OSError:
+        return b""
+
+
+def is_saved_voting(start: bytes) -> bool:
+    """Whether a file that begins so is a voting in JSON."""
+    return json.dumps(FORMAT).encode() in start and start.lstrip().startswith(b"{")
+
+
 def _of_ledger(path: str) -> Comparisons:
     """Votes that count, of the only campaign of a ledger, without those of excluded voters."""
     from adaptive.ledger import Ledger
 
-    ledger = Ledger.open(path)
-    try:
+    with closing(Ledger.open(path)) as ledger:
         return ledger.campaign().counted_votes()
-    finally:
-        ledger.close()
 
 
 def _as_text(path: str, votes: Comparisons, known: Sequence[Hashable] | None) -> Comparisons:

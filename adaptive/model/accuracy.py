@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from adaptive.errors import ModelError
 from adaptive.record import places_best_first
 from rankcorr import Ranking
-from rankcorr.checks import real_number, shown, whole_number
+from rankcorr.checks import checked_level, shown, whole_number
 from rankcorr.coefficients import Coefficient, CoefficientLike, as_coefficient
-from rankcorr.results import JsonResult, Result, TableResult
+from rankcorr.results import JsonResult, Result, TableResult, read_only
 from rankcorr.scores import midrank_rows
 from rankcorr.workers import checked_workers, in_threads
 
@@ -48,8 +48,7 @@ class DrawnRanks(Result):
     def of(cls, estimate: Ranking, theta: Array) -> DrawnRanks:
         """Rank each row."""
         ranks, _, n_tied = midrank_rows(theta, descending=True)
-        theta.flags.writeable = False
-        return cls(estimate, theta, ranks, n_tied)
+        return cls(estimate, read_only(theta), ranks, n_tied)
 
     @property
     def items(self) -> Sequence[Hashable]:
@@ -101,7 +100,7 @@ class RankIntervals(TableResult):
     n_samples: int
 
     def __post_init__(self) -> None:
-        _freeze(self.low, self.median, self.high)
+        read_only((self.low, self.median, self.high))
 
     def _columns(self) -> dict[str, Sequence[Any]]:
         best_first = places_best_first(self.items, self.rank)
@@ -137,7 +136,7 @@ class TopProbabilities(TableResult):
     n_samples: int
 
     def __post_init__(self) -> None:
-        _freeze(self.probability)
+        read_only(self.probability)
 
     def _columns(self) -> dict[str, Sequence[Any]]:
         order = np.lexsort((self.rank, -self.probability))
@@ -215,7 +214,7 @@ class ExpectedCorrelation(JsonResult):
 
 def rank_intervals_of(drawn: DrawnRanks, level: float) -> RankIntervals:
     """Return the intervals between the quantiles (1 - level) / 2 and (1 + level) / 2 of the drawn ranks."""
-    confidence = checked_level(level)
+    confidence = checked_level(level, error=ModelError)
     tails = [(1 - confidence) / 2, 0.5, (1 + confidence) / 2]
     # Take quantiles that are drawn ranks, because values between two ranks are not ranks.
     n_samples = len(drawn.ranks)
@@ -252,9 +251,9 @@ def expected_correlation_of(
     drawn: DrawnRanks, coefficient: CoefficientLike, level: float, workers: int | None
 ) -> ExpectedCorrelation:
     """Return mean and interval of the coefficient of drawn rankings with the estimate."""
-    chosen, confidence = as_coefficient(coefficient), checked_level(level)
+    chosen, confidence = as_coefficient(coefficient), checked_level(level, error=ModelError)
     values = drawn.coefficients(chosen, workers)
-    _freeze(values)
+    read_only(values)
     kept = values[~np.isnan(values)]
     mean, low, high = float("nan"), float("nan"), float("nan")
     if kept.size:
@@ -274,30 +273,9 @@ def in_top_shares(ranks: Array, k: int) -> Array:
     return held
 
 
-def checked_count(value: object, name: str) -> int:
-    """Return a positive whole number as an int, or raise ModelError."""
-    number = whole_number(value)
-    if number is None or number < 1:
-        raise ModelError(f"{name} must be a positive whole number; got {shown(value)}")
-    return number
-
-
-def checked_level(level: float) -> float:
-    """Return a level of confidence as a float, or raise ModelError."""
-    value = real_number(level)
-    if not 0 < value < 1:
-        raise ModelError(f"level must be a number between 0 and 1, both excluded; got {shown(level)}")
-    return value
-
-
 def checked_k(k: int, n_items: int) -> int:
     """Return the size of a top as an int, or raise ModelError."""
     number = whole_number(k)
     if number is None or not 1 <= number <= n_items:
         raise ModelError(f"k must be a whole number from 1 to the {n_items} items; got {shown(k)}")
     return number
-
-
-def _freeze(*arrays: Array) -> None:
-    for array in arrays:
-        array.flags.writeable = False

@@ -17,8 +17,8 @@ from adaptive.formats.records import is_missing
 from adaptive.protocol import Items, checked_labels
 from adaptive.scores import Counts, Tally, count_votes
 from adaptive.votes import LEFT, RIGHT, UNANSWERED, Vote
-from rankcorr.checks import shown, whole_number
-from rankcorr.results import Result, TableResult
+from rankcorr.checks import is_unhashable, shown, whole_number
+from rankcorr.results import Result, TableResult, read_only
 
 Indices = NDArray[np.int32]
 
@@ -40,9 +40,7 @@ class ShownPairs(Result):
     voter: Indices | None = None
 
     def __post_init__(self) -> None:
-        for column in (self.left, self.right, self.voter):
-            if column is not None:
-                column.flags.writeable = False
+        read_only((self.left, self.right, self.voter))
 
     def __len__(self) -> int:
         return self.left.size
@@ -158,7 +156,7 @@ def coded_labels(
             index = dict(zip(names, range(len(names)), strict=True))
             codes = np.fromiter(map(index.get, row_by_row, repeat(_UNKNOWN)), np.int32, n_labels)
     except TypeError:
-        _refuse(columns, _is_unhashable, "is no label: labels are hashable, as strings and tuples are", where)
+        _refuse(columns, is_unhashable, "is no label: labels are hashable, as strings and tuples are", where)
     if (codes < 0).any():
         among = f"one of the {len(names)} {kind}s" if len(names) != 1 else f"{shown(names[0])}, the only {kind}"
         _refuse(columns, lambda label: label not in index, f"is not {among}", where)
@@ -286,14 +284,6 @@ def _difference(items: Sequence[Hashable], others: Sequence[Hashable]) -> str:
     return f"{start}; items[{place}] is {shown(items[place])} here and {shown(others[place])} there"
 
 
-def _is_unhashable(label: object) -> bool:
-    try:
-        hash(label)
-    except TypeError:
-        return True
-    return False
-
-
 def _refuse(columns: Mapping[str, list[Any]], is_wrong: Callable[[Any], bool], message: str, where: Where) -> NoReturn:
     """Raise an error about the first wrong label, row by row; the caller knows that there is one."""
     rows = enumerate(zip(*columns.values(), strict=True))
@@ -335,8 +325,7 @@ class CountedVotes(TableResult):
         object.__setattr__(self, "items", items)
         object.__setattr__(self, "n_unanswered", self._checked_unanswered())
         for name, column in columns.items():
-            column.flags.writeable = False
-            object.__setattr__(self, name, column)
+            object.__setattr__(self, name, read_only(column))
 
     def _checked_unanswered(self) -> int:
         """Check the comparisons without an answer, and return their number."""
@@ -407,9 +396,7 @@ class CountedVotes(TableResult):
     @cached_property
     def presentations(self) -> Counts:
         """Comparisons of each item, shape (n_items,), read-only: wins, ties and losses together."""
-        counts = self.tally.answered
-        counts.flags.writeable = False
-        return counts
+        return read_only(self.tally.answered)
 
     @cached_property
     def part(self) -> NDArray[np.int32]:
@@ -424,8 +411,7 @@ class CountedVotes(TableResult):
         size = (self.n_items, self.n_items)
         graph = coo_array((np.ones(self.n_comparisons, np.int8), (self.left, self.right)), size)
         part: NDArray[np.int32] = connected_components(graph, directed=False)[1].astype(np.int32)
-        part.flags.writeable = False
-        return part
+        return read_only(part)
 
     @property
     def parts(self) -> int:

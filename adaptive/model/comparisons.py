@@ -17,16 +17,12 @@ from adaptive.formats.answers import Answers
 from adaptive.formats.records import Frame
 from adaptive.formats.votes import Format, read_votes, vote_columns, votes_csv
 from adaptive.model.columns import Columns, CountedVotes, joined_columns, places_among, selected
-from adaptive.model.reading import (
-    columns_of_ballots,
-    columns_of_labels,
-    columns_of_pairs,
-    columns_of_votes,
-)
+from adaptive.model.reading import columns_of_ballots, columns_of_labels, columns_of_pairs, columns_of_votes
 from adaptive.protocol import Items
 from adaptive.record import json_label
 from adaptive.votes import Vote
 from rankcorr.checks import counted, shown
+from rankcorr.results import read_only
 
 COMPARISONS_FORMAT: Final = "adaptive.Comparisons"
 COMPARISONS_VERSION: Final = 1
@@ -389,9 +385,7 @@ class Comparisons(CountedVotes):
         """Make comparisons from checked columns: checking 10,000 labels again takes 1 ms."""
         alike = object.__new__(type(self))
         for name, value in columns._asdict().items():
-            if isinstance(value, np.ndarray):
-                value.flags.writeable = False
-            object.__setattr__(alike, name, value)
+            object.__setattr__(alike, name, read_only(value) if isinstance(value, np.ndarray) else value)
         return alike
 
     def __repr__(self) -> str:

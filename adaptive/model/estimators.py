@@ -10,7 +10,6 @@ from typing import Any, Final, Literal, TypeAlias
 import numpy as np
 
 from adaptive.errors import ComparisonError, ModelError
-from adaptive.model.accuracy import checked_count
 from adaptive.model.columns import same_labels
 from adaptive.model.comparisons import Comparisons
 from adaptive.model.fit import MAX_ITERATIONS, TOLERANCE, fit
@@ -28,9 +27,9 @@ from adaptive.model.strengths import Strengths
 from adaptive.record import json_label, places_best_first
 from adaptive.scores import Scores, Tally
 from rankcorr import Ranking
-from rankcorr.checks import check_choice, real_number, shown
+from rankcorr.checks import check_choice, checked_count, real_number, shown
 from rankcorr.errors import OptionError
-from rankcorr.results import TableResult, json_ready
+from rankcorr.results import TableResult, json_ready, read_only, table_rows
 from rankcorr.workers import Progress
 
 
@@ -86,8 +85,8 @@ class BordaScores(TableResult):
         """
         columns = self._columns()
         columns["item"] = [json_label(item) for item in columns["item"]]
-        rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-        return {"items": json_ready(rows), "never_compared": [json_label(item) for item in self.never_compared]}
+        never = [json_label(item) for item in self.never_compared]
+        return {"items": json_ready(table_rows(columns)), "never_compared": never}
 
     def _columns(self) -> dict[str, Sequence[Any]]:
         ranks = self.ranking.ranks
@@ -97,9 +96,7 @@ class BordaScores(TableResult):
             "rank": ranks[best_first].tolist(),
             "score": self.scores[best_first].tolist(),
             "presentations": self.tally.answered[best_first].tolist(),
-            "wins": self.tally.wins[best_first].tolist(),
-            "ties": self.tally.ties[best_first].tolist(),
-            "losses": self.tally.losses[best_first].tolist(),
+            **{name: getattr(self.tally, name)[best_first].tolist() for name in ("wins", "ties", "losses")},
         }
 
     def __repr__(self) -> str:
@@ -141,8 +138,7 @@ def borda(comparisons: Comparisons) -> BordaScores:
     tally = comparisons.tally
     scores = np.full(comparisons.n_items, np.nan)
     np.divide(tally.wins + tally.ties / 2, tally.answered, out=scores, where=tally.answered > 0)
-    scores.flags.writeable = False
-    return BordaScores(comparisons.items, scores, tally)
+    return BordaScores(comparisons.items, read_only(scores), tally)
 
 
 Model: TypeAlias = Literal["bradley-terry", "thurstone", "borda"]
@@ -314,7 +310,7 @@ def _fitted(
     own_prior, own_oversight = checked_prior(prior), checked_oversight(oversight)
     if not 0 < real_number(tolerance) < 1:
         raise ModelError(f"tolerance must be a number between 0 and 1; got {shown(tolerance)}")
-    n_iterations = checked_count(max_iterations, "max_iterations")
+    n_iterations = checked_count(max_iterations, "max_iterations", ModelError)
     if own_prior.sd == np.inf:
         _check_finite(comparisons)
     found = fit(

@@ -26,7 +26,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from adaptive.draw import LIMIT, Asked, Indices, Names
 from adaptive.errors import ModelError
-from adaptive.model.accuracy import checked_count
 from adaptive.model.columns import ShownPairs, same_labels
 from adaptive.model.comparisons import Comparisons
 from adaptive.model.estimators import bradley_terry
@@ -34,8 +33,8 @@ from adaptive.model.likelihood import Prior
 from adaptive.model.strengths import Strengths
 from adaptive.protocol import Items, checked_labels
 from adaptive.votes import checked_answers
-from rankcorr.checks import check_rng, counted, real_number, shown, whole_number
-from rankcorr.results import Result
+from rankcorr.checks import check_rng, checked_count, counted, real_number, shown, whole_number
+from rankcorr.results import Result, read_only
 
 Array: TypeAlias = NDArray[Any]
 
@@ -72,8 +71,7 @@ class Matches(Result):
     reason: str = ""
 
     def __post_init__(self) -> None:
-        for column in (self.left, self.right, self.voter):
-            column.flags.writeable = False
+        read_only((self.left, self.right, self.voter))
 
     @property
     def n_comparisons(self) -> int:
@@ -325,7 +323,7 @@ def rank_doubts(ranks: Array, n0: float) -> tuple[Array, Array]:
 
 def checked_options(size: int, n0: float, focus: float, first: int) -> tuple[int, float, int]:
     """Return size, focus and first as plain numbers; ModelError if one of the options is out of range."""
-    wanted, own_first = checked_count(size, "size"), whole_number(first)
+    wanted, own_first = checked_count(size, "size", ModelError), whole_number(first)
     if wanted > MAX_SIZE:
         raise ModelError(f"size must be at most {MAX_SIZE:,}; got {shown(size)}")
     if own_first is None or own_first < 0:
@@ -342,8 +340,8 @@ def checked_options(size: int, n0: float, focus: float, first: int) -> tuple[int
 
 def _voters(voters: Items | None, before: Sequence[Hashable] | None, pairs: ShownPairs) -> tuple[Names, Array]:
     """Return the voters' names, and the index of the voter, or -1, for each pair shown before."""
-    unknown = np.full(len(pairs), -1, np.int32)
-    unknown.flags.writeable = False  # like voters: the loop would be compiled again for a writeable array
+    # Read-only, like voters: the loop would be compiled again for a writeable array.
+    unknown = read_only(np.full(len(pairs), -1, np.int32))
     if voters is not None:
         names = checked_labels(voters, "voters", ModelError)
     else:
@@ -357,8 +355,7 @@ def _voters(voters: Items | None, before: Sequence[Hashable] | None, pairs: Show
         return own, pairs.voter
     index = {name: place for place, name in enumerate(own)}
     places = np.array([index.get(name, -1) for name in before], np.int32)[pairs.voter]
-    places.flags.writeable = False
-    return own, places
+    return own, read_only(places)
 
 
 def _names(labels: Sequence[Hashable]) -> Names:
@@ -410,7 +407,7 @@ class Matching(Result):
     voters_from: float = float("inf")
 
     def __post_init__(self) -> None:
-        batch = checked_count(self.batch, "batch")
+        batch = checked_count(self.batch, "batch", ModelError)
         if not real_number(self.voters_from) >= 0:
             raise ModelError(f"voters_from must be a number, not negative; got {shown(self.voters_from)}")
         checked_options(batch, self.n0, self.focus, self.first)
@@ -468,7 +465,7 @@ def run_matching(
     >>> run_matching(6, prefer_smaller, 40, rng=np.random.default_rng(1), voters=5).ranking.ranks
     array([1., 2., 3., 4., 5., 6.])
     """
-    total = checked_count(n_comparisons, "n_comparisons")
+    total = checked_count(n_comparisons, "n_comparisons", ModelError)
     if not isinstance(matching, Matching):
         raise ModelError(f"matching must be a Matching; got {shown(matching)}")
     check_vote(vote)

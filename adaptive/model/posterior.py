@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 
 from adaptive.errors import ModelError
 from adaptive.model.likelihood import INDEFINITE, Curvature, Parameters, Rows, curvature_at, kernel_input
+from rankcorr.results import read_only
 from rankcorr.workers import Progress, checked_workers, in_threads
 
 if TYPE_CHECKING:
@@ -227,9 +228,7 @@ class PooledVotes:
 
 def _rows_with(rows: Rows, *columns: Array) -> Rows:
     """Return other votes on the same items, with read-only columns as in `rows_of`."""
-    left, right, winner, group = map(np.ascontiguousarray, columns)
-    for column in (left, right, winner, group):
-        column.flags.writeable = False
+    left, right, winner, group = read_only(list(map(np.ascontiguousarray, columns)))
     return replace(rows, left=left, right=right, winner=winner, group=group)
 
 

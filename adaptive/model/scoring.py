@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adaptive.errors import AdaptiveError, ModelError
-from adaptive.model.accuracy import N_SAMPLES, checked_level, correlated
+from adaptive.model.accuracy import N_SAMPLES, correlated
 from adaptive.model.strengths import Strengths
 from rankcorr import BootstrapInterval, Ranking, RankingError, align, bootstrap_interval
 from rankcorr.alignment import Missing
-from rankcorr.checks import counted, shown
+from rankcorr.checks import checked_level, counted, shown
 from rankcorr.coefficients import CoefficientLike, as_coefficient
 from rankcorr.ranking import RankingLike, as_ranking
-from rankcorr.results import JsonResult, TableResult
+from rankcorr.results import JsonResult, TableResult, read_only
 from rankcorr.scores import midrank_rows
 
 Array: TypeAlias = NDArray[Any]
@@ -160,7 +160,7 @@ def score_system(
     """
     if not isinstance(strengths, Strengths):
         raise ModelError(f"systems are scored by Strengths; got {shown(strengths)}")
-    confidence, chosen = checked_level(level), as_coefficient(coefficient)
+    confidence, chosen = checked_level(level, error=ModelError), as_coefficient(coefficient)
     ranking = as_ranking(system)
     drawn = strengths.drawn(n_samples, seed)
     gold, own = align(strengths.ranking, ranking, names=("the fitted ranking", "the system"), missing=missing)
@@ -174,8 +174,7 @@ def score_system(
         # Items that only the system has are tied below all others, as in `align`.
         theta = np.where(places >= 0, drawn.theta[:, places], -np.inf)
         ranks, _, n_tied = midrank_rows(theta, descending=True)
-    values = correlated(chosen, ranks, n_tied, own, workers)
-    values.flags.writeable = False
+    values = read_only(correlated(chosen, ranks, n_tied, own, workers))
     low, high, error = combined(known, values, confidence, gold)
     return SystemScore(known.statistic, low, high, known, error, values, confidence)
 
@@ -236,8 +235,7 @@ def score_leaderboard(
     values = np.nan_to_num(np.array([found[name].values for name in names]), nan=-np.inf)
     leads = values == values.max(axis=0)
     best = (leads / leads.sum(axis=0)).mean(axis=1)
-    best.flags.writeable = False
-    return ScoredLeaderboard(tuple(names), tuple(found[name] for name in names), best)
+    return ScoredLeaderboard(tuple(names), tuple(found[name] for name in names), read_only(best))
 
 
 def combined(known: BootstrapInterval, values: Array, level: float, gold: Ranking) -> tuple[float, float, float]:

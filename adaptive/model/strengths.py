@@ -18,7 +18,6 @@ from adaptive.model.accuracy import (
     ExpectedCorrelation,
     RankIntervals,
     TopProbabilities,
-    checked_count,
     cut_of,
     expected_correlation_of,
     rank_intervals_of,
@@ -30,9 +29,9 @@ from adaptive.model.likelihood import OVERSIGHT, Curvature, Parameters, Prior, V
 from adaptive.model.posterior import Opinions, RankChances, covariance, draw, shared_opinions
 from adaptive.record import json_label, places_best_first
 from rankcorr import Ranking
-from rankcorr.checks import check_rng, checked_seed, counted, real_number, shown
+from rankcorr.checks import check_rng, checked_count, checked_seed, counted, real_number, shown
 from rankcorr.coefficients import Coefficient, CoefficientLike, as_coefficient
-from rankcorr.results import JsonResult, TableResult, json_ready
+from rankcorr.results import JsonResult, TableResult, json_ready, read_only, table_rows
 from rankcorr.workers import Progress
 
 MAX_EXACT: Final = 3_000  # most items for exact standard errors: 0.1 s at 1,000, 2 s at 3,000
@@ -183,8 +182,7 @@ class Strengths(TableResult):
             errors: NDArray[np.float64] = np.sqrt(np.diagonal(covariance(self.curvature, self.opinions)))
         else:
             errors = self.sample(SE_DRAWS, np.random.default_rng(0)).std(axis=0)
-        errors.flags.writeable = False
-        return errors
+        return read_only(errors)
 
     def sample(self, n: int, rng: np.random.Generator, *, progress: Progress | None = None) -> NDArray[np.float64]:
         """Draw strengths from their joint posterior.
@@ -220,7 +218,7 @@ class Strengths(TableResult):
         >>> bradley_terry(votes).sample(5, np.random.default_rng(1)).shape
         (5, 3)
         """
-        number = checked_count(n, "n")
+        number = checked_count(n, "n", ModelError)
         check_rng(rng, ModelError)
         return draw(self.curvature, self.parameters, self.opinions, number, rng, progress)
 
@@ -234,7 +232,7 @@ class Strengths(TableResult):
         ModelError
             A number of samples that is not positive, or an invalid seed.
         """
-        key = (checked_count(n_samples, "n_samples"), checked_seed(seed, ModelError))
+        key = (checked_count(n_samples, "n_samples", ModelError), checked_seed(seed, ModelError))
         kept: tuple[tuple[int, int], DrawnRanks] | None = self.__dict__.get("_drawn")
         if kept is None or kept[0] != key:
             theta = self.sample(key[0], np.random.default_rng(key[1]), progress=progress)
@@ -364,7 +362,7 @@ class Strengths(TableResult):
         columns["item"] = [json_label(item) for item in columns["item"]]
         parameters = ("prior_sd", "tie_parameter", "side_bias", "opinion_sd")
         return {
-            "items": [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)],
+            "items": table_rows(columns),
             "parameters": json_ready({name: getattr(self, name) for name in parameters}),
             "voters": self._voters() if self.model.voters else None,
             "log_likelihood": json_ready(self.log_likelihood),
@@ -384,17 +382,14 @@ class Strengths(TableResult):
     def _columns(self, *, standard_errors: bool = True) -> dict[str, Sequence[Any]]:
         ranks, votes = self.ranking.ranks, self.comparisons
         best_first = places_best_first(self.items, ranks)
+        errors = self.standard_errors[best_first].tolist() if standard_errors else [None] * best_first.size
+        counts = ("presentations", "wins", "ties", "losses")
         return {
             "item": [self.items[place] for place in best_first.tolist()],
             "rank": ranks[best_first].tolist(),
             "strength": self.theta[best_first].tolist(),
-            "standard_error": self.standard_errors[best_first].tolist()
-            if standard_errors
-            else [None] * best_first.size,
-            "presentations": votes.presentations[best_first].tolist(),
-            "wins": votes.wins[best_first].tolist(),
-            "ties": votes.ties[best_first].tolist(),
-            "losses": votes.losses[best_first].tolist(),
+            "standard_error": errors,
+            **{name: getattr(votes, name)[best_first].tolist() for name in counts},
         }
 
     def __repr__(self) -> str:
@@ -478,6 +473,5 @@ def stopping_rule(
     value = real_number(target)
     if not -1 < value < 1:
         raise ModelError(f"target must be a number between -1 and 1, both excluded; got {shown(target)}")
-    return StoppingRule(
-        value, as_coefficient(coefficient), checked_count(n_samples, "n_samples"), checked_seed(seed, ModelError)
-    )
+    number = checked_count(n_samples, "n_samples", ModelError)
+    return StoppingRule(value, as_coefficient(coefficient), number, checked_seed(seed, ModelError))

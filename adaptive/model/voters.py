@@ -15,15 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adaptive.errors import ModelError
-from adaptive.model.accuracy import checked_level
 from adaptive.model.comparisons import Comparisons
 from adaptive.model.estimators import n_unbounded, refitted
 from adaptive.model.likelihood import Curvature, kernel_input
 from adaptive.model.strengths import Strengths
 from rankcorr import Ranking
-from rankcorr.checks import counted, offending, real_number, shown
+from rankcorr.checks import checked_level, counted, offending, real_number, shown
 from rankcorr.coefficients import Coefficient, CoefficientLike, as_coefficient
-from rankcorr.results import TableResult
+from rankcorr.results import TableResult, read_only
 
 Array: TypeAlias = NDArray[Any]
 
@@ -198,9 +197,7 @@ class VoterReport(TableResult):
     random_share: float
 
     def __post_init__(self) -> None:
-        for value in vars(self).values():
-            if isinstance(value, np.ndarray):
-                value.flags.writeable = False
+        read_only([value for value in vars(self).values() if isinstance(value, np.ndarray)])
 
     @property
     def at_random(self) -> tuple[Hashable, ...]:
@@ -263,7 +260,7 @@ def voter_report(
     array([3, 1])
     """
     votes, voters = votes_of_voters(strengths)
-    confidence, chosen = checked_level(level), as_coefficient(coefficient)
+    confidence, chosen = checked_level(level, error=ModelError), as_coefficient(coefficient)
     share = real_number(random_share)
     if not 0 < share < 1:
         raise ModelError(f"random_share must be a number between 0 and 1, both excluded; got {shown(random_share)}")

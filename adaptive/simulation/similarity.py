@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from adaptive.errors import SimilarityError, TableError
 from adaptive.tables import check_spelling, check_width
-from rankcorr.checks import shown, whole_number
+from rankcorr.checks import checked_count, shown
 from rankcorr.io.records import TextTable, delimiters_of, listed
 
 _SHOWN = 5
@@ -262,8 +262,4 @@ def _fractions(n_items: Any) -> NDArray[np.float64]:
 
 def positive_count(value: object, name: str, least: int = 1) -> int:
     """Return a whole number that is at least `least`; SimilarityError if it is not."""
-    number = whole_number(value)
-    if number is None or number < least:
-        wanted = "a positive whole number" if least == 1 else f"a whole number of {least} or more"
-        raise SimilarityError(f"{name} must be {wanted}; got {shown(value)}")
-    return number
+    return checked_count(value, name, SimilarityError, least)

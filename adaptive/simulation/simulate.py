@@ -35,8 +35,8 @@ from adaptive.simulation.similarity import checked_similarity, positive_count
 from adaptive.simulation.voters import VoterPool, VoterPopulation, true_ranking
 from rankcorr import Ranking, Uniform, weighted_rho, weighted_tau
 from rankcorr.checks import checked_seed, shown, whole_number
-from rankcorr.results import TableResult, json_ready
-from rankcorr.workers import Progress
+from rankcorr.results import TableResult, json_ready, read_only
+from rankcorr.workers import Progress, in_executor
 
 COEFFICIENTS: Final = ("rho_w", "tau_w", "rho", "tau")
 TIES: Final = "midrank"
@@ -69,10 +69,10 @@ class SimulationResult(TableResult):
     statistics: Mapping[str, Mapping[str, NDArray[np.float64]]]
 
     def __post_init__(self) -> None:
-        statistics = {
-            approach: MappingProxyType({name: _read_only(values) for name, values in named.items()})
-            for approach, named in self.statistics.items()
-        }
+        statistics = {}
+        for approach, named in self.statistics.items():
+            arrays = {name: np.array(values, np.float64) for name, values in named.items()}
+            statistics[approach] = MappingProxyType(read_only(arrays))
         object.__setattr__(self, "statistics", MappingProxyType(statistics))
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -191,12 +191,6 @@ def coefficients(gold: Ranking, ranking: Ranking, *, n0: float = 2.0) -> tuple[f
 
 def _sd(values: NDArray[np.float64]) -> float:
     return float(values.std(ddof=1)) if values.size > 1 else math.nan
-
-
-def _read_only(values: ArrayLike) -> NDArray[np.float64]:
-    array = np.array(values, np.float64)
-    array.flags.writeable = False
-    return array
 
 
 def simulate(
@@ -430,15 +424,6 @@ def _blocks(task: _Simulations, n_simulations: int, executor: Executor | None) -
         for start in range(n_simulations):
             yield task(start, start + 1)
         return
-    # Processes that start together and compile at once can spoil numba's cache (numba issue 4807).
-    yield task(0, 1)
     step = min(_LARGEST_TASK, max(1, n_simulations // _MIN_TASKS))
-    futures = [
-        executor.submit(task, start, min(start + step, n_simulations)) for start in range(1, n_simulations, step)
-    ]
-    try:
-        for future in futures:
-            yield future.result()
-    finally:
-        for future in futures:
-            future.cancel()
+    calls = [(start, min(start + step, n_simulations)) for start in range(1, n_simulations, step)]
+    yield from in_executor(executor, task, [(0, 1), *calls])

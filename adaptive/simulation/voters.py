@@ -18,7 +18,7 @@ from adaptive.errors import SimilarityError
 from adaptive.simulation.similarity import checked_similarity, positive_count
 from rankcorr import Ranking
 from rankcorr.checks import check_rng, real_number, shown
-from rankcorr.results import Result
+from rankcorr.results import Result, read_only
 
 Amplitude: TypeAlias = Callable[[NDArray[np.float64]], Any]
 Interval: TypeAlias = tuple[float, float]
@@ -33,9 +33,7 @@ def checked_levels(name: str, levels: ArrayLike, most: float) -> NDArray[np.floa
     wrong = np.flatnonzero(~((values >= 0) & (values <= most) & np.isfinite(values)))
     if wrong.size:
         raise SimilarityError(f"{name}[{wrong[0]}] is {values[wrong[0]]:g}; {_bounds(most)}")
-    values = values.astype(np.float64)
-    values.flags.writeable = False
-    return values
+    return read_only(values.astype(np.float64))
 
 
 def check_interval(name: str, interval: object, most: float) -> None:

@@ -6,10 +6,11 @@ candidates -> trials: one row of accuracies for each simulation, on any executor
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from concurrent.futures import Executor, Future
+from concurrent.futures import Executor
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +26,7 @@ from rankcorr import Ranking
 from rankcorr.checks import shown
 from rankcorr.coefficients import Coefficient
 from rankcorr.results import Result
-from rankcorr.workers import Progress
+from rankcorr.workers import Progress, in_executor
 
 CANDIDATES: Final[tuple[Approach, ...]] = ("adaptive", "adaptive_fitted", "matched_ballots", "matched")
 
@@ -243,25 +244,10 @@ def accuracies(
         for start in range(0, len(candidates), _LARGEST_TASK)
     ]
 
-    def keep(row: int, which: slice, values: Array) -> None:
-        found[row, which] = values
-        if progress is not None:
-            progress(which.stop - which.start)
-
-    # The first task runs here: processes that compile at once can spoil numba's cache (numba issue 4807).
-    here = tasks if executor is None else tasks[:1]
-    for row, which in here:
-        keep(row, which, trial(candidates[which], budgets, simulations[row]))
-    futures: list[tuple[int, slice, Future[Any]]] = []
-    try:
-        if executor is not None:
-            futures = [
-                (row, which, executor.submit(trial, candidates[which], budgets, simulations[row]))
-                for row, which in tasks[1:]
-            ]
-        for row, which, future in futures:
-            keep(row, which, future.result())
-    finally:
-        for _, _, future in futures:
-            future.cancel()
+    calls = [(candidates[which], budgets, simulations[row]) for row, which in tasks]
+    with closing(in_executor(executor, trial, calls)) as results:
+        for (row, which), values in zip(tasks, results, strict=True):
+            found[row, which] = values
+            if progress is not None:
+                progress(which.stop - which.start)
     return found

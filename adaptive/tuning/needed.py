@@ -21,7 +21,7 @@ from adaptive.tuning.candidates import MATCHED_BALLOTS, MATCHING, Candidate, Tri
 from adaptive.tuning.tune import mean_interval
 from rankcorr.checks import checked_level, checked_seed, real_number, shown
 from rankcorr.coefficients import CoefficientLike, as_coefficient
-from rankcorr.results import TableResult
+from rankcorr.results import TableResult, read_only
 from rankcorr.workers import Progress
 
 CHECKPOINTS: Final = 16
@@ -69,8 +69,7 @@ class VotesNeeded(TableResult):
     simulations: int
 
     def __post_init__(self) -> None:
-        for values in (self.budgets, self.means, self.ses):
-            values.flags.writeable = False
+        read_only((self.budgets, self.means, self.ses))
 
     @property
     def reached(self) -> bool:

@@ -16,6 +16,7 @@ import click
 from rankcorr import OptionError
 from rankcorr.cli.console import (
     Note,
+    example,
     gathered,
     json_option,
     label_text,
@@ -70,17 +71,14 @@ CI_RESAMPLES: Final = 2_000
 PERMUTATIONS: Final = 10_000
 TEST_RESAMPLES: Final = 10_000
 
-_COMPARE_EXAMPLE = """\b
-Example:
-  rankcorr compare gold.csv system_a.csv system_b.csv
-  rankcorr compare --id word1,word2 --score gold --score lch pairs.tsv pairs.tsv
-  rankcorr compare gold.csv system_a.csv --ci --standardize --worst 10
-"""
-_TEST_EXAMPLE = """\b
-Example:
-  rankcorr test gold.csv system_a.csv
-  rankcorr test gold.csv system_a.csv system_b.csv --versus
-"""
+_COMPARE_EXAMPLE = example(
+    "rankcorr compare gold.csv system_a.csv system_b.csv",
+    "rankcorr compare --id word1,word2 --score gold --score lch pairs.tsv pairs.tsv",
+    "rankcorr compare gold.csv system_a.csv --ci --standardize --worst 10",
+)
+_TEST_EXAMPLE = example(
+    "rankcorr test gold.csv system_a.csv", "rankcorr test gold.csv system_a.csv system_b.csv --versus"
+)
 
 
 @dataclass(frozen=True)

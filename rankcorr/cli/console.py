@@ -113,6 +113,11 @@ def stacked(*options: Decorator) -> Decorator:
     return lambda command: reduce(lambda made, each: each(made), reversed(options), command)
 
 
+def example(*lines: str) -> str:
+    """Make the end of a help text: commands, a line each, which click does not wrap."""
+    return "\n  ".join(["\b\nExample:", *lines])
+
+
 def choice_option(name: str, choices: Sequence[str], what: str) -> Decorator:
     """Make an option of one of some words, by default the first."""
     return option(name, type=click.Choice(choices), default=choices[0], help=what)

@@ -13,6 +13,7 @@ import click
 from rankcorr.checks import counted, offending, repeated
 from rankcorr.cli.console import (
     choice_option,
+    example,
     figure_option,
     gathered,
     json_option,
@@ -60,13 +61,13 @@ from rankcorr.workers import progress_bar
 
 RESAMPLES: Final = 10_000
 
-_EXAMPLE = """\b
-Example:
-  rankcorr evaluate qrels.txt bm25.run lsa.run --metric tau_w --metric ndcg@10
-  rankcorr evaluate qrels.txt bm25.run lsa.run --metric ndcg@10 --versus bm25.run
-  rankcorr evaluate qrels.txt bm25.run lsa.run --name BM25 --name LSA --by-query
-  rankcorr evaluate qrels.txt bm25.run lsa.run --versus bm25.run --groups genres.csv --worst 5 --plot differences.png
-"""
+_EXAMPLE = example(
+    "rankcorr evaluate qrels.txt bm25.run lsa.run --metric tau_w --metric ndcg@10",
+    "rankcorr evaluate qrels.txt bm25.run lsa.run --metric ndcg@10 --versus bm25.run",
+    "rankcorr evaluate qrels.txt bm25.run lsa.run --name BM25 --name LSA --by-query",
+    "rankcorr evaluate qrels.txt bm25.run lsa.run --versus bm25.run --groups genres.csv --worst 5 "
+    "--plot differences.png",
+)
 _DIFFERENCES = (
     *("difference", "low", "high", "p", "p (corrected)", "detectable", "effect size", "better", "worse", "queries"),
 )

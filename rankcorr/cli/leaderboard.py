@@ -9,6 +9,7 @@ import click
 
 from rankcorr.cli.console import (
     Note,
+    example,
     gathered,
     json_option,
     notes_of,
@@ -44,11 +45,10 @@ from rankcorr.workers import progress_bar
 
 RESAMPLES: Final = 1_000
 
-_EXAMPLE = """\b
-Example:
-  rankcorr leaderboard gold.csv system_a.csv system_b.csv
-  rankcorr leaderboard gold.csv system_a.csv system_b.csv --gold gold2.csv --by gold2.csv --missing intersection
-"""
+_EXAMPLE = example(
+    "rankcorr leaderboard gold.csv system_a.csv system_b.csv",
+    "rankcorr leaderboard gold.csv system_a.csv system_b.csv --gold gold2.csv --by gold2.csv --missing intersection",
+)
 
 
 @dataclass(frozen=True)

@@ -4,23 +4,22 @@ import click
 
 from rankcorr import OptionError, __version__
 from rankcorr.cli.compare import compare, run_tests
-from rankcorr.cli.console import OneLineErrors, json_option, print_json, print_table
+from rankcorr.cli.console import OneLineErrors, example, json_option, print_json, print_table
 from rankcorr.cli.evaluate import evaluate_command
 from rankcorr.cli.leaderboard import leaderboard_command
 from rankcorr.cli.plot import plot
 from rankcorr.cli.vectors import vectors_command
 from rankcorr.shares import DEFAULT_TOP, MAX_TOP, weight_table
 
-_EXAMPLE = """\b
-Example:
-  rankcorr compare gold.csv system_a.csv system_b.csv
-  rankcorr test gold.csv system_a.csv system_b.csv --versus
-  rankcorr leaderboard gold.csv system_a.csv system_b.csv
-  rankcorr evaluate qrels.txt bm25.run lsa.run --metric tau_w --metric ndcg@10 --versus bm25.run
-  rankcorr evaluate-vectors glove.txt.gz wordsim.tsv rg65.tsv
-  rankcorr plot ranks gold.csv system_a.csv --out ranks.png
-  rankcorr weights --n0 2 --top 10
-"""
+_EXAMPLE = example(
+    "rankcorr compare gold.csv system_a.csv system_b.csv",
+    "rankcorr test gold.csv system_a.csv system_b.csv --versus",
+    "rankcorr leaderboard gold.csv system_a.csv system_b.csv",
+    "rankcorr evaluate qrels.txt bm25.run lsa.run --metric tau_w --metric ndcg@10 --versus bm25.run",
+    "rankcorr evaluate-vectors glove.txt.gz wordsim.tsv rg65.tsv",
+    "rankcorr plot ranks gold.csv system_a.csv --out ranks.png",
+    "rankcorr weights --n0 2 --top 10",
+)
 
 
 @click.group(name="rankcorr", cls=OneLineErrors, epilog=_EXAMPLE)
@@ -32,12 +31,11 @@ def main() -> None:
 for command in (compare, run_tests, leaderboard_command, evaluate_command, vectors_command, plot):
     main.add_command(command)
 
-_WEIGHTS_EXAMPLE = """\b
-Example:
-  rankcorr weights --n0 2 --top 10
-  rankcorr weights --share 0.3
-  rankcorr weights --share 0.8 --k 10 --n-items 990
-"""
+_WEIGHTS_EXAMPLE = example(
+    "rankcorr weights --n0 2 --top 10",
+    "rankcorr weights --share 0.3",
+    "rankcorr weights --share 0.8 --k 10 --n-items 990",
+)
 
 
 @main.command(epilog=_WEIGHTS_EXAMPLE, short_help="Show the weight of the top ranks, or find n0.")

@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from rankcorr.cli.compare import TEST_RESAMPLES
-from rankcorr.cli.console import Command, Note, notes_of, option, out_option, print_notes, seed_option, write_figure
+from rankcorr.cli.console import (
+    Command,
+    Note,
+    example,
+    notes_of,
+    option,
+    out_option,
+    print_notes,
+    seed_option,
+    write_figure,
+)
 from rankcorr.cli.leaderboard import BoardOptions, board_options
 from rankcorr.cli.options import (
     Files,
@@ -42,11 +52,7 @@ _EXAMPLES = {
 }
 
 
-def _example(*names: str) -> str:
-    return "\n".join(["\b", "Example:", *(f"  {_EXAMPLES[name]}" for name in names)])
-
-
-@click.group(no_args_is_help=False, epilog=_example(*_EXAMPLES), short_help="Draw figures as PNG, SVG or PDF.")
+@click.group(no_args_is_help=False, epilog=example(*_EXAMPLES.values()), short_help="Draw figures as PNG, SVG or PDF.")
 def plot() -> None:
     """Draw figures of rankings and their coefficients. Needs matplotlib: pip install 'rankcorr[plot]'."""
 
@@ -65,7 +71,7 @@ def _matching(files: Files, gold: str, systems: Sequence[str]) -> tuple[Named, l
     return reference, others
 
 
-@plot.command(epilog=_example("ranks"), short_help="The rank of each item in systems against that in gold.")
+@plot.command(epilog=example(_EXAMPLES["ranks"]), short_help="The rank of each item in systems against that in gold.")
 @_of_systems
 @file_options
 @coefficient_option()
@@ -96,7 +102,7 @@ def ranks(
     _write(draw, out, coefficient, _only(others))
 
 
-@plot.command(epilog=_example("offset"), short_help="The coefficient of each system as a function of n0.")
+@plot.command(epilog=example(_EXAMPLES["offset"]), short_help="The coefficient of each system as a function of n0.")
 @_of_systems
 @file_options
 @coefficient_option(choices=("rho_w", "tau_w"))
@@ -116,7 +122,7 @@ def offset(gold: str, systems: tuple[str, ...], out: str, files: Files, coeffici
     _write(draw, out, coefficient)
 
 
-@plot.command("leaderboard", epilog=_example("leaderboard"), short_help="Systems with intervals and groups.")
+@plot.command("leaderboard", epilog=example(_EXAMPLES["leaderboard"]), short_help="Systems with intervals and groups.")
 @_of_systems
 @board_options
 @file_options
@@ -156,7 +162,7 @@ def leaderboard_figure(
     _write(draw, out, options.coefficient, notes=notes)
 
 
-@plot.command(epilog=_example("null"), short_help="What chance alone gives, and where systems lie.")
+@plot.command(epilog=example(_EXAMPLES["null"]), short_help="What chance alone gives, and where systems lie.")
 @_of_systems
 @file_options
 @coefficient_option()

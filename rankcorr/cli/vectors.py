@@ -10,6 +10,7 @@ import click
 from rankcorr.checks import counted
 from rankcorr.cli.console import (
     choice_option,
+    example,
     gathered,
     json_option,
     label_text,
@@ -47,11 +48,10 @@ from rankcorr.workers import progress_bar
 
 MAX_WORDS: Final = 10
 
-_EXAMPLE = """\b
-Example:
-  rankcorr evaluate-vectors glove.txt.gz wordsim.tsv rg65.tsv
-  rankcorr evaluate-vectors word2vec.bin rdt.csv --relata --candidates all --depth 100
-"""
+_EXAMPLE = example(
+    "rankcorr evaluate-vectors glove.txt.gz wordsim.tsv rg65.tsv",
+    "rankcorr evaluate-vectors word2vec.bin rdt.csv --relata --candidates all --depth 100",
+)
 
 
 @dataclass(frozen=True)

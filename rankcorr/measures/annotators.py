@@ -29,8 +29,9 @@ from rankcorr.errors import (
     warn_undefined,
 )
 from rankcorr.frames import by_name
+from rankcorr.measures.lists import as_float, scaled
 from rankcorr.ranking import Ranking
-from rankcorr.results import Result, TableResult, described_by, mean_of
+from rankcorr.results import Result, TableResult, described_by, mean_of, read_only
 from rankcorr.scores import ScoresLike, is_masked, split_labels
 
 RatingsLike: TypeAlias = Mapping[Any, ScoresLike] | ArrayLike
@@ -70,7 +71,7 @@ def read_ratings(ratings: RatingsLike) -> Ratings:
     if infinite.size:
         which = [(found.name(row), column) for row, column in infinite.tolist()]
         raise NonNumericError(offending("every rating must be finite; infinite at (annotator, item)", which))
-    found.values.flags.writeable = False
+    read_only(found.values)
     return found
 
 
@@ -149,16 +150,7 @@ def _floats(what: str, array: NDArray[Any]) -> NDArray[np.float64]:
     large = [value for value in given if isinstance(value, Integral) and abs(int(value)) > EXACT]
     if large:
         raise NonNumericError(offending(f"{what} that is an integer must be at most 2^53 in size; got", large))
-    return np.array([_as_float(value) for value in given], np.float64).reshape(array.shape)
-
-
-def _as_float(value: Any) -> float:
-    if isinstance(value, Decimal) and value.is_nan():  # float() refuses a signaling nan
-        return np.nan
-    try:
-        return float(value)
-    except OverflowError:  # a fraction beyond the largest float
-        return np.inf
+    return np.array([as_float(value) for value in given], np.float64).reshape(array.shape)
 
 
 Level: TypeAlias = Literal["nominal", "ordinal", "interval", "ratio"]
@@ -239,7 +231,7 @@ def krippendorff_alpha(ratings: RatingsLike, *, level: Level = "nominal") -> flo
     if level == "ordinal":
         values = _doubled_midranks(values)
     elif level == "interval":
-        values = _scaled(values)
+        values = scaled(values)
     pair_sums = PAIR_SUMS[level]
     observed = math.fsum((pair_sums(values, sizes) / (sizes - 1)).tolist())
     expected = float(pair_sums(np.sort(values), np.array([values.size]))[0])
@@ -255,12 +247,6 @@ def _doubled_midranks(values: Floats) -> Floats:
     distinct, counts, _ = _distinct(np.sort(values), np.array([values.size]))
     doubled = 2 * np.cumsum(counts) - counts
     return doubled[np.searchsorted(distinct, values)].astype(np.float64)
-
-
-def _scaled(values: Floats) -> Floats:
-    """Scale values by a power of two, which is exact, so that no difference and no square overflows."""
-    scaled: Floats = np.ldexp(values, -1 - np.frexp(np.abs(values).max())[1])
-    return scaled
 
 
 # The functions below sum d(c, k) over the ordered pairs of values in each group. `values` holds group after group, each
@@ -441,8 +427,7 @@ def mean_pairwise_agreement(
     if undefined:
         warn_undefined(offending("all items are tied in one of the ratings of", undefined), stacklevel=3)
     with_others = np.array([mean_of(row) for row in pairs])
-    for array in (pairs, n_common, with_others):
-        array.flags.writeable = False
+    read_only((pairs, n_common, with_others))
     return PairwiseAgreement(
         tuple(map(found.name, range(n_annotators))),
         with_others,

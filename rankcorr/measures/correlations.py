@@ -15,7 +15,7 @@ from rankcorr.alignment import Missing, align, n_missing
 from rankcorr.checks import check_choice, offending, real_number, shown
 from rankcorr.coefficients import ratio
 from rankcorr.errors import LabelError, LabelMismatchError, LengthError, OptionError, warn_undefined
-from rankcorr.measures.lists import ListLike, as_list, read_scores
+from rankcorr.measures.lists import ListLike, as_list, read_scores, scaled
 from rankcorr.ranking import Ranking
 from rankcorr.results import RankCorrelation
 from rankcorr.scores import ScoresLike, split_labels
@@ -83,15 +83,19 @@ def tau_ap(gold: ListLike, system: ListLike, *, ties: ApTies = "a", missing: Mis
     value = _expected(first, second) if ties == "a" else 0.5 * (_untied(first, second) + _untied(second, first))
     if math.isnan(value):
         warn_undefined("all items are tied in one ranking", stacklevel=3)
-    whole = missing == "raise"
-    return RankCorrelation(
-        statistic=min(1.0, max(-1.0, value)) if not math.isnan(value) else value,
-        n_items=first.n_items,
-        coefficient="tau_ap",
-        variant=ties,
-        missing=None if whole else missing,
-        n_missing=None if whole else n_missing(*given, first.n_items),
-    )
+    elif abs(value) > 1:  # by rounding
+        value = math.copysign(1.0, value)
+    return _result(value, "tau_ap", given, first, missing, variant=ties)
+
+
+def _result(
+    value: float, coefficient: str, given: tuple[Ranking, Ranking], first: Ranking, missing: str, **options: str
+) -> RankCorrelation:
+    """Return a correlation of two given rankings, of which `first` is the first one after alignment."""
+    about: dict[str, Any] = {"n_items": first.n_items, "coefficient": coefficient, **options}
+    if missing != "raise":
+        about |= {"missing": missing, "n_missing": n_missing(*given, first.n_items)}
+    return RankCorrelation(value, **about)
 
 
 def _expected(gold: Ranking, system: Ranking) -> float:
@@ -169,21 +173,13 @@ def pearson(x: ScoresLike, y: ScoresLike, *, missing: MissingScores = "raise") -
     else:
         a, b = _centred(a), _centred(b)
         value = ratio(float(a @ b), float(a @ a), float(b @ b))
-    whole = missing == "raise"
-    return RankCorrelation(
-        statistic=value,
-        n_items=a.size,
-        coefficient="pearson",
-        missing=None if whole else missing,
-        n_missing=None if whole else n_missing(first.ranking, second.ranking, a.size),
-    )
+    return _result(value, "pearson", (first.ranking, second.ranking), aligned[0], missing)
 
 
 def _centred(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     """Scores minus their mean, scaled so that the largest score is from 1/4 to 1/2."""
-    # By a power of two, which is exact: no difference and no square overflows, and the largest does not vanish.
-    scaled: NDArray[np.float64] = np.ldexp(scores, -1 - np.frexp(np.abs(scores).max())[1])
-    distance: NDArray[np.float64] = scaled - scaled[0]  # exact for scores that are close together and far from zero
+    sizes = scaled(scores)
+    distance: NDArray[np.float64] = sizes - sizes[0]  # exact for scores that are close together and far from zero
     distance -= distance.mean()
     return distance
 
@@ -267,17 +263,8 @@ def vigna_tau(
         warn_undefined("all items are tied in one ranking", stacklevel=3)
     else:
         value = float(weightedtau(*scores, **options, additive=scheme == "additive").statistic)
-    whole = missing == "raise"
-    return RankCorrelation(
-        statistic=value,
-        n_items=first.n_items,
-        coefficient="vigna_tau",
-        scheme=scheme,
-        weigher="hyperbolic",
-        variant=ranked_by if places is None else "ranks",
-        missing=None if whole else missing,
-        n_missing=None if whole else n_missing(*given, first.n_items),
-    )
+    options_used = {"scheme": scheme, "weigher": "hyperbolic", "variant": ranked_by if places is None else "ranks"}
+    return _result(value, "vigna_tau", given, first, missing, **options_used)
 
 
 def _places(ranks: ScoresLike | Ranking, first: Ranking) -> NDArray[np.float64]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence, Set
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from rankcorr.checks import offending, real_text, shown
 from rankcorr.errors import MissingValueError, NonNumericError, OptionError, RankingError
 from rankcorr.ranking import Ranking, RankingLike, as_ranking
+from rankcorr.results import read_only
 from rankcorr.scores import ScoresLike, split_labels
 
 ListLike: TypeAlias = RankingLike | Sequence[Any]
@@ -79,17 +81,25 @@ def read_scores(scores: ScoresLike, name: str) -> Scores:
     except RankingError as error:
         raise type(error)(f"{name}: {error}") from error
     numbers = split_labels(scores, "score")[1]
-    values = np.array([_as_float(number) for number in np.asarray(numbers).tolist()])
+    values = np.array([as_float(number) for number in np.asarray(numbers).tolist()])
     if not np.isfinite(values).all():
         places = np.flatnonzero(~np.isfinite(values)).tolist()
         which: list[Hashable] = [ranking.labels[place] if ranking.labels else place for place in places]
         raise MissingValueError(offending(f"{name}: every score must be finite; not finite", which))
-    values.flags.writeable = False
-    return Scores(values, ranking)
+    return Scores(read_only(values), ranking)
 
 
-def _as_float(number: object) -> float:
+def scaled(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Scale values by a power of two, which is exact, so that no difference and no square overflows or vanishes."""
+    found: NDArray[np.float64] = np.ldexp(values, -1 - np.frexp(np.abs(values).max())[1])
+    return found
+
+
+def as_float(number: Any) -> float:
+    """Return a number of any kind as a float, infinite if it is too large."""
+    if isinstance(number, Decimal) and number.is_nan():  # float() refuses a signaling nan
+        return np.nan
     try:
-        return float(number)  # type: ignore[arg-type]
+        return float(number)
     except OverflowError:  # an integer or fraction beyond the largest float
         return np.inf

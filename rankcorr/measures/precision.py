@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr.alignment import Missing, align
-from rankcorr.checks import offending, shown, whole_number
+from rankcorr.checks import checked_count, offending
 from rankcorr.errors import OptionError, RankingError
 from rankcorr.measures.lists import ListLike, as_list, read_scores
 from rankcorr.scores import ScoresLike
@@ -100,9 +100,7 @@ def precision_at(gold: ScoresLike, system: ListLike, k: int, *, missing: Missing
     >>> precision_at({"a": 1, "b": 0, "c": 1}, {"a": 0.9, "b": 0.5, "c": 0.5}, 2)
     0.75
     """
-    number = whole_number(k)
-    if number is None or number < 1:
-        raise OptionError(f"k must be a positive whole number; got {shown(k)}")
+    number = checked_count(k, "k")
     starts, sizes, relevant = _groups(gold, system, missing)
     n_items = int(sizes.sum())
     if number > n_items:

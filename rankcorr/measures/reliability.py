@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rankcorr.checks import check_choice, offending, real_number, shown
 from rankcorr.errors import LabelError, LabelMismatchError, RankingError, warn_undefined
 from rankcorr.measures.lists import ListLike, as_list
-from rankcorr.results import TableResult, described_by
+from rankcorr.results import TableResult, described_by, read_only
 
 SystemTies: TypeAlias = Literal["expected", "wrong"]
 
@@ -123,11 +123,10 @@ def reliability_weighted_score(
     else:
         scores[tied] = -np.abs(margin[tied])
     weight = float(np.abs(margin).sum())
-    scores.flags.writeable = False
     if weight == 0:
         warn_undefined("no comparison has a majority of votes", what="the score", stacklevel=3)
     score = min(1.0, agreed / weight) if weight else math.nan
-    return ReliabilityScore(score, scores, len(left), int(np.count_nonzero(tied)), ties)
+    return ReliabilityScore(score, read_only(scores), len(left), int(np.count_nonzero(tied)), ties)
 
 
 def _checked(comparisons: Iterable[Sequence[Any]]) -> tuple[list[Hashable], list[Hashable], list[float]]:

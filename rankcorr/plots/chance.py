@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Observed: TypeAlias = float | RankCorrelation
+Nulls: TypeAlias = NullDistribution | Mapping[Any, NullDistribution]
+Statistics: TypeAlias = Observed | Mapping[Any, Observed]
 
 MOST_BINS: Final = 60
 ROW_BINS: Final = 40
@@ -29,26 +31,12 @@ PEAK: Final = 0.78  # of the highest row, in rows
 
 @overload
 def plot_null(
-    null: NullDistribution | Mapping[Any, NullDistribution],
-    statistic: Observed | Mapping[Any, Observed],
-    *,
-    alternative: Alternative = "two-sided",
-    ax: None = None,
+    null: Nulls, statistic: Statistics, *, alternative: Alternative = "two-sided", ax: None = None
 ) -> Figure: ...
 @overload
+def plot_null(null: Nulls, statistic: Statistics, *, alternative: Alternative = "two-sided", ax: Axes) -> Axes: ...
 def plot_null(
-    null: NullDistribution | Mapping[Any, NullDistribution],
-    statistic: Observed | Mapping[Any, Observed],
-    *,
-    alternative: Alternative = "two-sided",
-    ax: Axes,
-) -> Axes: ...
-def plot_null(
-    null: NullDistribution | Mapping[Any, NullDistribution],
-    statistic: Observed | Mapping[Any, Observed],
-    *,
-    alternative: Alternative = "two-sided",
-    ax: Axes | None = None,
+    null: Nulls, statistic: Statistics, *, alternative: Alternative = "two-sided", ax: Axes | None = None
 ) -> Figure | Axes:
     """Draw the values of a coefficient by chance alone, and the position of an observed value.
 

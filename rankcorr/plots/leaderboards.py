@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from itertools import groupby
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, overload
 
 import numpy as np
@@ -33,7 +34,6 @@ from rankcorr.plots.style import (
     room,
 )
 from rankcorr.ranking import RankingLike
-from rankcorr.results import Computed
 from rankcorr.workers import Progress
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ ROW_HEIGHT: Final = 0.26  # in inches
 PANEL_WIDTH: Final = 2.3
 CHANCE_LEVEL: Final = 0.95  # of the values of chance, in the bars
 N_SUMS: Final = 10_000
+_OPTIONS: Final = attrgetter("coefficient", "scheme", "n0", "weigher", "tied_weights", "variant", "missing")
 
 
 class _Chance(NamedTuple):
@@ -233,8 +234,8 @@ def _check_chance(leaderboard: Leaderboard, chance: ChanceLevels) -> None:
     cells = [(name, row.system) for name in leaderboard.gold_sets for row in leaderboard.rows]
     if absent := [(name, system) for name, system in cells if system not in chance.get(name, {})]:
         raise OptionError(offending("chance must have every system in every gold set; without", absent))
-    options = _options(leaderboard)
-    if other := [(name, system) for name, system in cells if _options(chance[name][system]) != options]:
+    options = _OPTIONS(leaderboard)
+    if other := [(name, system) for name, system in cells if _OPTIONS(chance[name][system]) != options]:
         raise OptionError(offending("chance must have the options of the leaderboard; others for", other))
     sizes = {
         (name, row.system): score.n_items
@@ -243,18 +244,6 @@ def _check_chance(leaderboard: Leaderboard, chance: ChanceLevels) -> None:
     }
     if other := [(name, system) for name, system in cells if chance[name][system].n_items != sizes[name, system]]:
         raise OptionError(offending("chance must have as many items as the leaderboard; others for", other))
-
-
-def _options(result: Computed) -> tuple[Any, ...]:
-    return (
-        result.coefficient,
-        result.scheme,
-        result.n0,
-        result.weigher,
-        result.tied_weights,
-        result.variant,
-        result.missing,
-    )
 
 
 def _column(leaderboard: Leaderboard, name: str, chance: ChanceLevels | None) -> _Column:
@@ -358,7 +347,9 @@ def _draw_chance(axes: Axes, chance: list[_Chance | None], ink: Ink) -> list[Any
 def _name_systems(axes: Axes, leaderboard: Leaderboard, longest: int) -> None:
     rows = leaderboard.rows
     axes.set_yticks(
-        range(len(rows)), labels=[label_text(row.system, min(longest, LONGEST_LABEL)) for row in rows], fontsize=10
+        range(len(rows)),
+        labels=[label_text(row.system, min(longest, LONGEST_LABEL)) for row in rows],
+        fontsize=10,
     )
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final, overload
+from typing import TYPE_CHECKING, Any, Final, TypedDict, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -44,28 +44,17 @@ OFFSETS: Final = np.geomspace(1, 1001, 61) - 1
 LINE_HEIGHT: Final = 0.17  # of a legend, in inches
 
 
+class _Options(TypedDict, total=False):
+    coefficient: CoefficientLike
+    n0s: ArrayLike
+    missing: Missing
+    highlighted: Sequence[Any] | None
+
+
 @overload
-def plot_offset(
-    x: RankingLike,
-    systems: ManyRankings,
-    *,
-    coefficient: CoefficientLike = "tau_w",
-    n0s: ArrayLike = OFFSETS,
-    missing: Missing = "raise",
-    highlighted: Sequence[Any] | None = None,
-    ax: None = None,
-) -> Figure: ...
+def plot_offset(x: RankingLike, systems: ManyRankings, *, ax: None = None, **options: Unpack[_Options]) -> Figure: ...
 @overload
-def plot_offset(
-    x: RankingLike,
-    systems: ManyRankings,
-    *,
-    coefficient: CoefficientLike = "tau_w",
-    n0s: ArrayLike = OFFSETS,
-    missing: Missing = "raise",
-    highlighted: Sequence[Any] | None = None,
-    ax: Axes,
-) -> Axes: ...
+def plot_offset(x: RankingLike, systems: ManyRankings, *, ax: Axes, **options: Unpack[_Options]) -> Axes: ...
 def plot_offset(
     x: RankingLike,
     systems: ManyRankings,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Final, overload
+from typing import TYPE_CHECKING, Any, Final, TypedDict, Unpack, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,28 +54,19 @@ DOT_AREA: Final = 5.0
 MOST_HEAVY: Final = 100
 
 
+class _Options(TypedDict, total=False):
+    coefficient: CoefficientLike
+    missing: Missing
+    names: tuple[str, str]
+    n_named: int
+
+
 @overload
 def plot_ranks(
-    x: RankingLike,
-    y: RankingLike | ManyRankings,
-    *,
-    coefficient: CoefficientLike = "tau_w",
-    missing: Missing = "raise",
-    names: tuple[str, str] = ("x", "y"),
-    n_named: int = 5,
-    ax: None = None,
+    x: RankingLike, y: RankingLike | ManyRankings, *, ax: None = None, **options: Unpack[_Options]
 ) -> Figure: ...
 @overload
-def plot_ranks(
-    x: RankingLike,
-    y: RankingLike | ManyRankings,
-    *,
-    coefficient: CoefficientLike = "tau_w",
-    missing: Missing = "raise",
-    names: tuple[str, str] = ("x", "y"),
-    n_named: int = 5,
-    ax: Axes,
-) -> Axes: ...
+def plot_ranks(x: RankingLike, y: RankingLike | ManyRankings, *, ax: Axes, **options: Unpack[_Options]) -> Axes: ...
 def plot_ranks(
     x: RankingLike,
     y: RankingLike | ManyRankings,

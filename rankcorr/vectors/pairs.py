@@ -19,7 +19,7 @@ from rankcorr.inference.bootstrap import bootstrap_interval
 from rankcorr.inference.permutation import permutation_test
 from rankcorr.io.tables import Duplicates, read_numbers
 from rankcorr.ranking import as_ranking
-from rankcorr.results import Result, TableResult
+from rankcorr.results import Result, TableResult, read_only
 from rankcorr.vectors.reading import as_vectors
 from rankcorr.vectors.words import DuplicatePairError, UnknownWordError, Values, VectorError, VectorsLike, WordVectors
 from rankcorr.workers import Progress
@@ -327,13 +327,11 @@ def evaluate_vectors(
     x = {pair: score for (pair, score), keep in zip(pairs.items(), kept, strict=True) if keep}
     y = dict(zip(x, np.where(lacking, -math.inf, cosines)[kept].tolist(), strict=True))
     drawn: dict[str, Any] = {"n_resamples": n_resamples, "seed": seed, "workers": workers, "progress": progress}
-    for array in (scores, cosines):
-        array.flags.writeable = False
     return VectorEvaluation(
         coefficients=tuple(_inferred(x, y, coefficient, level, drawn) for coefficient in chosen),
         pairs=tuple(pairs),
-        gold=scores,
-        cosines=cosines,
+        gold=read_only(scores),
+        cosines=read_only(cosines),
         oov_pairs=tuple(pair for pair, lacks in zip(pairs, lacking, strict=True) if lacks),
         oov_words=oov_words,
         options={

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankcorr.checks import shown
 from rankcorr.errors import RankingError
+from rankcorr.results import read_only
 from rankcorr.scores import is_masked
 
 Values = NDArray[np.float64]
@@ -230,5 +231,4 @@ class KeptVectors:
         vectors = np.array(self._vectors) if self._vectors else np.empty((0, self.dimension or 0))
         if vectors.dtype.kind != "f":
             vectors = vectors.astype(np.float64)
-        vectors.flags.writeable = False
-        return WordVectors(tuple(self._places), vectors, n_known, form, n_undecodable)
+        return WordVectors(tuple(self._places), read_only(vectors), n_known, form, n_undecodable)

@@ -28,13 +28,7 @@ from rankcorr import (
 )
 from tests import naive
 from tests.coefficients import statistic_of
-from tests.strategies import (
-    N0S,
-    TIED_WEIGHT,
-    distinguishing_pairs,
-    tied_pairs,
-    weighings,
-)
+from tests.strategies import N0S, TIED_WEIGHT, distinguishing_pairs, tied_pairs, weighings
 
 COEFFICIENTS = pytest.mark.parametrize("coefficient", [weighted_rho, weighted_tau])
 SCHEME = st.sampled_from(["additive", "multiplicative", "first", "second"])

@@ -5,12 +5,13 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from adaptive.cli.vote_files import first_bytes
 from adaptive.errors import TableError
 from rankcorr.checks import counted
 from rankcorr.cli.console import Command, whole
@@ -41,11 +42,8 @@ def opened(ledger: str, campaign: str | None = None) -> Iterator[Campaign]:
     from adaptive.ledger import Ledger
 
     _check_no_json(ledger)
-    found = Ledger.open(ledger)
-    try:
+    with closing(Ledger.open(ledger)) as found:
         yield found.campaign(campaign)
-    finally:
-        found.close()
 
 
 @contextmanager
@@ -59,19 +57,13 @@ def created(ledger: str) -> Iterator[Ledger]:
 
     target = Path(ledger)
     if "://" in ledger or os.path.lexists(target) or not os.access(target.parent, os.W_OK):
-        found = Ledger.create(ledger)
-        try:
+        with closing(Ledger.create(ledger)) as found:
             yield found
-        finally:
-            found.close()
         return
     part = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
-        found = Ledger.create(part)
-        try:
+        with closing(Ledger.create(part)) as found:  # the last connection brings into the file what is beside it
             yield found
-        finally:
-            found.close()  # the last connection brings into the file what is beside it
         put_new(part, target)
     except OSError as error:
         raise TableError(f"{ledger}: cannot be made: {error.strerror or error}") from error
@@ -104,14 +96,7 @@ def _described_batches(now: CampaignStatus) -> str:
 
 def _check_no_json(ledger: str) -> None:
     """Say what to do with a file of the first release, which SQLite would call no database."""
-    if "://" in ledger:
-        return
-    try:
-        with open(ledger, "rb") as file:
-            start = file.read(16)
-    except OSError:
-        return  # the ledger says what is wrong
-    if start[:1] == b"{":
+    if "://" not in ledger and first_bytes(ledger).startswith(b"{"):
         name = whole(ledger)
         raise TableError(
             f"{name}: is a voting in JSON, as earlier releases kept it; `ballots run import LEDGER {name}` takes it "

@@ -15,25 +15,20 @@ from adaptive.model.accuracy import N_SAMPLES
 from adaptive.tables import item_cells
 from rankcorr import OptionError
 from rankcorr.checks import counted
-from rankcorr.cli.console import json_option, print_json, print_table
+from rankcorr.cli.console import example, json_option, print_json, print_table
 from rankcorr.workers import progress_bar
 
-_STATUS_EXAMPLE = """\b
-Example:
-  ballots run status voting.db
-  ballots run status voting.db --by voter
-  ballots run status voting.db --by ballot
-"""
-_CLOSE_EXAMPLE = """\b
-Example:
-  ballots run close voting.db --preview
-  ballots run close voting.db
-  ballots run close voting.db --least-answered 0.5
-"""
-_REOPEN_EXAMPLE = """\b
-Example:
-  ballots run reopen voting.db --reason "votes of one group came late"
-"""
+_STATUS_EXAMPLE = example(
+    "ballots run status voting.db",
+    "ballots run status voting.db --by voter",
+    "ballots run status voting.db --by ballot",
+)
+_CLOSE_EXAMPLE = example(
+    "ballots run close voting.db --preview",
+    "ballots run close voting.db",
+    "ballots run close voting.db --least-answered 0.5",
+)
+_REOPEN_EXAMPLE = example('ballots run reopen voting.db --reason "votes of one group came late"')
 
 
 @click.command(epilog=_STATUS_EXAMPLE, short_help="Where the voting stands.")
@@ -242,12 +237,11 @@ def _show(preview: ClosePreview, as_json: bool) -> None:
     click.echo("it can be closed" if preview.is_ready else "it cannot be closed yet")
 
 
-_RESULT_EXAMPLE = """\b
-Example:
-  ballots run result voting.db --out ranking.csv
-  ballots run result voting.db --interim --top 20
-  ballots run result voting.db --paper --json
-"""
+_RESULT_EXAMPLE = example(
+    "ballots run result voting.db --out ranking.csv",
+    "ballots run result voting.db --interim --top 20",
+    "ballots run result voting.db --paper --json",
+)
 
 
 @click.command(epilog=_RESULT_EXAMPLE, short_help="The ranking, after the last ballot or in between.")

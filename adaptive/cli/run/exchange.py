@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+from contextlib import closing
 from pathlib import Path
 from typing import Any, cast
 
@@ -11,35 +12,27 @@ import click
 from adaptive.cli.output import emit, print_verified, whole_file
 from adaptive.cli.run.campaign import created, ledger_argument, opened
 from adaptive.cli.run.voting import check_other
-from adaptive.cli.vote_files import Reading, reading_options
+from adaptive.cli.vote_files import Reading, first_bytes, is_saved_voting, reading_options
 from adaptive.errors import ProtocolError
-from adaptive.formats.saved_voting import FORMAT, read_saved_voting
+from adaptive.formats.saved_voting import read_saved_voting
 from adaptive.ledger import FORMATS, Campaign, Ledger
 from rankcorr import OptionError
 from rankcorr.checks import counted
-from rankcorr.cli.console import json_option, whole
+from rankcorr.cli.console import example, json_option, whole
 
-_EXPORT_EXAMPLE = """\b
-Example:
-  ballots run export voting.db --out campaign.zip
-  ballots run export voting.db --format csv --out votes.csv
-  ballots run export voting.db --format choix --out folder
-"""
-_IMPORT_EXAMPLE = """\b
-Example:
-  ballots run import copy.db campaign.zip
-  ballots run import voting.db voting.json
-  ballots run import voting.db tasks.json
-  ballots run import voting.db votes.csv --columns winner=choice --answers A=left,B=right,same=tie
-"""
-_BACKUP_EXAMPLE = """\b
-Example:
-  ballots run backup voting.db voting-monday.db
-"""
-_VERIFY_EXAMPLE = """\b
-Example:
-  ballots run verify voting.db
-"""
+_EXPORT_EXAMPLE = example(
+    "ballots run export voting.db --out campaign.zip",
+    "ballots run export voting.db --format csv --out votes.csv",
+    "ballots run export voting.db --format choix --out folder",
+)
+_IMPORT_EXAMPLE = example(
+    "ballots run import copy.db campaign.zip",
+    "ballots run import voting.db voting.json",
+    "ballots run import voting.db tasks.json",
+    "ballots run import voting.db votes.csv --columns winner=choice --answers A=left,B=right,same=tie",
+)
+_BACKUP_EXAMPLE = example("ballots run backup voting.db voting-monday.db")
+_VERIFY_EXAMPLE = example("ballots run verify voting.db")
 
 
 @click.command(epilog=_EXPORT_EXAMPLE, short_help="A bundle of the whole campaign, or its votes for other programs.")
@@ -105,7 +98,7 @@ def import_command(ledger: str, file: str, campaign: str | None, reading: Readin
         name = whole(made.info.name)
         click.echo(f"campaign {name} is restored: {counted(made.info.n_items, 'item')}")
         return
-    if _is_json_voting(file):
+    if is_saved_voting(first_bytes(file)):
         protocol = read_saved_voting(file)
         with created(ledger) as found:
             made = found.import_protocol(protocol, name)
@@ -130,11 +123,8 @@ def backup(ledger: str, copy: str) -> None:
 
     A PostgreSQL database is backed up with pg_dump, and restored with pg_restore.
     """
-    found = Ledger.open(ledger)
-    try:
+    with closing(Ledger.open(ledger)) as found:
         found.back_up(copy)
-    finally:
-        found.close()
     click.echo(f"{whole(ledger)} is copied to {whole(copy)}")
 
 
@@ -144,11 +134,3 @@ def backup(ledger: str, copy: str) -> None:
 def verify(campaign: Campaign, as_json: bool) -> None:
     """Check that draws, votes and records of LEDGER have their digests, and that the votes give the records again."""
     print_verified(campaign.verify(), as_json)
-
-
-def _is_json_voting(path: str) -> bool:
-    try:
-        with open(path, "rb") as file:
-            return f'"{FORMAT}"'.encode() in file.read(200)
-    except OSError:
-        return False

@@ -13,25 +13,22 @@ from adaptive.cli.run.campaign import created
 from adaptive.errors import ProtocolError
 from rankcorr import OptionError
 from rankcorr.checks import counted
-from rankcorr.cli.console import gathered, option, setting, whole
+from rankcorr.cli.console import example, gathered, option, setting, whole
 
 if TYPE_CHECKING:
     from adaptive.ledger import Pay, Probing, Settings
 
-_INIT_EXAMPLE = """\b
-Example:
-  ballots run init voting.db --items items.csv --presentations 20 --voters 100 --seed 1
-  ballots run init voting.db --items items.csv --hours 40 --seconds 5 --voters 20 --seed 1
-  ballots run init voting.db --items items.csv --continuous --budget 6000 --voters 20 --seed 1
-  ballots run init voting.db --items items.csv --presentations 20 --voters 100 --seed 1 --repeats 0.05 --overlap 0.05
-  ballots run init voting.db --items items.csv --hours 40 --seconds 5 --voters 20 --seed 1 --pay-per-hour 12 --fee 0.25
-  ballots run init postgresql://localhost/votes --items items.csv --presentations 20 --voters 100 --seed 1
-"""
-_MIGRATE_EXAMPLE = """\b
-Example:
-  ballots run backup voting.db copy.db
-  ballots run migrate voting.db
-"""
+_INIT_EXAMPLE = example(
+    "ballots run init voting.db --items items.csv --presentations 20 --voters 100 --seed 1",
+    "ballots run init voting.db --items items.csv --hours 40 --seconds 5 --voters 20 --seed 1",
+    "ballots run init voting.db --items items.csv --continuous --budget 6000 --voters 20 --seed 1",
+    "ballots run init voting.db --items items.csv --presentations 20 --voters 100 --seed 1 --repeats 0.05 "
+    "--overlap 0.05",
+    "ballots run init voting.db --items items.csv --hours 40 --seconds 5 --voters 20 --seed 1 --pay-per-hour 12 "
+    "--fee 0.25",
+    "ballots run init postgresql://localhost/votes --items items.csv --presentations 20 --voters 100 --seed 1",
+)
+_MIGRATE_EXAMPLE = example("ballots run backup voting.db copy.db", "ballots run migrate voting.db")
 
 
 @dataclass(frozen=True)

@@ -11,25 +11,17 @@ from adaptive.ledger import Campaign, CampaignQuality, ExclusionPreview, Limits
 from adaptive.tables import item_cells
 from rankcorr import OptionError
 from rankcorr.checks import counted
-from rankcorr.cli.console import json_option, print_json, print_table
+from rankcorr.cli.console import example, json_option, print_json, print_table
 
-_QUALITY_EXAMPLE = """\b
-Example:
-  ballots run quality voting.db
-  ballots run quality voting.db --fast 2 --json
-"""
-_EXCLUDE_EXAMPLE = """\b
-Example:
-  ballots run exclude voting.db 17 --preview
-  ballots run exclude voting.db 17 --reason "answered at random"
-  ballots run exclude voting.db 17 --back --reason "a mistake of ours"
-"""
+_QUALITY_EXAMPLE = example("ballots run quality voting.db", "ballots run quality voting.db --fast 2 --json")
+_EXCLUDE_EXAMPLE = example(
+    "ballots run exclude voting.db 17 --preview",
+    'ballots run exclude voting.db 17 --reason "answered at random"',
+    'ballots run exclude voting.db 17 --back --reason "a mistake of ours"',
+)
 
 
-_LINK_EXAMPLE = """\b
-Example:
-  ballots run link voting.db --url https://votes.example.org
-"""
+_LINK_EXAMPLE = example("ballots run link voting.db --url https://votes.example.org")
 
 
 @click.command(epilog=_LINK_EXAMPLE, short_help="A new link to the organiser's pages of rankcorr-collect.")

@@ -14,31 +14,19 @@ from adaptive.formats.votes import comparisons_csv, read_votes
 from adaptive.ledger import Campaign
 from rankcorr import OptionError
 from rankcorr.checks import counted
-from rankcorr.cli.console import json_option, print_json, print_table
+from rankcorr.cli.console import example, json_option, print_json, print_table
 
-_OPEN_EXAMPLE = """\b
-Example:
-  ballots run open voting.db --out ballot.csv
-  ballots run open voting.db --again --voter 17 --unanswered --out rest.csv
-"""
-_RECORD_EXAMPLE = """\b
-Example:
-  ballots run record voting.db votes.csv
-"""
-_CORRECT_EXAMPLE = """\b
-Example:
-  ballots run correct voting.db 1-0-17 right --reason "meant the other one"
-  ballots run correct voting.db 1-0-17 none --reason "not read"
-"""
-_CONFLICTS_EXAMPLE = """\b
-Example:
-  ballots run conflicts voting.db
-"""
-_ASSIGN_EXAMPLE = """\b
-Example:
-  ballots run assign voting.db Dora --from 17
-  ballots run assign voting.db Dora --sheet 12
-"""
+_OPEN_EXAMPLE = example(
+    "ballots run open voting.db --out ballot.csv",
+    "ballots run open voting.db --again --voter 17 --unanswered --out rest.csv",
+)
+_RECORD_EXAMPLE = example("ballots run record voting.db votes.csv")
+_CORRECT_EXAMPLE = example(
+    'ballots run correct voting.db 1-0-17 right --reason "meant the other one"',
+    'ballots run correct voting.db 1-0-17 none --reason "not read"',
+)
+_CONFLICTS_EXAMPLE = example("ballots run conflicts voting.db")
+_ASSIGN_EXAMPLE = example("ballots run assign voting.db Dora --from 17", "ballots run assign voting.db Dora --sheet 12")
 
 
 @click.command("open", epilog=_OPEN_EXAMPLE, short_help="Draw the next ballot: comparisons for each voter.")

@@ -2,6 +2,8 @@
 
 import csv
 import io
+import re
+from pathlib import Path
 
 from click.testing import CliRunner
 
@@ -57,5 +59,8 @@ def as_csv(rows):
     return file.getvalue()
 
 
-def contents(folder):
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
+def check_refused(arguments, message):
+    """A refusal says what is wrong in one line, and leaves the files of the folder as they were."""
+    before = {path: path.read_bytes() for path in Path().iterdir()}
+    assert re.search(message, refusal(*arguments))
+    assert {path: path.read_bytes() for path in Path().iterdir()} == before

@@ -1,5 +1,9 @@
 """Fixtures of the tests of `ballots`: a folder with tokens, items or an open voting."""
 
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from types import SimpleNamespace
+
 import pytest
 
 from tests.adaptive.cli.commands import INIT, TOKENS, run_ok, vote
@@ -10,6 +14,22 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "tokens.csv").write_text(TOKENS)
     return tmp_path
+
+
+@pytest.fixture
+def bars(monkeypatch):
+    """What progress bars were asked for, and the steps that they took; processes are threads."""
+    seen = SimpleNamespace(asked=[], steps=[])
+
+    @contextmanager
+    def bar(total, unit):
+        seen.asked.append((total, unit))
+        yield seen.steps.append
+
+    for module in ("fit", "simulate", "run.closing"):
+        monkeypatch.setattr(f"adaptive.cli.{module}.progress_bar", bar)
+    monkeypatch.setattr("adaptive.cli.simulate.quiet_executor", ThreadPoolExecutor)
+    return seen
 
 
 @pytest.fixture

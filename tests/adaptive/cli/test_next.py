@@ -1,12 +1,10 @@
 """`ballots next`: the comparisons are those of the library, and the file, once filled, is one more file of votes."""
 
-import re
-
 import numpy as np
 import pytest
 
 from adaptive import bradley_terry, next_comparisons, read_comparisons
-from tests.adaptive.cli.commands import as_csv, contents, invoke, refusal, rows_of, run_ok, vote
+from tests.adaptive.cli.commands import as_csv, check_refused, invoke, rows_of, run_ok, vote
 
 VOTES = "comparison,voter,left,right,winner\n" + "".join(
     f"{n},{'Ann' if n % 2 else 'Bob'},i{n},i{n + 1},{'left' if n % 3 else 'tie'}\n" for n in range(8)
@@ -128,10 +126,7 @@ def test_no_possible_pair_is_left(folder):
     ("arguments", "message"),
     [
         (["--size", 4, "--seed", 1], r"a file of votes is wanted, or --items"),
-        (["v.csv", "--seed", 1], r"Missing option '--size'"),
-        (["v.csv", "--size", 4], r"Missing option '--seed'"),
         (["v.csv", "--size", 0, "--seed", 1], r"size must be a positive whole number; got 0"),
-        (["v.csv", "--size", 4, "--seed", -1], r"-1 is not in the range"),
         (["v.csv", "--size", 4, "--seed", 1, "--n0", -1], r"n0 must be a finite number above -1"),
         (["v.csv", "--size", 4, "--seed", 1, "--focus", "nan"], r"focus must be a number from 0 to 1; got nan"),
         (["v.csv", "--size", 4, "--seed", 1, "--voter", "A", "--voter", "A"], r"names each voter once; got A twice"),
@@ -142,6 +137,4 @@ def test_no_possible_pair_is_left(folder):
 def test_refused(folder, arguments, message):
     (folder / "v.csv").write_text(VOTES)
     (folder / "plain.csv").write_text("left,right,winner\nfig,kiwi,left\n")
-    before = contents(folder)
-    assert re.search(message, refusal("next", *arguments))
-    assert contents(folder) == before
+    check_refused(["next", *arguments], message)

@@ -1,13 +1,12 @@
 """The command `ballots plan`: the plan of the library, printed or as JSON, and what it refuses."""
 
 import json
-import re
 
 import pytest
 
 from adaptive.budget import plan_for_budget, plan_for_top
 from adaptive.plan import plan_ballots
-from tests.adaptive.cli.commands import contents, refusal, run_ok
+from tests.adaptive.cli.commands import check_refused, run_ok
 
 
 def test_plan_prints_ballots_cost_and_advice():
@@ -80,7 +79,6 @@ PLAN = ("plan", "--n-items", 10)
         ([*PLAN, "--presentations", 4, "--ballots", 1], r"n_ballots must be at least 2; got 1: one ballot is not"),
         ([*PLAN, "--presentations", 4, "--fraction", 1], r"fraction must be .* got 1\.0"),
         ([*PLAN, "--presentations", 4, "--fraction", "nan"], r"fraction must be .* got nan"),
-        ([*PLAN, "--presentations", "x"], r"'x' is not a valid integer"),
         ([*PLAN, "--budget", 3, "--ballots", 2], r"3 comparisons is too small: the smallest plan, .* 8 comparisons"),
         ([*PLAN, "--hours", 3, "--ballots", 2], r"--hours needs --seconds"),
         ([*PLAN, "--top", 8, "--ballots", 2, "--seconds", 0], r"seconds_per_comparison must be .* got 0\.0"),
@@ -88,7 +86,5 @@ PLAN = ("plan", "--n-items", 10)
         (["plan", "--n-items", 1, "--presentations", 4], r"n_items must be at least 2; got 1"),
     ],
 )
-def test_refused(folder, arguments, message):
-    before = contents(folder)
-    assert re.search(message, refusal(*arguments))
-    assert contents(folder) == before
+def test_refused(arguments, message):
+    check_refused(arguments, message)

@@ -1,7 +1,6 @@
 """`ballots plot`: the figures are those of `adaptive.plots`, and what cannot be drawn is one line."""
 
 import re
-from contextlib import contextmanager
 
 import pytest
 
@@ -51,18 +50,10 @@ def test_figures_are_those_of_the_library(votes, folder, arguments, expected):
 
 
 @pytest.mark.parametrize("command", [["strengths", "--scale", "rank"], ["top", "--k", "3", "--seed", "2"]])
-def test_draws_advance_a_progress_bar(votes, command, monkeypatch):  # noqa: ARG001
-    steps = []
-
-    @contextmanager
-    def bar(total, unit):
-        steps.append((total, unit))
-        yield steps.append
-
-    monkeypatch.setattr("adaptive.cli.fit.progress_bar", bar)
+@pytest.mark.usefixtures("votes")
+def test_draws_advance_a_progress_bar(command, bars):
     assert invoke("plot", command[0], "v.csv", *command[1:], "--out", "f.svg").exit_code == 0
-    assert steps[0] == (1_000, "draw")
-    assert sum(steps[1:]) == 1_000
+    assert (bars.asked, sum(bars.steps)) == ([(1_000, "draw")], 1_000)
 
 
 def test_what_to_know_of_the_fit_is_noted(folder):

@@ -5,7 +5,6 @@ import io
 import json
 import re
 from collections import Counter
-from contextlib import contextmanager
 
 import pytest
 
@@ -168,19 +167,10 @@ def test_an_interim_result_ranks_by_the_votes_so_far(folder):
 
 @pytest.mark.parametrize("command", [["result", "v.db", "--interim"], ["close", "v.db", "--preview"]])
 @pytest.mark.usefixtures("opened")
-def test_draws_advance_a_progress_bar(command, folder, monkeypatch):
+def test_draws_advance_a_progress_bar(command, folder, bars):
     record_all(folder)
-    steps = []
-
-    @contextmanager
-    def bar(total, unit):
-        steps.append((total, unit))
-        yield steps.append
-
-    monkeypatch.setattr("adaptive.cli.run.closing.progress_bar", bar)
     assert invoke("run", *command).exit_code == 0
-    assert steps[0] == (1_000, "draw")
-    assert sum(steps[1:]) == 1_000
+    assert (bars.asked, sum(bars.steps)) == ([(1_000, "draw")], 1_000)
 
 
 @pytest.mark.usefixtures("opened")

@@ -2,8 +2,6 @@
 
 import json
 import re
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -11,7 +9,7 @@ import pytest
 from adaptive import Comparisons, VoterPopulation, draw_ballot, exponential_similarity, tune_plan, votes_needed
 from adaptive.model.matching import Matching
 from adaptive.tuning.candidates import candidates_for
-from tests.adaptive.cli.commands import contents, invoke, refusal, run_ok
+from tests.adaptive.cli.commands import check_refused, invoke, refusal, run_ok
 
 TUNE = ("tune", "--budget", 80, "--voters", 5, "--simulations", 2, "--fresh", 2, "--approach", "matched", "--batch", 20)
 NEEDED = ("votes-needed", "--accuracy", 0.5, "--voters", 5, "--simulations", 2)
@@ -72,19 +70,9 @@ def test_votes_needed_prints_the_curve_and_the_verdict():
 
 
 @pytest.mark.parametrize(("command", "total"), [((*TUNE, "--n-items", 10), 6 * 2 + 3 * 2 + 2 * 4 + 4), (NEEDED, 4)])
-def test_progress_counts_all_runs(monkeypatch, command, total):
-    asked, steps = [], []
-
-    @contextmanager
-    def bar(number, unit):
-        asked.append((number, unit))
-        yield steps.append
-
-    monkeypatch.setattr("adaptive.cli.simulate.progress_bar", bar)
-    monkeypatch.setattr("adaptive.cli.simulate.quiet_executor", ThreadPoolExecutor)
+def test_progress_counts_all_runs(bars, command, total):
     assert invoke(*command, *(() if "--n-items" in command else ("--n-items", 10)), "--workers", 2).exit_code == 0
-    assert asked == [(total, "run")]
-    assert sum(steps) == total
+    assert (bars.asked, sum(bars.steps)) == ([(total, "run")], total)
 
 
 @pytest.mark.parametrize(
@@ -98,7 +86,5 @@ def test_progress_counts_all_runs(monkeypatch, command, total):
         (("votes-needed", "--accuracy", 2, "--n-items", 10), "accuracy must be a number between -1 and 1; got 2"),
     ],
 )
-def test_refused(folder, arguments, message):
-    before = contents(folder)
-    assert re.search(message, refusal(*arguments))
-    assert contents(folder) == before
+def test_refused(arguments, message):
+    check_refused(arguments, message)

@@ -10,13 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from adaptive import paper as figures
 from adaptive.errors import PlanError, SimilarityError, TableError
-from adaptive.paper import (
-    draw_rescaling,
-    draw_scores,
-    draw_similarities,
-    simulate_protocol,
-    write_figures,
-)
+from adaptive.paper import draw_rescaling, draw_scores, draw_similarities, simulate_protocol, write_figures
 from adaptive.simulation.similarity import SIMILARITIES, exponential_similarity
 from adaptive.simulation.voters import VoterPool, true_ranking
 from rankcorr.plots import MissingMatplotlibError

@@ -7,16 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rankcorr import (
-    Hyperbolic,
-    Logarithmic,
-    Ranking,
-    TopK,
-    Uniform,
-    correlate,
-    weighted_rho,
-    weighted_tau,
-)
+from rankcorr import Hyperbolic, Logarithmic, Ranking, TopK, Uniform, correlate, weighted_rho, weighted_tau
 from rankcorr.cli.compare import CI_RESAMPLES, PERMUTATIONS
 from rankcorr.coefficients import named_coefficient
 from rankcorr.contributions import contributions

@@ -128,19 +128,7 @@ def test_several_gold_sets_have_a_column_each():
             f"tau_w: {heading}, its 90 % intervals, tests against the best (200 resamples of items and swaps of ranks, "
             "seed 0)"
         )
-        assert lines[4].split()[3:] == [
-            "system",
-            "gold",
-            "1",
-            "gold",
-            "2",
-            "sum",
-            "low",
-            "high",
-            "p",
-            "(corrected)",
-            "n",
-        ]
+        assert " ".join(lines[4].split()[3:]) == "system gold 1 gold 2 sum low high p (corrected) n"
         board = leaderboard(GOLDS | {"half.csv": HALF}, SYSTEMS, by=by, level=0.9, n_resamples=200)
         for line, row in zip(lines[5:], board.rows, strict=True):
             ranked = row.total if by == "sum" else row.scores[1]
@@ -195,17 +183,10 @@ def test_undefined_has_no_rank():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("gold.csv", "Missing argument 'SYSTEM...'"),
-        ("gold.csv system.csv system.csv", "each system can be given only once; more than once: system.csv"),
         ("gold.csv system.csv --gold gold.csv", "each gold set can be given only once; more than once: gold.csv"),
-        ("gold.csv system.csv --gold missing.csv", "missing.csv: cannot be read: No such file or directory"),
         ("gold.csv system.csv --by half.csv", "by must be one of 'sum', 'mean', 'gold.csv'; got 'half.csv'"),
-        ("gold.csv system.csv --coefficient ap", "'ap' is not one of 'rho_w', 'tau_w', 'rho', 'tau'"),
         ("gold.csv system.csv --coefficient tau --n0 2", "--coefficient tau weighs all items alike"),
-        ("gold.csv system.csv --level 1", "'--level': the level must be a number between 0 and 1, both excluded"),
-        ("gold.csv system.csv --resamples 0", "Invalid value for '--resamples': 0 is not in the range"),
         ("long_gold.csv long_a.csv long_b.csv --resamples 10", "n_resamples must be at least 20 to compare 2 systems"),
-        ("gold.csv system.csv --seed -1", "Invalid value for '--seed': -1 is not in the range"),
         ("gold.csv system.csv --missing drop", "'drop' is not one of 'raise', 'intersection', 'bottom', 'gold'"),
         ("gold.csv other.csv", "labels of system 'other.csv' that are in no gold set: 'z'"),
         (

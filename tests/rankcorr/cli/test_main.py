@@ -7,10 +7,7 @@ import sys
 
 import pytest
 
-from rankcorr import (
-    __version__,
-    weighted_tau,
-)
+from rankcorr import __version__, weighted_tau
 from rankcorr.cli import main as cli
 from tests.rankcorr.cli.commands import GOLD, SYSTEM, refusal, run, run_ok, write_rankings
 from tests.rankcorr.vectors.forms import binary_of, text_of, written

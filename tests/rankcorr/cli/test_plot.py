@@ -177,25 +177,11 @@ def test_files_are_called_without_the_folders_that_they_share(folder):
             (folder / name / file).write_bytes((folder / file).read_bytes())
     run_ok("plot", "ranks", folder / "one/long_gold.csv", folder / "one/long_a.csv", "--out", "figure.svg")
     assert {"Rank in long_gold.csv", "Rank in long_a.csv"} <= texts_of(folder / "figure.svg")
-    run_ok(
-        "plot",
-        "offset",
-        folder / "one/long_gold.csv",
-        *(folder / n / "long_a.csv" for n in ("one", "two")),
-        "--out",
-        "figure.svg",
-    )
+    systems = [folder / name / "long_a.csv" for name in ("one", "two")]
+    run_ok("plot", "offset", folder / "one/long_gold.csv", *systems, "--out", "figure.svg")
     assert {"one/long_a.csv", "two/long_a.csv"} <= texts_of(folder / "figure.svg")
-    run_ok(
-        "plot",
-        "ranks",
-        folder / "one/long_gold.csv",
-        folder / "one/long_a.csv",
-        "--name",
-        "ours",
-        "--out",
-        "figure.svg",
-    )
+    files = (folder / "one/long_gold.csv", folder / "one/long_a.csv")
+    run_ok("plot", "ranks", *files, "--name", "ours", "--out", "figure.svg")
     assert {"Rank in long_gold.csv", "Rank in ours"} <= texts_of(folder / "figure.svg")
 
 
@@ -250,18 +236,8 @@ def test_without_matplotlib(figure):
         ("", "Missing command; 'rankcorr plot --help' lists the options"),
         ("bars", "No such command 'bars'"),
         ("ranks gold.csv system.csv", "Missing option '--out'"),
-        ("ranks gold.csv --out f.png", "Missing argument 'SYSTEM...'"),
-        ("null gold.csv --out f.png", "Missing argument 'SYSTEM...'"),
-        *(
-            (
-                f"{figure} gold.csv system.csv system.csv --out f.png",
-                "each system can be given only once; more than once:",
-            )
-            for figure in ("ranks", "null")
-        ),
         ("ranks gold.csv system.csv --worst -1 --out f.png", "Invalid value for '--worst': -1 is not in the range"),
         ("ranks gold.csv other.csv --out f.png", "gold.csv and other.csv: labels in gold.csv only: 'b', 'c', 'd', 'e'"),
-        ("ranks gold.csv system.csv --coefficient tau --n0 1 --out f.png", "takes neither --n0 nor --weigher"),
         ("offset gold.csv system.csv --coefficient tau --out f.png", "'tau' is not one of 'rho_w', 'tau_w'"),
         ("offset gold.csv system.csv --n0 2 --out f.png", "No such option '--n0'"),
         (
@@ -270,10 +246,6 @@ def test_without_matplotlib(figure):
         ),
         ("offset gold.csv other.csv --out f.png", "gold.csv and other.csv: labels in gold.csv only: 'b', 'c'"),
         ("leaderboard gold.csv system.csv --by x --out f.png", "by must be one of 'sum', 'mean', 'gold.csv'; got 'x'"),
-        (
-            "null gold.csv system.csv --resamples 0 --out f.png",
-            "Invalid value for '--resamples': 0 is not in the range",
-        ),
         ("null gold.csv system.csv --alternative x --out f.png", "'x' is not one of 'two-sided', 'greater', 'less'"),
         ("null gold.csv constant.csv --out f.png", "gold.csv and constant.csv: there is nothing to draw"),
     ],

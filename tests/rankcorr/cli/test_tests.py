@@ -265,18 +265,11 @@ def test_json_records_what_was_asked():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("gold.csv", "Missing argument 'SYSTEM...'"),
         ("gold.csv system.csv --versus", "--versus needs at least two SYSTEM files; got one"),
         ("gold.csv system.csv --level 0.9", "--level belongs to --versus, which is missing"),
         ("gold.csv system.csv --swap scores", "--swap belongs to --versus, which is missing"),
         ("gold.csv system.csv gold.csv --versus --swap items", "'items' is not one of 'auto', 'scores', 'ranks'"),
-        ("gold.csv system.csv gold.csv --versus --level 1", "'--level': the level must be a number between 0 and 1"),
-        ("gold.csv system.csv --resamples 0", "Invalid value for '--resamples': 0 is not in the range"),
-        ("gold.csv system.csv --resamples 1e3", "Invalid value for '--resamples': '1e3' is not a valid integer"),
-        ("gold.csv system.csv --seed -1", "Invalid value for '--seed': -1 is not in the range"),
-        ("gold.csv system.csv --coefficient ap", "'ap' is not one of 'rho_w', 'tau_w', 'rho', 'tau'"),
         ("gold.csv system.csv --alternative more", "'more' is not one of 'two-sided', 'greater', 'less'"),
-        ("gold.csv system.csv --n0 -1", "n0 must be a finite number greater than -1; got -1.0"),
         (
             "gold.csv system.csv --coefficient rho --n0 2",
             "--coefficient rho weighs all items alike, and takes neither --n0 nor --weigher",

@@ -6,11 +6,7 @@ import math
 import pytest
 from numpy.testing import assert_allclose
 
-from rankcorr import (
-    first_rank_share,
-    offset_for_share,
-    top_share,
-)
+from rankcorr import first_rank_share, offset_for_share, top_share
 from tests.rankcorr.cli.commands import refusal, run_ok
 
 

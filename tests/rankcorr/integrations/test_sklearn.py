@@ -10,25 +10,9 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, cross_val_s
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures
 
-from rankcorr import (
-    DimensionError,
-    MissingValueError,
-    OptionError,
-    Rho,
-    RhoW,
-    Tau,
-    TauW,
-    UndefinedCorrelationWarning,
-)
+from rankcorr import DimensionError, MissingValueError, OptionError, Rho, RhoW, Tau, TauW, UndefinedCorrelationWarning
 from rankcorr.evaluation import correlate_groups
-from rankcorr.integrations.sklearn import (
-    RankScore,
-    rank_scorer,
-    rho_scorer,
-    rho_w_scorer,
-    tau_scorer,
-    tau_w_scorer,
-)
+from rankcorr.integrations.sklearn import RankScore, rank_scorer, rho_scorer, rho_w_scorer, tau_scorer, tau_w_scorer
 
 
 @pytest.fixture(scope="module")

@@ -8,19 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from rankcorr import (
-    Logarithmic,
-    OptionError,
-    TauW,
-    UndefinedCorrelationWarning,
-    weighted_rho,
-    weighted_tau,
-)
-from rankcorr.measures import (
-    AnnotatorError,
-    mean_pairwise_agreement,
-    outlying_annotators,
-)
+from rankcorr import Logarithmic, OptionError, TauW, UndefinedCorrelationWarning, weighted_rho, weighted_tau
+from rankcorr.measures import AnnotatorError, mean_pairwise_agreement, outlying_annotators
 from tests.coefficients import collapsed
 
 NAN = math.nan

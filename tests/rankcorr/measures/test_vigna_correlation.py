@@ -7,14 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from rankcorr import (
-    LabelError,
-    LabelMismatchError,
-    LengthError,
-    OptionError,
-    Ranking,
-    UndefinedCorrelationWarning,
-)
+from rankcorr import LabelError, LabelMismatchError, LengthError, OptionError, Ranking, UndefinedCorrelationWarning
 from rankcorr.measures import vigna_tau
 from tests.rankcorr.measures import naive
 from tests.strategies import distinguishing_pairs
