@@ -1,29 +1,21 @@
 """The ledger: campaigns on SQLite or PostgreSQL that lose no data, even with concurrent writers.
 
-store (tables, transactions) -> campaign, voters, checks -> ballots, votes (what happens, and what counts) -> quality,
-formats, bundle (what leaves) -> ledger (all of it, step by step). Callers use what this module exports: `Ledger`,
+store (tables, transactions) -> campaign, voters -> ballots, votes (what happens, and what counts) -> quality, formats,
+bundle (what leaves) -> ledger (all of it, step by step). Callers use what this module exports: `Ledger`,
 `Campaign` and the values that they take and return. Only this package has SQL, and nothing imports it but commands and
 servers, so that `import adaptive` does not load SQLAlchemy.
 """
 
-from adaptive.ledger.ballots.results import MOST_WITH_INTERVALS, CampaignResult, ClosePreview, Preview
+from adaptive.ledger.ballots.results import CampaignResult, ClosePreview, ItemProgress, Preview
 from adaptive.ledger.ballots.shown_sheets import ShownPair
 from adaptive.ledger.bundle import Verified, verify_bundle
-from adaptive.ledger.campaign.contents import MOST_OF_ITEM, ItemContent, is_asset
-from adaptive.ledger.campaign.info import CampaignInfo, ContinuousPlan, Pay, Settings, batch_for
-from adaptive.ledger.campaign.item_sheets import ItemFault, ItemSheet, read_item_file, read_item_sheet
+from adaptive.ledger.campaign.info import CampaignInfo, ContinuousPlan, KnownPair, Pay, Probing, Settings, batch_for
+from adaptive.ledger.campaign.item_sheets import ItemFault, ItemSheet, read_item_file, read_item_sheet, read_known_pairs
 from adaptive.ledger.campaign.spending import PlannedSpending, planned_spending
-from adaptive.ledger.campaign.status import (
-    BallotProgress,
-    BallotState,
-    CampaignStatus,
-    ItemProgress,
-    VoterProgress,
-    VoterRow,
-)
+from adaptive.ledger.campaign.status import BallotProgress, BallotState, CampaignStatus, VoterProgress, VoterRow
+from adaptive.ledger.campaign.stored import MOST_OF_ITEM, ItemContent, is_asset
 from adaptive.ledger.campaign.voting_pages import MOST_OF_TEXT, Outcome, PageTexts, VotingPages
 from adaptive.ledger.campaign.wording import is_line, is_quick_to_render
-from adaptive.ledger.checks.probing import KnownPair, Probing, read_known_pairs
 from adaptive.ledger.errors import (
     BundleError,
     ChangedError,
@@ -41,14 +33,14 @@ from adaptive.ledger.errors import (
 from adaptive.ledger.formats import FORMATS, Export
 from adaptive.ledger.ledger import Campaign, Ledger
 from adaptive.ledger.quality import CampaignQuality, ExclusionPreview, Flag, Limits
-from adaptive.ledger.store.encoding import digest_of, guarded, pair_at, pair_id, time_text
+from adaptive.ledger.store.encoding import ANSWERS, digest_of, guarded, pair_at, pair_id, time_text
+from adaptive.ledger.voters.identity import DECISIONS, Participant
 from adaptive.ledger.voters.newcomers import Origin
-from adaptive.ledger.voters.participants import DECISIONS, Participant
 from adaptive.ledger.voters.participation import Journey, Reason, SheetInHand
 from adaptive.ledger.voters.tokens import Holder, TokenKind, TokenRow
 from adaptive.ledger.voters.voter import PlatformVoters, Visit, Voter
-from adaptive.ledger.votes.casting import ANSWERS, Receipt, VoteCast
-from adaptive.ledger.votes.listing import LedgerEvent
+from adaptive.ledger.votes.casting import Receipt, VoteCast
+from adaptive.ledger.votes.reading import MOST_WITH_INTERVALS, LedgerEvent
 
 __all__ = [
     "ANSWERS",

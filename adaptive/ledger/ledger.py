@@ -17,51 +17,38 @@ import sqlalchemy as sa
 
 from adaptive.formats.answers import Answers
 from adaptive.formats.votes import Columns, Format, VoteFile, VoteRow
-from adaptive.ledger.ballots.closing import reopen, standing_after
-from adaptive.ledger.ballots.continuous import Continuous
-from adaptive.ledger.ballots.draws import StoredBallot, stored_ballots
-from adaptive.ledger.ballots.planned import Ballots
-from adaptive.ledger.ballots.results import CampaignResult, Preview, counted_votes, result_of
+from adaptive.ledger.ballots.closing import reopen
+from adaptive.ledger.ballots.results import CampaignResult, ItemProgress, Preview, by_item, items_shown, result_of
+from adaptive.ledger.ballots.rounds import Ballots, Continuous
 from adaptive.ledger.ballots.shown_sheets import ShownPair, asked, place_of, shown_pairs
+from adaptive.ledger.ballots.stored import StoredBallot, standing_after, stored_ballots
 from adaptive.ledger.bundle import Verified, bundle_bytes, restore_bundle, verify_campaign, write_bundle
 from adaptive.ledger.bundle.archive import MOST_BYTES
 from adaptive.ledger.bundle.protocols import Voting, import_protocol
-from adaptive.ledger.campaign.contents import ItemContent, contents_of
-from adaptive.ledger.campaign.info import (
-    CampaignInfo,
-    ContinuousPlan,
-    Settings,
-    insert_campaign,
-    load_by_id,
-    load_campaign,
-)
-from adaptive.ledger.campaign.stamps import campaign_stamp, progress_stamp
+from adaptive.ledger.campaign.info import CampaignInfo, ContinuousPlan, Settings
 from adaptive.ledger.campaign.status import (
     BallotProgress,
     BallotState,
     CampaignStatus,
-    ItemProgress,
     ballot_state,
     by_ballot,
-    by_item,
-    items_shown,
+    campaign_stamp,
+    progress_stamp,
     status_of,
 )
-from adaptive.ledger.campaign.steps import Steps
+from adaptive.ledger.campaign.stored import ItemContent, Steps, contents_of, insert_campaign, load_by_id, load_campaign
 from adaptive.ledger.campaign.voting_pages import VotingPages, pages_of, set_pages
 from adaptive.ledger.errors import LedgerError
 from adaptive.ledger.formats import Export, export_votes, import_votes
 from adaptive.ledger.formats.exports import Format as ExportFormat
 from adaptive.ledger.quality import CampaignQuality, Limits, quality_of
-from adaptive.ledger.store.backup import back_up
-from adaptive.ledger.store.database import PATIENCE_SECONDS, Database
+from adaptive.ledger.store.database import PATIENCE_SECONDS, Database, back_up
 from adaptive.ledger.store.migrations import bring_up, check_revision, make_tables, migrate
 from adaptive.ledger.voters.tokens import Tokens, issue
 from adaptive.ledger.voters.voter import Voter, Voters
 from adaptive.ledger.votes import casting
 from adaptive.ledger.votes.casting import Receipt, VoteCast
-from adaptive.ledger.votes.listing import MOST as MOST_EVENTS
-from adaptive.ledger.votes.listing import Conflict, LedgerEvent, conflicts, events_after
+from adaptive.ledger.votes.reading import MOST_EVENTS, Conflict, LedgerEvent, conflicts, counted_votes, events_after
 from adaptive.ledger.votes.recording import Recorded, record_file
 from adaptive.model.comparisons import Comparisons
 from adaptive.plan import BallotPlan
@@ -195,7 +182,7 @@ class Ledger:
                 connection, plan, items, voters, seed, name=name, settings=settings, contents=contents
             )
             info = load_by_id(connection, made)
-            set_pages(connection, info, pages, replaces=0)
+            set_pages(connection, info.id, pages, replaces=0)
             return info, issue(connection, info, "organiser")
 
         info, token = self.database.write(work)
@@ -229,7 +216,7 @@ class Ledger:
         return self.database.exists()
 
     def back_up(self, path: str | os.PathLike[str], progress: Callable[[int, int], None] | None = None) -> None:
-        """Copy an SQLite ledger to a new file while votes arrive; see `backup.back_up`."""
+        """Copy an SQLite ledger to a new file while votes arrive; see `database.back_up`."""
         back_up(self.database, path, progress)
 
     def migrate(self) -> str | None:
@@ -432,18 +419,18 @@ class Campaign(Steps):
         return self._read(conflicts)
 
     def events_after(self, after: int = 0, *, most: int = MOST_EVENTS) -> tuple[LedgerEvent, ...]:
-        """List vote events with a higher number, in their order; see `listing.events_after`."""
+        """List vote events with a higher number, in their order; see `reading.events_after`."""
         return self._write(events_after, after, most=most)
 
     # Contents for voters
 
     def pages(self) -> tuple[int, VotingPages]:
         """Return the version of the voting pages and the pages; version 0 with the defaults if none were set."""
-        return self._read(pages_of)
+        return self.database.read(lambda connection: pages_of(connection, self.info.id))
 
     def set_pages(self, pages: VotingPages, *, replaces: int) -> int:
         """Show these pages from now on, and return their version; see `voting_pages.set_pages`."""
-        return self._write(set_pages, pages, replaces=replaces)
+        return self.database.write(lambda connection: set_pages(connection, self.info.id, pages, replaces=replaces))
 
     def contents(self) -> tuple[ItemContent, ...]:
         """Return the content shown for each item, by place."""

@@ -12,9 +12,8 @@ import sqlalchemy as sa
 from adaptive.errors import VoteError
 from adaptive.ledger.campaign.info import CampaignInfo
 from adaptive.ledger.store import schema
-from adaptive.ledger.store.encoding import pair_at, pair_id
+from adaptive.ledger.store.encoding import answer_name, pair_at, pair_id
 from adaptive.ledger.voters.identity import names_of, voter_named
-from adaptive.ledger.votes.casting import answer_name
 from adaptive.votes import Comparison, Vote
 
 _WORDS = {int(vote): vote.name.lower() for vote in Vote}

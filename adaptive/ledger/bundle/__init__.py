@@ -1,9 +1,8 @@
 """Bundles: a whole campaign as one zip that anyone can check, with our software or without.
 
 contents (the tables of a campaign, without what only its database means) -> members (files of text) -> archive (a zip,
-and checks of untrusted zips). checking compares digests, the chain and replayed records. strengths has the ranking of a
-campaign without records. documents writes the data sheet and Croissant metadata. restoring makes the same campaign in
-another ledger.
+and checks of untrusted zips). checking compares digests, the chain, replayed records and strengths. documents writes
+the data sheet and Croissant metadata. restoring makes the same campaign in another ledger.
 """
 
 from adaptive.ledger.bundle.checking import Verified

@@ -11,13 +11,11 @@ import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
 
-from adaptive.ledger.ballots.draws import DrawnColumns, StoredBallot, ballot_probes
+from adaptive.ledger.ballots.stored import DrawnColumns, Probe, StoredBallot, ballot_probes
 from adaptive.ledger.campaign.info import CampaignInfo, ContinuousPlan, Settings
-from adaptive.ledger.checks.drawing import Probe
 from adaptive.ledger.store import schema
-from adaptive.ledger.store.columns import integer_columns
-from adaptive.ledger.store.encoding import label_of, value_of
-from adaptive.ledger.votes.casting import answer_name
+from adaptive.ledger.store.encoding import answer_name, label_of, value_of
+from adaptive.ledger.store.rows import integer_columns
 from adaptive.plan import BallotPlan
 
 Array = NDArray[np.int64]

@@ -8,11 +8,10 @@ from pathlib import Path
 
 from adaptive.errors import AdaptiveError
 from adaptive.ledger.bundle.archive import MOST_BYTES, SUMS, packed, unpacked
-from adaptive.ledger.bundle.checking import Verified, checked, result_csv, votes_csv
+from adaptive.ledger.bundle.checking import Verified, check_strengths, checked, result_csv, strengths_csv, votes_csv
 from adaptive.ledger.bundle.contents import Contents, gathered
 from adaptive.ledger.bundle.documents import croissant, data_sheet
 from adaptive.ledger.bundle.members import data_members, parsed
-from adaptive.ledger.bundle.strengths import check_strengths, strengths_csv
 from adaptive.ledger.campaign.info import CampaignInfo
 from adaptive.ledger.errors import BundleError
 from adaptive.ledger.store.database import Database

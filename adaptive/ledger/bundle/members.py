@@ -12,11 +12,10 @@ from typing import Any, Final, NoReturn
 import numpy as np
 
 from adaptive.errors import AdaptiveError, VoteError
-from adaptive.ledger.ballots.draws import DrawnColumns
+from adaptive.ledger.ballots.stored import DrawnColumns, Probe
 from adaptive.ledger.bundle.contents import ANSWERED, Contents, Row
-from adaptive.ledger.campaign.contents import ItemContent
+from adaptive.ledger.campaign.stored import ItemContent
 from adaptive.ledger.campaign.voting_pages import VotingPages
-from adaptive.ledger.checks.drawing import Probe
 from adaptive.ledger.errors import BundleError
 from adaptive.ledger.store.encoding import guarded, json_of, pair_at, pair_id, unguarded
 from adaptive.tables import csv_text

@@ -11,19 +11,21 @@ import sqlalchemy as sa
 from numpy.typing import NDArray
 
 from adaptive.draw import Ballot
-from adaptive.ledger.ballots.closing import Scored, chain_digest, record_dict
-from adaptive.ledger.ballots.draws import store_ballot, stored_ballots
+from adaptive.ledger.ballots.draws import store_ballot
 from adaptive.ledger.ballots.sheets import assign_slots
+from adaptive.ledger.ballots.stored import Scored, chain_digest, record_dict, stored_ballots
 from adaptive.ledger.bundle.checking import checked
 from adaptive.ledger.bundle.contents import gathered
-from adaptive.ledger.campaign.info import CampaignInfo, Settings, audit, insert_campaign, load_by_id
+from adaptive.ledger.campaign.info import CampaignInfo, Settings
+from adaptive.ledger.campaign.stored import insert_campaign, load_by_id
 from adaptive.ledger.errors import LedgerError
 from adaptive.ledger.store import schema
-from adaptive.ledger.store.columns import insert_columns
 from adaptive.ledger.store.database import Database
-from adaptive.ledger.store.encoding import json_of, now
+from adaptive.ledger.store.encoding import answer_name, json_of, now
 from adaptive.ledger.store.locks import lock_tables
-from adaptive.ledger.votes.casting import answer_name, vote_hash, votes_digest
+from adaptive.ledger.store.rows import audit, insert_columns
+from adaptive.ledger.votes.casting import vote_hash
+from adaptive.ledger.votes.reading import votes_digest
 from adaptive.plan import BallotPlan
 from adaptive.protocol import Position
 from adaptive.record import BallotRecord

@@ -16,14 +16,15 @@ from adaptive.ledger.ballots.draws import n_checks, store_comparisons
 from adaptive.ledger.bundle.archive import MOST_BYTES
 from adaptive.ledger.bundle.contents import ANSWERED, Contents, Row
 from adaptive.ledger.bundle.files import verified
-from adaptive.ledger.campaign.info import CampaignInfo, load_campaign
+from adaptive.ledger.campaign.info import CampaignInfo
+from adaptive.ledger.campaign.stored import load_campaign
 from adaptive.ledger.errors import BundleError
 from adaptive.ledger.store import schema
-from adaptive.ledger.store.columns import insert_columns
 from adaptive.ledger.store.database import Database
-from adaptive.ledger.store.encoding import json_of
+from adaptive.ledger.store.encoding import answer_code, json_of
+from adaptive.ledger.store.rows import insert_columns
 from adaptive.ledger.voters.identity import external_hash
-from adaptive.ledger.votes.casting import answer_code, correction_hash, retraction_hash, vote_hash
+from adaptive.ledger.votes.casting import correction_hash, retraction_hash, vote_hash
 
 
 def restore_bundle(database: Database, path: str | os.PathLike[str], *, most_bytes: int = MOST_BYTES) -> CampaignInfo:

@@ -6,22 +6,18 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-import numpy as np
 import sqlalchemy as sa
 
-from adaptive.ledger.ballots.draws import stored_ballots
-from adaptive.ledger.ballots.refusals import Waits, why_it_waits
-from adaptive.ledger.campaign.contents import ItemContent, contents_of
+from adaptive.ledger.ballots.batches import Waits, why_it_waits
+from adaptive.ledger.ballots.stored import ballot_stamp, stored_ballots
 from adaptive.ledger.campaign.info import CampaignInfo
 from adaptive.ledger.campaign.spending import Spending, spending_of
-from adaptive.ledger.campaign.stamps import ballot_stamp
 from adaptive.ledger.errors import NoVoterError
 from adaptive.ledger.store import schema
-from adaptive.ledger.store.columns import integer_columns
-from adaptive.ledger.store.encoding import now, time_text, value_of
+from adaptive.ledger.store.encoding import digest_of, now, time_text, value_of
 from adaptive.ledger.voters.identity import excluded_voters, names_of
 from adaptive.ledger.voters.newcomers import Awaited, awaited
-from adaptive.ledger.votes.casting import n_left_out, standing_votes
+from adaptive.ledger.votes.reading import n_left_out
 from adaptive.plan import BallotPlan
 from rankcorr.checks import shown
 
@@ -147,21 +143,6 @@ class VoterProgress:
     n_votes: int
     last_vote: str | None
     excluded: bool
-
-
-@dataclass(frozen=True)
-class ItemProgress:
-    """Answers about one item in the open ballot.
-
-    Attributes
-    ----------
-    item : hashable
-    presentations, n_answered : int
-    """
-
-    item: Hashable
-    presentations: int
-    n_answered: int
 
 
 @dataclass(frozen=True)
@@ -297,38 +278,6 @@ def by_voter(connection: sa.Connection, info: CampaignInfo) -> list[VoterProgres
         )
         for row in sorted(keys)
     ]
-
-
-def by_item(connection: sa.Connection, info: CampaignInfo) -> list[ItemProgress]:
-    """Return the answers about each item in the open ballots, without voters who are left out, fewest first."""
-    ballot, asked = schema.ballot, schema.comparison
-    presentations, answered = (np.zeros(info.n_items, np.int64) for _ in range(2))
-    excluded = excluded_voters(connection, info.id)
-    for (ballot_id,) in connection.execute(
-        sa.select(ballot.c.id).where(ballot.c.campaign_id == info.id, ballot.c.state != "closed")
-    ).all():
-        left, right = integer_columns(
-            connection,
-            sa.select(asked.c.left_item, asked.c.right_item)
-            .where(asked.c.ballot_id == ballot_id, asked.c.probe.is_(None))
-            .order_by(asked.c.place),
-        )
-        has = standing_votes(connection, ballot_id).without(excluded).place
-        for side in (left, right):
-            presentations += np.bincount(side, minlength=info.n_items)
-            answered += np.bincount(side[has], minlength=info.n_items)
-    places = np.flatnonzero(presentations)
-    order = places[np.argsort(answered[places], kind="stable")]
-    return [ItemProgress(info.items[p], int(presentations[p]), int(answered[p])) for p in order.tolist()]
-
-
-def items_shown(connection: sa.Connection, info: CampaignInfo) -> list[tuple[ItemProgress, ItemContent]]:
-    """Return all items with their presentations: those of open ballots as in `by_item`, then the others."""
-    contents = dict(zip(info.items, contents_of(connection, info.id), strict=True))
-    asked = by_item(connection, info)
-    known = {each.item for each in asked}
-    asked += [ItemProgress(item, 0, 0) for item in info.items if item not in known]
-    return [(each, contents[each.item]) for each in asked]
 
 
 def _ballots(connection: sa.Connection, info: CampaignInfo) -> Sequence[Any]:
@@ -517,3 +466,37 @@ def voter_of_key(connection: sa.Connection, info: CampaignInfo, key: str) -> int
     if found is None:
         raise NoVoterError(f"there is no voter of the key {shown(key)}")
     return int(found)
+
+
+def campaign_stamp(connection: sa.Connection, info: CampaignInfo) -> str:
+    """Return a stamp of all events in a campaign: votes, leases of sheets, voters, and organisers' actions.
+
+    No votes are read, so the cost does not depend on their number. Votes of other campaigns in the same ledger also
+    change the stamp.
+    """
+    ballot, sheet, lease, voter = schema.ballot, schema.sheet, schema.lease, schema.voter
+    own = sa.select(ballot.c.id).where(ballot.c.campaign_id == info.id)
+    parts = [
+        sa.select(sa.func.max(table.c.id)).scalar_subquery() for table in (schema.vote_event, schema.late_vote, lease)
+    ]
+    parts += [
+        # A transaction that commits after a later one leaves the highest number unchanged, but not this sum.
+        sa.select(sa.func.sum(sheet.c.n_answered)).where(sheet.c.ballot_id.in_(own)).scalar_subquery(),
+        sa.select(sa.func.sum(sa.case((ballot.c.state == "open", 1), (ballot.c.state == "closing", 2), else_=4)))
+        .where(ballot.c.campaign_id == info.id)
+        .scalar_subquery(),
+        sa.select(sa.func.max(schema.audit_event.c.id))
+        .where(schema.audit_event.c.campaign_id == info.id)
+        .scalar_subquery(),
+        sa.select(sa.func.count()).select_from(voter).where(voter.c.campaign_id == info.id).scalar_subquery(),
+        sa.select(sa.func.max(schema.voting_pages.c.version))
+        .where(schema.voting_pages.c.campaign_id == info.id)
+        .scalar_subquery(),
+    ]
+    return digest_of([info.key, *map(str, connection.execute(sa.select(*parts)).one())])[:32]
+
+
+def progress_stamp(connection: sa.Connection, info: CampaignInfo) -> str:
+    """Return a stamp of a campaign's progress, which time alone can change, because unanswered sheets expire."""
+    stamp, held = campaign_stamp(connection, info), awaited(connection, info)
+    return stamp if held is None else digest_of([stamp, str(held)])[:32]

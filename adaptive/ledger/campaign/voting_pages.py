@@ -6,11 +6,10 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import InitVar, asdict, dataclass, field
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 import sqlalchemy as sa
 
-from adaptive.ledger.campaign.info import CampaignInfo
 from adaptive.ledger.campaign.wording import MOST_BRACKETS, is_line, is_prose, is_quick_to_render
 from adaptive.ledger.errors import ChangedError, LedgerError
 from adaptive.ledger.store import schema
@@ -18,8 +17,8 @@ from adaptive.ledger.store.encoding import json_of, now, value_of
 from rankcorr.checks import real_number, shown, whole_number
 
 Platform: TypeAlias = Literal["prolific", "mturk"]
+PLATFORMS: Final[tuple[Platform, ...]] = get_args(Platform)
 Outcome: TypeAlias = Literal["complete", "screened out", "quota full"]
-
 _LANGUAGE: Final = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")  # a tag of BCP 47
 _VERSION: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
 _CODE: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -145,7 +144,7 @@ class VotingPages:
                 raise LedgerError(f"{name} must be True or False; got {shown(getattr(self, name))}")
         if self.sheets is not None and (whole_number(self.sheets) or 0) < 1:
             raise LedgerError(f"sheets must be None or a positive whole number; got {shown(self.sheets)}")
-        if self.platform not in (None, "prolific", "mturk"):
+        if self.platform not in (None, *PLATFORMS):
             raise LedgerError(f"platform must be None, 'prolific' or 'mturk'; got {shown(self.platform)}")
         for name in ("study", *_CODES.values()):
             value = getattr(self, name)
@@ -186,12 +185,12 @@ class VotingPages:
         return cls(**{**data, "texts": texts})
 
 
-def pages_of(connection: sa.Connection, info: CampaignInfo) -> tuple[int, VotingPages]:
+def pages_of(connection: sa.Connection, campaign_id: int) -> tuple[int, VotingPages]:
     """Return the current version, counted from 1, and its pages; version 0 with the defaults if none were set."""
     table = schema.voting_pages
     row = connection.execute(
         sa.select(table.c.version, table.c.pages)
-        .where(table.c.campaign_id == info.id)
+        .where(table.c.campaign_id == campaign_id)
         .order_by(table.c.version.desc())
         .limit(1)
     ).first()
@@ -200,7 +199,7 @@ def pages_of(connection: sa.Connection, info: CampaignInfo) -> tuple[int, Voting
     return row.version, VotingPages.from_dict(value_of(row.pages), is_new=False)
 
 
-def set_pages(connection: sa.Connection, info: CampaignInfo, pages: VotingPages, *, replaces: int) -> int:
+def set_pages(connection: sa.Connection, campaign_id: int, pages: VotingPages, *, replaces: int) -> int:
     """Show these pages from now on, and return their version.
 
     Parameters
@@ -217,13 +216,13 @@ def set_pages(connection: sa.Connection, info: CampaignInfo, pages: VotingPages,
     """
     campaign = schema.campaign
     # If two organisers change the pages at once, the second waits here and then sees the first one's version.
-    connection.execute(sa.select(campaign.c.id).where(campaign.c.id == info.id).with_for_update(key_share=True))
-    version, before = pages_of(connection, info)
+    connection.execute(sa.select(campaign.c.id).where(campaign.c.id == campaign_id).with_for_update(key_share=True))
+    version, before = pages_of(connection, campaign_id)
     if version != replaces:
         raise ChangedError(f"the pages are of version {version} by now, and the change was made to version {replaces}")
     if version and before.consent_version == pages.consent_version and _consent_changed(before, pages):
         raise LedgerError("the text of the consent is another: it needs another consent_version")
-    row = {"campaign_id": info.id, "version": version + 1, "pages": json_of(pages.to_dict()), "at": now()}
+    row = {"campaign_id": campaign_id, "version": version + 1, "pages": json_of(pages.to_dict()), "at": now()}
     connection.execute(sa.insert(schema.voting_pages).values(row))
     return version + 1
 

@@ -30,15 +30,15 @@ from typing import Any, Final, Literal, TypeAlias
 
 import sqlalchemy as sa
 
-from adaptive.ledger.ballots.draws import drawn_columns, stored_ballots
-from adaptive.ledger.campaign.contents import ItemContent, contents_of
+from adaptive.ledger.ballots.stored import drawn_columns, stored_ballots
 from adaptive.ledger.campaign.info import CampaignInfo
+from adaptive.ledger.campaign.stored import ItemContent, contents_of
 from adaptive.ledger.errors import LedgerError
 from adaptive.ledger.store import schema
 from adaptive.ledger.store.database import Database
-from adaptive.ledger.store.encoding import guarded, pair_id, time_text, value_of
+from adaptive.ledger.store.encoding import answer_name, guarded, pair_id, time_text, value_of
 from adaptive.ledger.voters.identity import excluded_voters, keys_of, names_of
-from adaptive.ledger.votes.casting import answer_name, is_scored, standing_votes
+from adaptive.ledger.votes.reading import is_scored, standing_votes
 from adaptive.record import json_label
 from adaptive.tables import csv_text, item_cells, item_columns
 from rankcorr.checks import check_choice, shown

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from adaptive.formats.answers import Answers
 from adaptive.formats.votes import Columns, Format, VoteFile, VoteRow, read_votes
-from adaptive.ledger.ballots.draws import drawn_columns
+from adaptive.ledger.ballots.stored import drawn_columns
 from adaptive.ledger.campaign.info import CampaignInfo
 from adaptive.ledger.store import schema
 from adaptive.ledger.store.database import Database

@@ -10,15 +10,22 @@ import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
 
-from adaptive.ledger.ballots.results import MOST_WITH_INTERVALS, votes_of
 from adaptive.ledger.campaign.info import CampaignInfo
 from adaptive.ledger.errors import LedgerError
-from adaptive.ledger.quality.agreement import LEAST_PAIRS, Ratings, consistency, ratings_of
-from adaptive.ledger.quality.answers import NOTHING, Answers, answers_of
+from adaptive.ledger.quality.agreement import (
+    LEAST_PAIRS,
+    NOTHING,
+    Answers,
+    Ratings,
+    answers_of,
+    consistency,
+    ratings_of,
+)
 from adaptive.ledger.quality.flags import Limits, Share, VoterQuality, flags_of
 from adaptive.ledger.store import schema
+from adaptive.ledger.store.encoding import CANNOT_SAY
 from adaptive.ledger.voters.identity import excluded_voters, names_of
-from adaptive.ledger.votes.casting import CANNOT_SAY
+from adaptive.ledger.votes.reading import MOST_WITH_INTERVALS, votes_of
 from adaptive.model.comparisons import Comparisons
 from adaptive.model.estimators import bradley_terry
 from adaptive.model.voters import voter_report

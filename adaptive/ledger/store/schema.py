@@ -4,10 +4,10 @@ Times are whole microseconds since 1970 in UTC. A label is JSON: a string, an in
 identified by its place among the items of the campaign, a comparison by its place in the ballot, both counted from 0.
 `migrations` makes these tables; a test compares the two.
 
-Checks on voters (`adaptive.ledger.checks`) are comparisons too, and answers to them are votes, so that the data that
-voters send and receive do not reveal which is which. Places 0 to `ballot.n_comparisons` - 1 are scored; checks have the
-places after those, which voters do not see. Voters and files identify a pair by its ballot, sheet and position on the
-sheet.
+Checks on voters (the probes of `campaign.info`) are comparisons too, and answers to them are votes, so that the data
+that voters send and receive do not reveal which is which. Places 0 to `ballot.n_comparisons` - 1 are scored; checks
+have the places after those, which voters do not see. Voters and files identify a pair by its ballot, sheet and position
+on the sheet.
 """
 
 from __future__ import annotations

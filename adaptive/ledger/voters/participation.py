@@ -16,25 +16,31 @@ from typing import Final, Literal, TypeAlias
 import sqlalchemy as sa
 
 from adaptive.ledger.ballots.batches import may_draw, note_in_vain
-from adaptive.ledger.ballots.known_pairs import has_begun
-from adaptive.ledger.ballots.sheets import Lease, claim_sheet, is_sheet_left, lease_of_voter, renew_lease
+from adaptive.ledger.ballots.sheets import (
+    Lease,
+    claim_sheet,
+    has_begun,
+    is_sheet_left,
+    lease_of_voter,
+    renew_lease,
+    seconds_left,
+)
 from adaptive.ledger.ballots.shown_sheets import Answered, ShownPair, answers_on, shown_pairs
-from adaptive.ledger.campaign.info import CampaignInfo, audit
+from adaptive.ledger.campaign.info import CampaignInfo
 from adaptive.ledger.campaign.voting_pages import Outcome, VotingPages
 from adaptive.ledger.errors import LedgerBusyError, LedgerError
 from adaptive.ledger.store import schema
 from adaptive.ledger.store.encoding import now
 from adaptive.ledger.store.locks import count_answers, lock_ballot, open_overdue
-from adaptive.ledger.voters.identity import erase, excluded_voters, find_voter, register, withdraw
-from adaptive.ledger.voters.newcomers import Origin, has_room, seconds_left
-from adaptive.ledger.voters.participants import is_participant
-from adaptive.ledger.voters.tokens import issue
+from adaptive.ledger.store.rows import audit
+from adaptive.ledger.voters.identity import FILE, excluded_voters, find_voter, is_participant, register
+from adaptive.ledger.voters.newcomers import Origin, has_room
+from adaptive.ledger.voters.tokens import issue, revoke_of_voter
 from adaptive.plan import BallotPlan
 from rankcorr.checks import shown
 
 Step: TypeAlias = Literal["consent", "vote", "finish"]
 Reason: TypeAlias = Literal["limit", "none left", "not open", "wait"]
-
 OPEN, INVITED = "open", "invitation"
 _PARTICIPANTS: Final = {
     # The form of the ids that the platforms assign; any other id was made up.
@@ -472,3 +478,37 @@ def _n_standing(connection: sa.Connection, info: CampaignInfo, voter_id: int) ->
         .where(sa.or_(asked.c.probe.is_(None), asked.c.probe != "practice"))
     ).scalar_one()
     return found
+
+
+def erase(connection: sa.Connection, info: CampaignInfo, voter_id: int, *, keep_hash: bool = False) -> None:
+    """Erase a voter's name, e-mail and the hash that identifies a returning voter; votes are kept under the key.
+
+    Parameters
+    ----------
+    keep_hash : bool
+        Whether to keep the keyed hash of the name. Not for voters of files, who do not join by themselves.
+    """
+    voter = schema.voter
+    connection.execute(sa.delete(schema.voter_identity).where(schema.voter_identity.c.voter_id == voter_id))
+    found = voter.c.id == voter_id
+    if keep_hash:
+        found = sa.and_(found, voter.c.source == FILE)
+    connection.execute(sa.update(voter).where(found).values(external_hash=None))
+    lease = schema.lease
+    connection.execute(sa.update(lease).where(lease.c.voter_id == voter_id).values(address=None))
+    revoke_of_voter(connection, voter_id)
+    audit(connection, info.id, "erased", {}, voter_id=voter_id)
+
+
+def withdraw(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> None:
+    """Release a voter: the sheets in hand become free for others."""
+    at = now()
+    # Lock the voter first: a request that is claiming a sheet holds that row, and its lease is then ended with the
+    # others.
+    connection.execute(sa.update(schema.voter).where(schema.voter.c.id == voter_id).values(withdrawn_at=at))
+    connection.execute(
+        sa.update(schema.lease)
+        .where(schema.lease.c.voter_id == voter_id, schema.lease.c.ended_at.is_(None))
+        .values(ended_at=at, end_reason="withdrawn")
+    )
+    audit(connection, info.id, "withdrawn", {}, voter_id=voter_id)

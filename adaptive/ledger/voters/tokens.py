@@ -12,11 +12,12 @@ from typing import Any, Final, Literal, TypeAlias
 
 import sqlalchemy as sa
 
-from adaptive.ledger.campaign.info import CampaignInfo, audit
-from adaptive.ledger.campaign.steps import Steps
+from adaptive.ledger.campaign.info import CampaignInfo
+from adaptive.ledger.campaign.stored import Steps
 from adaptive.ledger.errors import LedgerError
 from adaptive.ledger.store import schema
 from adaptive.ledger.store.encoding import now, time_text
+from adaptive.ledger.store.rows import audit
 
 TokenKind: TypeAlias = Literal["organiser", "organiser session", "invitation", "session", "study"]
 

@@ -9,16 +9,23 @@ import sqlalchemy as sa
 
 from adaptive.ledger.ballots.batches import may_draw
 from adaptive.ledger.ballots.continuous import draw_batch
-from adaptive.ledger.ballots.sheets import give_sheets, is_sheet_left
+from adaptive.ledger.ballots.sheets import give_sheets, is_sheet_left, seconds_left
 from adaptive.ledger.ballots.shown_sheets import KnownEvent, answer_at, pair_of_event
 from adaptive.ledger.campaign.status import VoterProgress, VoterRow, by_voter, voter_of_key, voter_rows
-from adaptive.ledger.campaign.steps import Steps
+from adaptive.ledger.campaign.stored import Steps
 from adaptive.ledger.campaign.voting_pages import Outcome, VotingPages, pages_of
 from adaptive.ledger.errors import ConflictError, LedgerBusyError, LedgerError, UnfinishedError, UnreachableError
 from adaptive.ledger.quality.report import ExclusionPreview, exclusion_preview
-from adaptive.ledger.voters import participants, participation
-from adaptive.ledger.voters.identity import excluded_voters, set_excluded, voter_named
-from adaptive.ledger.voters.newcomers import Origin, seconds_left
+from adaptive.ledger.voters import participation
+from adaptive.ledger.voters.identity import (
+    Participant,
+    excluded_voters,
+    participants,
+    set_excluded,
+    voter_named,
+    write_outcome,
+)
+from adaptive.ledger.voters.newcomers import Origin
 from adaptive.ledger.voters.participation import Journey, Reason, SheetInHand
 from adaptive.ledger.voters.tokens import issue, voter_of_session
 from adaptive.ledger.votes import casting
@@ -67,7 +74,7 @@ class PlatformVoters:
     """
 
     platform: str | None
-    participants: tuple[participants.Participant, ...]
+    participants: tuple[Participant, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,7 +237,7 @@ class Voter(Steps):
 
     def _ended(self, pages: VotingPages, journey: Journey, outcome: Outcome) -> Ending:
         if pages.platform is not None:
-            self._write(participants.write_outcome, self.id, outcome)
+            self._write(write_outcome, self.id, outcome)
         return Ending(outcome, journey.n_answers)
 
 
@@ -340,7 +347,7 @@ class Voters(Steps):
         """List the participants of the campaign's platform by their ids, which are personal data."""
         return self.database.read(
             lambda connection: PlatformVoters(
-                pages_of(connection, self.info)[1].platform, participants.participants(connection, self.info)
+                pages_of(connection, self.info.id)[1].platform, participants(connection, self.info)
             )
         )
 

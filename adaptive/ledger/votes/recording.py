@@ -22,13 +22,13 @@ from adaptive.formats.votes import VoteFile, VoteRow
 from adaptive.ledger.campaign.info import CampaignInfo
 from adaptive.ledger.errors import LedgerBusyError
 from adaptive.ledger.store import schema
-from adaptive.ledger.store.columns import insert_columns, integer_columns
 from adaptive.ledger.store.database import Database
-from adaptive.ledger.store.encoding import json_of, now, pair_at, pair_id
+from adaptive.ledger.store.encoding import answer_code, json_of, now, pair_at, pair_id
 from adaptive.ledger.store.locks import ballot_numbered, count_answers, lock_ballot, open_if_overdue
+from adaptive.ledger.store.rows import insert_columns, integer_columns
 from adaptive.ledger.voters.identity import keys_of, names_of, voters_named
 from adaptive.ledger.voters.newcomers import mark_answered
-from adaptive.ledger.votes.casting import answer_code, vote_hash
+from adaptive.ledger.votes.casting import vote_hash
 from adaptive.tables import item_cells
 
 _SHOWN: Final = 10  # invalid rows listed in a message
@@ -109,7 +109,7 @@ def record_file(database: Database, info: CampaignInfo, file: VoteFile) -> Recor
     """
     rows = [(row, *_pair(file, row)) for row in file.rows if row.answer is not None]
     for number in sorted({number for _, number, *_ in rows}):
-        database.write(partial(open_if_overdue, info=info, number=number))
+        database.write(partial(open_if_overdue, campaign_id=info.id, number=number))
     return database.write(lambda connection: _recorded(connection, info, file, rows))
 
 
@@ -183,7 +183,7 @@ def _recorded(
 
 
 def _held_against(connection: sa.Connection, info: CampaignInfo, number: int) -> _Ballot:
-    ballot_id = ballot_numbered(connection, info, number)
+    ballot_id = ballot_numbered(connection, info.id, number)
     # Exclusive: the current votes are read once for the whole file and must not change until its votes are written.
     lock_ballot(connection, ballot_id, exclusive=True)
     table = schema.ballot

@@ -12,8 +12,8 @@ from numpy.testing import assert_allclose
 from adaptive.draw import draw_ballot
 from adaptive.errors import AdaptiveError, VoteError
 from adaptive.ledger import Ledger, LedgerError, NotReadyError
-from adaptive.ledger.ballots.draws import load_ballot
-from adaptive.ledger.store.backup import back_up
+from adaptive.ledger.ballots.stored import load_ballot
+from adaptive.ledger.store.database import back_up
 from adaptive.selection import select_top
 from tests.adaptive import naive
 from tests.adaptive.ballots import PLANS, SEEDS, answers_to

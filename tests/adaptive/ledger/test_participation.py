@@ -15,7 +15,7 @@ from adaptive.ledger import (
 )
 from adaptive.ledger.ballots.continuous import draw_batch
 from adaptive.ledger.ballots.shown_sheets import KnownEvent, pair_of_event
-from adaptive.ledger.campaign.contents import contents_of
+from adaptive.ledger.campaign.stored import contents_of
 from adaptive.ledger.campaign.voting_pages import pages_of, set_pages
 from adaptive.ledger.store.encoding import pair_id
 from adaptive.ledger.voters.identity import set_excluded
@@ -272,11 +272,11 @@ def test_pages_are_kept_version_by_version(ledger):
     campaign = web_campaign(ledger)
 
     def held():
-        return campaign.database.read(lambda connection: pages_of(connection, campaign.info))
+        return campaign.database.read(lambda connection: pages_of(connection, campaign.info.id))
 
     def put(pages, replaces):
         return campaign.database.write(
-            lambda connection: set_pages(connection, campaign.info, pages, replaces=replaces)
+            lambda connection: set_pages(connection, campaign.info.id, pages, replaces=replaces)
         )
 
     assert held() == (0, VotingPages())

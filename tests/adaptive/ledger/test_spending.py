@@ -8,10 +8,9 @@ from numpy.testing import assert_allclose
 from adaptive.formats.votes import VoteFile, VoteRow
 from adaptive.ledger import ContinuousPlan, LedgerError
 from adaptive.ledger.ballots.continuous import draw_batch
-from adaptive.ledger.campaign.info import Pay
+from adaptive.ledger.campaign.info import KnownPair, Pay, Probing
 from adaptive.ledger.campaign.spending import planned_spending, spending_of
 from adaptive.ledger.campaign.status import status_of
-from adaptive.ledger.checks.probing import KnownPair, Probing
 from adaptive.ledger.votes.recording import record_file
 from adaptive.plan import plan_ballots
 from tests.adaptive.ledger.campaigns import PLAN, campaign_of, check_ids, pair_ids, query

@@ -6,12 +6,13 @@ import pytest
 
 from adaptive.ledger import ChangedError, ContinuousPlan, LedgerError, Settings, VotingPages
 from adaptive.ledger.ballots.continuous import draw_batch, finish
-from adaptive.ledger.campaign.stamps import ballot_stamp, campaign_stamp
+from adaptive.ledger.ballots.stored import ballot_stamp
+from adaptive.ledger.campaign.status import campaign_stamp
 from adaptive.ledger.campaign.voting_pages import pages_of, set_pages
 from adaptive.ledger.voters.identity import set_excluded
 from adaptive.ledger.voters.participation import invite, leave
 from adaptive.ledger.voters.tokens import holder_of
-from adaptive.ledger.votes.listing import events_after
+from adaptive.ledger.votes.reading import events_after
 from tests.adaptive.ledger.campaigns import (
     ITEMS,
     PLAN,
@@ -43,7 +44,7 @@ def test_the_stamp_of_a_campaign_changes_with_whatever_happens(ledger):
         lambda: campaign.cast(vote(voter, place)),
         lambda: campaign.database.write(lambda c: invite(c, info, ["Ada"])),
         lambda: campaign.database.write(lambda c: set_excluded(c, info, voter, True, "x")),
-        lambda: campaign.database.write(lambda c: set_pages(c, info, VotingPages(), replaces=0)),
+        lambda: campaign.database.write(lambda c: set_pages(c, info.id, VotingPages(), replaces=0)),
         lambda: campaign.database.write(lambda c: leave(c, info, voter)),
         lambda: answer_rest(campaign),
         lambda: campaign.close(1, least_answered=0.5),
@@ -109,7 +110,7 @@ def test_a_campaign_is_made_with_pages_and_token_or_not_at_all(ledger):
     )
     holder = campaign.database.read(lambda connection: holder_of(connection, token, ["organiser"]))
     assert holder.campaign_key == campaign.key
-    version, pages = campaign.database.read(lambda connection: pages_of(connection, campaign.info))
+    version, pages = campaign.database.read(lambda connection: pages_of(connection, campaign.info.id))
     assert (version, pages.open_link) == (1, True)
     with pytest.raises(LedgerError, match="one for each of the 6 items"):
         ledger.create_campaign(PLAN, ITEMS, 3, 1, name="x", settings=Settings(), pages=VotingPages(), contents=[])

@@ -3,13 +3,13 @@
 import uuid
 
 from adaptive.ledger import Ledger
-from adaptive.ledger.ballots.draws import drawn_columns
 from adaptive.ledger.ballots.results import preview_of
+from adaptive.ledger.ballots.stored import drawn_columns
 from adaptive.ledger.campaign.status import by_ballot, status_of
 from adaptive.ledger.store import schema
-from adaptive.ledger.store.columns import insert_columns
+from adaptive.ledger.store.rows import insert_columns
 from adaptive.ledger.voters.identity import excluded_voters, set_excluded
-from adaptive.ledger.votes.casting import standing_votes
+from adaptive.ledger.votes.reading import standing_votes
 from adaptive.plan import plan_ballots
 from tests.adaptive.ledger.campaigns import answer_all, asked, campaign_of, vote
 

@@ -13,7 +13,7 @@ import pytest
 
 from adaptive.formats.votes import VoteFile, VoteRow
 from adaptive.ledger import Ledger, Settings
-from adaptive.ledger.ballots.draws import load_ballot
+from adaptive.ledger.ballots.stored import load_ballot
 from adaptive.ledger.votes.recording import record_file
 from adaptive.plan import plan_ballots
 from adaptive.tables import item_cells

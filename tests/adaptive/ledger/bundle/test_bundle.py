@@ -15,10 +15,11 @@ from adaptive.formats.votes import VoteRow
 from adaptive.ledger import ContinuousPlan, LateVoteError, Settings, VoteCast
 from adaptive.ledger.ballots.draws import store_ballot
 from adaptive.ledger.bundle import read_bundle, verify_bundle
-from adaptive.ledger.checks.probing import KnownPair, Probing
+from adaptive.ledger.campaign.info import KnownPair, Probing
 from adaptive.ledger.errors import BundleError
 from adaptive.ledger.store.encoding import unguarded
-from adaptive.ledger.voters.identity import erase, set_excluded, voter_named, withdraw
+from adaptive.ledger.voters.identity import set_excluded, voter_named
+from adaptive.ledger.voters.participation import erase, withdraw
 from adaptive.ledger.votes.casting import correct, retract
 from tests.adaptive.ledger.bundle.zips import members_of
 from tests.adaptive.ledger.campaigns import check_ids, pair_ids

@@ -115,7 +115,7 @@ def campaign_with_pages(target):
     for version in range(2):
         shown = replace(PAGES, consent_version=str(version + 1))
         campaign.database.write(
-            lambda c, shown=shown, before=version: set_pages(c, campaign.info, shown, replaces=before)
+            lambda c, shown=shown, before=version: set_pages(c, campaign.info.id, shown, replaces=before)
         )
     return campaign
 
@@ -128,7 +128,7 @@ def test_pages_are_in_a_bundle_version_by_version(sqlite, tmp_path):
         (tmp_path / "b.zip").write_bytes(data)
         ledger = Ledger.create(tmp_path / f"{names}.db")
         again = ledger.restore(tmp_path / "b.zip")
-        version, pages = again.database.read(lambda connection, again=again: pages_of(connection, again.info))
+        version, pages = again.database.read(lambda connection, again=again: pages_of(connection, again.info.id))
         assert version == 2
         hidden = {} if names else {"completion_code": None, "study": None}
         assert pages == replace(PAGES, consent_version="2", **hidden)

@@ -10,9 +10,9 @@ from adaptive.ledger import ContinuousPlan
 from adaptive.ledger.ballots.continuous import draw_batch, finish
 from adaptive.ledger.ballots.results import result_of
 from adaptive.ledger.bundle import verify_bundle
+from adaptive.ledger.bundle.checking import check_strengths
 from adaptive.ledger.bundle.documents import croissant
 from adaptive.ledger.bundle.files import contents_of
-from adaptive.ledger.bundle.strengths import check_strengths
 from adaptive.ledger.errors import BundleError
 from adaptive.ledger.store.encoding import unguarded
 from adaptive.ledger.voters.identity import set_excluded, voter_named

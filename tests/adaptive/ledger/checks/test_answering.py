@@ -7,12 +7,12 @@ import pytest
 from adaptive.ledger import ConflictError, LateVoteError
 from adaptive.ledger.ballots.sheets import give_sheet
 from adaptive.ledger.ballots.shown_sheets import asked as asked_of
+from adaptive.ledger.campaign.info import Probing
 from adaptive.ledger.campaign.status import by_voter, status_of
-from adaptive.ledger.checks.probing import Probing
 from adaptive.ledger.quality import quality_of
 from adaptive.ledger.voters.participation import leave
 from adaptive.ledger.votes.casting import correct, retract
-from adaptive.ledger.votes.listing import conflicts, events_after
+from adaptive.ledger.votes.reading import conflicts, events_after
 from tests.adaptive.ledger.campaigns import (
     answer_all,
     campaign_of,

@@ -13,13 +13,14 @@ from scipy.stats import binomtest, fisher_exact
 from adaptive import bradley_terry, influence, voter_report
 from adaptive.formats.votes import VoteFile, VoteRow
 from adaptive.ledger import LedgerError
-from adaptive.ledger.ballots.draws import ballot_probes
-from adaptive.ledger.ballots.results import result_of, votes_of
+from adaptive.ledger.ballots.results import result_of
 from adaptive.ledger.ballots.shown_sheets import asked as asked_of
-from adaptive.ledger.checks.probing import KnownPair, Probing
+from adaptive.ledger.ballots.stored import ballot_probes
+from adaptive.ledger.campaign.info import KnownPair, Probing
 from adaptive.ledger.quality import Flag, Limits, Share, VoterQuality, exclusion_preview, quality_of
 from adaptive.ledger.quality.flags import flags_of, is_low
 from adaptive.ledger.voters.identity import set_excluded, voter_named
+from adaptive.ledger.votes.reading import votes_of
 from adaptive.ledger.votes.recording import record_file
 from adaptive.plan import plan_ballots
 from tests.adaptive.ledger.campaigns import campaign_of, check_ids, pair_ids, query
