@@ -16,6 +16,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from adaptive.formats.answers import Answers
+from adaptive.formats.saved_voting import SavedVoting
 from adaptive.formats.votes import Columns, Format, VoteFile, VoteRow
 from adaptive.ledger.ballots.closing import reopen
 from adaptive.ledger.ballots.results import CampaignResult, ItemProgress, Preview, by_item, items_shown, result_of
@@ -24,7 +25,7 @@ from adaptive.ledger.ballots.shown_sheets import ShownPair, asked, place_of, sho
 from adaptive.ledger.ballots.stored import StoredBallot, standing_after, stored_ballots
 from adaptive.ledger.bundle import Verified, bundle_bytes, restore_bundle, verify_campaign, write_bundle
 from adaptive.ledger.bundle.archive import MOST_BYTES
-from adaptive.ledger.bundle.protocols import Voting, import_protocol
+from adaptive.ledger.bundle.protocols import import_protocol
 from adaptive.ledger.campaign.info import CampaignInfo, ContinuousPlan, Settings
 from adaptive.ledger.campaign.status import (
     BallotProgress,
@@ -192,7 +193,7 @@ class Ledger:
         """Make the campaign of a bundle, once it is verified; see `adaptive.ledger.bundle.restore_bundle`."""
         return Campaign(self.database, restore_bundle(self.database, path, most_bytes=most_bytes))
 
-    def import_protocol(self, protocol: Voting, name: str, *, settings: Settings | None = None) -> Campaign:
+    def import_protocol(self, protocol: SavedVoting, name: str, *, settings: Settings | None = None) -> Campaign:
         """Make a campaign from a file of an earlier voting; see `protocols.import_protocol`."""
         return Campaign(self.database, import_protocol(self.database, protocol, name, settings=settings))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -54,6 +54,12 @@ class StoredBallot:
     record: dict[str, Any] | None
     votes_digest: str | None
     chain_digest: str | None
+
+    @classmethod
+    def from_dict(cls, row: Mapping[str, Any], *, ballot_id: int = 0) -> StoredBallot:
+        """Return the ballot of a row whose places and record are no longer JSON."""
+        own = {field.name: row[field.name] for field in fields(cls) if field.name not in ("id", "places")}
+        return cls(id=ballot_id, places=np.array(row["places"], np.intp), **own)
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,22 +120,11 @@ def stored_ballots(connection: sa.Connection, campaign_id: int) -> list[StoredBa
     """Return all ballots of a campaign so far."""
     table = schema.ballot
     rows = connection.execute(sa.select(table).where(table.c.campaign_id == campaign_id).order_by(table.c.number))
-    return [
-        StoredBallot(
-            id=row.id,
-            number=row.number,
-            kind=row.kind,
-            state=row.state,
-            places=np.array(value_of(row.places), np.intp),
-            presentations=row.presentations,
-            n_comparisons=row.n_comparisons,
-            draw_digest=row.draw_digest,
-            record=None if row.record is None else value_of(row.record),
-            votes_digest=row.votes_digest,
-            chain_digest=row.chain_digest,
-        )
-        for row in rows
-    ]
+    found = []
+    for row in rows:
+        decoded = {"places": value_of(row.places), "record": None if row.record is None else value_of(row.record)}
+        found.append(StoredBallot.from_dict({**row._mapping, **decoded}, ballot_id=row.id))
+    return found
 
 
 def drawn_columns(connection: sa.Connection, ballot_id: int) -> DrawnColumns:
@@ -155,23 +150,24 @@ def ballot_probes(connection: sa.Connection, ballot_id: int) -> list[Probe]:
 def load_ballot(connection: sa.Connection, info: CampaignInfo, stored: StoredBallot) -> Ballot:
     """Return the ballot that `draw_ballot` drew, from its rows."""
     drawn = drawn_columns(connection, stored.id)
-    slots = np.array(
-        connection.execute(
-            sa.select(schema.sheet.c.slot).where(schema.sheet.c.ballot_id == stored.id).order_by(schema.sheet.c.number)
-        )
-        .scalars()
-        .all(),
-        np.int32,
+    table = schema.sheet
+    (slots,) = integer_columns(
+        connection, sa.select(table.c.slot).where(table.c.ballot_id == stored.id).order_by(table.c.number)
     )
+    return ballot_of(info, stored, drawn, slots[drawn.sheet])
+
+
+def ballot_of(info: CampaignInfo, stored: StoredBallot, drawn: DrawnColumns, slot: Array) -> Ballot:
+    """Return the ballot of these comparisons, with the slot of each; voters are called by the numbers of slots."""
     index = np.full(info.n_items, -1, np.int32)
     index[stored.places] = np.arange(stored.places.size, dtype=np.int32)
     return Ballot(
         items=tuple(info.items[place] for place in stored.places.tolist()),
         presentations=stored.presentations,
-        voters=tuple(info.slots) if int(slots.max(initial=0)) < len(info.slots) else range(int(slots.max()) + 1),
+        voters=range(int(slot.max(initial=0)) + 1),
         left=index[drawn.left],
         right=index[drawn.right],
-        voter=slots[drawn.sheet],
+        voter=slot.astype(np.int32),
     )
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from adaptive.draw import Ballot, draw_ballot
 from adaptive.errors import AdaptiveError
 from adaptive.ledger.ballots.draws import draw_digest, sheets_of
-from adaptive.ledger.ballots.stored import Scored, StoredBallot, chain_digest, record_dict
+from adaptive.ledger.ballots.stored import Scored, StoredBallot, ballot_of, chain_digest, record_dict
 from adaptive.ledger.bundle.contents import Contents, Row
 from adaptive.ledger.campaign.info import KINDS
 from adaptive.ledger.errors import BundleError
@@ -361,28 +361,12 @@ def _scored_again(
     for place, event in votes.items():
         code = ANSWERS[event["answer"]]
         answers[place] = UNANSWERED if code == CANNOT_SAY else code
-    index = np.full(info.n_items, -1, np.int32)
-    index[stored.places] = np.arange(stored.places.size, dtype=np.int32)
-    drawn, slots = contents.drawn[number], contents.slots[number]
     try:
-        ballot = Ballot(
-            items=tuple(info.items[place] for place in stored.places.tolist()),
-            presentations=stored.presentations,
-            voters=range(int(slots.max(initial=0)) + 1),
-            left=index[drawn.left],
-            right=index[drawn.right],
-            voter=slots.astype(np.int32),
-        )
+        ballot = ballot_of(info, stored, contents.drawn[number], contents.slots[number])
         at = {place: at for at, place in enumerate(stored.places.tolist())}
         chosen = np.array([at[place] for place in written["selected"]], np.intp)
-        record, standing = close_ballot(
-            info.ballot_plan,
-            before,
-            ballot,
-            answers,
-            rng=ballot_rng(info.seed, number, "cut"),
-            select=select_again(chosen, written["n_tied_at_cut"]),
-        )
+        rng, select = ballot_rng(info.seed, number, "cut"), select_again(chosen, written["n_tied_at_cut"])
+        record, standing = close_ballot(info.ballot_plan, before, ballot, answers, rng=rng, select=select)
     except AdaptiveError as error:
         raise BundleError(f"record of ballot {number}: the votes cannot be scored: {error}") from error
     again = record_dict(Scored(record, standing, len(votes)), dict(enumerate(excluded)))

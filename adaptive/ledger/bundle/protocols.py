@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Hashable, Sequence
-from typing import Protocol
+from collections import Counter
 
 import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
 
-from adaptive.draw import Ballot
+from adaptive.formats.saved_voting import SavedVoting
 from adaptive.ledger.ballots.draws import store_ballot
 from adaptive.ledger.ballots.sheets import assign_slots
 from adaptive.ledger.ballots.stored import Scored, chain_digest, record_dict, stored_ballots
@@ -22,50 +21,17 @@ from adaptive.ledger.errors import LedgerError
 from adaptive.ledger.store import schema
 from adaptive.ledger.store.database import Database
 from adaptive.ledger.store.encoding import answer_name, json_of, now
-from adaptive.ledger.store.locks import lock_tables
+from adaptive.ledger.store.locks import count_answers, lock_tables
 from adaptive.ledger.store.rows import audit, insert_columns
 from adaptive.ledger.votes.casting import vote_hash
 from adaptive.ledger.votes.reading import votes_digest
-from adaptive.plan import BallotPlan
 from adaptive.protocol import Position
-from adaptive.record import BallotRecord
 from adaptive.votes import UNANSWERED
 from rankcorr.checks import shown
 
 
-class Voting(Protocol):
-    """The input of `import_protocol`, for example `adaptive.formats.saved_voting.SavedVoting`."""
-
-    @property
-    def plan(self) -> BallotPlan:
-        """The plan."""
-
-    @property
-    def items(self) -> Sequence[Hashable]:
-        """Labels of all items."""
-
-    @property
-    def voters(self) -> Sequence[Hashable]:
-        """Names of the voters."""
-
-    @property
-    def seed(self) -> int:
-        """Seed of every draw."""
-
-    @property
-    def records(self) -> tuple[BallotRecord, ...]:
-        """Records of the closed ballots."""
-
-    @property
-    def standing(self) -> Position:
-        """Items of the ballot that is open or comes next."""
-
-    def answers(self) -> tuple[tuple[Ballot, NDArray[np.int8]], ...]:
-        """Ballots opened so far, with their answers."""
-
-
 def import_protocol(
-    database: Database, protocol: Voting, name: str, *, settings: Settings | None = None
+    database: Database, protocol: SavedVoting, name: str, *, settings: Settings | None = None
 ) -> CampaignInfo:
     """Make a campaign of a voting, with its ballots, votes and records unchanged; nothing is drawn or scored anew.
 
@@ -115,7 +81,7 @@ def _check_name(connection: sa.Connection, name: str) -> None:
         )
 
 
-def _import_ballots(connection: sa.Connection, info: CampaignInfo, protocol: Voting) -> None:
+def _import_ballots(connection: sa.Connection, info: CampaignInfo, protocol: SavedVoting) -> None:
     records, previous = protocol.records, None
     following = [*(record.places for record in records), protocol.standing.places]
     for number, (ballot, answers) in enumerate(protocol.answers(), start=1):
@@ -177,12 +143,5 @@ def _insert_votes(
             "lease_id": [row.id for row, _ in answered],
         },
     )
-    counts: dict[int, int] = {}
-    for row, _ in answered:
-        counts[row.sheet] = counts.get(row.sheet, 0) + 1
-    table = schema.sheet
-    for sheet, count in counts.items():
-        connection.execute(
-            sa.update(table).where(table.c.ballot_id == ballot_id, table.c.number == sheet).values(n_answered=count)
-        )
+    count_answers(connection, ballot_id, Counter(row.sheet for row, _ in answered), {})
     return len(answered)

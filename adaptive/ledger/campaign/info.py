@@ -379,6 +379,23 @@ class CampaignInfo:
     created_at: int
     items: Sequence[Hashable]
 
+    @classmethod
+    def from_dict(
+        cls, data: Mapping[str, Any], items: Sequence[Hashable], *, campaign_id: int = 0, hash_key: str = ""
+    ) -> CampaignInfo:
+        """Return the campaign of a stored row, in which slots that are numbers may be their number."""
+        is_planned, slots = data["mode"] == "ballots", data["slots"]
+        return cls(
+            **{name: data[name] for name in ("key", "name", "mode", "created_at")},
+            id=campaign_id,
+            plan=BallotPlan.from_dict(data["plan"]) if is_planned else ContinuousPlan(**data["plan"]),
+            slots=range(slots) if isinstance(slots, int) else tuple(map(_label, slots)),
+            seed=int(data["seed"]),
+            settings=Settings.from_dict(data["settings"]),
+            hash_key=hash_key,
+            items=items,
+        )
+
     @property
     def n_items(self) -> int:
         """Number of items."""

@@ -209,20 +209,9 @@ def load_campaign(connection: sa.Connection, key: str | None = None) -> Campaign
     labels = connection.execute(
         sa.select(schema.item.c.label).where(schema.item.c.campaign_id == row.id).order_by(schema.item.c.place)
     )
-    plan = value_of(row.plan)
-    return CampaignInfo(
-        id=row.id,
-        key=row.key,
-        name=row.name,
-        mode=row.mode,
-        plan=BallotPlan.from_dict(plan) if row.mode == "ballots" else ContinuousPlan(**plan),
-        slots=tuple(tuple(slot) if isinstance(slot, list) else slot for slot in value_of(row.slots)),
-        seed=int(row.seed),
-        settings=Settings.from_dict(value_of(row.settings)),
-        hash_key=row.hash_key,
-        created_at=row.created_at,
-        items=tuple(label_of(label) for (label,) in labels),
-    )
+    decoded = {name: value_of(row._mapping[name]) for name in ("plan", "slots", "settings")}
+    items = tuple(label_of(label) for (label,) in labels)
+    return CampaignInfo.from_dict({**row._mapping, **decoded}, items, campaign_id=row.id, hash_key=row.hash_key)
 
 
 @dataclass(frozen=True, eq=False)

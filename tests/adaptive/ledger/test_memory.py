@@ -2,6 +2,7 @@
 
 import os
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -30,7 +31,8 @@ def memory():
 
 def drawn(campaign, number):
     stored = campaign.ballots()[number - 1]
-    return campaign.database.read(lambda connection: load_ballot(connection, campaign.info, stored))
+    ballot = campaign.database.read(lambda connection: load_ballot(connection, campaign.info, stored))
+    return replace(ballot, voters=tuple(campaign.info.slots))
 
 
 def votes_on(campaign, number, seed=0):
