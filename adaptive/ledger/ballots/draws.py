@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -49,13 +48,11 @@ def store_ballot(
     """
     slot = drawn.voter.astype(np.int64)
     sheet, position, sheets = sheets_of(slot, info.settings.sheet_size)
-    columns = DrawnColumns(sheet, position, places[drawn.left].astype(np.int64), places[drawn.right].astype(np.int64))
+    left, right = (places[side].astype(np.int64) for side in (drawn.left, drawn.right))
+    columns = Drawn(sheet, position, left, right, sheets[:, 0])
     probes: list[Probe] = []
     if info.settings.probing is not None:
-        asked = Drawn(sheet, position, columns.left, columns.right, sheets[:, 0])
-        texts = [label_text(label) for label in info.items]
-        drawing = partial(probes_for, seed=info.seed, number=number, assigned=info.settings.assigned)
-        columns, probes = _shown(columns, drawing(connection, info.id, info.settings.probing, texts, asked))
+        columns, probes = _shown(columns, _probes_for(connection, info, info.settings.probing, columns, number))
     ballot_id: int = connection.execute(
         sa.insert(schema.ballot)
         .values(
@@ -134,7 +131,7 @@ def draw_digest(info: CampaignInfo, drawn: DrawnColumns, probes: Sequence[Probe]
     return digest_of(draw_lines(info, drawn, probes))
 
 
-def _shown(drawn: DrawnColumns, probes: Sequence[Probe]) -> tuple[DrawnColumns, list[Probe]]:
+def _shown(drawn: Drawn, probes: Sequence[Probe]) -> tuple[Drawn, list[Probe]]:
     """Convert positions that count only comparisons to positions among all pairs of a sheet."""
     sheet = np.concatenate([drawn.sheet, [probe.sheet for probe in probes]]).astype(np.int64)
     position = np.concatenate([drawn.position, [probe.position for probe in probes]])
@@ -187,37 +184,18 @@ def sheets_of(slot: Array, size: int | None) -> tuple[Array, Array, Array]:
     return sheet, position, np.column_stack([ordered[firsts], np.diff(np.append(firsts, slot.size))])
 
 
-def probes_for(
-    connection: sa.Connection,
-    campaign_id: int,
-    probing: Probing,
-    labels: Sequence[str],
-    drawn: Drawn,
-    *,
-    seed: int,
-    number: int,
-    assigned: bool,
+def _probes_for(
+    connection: sa.Connection, info: CampaignInfo, probing: Probing, drawn: Drawn, number: int
 ) -> list[Probe]:
-    """Draw the probes of a ballot that is about to be stored.
-
-    Parameters
-    ----------
-    labels : sequence of str
-        Items of the campaign, encoded by `label_text`.
-    seed, number : int
-        Seed of the campaign and number of the ballot.
-    assigned : bool
-        Whether each sheet goes to the voter of its slot; otherwise every sheet has the practice.
-    """
-    index = {label: place for place, label in enumerate(labels)}
+    """Draw the probes of a ballot that is about to be stored."""
+    index = {label: place for place, label in enumerate(info.items)}
     known = tuple(
-        Known(each.kind, index[label_text(each.left)], index[label_text(each.right)], int(WORDS[each.expected]))
-        for each in probing.known
+        Known(each.kind, index[each.left], index[each.right], int(WORDS[each.expected])) for each in probing.known
     )
-    rng = ballot_rng(seed, number, "probe")
-    seen = _seen(connection, campaign_id, known)
-    practised = _slots_so_far(connection, campaign_id) if assigned else None
-    return draw_probes(probing, known, drawn, seen, practised, rng)
+    seen = _seen(connection, info.id, known)
+    # If sheets are claimed, every sheet has the practice.
+    practised = _slots_so_far(connection, info.id) if info.settings.assigned else None
+    return draw_probes(probing, known, drawn, seen, practised, ballot_rng(info.seed, number, "probe"))
 
 
 def probe_lines(labels: Sequence[str], probes: Sequence[Probe]) -> list[str]:
@@ -275,13 +253,9 @@ class Known(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Drawn:
+class Drawn(DrawnColumns):
     """The comparisons of a ballot, and the slot of each of its sheets."""
 
-    sheet: Array
-    position: Array
-    left: Array
-    right: Array
     slots: Array
 
 
@@ -314,39 +288,31 @@ def draw_probes(
     """
     order = np.lexsort((drawn.position, drawn.sheet))
     by_sheet = np.split(order, np.flatnonzero(np.diff(drawn.sheet[order])) + 1)
-    pairs = _pair_codes(drawn.left, drawn.right)
-    slot_of = drawn.slots[drawn.sheet]
-    shown: defaultdict[int, set[int]] = defaultdict(set)
-    for slot, pair in zip(slot_of.tolist(), pairs.tolist(), strict=True):
-        shown[slot].add(pair)
-    draw = _Draw(
-        probing,
-        known,
-        drawn,
-        pairs,
-        slot_of,
-        shown,
-        defaultdict(int, seen),
-        None if practised is None else set(practised),
-        rng,
-    )
+    draw = _Draw(probing, known, drawn, seen, practised, rng)
     found = []
     for sheet, places in enumerate(by_sheet):
         found += sorted(draw.sheet(sheet, int(drawn.slots[sheet]), places), key=lambda probe: probe.position)
     return found
 
 
-@dataclass(eq=False)
 class _Draw:
-    probing: Probing
-    known: tuple[Known, ...]
-    drawn: Drawn
-    pairs: Array
-    slot_of: Array
-    shown: defaultdict[int, set[int]]
-    seen: defaultdict[tuple[int, int], int]
-    practised: set[int] | None
-    rng: np.random.Generator
+    def __init__(
+        self,
+        probing: Probing,
+        known: tuple[Known, ...],
+        drawn: Drawn,
+        seen: Mapping[tuple[int, int], int],
+        practised: Collection[int] | None,
+        rng: np.random.Generator,
+    ) -> None:
+        self.probing, self.known, self.drawn, self.rng = probing, known, drawn, rng
+        self.seen = defaultdict(int, seen)
+        self.practised = None if practised is None else set(practised)
+        self.pairs = np.minimum(drawn.left, drawn.right) << 32 | np.maximum(drawn.left, drawn.right)
+        self.slot_of = drawn.slots[drawn.sheet]
+        self.shown: defaultdict[int, set[int]] = defaultdict(set)
+        for slot, pair in zip(self.slot_of.tolist(), self.pairs.tolist(), strict=True):
+            self.shown[slot].add(pair)
 
     def sheet(self, sheet: int, slot: int, places: NDArray[Any]) -> list[Probe]:
         found = []
@@ -421,10 +387,6 @@ class _Draw:
         """Return a random whole number with this mean."""
         whole = int(number)
         return whole + int(self.rng.random() < number - whole)
-
-
-def _pair_codes(left: Array, right: Array) -> Array:
-    return np.minimum(left, right) << 32 | np.maximum(left, right)
 
 
 def _pair_code(left: int, right: int) -> int:
