@@ -10,11 +10,10 @@ from typing import Final, Literal, TypeAlias
 
 import sqlalchemy as sa
 
-from adaptive.ledger.ballots.sheets import is_sheet_left, n_unanswered_for
+from adaptive.ledger.ballots.sheets import is_sheet_left, is_taken, n_unanswered_for
 from adaptive.ledger.ballots.stored import stored_ballots
 from adaptive.ledger.campaign.info import CampaignInfo, ContinuousPlan
 from adaptive.ledger.store import schema
-from adaptive.ledger.store.database import clock
 from adaptive.ledger.store.encoding import value_of
 from adaptive.ledger.store.rows import audit
 
@@ -131,13 +130,7 @@ def n_waiting(connection: sa.Connection, info: CampaignInfo, voter_id: int | Non
     """
     if info.settings.assigned:
         return n_unanswered(connection, info)
-    lease, sheet = schema.lease, schema.sheet
-    held = sa.exists().where(
-        lease.c.ballot_id == sheet.c.ballot_id,
-        lease.c.sheet == sheet.c.number,
-        lease.c.ended_at.is_(None),
-        sa.or_(lease.c.expires_at.is_(None), lease.c.expires_at >= clock(connection)),
-    )
+    sheet, held = schema.sheet, is_taken(connection)
     left = sheet.c.n_comparisons + sheet.c.n_checks - sheet.c.n_answered - sheet.c.n_checked
     n_free, n_held, largest = connection.execute(
         sa.select(

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import sqlalchemy as sa
 
 from adaptive.draw import Ballot
@@ -20,17 +19,16 @@ from adaptive.ledger.ballots.stored import (
     Scored,
     StoredBallot,
     ballot_stamp,
-    chain_digest,
     load_ballot,
     record_dict,
     standing_after,
     stored_ballots,
+    write_record,
 )
 from adaptive.ledger.campaign.info import CampaignInfo
 from adaptive.ledger.errors import ChangedError, ConflictError, LedgerBusyError, LedgerError, NotReadyError
 from adaptive.ledger.store import schema
 from adaptive.ledger.store.database import Database, clock
-from adaptive.ledger.store.encoding import json_of, now
 from adaptive.ledger.store.locks import closer_time, is_overdue, lock_ballot
 from adaptive.ledger.store.rows import audit
 from adaptive.ledger.voters.identity import excluded_voters
@@ -38,7 +36,7 @@ from adaptive.ledger.voters.newcomers import forget_addresses
 from adaptive.ledger.votes.reading import StandingVotes, standing_votes, votes_digest
 from adaptive.protocol import Position, ballot_rng, close_ballot
 from adaptive.record import BallotRecord
-from adaptive.selection import Selection, select_by_mean
+from adaptive.selection import select_by_mean
 
 
 def scored(
@@ -58,7 +56,7 @@ def scored(
 def _scores(info: CampaignInfo, stored: StoredBallot, ballot: Ballot, votes: StandingVotes, before: Position) -> Scored:
     answers = votes.answers(stored.n_comparisons)
     rng = ballot_rng(info.seed, stored.number, "cut")
-    record, standing = close_ballot(info.ballot_plan, before, ballot, answers, rng=rng, select=_select(stored, before))
+    record, standing = close_ballot(info.ballot_plan, before, ballot, answers, rng=rng, select=select_by_mean)
     return Scored(record, standing, votes.n_answered)
 
 
@@ -209,20 +207,8 @@ def _write(
     connection: sa.Connection, info: CampaignInfo, counted: _Counted, closer: str, record: Mapping[str, Any]
 ) -> None:
     table, stored = schema.ballot, counted.stored
-    done = connection.execute(
-        sa.update(table)
-        .where(table.c.id == stored.id, table.c.state == "closing", table.c.closer == closer)
-        .values(
-            state="closed",
-            closer=None,
-            closer_until=None,
-            closed_at=now(),
-            record=json_of(record),
-            votes_digest=counted.digest,
-            chain_digest=chain_digest(counted.previous, stored.draw_digest, counted.digest, record),
-        )
-    ).rowcount
-    if not done:
+    is_mine = sa.and_(table.c.state == "closing", table.c.closer == closer)
+    if write_record(connection, stored, counted.previous, counted.digest, record, is_mine) is None:
         raise LedgerBusyError(f"ballot {stored.number} was taken over by another closer, or opened again to voters")
     forget_addresses(connection, info, stored.id)
     audit(connection, info.id, "closed", {"n_answered": record["n_answered"]}, ballot_id=stored.id)
@@ -235,13 +221,3 @@ def _release(connection: sa.Connection, ballot_id: int, closer: str) -> None:
         .where(table.c.id == ballot_id, table.c.state == "closing", table.c.closer == closer)
         .values(state="open", closer=None, closer_until=None)
     )
-
-
-def _select(stored: StoredBallot, before: Position) -> Any:
-    """Return the recorded selection if there is one, because another version of numpy may break ties differently."""
-    if stored.record is None:
-        return select_by_mean
-    kept = stored.record
-    index = {place: at for at, place in enumerate(before.places.tolist())}
-    chosen = np.array([index[place] for place in kept["selected"]], np.intp)
-    return lambda scores, n_selected, rng: Selection(chosen, kept["n_tied_at_cut"])  # noqa: ARG005

@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 from adaptive.ledger.ballots.batches import Refusal, n_unanswered, n_waiting, state_of, write_refusal
 from adaptive.ledger.ballots.draws import store_ballot
 from adaptive.ledger.ballots.sheets import assign_slots
-from adaptive.ledger.ballots.stored import ballot_stamp, chain_digest, stored_ballots
+from adaptive.ledger.ballots.stored import ballot_stamp, stored_ballots, write_record
 from adaptive.ledger.campaign.info import CampaignInfo, ContinuousPlan, slots_of_batch
 from adaptive.ledger.errors import ChangedError, LedgerError, NotReadyError
 from adaptive.ledger.store import schema
 from adaptive.ledger.store.database import Database
-from adaptive.ledger.store.encoding import json_of, now
 from adaptive.ledger.store.locks import lock_ballot
 from adaptive.ledger.store.rows import audit, integer_columns
 from adaptive.ledger.voters.identity import excluded_voters
@@ -163,14 +162,7 @@ def finish(
                 sa.select(sa.func.sum(table.c.n_answered)).where(table.c.ballot_id == stored.id)
             ).scalar_one()
             record = {"n_answered": int(answered), "excluded": excluded}
-            votes = votes_digest(connection, stored.id)
-            previous = chain_digest(previous, stored.draw_digest, votes, record)
-            closed = {"state": "closed", "closed_at": now(), "record": json_of(record)}
-            connection.execute(
-                sa.update(schema.ballot)
-                .where(schema.ballot.c.id == stored.id)
-                .values(**closed, votes_digest=votes, chain_digest=previous)
-            )
+            previous = write_record(connection, stored, previous, votes_digest(connection, stored.id), record)
             forget_addresses(connection, info, stored.id)
         audit(connection, info.id, "closed", {"batches": len(ballots)})
         return len(ballots)

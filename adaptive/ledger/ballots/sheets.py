@@ -328,27 +328,27 @@ def _free_sheets(connection: sa.Connection, info: CampaignInfo, practice: sa.Sub
 
     If practice is given, sheets with the most unused practice come before all others.
     """
-    sheet, ballot, lease = schema.sheet, schema.ballot, schema.lease
-    taken = sa.exists().where(
-        lease.c.ballot_id == sheet.c.ballot_id,
-        lease.c.sheet == sheet.c.number,
-        lease.c.ended_at.is_(None),
-        sa.or_(lease.c.expires_at.is_(None), lease.c.expires_at >= clock(connection)),
-    )
+    sheet, ballot = schema.sheet, schema.ballot
     free = (
         sa.select(sheet.c.ballot_id, sheet.c.number)
         .join(ballot, ballot.c.id == sheet.c.ballot_id)
-        .where(
-            ballot.c.campaign_id == info.id,
-            ballot.c.state == "open",
-            _is_unfinished(),
-            ~taken,
-        )
+        .where(ballot.c.campaign_id == info.id, ballot.c.state == "open", _is_unfinished(), ~is_taken(connection))
     )
     if practice is not None:
         of_sheet = sa.and_(practice.c.ballot_id == sheet.c.ballot_id, practice.c.sheet == sheet.c.number)
         free = free.outerjoin(practice, of_sheet).order_by(sa.func.coalesce(practice.c.number, 0).desc())
     return free.order_by(ballot.c.number, (sheet.c.n_answered + sheet.c.n_checked == 0), sheet.c.number)
+
+
+def is_taken(connection: sa.Connection) -> sa.ColumnElement[bool]:
+    """Return the condition that a sheet has a lease that has not expired."""
+    lease, sheet = schema.lease, schema.sheet
+    return sa.exists().where(
+        lease.c.ballot_id == sheet.c.ballot_id,
+        lease.c.sheet == sheet.c.number,
+        lease.c.ended_at.is_(None),
+        sa.or_(lease.c.expires_at.is_(None), lease.c.expires_at >= clock(connection)),
+    )
 
 
 def _is_unfinished() -> sa.ColumnElement[bool]:

@@ -14,7 +14,7 @@ from adaptive.draw import Ballot
 from adaptive.ledger.campaign.info import CampaignInfo
 from adaptive.ledger.errors import LedgerError
 from adaptive.ledger.store import schema
-from adaptive.ledger.store.encoding import digest_of, json_of, value_of
+from adaptive.ledger.store.encoding import digest_of, json_of, now, value_of
 from adaptive.ledger.store.rows import integer_columns
 from adaptive.protocol import Position
 from adaptive.record import BallotRecord
@@ -216,6 +216,33 @@ def record_of(info: CampaignInfo, stored: StoredBallot) -> BallotRecord:
 def chain_digest(previous: str | None, stored_draw: str, votes: str, record: Mapping[str, Any]) -> str:
     """Return a digest of a closed ballot and all before it, so that a ballot missing from the end is noticed."""
     return digest_of([previous or "", stored_draw, votes, json_of(dict(record))])
+
+
+def write_record(
+    connection: sa.Connection,
+    stored: StoredBallot,
+    previous: str | None,
+    votes: str,
+    record: Mapping[str, Any],
+    *conditions: sa.ColumnElement[bool],
+) -> str | None:
+    """Close a ballot with its record and return its chain digest; None if the ballot does not fit the conditions.
+
+    Parameters
+    ----------
+    previous : str or None
+        Chain digest of the ballot before.
+    votes : str
+        Digest of the ballot's votes.
+    """
+    table, chain = schema.ballot, chain_digest(previous, stored.draw_digest, votes, record)
+    values = {"state": "closed", "closer": None, "closer_until": None, "closed_at": now(), "record": json_of(record)}
+    is_written = connection.execute(
+        sa.update(table)
+        .where(table.c.id == stored.id, *conditions)
+        .values(**values, votes_digest=votes, chain_digest=chain)
+    ).rowcount
+    return chain if is_written else None
 
 
 def ballot_stamp(connection: sa.Connection, info: CampaignInfo, number: int) -> str:

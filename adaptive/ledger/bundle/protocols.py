@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from adaptive.formats.saved_voting import SavedVoting
 from adaptive.ledger.ballots.draws import store_ballot
 from adaptive.ledger.ballots.sheets import assign_slots
-from adaptive.ledger.ballots.stored import Scored, chain_digest, record_dict, stored_ballots
+from adaptive.ledger.ballots.stored import Scored, record_dict, stored_ballots, write_record
 from adaptive.ledger.bundle.checking import checked
 from adaptive.ledger.bundle.contents import gathered
 from adaptive.ledger.campaign.info import CampaignInfo, Settings
@@ -20,7 +20,7 @@ from adaptive.ledger.campaign.stored import insert_campaign, load_by_id
 from adaptive.ledger.errors import LedgerError
 from adaptive.ledger.store import schema
 from adaptive.ledger.store.database import Database
-from adaptive.ledger.store.encoding import answer_name, json_of, now
+from adaptive.ledger.store.encoding import answer_name, now
 from adaptive.ledger.store.locks import count_answers, lock_tables
 from adaptive.ledger.store.rows import audit, insert_columns
 from adaptive.ledger.votes.casting import vote_hash
@@ -94,20 +94,8 @@ def _import_ballots(connection: sa.Connection, info: CampaignInfo, protocol: Sav
         if number <= len(records):
             after = Position(number, following[number].copy(), np.full(info.n_items, np.nan))
             record = record_dict(Scored(records[number - 1], after, n_answered), {})
-            draw = stored_ballots(connection, info.id)[-1].draw_digest
-            votes = votes_digest(connection, ballot_id)
-            previous = chain_digest(previous, draw, votes, record)
-            connection.execute(
-                sa.update(schema.ballot)
-                .where(schema.ballot.c.id == ballot_id)
-                .values(
-                    state="closed",
-                    closed_at=now(),
-                    record=json_of(record),
-                    votes_digest=votes,
-                    chain_digest=previous,
-                )
-            )
+            stored = stored_ballots(connection, info.id)[-1]
+            previous = write_record(connection, stored, previous, votes_digest(connection, ballot_id), record)
             audit(connection, info.id, "closed", {"n_answered": n_answered, "imported": True}, ballot_id=ballot_id)
 
 
