@@ -37,7 +37,7 @@ from adaptive.ledger.campaign.status import (
     progress_stamp,
     status_of,
 )
-from adaptive.ledger.campaign.stored import ItemContent, Steps, contents_of, insert_campaign, load_by_id, load_campaign
+from adaptive.ledger.campaign.stored import ItemContent, Steps, contents_of, insert_campaign, load_campaign
 from adaptive.ledger.campaign.voting_pages import VotingPages, pages_of, set_pages
 from adaptive.ledger.errors import LedgerError
 from adaptive.ledger.formats import Export, export_votes, import_votes
@@ -154,9 +154,8 @@ class Ledger:
         """
         chosen = Settings() if settings is None else settings
         made = self.database.write(
-            lambda connection: load_by_id(
-                connection,
-                insert_campaign(connection, plan, items, voters, seed, name=name, settings=chosen, contents=contents),
+            lambda connection: insert_campaign(
+                connection, plan, items, voters, seed, name=name, settings=chosen, contents=contents
             )
         )
         return Campaign(self.database, made)
@@ -179,10 +178,9 @@ class Ledger:
         """
 
         def work(connection: sa.Connection) -> tuple[CampaignInfo, str]:
-            made = insert_campaign(
+            info = insert_campaign(
                 connection, plan, items, voters, seed, name=name, settings=settings, contents=contents
             )
-            info = load_by_id(connection, made)
             set_pages(connection, info.id, pages, replaces=0)
             return info, issue(connection, info, "organiser")
 

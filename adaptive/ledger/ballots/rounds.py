@@ -14,10 +14,9 @@ from adaptive.ledger.ballots.draws import store_ballot
 from adaptive.ledger.ballots.results import Preview, preview_of, result_of
 from adaptive.ledger.ballots.sheets import assign_slots
 from adaptive.ledger.ballots.stored import ballot_stamp, standing_after, stored_ballots
-from adaptive.ledger.campaign.info import CampaignInfo
 from adaptive.ledger.campaign.status import status_of
+from adaptive.ledger.campaign.stored import Steps
 from adaptive.ledger.errors import LedgerError
-from adaptive.ledger.store.database import Database
 from adaptive.ledger.store.locks import lock_ballot
 from adaptive.ledger.store.rows import audit
 from adaptive.protocol import ballot_rng
@@ -26,11 +25,8 @@ from rankcorr.workers import Progress
 
 
 @dataclass(frozen=True, eq=False)
-class Ballots:
+class Ballots(Steps):
     """The steps of a campaign whose plan has ballots."""
-
-    database: Database
-    info: CampaignInfo
 
     def open_next(self, *, at_once: bool = False) -> int:  # noqa: ARG002 - batches have the option
         """Draw the next ballot, store it, and return its number.
@@ -99,11 +95,8 @@ class Ballots:
 
 
 @dataclass(frozen=True, eq=False)
-class Continuous:
-    """The steps of a continuous campaign, with the interface of `ballots.Ballots`."""
-
-    database: Database
-    info: CampaignInfo
+class Continuous(Steps):
+    """The steps of a continuous campaign, with the interface of `Ballots`."""
 
     def open_next(self, *, at_once: bool = False) -> int:
         """Draw the next batch; see `draw_batch`."""

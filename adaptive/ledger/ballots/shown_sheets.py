@@ -14,6 +14,7 @@ from adaptive.ledger.campaign.info import CampaignInfo
 from adaptive.ledger.store import schema
 from adaptive.ledger.store.encoding import answer_name, pair_at, pair_id
 from adaptive.ledger.voters.identity import names_of, voter_named
+from adaptive.ledger.votes.reading import in_force
 from adaptive.votes import Comparison, Vote
 
 _WORDS = {int(vote): vote.name.lower() for vote in Vote}
@@ -205,14 +206,8 @@ def asked(
     if voter is not None:
         wanted = wanted.where(lease.c.voter_id == voter_named(connection, info, voter))
     if unanswered:
-        later = event.alias("later")
-        newer = sa.exists().where(
-            later.c.ballot_id == event.c.ballot_id,
-            later.c.place == event.c.place,
-            later.c.revision > event.c.revision,
-        )
         same = (event.c.ballot_id == pair.c.ballot_id, event.c.place == pair.c.place)
-        wanted = wanted.where(~sa.exists().where(*same, event.c.kind == "cast", ~newer))
+        wanted = wanted.where(~sa.exists().where(*same, *in_force(event)))
     names = names_of(connection, info)
     return tuple(
         Comparison(

@@ -16,7 +16,7 @@ from adaptive.ledger.ballots.stored import Scored, record_dict, stored_ballots, 
 from adaptive.ledger.bundle.checking import checked
 from adaptive.ledger.bundle.contents import gathered
 from adaptive.ledger.campaign.info import CampaignInfo, Settings
-from adaptive.ledger.campaign.stored import insert_campaign, load_by_id
+from adaptive.ledger.campaign.stored import insert_campaign
 from adaptive.ledger.errors import LedgerError
 from adaptive.ledger.store import schema
 from adaptive.ledger.store.database import Database
@@ -59,10 +59,9 @@ def import_protocol(
     def work(connection: sa.Connection) -> CampaignInfo:
         lock_tables(connection)  # two simultaneous imports of one name run one after the other
         _check_name(connection, name)
-        made = insert_campaign(
+        info = insert_campaign(
             connection, protocol.plan, protocol.items, protocol.voters, protocol.seed, name=name, settings=chosen
         )
-        info = load_by_id(connection, made)
         _import_ballots(connection, info, protocol)
         audit(connection, info.id, "imported", {"ballots": len(protocol.answers())})
         checked(gathered(connection, info, names=False))

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, Final, Literal, get_args
 
 from adaptive.ledger.campaign.wording import is_line
-from adaptive.ledger.errors import LedgerError
+from adaptive.ledger.errors import LedgerError, require
 from adaptive.ledger.store.encoding import label_text, value_of
 from adaptive.model.matching import Matching
 from adaptive.plan import BallotPlan
@@ -51,12 +51,11 @@ class ContinuousPlan:
 
     def __post_init__(self) -> None:
         for name, least in (("n_items", 2), ("budget", 1), ("batch", 1)):
-            number = whole_number(getattr(self, name))
-            if number is None or number < least:
-                raise LedgerError(f"{name} must be a whole number from {least} on; got {shown(getattr(self, name))}")
+            value = getattr(self, name)
+            require((whole_number(value) or least - 1) >= least, name, f"a whole number from {least} on", value)
         Matching(batch=self.batch, n0=self.n0, focus=self.focus)
-        if self.target is not None and not 0 < real_number(self.target) <= 1:
-            raise LedgerError(f"target must be a correlation above 0, at most 1; got {shown(self.target)}")
+        fits = self.target is None or 0 < real_number(self.target) <= 1
+        require(fits, "target", "a correlation above 0, at most 1", self.target)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields, ready for JSON."""
@@ -107,12 +106,10 @@ class Pay:
             raise LedgerError("pay per hour needs the seconds that an answer takes")
         for name in ("per_vote", "per_hour", "seconds"):
             value = getattr(self, name)
-            if value is not None and not 0 < real_number(value) < math.inf:
-                raise LedgerError(f"{name} must be a finite number above 0; got {shown(value)}")
-        if not 0 <= real_number(self.fee) < math.inf:
-            raise LedgerError(f"fee must be a share from 0 on; got {shown(self.fee)}")
-        if not isinstance(self.currency, str) or (is_new and self.currency != "" and not is_line(self.currency)):
-            raise LedgerError(f"currency must be text of one line; got {shown(self.currency)}")
+            require(value is None or 0 < real_number(value) < math.inf, name, "a finite number above 0", value)
+        require(0 <= real_number(self.fee) < math.inf, "fee", "a share from 0 on", self.fee)
+        fits = isinstance(self.currency, str) and (not is_new or self.currency == "" or is_line(self.currency))
+        require(fits, "currency", "text of one line", self.currency)
 
     @property
     def per_answer(self) -> float:
@@ -205,13 +202,10 @@ class Probing:
 
     def __post_init__(self) -> None:
         number = whole_number(self.known_per_sheet)
-        if number is None or number < 0:
-            raise LedgerError(f"known_per_sheet must be a whole number from 0 on; got {shown(self.known_per_sheet)}")
+        require(number is not None and number >= 0, "known_per_sheet", "a whole number from 0 on", self.known_per_sheet)
         for name in ("repeats", "overlap"):
-            if not 0 <= real_number(getattr(self, name)) <= _MOST_REPEATED:
-                raise LedgerError(
-                    f"{name} must be a share from 0 to {_MOST_REPEATED}; got {shown(getattr(self, name))}"
-                )
+            share = getattr(self, name)
+            require(0 <= real_number(share) <= _MOST_REPEATED, name, f"a share from 0 to {_MOST_REPEATED}", share)
         pairs: set[frozenset[Hashable]] = set()
         for each in self.known:
             pair = frozenset([each.left, each.right])
@@ -313,18 +307,14 @@ class Settings:
     pay: Pay | None = None
 
     def __post_init__(self) -> None:
-        size = self.sheet_size
-        if size is not None and ((number := whole_number(size)) is None or number < 1):
-            raise LedgerError(f"sheet_size must be None or a positive whole number; got {shown(size)}")
-        if self.lease_minutes is not None and not real_number(self.lease_minutes) > 0:
-            raise LedgerError(f"lease_minutes must be None or a positive number; got {shown(self.lease_minutes)}")
-        if not 0 < real_number(self.first_minutes) < math.inf:
-            raise LedgerError(f"first_minutes must be a positive number; got {shown(self.first_minutes)}")
-        if not 0 <= real_number(self.least_answered) <= 1:
-            raise LedgerError(f"least_answered must be a share from 0 to 1; got {shown(self.least_answered)}")
+        size, lease, first, least = self.sheet_size, self.lease_minutes, self.first_minutes, self.least_answered
+        require(size is None or (whole_number(size) or 0) >= 1, "sheet_size", "None or a positive whole number", size)
+        require(lease is None or real_number(lease) > 0, "lease_minutes", "None or a positive number", lease)
+        require(0 < real_number(first) < math.inf, "first_minutes", "a positive number", first)
+        require(0 <= real_number(least) <= 1, "least_answered", "a share from 0 to 1", least)
         for name, kind in (("probing", Probing), ("pay", Pay)):
-            if not isinstance(getattr(self, name), kind | None):
-                raise LedgerError(f"{name} must be None or a {kind.__name__}; got {shown(getattr(self, name))}")
+            value = getattr(self, name)
+            require(isinstance(value, kind | None), name, f"None or a {kind.__name__}", value)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields, ready for JSON."""

@@ -15,7 +15,7 @@ from adaptive.ledger.campaign.spending import Spending, spending_of
 from adaptive.ledger.errors import NoVoterError
 from adaptive.ledger.store import schema
 from adaptive.ledger.store.encoding import digest_of, now, time_text, value_of
-from adaptive.ledger.voters.identity import excluded_voters, names_of
+from adaptive.ledger.voters.identity import excluded_voters, keys_of, names_of
 from adaptive.ledger.voters.newcomers import Awaited, awaited
 from adaptive.ledger.votes.reading import n_left_out
 from adaptive.plan import BallotPlan
@@ -246,7 +246,7 @@ def ballot_state(connection: sa.Connection, info: CampaignInfo, number: int) -> 
 
 def by_voter(connection: sa.Connection, info: CampaignInfo) -> list[VoterProgress]:
     """Return the progress of each voter, in order of joining."""
-    sheet, lease, event, ballot, voter = schema.sheet, schema.lease, schema.vote_event, schema.ballot, schema.voter
+    sheet, lease, event, ballot = schema.sheet, schema.lease, schema.vote_event, schema.ballot
     in_hand = connection.execute(
         sa.select(lease.c.voter_id, sa.func.sum(sheet.c.n_comparisons), sa.func.sum(sheet.c.n_answered))
         .join(sheet, sa.and_(sheet.c.ballot_id == lease.c.ballot_id, sheet.c.number == lease.c.sheet))
@@ -265,18 +265,17 @@ def by_voter(connection: sa.Connection, info: CampaignInfo) -> list[VoterProgres
     )
     said = {row[0]: (int(row[1]), row[2]) for row in votes}
     names, excluded = names_of(connection, info), excluded_voters(connection, info.id)
-    keys = connection.execute(sa.select(voter.c.id, voter.c.key).where(voter.c.campaign_id == info.id)).all()
     return [
         VoterProgress(
-            voter=names[row.id],
-            key=row.key,
-            n_comparisons=hands.get(row.id, (0, 0))[0],
-            n_answered=hands.get(row.id, (0, 0))[1],
-            n_votes=said.get(row.id, (0, 0))[0],
-            last_vote=time_text(said[row.id][1]) if row.id in said else None,
-            excluded=row.id in excluded,
+            voter=names[voter_id],
+            key=key,
+            n_comparisons=hands.get(voter_id, (0, 0))[0],
+            n_answered=hands.get(voter_id, (0, 0))[1],
+            n_votes=said.get(voter_id, (0, 0))[0],
+            last_vote=time_text(said[voter_id][1]) if voter_id in said else None,
+            excluded=voter_id in excluded,
         )
-        for row in sorted(keys)
+        for voter_id, key in sorted(keys_of(connection, info).items())
     ]
 
 

@@ -114,10 +114,9 @@ def insert_campaign(
     *,
     name: str,
     settings: Settings,
-    key: str | None = None,
     contents: Sequence[ItemContent] | None = None,
-) -> int:
-    """Insert a campaign and its items, and return its id.
+) -> CampaignInfo:
+    """Insert a campaign and its items, and return it.
 
     Parameters
     ----------
@@ -143,8 +142,8 @@ def insert_campaign(
     texts = [label_text(label) for label in labels]
     if settings.probing is not None:
         settings.probing.check_items(labels)
-    made = {
-        "key": key or uuid.uuid4().hex,
+    made: dict[str, Any] = {
+        "key": uuid.uuid4().hex,
         "name": name,
         "mode": mode,
         "plan": json_of(plan.to_dict()),
@@ -165,7 +164,7 @@ def insert_campaign(
         columns |= {name: [each[name] for each in own] for name in ("kind", "content", "alt_text")}
     insert_columns(connection, schema.item, columns)
     audit(connection, campaign_id, "created", {"items": len(texts), "mode": mode, "numpy": np.__version__})
-    return campaign_id
+    return load_campaign(connection, made["key"])
 
 
 def _check_writable(labels: Sequence[Hashable]) -> None:
@@ -178,12 +177,6 @@ def _check_writable(labels: Sequence[Hashable]) -> None:
                 raise LedgerError(f"a label is one line of text, without spaces around it; got {shown(label)}")
         if seen.setdefault(cells, label) is not label:
             raise LedgerError(f"the labels {shown(seen[cells])} and {shown(label)} look the same in a file of votes")
-
-
-def load_by_id(connection: sa.Connection, campaign_id: int) -> CampaignInfo:
-    """Load the campaign of an id."""
-    key = connection.execute(sa.select(schema.campaign.c.key).where(schema.campaign.c.id == campaign_id)).scalar_one()
-    return load_campaign(connection, key)
 
 
 def load_campaign(connection: sa.Connection, key: str | None = None) -> CampaignInfo:

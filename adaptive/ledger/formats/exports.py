@@ -30,7 +30,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 import sqlalchemy as sa
 
-from adaptive.ledger.ballots.stored import drawn_columns, stored_ballots
+from adaptive.ledger.ballots.stored import stored_ballots
 from adaptive.ledger.campaign.info import CampaignInfo
 from adaptive.ledger.campaign.stored import ItemContent, contents_of
 from adaptive.ledger.errors import LedgerError
@@ -38,7 +38,7 @@ from adaptive.ledger.store import schema
 from adaptive.ledger.store.database import Database
 from adaptive.ledger.store.encoding import answer_name, guarded, pair_id, time_text, value_of
 from adaptive.ledger.voters.identity import excluded_voters, keys_of, names_of
-from adaptive.ledger.votes.reading import is_scored, standing_votes
+from adaptive.ledger.votes.reading import in_force
 from adaptive.record import json_label
 from adaptive.tables import csv_text, item_cells, item_columns
 from rankcorr.checks import check_choice, shown
@@ -355,42 +355,32 @@ def _of_ballot(
     called: Mapping[int, str],
     excluded: Mapping[int, str],
 ) -> list[Answered]:
-    drawn = drawn_columns(connection, ballot_id)
+    asked, event = schema.comparison, schema.vote_event
+    of_pair = sa.and_(event.c.ballot_id == asked.c.ballot_id, event.c.place == asked.c.place, *in_force(event))
+    rows = connection.execute(
+        sa.select(asked, event.c.answer, event.c.voter_id, event.c.response_ms, event.c.received_at, event.c.extra)
+        .select_from(asked.outerjoin(event, of_pair))
+        .where(asked.c.ballot_id == ballot_id, asked.c.probe.is_(None))
+        .order_by(asked.c.place)
+    )
     holders = _holders(connection, ballot_id)
-    counted = standing_votes(connection, ballot_id)
-    says = zip(counted.answer.tolist(), counted.voter.tolist(), strict=True)
-    votes = dict(zip(counted.place.tolist(), says, strict=True))
-    came = _details(connection, ballot_id)
     found = []
-    columns = (drawn.sheet.tolist(), drawn.position.tolist(), drawn.left.tolist(), drawn.right.tolist())
-    for place, (sheet, position, left, right) in enumerate(zip(*columns, strict=True)):
-        answer, voter = votes.get(place, (None, holders.get(sheet)))
-        response_ms, received_at, extra = came[place] if answer is not None else (None, None, None)
+    for row in rows:
+        voter = holders.get(row.sheet) if row.voter_id is None else row.voter_id
         found.append(
             Answered(
-                comparison=pair_id(number, sheet, position),
+                comparison=pair_id(number, row.sheet, row.position),
                 voter=None if voter is None else called[voter],
-                left=info.items[left],
-                right=info.items[right],
-                answer=None if answer is None else answer_name(answer),
-                response_ms=response_ms,
-                received_at=received_at,
-                extra={} if extra is None else value_of(extra),
-                is_excluded=answer is not None and voter in excluded,
+                left=info.items[row.left_item],
+                right=info.items[row.right_item],
+                answer=None if row.answer is None else answer_name(row.answer),
+                response_ms=row.response_ms,
+                received_at=row.received_at,
+                extra={} if row.extra is None else value_of(row.extra),
+                is_excluded=row.voter_id in excluded,
             )
         )
     return found
-
-
-def _details(connection: sa.Connection, ballot_id: int) -> dict[int, Any]:
-    """Return the further fields of the last vote on each comparison."""
-    event = schema.vote_event
-    rows = connection.execute(
-        sa.select(event.c.place, event.c.response_ms, event.c.received_at, event.c.extra)
-        .where(event.c.ballot_id == ballot_id, event.c.kind == "cast", is_scored(event, ballot_id))
-        .order_by(event.c.place, event.c.revision)
-    )
-    return {place: (response_ms, received_at, extra) for place, response_ms, received_at, extra in rows}
 
 
 def _holders(connection: sa.Connection, ballot_id: int) -> dict[int, int]:

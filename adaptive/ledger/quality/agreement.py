@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, fields
+from typing import Any, Final
 
 import numpy as np
 import sqlalchemy as sa
@@ -15,6 +15,7 @@ from adaptive.ledger.quality.flags import Share
 from adaptive.ledger.store import schema
 from adaptive.ledger.store.encoding import CANNOT_SAY
 from adaptive.ledger.store.rows import integer_columns
+from adaptive.ledger.votes.reading import in_force
 from adaptive.model.voters import wilson_interval
 
 NOTHING: Final = -9
@@ -214,41 +215,22 @@ class Answers:
 def answers_of(connection: sa.Connection, info: CampaignInfo) -> tuple[Answers, Answers]:
     """Return the current votes and the current answers to checks."""
     ballot, event, asked = schema.ballot, schema.vote_event, schema.comparison
-    kind = sa.case(*((asked.c.probe == name, code) for code, name in enumerate(_KINDS)), else_=0)
-    blocks = [np.empty((10, 0), np.int64)]
-    for (ballot_id,) in connection.execute(
-        sa.select(ballot.c.id).where(ballot.c.campaign_id == info.id).order_by(ballot.c.number)
-    ).all():
-        place, answer, voter, milliseconds = integer_columns(
-            connection,
-            sa.select(
-                event.c.place,
-                sa.func.coalesce(event.c.answer, NOTHING),
-                event.c.voter_id,
-                sa.func.coalesce(event.c.response_ms, NOTHING),
-            )
-            .where(event.c.ballot_id == ballot_id)
-            .order_by(event.c.place, event.c.revision),
+    of_pair = sa.and_(asked.c.ballot_id == event.c.ballot_id, asked.c.place == event.c.place)
+    read = integer_columns(
+        connection,
+        sa.select(
+            *(event.c.ballot_id, event.c.place, asked.c.left_item, asked.c.right_item),
+            *(event.c.answer, event.c.voter_id),
+            sa.func.coalesce(event.c.response_ms, NOTHING),
+            sa.case(*((asked.c.probe == name, code) for code, name in enumerate(_KINDS)), else_=0),
+            sa.func.coalesce(asked.c.expected, NOTHING),
+            sa.func.coalesce(asked.c.repeats, NOTHING),
         )
-        last = np.append(place[1:] != place[:-1], np.ones(min(1, place.size), bool))
-        stands = last & (answer != NOTHING)
-        place = place[stands]
-        left, right, expected, repeats, kinds = integer_columns(
-            connection,
-            sa.select(
-                asked.c.left_item,
-                asked.c.right_item,
-                sa.func.coalesce(asked.c.expected, NOTHING),
-                sa.func.coalesce(asked.c.repeats, NOTHING),
-                kind,
-            )
-            .where(asked.c.ballot_id == ballot_id)
-            .order_by(asked.c.place),
-        )
-        shown = (np.full(place.size, ballot_id), place, left[place], right[place])
-        said = (answer[stands], voter[stands], milliseconds[stands])
-        blocks.append(np.stack([*shown, *said, expected[place], repeats[place], kinds[place]]))
-    table = np.concatenate(blocks, axis=1)
-    ballots, places, lefts, rights, answers, voters, times, wanted, again, kinds = table
-    found = Answers(ballots, places, lefts, rights, answers, voters, times, np.array(_KINDS)[kinds], wanted, again)
+        .select_from(event.join(asked, of_pair).join(ballot, ballot.c.id == event.c.ballot_id))
+        .where(ballot.c.campaign_id == info.id, *in_force(event))
+        .order_by(ballot.c.number, event.c.place),
+    )
+    columns: dict[str, Any] = dict(zip((field.name for field in fields(Answers)), read, strict=True))
+    kinds = columns["kind"]
+    found = Answers(**{**columns, "kind": np.array(_KINDS)[kinds]})
     return found.select(kinds == 0), found.select(kinds > 0)

@@ -36,6 +36,7 @@ from adaptive.ledger.store.rows import audit
 from adaptive.ledger.voters.identity import FILE, excluded_voters, find_voter, is_participant, register
 from adaptive.ledger.voters.newcomers import Origin, has_room
 from adaptive.ledger.voters.tokens import issue, revoke_of_voter
+from adaptive.ledger.votes.reading import in_force
 from adaptive.plan import BallotPlan
 from rankcorr.checks import shown
 
@@ -389,15 +390,12 @@ def _registered(connection: sa.Connection, info: CampaignInfo, name: str, source
 
 
 def _void(connection: sa.Connection, ballot_id: int, voter_id: int, why: str) -> int:
-    event, asked, later = schema.vote_event, schema.comparison, schema.vote_event.alias("later")
-    newer = sa.exists().where(
-        later.c.ballot_id == event.c.ballot_id, later.c.place == event.c.place, later.c.revision > event.c.revision
-    )
+    event, asked = schema.vote_event, schema.comparison
     # All other writers wait for this query, so it reads only the voter's own events, not those of the ballot.
     voided = connection.execute(
         sa.select(event.c.place, event.c.revision, asked.c.sheet, asked.c.probe)
         .join(asked, sa.and_(asked.c.ballot_id == event.c.ballot_id, asked.c.place == event.c.place))
-        .where(event.c.ballot_id == ballot_id, event.c.voter_id == voter_id, event.c.kind == "cast", ~newer)
+        .where(event.c.ballot_id == ballot_id, event.c.voter_id == voter_id, *in_force(event))
         .order_by(event.c.place)
     ).all()
     if not voided:
@@ -465,16 +463,12 @@ def _n_done(connection: sa.Connection, info: CampaignInfo, voter_id: int, hand: 
 def _n_standing(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> int:
     """Return the number of the voter's current answers, practice left out."""
     ballot, event, asked = schema.ballot, schema.vote_event, schema.comparison
-    later = event.alias("later")
-    newer = sa.exists().where(
-        later.c.ballot_id == event.c.ballot_id, later.c.place == event.c.place, later.c.revision > event.c.revision
-    )
     found: int = connection.execute(
         sa.select(sa.func.count())
         .select_from(event)
         .join(ballot, ballot.c.id == event.c.ballot_id)
         .join(asked, sa.and_(asked.c.ballot_id == event.c.ballot_id, asked.c.place == event.c.place))
-        .where(ballot.c.campaign_id == info.id, event.c.voter_id == voter_id, event.c.kind == "cast", ~newer)
+        .where(ballot.c.campaign_id == info.id, event.c.voter_id == voter_id, *in_force(event))
         .where(sa.or_(asked.c.probe.is_(None), asked.c.probe != "practice"))
     ).scalar_one()
     return found

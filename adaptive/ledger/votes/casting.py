@@ -160,30 +160,13 @@ def retract(database: Database, info: CampaignInfo, event_id: str, number: int, 
     LedgerBusyError
         While the ballot is being closed.
     """
-    _check_event_id(event_id)
     payload = retraction_hash(number, place, voter_id)
-
-    def work(connection: sa.Connection) -> Receipt | LateVoteError | _Overdue:
-        found = locked_state(connection, info.id, number, place, event_id)
-        if found.known:
-            return _known_event(connection, event_id, payload)
-        if found.state == "closing":
-            return _while_closing(found, number)
-        if found.state == "closed":
-            raise LateVoteError(f"ballot {number} is closed: its votes can no longer be taken back")
-        if found.kind != "cast" or found.voter_id != voter_id:
-            raise ConflictError(f"comparison {_pair(found, number)} has no vote of this voter to take back")
-        revision = found.revision + 1
-        row = {"event_id": event_id, "ballot_id": found.ballot_id, "place": place, "voter_id": voter_id}
-        connection.execute(
-            sa.insert(schema.vote_event).values(
-                **row, kind="retract", revision=revision, received_at=now(), payload_hash=payload
-            )
-        )
-        _count(connection, found, -1)
-        return Receipt(event_id, revision, "retract", None)
-
-    return _written(database, work)
+    return _replaced(
+        *(database, info, event_id, number, place, payload),
+        refusals=("its votes can no longer be taken back", "of this voter to take back"),
+        voter_id=voter_id,
+        kind="retract",
+    )
 
 
 def correct(
@@ -204,8 +187,40 @@ def correct(
         While the ballot is being closed.
     """
     code = None if answer is None else answer_code(answer)
-    _check_event_id(event_id)
     payload = correction_hash(number, place, answer, reason)
+    return _replaced(
+        *(database, info, event_id, number, place, payload),
+        refusals=("`reopen` it before a vote is corrected", "to correct"),
+        kind="void" if code is None else "cast",
+        answer=code,
+        given_by="correction",
+        reason=reason,
+    )
+
+
+def _replaced(
+    database: Database,
+    info: CampaignInfo,
+    event_id: str,
+    number: int,
+    place: int,
+    payload: str,
+    *,
+    refusals: tuple[str, str],
+    kind: Literal["cast", "retract", "void"],
+    voter_id: int | None = None,
+    **columns: Any,
+) -> Receipt:
+    """Write an event that replaces the current vote on a comparison, which stays its voter's.
+
+    Parameters
+    ----------
+    refusals : (str, str)
+        The ends of the messages if the ballot is closed, and if there is no vote.
+    voter_id : int or None
+        The vote must be this voter's; None: anyone's.
+    """
+    _check_event_id(event_id)
 
     def work(connection: sa.Connection) -> Receipt | LateVoteError | _Overdue:
         found = locked_state(connection, info.id, number, place, event_id)
@@ -214,27 +229,16 @@ def correct(
         if found.state == "closing":
             return _while_closing(found, number)
         if found.state == "closed":
-            raise LateVoteError(f"ballot {number} is closed: `reopen` it before a vote is corrected")
-        if found.kind != "cast":
-            raise ConflictError(f"comparison {_pair(found, number)} has no vote to correct")
-        revision = found.revision + 1
-        kind: Literal["cast", "void"] = "void" if code is None else "cast"
-        row = {"event_id": event_id, "ballot_id": found.ballot_id, "place": place, "voter_id": found.voter_id}
-        connection.execute(
-            sa.insert(schema.vote_event).values(
-                **row,
-                kind=kind,
-                answer=code,
-                revision=revision,
-                given_by="correction",
-                reason=reason,
-                received_at=now(),
-                payload_hash=payload,
-            )
-        )
-        if code is None:
+            raise LateVoteError(f"ballot {number} is closed: {refusals[0]}")
+        if found.kind != "cast" or voter_id not in (None, found.voter_id):
+            raise ConflictError(f"comparison {_pair(found, number)} has no vote {refusals[1]}")
+        row = {"ballot_id": found.ballot_id, "voter_id": found.voter_id, "revision": found.revision + 1}
+        given = {"event_id": event_id, "place": place, "kind": kind, "received_at": now(), "payload_hash": payload}
+        connection.execute(sa.insert(schema.vote_event).values(**row, **given, **columns))
+        if kind != "cast":
             _count(connection, found, -1)
-        return Receipt(event_id, revision, kind, answer)
+        answer = columns.get("answer")
+        return Receipt(event_id, row["revision"], kind, None if answer is None else answer_name(answer))
 
     return _written(database, work)
 

@@ -71,6 +71,13 @@ def is_scored(event: sa.Table, ballot_id: int) -> sa.ColumnElement[bool]:
     return event.c.place < sa.select(ballot.c.n_comparisons).where(ballot.c.id == ballot_id).scalar_subquery()
 
 
+def in_force(event: sa.Table) -> tuple[sa.ColumnElement[bool], ...]:
+    """Return the conditions that an event is a vote and the last event of its comparison."""
+    later = event.alias("later")
+    of_comparison = (later.c.ballot_id == event.c.ballot_id, later.c.place == event.c.place)
+    return event.c.kind == "cast", ~sa.exists().where(*of_comparison, later.c.revision > event.c.revision)
+
+
 def standing_votes(connection: sa.Connection, ballot_id: int) -> StandingVotes:
     """Return the vote in force for each comparison of a ballot: its last event, if that is a vote."""
     event = schema.vote_event
@@ -89,12 +96,10 @@ def n_left_out(connection: sa.Connection, ballot_id: int, voters: Collection[int
     """Return how many comparisons of a ballot have a current vote by one of these voters; other votes are not read."""
     if not voters:
         return 0
-    event, later = schema.vote_event, schema.vote_event.alias()
-    of_comparison = sa.and_(later.c.ballot_id == event.c.ballot_id, later.c.place == event.c.place)
-    stands = ~sa.exists().where(of_comparison, later.c.revision > event.c.revision)
+    event = schema.vote_event
     of_ballot = sa.and_(event.c.ballot_id == ballot_id, is_scored(event, ballot_id))
     is_theirs = sa.and_(of_ballot, event.c.voter_id.in_(sorted(voters)))
-    counted = sa.select(sa.func.count()).select_from(event).where(is_theirs, event.c.kind == "cast", stands)
+    counted = sa.select(sa.func.count()).select_from(event).where(is_theirs, *in_force(event))
     return int(connection.execute(counted).scalar_one())
 
 
