@@ -6,15 +6,15 @@ bundle (what leaves) -> ledger (all of it, step by step). Callers use what this 
 servers, so that `import adaptive` does not load SQLAlchemy.
 """
 
-from adaptive.ledger.ballots.results import CampaignResult, ClosePreview, ItemProgress, Preview
+from adaptive.ledger.ballots.results import CampaignResult, ClosePreview, Preview
 from adaptive.ledger.ballots.shown_sheets import ShownPair
 from adaptive.ledger.bundle import Verified, verify_bundle
-from adaptive.ledger.campaign.info import CampaignInfo, ContinuousPlan, KnownPair, Pay, Probing, Settings, batch_for
+from adaptive.ledger.campaign.info import ContinuousPlan, KnownPair, Pay, Probing, Settings, batch_for
 from adaptive.ledger.campaign.item_sheets import ItemFault, ItemSheet, read_item_file, read_item_sheet, read_known_pairs
 from adaptive.ledger.campaign.spending import PlannedSpending, planned_spending
-from adaptive.ledger.campaign.status import BallotProgress, BallotState, CampaignStatus, VoterProgress, VoterRow
+from adaptive.ledger.campaign.status import BallotProgress, CampaignStatus, VoterRow
 from adaptive.ledger.campaign.stored import MOST_OF_ITEM, ItemContent, is_asset
-from adaptive.ledger.campaign.voting_pages import MOST_OF_TEXT, Outcome, PageTexts, VotingPages
+from adaptive.ledger.campaign.voting_pages import MOST_OF_TEXT, PageTexts, VotingPages
 from adaptive.ledger.campaign.wording import is_line, is_quick_to_render
 from adaptive.ledger.errors import (
     BundleError,
@@ -30,13 +30,13 @@ from adaptive.ledger.errors import (
     UnfinishedError,
     UnreachableError,
 )
-from adaptive.ledger.formats import FORMATS, Export
+from adaptive.ledger.formats import FORMATS
 from adaptive.ledger.ledger import Campaign, Ledger
 from adaptive.ledger.quality import CampaignQuality, ExclusionPreview, Flag, Limits
-from adaptive.ledger.store.encoding import ANSWERS, digest_of, guarded, pair_at, pair_id, time_text
+from adaptive.ledger.store.encoding import ANSWERS, guarded, pair_at, pair_id, time_text
 from adaptive.ledger.voters.identity import DECISIONS, Participant
 from adaptive.ledger.voters.newcomers import Origin
-from adaptive.ledger.voters.participation import Journey, Reason, SheetInHand
+from adaptive.ledger.voters.participation import Journey, SheetInHand
 from adaptive.ledger.voters.tokens import Holder, TokenKind, TokenRow
 from adaptive.ledger.voters.voter import PlatformVoters, Visit, Voter
 from adaptive.ledger.votes.casting import Receipt, VoteCast
@@ -50,10 +50,8 @@ __all__ = [
     "MOST_OF_TEXT",
     "MOST_WITH_INTERVALS",
     "BallotProgress",
-    "BallotState",
     "BundleError",
     "Campaign",
-    "CampaignInfo",
     "CampaignQuality",
     "CampaignResult",
     "CampaignStatus",
@@ -62,12 +60,10 @@ __all__ = [
     "ConflictError",
     "ContinuousPlan",
     "ExclusionPreview",
-    "Export",
     "Flag",
     "Holder",
     "ItemContent",
     "ItemFault",
-    "ItemProgress",
     "ItemSheet",
     "Journey",
     "KnownPair",
@@ -81,7 +77,6 @@ __all__ = [
     "NoVoterError",
     "NotReadyError",
     "Origin",
-    "Outcome",
     "PageTexts",
     "Participant",
     "Pay",
@@ -89,7 +84,6 @@ __all__ = [
     "PlatformVoters",
     "Preview",
     "Probing",
-    "Reason",
     "Receipt",
     "RevisionError",
     "Settings",
@@ -103,11 +97,9 @@ __all__ = [
     "Visit",
     "VoteCast",
     "Voter",
-    "VoterProgress",
     "VoterRow",
     "VotingPages",
     "batch_for",
-    "digest_of",
     "guarded",
     "is_asset",
     "is_line",

@@ -11,51 +11,45 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import sqlalchemy as sa
 
-from adaptive.formats.answers import Answers
 from adaptive.formats.saved_voting import SavedVoting
-from adaptive.formats.votes import Columns, Format, VoteFile, VoteRow
-from adaptive.ledger.ballots.closing import reopen
-from adaptive.ledger.ballots.results import CampaignResult, ItemProgress, Preview, by_item, items_shown, result_of
+from adaptive.formats.votes import VoteFile, VoteRow
+from adaptive.ledger import bundle as bundles
+from adaptive.ledger import formats
+from adaptive.ledger.ballots import closing, results, shown_sheets
+from adaptive.ledger.ballots.results import Preview
 from adaptive.ledger.ballots.rounds import Ballots, Continuous
-from adaptive.ledger.ballots.shown_sheets import ShownPair, asked, place_of, shown_pairs
 from adaptive.ledger.ballots.stored import StoredBallot, standing_after, stored_ballots
-from adaptive.ledger.bundle import Verified, bundle_bytes, restore_bundle, verify_campaign, write_bundle
 from adaptive.ledger.bundle.archive import MOST_BYTES
 from adaptive.ledger.bundle.protocols import import_protocol
+from adaptive.ledger.campaign import status as progress_of
 from adaptive.ledger.campaign.info import CampaignInfo, ContinuousPlan, Settings
-from adaptive.ledger.campaign.status import (
-    BallotProgress,
-    BallotState,
-    CampaignStatus,
-    ballot_state,
-    by_ballot,
-    campaign_stamp,
-    progress_stamp,
-    status_of,
+from adaptive.ledger.campaign.status import BallotProgress, CampaignStatus
+from adaptive.ledger.campaign.stored import (
+    ItemContent,
+    Steps,
+    contents_of,
+    insert_campaign,
+    load_campaign,
+    reads,
+    runs,
+    writes,
 )
-from adaptive.ledger.campaign.stored import ItemContent, Steps, contents_of, insert_campaign, load_campaign
 from adaptive.ledger.campaign.voting_pages import VotingPages, pages_of, set_pages
 from adaptive.ledger.errors import LedgerError
-from adaptive.ledger.formats import Export, export_votes, import_votes
-from adaptive.ledger.formats.exports import Format as ExportFormat
-from adaptive.ledger.quality import CampaignQuality, Limits, quality_of
+from adaptive.ledger.quality import quality_of
 from adaptive.ledger.store.database import PATIENCE_SECONDS, Database, back_up
 from adaptive.ledger.store.migrations import bring_up, check_revision, make_tables, migrate
 from adaptive.ledger.voters.tokens import Tokens, issue
 from adaptive.ledger.voters.voter import Voter, Voters
-from adaptive.ledger.votes import casting
-from adaptive.ledger.votes.casting import Receipt, VoteCast
-from adaptive.ledger.votes.reading import MOST_EVENTS, Conflict, LedgerEvent, conflicts, counted_votes, events_after
-from adaptive.ledger.votes.recording import Recorded, record_file
-from adaptive.model.comparisons import Comparisons
+from adaptive.ledger.votes import casting, reading, recording
+from adaptive.ledger.votes.casting import Receipt
+from adaptive.ledger.votes.recording import Recorded
 from adaptive.plan import BallotPlan
 from adaptive.protocol import Items, Position
 from adaptive.record import BallotRecord, ProtocolResult
-from adaptive.votes import Comparison
 from rankcorr.workers import Progress
 
 
@@ -189,7 +183,7 @@ class Ledger:
 
     def restore(self, path: str | os.PathLike[str], *, most_bytes: int = MOST_BYTES) -> Campaign:
         """Make the campaign of a bundle, once it is verified; see `adaptive.ledger.bundle.restore_bundle`."""
-        return Campaign(self.database, restore_bundle(self.database, path, most_bytes=most_bytes))
+        return Campaign(self.database, bundles.restore_bundle(self.database, path, most_bytes=most_bytes))
 
     def import_protocol(self, protocol: SavedVoting, name: str, *, settings: Settings | None = None) -> Campaign:
         """Make a campaign from a file of an earlier voting; see `protocols.import_protocol`."""
@@ -256,7 +250,7 @@ class Campaign(Steps):
     """One campaign in a ledger.
 
     Each step is one transaction unless stated otherwise, and is safe alongside other writers. `voters` and `tokens`
-    provide the steps for voters and tokens.
+    provide the steps for voters and tokens. `reads`, `writes` and `runs` make a method of a step and its description.
     """
 
     @property
@@ -362,42 +356,20 @@ class Campaign(Steps):
         """
         return self._rounds.close(number, least_answered=least_answered, stamp=stamp)
 
-    def reopen(self, number: int, reason: str) -> None:
-        """Reopen the last closed ballot; see `closing.reopen`."""
-        reopen(self.database, self.info, number, reason)
-
-    def asked(
-        self, *, number: int | None = None, voter: str | None = None, unanswered: bool = False
-    ) -> tuple[Comparison, ...]:
-        """List the comparisons of all open ballots, including checks, in the order shown to voters.
-
-        Parameters
-        ----------
-        number : int or None
-            Restrict the list to this ballot.
-        voter : str or None
-            Restrict the list to the sheets of this voter, given by the name in a file or by key.
-        unanswered : bool
-            Restrict the list to comparisons without an answer.
-        """
-        return self._read(asked, number=number, voter=voter, unanswered=unanswered)
-
-    def shown_pairs(self, number: int, sheet: int) -> tuple[ShownPair, ...]:
-        """List all pairs of a sheet; see `shown_sheets.shown_pairs`."""
-        return self._read(shown_pairs, number, sheet)
+    reopen = runs(closing.reopen)
+    asked = reads(shown_sheets.asked)
+    shown_pairs = reads(shown_sheets.shown_pairs)
 
     # Votes
 
-    def cast(self, vote: VoteCast) -> Receipt:
-        """Record one vote; see `casting.cast`."""
-        return casting.cast(self.database, self.info, vote)
+    cast = runs(casting.cast)
 
     def correct(self, comparison: str, answer: str | None, reason: str) -> Receipt:
         """Correct the vote on a comparison like "1-0-17"; the answer None voids it.
 
         A separate transaction finds the comparison; see `casting.correct`.
         """
-        number, place = self._read(place_of, comparison)
+        number, place = self._read(shown_sheets.place_of, comparison)
         return casting.correct(self.database, self.info, str(uuid.uuid4()), number, place, answer, reason)
 
     def record(self, votes: Mapping[str, str]) -> Recorded:
@@ -407,19 +379,11 @@ class Campaign(Steps):
         count from 1.
         """
         rows = [VoteRow(line, pair, None, None, None, answer) for line, (pair, answer) in enumerate(votes.items(), 1)]
-        return record_file(self.database, self.info, VoteFile("votes", tuple(rows)))
+        return recording.record_file(self.database, self.info, VoteFile("votes", tuple(rows)))
 
-    def record_file(self, file: VoteFile) -> Recorded:
-        """Record the votes of a file, all or none; see `recording.record_file`."""
-        return record_file(self.database, self.info, file)
-
-    def conflicts(self) -> list[Conflict]:
-        """List the votes that contradict a recorded vote, oldest first."""
-        return self._read(conflicts)
-
-    def events_after(self, after: int = 0, *, most: int = MOST_EVENTS) -> tuple[LedgerEvent, ...]:
-        """List vote events with a higher number, in their order; see `reading.events_after`."""
-        return self._write(events_after, after, most=most)
+    record_file = runs(recording.record_file)
+    conflicts = reads(reading.conflicts)
+    events_after = writes(reading.events_after)  # it waits for votes, and so takes locks
 
     # Contents for voters
 
@@ -437,49 +401,23 @@ class Campaign(Steps):
 
     # Progress
 
-    def stamp(self) -> str:
-        """Return a short text that differs whenever anything in the campaign has changed."""
-        return self._read(campaign_stamp)
-
-    def progress_stamp(self) -> str:
-        """Return a stamp of `progress`, which also changes as time passes."""
-        return self._read(progress_stamp)
-
-    def status(self) -> CampaignStatus:
-        """Report the state of the campaign."""
-        return self._read(status_of)
+    stamp = reads(progress_of.campaign_stamp)
+    progress_stamp = reads(progress_of.progress_stamp)
+    status = reads(progress_of.status_of)
 
     def progress(self) -> tuple[CampaignStatus, list[BallotProgress]]:
         """Report the state of the campaign and of each ballot at the same moment."""
-        return self.database.read(
-            lambda connection: (status_of(connection, self.info), by_ballot(connection, self.info))
-        )
 
-    def ballot_progress(self) -> list[BallotProgress]:
-        """Return the progress of each ballot or batch."""
-        return self._read(by_ballot)
+        def read(connection: sa.Connection) -> tuple[CampaignStatus, list[BallotProgress]]:
+            return progress_of.status_of(connection, self.info), progress_of.by_ballot(connection, self.info)
 
-    def ballot(self, number: int) -> BallotState:
-        """Return one ballot with its stamp, which closing takes.
+        return self.database.read(read)
 
-        Raises
-        ------
-        LedgerError
-            If it has not been opened.
-        """
-        return self._read(ballot_state, number)
-
-    def item_progress(self) -> list[ItemProgress]:
-        """Count the answers about each item in the open ballots, fewest first."""
-        return self._read(by_item)
-
-    def items_shown(self) -> list[tuple[ItemProgress, ItemContent]]:
-        """List all items with their answers, as in `item_progress`, and their contents."""
-        return self._read(items_shown)
-
-    def quality(self, limits: Limits | None = None) -> CampaignQuality:
-        """Report the reliability of the votes, voter by voter."""
-        return self._read(quality_of, limits)
+    ballot_progress = reads(progress_of.by_ballot)
+    ballot = reads(progress_of.ballot_state)
+    item_progress = reads(results.by_item)
+    items_shown = reads(results.items_shown)
+    quality = reads(quality_of)
 
     # Results
 
@@ -501,66 +439,13 @@ class Campaign(Steps):
             raise LedgerError(f"the result needs all {wanted} ballots; {standing.n_closed} are closed")
         return ProtocolResult(self.info.ballot_plan, self.info.items, standing.mean, records)
 
-    def result(
-        self, *, interim: bool = False, top: int | None = None, progress: Progress | None = None
-    ) -> CampaignResult:
-        """Rank all items, with uncertainty; `interim` gives the current ranking, which at the end is the final one.
-
-        Parameters
-        ----------
-        top : int or None
-            k of the cut; None: the size of the last ballot, or a tenth of the items.
-        progress : callable, optional
-            Progress function, as in `Strengths.drawn`.
-
-        Raises
-        ------
-        LedgerError
-            If a ballot is not closed and `interim` is false, or if there is no vote yet.
-        """
-        return self._read(result_of, interim=interim, top=top, progress=progress)
-
-    def counted_votes(self) -> Comparisons:
-        """Return the votes in force, without those of excluded voters."""
-        return self._read(counted_votes)
+    result = reads(results.result_of)
+    counted_votes = reads(reading.counted_votes)
 
     # Files
 
-    def export_votes(
-        self,
-        format: ExportFormat,  # noqa: A002 - the name of the option
-        *,
-        ballots: Sequence[int] | None = None,
-        unanswered: bool = False,
-        names: bool = False,
-        guard: bool = True,
-    ) -> Export:
-        """Write the votes that count for another program; see `adaptive.ledger.formats.export_votes`."""
-        options: dict[str, Any] = {"ballots": ballots, "unanswered": unanswered, "names": names, "guard": guard}
-        return export_votes(self.database, self.info, format, **options)
-
-    def import_votes(
-        self,
-        path: str | os.PathLike[str],
-        format: Format = "auto",  # noqa: A002 - the name of the option
-        *,
-        columns: Columns | None = None,
-        answers: Answers | None = None,
-        encoding: str = "utf-8",
-        guard: bool = True,
-    ) -> Recorded:
-        """Record votes from another program's file; see `adaptive.ledger.formats.import_votes`."""
-        options: dict[str, Any] = {"columns": columns, "answers": answers, "encoding": encoding, "guard": guard}
-        return import_votes(self.database, self.info, path, format, **options)
-
-    def bundle(self, *, names: bool = False) -> bytes:
-        """Return the campaign as a zip; see `adaptive.ledger.bundle.bundle_bytes`."""
-        return bundle_bytes(self.database, self.info, names=names)
-
-    def write_bundle(self, path: str | os.PathLike[str], *, names: bool = False) -> None:
-        """Write the campaign as a zip; see `adaptive.ledger.bundle.bundle_bytes`."""
-        write_bundle(self.database, self.info, path, names=names)
-
-    def verify(self) -> Verified:
-        """Check all digests and score all votes again; see `adaptive.ledger.bundle.verify_bundle`."""
-        return verify_campaign(self.database, self.info)
+    export_votes = runs(formats.export_votes)
+    import_votes = runs(formats.import_votes)
+    bundle = runs(bundles.bundle_bytes)
+    write_bundle = runs(bundles.write_bundle)
+    verify = runs(bundles.verify_campaign)

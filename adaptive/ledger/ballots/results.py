@@ -96,8 +96,8 @@ class CampaignResult(TableResult):
         columns = self._columns()
         items = columns.pop("item")
         rows = (
-            [*map(safe, item_cells(item)), *cells]
-            for item, *cells in zip(items, *map(_cells, columns.values()), strict=True)
+            [*map(safe, item_cells(item)), *(repr(cell) if isinstance(cell, float) else cell for cell in cells)]
+            for item, *cells in zip(items, *columns.values(), strict=True)
         )
         return csv_text([*item_columns("item", items), *columns], rows)
 
@@ -332,10 +332,6 @@ def _top(info: CampaignInfo) -> int:
     if isinstance(info.plan, BallotPlan):
         return min(info.plan.sizes[-1], info.n_items - 1)
     return max(1, info.n_items // 10)
-
-
-def _cells(column: Sequence[Any]) -> list[Any]:
-    return [repr(cell) if isinstance(cell, float) else cell for cell in column]
 
 
 def by_item(connection: sa.Connection, info: CampaignInfo) -> list[ItemProgress]:

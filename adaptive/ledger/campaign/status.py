@@ -418,34 +418,17 @@ def voter_rows(connection: sa.Connection, info: CampaignInfo, *, names: bool = F
         Whether to give their names, which are personal data.
     """
     voter, identity = schema.voter, schema.voter_identity
-    known = {
-        row.key: row
-        for row in connection.execute(
-            sa.select(
-                voter.c.key,
-                voter.c.source,
-                voter.c.joined_at,
-                voter.c.consent_version,
-                voter.c.withdrawn_at,
-                identity.c.external_id,
-            )
-            .outerjoin(identity, identity.c.voter_id == voter.c.id)
-            .where(voter.c.campaign_id == info.id)
-        )
-    }
+    wanted = sa.select(voter, identity.c.external_id).outerjoin(identity, identity.c.voter_id == voter.c.id)
+    known = {row.key: row for row in connection.execute(wanted.where(voter.c.campaign_id == info.id))}
+    same = ("key", "n_comparisons", "n_answered", "n_votes", "last_vote", "excluded")
     return tuple(
         VoterRow(
-            key=each.key,
             name=row.external_id if names and row.source != "open" else None,
             source=row.source,
             joined_at=time_text(row.joined_at),
             consent_version=row.consent_version,
-            n_comparisons=each.n_comparisons,
-            n_answered=each.n_answered,
-            n_votes=each.n_votes,
-            last_vote=each.last_vote,
-            excluded=each.excluded,
             withdrawn=row.withdrawn_at is not None,
+            **{name: getattr(each, name) for name in same},
         )
         for each in by_voter(connection, info)
         for row in (known[each.key],)

@@ -7,6 +7,7 @@ import secrets
 import uuid
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import InitVar, dataclass
+from inspect import Signature, signature
 from typing import Any, Concatenate, Final, Literal, ParamSpec, TypeAlias, TypeVar, get_args
 
 import numpy as np
@@ -225,3 +226,39 @@ class Steps:
     ) -> T:
         """Run a step that changes something: all of it, or nothing."""
         return self.database.write(lambda connection: step(connection, self.info, *given, **options))
+
+
+def reads(step: Callable[Concatenate[sa.Connection, CampaignInfo, P], T]) -> Callable[Concatenate[Steps, P], T]:
+    """Return the method that runs a step which changes nothing, on one state of the database."""
+
+    def method(self: Steps, /, *given: P.args, **options: P.kwargs) -> T:
+        return self._read(step, *given, **options)
+
+    return _described(method, step)
+
+
+def writes(step: Callable[Concatenate[sa.Connection, CampaignInfo, P], T]) -> Callable[Concatenate[Steps, P], T]:
+    """Return the method that runs a step which changes something: all of it, or nothing."""
+
+    def method(self: Steps, /, *given: P.args, **options: P.kwargs) -> T:
+        return self._write(step, *given, **options)
+
+    return _described(method, step)
+
+
+def runs(step: Callable[Concatenate[Database, CampaignInfo, P], T]) -> Callable[Concatenate[Steps, P], T]:
+    """Return the method that runs a step with transactions of its own."""
+
+    def method(self: Steps, /, *given: P.args, **options: P.kwargs) -> T:
+        return step(self.database, self.info, *given, **options)
+
+    return _described(method, step)
+
+
+def _described(method: Callable[P, T], step: Callable[..., Any]) -> Callable[P, T]:
+    """Give a method the description and the signature of its step, without what `Steps` holds."""
+    itself, *_ = signature(method).parameters.values()
+    method.__name__, method.__doc__ = step.__name__, step.__doc__
+    given = list(signature(step).parameters.values())[2:]
+    method.__signature__ = Signature([itself, *given])  # type: ignore[attr-defined]
+    return method

@@ -37,7 +37,7 @@ from adaptive.ledger.errors import LedgerError
 from adaptive.ledger.store import schema
 from adaptive.ledger.store.database import Database
 from adaptive.ledger.store.encoding import answer_name, guarded, pair_id, time_text, value_of
-from adaptive.ledger.voters.identity import excluded_voters, keys_of, names_of
+from adaptive.ledger.voters.identity import excluded_voters, file_name, keys_of, names_of
 from adaptive.ledger.votes.reading import in_force
 from adaptive.record import json_label
 from adaptive.tables import csv_text, item_cells, item_columns
@@ -229,13 +229,14 @@ def choix_files(votes: Sequence[Answered], items: Sequence[Hashable], *, guard: 
 
 
 def _task(vote: Answered, items: Mapping[Hashable, ItemContent]) -> dict[str, Any]:
-    data = {"comparison": vote.comparison, "voter": vote.voter, "text1": _text(vote.left), "text2": _text(vote.right)}
+    data = {"comparison": vote.comparison, "voter": vote.voter}
+    data |= {"text1": file_name(vote.left), "text2": file_name(vote.right)}
     for side, label in ((1, vote.left), (2, vote.right)):
         if label in items:
             item = items[label]
             # An item without content gets its label here, because a configuration names a variable that all tasks must
             # have.
-            data[f"content{side}"] = _text(label) if item.content is None else item.content
+            data[f"content{side}"] = file_name(label) if item.content is None else item.content
             data[f"kind{side}"] = item.kind
             data[f"alt_text{side}"] = item.alt_text
     task: dict[str, Any] = {"data": {name: value for name, value in data.items() if value is not None}}
@@ -251,7 +252,7 @@ def _task(vote: Answered, items: Mapping[Hashable, ItemContent]) -> dict[str, An
 
 
 def _instance(vote: Answered, items: Mapping[Hashable, ItemContent]) -> dict[str, Any]:
-    texts = [_text(label) for label in (vote.left, vote.right)]
+    texts = [file_name(label) for label in (vote.left, vote.right)]
     instance: dict[str, Any] = {"id": vote.comparison, "responses": texts}
     if items:
         pair = [items[label] for label in (vote.left, vote.right)]
@@ -266,10 +267,6 @@ def _instance(vote: Answered, items: Mapping[Hashable, ItemContent]) -> dict[str
     if vote.answer is not None:
         instance["preference"] = {"selection": _SELECTION[vote.answer]}
     return instance
-
-
-def _text(label: Hashable) -> str:
-    return " ".join(item_cells(label))
 
 
 def _lines(entries: Iterable[Mapping[str, Any]]) -> str:

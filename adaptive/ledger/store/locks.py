@@ -173,13 +173,8 @@ def _lock_statement() -> sa.Select[Any]:
 
 @cache
 def _state_statement(postgresql: bool) -> sa.Select[Any]:
-    ballot, asked, lease, event, late = (
-        schema.ballot,
-        schema.comparison,
-        schema.lease,
-        schema.vote_event,
-        schema.late_vote,
-    )
+    ballot, asked, lease = schema.ballot, schema.comparison, schema.lease
+    event, late = schema.vote_event, schema.late_vote
     at = SERVER_CLOCK if postgresql else sa.bindparam("at", type_=sa.BigInteger)
     of_comparison = sa.and_(event.c.ballot_id == asked.c.ballot_id, event.c.place == asked.c.place)
     earlier = event.alias("earlier")

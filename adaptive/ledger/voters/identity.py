@@ -62,7 +62,7 @@ def external_hash(info: CampaignInfo, external_id: str) -> str:
 
 
 def file_name(name: Hashable) -> str:
-    """Return the name that a file uses for a voter, as a cell."""
+    """Return the name that a file uses for a voter or an item, in one cell."""
     return " ".join(item_cells(name))
 
 

@@ -245,6 +245,7 @@ def events_after(
             sa.select(ballot.c.id, ballot.c.number).where(ballot.c.campaign_id == info.id).order_by(ballot.c.id)
         )
     }
+    same = ("event_id", "revision", "kind", "response_ms", "given_by", "layout")
     for ballot_id in numbers:
         lock_ballot(connection, ballot_id, exclusive=True)
     rows = connection.execute(
@@ -258,18 +259,13 @@ def events_after(
     return tuple(
         LedgerEvent(
             number=row.id,
-            event_id=row.event_id,
             comparison=pair_id(numbers[row.ballot_id], row.sheet, row.position),
             left=info.items[row.left_item],
             right=info.items[row.right_item],
-            revision=row.revision,
-            kind=row.kind,
             answer=None if row.answer is None else answer_name(row.answer),
             voter=row.key,
-            response_ms=row.response_ms,
-            given_by=row.given_by,
-            layout=row.layout,
             received_at=time_text(row.received_at),
+            **{name: row._mapping[name] for name in same},
         )
         for row in rows
     )
