@@ -225,18 +225,8 @@ def _asked(
 ) -> Comparisons:
     """Return the pairs that each slot has been shown, answered or not; the winners have no meaning.
 
-    If a voter is given, each slot counts as having been shown that voter's pairs.
+    If a voter is given, each slot counts as having been shown that voter's pairs, those of the overlaps too.
     """
-    left, right, slot = _asked_columns(connection, info, voter_id)
-    if slots is not None:
-        slot = np.repeat(slots, left.size)
-        left, right = np.tile(left, slots.size), np.tile(right, slots.size)
-    shown = (left.astype(np.int32), right.astype(np.int32), np.zeros(left.size, np.int8))
-    return Comparisons(info.items, *shown, info.slots, slot.astype(np.int32))
-
-
-def _asked_columns(connection: sa.Connection, info: CampaignInfo, voter_id: int | None) -> list[NDArray[np.int64]]:
-    """Return left items, right items and slots of the comparisons, with a voter also those of the overlaps."""
     asked, sheet, ballot, lease = schema.comparison, schema.sheet, schema.ballot, schema.lease
     counts: sa.ColumnElement[bool] = asked.c.probe.is_(None)
     wanted = (
@@ -250,4 +240,9 @@ def _asked_columns(connection: sa.Connection, info: CampaignInfo, voter_id: int 
         counts = sa.or_(counts, asked.c.probe == "overlap")
         of_sheet = (lease.c.ballot_id == sheet.c.ballot_id, lease.c.sheet == sheet.c.number)
         wanted = wanted.where(sa.exists().where(*of_sheet, lease.c.voter_id == voter_id))
-    return list(integer_columns(connection, wanted.where(counts)))
+    left, right, slot = integer_columns(connection, wanted.where(counts))
+    if slots is not None:
+        slot = np.repeat(slots, left.size)
+        left, right = np.tile(left, slots.size), np.tile(right, slots.size)
+    shown = (left.astype(np.int32), right.astype(np.int32), np.zeros(left.size, np.int8))
+    return Comparisons(info.items, *shown, info.slots, slot.astype(np.int32))

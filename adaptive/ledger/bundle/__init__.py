@@ -10,7 +10,6 @@ from adaptive.ledger.bundle.contents import Contents
 from adaptive.ledger.bundle.files import (
     bundle_bytes,
     contents_of,
-    read_bundle,
     verify_bundle,
     verify_campaign,
     write_bundle,
@@ -22,7 +21,6 @@ __all__ = [
     "Verified",
     "bundle_bytes",
     "contents_of",
-    "read_bundle",
     "restore_bundle",
     "verify_bundle",
     "verify_campaign",

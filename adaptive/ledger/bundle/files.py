@@ -60,30 +60,14 @@ def bundle_bytes(database: Database, info: CampaignInfo, *, names: bool = False)
     return packed(members)
 
 
-def read_bundle(path: str | os.PathLike[str], *, most_bytes: int = MOST_BYTES) -> Contents:
-    """Read a bundle and check its sums; `verify_bundle` also checks its contents.
-
-    Parameters
-    ----------
-    path : str or path-like
-    most_bytes : int
-        Maximum size of the zip, compressed or not.
+def contents_of(data: bytes, *, most_bytes: int = MOST_BYTES) -> tuple[Contents, dict[str, str]]:
+    """Return the contents and members of a bundle's bytes after checking their sums.
 
     Raises
     ------
     BundleError
-        If the file cannot be read, is not a zip of ours, or has a wrong sum. The message names the file, the member and
-        the line.
+        If the data are not a zip of ours, or have a wrong sum. The message names the member and the line.
     """
-    name, data = _bytes(path, most_bytes)
-    try:
-        return contents_of(data, most_bytes=most_bytes)[0]
-    except BundleError as error:
-        raise BundleError(f"{name}: {error}") from error
-
-
-def contents_of(data: bytes, *, most_bytes: int = MOST_BYTES) -> tuple[Contents, dict[str, str]]:
-    """Return the contents and members of a bundle's bytes, as in `read_bundle`."""
     members = unpacked(data, most_bytes=most_bytes)
     return parsed(members), members
 

@@ -331,42 +331,36 @@ def gathered(
     LedgerError
         If a ballot has not been opened.
     """
-    stored = {each.number: each for each in stored_ballots(connection, info.id)}
+    stored = {each.number for each in stored_ballots(connection, info.id)}
     wanted = sorted(stored) if ballots is None else sorted(set(ballots))
     missing = [number for number in wanted if number not in stored]
     if missing:
         raise LedgerError(f"ballot {shown(missing[0])} has not been opened")
     called = names_of(connection, info) if names else keys_of(connection, info)
     excluded = excluded_voters(connection, info.id)
-    found = []
-    for number in wanted:
-        found += _of_ballot(connection, info, stored[number].id, number, called, excluded)
-    return found
-
-
-def _of_ballot(
-    connection: sa.Connection,
-    info: CampaignInfo,
-    ballot_id: int,
-    number: int,
-    called: Mapping[int, str],
-    excluded: Mapping[int, str],
-) -> list[Answered]:
-    asked, event = schema.comparison, schema.vote_event
-    of_pair = sa.and_(event.c.ballot_id == asked.c.ballot_id, event.c.place == asked.c.place, *in_force(event))
-    rows = connection.execute(
-        sa.select(asked, event.c.answer, event.c.voter_id, event.c.response_ms, event.c.received_at, event.c.extra)
-        .select_from(asked.outerjoin(event, of_pair))
-        .where(asked.c.ballot_id == ballot_id, asked.c.probe.is_(None))
-        .order_by(asked.c.place)
+    asked, ballot, event, lease = schema.comparison, schema.ballot, schema.vote_event, schema.lease
+    is_wanted = (ballot.c.campaign_id == info.id, ballot.c.number.in_(wanted))
+    leases = connection.execute(
+        sa.select(lease.c.ballot_id, lease.c.sheet, lease.c.voter_id)
+        .join(ballot, ballot.c.id == lease.c.ballot_id)
+        .where(*is_wanted)
+        .order_by(lease.c.fence)
     )
-    holders = _holders(connection, ballot_id)
+    holders = {(row.ballot_id, row.sheet): row.voter_id for row in leases}
+    of_pair = sa.and_(event.c.ballot_id == asked.c.ballot_id, event.c.place == asked.c.place, *in_force(event))
+    of_vote = (event.c.answer, event.c.voter_id, event.c.response_ms, event.c.received_at, event.c.extra)
+    rows = connection.execute(
+        sa.select(asked, ballot.c.number, *of_vote)
+        .select_from(asked.join(ballot, ballot.c.id == asked.c.ballot_id).outerjoin(event, of_pair))
+        .where(*is_wanted, asked.c.probe.is_(None))
+        .order_by(ballot.c.number, asked.c.place)
+    )
     found = []
     for row in rows:
-        voter = holders.get(row.sheet) if row.voter_id is None else row.voter_id
+        voter = holders.get((row.ballot_id, row.sheet)) if row.voter_id is None else row.voter_id
         found.append(
             Answered(
-                comparison=pair_id(number, row.sheet, row.position),
+                comparison=pair_id(row.number, row.sheet, row.position),
                 voter=None if voter is None else called[voter],
                 left=info.items[row.left_item],
                 right=info.items[row.right_item],
@@ -378,11 +372,3 @@ def _of_ballot(
             )
         )
     return found
-
-
-def _holders(connection: sa.Connection, ballot_id: int) -> dict[int, int]:
-    lease = schema.lease
-    rows = connection.execute(
-        sa.select(lease.c.sheet, lease.c.voter_id).where(lease.c.ballot_id == ballot_id).order_by(lease.c.fence)
-    )
-    return {row.sheet: row.voter_id for row in rows}

@@ -198,14 +198,11 @@ def consent(connection: sa.Connection, info: CampaignInfo, pages: VotingPages, v
 def journey_of(connection: sa.Connection, info: CampaignInfo, pages: VotingPages, voter_id: int) -> Journey:
     """Return the state of a voter, without changing anything."""
     hand = _in_hand(connection, info, voter_id)
-    begun = hand is not None and bool(hand.missing)
     reason: Reason | None = None
-    if not begun and pages.sheets is not None and _n_done(connection, info, voter_id, hand) >= pages.sheets:
-        reason = "limit"
-    elif not begun and voter_id in excluded_voters(connection, info.id):
-        reason = "none left"
-    elif not begun and not (is_sheet_left(connection, info, voter_id) or may_draw(connection, info, voter_id)):
-        reason = why_none_left(connection, info, voter_id)
+    if hand is None or not hand.missing:
+        reason = _bar(connection, info, pages, voter_id, hand)
+        if reason is None and not (is_sheet_left(connection, info, voter_id) or may_draw(connection, info, voter_id)):
+            reason = why_none_left(connection, info, voter_id)
     return journey_with(connection, info, pages, voter_id, hand, reason)
 
 
@@ -264,12 +261,10 @@ def next_sheet(
     if hand is not None and hand.missing:
         renewed = renew_lease(connection, info, voter_id)
         return replace(hand, expires_at=None if renewed is None else renewed.expires_at), None
-    if pages.sheets is not None and _n_done(connection, info, voter_id, hand) >= pages.sheets:
-        return None, "limit"
-    if voter_id in excluded_voters(connection, info.id):
-        return None, "none left"  # answers that would not count are not asked for
-    if origin is not None and _is_known(connection, voter_id):
-        origin = None
+    bar = _bar(connection, info, pages, voter_id, hand)
+    if bar is not None:
+        return None, bar
+    origin = None if origin is None or _is_known(connection, voter_id) else origin
     if origin is not None and not has_room(connection, info, origin):
         return None, "wait"
     lease = claim_sheet(connection, info, voter_id, origin)
@@ -277,6 +272,16 @@ def next_sheet(
         note_in_vain(connection, info, voter_id)
         return None, why_none_left(connection, info, voter_id)
     return _sheet(connection, info, voter_id, lease), None
+
+
+def _bar(
+    connection: sa.Connection, info: CampaignInfo, pages: VotingPages, voter_id: int, hand: SheetInHand | None
+) -> Reason | None:
+    """Return why this voter gets no further sheet, whatever is left; None: the voter may have one."""
+    if pages.sheets is not None and _n_done(connection, info, voter_id, hand) >= pages.sheets:
+        return "limit"
+    # Answers that would not count are not asked for.
+    return "none left" if voter_id in excluded_voters(connection, info.id) else None
 
 
 def ended_early(

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adaptive.ledger import Ledger, PageTexts, VotingPages
-from adaptive.ledger.bundle import read_bundle, verify_bundle
+from adaptive.ledger.bundle import contents_of, verify_bundle
 from adaptive.ledger.bundle.checking import votes_csv
 from adaptive.ledger.bundle.contents import gathered
 from adaptive.ledger.bundle.members import data_members, parsed
@@ -102,7 +102,7 @@ def test_no_cell_of_a_bundle_is_run_by_a_spreadsheet_and_all_come_back(settings,
     try:
         assert again.info.items == campaign.info.items
         assert again.bundle(names=True) == path.read_bytes()
-        assert "=cmd|' /C calc'!A0" in {voter["name"] for voter in read_bundle(path).voters}
+        assert "=cmd|' /C calc'!A0" in {voter["name"] for voter in contents_of(path.read_bytes())[0].voters}
     finally:
         again.database.close()
 
