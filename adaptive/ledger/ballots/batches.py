@@ -44,16 +44,10 @@ def state_of(connection: sa.Connection, info: CampaignInfo) -> dict[str, int]:
         .join(sheet, sheet.c.ballot_id == ballot.c.id)
         .where(ballot.c.campaign_id == info.id)
     ).one()
-    changed = connection.execute(
-        sa.select(sa.func.count())
-        .select_from(vote)
-        .join(ballot, ballot.c.id == vote.c.ballot_id)
-        .where(ballot.c.campaign_id == info.id, vote.c.revision > 1)
-    ).scalar()
-    decided = connection.execute(
-        sa.select(sa.func.max(event.c.id)).where(event.c.campaign_id == info.id, event.c.kind.in_(_DECIDING))
-    ).scalar()
-    found = (batches, answers, changed, decided)
+    wanted = sa.select(sa.func.count()).select_from(vote).join(ballot, ballot.c.id == vote.c.ballot_id)
+    changed = connection.execute(wanted.where(ballot.c.campaign_id == info.id, vote.c.revision > 1)).scalar()
+    last = sa.select(sa.func.max(event.c.id)).where(event.c.campaign_id == info.id, event.c.kind.in_(_DECIDING))
+    found = (batches, answers, changed, connection.execute(last).scalar())
     return {name: int(number or 0) for name, number in zip(_STATE, found, strict=True)}
 
 

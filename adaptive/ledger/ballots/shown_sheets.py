@@ -136,17 +136,11 @@ def answer_at(connection: sa.Connection, info: CampaignInfo, number: int, place:
 def _standing(connection: sa.Connection, info: CampaignInfo, number: int, places: Sequence[int]) -> dict[int, Answered]:
     event, ballot = schema.vote_event, schema.ballot
     rows = connection.execute(
-        sa.select(event.c.place, event.c.kind, event.c.answer, event.c.event_id, event.c.voter_id)
+        sa.select(event.c.place, event.c.answer, event.c.event_id, event.c.voter_id)
         .join(ballot, ballot.c.id == event.c.ballot_id)
-        .where(ballot.c.campaign_id == info.id, ballot.c.number == number, event.c.place.in_(places))
-        .order_by(event.c.place, event.c.revision)
+        .where(ballot.c.campaign_id == info.id, ballot.c.number == number, event.c.place.in_(places), *in_force(event))
     )
-    last = {row.place: row for row in rows}
-    return {
-        place: Answered(answer_name(row.answer), row.event_id, row.voter_id)
-        for place, row in last.items()
-        if row.kind == "cast"
-    }
+    return {row.place: Answered(answer_name(row.answer), row.event_id, row.voter_id) for row in rows}
 
 
 def pair_of_event(connection: sa.Connection, info: CampaignInfo, event_id: str) -> KnownEvent | None:

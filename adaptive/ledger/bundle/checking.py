@@ -227,13 +227,11 @@ def _check_order(contents: Contents) -> None:
             if row[key] != at:
                 raise BundleError(f"{what}: {key} {at} is missing, or comes twice")
     numbers = {stored.number for stored in contents.stored}
+    voters = {voter["voter"] for voter in contents.voters}
     for name in ("leases", "votes", "late_votes"):
         for row in getattr(contents, name):
             if row["ballot"] not in numbers:
                 raise BundleError(f"{name}: a row is of ballot {row['ballot']}, which is missing")
-    voters = {voter["voter"] for voter in contents.voters}
-    for name in ("leases", "votes", "late_votes"):
-        for row in getattr(contents, name):
             if row["voter"] not in voters:
                 raise BundleError(f"{name}: a row is by a voter who is not among the voters")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
@@ -178,7 +179,7 @@ def status_of(connection: sa.Connection, info: CampaignInfo) -> CampaignStatus:
         n_comparisons = n_comparisons or info.plan.comparisons[number - 1]
     rate = _rate(connection, info)
     left = n_comparisons - n_answered
-    voted = sa.select(sa.func.count()).select_from(_voted(info))
+    late = _n_late(connection, info)
     return CampaignStatus(
         name=info.name,
         mode=info.mode,
@@ -191,10 +192,10 @@ def status_of(connection: sa.Connection, info: CampaignInfo) -> CampaignStatus:
         n_counted=sum(_counted(connection, info, shown)),
         n_sheets=sum(row.n_sheets for row in shown),
         n_sheets_done=sum(int(row.n_done) for row in shown),
-        n_voters=int(connection.execute(voted).scalar_one()),
+        n_voters=_n_voters(connection, info),
         n_votes=sum(int(row.n_answered) for row in rows),
-        n_conflicts=_n_late(connection, info, conflict=True),
-        n_late=_n_late(connection, info, conflict=False),
+        n_conflicts=late["conflict"],
+        n_late=late.total() - late["conflict"],
         votes_per_minute=rate,
         expected_end=time_text(now() + int(left / rate * 60e6)) if rate and left and state == "open" else None,
         spending=spending_of(connection, info),
@@ -319,9 +320,8 @@ def _counted(connection: sa.Connection, info: CampaignInfo, rows: Sequence[Any])
 def _current(info: CampaignInfo, rows: Sequence[Any]) -> tuple[State, int, Sequence[Any]]:
     """Return the state, the number of the current ballot, and the rows that the figures cover."""
     if not isinstance(info.plan, BallotPlan):
-        spent = sum(row.n_comparisons for row in rows) >= info.plan.budget
         is_open = any(row.state != "closed" for row in rows)
-        state: State = "open" if is_open else "finished" if rows and (spent or _ended(rows)) else "ready"
+        state: State = "open" if is_open else "finished" if rows else "ready"
         return state, max(1, len(rows)), rows
     if rows and rows[-1].state != "closed":
         return ("closing" if rows[-1].state == "closing" else "open"), rows[-1].number, [rows[-1]]
@@ -330,28 +330,21 @@ def _current(info: CampaignInfo, rows: Sequence[Any]) -> tuple[State, int, Seque
     return "ready", len(rows) + 1, []
 
 
-def _ended(rows: Sequence[Any]) -> bool:
-    return all(row.state == "closed" for row in rows)
-
-
-def _voted(info: CampaignInfo) -> sa.Subquery:
-    event, ballot = schema.vote_event, schema.ballot
+def _n_voters(connection: sa.Connection, info: CampaignInfo) -> int:
+    """Return the number of voters with a vote."""
+    event, ballot, voter = schema.vote_event, schema.ballot, schema.voter
     is_scored = sa.and_(ballot.c.id == event.c.ballot_id, event.c.place < ballot.c.n_comparisons)
-    has = sa.exists().where(event.c.voter_id == schema.voter.c.id, is_scored)
-    return sa.select(schema.voter.c.id).where(schema.voter.c.campaign_id == info.id, has).subquery()
+    has = sa.exists().where(event.c.voter_id == voter.c.id, is_scored)
+    voted = sa.select(sa.func.count()).select_from(voter).where(voter.c.campaign_id == info.id, has)
+    return int(connection.execute(voted).scalar_one())
 
 
-def _n_late(connection: sa.Connection, info: CampaignInfo, *, conflict: bool) -> int:
-    """Return the number of votes that are kept but do not count, including those on checks."""
+def _n_late(connection: sa.Connection, info: CampaignInfo) -> Counter[str]:
+    """Return the number of votes that are kept but do not count, by reason, including those on checks."""
     ballot, late = schema.ballot, schema.late_vote
-    kept = late.c.why == "conflict" if conflict else late.c.why != "conflict"
-    found: int = connection.execute(
-        sa.select(sa.func.count())
-        .select_from(late)
-        .join(ballot, ballot.c.id == late.c.ballot_id)
-        .where(ballot.c.campaign_id == info.id, kept)
-    ).scalar_one()
-    return found
+    wanted = sa.select(late.c.why, sa.func.count().label("number")).join(ballot, ballot.c.id == late.c.ballot_id)
+    rows = connection.execute(wanted.where(ballot.c.campaign_id == info.id).group_by(late.c.why))
+    return Counter({row.why: row.number for row in rows})
 
 
 def _rate(connection: sa.Connection, info: CampaignInfo) -> float | None:

@@ -316,7 +316,7 @@ class Voters(Steps):
         NoVoterError
             If no voter has this key.
         """
-        return self._found(self._read(voter_of_key, key))
+        return Voter(self.database, self.info, self._read(voter_of_key, key))
 
     def named(self, name: str) -> Voter:
         """Find the voter whom a file calls `name`, or whose key it is.
@@ -326,7 +326,7 @@ class Voters(Steps):
         NoVoterError
             If no voter has this name or key.
         """
-        return self._found(self._read(voter_named, name))
+        return Voter(self.database, self.info, self._read(voter_named, name))
 
     rows = reads(voter_rows)
     progress = reads(by_voter)
@@ -339,6 +339,3 @@ class Voters(Steps):
                 pages_of(connection, self.info.id)[1].platform, participants(connection, self.info)
             )
         )
-
-    def _found(self, voter_id: int) -> Voter:
-        return Voter(self.database, self.info, voter_id)

@@ -8,9 +8,9 @@ file and name all invalid rows. Answers to checks are treated as votes.
 from __future__ import annotations
 
 import uuid
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
@@ -82,17 +82,6 @@ class _Ballot:
     heard: set[tuple[int, int, int]]  # late votes: place, voter, answer
 
 
-@dataclass(eq=False)
-class _Batch:
-    """Rows to insert, by column."""
-
-    columns: dict[str, list[Any]] = field(default_factory=dict)
-
-    def add(self, row: Mapping[str, Any]) -> None:
-        for name, value in row.items():
-            self.columns.setdefault(name, []).append(value)
-
-
 def record_file(database: Database, info: CampaignInfo, file: VoteFile) -> Recorded:
     """Record the votes of a file: all of them, or none if a row is invalid.
 
@@ -134,7 +123,7 @@ def _recorded(
     names, keys = names_of(connection, info), keys_of(connection, info)
     problems: list[str] = []
     counts: Counter[str] = Counter()
-    events, late = _Batch(), _Batch()
+    events, late = (defaultdict[str, list[Any]](list) for _ in range(2))
     answered: dict[int, int] = {}  # lease -> voter
     scored, checked = ({number: Counter[int]() for number in ballots} for _ in range(2))
     for row, number, sheet, position in rows:
@@ -155,22 +144,24 @@ def _recorded(
             ballot.revision[place] += 1
             ballot.answer[place] = code
             lease = ballot.holder[sheet][0]
-            events.add({**values, "revision": ballot.revision[place], "kind": "cast", "lease_id": lease})
+            values |= {"revision": ballot.revision[place], "kind": "cast", "lease_id": lease}
             answered[lease] = voter
             is_scored = place < ballot.n_scored
             scored[number][sheet] += is_scored
             checked[number][sheet] += place in ballot.checks
             counts["new" if is_scored else "probe"] += 1
         else:
-            late.add({**values, "why": why, "revision": ballot.revision[place]})
+            values |= {"why": why, "revision": ballot.revision[place]}
             ballot.heard.add((place, voter, code))
             counts[why] += 1
+        for name, value in values.items():
+            (events if why is None else late)[name].append(value)
     if problems:
         more = f"; and {len(problems) - _SHOWN:,} more rows" if len(problems) > _SHOWN else ""
         raise VoteError("; ".join(problems[:_SHOWN]) + more)
-    for table, batch in ((schema.vote_event, events), (schema.late_vote, late)):
-        if batch.columns:
-            insert_columns(connection, table, batch.columns)
+    for table, columns in ((schema.vote_event, events), (schema.late_vote, late)):
+        if columns:
+            insert_columns(connection, table, columns)
     for number, ballot in ballots.items():
         count_answers(connection, ballot.id, scored[number], checked[number])
     waiting = sa.select(schema.lease.c.id).join(schema.ballot, schema.ballot.c.id == schema.lease.c.ballot_id)
