@@ -18,7 +18,7 @@ from adaptive.ledger.bundle import contents_of, verify_bundle
 from adaptive.ledger.campaign.info import KnownPair, Probing
 from adaptive.ledger.errors import BundleError
 from adaptive.ledger.store.encoding import unguarded
-from adaptive.ledger.voters.identity import set_excluded, voter_named
+from adaptive.ledger.voters.identity import voter_named
 from adaptive.ledger.voters.participation import erase, withdraw
 from adaptive.ledger.votes.casting import correct, retract
 from tests.adaptive.ledger.bundle.zips import members_of
@@ -51,7 +51,7 @@ def lively(target, **options):
     with pytest.raises(LateVoteError):
         campaign.cast(VoteCast(event(), 1, 0, by_name[str(rows_of(campaign, 1, silent=0)[0].voter)], "left"))
     names = list(by_name)
-    campaign.database.write(lambda c: set_excluded(c, info, by_name[names[0]], True, "too fast"))
+    campaign.voter(by_name[names[0]]).exclude("too fast")
     campaign.database.write(lambda c: erase(c, info, by_name[names[1]]))
     for word in ("left", "right"):  # the second contradicts, and is kept aside
         record(campaign, [VoteRow(2, name, None, None, None, word) for name in check_ids(campaign, 2)[:2]])
