@@ -27,7 +27,7 @@ _FILES: Final = {
     SUMS: "SHA-256 of every other file.",
 }
 _MIME: Final = {"csv": "text/csv", "json": "application/json", "jsonl": "application/jsonlines"}
-# The context of Croissant 1.0: most of its terms are of its own vocabulary.
+# The context of Croissant 1.0. Most terms belong to its own vocabulary.
 _OTHERS: Final = {
     "@language": "en",
     "@vocab": "https://schema.org/",

@@ -373,7 +373,7 @@ class CampaignInfo:
     def from_dict(
         cls, data: Mapping[str, Any], items: Sequence[Hashable], *, campaign_id: int = 0, hash_key: str = ""
     ) -> CampaignInfo:
-        """Return the campaign of a stored row, in which slots that are numbers may be their number."""
+        """Return the campaign of a stored row; slots may be a number N, which means 0..N-1."""
         is_planned, slots = data["mode"] == "ballots", data["slots"]
         return cls(
             **{name: data[name] for name in ("key", "name", "mode", "created_at")},

@@ -247,7 +247,7 @@ def writes(step: Callable[Concatenate[sa.Connection, CampaignInfo, P], T]) -> Ca
 
 
 def runs(step: Callable[Concatenate[Database, CampaignInfo, P], T]) -> Callable[Concatenate[Steps, P], T]:
-    """Return the method that runs a step with transactions of its own."""
+    """Return the method that runs a step which makes its own transactions."""
 
     def method(self: Steps, /, *given: P.args, **options: P.kwargs) -> T:
         return step(self.database, self.info, *given, **options)
