@@ -301,7 +301,7 @@ def most_memory() -> float:
 def fill(campaign: Campaign, places: Places) -> None:
     """Votes on many comparisons at once, as a file brings them."""
     from adaptive.ledger.store import schema
-    from adaptive.ledger.store.columns import insert_columns
+    from adaptive.ledger.store.rows import insert_columns
 
     def work(connection: sa.Connection) -> None:
         ballot = connection.execute(sa.text("SELECT id FROM ballot")).scalar_one()

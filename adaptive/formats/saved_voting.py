@@ -26,7 +26,7 @@ from adaptive.protocol import Position, ballot_rng, checked_items, checked_label
 from adaptive.record import BallotRecord, json_label
 from adaptive.selection import Select, select_again, select_by_mean
 from adaptive.votes import LEFT, RIGHT, TIE, UNANSWERED, comparison_place, parse_vote
-from rankcorr.checks import checked_seed, shown
+from rankcorr.checks import checked_seed, repeated, shown
 
 FORMAT: Final = "adaptive.BallotProtocol"
 _HEADER: Final = ("plan", "items", "voters", "seed")
@@ -49,11 +49,7 @@ _BALLOT_TYPES: Final[dict[int, _Types]] = {
     2: {
         "number": (int,),
         "closed": (bool,),
-        "places": (list,),
-        "left": (list,),
-        "right": (list,),
-        "voter": (list,),
-        "votes": (list,),
+        **dict.fromkeys(("places", "left", "right", "voter", "votes"), (list,)),
         "selected": (list, type(None)),
         "n_tied_at_cut": (int, type(None)),
         "digest": (str,),
@@ -298,9 +294,7 @@ def _parsed(text: str, source: str) -> Any:
     def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         keys = dict(pairs)
         if len(keys) < len(pairs):
-            seen: set[str] = set()
-            again = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-            raise TableError(f"{source}: the key {shown(again)} appears twice")
+            raise TableError(f"{source}: the key {shown(repeated(key for key, _ in pairs)[0])} appears twice")
         return keys
 
     def refused(constant: str) -> NoReturn:

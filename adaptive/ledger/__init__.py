@@ -1,29 +1,21 @@
 """The ledger: campaigns on SQLite or PostgreSQL that lose no data, even with concurrent writers.
 
-store (tables, transactions) -> campaign, voters, checks -> ballots, votes (what happens, and what counts) -> quality,
-formats, bundle (what leaves) -> ledger (all of it, step by step). Callers use what this module exports: `Ledger`,
+store (tables, transactions) -> campaign, voters -> ballots, votes (what happens, and what counts) -> quality, formats,
+bundle (what leaves) -> ledger (all of it, step by step). Callers use what this module exports: `Ledger`,
 `Campaign` and the values that they take and return. Only this package has SQL, and nothing imports it but commands and
 servers, so that `import adaptive` does not load SQLAlchemy.
 """
 
-from adaptive.ledger.ballots.results import MOST_WITH_INTERVALS, CampaignResult, ClosePreview, Preview
+from adaptive.ledger.ballots.results import CampaignResult, ClosePreview, Preview
 from adaptive.ledger.ballots.shown_sheets import ShownPair
 from adaptive.ledger.bundle import Verified, verify_bundle
-from adaptive.ledger.campaign.contents import MOST_OF_ITEM, ItemContent, is_asset
-from adaptive.ledger.campaign.info import CampaignInfo, ContinuousPlan, Pay, Settings, batch_for
-from adaptive.ledger.campaign.item_sheets import ItemFault, ItemSheet, read_item_file, read_item_sheet
+from adaptive.ledger.campaign.info import ContinuousPlan, KnownPair, Pay, Probing, Settings, batch_for
+from adaptive.ledger.campaign.item_sheets import ItemFault, ItemSheet, read_item_file, read_item_sheet, read_known_pairs
 from adaptive.ledger.campaign.spending import PlannedSpending, planned_spending
-from adaptive.ledger.campaign.status import (
-    BallotProgress,
-    BallotState,
-    CampaignStatus,
-    ItemProgress,
-    VoterProgress,
-    VoterRow,
-)
-from adaptive.ledger.campaign.voting_pages import MOST_OF_TEXT, Outcome, PageTexts, VotingPages
+from adaptive.ledger.campaign.status import BallotProgress, CampaignStatus, VoterRow
+from adaptive.ledger.campaign.stored import MOST_OF_ITEM, ItemContent, is_asset
+from adaptive.ledger.campaign.voting_pages import MOST_OF_TEXT, PageTexts, VotingPages
 from adaptive.ledger.campaign.wording import is_line, is_quick_to_render
-from adaptive.ledger.checks.probing import KnownPair, Probing, read_known_pairs
 from adaptive.ledger.errors import (
     BundleError,
     ChangedError,
@@ -38,17 +30,17 @@ from adaptive.ledger.errors import (
     UnfinishedError,
     UnreachableError,
 )
-from adaptive.ledger.formats import FORMATS, Export
+from adaptive.ledger.formats import FORMATS
 from adaptive.ledger.ledger import Campaign, Ledger
 from adaptive.ledger.quality import CampaignQuality, ExclusionPreview, Flag, Limits
-from adaptive.ledger.store.encoding import digest_of, guarded, pair_at, pair_id, time_text
+from adaptive.ledger.store.encoding import ANSWERS, guarded, pair_at, pair_id, time_text
+from adaptive.ledger.voters.identity import DECISIONS, Participant
 from adaptive.ledger.voters.newcomers import Origin
-from adaptive.ledger.voters.participants import DECISIONS, Participant
-from adaptive.ledger.voters.participation import Journey, Reason, SheetInHand
+from adaptive.ledger.voters.participation import Journey, SheetInHand
 from adaptive.ledger.voters.tokens import Holder, TokenKind, TokenRow
 from adaptive.ledger.voters.voter import PlatformVoters, Visit, Voter
-from adaptive.ledger.votes.casting import ANSWERS, Receipt, VoteCast
-from adaptive.ledger.votes.listing import LedgerEvent
+from adaptive.ledger.votes.casting import Receipt, VoteCast
+from adaptive.ledger.votes.reading import MOST_WITH_INTERVALS, LedgerEvent
 
 __all__ = [
     "ANSWERS",
@@ -58,10 +50,8 @@ __all__ = [
     "MOST_OF_TEXT",
     "MOST_WITH_INTERVALS",
     "BallotProgress",
-    "BallotState",
     "BundleError",
     "Campaign",
-    "CampaignInfo",
     "CampaignQuality",
     "CampaignResult",
     "CampaignStatus",
@@ -70,12 +60,10 @@ __all__ = [
     "ConflictError",
     "ContinuousPlan",
     "ExclusionPreview",
-    "Export",
     "Flag",
     "Holder",
     "ItemContent",
     "ItemFault",
-    "ItemProgress",
     "ItemSheet",
     "Journey",
     "KnownPair",
@@ -89,7 +77,6 @@ __all__ = [
     "NoVoterError",
     "NotReadyError",
     "Origin",
-    "Outcome",
     "PageTexts",
     "Participant",
     "Pay",
@@ -97,7 +84,6 @@ __all__ = [
     "PlatformVoters",
     "Preview",
     "Probing",
-    "Reason",
     "Receipt",
     "RevisionError",
     "Settings",
@@ -111,11 +97,9 @@ __all__ = [
     "Visit",
     "VoteCast",
     "Voter",
-    "VoterProgress",
     "VoterRow",
     "VotingPages",
     "batch_for",
-    "digest_of",
     "guarded",
     "is_asset",
     "is_line",

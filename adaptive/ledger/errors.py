@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from adaptive.errors import AdaptiveError
+from rankcorr.checks import shown
 
 
 class LedgerError(AdaptiveError):
@@ -74,3 +75,15 @@ class NotReadyError(LedgerError):
 
 class BundleError(LedgerError):
     """A bundle that is not a zip of ours, is damaged, or contradicts itself: the message names the part."""
+
+
+def require(fits: bool, name: str, wanted: str, value: object) -> None:
+    """Refuse a value that does not fit.
+
+    Raises
+    ------
+    LedgerError
+        "sheets must be a positive whole number; got 0".
+    """
+    if not fits:
+        raise LedgerError(f"{name} must be {wanted}; got {shown(value)}")

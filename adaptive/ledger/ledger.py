@@ -11,63 +11,45 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import sqlalchemy as sa
 
-from adaptive.formats.answers import Answers
-from adaptive.formats.votes import Columns, Format, VoteFile, VoteRow
-from adaptive.ledger.ballots.closing import reopen, standing_after
-from adaptive.ledger.ballots.continuous import Continuous
-from adaptive.ledger.ballots.draws import StoredBallot, stored_ballots
-from adaptive.ledger.ballots.planned import Ballots
-from adaptive.ledger.ballots.results import CampaignResult, Preview, counted_votes, result_of
-from adaptive.ledger.ballots.shown_sheets import ShownPair, asked, place_of, shown_pairs
-from adaptive.ledger.bundle import Verified, bundle_bytes, restore_bundle, verify_campaign, write_bundle
+from adaptive.formats.saved_voting import SavedVoting
+from adaptive.formats.votes import VoteFile, VoteRow
+from adaptive.ledger import bundle as bundles
+from adaptive.ledger import formats
+from adaptive.ledger.ballots import closing, results, shown_sheets
+from adaptive.ledger.ballots.results import Preview
+from adaptive.ledger.ballots.rounds import Ballots, Continuous
+from adaptive.ledger.ballots.stored import StoredBallot, standing_after, stored_ballots
 from adaptive.ledger.bundle.archive import MOST_BYTES
-from adaptive.ledger.bundle.protocols import Voting, import_protocol
-from adaptive.ledger.campaign.contents import ItemContent, contents_of
-from adaptive.ledger.campaign.info import (
-    CampaignInfo,
-    ContinuousPlan,
-    Settings,
+from adaptive.ledger.bundle.protocols import import_protocol
+from adaptive.ledger.campaign import status as progress_of
+from adaptive.ledger.campaign.info import CampaignInfo, ContinuousPlan, Settings
+from adaptive.ledger.campaign.status import BallotProgress, CampaignStatus
+from adaptive.ledger.campaign.stored import (
+    ItemContent,
+    Steps,
+    contents_of,
     insert_campaign,
-    load_by_id,
     load_campaign,
+    reads,
+    runs,
+    writes,
 )
-from adaptive.ledger.campaign.stamps import campaign_stamp, progress_stamp
-from adaptive.ledger.campaign.status import (
-    BallotProgress,
-    BallotState,
-    CampaignStatus,
-    ItemProgress,
-    ballot_state,
-    by_ballot,
-    by_item,
-    items_shown,
-    status_of,
-)
-from adaptive.ledger.campaign.steps import Steps
 from adaptive.ledger.campaign.voting_pages import VotingPages, pages_of, set_pages
 from adaptive.ledger.errors import LedgerError
-from adaptive.ledger.formats import Export, export_votes, import_votes
-from adaptive.ledger.formats.exports import Format as ExportFormat
-from adaptive.ledger.quality import CampaignQuality, Limits, quality_of
-from adaptive.ledger.store.backup import back_up
-from adaptive.ledger.store.database import PATIENCE_SECONDS, Database
+from adaptive.ledger.quality import quality_of
+from adaptive.ledger.store.database import PATIENCE_SECONDS, Database, back_up
 from adaptive.ledger.store.migrations import bring_up, check_revision, make_tables, migrate
 from adaptive.ledger.voters.tokens import Tokens, issue
 from adaptive.ledger.voters.voter import Voter, Voters
-from adaptive.ledger.votes import casting
-from adaptive.ledger.votes.casting import Receipt, VoteCast
-from adaptive.ledger.votes.listing import MOST as MOST_EVENTS
-from adaptive.ledger.votes.listing import Conflict, LedgerEvent, conflicts, events_after
-from adaptive.ledger.votes.recording import Recorded, record_file
-from adaptive.model.comparisons import Comparisons
+from adaptive.ledger.votes import casting, reading, recording
+from adaptive.ledger.votes.casting import Receipt
+from adaptive.ledger.votes.recording import Recorded
 from adaptive.plan import BallotPlan
 from adaptive.protocol import Items, Position
 from adaptive.record import BallotRecord, ProtocolResult
-from adaptive.votes import Comparison
 from rankcorr.workers import Progress
 
 
@@ -166,9 +148,8 @@ class Ledger:
         """
         chosen = Settings() if settings is None else settings
         made = self.database.write(
-            lambda connection: load_by_id(
-                connection,
-                insert_campaign(connection, plan, items, voters, seed, name=name, settings=chosen, contents=contents),
+            lambda connection: insert_campaign(
+                connection, plan, items, voters, seed, name=name, settings=chosen, contents=contents
             )
         )
         return Campaign(self.database, made)
@@ -191,11 +172,10 @@ class Ledger:
         """
 
         def work(connection: sa.Connection) -> tuple[CampaignInfo, str]:
-            made = insert_campaign(
+            info = insert_campaign(
                 connection, plan, items, voters, seed, name=name, settings=settings, contents=contents
             )
-            info = load_by_id(connection, made)
-            set_pages(connection, info, pages, replaces=0)
+            set_pages(connection, info.id, pages, replaces=0)
             return info, issue(connection, info, "organiser")
 
         info, token = self.database.write(work)
@@ -203,9 +183,9 @@ class Ledger:
 
     def restore(self, path: str | os.PathLike[str], *, most_bytes: int = MOST_BYTES) -> Campaign:
         """Make the campaign of a bundle, once it is verified; see `adaptive.ledger.bundle.restore_bundle`."""
-        return Campaign(self.database, restore_bundle(self.database, path, most_bytes=most_bytes))
+        return Campaign(self.database, bundles.restore_bundle(self.database, path, most_bytes=most_bytes))
 
-    def import_protocol(self, protocol: Voting, name: str, *, settings: Settings | None = None) -> Campaign:
+    def import_protocol(self, protocol: SavedVoting, name: str, *, settings: Settings | None = None) -> Campaign:
         """Make a campaign from a file of an earlier voting; see `protocols.import_protocol`."""
         return Campaign(self.database, import_protocol(self.database, protocol, name, settings=settings))
 
@@ -229,7 +209,7 @@ class Ledger:
         return self.database.exists()
 
     def back_up(self, path: str | os.PathLike[str], progress: Callable[[int, int], None] | None = None) -> None:
-        """Copy an SQLite ledger to a new file while votes arrive; see `backup.back_up`."""
+        """Copy an SQLite ledger to a new file while votes arrive; see `database.back_up`."""
         back_up(self.database, path, progress)
 
     def migrate(self) -> str | None:
@@ -270,7 +250,7 @@ class Campaign(Steps):
     """One campaign in a ledger.
 
     Each step is one transaction unless stated otherwise, and is safe alongside other writers. `voters` and `tokens`
-    provide the steps for voters and tokens.
+    provide the steps for voters and tokens. `reads`, `writes` and `runs` make a method of a step and its description.
     """
 
     @property
@@ -376,42 +356,20 @@ class Campaign(Steps):
         """
         return self._rounds.close(number, least_answered=least_answered, stamp=stamp)
 
-    def reopen(self, number: int, reason: str) -> None:
-        """Reopen the last closed ballot; see `closing.reopen`."""
-        reopen(self.database, self.info, number, reason)
-
-    def asked(
-        self, *, number: int | None = None, voter: str | None = None, unanswered: bool = False
-    ) -> tuple[Comparison, ...]:
-        """List the comparisons of all open ballots, including checks, in the order shown to voters.
-
-        Parameters
-        ----------
-        number : int or None
-            Restrict the list to this ballot.
-        voter : str or None
-            Restrict the list to the sheets of this voter, given by the name in a file or by key.
-        unanswered : bool
-            Restrict the list to comparisons without an answer.
-        """
-        return self._read(asked, number=number, voter=voter, unanswered=unanswered)
-
-    def shown_pairs(self, number: int, sheet: int) -> tuple[ShownPair, ...]:
-        """List all pairs of a sheet; see `shown_sheets.shown_pairs`."""
-        return self._read(shown_pairs, number, sheet)
+    reopen = runs(closing.reopen)
+    asked = reads(shown_sheets.asked)
+    shown_pairs = reads(shown_sheets.shown_pairs)
 
     # Votes
 
-    def cast(self, vote: VoteCast) -> Receipt:
-        """Record one vote; see `casting.cast`."""
-        return casting.cast(self.database, self.info, vote)
+    cast = runs(casting.cast)
 
     def correct(self, comparison: str, answer: str | None, reason: str) -> Receipt:
         """Correct the vote on a comparison like "1-0-17"; the answer None voids it.
 
         A separate transaction finds the comparison; see `casting.correct`.
         """
-        number, place = self._read(place_of, comparison)
+        number, place = self._read(shown_sheets.place_of, comparison)
         return casting.correct(self.database, self.info, str(uuid.uuid4()), number, place, answer, reason)
 
     def record(self, votes: Mapping[str, str]) -> Recorded:
@@ -421,29 +379,21 @@ class Campaign(Steps):
         count from 1.
         """
         rows = [VoteRow(line, pair, None, None, None, answer) for line, (pair, answer) in enumerate(votes.items(), 1)]
-        return record_file(self.database, self.info, VoteFile("votes", tuple(rows)))
+        return recording.record_file(self.database, self.info, VoteFile("votes", tuple(rows)))
 
-    def record_file(self, file: VoteFile) -> Recorded:
-        """Record the votes of a file, all or none; see `recording.record_file`."""
-        return record_file(self.database, self.info, file)
-
-    def conflicts(self) -> list[Conflict]:
-        """List the votes that contradict a recorded vote, oldest first."""
-        return self._read(conflicts)
-
-    def events_after(self, after: int = 0, *, most: int = MOST_EVENTS) -> tuple[LedgerEvent, ...]:
-        """List vote events with a higher number, in their order; see `listing.events_after`."""
-        return self._write(events_after, after, most=most)
+    record_file = runs(recording.record_file)
+    conflicts = reads(reading.conflicts)
+    events_after = writes(reading.events_after)  # it waits for votes, and so takes locks
 
     # Contents for voters
 
     def pages(self) -> tuple[int, VotingPages]:
         """Return the version of the voting pages and the pages; version 0 with the defaults if none were set."""
-        return self._read(pages_of)
+        return self.database.read(lambda connection: pages_of(connection, self.info.id))
 
     def set_pages(self, pages: VotingPages, *, replaces: int) -> int:
         """Show these pages from now on, and return their version; see `voting_pages.set_pages`."""
-        return self._write(set_pages, pages, replaces=replaces)
+        return self.database.write(lambda connection: set_pages(connection, self.info.id, pages, replaces=replaces))
 
     def contents(self) -> tuple[ItemContent, ...]:
         """Return the content shown for each item, by place."""
@@ -451,49 +401,23 @@ class Campaign(Steps):
 
     # Progress
 
-    def stamp(self) -> str:
-        """Return a short text that differs whenever anything in the campaign has changed."""
-        return self._read(campaign_stamp)
-
-    def progress_stamp(self) -> str:
-        """Return a stamp of `progress`, which also changes as time passes."""
-        return self._read(progress_stamp)
-
-    def status(self) -> CampaignStatus:
-        """Report the state of the campaign."""
-        return self._read(status_of)
+    stamp = reads(progress_of.campaign_stamp)
+    progress_stamp = reads(progress_of.progress_stamp)
+    status = reads(progress_of.status_of)
 
     def progress(self) -> tuple[CampaignStatus, list[BallotProgress]]:
         """Report the state of the campaign and of each ballot at the same moment."""
-        return self.database.read(
-            lambda connection: (status_of(connection, self.info), by_ballot(connection, self.info))
-        )
 
-    def ballot_progress(self) -> list[BallotProgress]:
-        """Return the progress of each ballot or batch."""
-        return self._read(by_ballot)
+        def read(connection: sa.Connection) -> tuple[CampaignStatus, list[BallotProgress]]:
+            return progress_of.status_of(connection, self.info), progress_of.by_ballot(connection, self.info)
 
-    def ballot(self, number: int) -> BallotState:
-        """Return one ballot with its stamp, which closing takes.
+        return self.database.read(read)
 
-        Raises
-        ------
-        LedgerError
-            If it has not been opened.
-        """
-        return self._read(ballot_state, number)
-
-    def item_progress(self) -> list[ItemProgress]:
-        """Count the answers about each item in the open ballots, fewest first."""
-        return self._read(by_item)
-
-    def items_shown(self) -> list[tuple[ItemProgress, ItemContent]]:
-        """List all items with their answers, as in `item_progress`, and their contents."""
-        return self._read(items_shown)
-
-    def quality(self, limits: Limits | None = None) -> CampaignQuality:
-        """Report the reliability of the votes, voter by voter."""
-        return self._read(quality_of, limits)
+    ballot_progress = reads(progress_of.by_ballot)
+    ballot = reads(progress_of.ballot_state)
+    item_progress = reads(results.by_item)
+    items_shown = reads(results.items_shown)
+    quality = reads(quality_of)
 
     # Results
 
@@ -515,66 +439,13 @@ class Campaign(Steps):
             raise LedgerError(f"the result needs all {wanted} ballots; {standing.n_closed} are closed")
         return ProtocolResult(self.info.ballot_plan, self.info.items, standing.mean, records)
 
-    def result(
-        self, *, interim: bool = False, top: int | None = None, progress: Progress | None = None
-    ) -> CampaignResult:
-        """Rank all items, with uncertainty; `interim` gives the current ranking, which at the end is the final one.
-
-        Parameters
-        ----------
-        top : int or None
-            k of the cut; None: the size of the last ballot, or a tenth of the items.
-        progress : callable, optional
-            Progress function, as in `Strengths.drawn`.
-
-        Raises
-        ------
-        LedgerError
-            If a ballot is not closed and `interim` is false, or if there is no vote yet.
-        """
-        return self._read(result_of, interim=interim, top=top, progress=progress)
-
-    def counted_votes(self) -> Comparisons:
-        """Return the votes in force, without those of excluded voters."""
-        return self._read(counted_votes)
+    result = reads(results.result_of)
+    counted_votes = reads(reading.counted_votes)
 
     # Files
 
-    def export_votes(
-        self,
-        format: ExportFormat,  # noqa: A002 - the name of the option
-        *,
-        ballots: Sequence[int] | None = None,
-        unanswered: bool = False,
-        names: bool = False,
-        guard: bool = True,
-    ) -> Export:
-        """Write the votes that count for another program; see `adaptive.ledger.formats.export_votes`."""
-        options: dict[str, Any] = {"ballots": ballots, "unanswered": unanswered, "names": names, "guard": guard}
-        return export_votes(self.database, self.info, format, **options)
-
-    def import_votes(
-        self,
-        path: str | os.PathLike[str],
-        format: Format = "auto",  # noqa: A002 - the name of the option
-        *,
-        columns: Columns | None = None,
-        answers: Answers | None = None,
-        encoding: str = "utf-8",
-        guard: bool = True,
-    ) -> Recorded:
-        """Record votes from another program's file; see `adaptive.ledger.formats.import_votes`."""
-        options: dict[str, Any] = {"columns": columns, "answers": answers, "encoding": encoding, "guard": guard}
-        return import_votes(self.database, self.info, path, format, **options)
-
-    def bundle(self, *, names: bool = False) -> bytes:
-        """Return the campaign as a zip; see `adaptive.ledger.bundle.bundle_bytes`."""
-        return bundle_bytes(self.database, self.info, names=names)
-
-    def write_bundle(self, path: str | os.PathLike[str], *, names: bool = False) -> None:
-        """Write the campaign as a zip; see `adaptive.ledger.bundle.bundle_bytes`."""
-        write_bundle(self.database, self.info, path, names=names)
-
-    def verify(self) -> Verified:
-        """Check all digests and score all votes again; see `adaptive.ledger.bundle.verify_bundle`."""
-        return verify_campaign(self.database, self.info)
+    export_votes = runs(formats.export_votes)
+    import_votes = runs(formats.import_votes)
+    bundle = runs(bundles.bundle_bytes)
+    write_bundle = runs(bundles.write_bundle)
+    verify = runs(bundles.verify_campaign)

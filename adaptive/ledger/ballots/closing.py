@@ -7,62 +7,36 @@ later voters are told that the ballot is closing. A closer that dies is replaced
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import sqlalchemy as sa
 
 from adaptive.draw import Ballot
 from adaptive.errors import VoteError
-from adaptive.ledger.ballots.draws import StoredBallot, load_ballot, stored_ballots
-from adaptive.ledger.campaign.info import CampaignInfo, audit
-from adaptive.ledger.campaign.stamps import ballot_stamp
+from adaptive.ledger.ballots.stored import (
+    Scored,
+    StoredBallot,
+    ballot_stamp,
+    load_ballot,
+    record_dict,
+    standing_after,
+    stored_ballots,
+    write_record,
+)
+from adaptive.ledger.campaign.info import CampaignInfo
 from adaptive.ledger.errors import ChangedError, ConflictError, LedgerBusyError, LedgerError, NotReadyError
 from adaptive.ledger.store import schema
 from adaptive.ledger.store.database import Database, clock
-from adaptive.ledger.store.encoding import digest_of, json_of, now
 from adaptive.ledger.store.locks import closer_time, is_overdue, lock_ballot
+from adaptive.ledger.store.rows import audit
 from adaptive.ledger.voters.identity import excluded_voters
 from adaptive.ledger.voters.newcomers import forget_addresses
-from adaptive.ledger.votes.casting import StandingVotes, standing_votes, votes_digest
+from adaptive.ledger.votes.reading import StandingVotes, standing_votes, votes_digest
 from adaptive.protocol import Position, ballot_rng, close_ballot
 from adaptive.record import BallotRecord
-from adaptive.scores import Tally
-from adaptive.selection import Selection, select_by_mean
-
-
-@dataclass(frozen=True, eq=False)
-class Scored:
-    """The results of an open ballot's votes, before anything is written.
-
-    Attributes
-    ----------
-    record : BallotRecord
-    standing : Position
-        The position of the campaign after the ballot.
-    n_answered : int
-        Comparisons with a vote, "cannot say" included.
-    """
-
-    record: BallotRecord
-    standing: Position
-    n_answered: int
-
-
-def standing_after(info: CampaignInfo, closed: Sequence[StoredBallot]) -> tuple[tuple[BallotRecord, ...], Position]:
-    """Return the records of the closed ballots and the campaign's position after them, without reading votes."""
-    standing = Position.first(info.ballot_plan)
-    records = []
-    for stored in closed:
-        record = record_of(info, stored)
-        mean = standing.mean.copy()
-        mean[record.places] = record.ybar
-        selected = np.array((stored.record or {})["selected"], np.intp)
-        standing = Position(stored.number, selected, mean)
-        records.append(record)
-    return tuple(records), standing
+from adaptive.selection import select_by_mean
 
 
 def scored(
@@ -82,7 +56,7 @@ def scored(
 def _scores(info: CampaignInfo, stored: StoredBallot, ballot: Ballot, votes: StandingVotes, before: Position) -> Scored:
     answers = votes.answers(stored.n_comparisons)
     rng = ballot_rng(info.seed, stored.number, "cut")
-    record, standing = close_ballot(info.ballot_plan, before, ballot, answers, rng=rng, select=_select(stored, before))
+    record, standing = close_ballot(info.ballot_plan, before, ballot, answers, rng=rng, select=select_by_mean)
     return Scored(record, standing, votes.n_answered)
 
 
@@ -162,39 +136,6 @@ def reopen(database: Database, info: CampaignInfo, number: int, reason: str) -> 
     database.write(work)
 
 
-def record_dict(found: Scored, excluded: Mapping[int, str]) -> dict[str, Any]:
-    """Return the record of a ballot as it is stored: everything that the rest of the campaign needs."""
-    kept = found.record.to_dict()
-    del kept["items"], kept["number"]
-    selected = found.standing.places.tolist()
-    return {**kept, "selected": selected, "excluded": sorted(excluded.values()), "n_answered": found.n_answered}
-
-
-def record_of(info: CampaignInfo, stored: StoredBallot) -> BallotRecord:
-    """Return the record of a closed ballot as it was written."""
-    if stored.record is None:
-        raise LedgerError(f"ballot {stored.number} is not closed")
-    kept = {name: np.array(column) for name, column in stored.record.items() if isinstance(column, list)}
-    wins, ties, losses = (kept[name].astype(np.int64) for name in ("wins", "ties", "losses"))
-    unanswered = kept["presentations"].astype(np.int64) - wins - ties - losses
-    return BallotRecord(
-        number=stored.number,
-        items=tuple(info.items[place] for place in stored.places.tolist()),
-        places=stored.places,
-        tally=Tally(wins, ties, losses, unanswered),
-        x=kept["x"],
-        y=kept["y"],
-        b=stored.record["b"],
-        ybar=kept["ybar"],
-        n_tied_at_cut=stored.record["n_tied_at_cut"],
-    )
-
-
-def chain_digest(previous: str | None, stored_draw: str, votes: str, record: Mapping[str, Any]) -> str:
-    """Return a digest of a closed ballot and all before it, so that a ballot missing from the end is noticed."""
-    return digest_of([previous or "", stored_draw, votes, json_of(dict(record))])
-
-
 @dataclass(frozen=True, eq=False)
 class _Counted:
     """The data that a closer reads, at one moment after the last vote."""
@@ -266,20 +207,8 @@ def _write(
     connection: sa.Connection, info: CampaignInfo, counted: _Counted, closer: str, record: Mapping[str, Any]
 ) -> None:
     table, stored = schema.ballot, counted.stored
-    done = connection.execute(
-        sa.update(table)
-        .where(table.c.id == stored.id, table.c.state == "closing", table.c.closer == closer)
-        .values(
-            state="closed",
-            closer=None,
-            closer_until=None,
-            closed_at=now(),
-            record=json_of(record),
-            votes_digest=counted.digest,
-            chain_digest=chain_digest(counted.previous, stored.draw_digest, counted.digest, record),
-        )
-    ).rowcount
-    if not done:
+    is_mine = sa.and_(table.c.state == "closing", table.c.closer == closer)
+    if write_record(connection, stored, counted.previous, counted.digest, record, is_mine) is None:
         raise LedgerBusyError(f"ballot {stored.number} was taken over by another closer, or opened again to voters")
     forget_addresses(connection, info, stored.id)
     audit(connection, info.id, "closed", {"n_answered": record["n_answered"]}, ballot_id=stored.id)
@@ -292,13 +221,3 @@ def _release(connection: sa.Connection, ballot_id: int, closer: str) -> None:
         .where(table.c.id == ballot_id, table.c.state == "closing", table.c.closer == closer)
         .values(state="open", closer=None, closer_until=None)
     )
-
-
-def _select(stored: StoredBallot, before: Position) -> Any:
-    """Return the recorded selection if there is one, because another version of numpy may break ties differently."""
-    if stored.record is None:
-        return select_by_mean
-    kept = stored.record
-    index = {place: at for at, place in enumerate(before.places.tolist())}
-    chosen = np.array([index[place] for place in kept["selected"]], np.intp)
-    return lambda scores, n_selected, rng: Selection(chosen, kept["n_tied_at_cut"])  # noqa: ARG005

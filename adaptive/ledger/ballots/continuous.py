@@ -2,86 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
 
-from adaptive.ledger.ballots.batches import n_unanswered, n_waiting
-from adaptive.ledger.ballots.closing import chain_digest
-from adaptive.ledger.ballots.draws import store_ballot, stored_ballots
-from adaptive.ledger.ballots.refusals import Refusal, state_of, write_refusal
-from adaptive.ledger.ballots.results import Preview, counted_votes, result_of
+from adaptive.ledger.ballots.batches import Refusal, n_unanswered, n_waiting, state_of, write_refusal
+from adaptive.ledger.ballots.draws import store_ballot
 from adaptive.ledger.ballots.sheets import assign_slots
-from adaptive.ledger.campaign.info import CampaignInfo, ContinuousPlan, audit, slots_of_batch
-from adaptive.ledger.campaign.stamps import ballot_stamp
-from adaptive.ledger.campaign.status import status_of
+from adaptive.ledger.ballots.stored import ballot_stamp, stored_ballots, write_record
+from adaptive.ledger.campaign.info import CampaignInfo, ContinuousPlan, slots_of_batch
 from adaptive.ledger.errors import ChangedError, LedgerError, NotReadyError
 from adaptive.ledger.store import schema
-from adaptive.ledger.store.columns import integer_columns
 from adaptive.ledger.store.database import Database
-from adaptive.ledger.store.encoding import json_of, now
 from adaptive.ledger.store.locks import lock_ballot
+from adaptive.ledger.store.rows import audit, integer_columns
 from adaptive.ledger.voters.identity import excluded_voters
 from adaptive.ledger.voters.newcomers import forget_addresses
-from adaptive.ledger.votes.casting import votes_digest
+from adaptive.ledger.votes.reading import counted_votes, votes_digest
 from adaptive.model.comparisons import Comparisons
 from adaptive.model.matching import Matches, interim_strengths, next_comparisons
 from adaptive.model.strengths import Strengths
 from adaptive.protocol import ballot_rng
-from adaptive.record import BallotRecord
 from rankcorr import TauW
-from rankcorr.workers import Progress
 
 Slots: TypeAlias = NDArray[np.int64]
-
-
-@dataclass(frozen=True, eq=False)
-class Continuous:
-    """The steps of a continuous campaign, with the interface of `ballots.Ballots`."""
-
-    database: Database
-    info: CampaignInfo
-
-    def open_next(self, *, at_once: bool = False) -> int:
-        """Draw the next batch; see `draw_batch`."""
-        return draw_batch(self.database, self.info, at_once=at_once)
-
-    def preview(
-        self, number: int | None = None, *, least_answered: float | None = None, progress: Progress | None = None
-    ) -> Preview:
-        """See `Campaign.preview`."""
-        info = self.info
-        wanted = info.settings.least_answered if least_answered is None else least_answered
-
-        def read(connection: sa.Connection) -> Preview:
-            now = status_of(connection, info)
-            found = result_of(connection, info, interim=True, progress=progress) if now.n_votes else None
-            return Preview(
-                stamp=ballot_stamp(connection, info, now.ballot if number is None else number),
-                n_comparisons=now.n_comparisons,
-                n_answered=now.n_answered,
-                least_answered=wanted,
-                is_ready=now.state == "open" and now.n_answered >= wanted * now.n_comparisons,
-                expected=None if found is None else found.expected,
-                cut=None if found is None else found.cut,
-                of_ballot=None,
-            )
-
-        return self.database.read(read)
-
-    def close(
-        self,
-        number: int,  # noqa: ARG002 - all batches are closed
-        *,
-        least_answered: float | None = None,
-        stamp: str | None = None,
-    ) -> BallotRecord | None:
-        """End the campaign; see `finish`."""
-        finish(self.database, self.info, least_answered=least_answered, stamp=stamp)
-        return None
 
 
 def draw_batch(database: Database, info: CampaignInfo, *, at_once: bool = False, voter_id: int | None = None) -> int:
@@ -215,14 +162,7 @@ def finish(
                 sa.select(sa.func.sum(table.c.n_answered)).where(table.c.ballot_id == stored.id)
             ).scalar_one()
             record = {"n_answered": int(answered), "excluded": excluded}
-            votes = votes_digest(connection, stored.id)
-            previous = chain_digest(previous, stored.draw_digest, votes, record)
-            closed = {"state": "closed", "closed_at": now(), "record": json_of(record)}
-            connection.execute(
-                sa.update(schema.ballot)
-                .where(schema.ballot.c.id == stored.id)
-                .values(**closed, votes_digest=votes, chain_digest=previous)
-            )
+            previous = write_record(connection, stored, previous, votes_digest(connection, stored.id), record)
             forget_addresses(connection, info, stored.id)
         audit(connection, info.id, "closed", {"batches": len(ballots)})
         return len(ballots)
@@ -285,18 +225,8 @@ def _asked(
 ) -> Comparisons:
     """Return the pairs that each slot has been shown, answered or not; the winners have no meaning.
 
-    If a voter is given, each slot counts as having been shown that voter's pairs.
+    If a voter is given, each slot counts as having been shown that voter's pairs, those of the overlaps too.
     """
-    left, right, slot = _asked_columns(connection, info, voter_id)
-    if slots is not None:
-        slot = np.repeat(slots, left.size)
-        left, right = np.tile(left, slots.size), np.tile(right, slots.size)
-    shown = (left.astype(np.int32), right.astype(np.int32), np.zeros(left.size, np.int8))
-    return Comparisons(info.items, *shown, info.slots, slot.astype(np.int32))
-
-
-def _asked_columns(connection: sa.Connection, info: CampaignInfo, voter_id: int | None) -> list[NDArray[np.int64]]:
-    """Return left items, right items and slots of the comparisons, with a voter also those of the overlaps."""
     asked, sheet, ballot, lease = schema.comparison, schema.sheet, schema.ballot, schema.lease
     counts: sa.ColumnElement[bool] = asked.c.probe.is_(None)
     wanted = (
@@ -310,4 +240,9 @@ def _asked_columns(connection: sa.Connection, info: CampaignInfo, voter_id: int 
         counts = sa.or_(counts, asked.c.probe == "overlap")
         of_sheet = (lease.c.ballot_id == sheet.c.ballot_id, lease.c.sheet == sheet.c.number)
         wanted = wanted.where(sa.exists().where(*of_sheet, lease.c.voter_id == voter_id))
-    return list(integer_columns(connection, wanted.where(counts)))
+    left, right, slot = integer_columns(connection, wanted.where(counts))
+    if slots is not None:
+        slot = np.repeat(slots, left.size)
+        left, right = np.tile(left, slots.size), np.tile(right, slots.size)
+    shown = (left.astype(np.int32), right.astype(np.int32), np.zeros(left.size, np.int8))
+    return Comparisons(info.items, *shown, info.slots, slot.astype(np.int32))

@@ -2,97 +2,33 @@
 
 Any release, any version of numpy, or other software can read the pairs that each voter was asked, their order and their
 sides.
+
+Probes are extra pairs that a ballot asks, to learn about the voters; they are rows of the ballot, answers to them are
+votes, and they are never scored. They use a separate random generator, so that a campaign draws the same ballots with
+and without them.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
 
-from adaptive.draw import Asked, Ballot
-from adaptive.ledger.campaign.info import CampaignInfo
-from adaptive.ledger.checks.drawing import Drawn, Known, Probe, draw_probes
-from adaptive.ledger.checks.probing import Probing
+from adaptive.draw import Asked
+from adaptive.ledger.ballots.stored import Array, DrawnColumns, Probe
+from adaptive.ledger.campaign.info import CampaignInfo, Probing, n_repeatable
 from adaptive.ledger.store import schema
-from adaptive.ledger.store.columns import insert_columns, integer_columns
-from adaptive.ledger.store.encoding import digest_of, json_of, label_text, now, value_of
+from adaptive.ledger.store.encoding import digest_of, json_of, label_text, now
+from adaptive.ledger.store.rows import insert_columns
 from adaptive.protocol import ballot_rng
 from adaptive.votes import WORDS
 
 _WORDS: Final = {int(vote): word for word, vote in WORDS.items()}
-
-Array = NDArray[np.int64]
-
-
-@dataclass(frozen=True, eq=False)
-class StoredBallot:
-    """A row of the table of ballots.
-
-    Attributes
-    ----------
-    id, number : int
-    kind : {"ballot", "batch"}
-    state : {"open", "closing", "closed"}
-    places : ndarray of intp
-        Places of the ballot's items among those of the campaign.
-    presentations, n_comparisons : int
-    draw_digest : str
-    record : dict or None
-        Set for a closed ballot.
-    votes_digest, chain_digest : str or None
-        Set for a closed ballot.
-    """
-
-    id: int
-    number: int
-    kind: str
-    state: str
-    places: NDArray[np.intp]
-    presentations: int
-    n_comparisons: int
-    draw_digest: str
-    record: dict[str, Any] | None
-    votes_digest: str | None
-    chain_digest: str | None
-
-
-@dataclass(frozen=True, eq=False)
-class DrawnColumns:
-    """The comparisons of a ballot in its order; items are places in the campaign, positions count checks too."""
-
-    sheet: Array
-    position: Array
-    left: Array
-    right: Array
-
-
-def stored_ballots(connection: sa.Connection, campaign_id: int) -> list[StoredBallot]:
-    """Return all ballots of a campaign so far."""
-    table = schema.ballot
-    rows = connection.execute(sa.select(table).where(table.c.campaign_id == campaign_id).order_by(table.c.number))
-    return [
-        StoredBallot(
-            id=row.id,
-            number=row.number,
-            kind=row.kind,
-            state=row.state,
-            places=np.array(value_of(row.places), np.intp),
-            presentations=row.presentations,
-            n_comparisons=row.n_comparisons,
-            draw_digest=row.draw_digest,
-            record=None if row.record is None else value_of(row.record),
-            votes_digest=row.votes_digest,
-            chain_digest=row.chain_digest,
-        )
-        for row in rows
-    ]
 
 
 def store_ballot(
@@ -112,13 +48,11 @@ def store_ballot(
     """
     slot = drawn.voter.astype(np.int64)
     sheet, position, sheets = sheets_of(slot, info.settings.sheet_size)
-    columns = DrawnColumns(sheet, position, places[drawn.left].astype(np.int64), places[drawn.right].astype(np.int64))
+    left, right = (places[side].astype(np.int64) for side in (drawn.left, drawn.right))
+    columns = Drawn(sheet, position, left, right, sheets[:, 0])
     probes: list[Probe] = []
     if info.settings.probing is not None:
-        asked = Drawn(sheet, position, columns.left, columns.right, sheets[:, 0])
-        texts = [label_text(label) for label in info.items]
-        drawing = partial(probes_for, seed=info.seed, number=number, assigned=info.settings.assigned)
-        columns, probes = _shown(columns, drawing(connection, info.id, info.settings.probing, texts, asked))
+        columns, probes = _shown(columns, _probes_for(connection, info, info.settings.probing, columns, number))
     ballot_id: int = connection.execute(
         sa.insert(schema.ballot)
         .values(
@@ -175,37 +109,6 @@ def store_comparisons(connection: sa.Connection, ballot_id: int, drawn: DrawnCol
     )
 
 
-def drawn_columns(connection: sa.Connection, ballot_id: int) -> DrawnColumns:
-    """Return the comparisons of a ballot as they were drawn."""
-    table = schema.comparison
-    wanted = sa.select(table.c.sheet, table.c.position, table.c.left_item, table.c.right_item)
-    scored = wanted.where(table.c.ballot_id == ballot_id, table.c.probe.is_(None))
-    return DrawnColumns(*integer_columns(connection, scored.order_by(table.c.place)))
-
-
-def load_ballot(connection: sa.Connection, info: CampaignInfo, stored: StoredBallot) -> Ballot:
-    """Return the ballot that `draw_ballot` drew, from its rows."""
-    drawn = drawn_columns(connection, stored.id)
-    slots = np.array(
-        connection.execute(
-            sa.select(schema.sheet.c.slot).where(schema.sheet.c.ballot_id == stored.id).order_by(schema.sheet.c.number)
-        )
-        .scalars()
-        .all(),
-        np.int32,
-    )
-    index = np.full(info.n_items, -1, np.int32)
-    index[stored.places] = np.arange(stored.places.size, dtype=np.int32)
-    return Ballot(
-        items=tuple(info.items[place] for place in stored.places.tolist()),
-        presentations=stored.presentations,
-        voters=tuple(info.slots) if int(slots.max(initial=0)) < len(info.slots) else range(int(slots.max()) + 1),
-        left=index[drawn.left],
-        right=index[drawn.right],
-        voter=slots[drawn.sheet],
-    )
-
-
 def draw_lines(info: CampaignInfo, drawn: DrawnColumns, probes: Sequence[Probe] = ()) -> list[str]:
     """Return the lines that the digest of a draw covers: place, sheet, position, left and right, as JSON lists.
 
@@ -228,7 +131,7 @@ def draw_digest(info: CampaignInfo, drawn: DrawnColumns, probes: Sequence[Probe]
     return digest_of(draw_lines(info, drawn, probes))
 
 
-def _shown(drawn: DrawnColumns, probes: Sequence[Probe]) -> tuple[DrawnColumns, list[Probe]]:
+def _shown(drawn: Drawn, probes: Sequence[Probe]) -> tuple[Drawn, list[Probe]]:
     """Convert positions that count only comparisons to positions among all pairs of a sheet."""
     sheet = np.concatenate([drawn.sheet, [probe.sheet for probe in probes]]).astype(np.int64)
     position = np.concatenate([drawn.position, [probe.position for probe in probes]])
@@ -281,49 +184,18 @@ def sheets_of(slot: Array, size: int | None) -> tuple[Array, Array, Array]:
     return sheet, position, np.column_stack([ordered[firsts], np.diff(np.append(firsts, slot.size))])
 
 
-def probes_for(
-    connection: sa.Connection,
-    campaign_id: int,
-    probing: Probing,
-    labels: Sequence[str],
-    drawn: Drawn,
-    *,
-    seed: int,
-    number: int,
-    assigned: bool,
+def _probes_for(
+    connection: sa.Connection, info: CampaignInfo, probing: Probing, drawn: Drawn, number: int
 ) -> list[Probe]:
-    """Draw the probes of a ballot that is about to be stored.
-
-    Parameters
-    ----------
-    labels : sequence of str
-        Items of the campaign, encoded by `label_text`.
-    seed, number : int
-        Seed of the campaign and number of the ballot.
-    assigned : bool
-        Whether each sheet goes to the voter of its slot; otherwise every sheet has the practice.
-    """
-    index = {label: place for place, label in enumerate(labels)}
+    """Draw the probes of a ballot that is about to be stored."""
+    index = {label: place for place, label in enumerate(info.items)}
     known = tuple(
-        Known(each.kind, index[label_text(each.left)], index[label_text(each.right)], int(WORDS[each.expected]))
-        for each in probing.known
+        Known(each.kind, index[each.left], index[each.right], int(WORDS[each.expected])) for each in probing.known
     )
-    rng = ballot_rng(seed, number, "probe")
-    seen = _seen(connection, campaign_id, known)
-    practised = _slots_so_far(connection, campaign_id) if assigned else None
-    return draw_probes(probing, known, drawn, seen, practised, rng)
-
-
-def ballot_probes(connection: sa.Connection, ballot_id: int) -> list[Probe]:
-    """Return the probes of a ballot by place; their positions are among all pairs of the sheet."""
-    table = schema.comparison
-    names = (table.c.sheet, table.c.position, table.c.probe, table.c.left_item, table.c.right_item)
-    rows = connection.execute(
-        sa.select(*names, table.c.expected, table.c.repeats)
-        .where(table.c.ballot_id == ballot_id, table.c.probe.is_not(None))
-        .order_by(table.c.place)
-    )
-    return [Probe(*row) for row in rows]
+    seen = _seen(connection, info.id, known)
+    # If sheets are claimed, every sheet has the practice.
+    practised = _slots_so_far(connection, info.id) if info.settings.assigned else None
+    return draw_probes(probing, known, drawn, seen, practised, ballot_rng(info.seed, number, "probe"))
 
 
 def probe_lines(labels: Sequence[str], probes: Sequence[Probe]) -> list[str]:
@@ -366,3 +238,156 @@ def _slots_so_far(connection: sa.Connection, campaign_id: int) -> set[int]:
         .where(ballot.c.campaign_id == campaign_id)
     )
     return {row.slot for row in rows}
+
+
+_TRIES: Final = 20
+
+
+class Known(NamedTuple):
+    """A pair whose answer is known, as places; `expected` refers to this order of the sides."""
+
+    kind: str
+    left: int
+    right: int
+    expected: int
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn(DrawnColumns):
+    """The comparisons of a ballot, and the slot of each of its sheets."""
+
+    slots: Array
+
+
+def draw_probes(
+    probing: Probing,
+    known: tuple[Known, ...],
+    drawn: Drawn,
+    seen: Mapping[tuple[int, int], int],
+    practised: Collection[int] | None,
+    rng: np.random.Generator,
+) -> list[Probe]:
+    """Draw the probes of a ballot, sheet by sheet and in display order.
+
+    A known pair or an overlap is never one of the slot's own comparisons in the ballot. If sheets are not assigned, a
+    practice pair is never one of the comparisons on its sheet. Apart from repeats, a sheet has no pair twice, and a
+    slot is asked no overlap twice.
+
+    Parameters
+    ----------
+    probing : Probing
+    known : tuple of Known
+        `probing.known`.
+    drawn : Drawn
+    seen : mapping of (int, int) to int
+        Number of times that a slot was asked a known pair in earlier ballots, by slot and index of the pair.
+    practised : collection of int or None
+        Slots that had a sheet before and get no further practice. None: every sheet has the practice, because sheets
+        are not assigned.
+    rng : numpy.random.Generator
+    """
+    order = np.lexsort((drawn.position, drawn.sheet))
+    by_sheet = np.split(order, np.flatnonzero(np.diff(drawn.sheet[order])) + 1)
+    draw = _Draw(probing, known, drawn, seen, practised, rng)
+    found = []
+    for sheet, places in enumerate(by_sheet):
+        found += sorted(draw.sheet(sheet, int(drawn.slots[sheet]), places), key=lambda probe: probe.position)
+    return found
+
+
+class _Draw:
+    def __init__(
+        self,
+        probing: Probing,
+        known: tuple[Known, ...],
+        drawn: Drawn,
+        seen: Mapping[tuple[int, int], int],
+        practised: Collection[int] | None,
+        rng: np.random.Generator,
+    ) -> None:
+        self.probing, self.known, self.drawn, self.rng = probing, known, drawn, rng
+        self.seen = defaultdict(int, seen)
+        self.practised = None if practised is None else set(practised)
+        self.pairs = np.minimum(drawn.left, drawn.right) << 32 | np.maximum(drawn.left, drawn.right)
+        self.slot_of = drawn.slots[drawn.sheet]
+        self.shown: defaultdict[int, set[int]] = defaultdict(set)
+        for slot, pair in zip(self.slot_of.tolist(), self.pairs.tolist(), strict=True):
+            self.shown[slot].add(pair)
+
+    def sheet(self, sheet: int, slot: int, places: NDArray[Any]) -> list[Probe]:
+        found = []
+        if self.practised is None:
+            own = set(self.pairs[places].tolist())
+            found += [self._known(sheet, 0, each) for each in self._fresh(own, "practice")]
+        elif slot not in self.practised:
+            self.practised.add(slot)
+            found += [self._known(sheet, 0, each) for each in self._fresh(self.shown[slot], "practice")]
+        dealt = self._fresh(self.shown[slot], "attention", "gold")
+        # Take the pairs that the slot has seen least often; the draw breaks ties.
+        chances = self.rng.random(len(dealt)).tolist()
+        ranked = sorted(zip(dealt, chances, strict=True), key=lambda each: (self.seen[slot, each[0]], each[1]))
+        for index, _ in ranked[: self.probing.known_per_sheet]:
+            self.seen[slot, index] += 1
+            found.append(self._known(sheet, int(self.rng.integers(places.size)), index))
+        return found + self._repeats(sheet, places) + self._overlaps(sheet, slot, places)
+
+    def _fresh(self, shown: Set[int], *kinds: str) -> list[int]:
+        return [
+            index
+            for index, each in enumerate(self.known)
+            if each.kind in kinds and _pair_code(each.left, each.right) not in shown
+        ]
+
+    def _known(self, sheet: int, position: int, index: int) -> Probe:
+        kind, left, right, expected = self.known[index]
+        if self.rng.random() < 0.5:
+            left, right, expected = right, left, -expected
+        return Probe(sheet, position, kind, left, right, expected, None)
+
+    def _repeats(self, sheet: int, places: NDArray[Any]) -> list[Probe]:
+        candidates = n_repeatable(places.size)
+        number = min(self._rounded(self.probing.repeats * places.size), candidates)
+        found = []
+        between = (places.size - 1) // 2
+        for first in self.rng.permutation(candidates)[:number].tolist() if number else ():
+            place = int(places[first])
+            # Place it at least `between` comparisons after the original and before the last comparison, so that it is
+            # certain to be asked.
+            position = int(self.rng.integers(first + 1 + between, places.size))
+            left, right = int(self.drawn.right[place]), int(self.drawn.left[place])
+            found.append(Probe(sheet, position, "repeat", left, right, None, place))
+        return found
+
+    def _overlaps(self, sheet: int, slot: int, places: NDArray[Any]) -> list[Probe]:
+        found = []
+        for _ in range(self._rounded(self.probing.overlap * places.size)):
+            place = self._of_another(slot)
+            if place is None:
+                break
+            self.shown[slot].add(int(self.pairs[place]))
+            left, right = int(self.drawn.left[place]), int(self.drawn.right[place])
+            if self.rng.random() < 0.5:
+                left, right = right, left
+            position = int(self.rng.integers(places.size))
+            found.append(Probe(sheet, position, "overlap", left, right, None, place))
+        return found
+
+    def _of_another(self, slot: int) -> int | None:
+        """Return a comparison of another slot whose pair is not asked of this slot and is not a known pair."""
+        shown = self.shown[slot] | {_pair_code(each.left, each.right) for each in self.known}
+        for place in self.rng.integers(self.pairs.size, size=_TRIES).tolist():
+            if int(self.slot_of[place]) != slot and int(self.pairs[place]) not in shown:
+                return int(place)
+        # With few items and few voters, examine all comparisons.
+        left = (self.slot_of != slot) & ~np.isin(self.pairs, np.array(sorted(shown), np.int64))
+        candidates = np.flatnonzero(left)
+        return int(self.rng.choice(candidates)) if candidates.size else None
+
+    def _rounded(self, number: float) -> int:
+        """Return a random whole number with this mean."""
+        whole = int(number)
+        return whole + int(self.rng.random() < number - whole)
+
+
+def _pair_code(left: int, right: int) -> int:
+    return min(left, right) << 32 | max(left, right)

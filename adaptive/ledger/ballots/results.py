@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 import sqlalchemy as sa
-from numpy.typing import NDArray
 
 from adaptive.errors import VoteError
-from adaptive.ledger.ballots.closing import scored, standing_after
-from adaptive.ledger.ballots.draws import drawn_columns, stored_ballots
+from adaptive.ledger.ballots.closing import scored
+from adaptive.ledger.ballots.stored import drawn_columns, standing_after, stored_ballots
 from adaptive.ledger.campaign.info import CampaignInfo
-from adaptive.ledger.campaign.status import by_item
+from adaptive.ledger.campaign.stored import ItemContent, contents_of
 from adaptive.ledger.errors import LedgerError
 from adaptive.ledger.store import schema
-from adaptive.ledger.store.columns import integer_columns
-from adaptive.ledger.store.encoding import guarded
-from adaptive.ledger.voters.identity import excluded_voters, names_of
-from adaptive.ledger.votes.casting import CANNOT_SAY, standing_votes
+from adaptive.ledger.store.encoding import CANNOT_SAY, guarded
+from adaptive.ledger.store.rows import integer_columns
+from adaptive.ledger.voters.identity import excluded_voters
+from adaptive.ledger.votes.reading import MOST_WITH_INTERVALS, standing_votes, votes_of
 from adaptive.model.accuracy import Cut
-from adaptive.model.columns import ShownPairs
-from adaptive.model.comparisons import Comparisons
 from adaptive.model.estimators import bradley_terry
 from adaptive.model.strengths import Strengths
 from adaptive.plan import BallotPlan
@@ -33,10 +30,7 @@ from rankcorr import TauW
 from rankcorr.results import TableResult
 from rankcorr.workers import Progress
 
-# Posterior draws for more items take a minute or longer; computing only the standard errors would take as long.
-MOST_WITH_INTERVALS: Final = 3_000
 _LEVEL: Final = 0.9
-_NOBODY: Final = -1
 _DIGITS: Final = 4  # decimals of strengths; their standard errors are about 0.1 at best
 
 
@@ -102,8 +96,8 @@ class CampaignResult(TableResult):
         columns = self._columns()
         items = columns.pop("item")
         rows = (
-            [*map(safe, item_cells(item)), *cells]
-            for item, *cells in zip(items, *map(_cells, columns.values()), strict=True)
+            [*map(safe, item_cells(item)), *(repr(cell) if isinstance(cell, float) else cell for cell in cells)]
+            for item, *cells in zip(items, *columns.values(), strict=True)
         )
         return csv_text([*item_columns("item", items), *columns], rows)
 
@@ -199,64 +193,19 @@ class Preview:
     of_ballot: ClosePreview | None
 
 
-def counted_votes(connection: sa.Connection, info: CampaignInfo) -> Comparisons:
-    """Return the votes of `votes_of` by voters who are not left out."""
-    return votes_of(connection, info, without=excluded_voters(connection, info.id))
+@dataclass(frozen=True)
+class ItemProgress:
+    """Answers about one item in the open ballot.
 
-
-def votes_of(connection: sa.Connection, info: CampaignInfo, *, without: Collection[int] = ()) -> Comparisons:
-    """Return all current votes as `Comparisons`, in drawing order; "cannot say" counts as no answer.
-
-    Its `unanswered` holds the other comparisons on sheets that voters hold.
-
-    Parameters
+    Attributes
     ----------
-    without : collection of int
-        Ids of the voters to leave out.
+    item : hashable
+    presentations, n_answered : int
     """
-    answered, silent = [np.empty((4, 0), np.int64)], [np.empty((3, 0), np.int64)]
-    n_asked = 0
-    for stored in stored_ballots(connection, info.id):
-        n_asked += stored.n_comparisons
-        votes = standing_votes(connection, stored.id).without(without)
-        says = votes.answer != CANNOT_SAY
-        drawn = drawn_columns(connection, stored.id)
-        place = votes.place[says]
-        answered.append(np.stack([drawn.left[place], drawn.right[place], votes.answer[says], votes.voter[says]]))
-        holder = _holders(connection, stored.id, int(drawn.sheet.max()) + 1)[drawn.sheet]
-        holder[place] = _NOBODY
-        rest = np.flatnonzero(holder != _NOBODY)
-        silent.append(np.stack([drawn.left[rest], drawn.right[rest], holder[rest]]))
-    left, right, winner, voter = np.concatenate(answered, axis=1)
-    shown_left, shown_right, shown_to = np.concatenate(silent, axis=1)
-    ids, index = np.unique(np.concatenate([voter, shown_to]), return_inverse=True)
-    numbered: NDArray[np.int32] = index.astype(np.int32)
-    names = names_of(connection, info)
-    called = tuple(names[each] for each in ids.tolist())
-    if len(set(called)) < len(called):  # a name may equal another voter's key, or occur in two sources
-        called = tuple(f"{name} ({each})" for name, each in zip(called, ids.tolist(), strict=True))
-    return Comparisons(
-        info.items,
-        left.astype(np.int32),
-        right.astype(np.int32),
-        winner.astype(np.int8),
-        called,
-        numbered[: left.size],
-        n_asked - left.size,
-        ShownPairs(shown_left.astype(np.int32), shown_right.astype(np.int32), numbered[left.size :]),
-    )
 
-
-def _holders(connection: sa.Connection, ballot_id: int, n_sheets: int) -> NDArray[np.int64]:
-    """Return the id of the holder of each sheet."""
-    found = np.full(n_sheets, _NOBODY)
-    lease = schema.lease
-    sheet, voter = integer_columns(
-        connection,
-        sa.select(lease.c.sheet, lease.c.voter_id).where(lease.c.ballot_id == ballot_id, lease.c.ended_at.is_(None)),
-    )
-    found[sheet] = voter
-    return found
+    item: Hashable
+    presentations: int
+    n_answered: int
 
 
 def result_of(
@@ -385,5 +334,33 @@ def _top(info: CampaignInfo) -> int:
     return max(1, info.n_items // 10)
 
 
-def _cells(column: Sequence[Any]) -> list[Any]:
-    return [repr(cell) if isinstance(cell, float) else cell for cell in column]
+def by_item(connection: sa.Connection, info: CampaignInfo) -> list[ItemProgress]:
+    """Return the answers about each item in the open ballots, without voters who are left out, fewest first."""
+    ballot, asked = schema.ballot, schema.comparison
+    presentations, answered = (np.zeros(info.n_items, np.int64) for _ in range(2))
+    excluded = excluded_voters(connection, info.id)
+    for (ballot_id,) in connection.execute(
+        sa.select(ballot.c.id).where(ballot.c.campaign_id == info.id, ballot.c.state != "closed")
+    ).all():
+        left, right = integer_columns(
+            connection,
+            sa.select(asked.c.left_item, asked.c.right_item)
+            .where(asked.c.ballot_id == ballot_id, asked.c.probe.is_(None))
+            .order_by(asked.c.place),
+        )
+        has = standing_votes(connection, ballot_id).without(excluded).place
+        for side in (left, right):
+            presentations += np.bincount(side, minlength=info.n_items)
+            answered += np.bincount(side[has], minlength=info.n_items)
+    places = np.flatnonzero(presentations)
+    order = places[np.argsort(answered[places], kind="stable")]
+    return [ItemProgress(info.items[p], int(presentations[p]), int(answered[p])) for p in order.tolist()]
+
+
+def items_shown(connection: sa.Connection, info: CampaignInfo) -> list[tuple[ItemProgress, ItemContent]]:
+    """Return all items with their presentations: those of open ballots as in `by_item`, then the others."""
+    contents = dict(zip(info.items, contents_of(connection, info.id), strict=True))
+    asked = by_item(connection, info)
+    known = {each.item for each in asked}
+    asked += [ItemProgress(item, 0, 0) for item in info.items if item not in known]
+    return [(each, contents[each.item]) for each in asked]

@@ -12,9 +12,9 @@ import sqlalchemy as sa
 from adaptive.errors import VoteError
 from adaptive.ledger.campaign.info import CampaignInfo
 from adaptive.ledger.store import schema
-from adaptive.ledger.store.encoding import pair_at, pair_id
+from adaptive.ledger.store.encoding import answer_name, pair_at, pair_id
 from adaptive.ledger.voters.identity import names_of, voter_named
-from adaptive.ledger.votes.casting import answer_name
+from adaptive.ledger.votes.reading import in_force
 from adaptive.votes import Comparison, Vote
 
 _WORDS = {int(vote): vote.name.lower() for vote in Vote}
@@ -136,17 +136,11 @@ def answer_at(connection: sa.Connection, info: CampaignInfo, number: int, place:
 def _standing(connection: sa.Connection, info: CampaignInfo, number: int, places: Sequence[int]) -> dict[int, Answered]:
     event, ballot = schema.vote_event, schema.ballot
     rows = connection.execute(
-        sa.select(event.c.place, event.c.kind, event.c.answer, event.c.event_id, event.c.voter_id)
+        sa.select(event.c.place, event.c.answer, event.c.event_id, event.c.voter_id)
         .join(ballot, ballot.c.id == event.c.ballot_id)
-        .where(ballot.c.campaign_id == info.id, ballot.c.number == number, event.c.place.in_(places))
-        .order_by(event.c.place, event.c.revision)
+        .where(ballot.c.campaign_id == info.id, ballot.c.number == number, event.c.place.in_(places), *in_force(event))
     )
-    last = {row.place: row for row in rows}
-    return {
-        place: Answered(answer_name(row.answer), row.event_id, row.voter_id)
-        for place, row in last.items()
-        if row.kind == "cast"
-    }
+    return {row.place: Answered(answer_name(row.answer), row.event_id, row.voter_id) for row in rows}
 
 
 def pair_of_event(connection: sa.Connection, info: CampaignInfo, event_id: str) -> KnownEvent | None:
@@ -206,14 +200,8 @@ def asked(
     if voter is not None:
         wanted = wanted.where(lease.c.voter_id == voter_named(connection, info, voter))
     if unanswered:
-        later = event.alias("later")
-        newer = sa.exists().where(
-            later.c.ballot_id == event.c.ballot_id,
-            later.c.place == event.c.place,
-            later.c.revision > event.c.revision,
-        )
         same = (event.c.ballot_id == pair.c.ballot_id, event.c.place == pair.c.place)
-        wanted = wanted.where(~sa.exists().where(*same, event.c.kind == "cast", ~newer))
+        wanted = wanted.where(~sa.exists().where(*same, *in_force(event)))
     names = names_of(connection, info)
     return tuple(
         Comparison(

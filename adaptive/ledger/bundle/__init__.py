@@ -1,9 +1,8 @@
 """Bundles: a whole campaign as one zip that anyone can check, with our software or without.
 
 contents (the tables of a campaign, without what only its database means) -> members (files of text) -> archive (a zip,
-and checks of untrusted zips). checking compares digests, the chain and replayed records. strengths has the ranking of a
-campaign without records. documents writes the data sheet and Croissant metadata. restoring makes the same campaign in
-another ledger.
+and checks of untrusted zips). checking compares digests, the chain, replayed records and strengths. documents writes
+the data sheet and Croissant metadata. restoring makes the same campaign in another ledger.
 """
 
 from adaptive.ledger.bundle.checking import Verified
@@ -11,7 +10,6 @@ from adaptive.ledger.bundle.contents import Contents
 from adaptive.ledger.bundle.files import (
     bundle_bytes,
     contents_of,
-    read_bundle,
     verify_bundle,
     verify_campaign,
     write_bundle,
@@ -23,7 +21,6 @@ __all__ = [
     "Verified",
     "bundle_bytes",
     "contents_of",
-    "read_bundle",
     "restore_bundle",
     "verify_bundle",
     "verify_campaign",

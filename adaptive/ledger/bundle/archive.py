@@ -12,36 +12,16 @@ from adaptive.ledger.errors import BundleError
 from rankcorr.checks import repeated, shown
 
 SUMS: Final = "SHA256SUMS"
-NAMES: Final = (
-    "README.md",
-    SUMS,
-    "ballots.json",
-    "comparisons.csv",
-    "croissant.json",
-    "events.jsonl",
-    "items.csv",
-    "pages.json",
-    "plan.json",
-    "result.csv",
-    "voters.csv",
-    "votes.csv",
-)
 MOST_BYTES: Final = 2**30
 # Files that stay small regardless of the number of votes; a million votes need 300 MB of events and 30 MB of
 # comparisons.
 _MOST_OF: Final = {
-    "README.md": 2**20,
     SUMS: 2**16,
-    "croissant.json": 2**20,
-    "plan.json": 2**24,
-    "pages.json": 2**24,
-    "ballots.json": 2**28,
-    "items.csv": 2**28,
-    "result.csv": 2**28,
-    "voters.csv": 2**28,
-    "comparisons.csv": 2**28,
-    "votes.csv": 2**28,
+    **dict.fromkeys(("README.md", "croissant.json"), 2**20),
+    **dict.fromkeys(("plan.json", "pages.json"), 2**24),
+    **dict.fromkeys(("ballots.json", "items.csv", "result.csv", "voters.csv", "comparisons.csv", "votes.csv"), 2**28),
 }
+NAMES: Final = tuple(sorted([*_MOST_OF, "events.jsonl"]))
 _TIME: Final = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip can hold
 _ENCRYPTED: Final = 0x1
 

@@ -1,26 +1,34 @@
-"""Check that the parts of a campaign agree: digests of draws and votes, the chain, and a replay of the records."""
+"""Check that the parts of a campaign agree: digests of draws and votes, the chain, and a replay of the records.
+
+A continuous campaign has no ballot scores; its ranking goes by strengths fitted to its votes. A fit stops when it no
+longer moves, so its last bits differ between machines. The table of a bundle is therefore compared with a new fit
+within a tolerance.
+"""
 
 from __future__ import annotations
 
+import csv
+import io
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Final
 
 import numpy as np
 
 from adaptive.draw import Ballot, draw_ballot
 from adaptive.errors import AdaptiveError
-from adaptive.ledger.ballots.closing import Scored, chain_digest, record_dict
-from adaptive.ledger.ballots.draws import StoredBallot, draw_digest, sheets_of
+from adaptive.ledger.ballots.draws import draw_digest, sheets_of
+from adaptive.ledger.ballots.stored import Scored, StoredBallot, ballot_of, chain_digest, record_dict
 from adaptive.ledger.bundle.contents import Contents, Row
-from adaptive.ledger.checks.probing import KINDS
+from adaptive.ledger.campaign.info import KINDS
 from adaptive.ledger.errors import BundleError
-from adaptive.ledger.store.encoding import digest_of, guarded, json_of, pair_id
-from adaptive.ledger.votes.casting import ANSWERS, CANNOT_SAY
+from adaptive.ledger.store.encoding import ANSWERS, CANNOT_SAY, digest_of, guarded, json_of, pair_id
+from adaptive.model.comparisons import Comparisons
+from adaptive.model.estimators import bradley_terry
 from adaptive.protocol import Position, ballot_rng, close_ballot
-from adaptive.record import BallotRecord, ProtocolResult
+from adaptive.record import BallotRecord, ProtocolResult, places_best_first
 from adaptive.selection import select_again, select_top
 from adaptive.tables import csv_text, item_cells, item_columns
 from adaptive.votes import UNANSWERED
@@ -219,13 +227,11 @@ def _check_order(contents: Contents) -> None:
             if row[key] != at:
                 raise BundleError(f"{what}: {key} {at} is missing, or comes twice")
     numbers = {stored.number for stored in contents.stored}
+    voters = {voter["voter"] for voter in contents.voters}
     for name in ("leases", "votes", "late_votes"):
         for row in getattr(contents, name):
             if row["ballot"] not in numbers:
                 raise BundleError(f"{name}: a row is of ballot {row['ballot']}, which is missing")
-    voters = {voter["voter"] for voter in contents.voters}
-    for name in ("leases", "votes", "late_votes"):
-        for row in getattr(contents, name):
             if row["voter"] not in voters:
                 raise BundleError(f"{name}: a row is by a voter who is not among the voters")
 
@@ -353,28 +359,12 @@ def _scored_again(
     for place, event in votes.items():
         code = ANSWERS[event["answer"]]
         answers[place] = UNANSWERED if code == CANNOT_SAY else code
-    index = np.full(info.n_items, -1, np.int32)
-    index[stored.places] = np.arange(stored.places.size, dtype=np.int32)
-    drawn, slots = contents.drawn[number], contents.slots[number]
     try:
-        ballot = Ballot(
-            items=tuple(info.items[place] for place in stored.places.tolist()),
-            presentations=stored.presentations,
-            voters=range(int(slots.max(initial=0)) + 1),
-            left=index[drawn.left],
-            right=index[drawn.right],
-            voter=slots.astype(np.int32),
-        )
+        ballot = ballot_of(info, stored, contents.drawn[number], contents.slots[number])
         at = {place: at for at, place in enumerate(stored.places.tolist())}
         chosen = np.array([at[place] for place in written["selected"]], np.intp)
-        record, standing = close_ballot(
-            info.ballot_plan,
-            before,
-            ballot,
-            answers,
-            rng=ballot_rng(info.seed, number, "cut"),
-            select=select_again(chosen, written["n_tied_at_cut"]),
-        )
+        rng, select = ballot_rng(info.seed, number, "cut"), select_again(chosen, written["n_tied_at_cut"])
+        record, standing = close_ballot(info.ballot_plan, before, ballot, answers, rng=rng, select=select)
     except AdaptiveError as error:
         raise BundleError(f"record of ballot {number}: the votes cannot be scored: {error}") from error
     again = record_dict(Scored(record, standing, len(votes)), dict(enumerate(excluded)))
@@ -384,3 +374,80 @@ def _scored_again(
             f"record of ballot {number}: the votes do not give what is written in {', '.join(wrong) or 'it'}"
         )
     return record, standing
+
+
+_DIGITS: Final = 4
+_TOLERANCE: Final = 0.001  # a hundredth of the smallest standard errors
+Cells = tuple[str, ...]
+Table = Mapping[Cells, tuple[float, float]]  # rank and strength by item
+
+
+def strengths_csv(contents: Contents) -> str:
+    """Return the table of items, ranks and strengths, best first; only the column names if there is no vote."""
+    columns, cells = label_cells(contents.labels)
+    header = [*columns("item"), "rank", "strength"]
+    votes = _votes(contents)
+    if not votes.n_comparisons:
+        return csv_text(header, [])
+    strengths = bradley_terry(votes)
+    ranks, theta = strengths.ranking.ranks, strengths.theta.round(_DIGITS)
+    order = places_best_first(contents.labels, ranks).tolist()
+    return csv_text(header, ([*cells[place], repr(float(ranks[place])), repr(float(theta[place]))] for place in order))
+
+
+def check_strengths(came: str, wanted: str) -> None:
+    """Refuse a table whose strengths differ from those of a fit by more than the tolerance.
+
+    Raises
+    ------
+    BundleError
+        If columns, items or strengths differ, or the ranks do not match the strengths.
+    """
+    if came == wanted:
+        return
+    found, again = _table(came), _table(wanted)
+    if came.split("\n", 1)[0] != wanted.split("\n", 1)[0] or set(found) != set(again):
+        raise BundleError("result.csv: its columns or items are not those of the campaign")
+    mine = np.array([found[item] for item in again]).reshape(-1, 2)
+    fitted = np.array(list(again.values())).reshape(-1, 2)
+    if not (np.abs(mine[:, 1] - fitted[:, 1]) <= _TOLERANCE).all():
+        raise BundleError("result.csv: its strengths are not those that the votes give")
+    # Items whose strengths differ by less than the tolerance may swap places.
+    ordered = np.sort(fitted[:, 1])
+    first = np.searchsorted(ordered, fitted[:, 1] - 2 * _TOLERANCE, "left")
+    last = np.searchsorted(ordered, fitted[:, 1] + 2 * _TOLERANCE, "right")
+    if not (np.abs(mine[:, 0] - fitted[:, 0]) <= last - first - 1).all():
+        raise BundleError("result.csv: its ranks are not those of the strengths")
+
+
+def _votes(contents: Contents) -> Comparisons:
+    """Return the votes that count; "cannot say" counts as no answer."""
+    by_ballot = events_by_ballot(contents)
+    rows, n_asked = [], 0
+    for stored in contents.stored:
+        drawn = contents.drawn[stored.number]
+        n_asked += stored.n_comparisons
+        for place, event in sorted(votes_that_count(by_ballot[stored.number], contents.excluded).items()):
+            code = ANSWERS[event["answer"]]
+            if code != CANNOT_SAY:
+                rows.append((drawn.left[place], drawn.right[place], code))
+    left, right, winner = np.fromiter(chain.from_iterable(rows), np.int64, 3 * len(rows)).reshape(-1, 3).T
+    return Comparisons(
+        contents.info.items,
+        left.astype(np.int32),
+        right.astype(np.int32),
+        winner.astype(np.int8),
+        n_unanswered=n_asked - len(rows),
+    )
+
+
+def _table(text: str) -> Table:
+    rows = csv.reader(io.StringIO(text, newline=""), strict=True)
+    try:
+        next(rows, None)
+        read = [(tuple(row[:-2]), (float(row[-2]), float(row[-1]))) for row in rows]
+    except (csv.Error, ValueError, IndexError) as error:
+        raise BundleError(f"result.csv: cannot be read: {error}") from error
+    if len(dict(read)) < len(read):
+        raise BundleError("result.csv: an item comes twice")
+    return dict(read)

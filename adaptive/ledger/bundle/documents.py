@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -26,21 +27,40 @@ _FILES: Final = {
     SUMS: "SHA-256 of every other file.",
 }
 _MIME: Final = {"csv": "text/csv", "json": "application/json", "jsonl": "application/jsonlines"}
+# The context of Croissant 1.0. Most terms belong to its own vocabulary.
+_OTHERS: Final = {
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    "conformsTo": "dct:conformsTo",
+    "cr": "http://mlcommons.org/croissant/",
+    "rai": "http://mlcommons.org/croissant/RAI/",
+    "data": {"@id": "cr:data", "@type": "@json"},
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "dct": "http://purl.org/dc/terms/",
+    "examples": {"@id": "cr:examples", "@type": "@json"},
+    "sc": "https://schema.org/",
+}
+_TERMS: Final = (
+    *("@language", "@vocab", "citeAs", "column", "conformsTo", "cr", "rai", "data", "dataType", "dct"),
+    *("equivalentProperty", "examples", "extract", "field", "fileProperty", "fileObject", "fileSet", "format"),
+    *("includes", "isLiveDataset", "jsonPath", "key", "md5", "parentField", "path", "recordSet", "references", "regex"),
+    *("repeated", "replace", "samplingRate", "sc", "separator", "source", "subField", "transform"),
+)
+_CONTEXT: Final = {term: _OTHERS.get(term, f"cr:{term}") for term in _TERMS}
 
 
 def data_sheet(contents: Contents, found: Verified) -> str:
     """Return the README of a bundle, in Markdown."""
     info = contents.info
-    seeds = f"seed {info.seed}"
     plan = ", ".join(
         f"{name} {value}" for name, value in contents.campaign["plan"].items() if not isinstance(value, list)
     )
     excluded = sorted(contents.excluded)
-    named = any(voter["name"] and not voter["name"].isdecimal() for voter in contents.voters)  # a number is not a name
+    names = "Their names, addresses and accounts are not in this bundle."
+    if any(voter["name"] and not voter["name"].isdecimal() for voter in contents.voters):  # a number is not a name
+        names = "The column name of voters.csv says what they are called: keep this file to yourself."
     files = "\n".join(f"| {name} | {text} |" for name, text in _FILES.items())
-    kinds: dict[str, int] = {}
-    for event in contents.votes:
-        kinds[event["kind"]] = kinds.get(event["kind"], 0) + 1
+    kinds = Counter(event["kind"] for event in contents.votes)
     events = ", ".join(f"{count:,} {kind}" for kind, count in sorted(kinds.items())) or "none"
     closed = f"{found.n_closed} of {found.n_ballots} opened are closed"
     return f"""# {_line(info.name)}
@@ -52,7 +72,7 @@ Pairwise comparisons of {found.n_items:,} items, collected in a campaign that wa
 |---|---|
 | Items | {found.n_items:,} |
 | Mode | {_line(info.mode)} |
-| Plan | {_line(plan)}; {seeds} |
+| Plan | {_line(plan)}; seed {info.seed} |
 | Ballots | {closed} |
 | Comparisons | {found.n_comparisons:,} |
 | Votes that count | {found.n_votes:,} |
@@ -72,7 +92,7 @@ are over labels without it.
 
 ## Who voted
 
-Voters go by random keys. {_names(named)}
+Voters go by random keys. {names}
 Columns of files that came with votes, and reasons that organisers typed, are as they were written.
 
 ## How to check it
@@ -174,52 +194,6 @@ def _records(name: str, file: str, columns: Mapping[str, str]) -> dict[str, Any]
     return {"@type": "cr:RecordSet", "@id": name, "name": name, "field": fields}
 
 
-def _names(named: bool) -> str:
-    if named:
-        return "The column name of voters.csv says what they are called: keep this file to yourself."
-    return "Their names, addresses and accounts are not in this bundle."
-
-
 def _line(text: str) -> str:
     """Return a text for one cell of a table."""
     return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
-
-
-_CONTEXT: Final = {
-    "@language": "en",
-    "@vocab": "https://schema.org/",
-    "citeAs": "cr:citeAs",
-    "column": "cr:column",
-    "conformsTo": "dct:conformsTo",
-    "cr": "http://mlcommons.org/croissant/",
-    "rai": "http://mlcommons.org/croissant/RAI/",
-    "data": {"@id": "cr:data", "@type": "@json"},
-    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
-    "dct": "http://purl.org/dc/terms/",
-    "equivalentProperty": "cr:equivalentProperty",
-    "examples": {"@id": "cr:examples", "@type": "@json"},
-    "extract": "cr:extract",
-    "field": "cr:field",
-    "fileProperty": "cr:fileProperty",
-    "fileObject": "cr:fileObject",
-    "fileSet": "cr:fileSet",
-    "format": "cr:format",
-    "includes": "cr:includes",
-    "isLiveDataset": "cr:isLiveDataset",
-    "jsonPath": "cr:jsonPath",
-    "key": "cr:key",
-    "md5": "cr:md5",
-    "parentField": "cr:parentField",
-    "path": "cr:path",
-    "recordSet": "cr:recordSet",
-    "references": "cr:references",
-    "regex": "cr:regex",
-    "repeated": "cr:repeated",
-    "replace": "cr:replace",
-    "samplingRate": "cr:samplingRate",
-    "sc": "https://schema.org/",
-    "separator": "cr:separator",
-    "source": "cr:source",
-    "subField": "cr:subField",
-    "transform": "cr:transform",
-}

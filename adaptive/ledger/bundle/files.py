@@ -8,11 +8,10 @@ from pathlib import Path
 
 from adaptive.errors import AdaptiveError
 from adaptive.ledger.bundle.archive import MOST_BYTES, SUMS, packed, unpacked
-from adaptive.ledger.bundle.checking import Verified, checked, result_csv, votes_csv
+from adaptive.ledger.bundle.checking import Verified, check_strengths, checked, result_csv, strengths_csv, votes_csv
 from adaptive.ledger.bundle.contents import Contents, gathered
 from adaptive.ledger.bundle.documents import croissant, data_sheet
 from adaptive.ledger.bundle.members import data_members, parsed
-from adaptive.ledger.bundle.strengths import check_strengths, strengths_csv
 from adaptive.ledger.campaign.info import CampaignInfo
 from adaptive.ledger.errors import BundleError
 from adaptive.ledger.store.database import Database
@@ -61,30 +60,14 @@ def bundle_bytes(database: Database, info: CampaignInfo, *, names: bool = False)
     return packed(members)
 
 
-def read_bundle(path: str | os.PathLike[str], *, most_bytes: int = MOST_BYTES) -> Contents:
-    """Read a bundle and check its sums; `verify_bundle` also checks its contents.
-
-    Parameters
-    ----------
-    path : str or path-like
-    most_bytes : int
-        Maximum size of the zip, compressed or not.
+def contents_of(data: bytes, *, most_bytes: int = MOST_BYTES) -> tuple[Contents, dict[str, str]]:
+    """Return the contents and members of a bundle's bytes after checking their sums.
 
     Raises
     ------
     BundleError
-        If the file cannot be read, is not a zip of ours, or has a wrong sum. The message names the file, the member and
-        the line.
+        If the data are not a zip of ours, or have a wrong sum. The message names the member and the line.
     """
-    name, data = _bytes(path, most_bytes)
-    try:
-        return contents_of(data, most_bytes=most_bytes)[0]
-    except BundleError as error:
-        raise BundleError(f"{name}: {error}") from error
-
-
-def contents_of(data: bytes, *, most_bytes: int = MOST_BYTES) -> tuple[Contents, dict[str, str]]:
-    """Return the contents and members of a bundle's bytes, as in `read_bundle`."""
     members = unpacked(data, most_bytes=most_bytes)
     return parsed(members), members
 

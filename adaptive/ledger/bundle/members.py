@@ -10,93 +10,43 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NoReturn
 
 import numpy as np
+import sqlalchemy as sa
 
 from adaptive.errors import AdaptiveError, VoteError
-from adaptive.ledger.ballots.draws import DrawnColumns
-from adaptive.ledger.bundle.contents import ANSWERED, Contents, Row
-from adaptive.ledger.campaign.contents import ItemContent
+from adaptive.ledger.ballots.stored import DrawnColumns, Probe
+from adaptive.ledger.bundle.contents import COLUMNS, JSON, STORED_AS, Contents, Row
+from adaptive.ledger.campaign.stored import ItemContent
 from adaptive.ledger.campaign.voting_pages import VotingPages
-from adaptive.ledger.checks.drawing import Probe
 from adaptive.ledger.errors import BundleError
+from adaptive.ledger.store import schema
 from adaptive.ledger.store.encoding import guarded, json_of, pair_at, pair_id, unguarded
 from adaptive.tables import csv_text
 
 BALLOTS_FORMAT: Final = "adaptive.ledger.bundle"
 BALLOTS_VERSION: Final = 2
 
-_TEXT: Final = (str,)
-_MAYBE_TEXT: Final = (str, type(None))
-_WHOLE: Final = (int,)
-_MAYBE_WHOLE: Final = (int, type(None))
-_MAYBE_OBJECT: Final = (dict, type(None))
 _Types = Mapping[str, tuple[type, ...]]
+# Columns whose type in a bundle is not that of their table.
+_TYPES: Final = {**dict.fromkeys(JSON, dict), "places": list, "voter": str, "answer": str}
 
-_CAMPAIGN: Final[_Types] = {
-    "key": _TEXT,
-    "name": _TEXT,
-    "mode": _TEXT,
-    "plan": (dict,),
-    "slots": (int, list),
-    "seed": _TEXT,
-    "settings": (dict,),
-    "created_at": _WHOLE,
-}
-_BALLOT: Final[_Types] = {
-    "number": _WHOLE,
-    "kind": _TEXT,
-    "state": _TEXT,
-    "places": (list,),
-    "presentations": _WHOLE,
-    "n_comparisons": _WHOLE,
-    "draw_digest": _TEXT,
-    "opened_at": _WHOLE,
-    "closed_at": _MAYBE_WHOLE,
-    "record": _MAYBE_OBJECT,
-    "votes_digest": _MAYBE_TEXT,
-    "chain_digest": _MAYBE_TEXT,
-}
-_EVENT: Final[_Types] = {"event_id": _TEXT, "ballot": _WHOLE, "place": _WHOLE, "voter": _TEXT}
-_ANSWER: Final[_Types] = dict(
-    zip(ANSWERED, (_MAYBE_TEXT, _MAYBE_WHOLE, _MAYBE_TEXT, _MAYBE_TEXT, _MAYBE_OBJECT, _WHOLE), strict=True)
-)
+
+def _types(table: sa.Table, names: Sequence[str]) -> _Types:
+    columns = {name: table.c[STORED_AS.get(name, name)] for name in names}
+    types = {name: (_TYPES.get(name, column.type.python_type),) for name, column in columns.items()}
+    return {name: (*types[name], type(None)) if columns[name].nullable else types[name] for name in names}
+
+
+_CAMPAIGN: Final = {**_types(schema.campaign, COLUMNS["campaign"]), "slots": (int, list)}
+_PAGES: Final = _types(schema.voting_pages, COLUMNS["pages"])
+_BALLOT: Final = _types(schema.ballot, COLUMNS["ballot"])
 _LINES: Final[dict[str, _Types]] = {
-    "lease": {
-        "ballot": _WHOLE,
-        "voter": _TEXT,
-        "sheet": _WHOLE,
-        "fence": _WHOLE,
-        "exclusive": (bool,),
-        "given_at": _WHOLE,
-        "expires_at": _MAYBE_WHOLE,
-        "ended_at": _MAYBE_WHOLE,
-        "end_reason": _MAYBE_TEXT,
-    },
-    "vote": {
-        **_EVENT,
-        "revision": _WHOLE,
-        "kind": _TEXT,
-        "reason": _MAYBE_TEXT,
-        **_ANSWER,
-        "fence": _MAYBE_WHOLE,
-    },
-    "late_vote": {**_EVENT, "revision": _WHOLE, "why": _TEXT, **_ANSWER},
-    "audit": {
-        "at": _WHOLE,
-        "kind": _TEXT,
-        "ballot": _MAYBE_WHOLE,
-        "voter": _MAYBE_TEXT,
-        "details": (dict,),
-    },
+    "lease": _types(schema.lease, COLUMNS["lease"]),
+    "vote": {**_types(schema.vote_event, COLUMNS["vote"][:-1]), "fence": (int, type(None))},
+    "late_vote": _types(schema.late_vote, COLUMNS["late_vote"]),
+    "audit": _types(schema.audit_event, COLUMNS["audit"]),
 }
-_ITEM_COLUMNS: Final = {"place": int, "label": str, "kind": str, "content": str, "alt_text": str}
-_VOTER_COLUMNS: Final = {
-    "voter": str,
-    "source": str,
-    "name": str,
-    "consent_version": str,
-    "joined_at": int,
-    "withdrawn_at": int,
-}
+_ITEM_COLUMNS: Final = dict.fromkeys(COLUMNS["item"], str) | {"place": int}
+_VOTER_COLUMNS: Final = dict.fromkeys(COLUMNS["voter"], str) | {"joined_at": int, "withdrawn_at": int}
 _FEW: Final = frozenset({"voter", "kind", "answer", "given_by", "layout", "why"})
 _NEEDED: Final = ("place", "label", "kind", "voter", "source", "joined_at")
 _QUOTES: Final = re.compile('(?:"")*')
@@ -114,11 +64,12 @@ def data_members(contents: Contents) -> dict[str, str]:
         "voters.csv": _table(_VOTER_COLUMNS, contents.voters),
         "ballots.json": _pretty(ballots),
         "comparisons.csv": _comparisons(contents),
-        "events.jsonl": _lines(
-            ("lease", contents.leases),
-            ("vote", contents.votes),
-            ("late_vote", contents.late_votes),
-            ("audit", contents.audit),
+        "events.jsonl": "".join(
+            json_of({"type": kind, **row}) + "\n"
+            for kind, rows in zip(
+                _LINES, (contents.leases, contents.votes, contents.late_votes, contents.audit), strict=True
+            )
+            for row in rows
         ),
     }
 
@@ -137,7 +88,7 @@ def parsed(members: Mapping[str, str]) -> Contents:
         raise BundleError(f"ballots.json: the format {BALLOTS_FORMAT!r} is wanted")
     if ballots.get("version") != BALLOTS_VERSION or type(ballots["version"]) is not int:
         raise BundleError(f"ballots.json: this release reads version {BALLOTS_VERSION}; got {ballots.get('version')!r}")
-    _check("ballots.json", ballots, {"format": _TEXT, "version": _WHOLE, "ballots": (list,)})
+    _check("ballots.json", ballots, {"format": (str,), "version": (int,), "ballots": (list,)})
     for place, ballot in enumerate(ballots["ballots"]):
         _check(f"ballots.json: ballots[{place}]", ballot, _BALLOT)
         if any(type(each) is not int for each in ballot["places"]):
@@ -181,7 +132,7 @@ def _parsed_pages(members: Mapping[str, str]) -> list[Row]:
         raise BundleError("pages.json: a list is wanted")
     for place, row in enumerate(rows):
         where = f"pages.json: [{place}]"
-        _check(where, row, {"version": _WHOLE, "at": _WHOLE, "pages": (dict,)})
+        _check(where, row, _PAGES)
         if row["version"] != place + 1:
             raise BundleError(f"{where}: version {place + 1} is missing")
         try:
@@ -222,10 +173,6 @@ def _comparisons(contents: Contents) -> str:
             for check in contents.checks[number]
         ]
     return csv_text(_COMPARISON_COLUMNS, rows)
-
-
-def _lines(*kinds: tuple[str, Sequence[Row]]) -> str:
-    return "".join(json_of({"type": kind, **row}) + "\n" for kind, rows in kinds for row in rows)
 
 
 def _json(members: Mapping[str, str], name: str, text: str | None = None, line: int | None = None) -> Any:

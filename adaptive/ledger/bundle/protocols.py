@@ -3,67 +3,35 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Hashable, Sequence
-from typing import Protocol
+from collections import Counter
 
 import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
 
-from adaptive.draw import Ballot
-from adaptive.ledger.ballots.closing import Scored, chain_digest, record_dict
-from adaptive.ledger.ballots.draws import store_ballot, stored_ballots
+from adaptive.formats.saved_voting import SavedVoting
+from adaptive.ledger.ballots.draws import store_ballot
 from adaptive.ledger.ballots.sheets import assign_slots
+from adaptive.ledger.ballots.stored import Scored, record_dict, stored_ballots, write_record
 from adaptive.ledger.bundle.checking import checked
 from adaptive.ledger.bundle.contents import gathered
-from adaptive.ledger.campaign.info import CampaignInfo, Settings, audit, insert_campaign, load_by_id
+from adaptive.ledger.campaign.info import CampaignInfo, Settings
+from adaptive.ledger.campaign.stored import insert_campaign
 from adaptive.ledger.errors import LedgerError
 from adaptive.ledger.store import schema
-from adaptive.ledger.store.columns import insert_columns
 from adaptive.ledger.store.database import Database
-from adaptive.ledger.store.encoding import json_of, now
-from adaptive.ledger.store.locks import lock_tables
-from adaptive.ledger.votes.casting import answer_name, vote_hash, votes_digest
-from adaptive.plan import BallotPlan
+from adaptive.ledger.store.encoding import answer_name, now
+from adaptive.ledger.store.locks import count_answers, lock_tables
+from adaptive.ledger.store.rows import audit, insert_columns
+from adaptive.ledger.votes.casting import vote_hash
+from adaptive.ledger.votes.reading import votes_digest
 from adaptive.protocol import Position
-from adaptive.record import BallotRecord
 from adaptive.votes import UNANSWERED
 from rankcorr.checks import shown
 
 
-class Voting(Protocol):
-    """The input of `import_protocol`, for example `adaptive.formats.saved_voting.SavedVoting`."""
-
-    @property
-    def plan(self) -> BallotPlan:
-        """The plan."""
-
-    @property
-    def items(self) -> Sequence[Hashable]:
-        """Labels of all items."""
-
-    @property
-    def voters(self) -> Sequence[Hashable]:
-        """Names of the voters."""
-
-    @property
-    def seed(self) -> int:
-        """Seed of every draw."""
-
-    @property
-    def records(self) -> tuple[BallotRecord, ...]:
-        """Records of the closed ballots."""
-
-    @property
-    def standing(self) -> Position:
-        """Items of the ballot that is open or comes next."""
-
-    def answers(self) -> tuple[tuple[Ballot, NDArray[np.int8]], ...]:
-        """Ballots opened so far, with their answers."""
-
-
 def import_protocol(
-    database: Database, protocol: Voting, name: str, *, settings: Settings | None = None
+    database: Database, protocol: SavedVoting, name: str, *, settings: Settings | None = None
 ) -> CampaignInfo:
     """Make a campaign of a voting, with its ballots, votes and records unchanged; nothing is drawn or scored anew.
 
@@ -91,10 +59,9 @@ def import_protocol(
     def work(connection: sa.Connection) -> CampaignInfo:
         lock_tables(connection)  # two simultaneous imports of one name run one after the other
         _check_name(connection, name)
-        made = insert_campaign(
+        info = insert_campaign(
             connection, protocol.plan, protocol.items, protocol.voters, protocol.seed, name=name, settings=chosen
         )
-        info = load_by_id(connection, made)
         _import_ballots(connection, info, protocol)
         audit(connection, info.id, "imported", {"ballots": len(protocol.answers())})
         checked(gathered(connection, info, names=False))
@@ -113,7 +80,7 @@ def _check_name(connection: sa.Connection, name: str) -> None:
         )
 
 
-def _import_ballots(connection: sa.Connection, info: CampaignInfo, protocol: Voting) -> None:
+def _import_ballots(connection: sa.Connection, info: CampaignInfo, protocol: SavedVoting) -> None:
     records, previous = protocol.records, None
     following = [*(record.places for record in records), protocol.standing.places]
     for number, (ballot, answers) in enumerate(protocol.answers(), start=1):
@@ -126,20 +93,8 @@ def _import_ballots(connection: sa.Connection, info: CampaignInfo, protocol: Vot
         if number <= len(records):
             after = Position(number, following[number].copy(), np.full(info.n_items, np.nan))
             record = record_dict(Scored(records[number - 1], after, n_answered), {})
-            draw = stored_ballots(connection, info.id)[-1].draw_digest
-            votes = votes_digest(connection, ballot_id)
-            previous = chain_digest(previous, draw, votes, record)
-            connection.execute(
-                sa.update(schema.ballot)
-                .where(schema.ballot.c.id == ballot_id)
-                .values(
-                    state="closed",
-                    closed_at=now(),
-                    record=json_of(record),
-                    votes_digest=votes,
-                    chain_digest=previous,
-                )
-            )
+            stored = stored_ballots(connection, info.id)[-1]
+            previous = write_record(connection, stored, previous, votes_digest(connection, ballot_id), record)
             audit(connection, info.id, "closed", {"n_answered": n_answered, "imported": True}, ballot_id=ballot_id)
 
 
@@ -175,12 +130,5 @@ def _insert_votes(
             "lease_id": [row.id for row, _ in answered],
         },
     )
-    counts: dict[int, int] = {}
-    for row, _ in answered:
-        counts[row.sheet] = counts.get(row.sheet, 0) + 1
-    table = schema.sheet
-    for sheet, count in counts.items():
-        connection.execute(
-            sa.update(table).where(table.c.ballot_id == ballot_id, table.c.number == sheet).values(n_answered=count)
-        )
+    count_answers(connection, ballot_id, Counter(row.sheet for row, _ in answered), {})
     return len(answered)

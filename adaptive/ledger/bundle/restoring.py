@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,16 +14,17 @@ import sqlalchemy as sa
 
 from adaptive.ledger.ballots.draws import n_checks, store_comparisons
 from adaptive.ledger.bundle.archive import MOST_BYTES
-from adaptive.ledger.bundle.contents import ANSWERED, Contents, Row
+from adaptive.ledger.bundle.contents import JSON, STORED_AS, Contents, Row
 from adaptive.ledger.bundle.files import verified
-from adaptive.ledger.campaign.info import CampaignInfo, load_campaign
+from adaptive.ledger.campaign.info import CampaignInfo
+from adaptive.ledger.campaign.stored import load_campaign
 from adaptive.ledger.errors import BundleError
 from adaptive.ledger.store import schema
-from adaptive.ledger.store.columns import insert_columns
 from adaptive.ledger.store.database import Database
-from adaptive.ledger.store.encoding import json_of
+from adaptive.ledger.store.encoding import answer_code, json_of
+from adaptive.ledger.store.rows import insert_columns
 from adaptive.ledger.voters.identity import external_hash
-from adaptive.ledger.votes.casting import answer_code, correction_hash, retraction_hash, vote_hash
+from adaptive.ledger.votes.casting import correction_hash, retraction_hash, vote_hash
 
 
 def restore_bundle(database: Database, path: str | os.PathLike[str], *, most_bytes: int = MOST_BYTES) -> CampaignInfo:
@@ -60,46 +61,51 @@ def _insert(connection: sa.Connection, contents: Contents) -> None:
     found = connection.execute(sa.select(schema.campaign.c.id).where(schema.campaign.c.key == campaign["key"])).scalar()
     if found is not None:
         raise BundleError(f"the ledger has the campaign {campaign['key']} already")
-    hash_key = secrets.token_hex(32)
-    slots = campaign["slots"]
+    hash_key, slots = secrets.token_hex(32), campaign["slots"]
+    made = {**campaign, "slots": list(range(slots)) if isinstance(slots, int) else slots, "hash_key": hash_key}
+    values = {name: json_of(value) if isinstance(value, dict | list) else value for name, value in made.items()}
     campaign_id: int = connection.execute(
-        sa.insert(schema.campaign)
-        .values(
-            **{name: campaign[name] for name in ("key", "name", "mode", "seed", "created_at")},
-            plan=json_of(campaign["plan"]),
-            settings=json_of(campaign["settings"]),
-            slots=json_of(list(range(slots)) if isinstance(slots, int) else slots),
-            hash_key=hash_key,
-        )
-        .returning(schema.campaign.c.id)
+        sa.insert(schema.campaign).values(values).returning(schema.campaign.c.id)
     ).scalar_one()
-    _add(connection, schema.item, contents.items, {"campaign_id": campaign_id})
-    pages = [{**row, "pages": json_of(row["pages"])} for row in contents.pages]
-    _add(connection, schema.voting_pages, pages, {"campaign_id": campaign_id})
+    same = {"campaign_id": campaign_id}
+    _add(connection, schema.item, contents.items, same)
+    _add(connection, schema.voting_pages, _stored(contents.pages), same)
     ballots = _insert_ballots(connection, contents, campaign_id)
     voters = _insert_voters(connection, contents, campaign_id, hash_key)
-    leases = _insert_leases(connection, contents, ballots, voters)
-    own = [_event(row, ballots, voters) for row in contents.votes]
+    _add(connection, schema.lease, _stored(contents.leases, ballots, voters))
+    leases = _leases(connection, ballots)
     sheets = {
         number: drawn.sheet.tolist() + [check.sheet for check in contents.checks[number]]
         for number, drawn in contents.drawn.items()
     }
-    for row, values in zip(contents.votes, own, strict=True):
-        sheet = sheets[row["ballot"]][row["place"]]
-        values["lease_id"] = None if row["fence"] is None else leases[row["ballot"], sheet, row["fence"]]
-    _add(connection, schema.vote_event, own)
-    _add(connection, schema.late_vote, [_event(row, ballots, voters) for row in contents.late_votes])
-    events = [
+    votes = _hashed(_stored(contents.votes, ballots, voters), contents.votes)
+    for row, values in zip(contents.votes, votes, strict=True):
+        sheet, fence = sheets[row["ballot"]][row["place"]], values.pop("fence")
+        values["lease_id"] = None if fence is None else leases[row["ballot"], sheet, fence]
+    _add(connection, schema.vote_event, votes)
+    late = _hashed(_stored(contents.late_votes, ballots, voters), contents.late_votes)
+    _add(connection, schema.late_vote, late)
+    _add(connection, schema.audit_event, _stored(contents.audit, ballots, voters), same)
+
+
+def _stored(
+    rows: Sequence[Row], ballots: Mapping[int, int] | None = None, voters: Mapping[str, int] | None = None
+) -> list[Row]:
+    """Return rows of a bundle in the form of their table: `contents` has the reverse."""
+    forms: dict[str, Callable[[Any], Any]] = dict.fromkeys(JSON, json_of)
+    forms |= {"answer": answer_code, "ballot": (ballots or {}).__getitem__, "voter": (voters or {}).__getitem__}
+    return [
         {
-            "at": row["at"],
-            "kind": row["kind"],
-            "ballot_id": None if row["ballot"] is None else ballots[row["ballot"]],
-            "voter_id": None if row["voter"] is None else voters[row["voter"]],
-            "details": json_of(row["details"]),
+            STORED_AS.get(name, name): value if value is None or name not in forms else forms[name](value)
+            for name, value in row.items()
         }
-        for row in contents.audit
+        for row in rows
     ]
-    _add(connection, schema.audit_event, events, {"campaign_id": campaign_id})
+
+
+def _hashed(stored: list[Row], rows: Sequence[Row]) -> list[Row]:
+    """Return the rows of votes with the hashes that their voters' ids in this ledger give."""
+    return [{**own, "payload_hash": _payload_hash(row, own["voter_id"])} for own, row in zip(stored, rows, strict=True)]
 
 
 def _add(
@@ -111,18 +117,12 @@ def _add(
 
 
 def _insert_ballots(connection: sa.Connection, contents: Contents, campaign_id: int) -> dict[int, int]:
-    names = ("number", "kind", "state", "presentations", "n_comparisons", "draw_digest", "opened_at", "closed_at")
     answered, checked = _answered(contents)
     ids = {}
-    for row in contents.ballots:
+    for row in _stored(contents.ballots):
         number = row["number"]
-        record = None if row["record"] is None else json_of(row["record"])
-        digests = {name: row[name] for name in ("votes_digest", "chain_digest")}
-        values = {name: row[name] for name in names}
         ids[number] = connection.execute(
-            sa.insert(schema.ballot)
-            .values(campaign_id=campaign_id, places=json_of(row["places"]), record=record, **digests, **values)
-            .returning(schema.ballot.c.id)
+            sa.insert(schema.ballot).values(campaign_id=campaign_id, **row).returning(schema.ballot.c.id)
         ).scalar_one()
         drawn, slot = contents.drawn[number], contents.slots[number]
         sheets, first, counts = np.unique(drawn.sheet, return_index=True, return_counts=True)
@@ -180,13 +180,8 @@ def _insert_voters(connection: sa.Connection, contents: Contents, campaign_id: i
     return ids
 
 
-def _insert_leases(
-    connection: sa.Connection, contents: Contents, ballots: Mapping[int, int], voters: Mapping[str, int]
-) -> dict[tuple[int, int, int], int]:
-    rows = [{**_of(ballots, row), "voter_id": voters[row["voter"]]} for row in contents.leases]
-    for row in rows:
-        del row["voter"]
-    _add(connection, schema.lease, rows)
+def _leases(connection: sa.Connection, ballots: Mapping[int, int]) -> dict[tuple[int, int, int], int]:
+    """Return the id of each lease, by number of the ballot, sheet and fence."""
     numbers = {ballot_id: number for number, ballot_id in ballots.items()}
     table = schema.lease
     found = connection.execute(
@@ -195,27 +190,6 @@ def _insert_leases(
         )
     )
     return {(numbers[row.ballot_id], row.sheet, row.fence): row.id for row in found}
-
-
-def _of(ballots: Mapping[int, int], row: Row) -> Row:
-    values = {name: value for name, value in row.items() if name != "ballot"}
-    return {"ballot_id": ballots[row["ballot"]], **values}
-
-
-def _event(row: Row, ballots: Mapping[int, int], voters: Mapping[str, int]) -> Row:
-    voter_id = voters[row["voter"]]
-    names = ("event_id", "place", "revision", "kind", "reason", "why")
-    own: Row = {name: row[name] for name in names if name in row}
-    values = {name: row[name] for name in ANSWERED}
-    return {
-        "ballot_id": ballots[row["ballot"]],
-        "voter_id": voter_id,
-        **own,
-        **values,
-        "answer": None if row["answer"] is None else answer_code(row["answer"]),
-        "extra": None if row["extra"] is None else json_of(row["extra"]),
-        "payload_hash": _payload_hash(row, voter_id),
-    }
 
 
 def _payload_hash(row: Row, voter_id: int) -> str:

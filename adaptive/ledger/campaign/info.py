@@ -1,36 +1,28 @@
-"""Define a campaign: its items, plan, seed and settings, fixed at creation, and the sizes of batches."""
+"""Define a campaign: its items, plan, seed, settings and probes, fixed at creation, and the sizes of batches."""
 
 from __future__ import annotations
 
 import math
-import secrets
-import uuid
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import InitVar, asdict, dataclass
 from functools import cached_property
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
-import numpy as np
-import sqlalchemy as sa
-
-from adaptive.ledger.campaign.contents import ItemContent
 from adaptive.ledger.campaign.wording import is_line
-from adaptive.ledger.checks.probing import Probing
-from adaptive.ledger.errors import LedgerError, NoCampaignError
-from adaptive.ledger.store import schema
-from adaptive.ledger.store.columns import insert_columns
-from adaptive.ledger.store.encoding import json_of, label_of, label_text, now, value_of
+from adaptive.ledger.errors import LedgerError, require
+from adaptive.ledger.store.encoding import label_text, value_of
 from adaptive.model.matching import Matching
 from adaptive.plan import BallotPlan
-from adaptive.protocol import Items, checked_items, checked_labels
-from adaptive.tables import item_cells
-from rankcorr.checks import checked_seed, real_number, shown, whole_number
+from rankcorr.checks import real_number, shown, whole_number
 
 _LEAST_BATCH: Final = 10
 _LARGEST_BATCH: Final = 50
 _SHEET_OF_BATCH: Final = 20  # comparisons, if the campaign sets no size
-
 Mode = Literal["ballots", "continuous"]
+CheckKind = Literal["practice", "attention", "gold"]
+Expected = Literal["left", "right", "tie"]
+KINDS: Final[tuple[CheckKind, ...]] = get_args(CheckKind)
+_MOST_REPEATED: Final = 0.5  # share of a sheet; more could not be repeated with other pairs in between
 
 
 @dataclass(frozen=True)
@@ -59,12 +51,11 @@ class ContinuousPlan:
 
     def __post_init__(self) -> None:
         for name, least in (("n_items", 2), ("budget", 1), ("batch", 1)):
-            number = whole_number(getattr(self, name))
-            if number is None or number < least:
-                raise LedgerError(f"{name} must be a whole number from {least} on; got {shown(getattr(self, name))}")
+            value = getattr(self, name)
+            require((whole_number(value) or least - 1) >= least, name, f"a whole number from {least} on", value)
         Matching(batch=self.batch, n0=self.n0, focus=self.focus)
-        if self.target is not None and not 0 < real_number(self.target) <= 1:
-            raise LedgerError(f"target must be a correlation above 0, at most 1; got {shown(self.target)}")
+        fits = self.target is None or 0 < real_number(self.target) <= 1
+        require(fits, "target", "a correlation above 0, at most 1", self.target)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields, ready for JSON."""
@@ -115,12 +106,10 @@ class Pay:
             raise LedgerError("pay per hour needs the seconds that an answer takes")
         for name in ("per_vote", "per_hour", "seconds"):
             value = getattr(self, name)
-            if value is not None and not 0 < real_number(value) < math.inf:
-                raise LedgerError(f"{name} must be a finite number above 0; got {shown(value)}")
-        if not 0 <= real_number(self.fee) < math.inf:
-            raise LedgerError(f"fee must be a share from 0 on; got {shown(self.fee)}")
-        if not isinstance(self.currency, str) or (is_new and self.currency != "" and not is_line(self.currency)):
-            raise LedgerError(f"currency must be text of one line; got {shown(self.currency)}")
+            require(value is None or 0 < real_number(value) < math.inf, name, "a finite number above 0", value)
+        require(0 <= real_number(self.fee) < math.inf, "fee", "a share from 0 on", self.fee)
+        fits = isinstance(self.currency, str) and (not is_new or self.currency == "" or is_line(self.currency))
+        require(fits, "currency", "text of one line", self.currency)
 
     @property
     def per_answer(self) -> float:
@@ -149,6 +138,141 @@ class Pay:
     def to_dict(self) -> dict[str, Any]:
         """Return the fields, ready for JSON."""
         return asdict(self)
+
+
+@dataclass(frozen=True)
+class KnownPair:
+    """A pair whose answer is known.
+
+    Attributes
+    ----------
+    kind : {"practice", "attention", "gold"}
+    left, right : hashable
+        Labels of items of the campaign; when the pair is shown, the sides are drawn.
+    expected : {"left", "right", "tie"}
+    """
+
+    kind: CheckKind
+    left: Hashable
+    right: Hashable
+    expected: Expected
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise LedgerError(f"a known pair is for 'practice', 'attention' or 'gold'; got {shown(self.kind)}")
+        if self.expected not in get_args(Expected):
+            raise LedgerError(f"the expected answer is 'left', 'right' or 'tie'; got {shown(self.expected)}")
+        if self.left == self.right:
+            raise LedgerError(f"{shown(self.left)} is compared with itself")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields, ready for JSON."""
+        labels = {side: value_of(label_text(getattr(self, side))) for side in ("left", "right")}
+        return {"kind": self.kind, **labels, "expected": self.expected}
+
+
+@dataclass(frozen=True)
+class Probing:
+    """The probes that a campaign asks.
+
+    Attributes
+    ----------
+    known : tuple of KnownPair
+        Practice pairs begin the first sheet of each slot. Attention checks and gold pairs are dealt to the sheets; each
+        slot first gets those that it has seen least often.
+    known_per_sheet : int
+        Number of attention checks and gold pairs on a sheet; fewer if too few of them are absent from the slot's own
+        comparisons.
+    repeats : float
+        Share of a sheet's comparisons that are asked again, later and with the sides swapped; at most 0.5. A sheet of
+        one or two comparisons has none.
+    overlap : float
+        Comparisons of other voters that are asked too, as a share of those of the sheet; at most 0.5.
+
+    Raises
+    ------
+    LedgerError
+        If a number is out of range, or a pair is repeated.
+    """
+
+    known: tuple[KnownPair, ...] = ()
+    known_per_sheet: int = 1
+    repeats: float = 0.0
+    overlap: float = 0.0
+
+    def __post_init__(self) -> None:
+        number = whole_number(self.known_per_sheet)
+        require(number is not None and number >= 0, "known_per_sheet", "a whole number from 0 on", self.known_per_sheet)
+        for name in ("repeats", "overlap"):
+            share = getattr(self, name)
+            require(0 <= real_number(share) <= _MOST_REPEATED, name, f"a share from 0 to {_MOST_REPEATED}", share)
+        pairs: set[frozenset[Hashable]] = set()
+        for each in self.known:
+            pair = frozenset([each.left, each.right])
+            if pair in pairs:
+                raise LedgerError(f"the pair {shown(each.left)}, {shown(each.right)} is a probe twice")
+            pairs.add(pair)
+
+    def check_items(self, labels: Collection[Hashable]) -> None:
+        """Refuse pairs of items that the campaign does not have.
+
+        Raises
+        ------
+        LedgerError
+        """
+        items = set(labels)
+        for each in self.known:
+            for label in (each.left, each.right):
+                if label not in items:
+                    raise LedgerError(f"{shown(label)} of a probe is no item of the campaign")
+
+    def of_kind(self, *kinds: CheckKind) -> tuple[int, ...]:
+        """Return the indices of the known pairs of these kinds."""
+        return tuple(index for index, each in enumerate(self.known) if each.kind in kinds)
+
+    def expected_number(self, sheets: Iterable[tuple[int, bool]]) -> float:
+        """Return the average number of probes, at most: there are fewer if a slot is asked the pair anyway.
+
+        Parameters
+        ----------
+        sheets : iterable of (int, bool)
+            Comparisons of each sheet, and whether it is the first of its slot.
+
+        Examples
+        --------
+        >>> Probing(repeats=0.1, overlap=0.25).expected_number([(20, True), (2, False)])
+        7.5
+        """
+        dealt = min(self.known_per_sheet, len(self.of_kind("attention", "gold")))
+        practice = len(self.of_kind("practice"))
+        numbers = [
+            dealt + practice * is_first + self.overlap * size + min(self.repeats * size, n_repeatable(size))
+            for size, is_first in sheets
+        ]
+        return math.fsum(numbers)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields, ready for JSON."""
+        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return {**fields, "known": [each.to_dict() for each in self.known]}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Probing:
+        """Return the probing that `to_dict` wrote."""
+        known = tuple(
+            KnownPair(**{**each, "left": _label(each["left"]), "right": _label(each["right"])})
+            for each in data["known"]
+        )
+        return cls(**{**data, "known": known})
+
+
+def n_repeatable(size: int) -> int:
+    """Return how many comparisons of a sheet can be repeated before its last, (size - 1) // 2 others in between."""
+    return max(0, size - 1 - (size - 1) // 2) if size > 2 else 0
+
+
+def _label(value: Any) -> Hashable:
+    return tuple(value) if isinstance(value, list) else value
 
 
 @dataclass(frozen=True)
@@ -183,18 +307,14 @@ class Settings:
     pay: Pay | None = None
 
     def __post_init__(self) -> None:
-        size = self.sheet_size
-        if size is not None and ((number := whole_number(size)) is None or number < 1):
-            raise LedgerError(f"sheet_size must be None or a positive whole number; got {shown(size)}")
-        if self.lease_minutes is not None and not real_number(self.lease_minutes) > 0:
-            raise LedgerError(f"lease_minutes must be None or a positive number; got {shown(self.lease_minutes)}")
-        if not 0 < real_number(self.first_minutes) < math.inf:
-            raise LedgerError(f"first_minutes must be a positive number; got {shown(self.first_minutes)}")
-        if not 0 <= real_number(self.least_answered) <= 1:
-            raise LedgerError(f"least_answered must be a share from 0 to 1; got {shown(self.least_answered)}")
+        size, lease, first, least = self.sheet_size, self.lease_minutes, self.first_minutes, self.least_answered
+        require(size is None or (whole_number(size) or 0) >= 1, "sheet_size", "None or a positive whole number", size)
+        require(lease is None or real_number(lease) > 0, "lease_minutes", "None or a positive number", lease)
+        require(0 < real_number(first) < math.inf, "first_minutes", "a positive number", first)
+        require(0 <= real_number(least) <= 1, "least_answered", "a share from 0 to 1", least)
         for name, kind in (("probing", Probing), ("pay", Pay)):
-            if not isinstance(getattr(self, name), kind | None):
-                raise LedgerError(f"{name} must be None or a {kind.__name__}; got {shown(getattr(self, name))}")
+            value = getattr(self, name)
+            require(isinstance(value, kind | None), name, f"None or a {kind.__name__}", value)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields, ready for JSON."""
@@ -249,6 +369,23 @@ class CampaignInfo:
     created_at: int
     items: Sequence[Hashable]
 
+    @classmethod
+    def from_dict(
+        cls, data: Mapping[str, Any], items: Sequence[Hashable], *, campaign_id: int = 0, hash_key: str = ""
+    ) -> CampaignInfo:
+        """Return the campaign of a stored row; slots may be a number N, which means 0..N-1."""
+        is_planned, slots = data["mode"] == "ballots", data["slots"]
+        return cls(
+            **{name: data[name] for name in ("key", "name", "mode", "created_at")},
+            id=campaign_id,
+            plan=BallotPlan.from_dict(data["plan"]) if is_planned else ContinuousPlan(**data["plan"]),
+            slots=range(slots) if isinstance(slots, int) else tuple(map(_label, slots)),
+            seed=int(data["seed"]),
+            settings=Settings.from_dict(data["settings"]),
+            hash_key=hash_key,
+            items=items,
+        )
+
     @property
     def n_items(self) -> int:
         """Number of items."""
@@ -271,140 +408,6 @@ class CampaignInfo:
         if isinstance(self.plan, BallotPlan):
             return self.plan
         raise LedgerError("a continuous campaign has batches, not the ballots of a plan")
-
-
-def insert_campaign(
-    connection: sa.Connection,
-    plan: BallotPlan | ContinuousPlan,
-    items: Items,
-    voters: Items,
-    seed: int,
-    *,
-    name: str,
-    settings: Settings,
-    key: str | None = None,
-    contents: Sequence[ItemContent] | None = None,
-) -> int:
-    """Insert a campaign and its items, and return its id.
-
-    Parameters
-    ----------
-    contents : sequence of ItemContent or None
-        The content shown for each item; None: the label.
-
-    Raises
-    ------
-    ProtocolError
-        If the items are not those of the plan, or a label repeats or is not a string, an integer or a tuple of those.
-    """
-    mode: Mode
-    if isinstance(plan, BallotPlan):
-        labels, mode = checked_items(plan, items), "ballots"
-    else:
-        labels, mode = checked_labels(items, "items"), "continuous"
-        if len(labels) != plan.n_items:
-            raise LedgerError(f"the plan is for {plan.n_items} items; got {len(labels)}")
-    slots = checked_labels(voters, "voters")
-    if not slots:
-        raise LedgerError("voting needs at least one voter; got none")
-    _check_writable(labels)
-    texts = [label_text(label) for label in labels]
-    if settings.probing is not None:
-        settings.probing.check_items(labels)
-    made = {
-        "key": key or uuid.uuid4().hex,
-        "name": name,
-        "mode": mode,
-        "plan": json_of(plan.to_dict()),
-        "slots": json_of([value_of(label_text(slot)) for slot in slots]),
-        "seed": str(checked_seed(seed, LedgerError)),
-        "settings": json_of(settings.to_dict()),
-        "hash_key": secrets.token_hex(32),
-        "created_at": now(),
-    }
-    campaign_id: int = connection.execute(
-        sa.insert(schema.campaign).values(made).returning(schema.campaign.c.id)
-    ).scalar_one()
-    columns: dict[str, Any] = {"campaign_id": campaign_id, "place": list(range(len(texts))), "label": texts}
-    if contents is not None:
-        if len(contents) != len(texts):
-            raise LedgerError(f"contents must be one for each of the {len(texts)} items; got {len(contents)}")
-        own = [each.columns() for each in contents]
-        columns |= {name: [each[name] for each in own] for name in ("kind", "content", "alt_text")}
-    insert_columns(connection, schema.item, columns)
-    audit(connection, campaign_id, "created", {"items": len(texts), "mode": mode, "numpy": np.__version__})
-    return campaign_id
-
-
-def _check_writable(labels: Sequence[Hashable]) -> None:
-    """Refuse labels that a file of votes could not reproduce."""
-    seen: dict[tuple[str, ...], Hashable] = {}
-    for label in labels:
-        cells = item_cells(label)
-        for cell in cells:
-            if not cell.strip() or cell != cell.strip() or any(sign in cell for sign in "\n\r\0"):
-                raise LedgerError(f"a label is one line of text, without spaces around it; got {shown(label)}")
-        if seen.setdefault(cells, label) is not label:
-            raise LedgerError(f"the labels {shown(seen[cells])} and {shown(label)} look the same in a file of votes")
-
-
-def load_by_id(connection: sa.Connection, campaign_id: int) -> CampaignInfo:
-    """Load the campaign of an id."""
-    key = connection.execute(sa.select(schema.campaign.c.key).where(schema.campaign.c.id == campaign_id)).scalar_one()
-    return load_campaign(connection, key)
-
-
-def load_campaign(connection: sa.Connection, key: str | None = None) -> CampaignInfo:
-    """Load a campaign by its key or name, or the only one.
-
-    Raises
-    ------
-    LedgerError
-        If the campaign does not exist, or if there are several and no key is given.
-    """
-    table = schema.campaign
-    wanted = sa.select(table)
-    if key is not None:
-        wanted = wanted.where(sa.or_(table.c.key == key, table.c.name == key))
-    found = connection.execute(wanted.order_by(table.c.id).limit(6)).all()
-    found = [row for row in found if row.key == key] or found  # the name of another campaign may equal this key
-    if not found:
-        raise NoCampaignError("the ledger has no campaign" + ("" if key is None else f" called {shown(key)}"))
-    if len(found) > 1:
-        listed = ", ".join(f"{row.name} {row.key}" for row in found[:5]) + (", ..." if len(found) > 5 else "")
-        raise LedgerError(f"the ledger has several campaigns: say which one, by its key: {listed}")
-    row = found[0]
-    labels = connection.execute(
-        sa.select(schema.item.c.label).where(schema.item.c.campaign_id == row.id).order_by(schema.item.c.place)
-    )
-    plan = value_of(row.plan)
-    return CampaignInfo(
-        id=row.id,
-        key=row.key,
-        name=row.name,
-        mode=row.mode,
-        plan=BallotPlan.from_dict(plan) if row.mode == "ballots" else ContinuousPlan(**plan),
-        slots=tuple(tuple(slot) if isinstance(slot, list) else slot for slot in value_of(row.slots)),
-        seed=int(row.seed),
-        settings=Settings.from_dict(value_of(row.settings)),
-        hash_key=row.hash_key,
-        created_at=row.created_at,
-        items=tuple(label_of(label) for (label,) in labels),
-    )
-
-
-def audit(
-    connection: sa.Connection,
-    campaign_id: int,
-    kind: str,
-    details: Mapping[str, Any],
-    *,
-    ballot_id: int | None = None,
-    voter_id: int | None = None,
-) -> None:
-    """Record an organiser's action."""
-    row = {"campaign_id": campaign_id, "at": now(), "kind": kind, "details": json_of(dict(details))}
-    connection.execute(sa.insert(schema.audit_event).values({**row, "ballot_id": ballot_id, "voter_id": voter_id}))
 
 
 def batch_for(n_items: int) -> int:

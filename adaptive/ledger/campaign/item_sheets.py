@@ -1,20 +1,22 @@
-"""Read an organiser's table of items and their contents, and list all its errors by line."""
+"""Read organisers' tables: items and their contents, listing all errors by line, and pairs with known answers."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NoReturn, TypeVar
 
 from adaptive.errors import TableError
-from adaptive.ledger.campaign.contents import ItemContent, content_faults, is_asset
+from adaptive.formats.votes import VoteFile, VoteRow, read_votes
+from adaptive.ledger.campaign.info import KINDS, KnownPair
+from adaptive.ledger.campaign.stored import ItemContent, content_faults, is_asset
+from adaptive.ledger.errors import LedgerError
 from adaptive.tables import Label, header_and_records, label_columns, label_in, named_column, open_table
 from rankcorr.checks import shown
 from rankcorr.io.records import Record, TextTable, listed
 
 T = TypeVar("T")
-
 _MOST_FAULTS: Final = 100
 _CONTENT: Final = ("kind", "content", "alt_text")
 
@@ -225,3 +227,67 @@ class _Reading:
         except _FaultError as error:
             self.faults.append(error.fault)
             return None
+
+
+def read_known_pairs(
+    path: str | os.PathLike[str], items: Collection[Hashable], *, data: bytes | None = None
+) -> tuple[KnownPair, ...]:
+    r"""Read pairs whose answer is known from a CSV or TSV file in UTF-8.
+
+    Its columns are left and right (or left_1, left_2, ...), winner (the expected answer: left, right or tie) and kind
+    (practice, attention or gold). Other columns are ignored.
+
+    Parameters
+    ----------
+    path : str or path-like
+    items : collection of hashable
+        Labels of the campaign.
+    data : bytes, optional
+        Contents of the file if it was already read; `path` is then its name.
+
+    Raises
+    ------
+    TableError
+        If a column is missing, an item is not in the campaign, a pair is repeated or is a single item, an answer is
+        missing, or a kind is unknown; the message gives file and line. Also if the file cannot be read.
+    VoteError
+        If the winner is unknown; the message gives file and line.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "probes.csv")
+    ...     _ = file.write_text("left,right,winner,kind\napple,stone,left,attention\n")
+    ...     read_known_pairs(file, ["apple", "pear", "stone"])
+    (KnownPair(kind='attention', left='apple', right='stone', expected='left'),)
+    """
+    file = read_votes(path, format="csv", data=data).file()
+    known, lines = set(items), dict[frozenset[Hashable], int]()
+    found = []
+    for row in file.rows:
+        pair = _known_pair(file, row)
+        for label in (pair.left, pair.right):
+            if label not in known:
+                raise TableError(f"{file.name}:{row.line}: {shown(label)} is no item of the campaign")
+        both = frozenset([pair.left, pair.right])
+        if both in lines:
+            raise TableError(f"{file.name}:{row.line}: this pair is also on line {lines[both]}")
+        lines[both] = row.line
+        found.append(pair)
+    return tuple(found)
+
+
+def _known_pair(file: VoteFile, row: VoteRow) -> KnownPair:
+    kind = dict(row.extra).get("kind", "")
+    if kind not in KINDS:
+        raise TableError(
+            f'{file.name}:{row.line}: column "kind": practice, attention or gold is wanted; got {shown(kind)}'
+        )
+    if row.answer is None:
+        raise TableError(f'{file.name}:{row.line}: column "winner": the expected answer is wanted: left, right or tie')
+    try:
+        return KnownPair(kind, row.left, row.right, row.answer)  # type: ignore[arg-type]
+    except LedgerError as error:
+        raise TableError(f"{file.name}:{row.line}: {error}") from None

@@ -134,10 +134,12 @@ def spending_of(connection: sa.Connection, info: CampaignInfo) -> Spending | Non
     ).scalar()
     n_votes, n_probes = int(n_votes or 0), _n_answered(connection, info)
     expected_votes = info.plan.n_comparisons if isinstance(info.plan, BallotPlan) else info.plan.budget
-    drawn, n_opened = _drawn(connection, info)
-    probes = drawn + expected_probes(info.plan, len(info.slots), info.settings, n_opened=n_opened)
+    states = connection.execute(sa.select(ballot.c.state).where(ballot.c.campaign_id == info.id)).scalars().all()
+    still = expected_probes(info.plan, len(info.slots), info.settings, n_opened=len(states))
+    probes = _drawn(connection, info) + still
     now, end = n_votes + n_probes, expected_votes + probes
-    if _has_ended(connection, info):  # unanswered comparisons are no longer asked
+    last = info.plan.n_ballots if isinstance(info.plan, BallotPlan) else 1
+    if len(states) >= last and set(states) == {"closed"}:  # unanswered comparisons are no longer asked
         expected_votes, probes, end = n_votes, n_probes, now
     return Spending(
         n_votes=n_votes,
@@ -187,27 +189,18 @@ def _sheets(
         known += new
 
 
-def _has_ended(connection: sa.Connection, info: CampaignInfo) -> bool:
-    ballot = schema.ballot
-    states = connection.execute(sa.select(ballot.c.state).where(ballot.c.campaign_id == info.id)).scalars().all()
-    last = info.plan.n_ballots if isinstance(info.plan, BallotPlan) else 1
-    return len(states) >= last and all(state == "closed" for state in states)
-
-
-def _drawn(connection: sa.Connection, info: CampaignInfo) -> tuple[int, int]:
-    """Return the number of drawn probes that will be asked, and the number of ballots so far.
+def _drawn(connection: sa.Connection, info: CampaignInfo) -> int:
+    """Return the number of drawn probes that will be asked.
 
     If sheets are not assigned, each has the practice, but a voter does it only once: it counts once for each slot.
     """
     ballot, probe, sheet, probing = schema.ballot, schema.comparison, schema.sheet, info.settings.probing
-    own = ballot.c.campaign_id == info.id
-    n_opened = connection.execute(sa.select(sa.func.count()).select_from(ballot).where(own)).scalar_one()
     if probing is None:
-        return 0, n_opened
-    own = sa.and_(own, probe.c.place >= ballot.c.n_comparisons)
+        return 0
+    own = sa.and_(ballot.c.campaign_id == info.id, probe.c.place >= ballot.c.n_comparisons)
     drawn = sa.select(sa.func.count()).select_from(probe).join(ballot, ballot.c.id == probe.c.ballot_id).where(own)
     if info.settings.assigned or not probing.of_kind("practice"):
-        return connection.execute(drawn).scalar_one(), n_opened
+        return int(connection.execute(drawn).scalar_one())
     sides = (probe.c.left_item, probe.c.right_item)
     pair = [sa.case((sides[0] < sides[1], side), else_=other) for side, other in (sides, sides[::-1])]
     practice = (
@@ -219,8 +212,8 @@ def _drawn(connection: sa.Connection, info: CampaignInfo) -> tuple[int, int]:
         .distinct()
         .subquery()
     )
-    n_practice = connection.execute(sa.select(sa.func.count()).select_from(practice)).scalar_one()
-    return n_practice + connection.execute(drawn.where(probe.c.probe != "practice")).scalar_one(), n_opened
+    n_practice: int = connection.execute(sa.select(sa.func.count()).select_from(practice)).scalar_one()
+    return n_practice + int(connection.execute(drawn.where(probe.c.probe != "practice")).scalar_one())
 
 
 def _n_answered(connection: sa.Connection, info: CampaignInfo) -> int:

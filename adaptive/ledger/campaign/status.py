@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-import numpy as np
 import sqlalchemy as sa
 
-from adaptive.ledger.ballots.draws import stored_ballots
-from adaptive.ledger.ballots.refusals import Waits, why_it_waits
-from adaptive.ledger.campaign.contents import ItemContent, contents_of
+from adaptive.ledger.ballots.batches import Waits, why_it_waits
+from adaptive.ledger.ballots.stored import ballot_stamp, stored_ballots
 from adaptive.ledger.campaign.info import CampaignInfo
 from adaptive.ledger.campaign.spending import Spending, spending_of
-from adaptive.ledger.campaign.stamps import ballot_stamp
 from adaptive.ledger.errors import NoVoterError
 from adaptive.ledger.store import schema
-from adaptive.ledger.store.columns import integer_columns
-from adaptive.ledger.store.encoding import now, time_text, value_of
-from adaptive.ledger.voters.identity import excluded_voters, names_of
+from adaptive.ledger.store.encoding import digest_of, now, time_text, value_of
+from adaptive.ledger.voters.identity import excluded_voters, keys_of, names_of
 from adaptive.ledger.voters.newcomers import Awaited, awaited
-from adaptive.ledger.votes.casting import n_left_out, standing_votes
+from adaptive.ledger.votes.reading import n_left_out
 from adaptive.plan import BallotPlan
 from rankcorr.checks import shown
 
@@ -150,21 +147,6 @@ class VoterProgress:
 
 
 @dataclass(frozen=True)
-class ItemProgress:
-    """Answers about one item in the open ballot.
-
-    Attributes
-    ----------
-    item : hashable
-    presentations, n_answered : int
-    """
-
-    item: Hashable
-    presentations: int
-    n_answered: int
-
-
-@dataclass(frozen=True)
 class BallotState:
     """One ballot or batch, with its results.
 
@@ -197,7 +179,7 @@ def status_of(connection: sa.Connection, info: CampaignInfo) -> CampaignStatus:
         n_comparisons = n_comparisons or info.plan.comparisons[number - 1]
     rate = _rate(connection, info)
     left = n_comparisons - n_answered
-    voted = sa.select(sa.func.count()).select_from(_voted(info))
+    late = _n_late(connection, info)
     return CampaignStatus(
         name=info.name,
         mode=info.mode,
@@ -210,10 +192,10 @@ def status_of(connection: sa.Connection, info: CampaignInfo) -> CampaignStatus:
         n_counted=sum(_counted(connection, info, shown)),
         n_sheets=sum(row.n_sheets for row in shown),
         n_sheets_done=sum(int(row.n_done) for row in shown),
-        n_voters=int(connection.execute(voted).scalar_one()),
+        n_voters=_n_voters(connection, info),
         n_votes=sum(int(row.n_answered) for row in rows),
-        n_conflicts=_n_late(connection, info, conflict=True),
-        n_late=_n_late(connection, info, conflict=False),
+        n_conflicts=late["conflict"],
+        n_late=late.total() - late["conflict"],
         votes_per_minute=rate,
         expected_end=time_text(now() + int(left / rate * 60e6)) if rate and left and state == "open" else None,
         spending=spending_of(connection, info),
@@ -265,7 +247,7 @@ def ballot_state(connection: sa.Connection, info: CampaignInfo, number: int) -> 
 
 def by_voter(connection: sa.Connection, info: CampaignInfo) -> list[VoterProgress]:
     """Return the progress of each voter, in order of joining."""
-    sheet, lease, event, ballot, voter = schema.sheet, schema.lease, schema.vote_event, schema.ballot, schema.voter
+    sheet, lease, event, ballot = schema.sheet, schema.lease, schema.vote_event, schema.ballot
     in_hand = connection.execute(
         sa.select(lease.c.voter_id, sa.func.sum(sheet.c.n_comparisons), sa.func.sum(sheet.c.n_answered))
         .join(sheet, sa.and_(sheet.c.ballot_id == lease.c.ballot_id, sheet.c.number == lease.c.sheet))
@@ -284,51 +266,18 @@ def by_voter(connection: sa.Connection, info: CampaignInfo) -> list[VoterProgres
     )
     said = {row[0]: (int(row[1]), row[2]) for row in votes}
     names, excluded = names_of(connection, info), excluded_voters(connection, info.id)
-    keys = connection.execute(sa.select(voter.c.id, voter.c.key).where(voter.c.campaign_id == info.id)).all()
     return [
         VoterProgress(
-            voter=names[row.id],
-            key=row.key,
-            n_comparisons=hands.get(row.id, (0, 0))[0],
-            n_answered=hands.get(row.id, (0, 0))[1],
-            n_votes=said.get(row.id, (0, 0))[0],
-            last_vote=time_text(said[row.id][1]) if row.id in said else None,
-            excluded=row.id in excluded,
+            voter=names[voter_id],
+            key=key,
+            n_comparisons=hands.get(voter_id, (0, 0))[0],
+            n_answered=hands.get(voter_id, (0, 0))[1],
+            n_votes=said.get(voter_id, (0, 0))[0],
+            last_vote=time_text(said[voter_id][1]) if voter_id in said else None,
+            excluded=voter_id in excluded,
         )
-        for row in sorted(keys)
+        for voter_id, key in sorted(keys_of(connection, info).items())
     ]
-
-
-def by_item(connection: sa.Connection, info: CampaignInfo) -> list[ItemProgress]:
-    """Return the answers about each item in the open ballots, without voters who are left out, fewest first."""
-    ballot, asked = schema.ballot, schema.comparison
-    presentations, answered = (np.zeros(info.n_items, np.int64) for _ in range(2))
-    excluded = excluded_voters(connection, info.id)
-    for (ballot_id,) in connection.execute(
-        sa.select(ballot.c.id).where(ballot.c.campaign_id == info.id, ballot.c.state != "closed")
-    ).all():
-        left, right = integer_columns(
-            connection,
-            sa.select(asked.c.left_item, asked.c.right_item)
-            .where(asked.c.ballot_id == ballot_id, asked.c.probe.is_(None))
-            .order_by(asked.c.place),
-        )
-        has = standing_votes(connection, ballot_id).without(excluded).place
-        for side in (left, right):
-            presentations += np.bincount(side, minlength=info.n_items)
-            answered += np.bincount(side[has], minlength=info.n_items)
-    places = np.flatnonzero(presentations)
-    order = places[np.argsort(answered[places], kind="stable")]
-    return [ItemProgress(info.items[p], int(presentations[p]), int(answered[p])) for p in order.tolist()]
-
-
-def items_shown(connection: sa.Connection, info: CampaignInfo) -> list[tuple[ItemProgress, ItemContent]]:
-    """Return all items with their presentations: those of open ballots as in `by_item`, then the others."""
-    contents = dict(zip(info.items, contents_of(connection, info.id), strict=True))
-    asked = by_item(connection, info)
-    known = {each.item for each in asked}
-    asked += [ItemProgress(item, 0, 0) for item in info.items if item not in known]
-    return [(each, contents[each.item]) for each in asked]
 
 
 def _ballots(connection: sa.Connection, info: CampaignInfo) -> Sequence[Any]:
@@ -371,9 +320,8 @@ def _counted(connection: sa.Connection, info: CampaignInfo, rows: Sequence[Any])
 def _current(info: CampaignInfo, rows: Sequence[Any]) -> tuple[State, int, Sequence[Any]]:
     """Return the state, the number of the current ballot, and the rows that the figures cover."""
     if not isinstance(info.plan, BallotPlan):
-        spent = sum(row.n_comparisons for row in rows) >= info.plan.budget
         is_open = any(row.state != "closed" for row in rows)
-        state: State = "open" if is_open else "finished" if rows and (spent or _ended(rows)) else "ready"
+        state: State = "open" if is_open else "finished" if rows else "ready"
         return state, max(1, len(rows)), rows
     if rows and rows[-1].state != "closed":
         return ("closing" if rows[-1].state == "closing" else "open"), rows[-1].number, [rows[-1]]
@@ -382,28 +330,21 @@ def _current(info: CampaignInfo, rows: Sequence[Any]) -> tuple[State, int, Seque
     return "ready", len(rows) + 1, []
 
 
-def _ended(rows: Sequence[Any]) -> bool:
-    return all(row.state == "closed" for row in rows)
-
-
-def _voted(info: CampaignInfo) -> sa.Subquery:
-    event, ballot = schema.vote_event, schema.ballot
+def _n_voters(connection: sa.Connection, info: CampaignInfo) -> int:
+    """Return the number of voters with a vote."""
+    event, ballot, voter = schema.vote_event, schema.ballot, schema.voter
     is_scored = sa.and_(ballot.c.id == event.c.ballot_id, event.c.place < ballot.c.n_comparisons)
-    has = sa.exists().where(event.c.voter_id == schema.voter.c.id, is_scored)
-    return sa.select(schema.voter.c.id).where(schema.voter.c.campaign_id == info.id, has).subquery()
+    has = sa.exists().where(event.c.voter_id == voter.c.id, is_scored)
+    voted = sa.select(sa.func.count()).select_from(voter).where(voter.c.campaign_id == info.id, has)
+    return int(connection.execute(voted).scalar_one())
 
 
-def _n_late(connection: sa.Connection, info: CampaignInfo, *, conflict: bool) -> int:
-    """Return the number of votes that are kept but do not count, including those on checks."""
+def _n_late(connection: sa.Connection, info: CampaignInfo) -> Counter[str]:
+    """Return the number of votes that are kept but do not count, by reason, including those on checks."""
     ballot, late = schema.ballot, schema.late_vote
-    kept = late.c.why == "conflict" if conflict else late.c.why != "conflict"
-    found: int = connection.execute(
-        sa.select(sa.func.count())
-        .select_from(late)
-        .join(ballot, ballot.c.id == late.c.ballot_id)
-        .where(ballot.c.campaign_id == info.id, kept)
-    ).scalar_one()
-    return found
+    wanted = sa.select(late.c.why, sa.func.count().label("number")).join(ballot, ballot.c.id == late.c.ballot_id)
+    rows = connection.execute(wanted.where(ballot.c.campaign_id == info.id).group_by(late.c.why))
+    return Counter({row.why: row.number for row in rows})
 
 
 def _rate(connection: sa.Connection, info: CampaignInfo) -> float | None:
@@ -470,34 +411,17 @@ def voter_rows(connection: sa.Connection, info: CampaignInfo, *, names: bool = F
         Whether to give their names, which are personal data.
     """
     voter, identity = schema.voter, schema.voter_identity
-    known = {
-        row.key: row
-        for row in connection.execute(
-            sa.select(
-                voter.c.key,
-                voter.c.source,
-                voter.c.joined_at,
-                voter.c.consent_version,
-                voter.c.withdrawn_at,
-                identity.c.external_id,
-            )
-            .outerjoin(identity, identity.c.voter_id == voter.c.id)
-            .where(voter.c.campaign_id == info.id)
-        )
-    }
+    wanted = sa.select(voter, identity.c.external_id).outerjoin(identity, identity.c.voter_id == voter.c.id)
+    known = {row.key: row for row in connection.execute(wanted.where(voter.c.campaign_id == info.id))}
+    same = ("key", "n_comparisons", "n_answered", "n_votes", "last_vote", "excluded")
     return tuple(
         VoterRow(
-            key=each.key,
             name=row.external_id if names and row.source != "open" else None,
             source=row.source,
             joined_at=time_text(row.joined_at),
             consent_version=row.consent_version,
-            n_comparisons=each.n_comparisons,
-            n_answered=each.n_answered,
-            n_votes=each.n_votes,
-            last_vote=each.last_vote,
-            excluded=each.excluded,
             withdrawn=row.withdrawn_at is not None,
+            **{name: getattr(each, name) for name in same},
         )
         for each in by_voter(connection, info)
         for row in (known[each.key],)
@@ -517,3 +441,37 @@ def voter_of_key(connection: sa.Connection, info: CampaignInfo, key: str) -> int
     if found is None:
         raise NoVoterError(f"there is no voter of the key {shown(key)}")
     return int(found)
+
+
+def campaign_stamp(connection: sa.Connection, info: CampaignInfo) -> str:
+    """Return a stamp of all events in a campaign: votes, leases of sheets, voters, and organisers' actions.
+
+    No votes are read, so the cost does not depend on their number. Votes of other campaigns in the same ledger also
+    change the stamp.
+    """
+    ballot, sheet, lease, voter = schema.ballot, schema.sheet, schema.lease, schema.voter
+    own = sa.select(ballot.c.id).where(ballot.c.campaign_id == info.id)
+    parts = [
+        sa.select(sa.func.max(table.c.id)).scalar_subquery() for table in (schema.vote_event, schema.late_vote, lease)
+    ]
+    parts += [
+        # A transaction that commits after a later one leaves the highest number unchanged, but not this sum.
+        sa.select(sa.func.sum(sheet.c.n_answered)).where(sheet.c.ballot_id.in_(own)).scalar_subquery(),
+        sa.select(sa.func.sum(sa.case((ballot.c.state == "open", 1), (ballot.c.state == "closing", 2), else_=4)))
+        .where(ballot.c.campaign_id == info.id)
+        .scalar_subquery(),
+        sa.select(sa.func.max(schema.audit_event.c.id))
+        .where(schema.audit_event.c.campaign_id == info.id)
+        .scalar_subquery(),
+        sa.select(sa.func.count()).select_from(voter).where(voter.c.campaign_id == info.id).scalar_subquery(),
+        sa.select(sa.func.max(schema.voting_pages.c.version))
+        .where(schema.voting_pages.c.campaign_id == info.id)
+        .scalar_subquery(),
+    ]
+    return digest_of([info.key, *map(str, connection.execute(sa.select(*parts)).one())])[:32]
+
+
+def progress_stamp(connection: sa.Connection, info: CampaignInfo) -> str:
+    """Return a stamp of a campaign's progress, which time alone can change, because unanswered sheets expire."""
+    stamp, held = campaign_stamp(connection, info), awaited(connection, info)
+    return stamp if held is None else digest_of([stamp, str(held)])[:32]

@@ -6,20 +6,19 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import InitVar, asdict, dataclass, field
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 import sqlalchemy as sa
 
-from adaptive.ledger.campaign.info import CampaignInfo
 from adaptive.ledger.campaign.wording import MOST_BRACKETS, is_line, is_prose, is_quick_to_render
-from adaptive.ledger.errors import ChangedError, LedgerError
+from adaptive.ledger.errors import ChangedError, LedgerError, require
 from adaptive.ledger.store import schema
 from adaptive.ledger.store.encoding import json_of, now, value_of
 from rankcorr.checks import real_number, shown, whole_number
 
 Platform: TypeAlias = Literal["prolific", "mturk"]
+PLATFORMS: Final[tuple[Platform, ...]] = get_args(Platform)
 Outcome: TypeAlias = Literal["complete", "screened out", "quota full"]
-
 _LANGUAGE: Final = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")  # a tag of BCP 47
 _VERSION: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
 _CODE: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -57,24 +56,17 @@ class PageTexts:
 
     def __post_init__(self, is_new: bool) -> None:
         for name in ("title", "question", "instructions", "consent", "thanks"):
-            text = getattr(self, name)
-            if not isinstance(text, str):
-                raise LedgerError(f"{name} must be text; got {shown(text)}")
+            require(isinstance(getattr(self, name), str), name, "text", getattr(self, name))
         if not is_new:
             return
         for name in ("title", "question"):
             text = getattr(self, name)
-            if not is_line(text) or len(text) > _MOST_OF_A_LINE:
-                raise LedgerError(
-                    f"{name} must be one line of text, of at most {_MOST_OF_A_LINE} characters; got {shown(text)}"
-                )
+            wanted = f"one line of text, of at most {_MOST_OF_A_LINE} characters"
+            require(is_line(text) and len(text) <= _MOST_OF_A_LINE, name, wanted, text)
         for name in ("instructions", "consent", "thanks"):
             text = getattr(self, name)
-            if not is_quick_to_render(text, MOST_OF_TEXT):
-                raise LedgerError(
-                    f"{name} must be text, of at most {MOST_OF_TEXT:,} characters and {MOST_BRACKETS:,} opening "
-                    f"brackets; got {shown(text)}"
-                )
+            wanted = f"text, of at most {MOST_OF_TEXT:,} characters and {MOST_BRACKETS:,} opening brackets"
+            require(is_quick_to_render(text, MOST_OF_TEXT), name, wanted, text)
             if not is_prose(text):
                 raise LedgerError(
                     f"{name} must have no control characters, and none that turn round text; got {shown(text)}"
@@ -136,27 +128,24 @@ class VotingPages:
                 raise LedgerError(f"a language is a tag like 'en' or 'pt-BR'; got {shown(language)}")
             if not isinstance(texts, PageTexts):
                 raise LedgerError(f"the texts of a language must be PageTexts; got {shown(texts)}")
-        if not isinstance(self.consent_version, str) or not _VERSION.fullmatch(self.consent_version):
-            raise LedgerError(
-                f"consent_version must be letters, digits and . _ -, at most 40; got {shown(self.consent_version)}"
-            )
+        version = self.consent_version
+        fits = isinstance(version, str) and _VERSION.fullmatch(version) is not None
+        require(fits, "consent_version", "letters, digits and . _ -, at most 40", version)
         for name in ("open_link", "ties", "cannot_say"):
-            if not isinstance(getattr(self, name), bool):
-                raise LedgerError(f"{name} must be True or False; got {shown(getattr(self, name))}")
-        if self.sheets is not None and (whole_number(self.sheets) or 0) < 1:
-            raise LedgerError(f"sheets must be None or a positive whole number; got {shown(self.sheets)}")
-        if self.platform not in (None, "prolific", "mturk"):
-            raise LedgerError(f"platform must be None, 'prolific' or 'mturk'; got {shown(self.platform)}")
+            require(isinstance(getattr(self, name), bool), name, "True or False", getattr(self, name))
+        most = self.sheets
+        require(most is None or (whole_number(most) or 0) >= 1, "sheets", "None or a positive whole number", most)
+        require(self.platform in (None, *PLATFORMS), "platform", "None, 'prolific' or 'mturk'", self.platform)
         for name in ("study", *_CODES.values()):
             value = getattr(self, name)
-            if value is not None and not (isinstance(value, str) and _CODE.fullmatch(value)):
-                raise LedgerError(f"{name} must be letters, digits, - and _, at most 64; got {shown(value)}")
+            fits = value is None or (isinstance(value, str) and _CODE.fullmatch(value) is not None)
+            require(fits, name, "letters, digits, - and _, at most 64", value)
         codes = [getattr(self, name) for name in _CODES.values() if getattr(self, name) is not None]
         if len(set(codes)) < len(codes):
             raise LedgerError(f"each code must be another one, or the platform cannot tell them apart; got {codes}")
         minutes = self.study_minutes
-        if minutes is not None and not 0 < real_number(minutes) < math.inf:
-            raise LedgerError(f"study_minutes must be None or a positive number; got {shown(minutes)}")
+        fits = minutes is None or 0 < real_number(minutes) < math.inf
+        require(fits, "study_minutes", "None or a positive number", minutes)
         for name in ("screened_out_code", "quota_full_code", "study_minutes"):
             if self.platform is None and getattr(self, name) is not None:
                 raise LedgerError(f"{name} is for participants of a platform, and the campaign is on none")
@@ -186,12 +175,12 @@ class VotingPages:
         return cls(**{**data, "texts": texts})
 
 
-def pages_of(connection: sa.Connection, info: CampaignInfo) -> tuple[int, VotingPages]:
+def pages_of(connection: sa.Connection, campaign_id: int) -> tuple[int, VotingPages]:
     """Return the current version, counted from 1, and its pages; version 0 with the defaults if none were set."""
     table = schema.voting_pages
     row = connection.execute(
         sa.select(table.c.version, table.c.pages)
-        .where(table.c.campaign_id == info.id)
+        .where(table.c.campaign_id == campaign_id)
         .order_by(table.c.version.desc())
         .limit(1)
     ).first()
@@ -200,7 +189,7 @@ def pages_of(connection: sa.Connection, info: CampaignInfo) -> tuple[int, Voting
     return row.version, VotingPages.from_dict(value_of(row.pages), is_new=False)
 
 
-def set_pages(connection: sa.Connection, info: CampaignInfo, pages: VotingPages, *, replaces: int) -> int:
+def set_pages(connection: sa.Connection, campaign_id: int, pages: VotingPages, *, replaces: int) -> int:
     """Show these pages from now on, and return their version.
 
     Parameters
@@ -217,13 +206,13 @@ def set_pages(connection: sa.Connection, info: CampaignInfo, pages: VotingPages,
     """
     campaign = schema.campaign
     # If two organisers change the pages at once, the second waits here and then sees the first one's version.
-    connection.execute(sa.select(campaign.c.id).where(campaign.c.id == info.id).with_for_update(key_share=True))
-    version, before = pages_of(connection, info)
+    connection.execute(sa.select(campaign.c.id).where(campaign.c.id == campaign_id).with_for_update(key_share=True))
+    version, before = pages_of(connection, campaign_id)
     if version != replaces:
         raise ChangedError(f"the pages are of version {version} by now, and the change was made to version {replaces}")
     if version and before.consent_version == pages.consent_version and _consent_changed(before, pages):
         raise LedgerError("the text of the consent is another: it needs another consent_version")
-    row = {"campaign_id": info.id, "version": version + 1, "pages": json_of(pages.to_dict()), "at": now()}
+    row = {"campaign_id": campaign_id, "version": version + 1, "pages": json_of(pages.to_dict()), "at": now()}
     connection.execute(sa.insert(schema.voting_pages).values(row))
     return version + 1
 

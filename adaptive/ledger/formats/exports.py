@@ -30,15 +30,15 @@ from typing import Any, Final, Literal, TypeAlias
 
 import sqlalchemy as sa
 
-from adaptive.ledger.ballots.draws import drawn_columns, stored_ballots
-from adaptive.ledger.campaign.contents import ItemContent, contents_of
+from adaptive.ledger.ballots.stored import stored_ballots
 from adaptive.ledger.campaign.info import CampaignInfo
+from adaptive.ledger.campaign.stored import ItemContent, contents_of
 from adaptive.ledger.errors import LedgerError
 from adaptive.ledger.store import schema
 from adaptive.ledger.store.database import Database
-from adaptive.ledger.store.encoding import guarded, pair_id, time_text, value_of
-from adaptive.ledger.voters.identity import excluded_voters, keys_of, names_of
-from adaptive.ledger.votes.casting import answer_name, is_scored, standing_votes
+from adaptive.ledger.store.encoding import answer_name, guarded, pair_id, time_text, value_of
+from adaptive.ledger.voters.identity import excluded_voters, file_name, keys_of, names_of
+from adaptive.ledger.votes.reading import in_force
 from adaptive.record import json_label
 from adaptive.tables import csv_text, item_cells, item_columns
 from rankcorr.checks import check_choice, shown
@@ -229,13 +229,14 @@ def choix_files(votes: Sequence[Answered], items: Sequence[Hashable], *, guard: 
 
 
 def _task(vote: Answered, items: Mapping[Hashable, ItemContent]) -> dict[str, Any]:
-    data = {"comparison": vote.comparison, "voter": vote.voter, "text1": _text(vote.left), "text2": _text(vote.right)}
+    data = {"comparison": vote.comparison, "voter": vote.voter}
+    data |= {"text1": file_name(vote.left), "text2": file_name(vote.right)}
     for side, label in ((1, vote.left), (2, vote.right)):
         if label in items:
             item = items[label]
             # An item without content gets its label here, because a configuration names a variable that all tasks must
             # have.
-            data[f"content{side}"] = _text(label) if item.content is None else item.content
+            data[f"content{side}"] = file_name(label) if item.content is None else item.content
             data[f"kind{side}"] = item.kind
             data[f"alt_text{side}"] = item.alt_text
     task: dict[str, Any] = {"data": {name: value for name, value in data.items() if value is not None}}
@@ -251,7 +252,7 @@ def _task(vote: Answered, items: Mapping[Hashable, ItemContent]) -> dict[str, An
 
 
 def _instance(vote: Answered, items: Mapping[Hashable, ItemContent]) -> dict[str, Any]:
-    texts = [_text(label) for label in (vote.left, vote.right)]
+    texts = [file_name(label) for label in (vote.left, vote.right)]
     instance: dict[str, Any] = {"id": vote.comparison, "responses": texts}
     if items:
         pair = [items[label] for label in (vote.left, vote.right)]
@@ -266,10 +267,6 @@ def _instance(vote: Answered, items: Mapping[Hashable, ItemContent]) -> dict[str
     if vote.answer is not None:
         instance["preference"] = {"selection": _SELECTION[vote.answer]}
     return instance
-
-
-def _text(label: Hashable) -> str:
-    return " ".join(item_cells(label))
 
 
 def _lines(entries: Iterable[Mapping[str, Any]]) -> str:
@@ -334,68 +331,44 @@ def gathered(
     LedgerError
         If a ballot has not been opened.
     """
-    stored = {each.number: each for each in stored_ballots(connection, info.id)}
+    stored = {each.number for each in stored_ballots(connection, info.id)}
     wanted = sorted(stored) if ballots is None else sorted(set(ballots))
     missing = [number for number in wanted if number not in stored]
     if missing:
         raise LedgerError(f"ballot {shown(missing[0])} has not been opened")
     called = names_of(connection, info) if names else keys_of(connection, info)
     excluded = excluded_voters(connection, info.id)
+    asked, ballot, event, lease = schema.comparison, schema.ballot, schema.vote_event, schema.lease
+    is_wanted = (ballot.c.campaign_id == info.id, ballot.c.number.in_(wanted))
+    leases = connection.execute(
+        sa.select(lease.c.ballot_id, lease.c.sheet, lease.c.voter_id)
+        .join(ballot, ballot.c.id == lease.c.ballot_id)
+        .where(*is_wanted)
+        .order_by(lease.c.fence)
+    )
+    holders = {(row.ballot_id, row.sheet): row.voter_id for row in leases}
+    of_pair = sa.and_(event.c.ballot_id == asked.c.ballot_id, event.c.place == asked.c.place, *in_force(event))
+    of_vote = (event.c.answer, event.c.voter_id, event.c.response_ms, event.c.received_at, event.c.extra)
+    rows = connection.execute(
+        sa.select(asked, ballot.c.number, *of_vote)
+        .select_from(asked.join(ballot, ballot.c.id == asked.c.ballot_id).outerjoin(event, of_pair))
+        .where(*is_wanted, asked.c.probe.is_(None))
+        .order_by(ballot.c.number, asked.c.place)
+    )
     found = []
-    for number in wanted:
-        found += _of_ballot(connection, info, stored[number].id, number, called, excluded)
-    return found
-
-
-def _of_ballot(
-    connection: sa.Connection,
-    info: CampaignInfo,
-    ballot_id: int,
-    number: int,
-    called: Mapping[int, str],
-    excluded: Mapping[int, str],
-) -> list[Answered]:
-    drawn = drawn_columns(connection, ballot_id)
-    holders = _holders(connection, ballot_id)
-    counted = standing_votes(connection, ballot_id)
-    says = zip(counted.answer.tolist(), counted.voter.tolist(), strict=True)
-    votes = dict(zip(counted.place.tolist(), says, strict=True))
-    came = _details(connection, ballot_id)
-    found = []
-    columns = (drawn.sheet.tolist(), drawn.position.tolist(), drawn.left.tolist(), drawn.right.tolist())
-    for place, (sheet, position, left, right) in enumerate(zip(*columns, strict=True)):
-        answer, voter = votes.get(place, (None, holders.get(sheet)))
-        response_ms, received_at, extra = came[place] if answer is not None else (None, None, None)
+    for row in rows:
+        voter = holders.get((row.ballot_id, row.sheet)) if row.voter_id is None else row.voter_id
         found.append(
             Answered(
-                comparison=pair_id(number, sheet, position),
+                comparison=pair_id(row.number, row.sheet, row.position),
                 voter=None if voter is None else called[voter],
-                left=info.items[left],
-                right=info.items[right],
-                answer=None if answer is None else answer_name(answer),
-                response_ms=response_ms,
-                received_at=received_at,
-                extra={} if extra is None else value_of(extra),
-                is_excluded=answer is not None and voter in excluded,
+                left=info.items[row.left_item],
+                right=info.items[row.right_item],
+                answer=None if row.answer is None else answer_name(row.answer),
+                response_ms=row.response_ms,
+                received_at=row.received_at,
+                extra={} if row.extra is None else value_of(row.extra),
+                is_excluded=row.voter_id in excluded,
             )
         )
     return found
-
-
-def _details(connection: sa.Connection, ballot_id: int) -> dict[int, Any]:
-    """Return the further fields of the last vote on each comparison."""
-    event = schema.vote_event
-    rows = connection.execute(
-        sa.select(event.c.place, event.c.response_ms, event.c.received_at, event.c.extra)
-        .where(event.c.ballot_id == ballot_id, event.c.kind == "cast", is_scored(event, ballot_id))
-        .order_by(event.c.place, event.c.revision)
-    )
-    return {place: (response_ms, received_at, extra) for place, response_ms, received_at, extra in rows}
-
-
-def _holders(connection: sa.Connection, ballot_id: int) -> dict[int, int]:
-    lease = schema.lease
-    rows = connection.execute(
-        sa.select(lease.c.sheet, lease.c.voter_id).where(lease.c.ballot_id == ballot_id).order_by(lease.c.fence)
-    )
-    return {row.sheet: row.voter_id for row in rows}

@@ -11,12 +11,12 @@ import sqlalchemy as sa
 
 from adaptive.formats.answers import Answers
 from adaptive.formats.votes import Columns, Format, VoteFile, VoteRow, read_votes
-from adaptive.ledger.ballots.draws import drawn_columns
+from adaptive.ledger.ballots.stored import drawn_columns
 from adaptive.ledger.campaign.info import CampaignInfo
 from adaptive.ledger.store import schema
 from adaptive.ledger.store.database import Database
 from adaptive.ledger.store.encoding import pair_id, unguarded
-from adaptive.ledger.voters.identity import voters_named
+from adaptive.ledger.voters.identity import file_name, voters_named
 from adaptive.ledger.votes.recording import Recorded, record_file
 from adaptive.tables import Label, item_cells
 from rankcorr.checks import shown
@@ -123,7 +123,7 @@ def _matched(connection: sa.Connection, info: CampaignInfo, file: VoteFile) -> V
 def _asked(connection: sa.Connection, info: CampaignInfo) -> Mapping[tuple[int | None, Pair], list[tuple[str, str]]]:
     """Return id and left item of each comparison in open ballots, by voter and pair; the voter None has them all."""
     ballot, lease = schema.ballot, schema.lease
-    texts = [_text(item_cells(item)) for item in info.items]
+    texts = [file_name(item) for item in info.items]
     asked: dict[tuple[int | None, Pair], list[tuple[str, str]]] = defaultdict(list)
     opened = connection.execute(
         sa.select(ballot.c.id, ballot.c.number)
@@ -161,7 +161,7 @@ def _next(file: VoteFile, row: VoteRow, entries: list[tuple[str, str]], n_used: 
 def _about(row: VoteRow, comparison: str, left: str) -> VoteRow:
     """Return the row as an answer to a comparison, which may show its items on the other sides."""
     row = row._replace(comparison=comparison)
-    if row.left is None or _text(row.left) == left:
+    if row.left is None or file_name(row.left) == left:
         return row
     answer = None if row.answer is None else _FLIPPED.get(row.answer, row.answer)
     return row._replace(left=row.right, right=row.left, answer=answer)
@@ -170,8 +170,4 @@ def _about(row: VoteRow, comparison: str, left: str) -> VoteRow:
 def _pair(file: VoteFile, row: VoteRow) -> Pair:
     if row.left is None or row.right is None:
         file.fail("a row needs a comparison, or the two items of one", row.line)
-    return frozenset((_text(row.left), _text(row.right)))
-
-
-def _text(label: Label) -> str:
-    return " ".join(label) if isinstance(label, tuple) else label
+    return frozenset((file_name(row.left), file_name(row.right)))

@@ -1,6 +1,6 @@
 """Assess how far the votes of each voter, and of all voters together, can be trusted.
 
-answers (all answers, in flat columns) -> agreement (between voters) -> flags -> report.
+agreement (all answers in flat columns, and agreement between voters) -> flags -> report.
 """
 
 from adaptive.ledger.quality.flags import Flag, Limits, Share, VoterQuality

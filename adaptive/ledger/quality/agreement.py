@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Final
+from dataclasses import dataclass, fields
+from typing import Any, Final
 
 import numpy as np
+import sqlalchemy as sa
 from numpy.typing import NDArray
 
-from adaptive.ledger.quality.answers import Answers
+from adaptive.ledger.campaign.info import CampaignInfo
 from adaptive.ledger.quality.flags import Share
-from adaptive.ledger.votes.casting import CANNOT_SAY
+from adaptive.ledger.store import schema
+from adaptive.ledger.store.encoding import CANNOT_SAY
+from adaptive.ledger.store.rows import integer_columns
+from adaptive.ledger.votes.reading import in_force
 from adaptive.model.voters import wilson_interval
 
+NOTHING: Final = -9
+_KINDS: Final = ("", "practice", "attention", "gold", "repeat", "overlap")
 Array = NDArray[np.int64]
 Floats = NDArray[np.float64]
-
 # Agreement is reported from this many pairs on. If each pair has two answers and there are no ties, the 90 % interval
 # of alpha is at most 0.7 wide with 20 pairs, and up to 1.3 wide with 2.
 LEAST_PAIRS: Final = 20
@@ -164,3 +170,67 @@ def consistency(votes: Answers, probes: Answers) -> tuple[Array, NDArray[np.bool
         if (ballot, place) in said and said[ballot, place][0] == voter
     ]
     return np.array([voter for voter, _ in found], np.int64), np.array([same for _, same in found], bool)
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """Current answers, by ballot and in the order of the draw.
+
+    Attributes
+    ----------
+    ballot, place : ndarray of int64
+        Id of the ballot, and place in the ballot.
+    left, right : ndarray of int64
+        Places of the items in the campaign.
+    answer : ndarray of int64
+        1 left, 0 tie, -1 right, 2 cannot say.
+    voter : ndarray of int64
+        Ids of the voters.
+    milliseconds : ndarray of int64
+        Time that the answer took; NOTHING if unknown.
+    kind : ndarray of str
+        Kind of a probe; "" for a vote.
+    expected : ndarray of int64
+        Expected answer of a probe whose answer is known; else NOTHING.
+    repeats : ndarray of int64
+        Comparison that a probe asks again; else NOTHING.
+    """
+
+    ballot: Array
+    place: Array
+    left: Array
+    right: Array
+    answer: Array
+    voter: Array
+    milliseconds: Array
+    kind: NDArray[np.str_]
+    expected: Array
+    repeats: Array
+
+    def select(self, rows: NDArray[np.bool_]) -> Answers:
+        """Return some of the answers."""
+        return Answers(**{name: column[rows] for name, column in vars(self).items()})
+
+
+def answers_of(connection: sa.Connection, info: CampaignInfo) -> tuple[Answers, Answers]:
+    """Return the current votes and the current answers to checks."""
+    ballot, event, asked = schema.ballot, schema.vote_event, schema.comparison
+    of_pair = sa.and_(asked.c.ballot_id == event.c.ballot_id, asked.c.place == event.c.place)
+    read = integer_columns(
+        connection,
+        sa.select(
+            *(event.c.ballot_id, event.c.place, asked.c.left_item, asked.c.right_item),
+            *(event.c.answer, event.c.voter_id),
+            sa.func.coalesce(event.c.response_ms, NOTHING),
+            sa.case(*((asked.c.probe == name, code) for code, name in enumerate(_KINDS)), else_=0),
+            sa.func.coalesce(asked.c.expected, NOTHING),
+            sa.func.coalesce(asked.c.repeats, NOTHING),
+        )
+        .select_from(event.join(asked, of_pair).join(ballot, ballot.c.id == event.c.ballot_id))
+        .where(ballot.c.campaign_id == info.id, *in_force(event))
+        .order_by(ballot.c.number, event.c.place),
+    )
+    columns: dict[str, Any] = dict(zip((field.name for field in fields(Answers)), read, strict=True))
+    kinds = columns["kind"]
+    found = Answers(**{**columns, "kind": np.array(_KINDS)[kinds]})
+    return found.select(kinds == 0), found.select(kinds > 0)

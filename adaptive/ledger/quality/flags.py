@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from adaptive.ledger.errors import LedgerError
+from adaptive.ledger.errors import require
 from adaptive.model.voters import wilson_interval
-from rankcorr.checks import real_number, shown, whole_number
+from rankcorr.checks import real_number, whole_number
 
 
 @dataclass(frozen=True)
@@ -68,17 +68,14 @@ class Limits:
     model_votes: int = 20
 
     def __post_init__(self) -> None:
-        if not 0 <= real_number(self.fast_seconds) < math.inf:
-            raise LedgerError(f"fast_seconds must be a finite number from 0 on; got {shown(self.fast_seconds)}")
+        seconds, level = self.fast_seconds, self.side_level
+        require(0 <= real_number(seconds) < math.inf, "fast_seconds", "a finite number from 0 on", seconds)
         for name in ("fast_share", "side_level", "known_share", "unlikely", "random"):
-            if not 0 <= real_number(getattr(self, name)) <= 1:
-                raise LedgerError(f"{name} must be from 0 to 1; got {shown(getattr(self, name))}")
-        if not 0 < self.side_level < 1:
-            raise LedgerError(f"side_level must be between 0 and 1, both excluded; got {shown(self.side_level)}")
+            require(0 <= real_number(getattr(self, name)) <= 1, name, "from 0 to 1", getattr(self, name))
+        require(0 < level < 1, "side_level", "between 0 and 1, both excluded", level)
         for name in ("known_wrong", "model_votes"):
-            number = whole_number(getattr(self, name))
-            if number is None or number < 1:
-                raise LedgerError(f"{name} must be a positive whole number; got {shown(getattr(self, name))}")
+            number = getattr(self, name)
+            require((whole_number(number) or 0) >= 1, name, "a positive whole number", number)
 
 
 @dataclass(frozen=True)

@@ -10,15 +10,21 @@ import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
 
-from adaptive.ledger.ballots.results import MOST_WITH_INTERVALS, votes_of
 from adaptive.ledger.campaign.info import CampaignInfo
 from adaptive.ledger.errors import LedgerError
-from adaptive.ledger.quality.agreement import LEAST_PAIRS, Ratings, consistency, ratings_of
-from adaptive.ledger.quality.answers import NOTHING, Answers, answers_of
+from adaptive.ledger.quality.agreement import (
+    LEAST_PAIRS,
+    NOTHING,
+    Answers,
+    Ratings,
+    answers_of,
+    consistency,
+    ratings_of,
+)
 from adaptive.ledger.quality.flags import Limits, Share, VoterQuality, flags_of
-from adaptive.ledger.store import schema
-from adaptive.ledger.voters.identity import excluded_voters, names_of
-from adaptive.ledger.votes.casting import CANNOT_SAY
+from adaptive.ledger.store.encoding import CANNOT_SAY
+from adaptive.ledger.voters.identity import excluded_voters, keys_of, names_of
+from adaptive.ledger.votes.reading import MOST_WITH_INTERVALS, votes_of
 from adaptive.model.comparisons import Comparisons
 from adaptive.model.estimators import bradley_terry
 from adaptive.model.voters import voter_report
@@ -75,9 +81,7 @@ def quality_of(connection: sa.Connection, info: CampaignInfo, limits: Limits | N
     excluded = excluded_voters(connection, info.id)
     names = names_of(connection, info)
     ratings = ratings_of(votes, probes, without=excluded)
-    table = schema.voter
-    rows = connection.execute(sa.select(table.c.id, table.c.key).where(table.c.campaign_id == info.id))
-    keys = {row.id: row.key for row in rows}
+    keys = keys_of(connection, info)
     model = _by_model(info, votes, excluded, chosen)
     agreement = _agreement(votes, probes, excluded, ratings)
     found = []

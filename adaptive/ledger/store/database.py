@@ -2,6 +2,11 @@
 
 `Database.write` is the only way to change anything. It runs a function in one transaction and runs it again if the
 database asks for that, so the function must have no effect except through its connection.
+
+A ledger may be on a disk mounted read-only, or in another user's folder. SQLite keeps the locks of readers in a file
+next to the ledger. If SQLite cannot create that file and no other process has created it, there is no writer either,
+and the ledger can be read without locks. After reading, the ledger is checked for changes, in case it was written
+anyway.
 """
 
 from __future__ import annotations
@@ -26,13 +31,11 @@ from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 
 from adaptive.ledger.errors import LedgerBusyError, LedgerError, UnreachableError
 from adaptive.ledger.store.encoding import now
-from adaptive.ledger.store.failures import is_clash, is_damaged, is_transient, reason
-from adaptive.ledger.store.read_only import connected, file_state, is_read_only
 from rankcorr.checks import shown
+from rankcorr.io.files import put_new
 
 T = TypeVar("T")
 Connection = sa.Connection
-
 PATIENCE_SECONDS: Final = 20.0
 _FIRST_PAUSE: Final = 0.005
 _LONGEST_PAUSE: Final = 0.5
@@ -434,3 +437,151 @@ class FairLock:
                 self._waiting.popleft().release()
             else:
                 self._taken = False
+
+
+# PostgreSQL: serialization failure, deadlock, lock timeout, a transaction that was idle too long, and a server that
+# stops, starts or has no free connections.
+_TRANSIENT: Final = (
+    *("40001", "40P01", "55P03", "25P03"),
+    *("57P01", "57P02", "57P03", "53300", "08000", "08001", "08003", "08006"),
+)
+_DISK_FULL: Final = "53100"
+_LITTLE: Final = 64 * 1024  # bytes: SQLite takes 32 kB for the locks of readers, and more for what is written
+
+
+def is_transient(error: DBAPIError) -> bool:
+    """Return whether the same transaction may succeed in a moment."""
+    if isinstance(error.orig, sqlite3.OperationalError):
+        return error.orig.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+    state = getattr(error.orig, "sqlstate", None)
+    # A connection that breaks has no state at all.
+    return state in _TRANSIENT or (state is None and isinstance(error, OperationalError))
+
+
+def is_clash(error: DBAPIError) -> bool:
+    """Return whether a row was refused because another row has its key."""
+    if isinstance(error.orig, sqlite3.IntegrityError):
+        return error.orig.sqlite_errorcode in (sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY)
+    return getattr(error.orig, "sqlstate", None) == "23505"
+
+
+def is_damaged(error: DBAPIError) -> bool:
+    """Return whether a file is not a database, or a damaged one."""
+    if not isinstance(error.orig, sqlite3.DatabaseError):
+        return False
+    return error.orig.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+
+def reason(error: DBAPIError, path: Path | None) -> str:
+    """Return the description of an error in one line; `path` is the SQLite file."""
+    if isinstance(error.orig, sqlite3.Error) and path is not None:
+        code = error.orig.sqlite_errorcode & 0xFF
+        if code == sqlite3.SQLITE_FULL or (code == sqlite3.SQLITE_IOERR and _has_no_room(path)):
+            return "the disk is full"
+        if code == sqlite3.SQLITE_READONLY:
+            return "cannot be written: the file or its folder is read-only"
+        if code == sqlite3.SQLITE_CANTOPEN and path.with_name(f"{path.name}-wal").exists():
+            return (
+                f"cannot be read: {path.name}-wal has votes that are not in the file yet, and the folder cannot be "
+                f"written; copy both to one that can"
+            )
+    said = str(error.orig).strip().splitlines()
+    line = said[0] if said else type(error.orig).__name__
+    return f"the disk of the server is full: {line}" if getattr(error.orig, "sqlstate", None) == _DISK_FULL else line
+
+
+def _has_no_room(path: Path) -> bool:
+    """Return whether the file's disk is full; SQLite reports damage if it cannot write the file of locks."""
+    if not hasattr(os, "statvfs"):
+        return False
+    try:
+        found = os.statvfs(path.parent)
+    except OSError:
+        return False
+    return found.f_bavail * found.f_frsize < _LITTLE
+
+
+def is_read_only(path: Path) -> bool:
+    """Return whether the ledger exists and its folder allows no new file."""
+    return path.exists() and not os.access(path.parent, os.W_OK)
+
+
+def file_state(path: Path) -> tuple[int, int] | None:
+    """Return a state that changes when a file read without locks is written; None for one read with locks."""
+    if not is_read_only(path) or _has_locks(path):
+        return None
+    found = path.stat()
+    return found.st_mtime_ns, found.st_size
+
+
+def address(path: Path) -> str:
+    """Return the URI for opening a ledger read-only."""
+    how = "immutable=1" if is_read_only(path) and not _has_locks(path) else "mode=ro"
+    return f"{path.absolute().as_uri()}?{how}"
+
+
+def connected(path: Path) -> sqlite3.Connection:
+    """Return a connection to a ledger of `is_read_only`."""
+    return sqlite3.connect(address(path), uri=True, timeout=0, check_same_thread=False)
+
+
+def _has_locks(path: Path) -> bool:
+    """Return whether a process has the ledger open, or has left votes that are not in the file yet."""
+    ahead = path.with_name(f"{path.name}-wal")
+    return path.with_name(f"{path.name}-shm").exists() or (ahead.exists() and ahead.stat().st_size > 0)
+
+
+_PAGES: Final = 4_096  # 16 MB in one step; votes continue between two steps
+
+
+def back_up(
+    database: Database, path: str | os.PathLike[str], progress: Callable[[int, int], None] | None = None
+) -> None:
+    """Copy an SQLite ledger to a new file with SQLite's online backup.
+
+    The copy is complete or absent: it is written next to its destination, checked, and moved there. For PostgreSQL, use
+    pg_dump.
+
+    Parameters
+    ----------
+    database : Database
+    path : str or path-like
+    progress : callable, optional
+        Called with the pages copied and all pages.
+
+    Raises
+    ------
+    LedgerError
+        If the database is not an SQLite file, or the target exists.
+    UnreachableError
+        If the copy cannot be written, or is damaged.
+    """
+    if not database.is_file:
+        how = "has no file to copy" if database.is_sqlite else "a PostgreSQL database is backed up with pg_dump"
+        raise LedgerError(f"{database.name}: {how}")
+    target = Path(path)
+    if os.path.lexists(target):
+        raise LedgerError(f"{target}: exists already; a backup replaces nothing")
+    part = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+
+    def report(_: int, remaining: int, total: int) -> None:
+        if progress is not None:
+            progress(total - remaining, total)
+
+    try:
+        with (
+            closing(sqlite3.connect(address(database.path), uri=True)) as source,
+            closing(sqlite3.connect(part)) as copy,
+        ):
+            source.backup(copy, pages=_PAGES, progress=report)
+            copy.execute("PRAGMA journal_mode = DELETE")  # the copy needs no second file
+            found = copy.execute("PRAGMA quick_check").fetchone()[0]
+        if found != "ok":
+            raise UnreachableError(f"{database.name}: its copy is damaged: {found}")
+        with part.open("rb") as file:
+            os.fsync(file.fileno())
+        put_new(part, target)
+    except (OSError, sqlite3.Error) as error:
+        raise UnreachableError(f"{target}: cannot be written: {getattr(error, 'strerror', None) or error}") from error
+    finally:
+        part.unlink(missing_ok=True)

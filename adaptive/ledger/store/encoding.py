@@ -1,4 +1,4 @@
-"""Encode values for the tables: labels and settings as JSON, times as microseconds, digests of text lines."""
+"""Encode values for the tables: labels as JSON, answers as codes, times as microseconds, and lines as digests."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from adaptive.errors import VoteError
 from adaptive.record import json_label
+from adaptive.votes import Vote
 from rankcorr.checks import shown
 
 _PAIR_ID: Final = re.compile(r"([1-9][0-9]{0,8})-(0|[1-9][0-9]{0,8})-(0|[1-9][0-9]{0,8})")
@@ -145,3 +146,27 @@ def unguarded(cell: str) -> str:
 
 def _is_formula(cell: str) -> bool:
     return _FORMULA.match(cell) is not None and _NUMBER.fullmatch(cell) is None
+
+
+CANNOT_SAY: Final = 2
+ANSWERS: Final = {"left": int(Vote.LEFT), "right": int(Vote.RIGHT), "tie": int(Vote.TIE), "cannot say": CANNOT_SAY}
+_ANSWER_NAMES: Final = {code: name for name, code in ANSWERS.items()}
+
+
+def answer_code(answer: object) -> int:
+    """Return the code of "left", "right", "tie" or "cannot say".
+
+    Raises
+    ------
+    VoteError
+        For any other answer.
+    """
+    code = ANSWERS.get(answer) if isinstance(answer, str) else None
+    if code is None:
+        raise VoteError(f"an answer is 'left', 'right', 'tie' or 'cannot say'; got {shown(answer)}")
+    return code
+
+
+def answer_name(code: int) -> str:
+    """Return the answer of a code that `answer_code` gave."""
+    return _ANSWER_NAMES[code]

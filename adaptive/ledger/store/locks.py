@@ -14,7 +14,6 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from adaptive.errors import VoteError
-from adaptive.ledger.campaign.info import CampaignInfo
 from adaptive.ledger.store import schema
 from adaptive.ledger.store.database import SERVER_CLOCK, clock
 from adaptive.ledger.store.encoding import now
@@ -42,7 +41,7 @@ def lock_tables(connection: sa.Connection) -> None:
     lock_ballot(connection, 0, exclusive=True)
 
 
-def locked_state(connection: sa.Connection, info: CampaignInfo, number: int, place: int, event_id: str) -> Any:
+def locked_state(connection: sa.Connection, campaign_id: int, number: int, place: int, event_id: str) -> Any:
     """Lock the ballot, sheet and event id of a vote, and return the current state of its comparison in one row.
 
     Columns of the ballot and the pair: ``ballot_id``, ``state``, whether its closer is ``overdue``, ``sheet``,
@@ -59,7 +58,7 @@ def locked_state(connection: sa.Connection, info: CampaignInfo, number: int, pla
     for value in (number, place):
         if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < _LIMIT:
             raise _unknown(number, place)
-    wanted = {"campaign": info.id, "number": number, "comparison": place, "event": event_id}
+    wanted = {"campaign": campaign_id, "number": number, "comparison": place, "event": event_id}
     postgresql = connection.dialect.name == "postgresql"
     # A separate statement reads the state: one that waits for a lock sees the data from before the wait.
     if not postgresql or connection.execute(_lock_statement(), wanted).first() is not None:
@@ -68,7 +67,7 @@ def locked_state(connection: sa.Connection, info: CampaignInfo, number: int, pla
         ).first()
         if row is not None:
             return row
-    ballot_numbered(connection, info, number)
+    ballot_numbered(connection, campaign_id, number)
     raise _unknown(number, place)
 
 
@@ -99,19 +98,19 @@ def open_overdue(connection: sa.Connection, ballot_id: int) -> None:
     )
 
 
-def open_if_overdue(connection: sa.Connection, info: CampaignInfo, number: int) -> None:
+def open_if_overdue(connection: sa.Connection, campaign_id: int, number: int) -> None:
     """Reopen a ballot if its closer died; do nothing if the ballot does not exist."""
     table = schema.ballot
     found = connection.execute(
         sa.select(table.c.id).where(
-            table.c.campaign_id == info.id, table.c.number == number, is_overdue(clock(connection))
+            table.c.campaign_id == campaign_id, table.c.number == number, is_overdue(clock(connection))
         )
     ).scalar()
     if found is not None:
         open_overdue(connection, found)
 
 
-def ballot_numbered(connection: sa.Connection, info: CampaignInfo, number: int) -> int:
+def ballot_numbered(connection: sa.Connection, campaign_id: int, number: int) -> int:
     """Return the id of a ballot, given its number.
 
     Raises
@@ -121,7 +120,7 @@ def ballot_numbered(connection: sa.Connection, info: CampaignInfo, number: int) 
     """
     table = schema.ballot
     found = connection.execute(
-        sa.select(table.c.id).where(table.c.campaign_id == info.id, table.c.number == number)
+        sa.select(table.c.id).where(table.c.campaign_id == campaign_id, table.c.number == number)
     ).scalar()
     if found is None:
         raise VoteError(f"ballot {shown(number)} has not been opened")
@@ -174,13 +173,8 @@ def _lock_statement() -> sa.Select[Any]:
 
 @cache
 def _state_statement(postgresql: bool) -> sa.Select[Any]:
-    ballot, asked, lease, event, late = (
-        schema.ballot,
-        schema.comparison,
-        schema.lease,
-        schema.vote_event,
-        schema.late_vote,
-    )
+    ballot, asked, lease = schema.ballot, schema.comparison, schema.lease
+    event, late = schema.vote_event, schema.late_vote
     at = SERVER_CLOCK if postgresql else sa.bindparam("at", type_=sa.BigInteger)
     of_comparison = sa.and_(event.c.ballot_id == asked.c.ballot_id, event.c.place == asked.c.place)
     earlier = event.alias("earlier")

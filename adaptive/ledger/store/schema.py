@@ -4,15 +4,15 @@ Times are whole microseconds since 1970 in UTC. A label is JSON: a string, an in
 identified by its place among the items of the campaign, a comparison by its place in the ballot, both counted from 0.
 `migrations` makes these tables; a test compares the two.
 
-Checks on voters (`adaptive.ledger.checks`) are comparisons too, and answers to them are votes, so that the data that
-voters send and receive do not reveal which is which. Places 0 to `ballot.n_comparisons` - 1 are scored; checks have the
-places after those, which voters do not see. Voters and files identify a pair by its ballot, sheet and position on the
-sheet.
+Checks on voters (the probes of `campaign.info`) are comparisons too, and answers to them are votes, so that the data
+that voters send and receive do not reveal which is which. Places 0 to `ballot.n_comparisons` - 1 are scored; checks
+have the places after those, which voters do not see. Voters and files identify a pair by its ballot, sheet and position
+on the sheet.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import sqlalchemy as sa
 from sqlalchemy import BigInteger, CheckConstraint, Column, ForeignKey, Index, Integer, SmallInteger, Text
@@ -38,6 +38,10 @@ def _id() -> Column[int]:
 def _one_of(column: str, values: tuple[str, ...]) -> CheckConstraint:
     listed = ", ".join(f"'{value}'" for value in values)
     return CheckConstraint(f"{column} IN ({listed})", name=column)
+
+
+def _unique_where(where: str, name: str, *columns: Column[Any]) -> None:
+    Index(name, *columns, unique=True, sqlite_where=sa.text(where), postgresql_where=sa.text(where))
 
 
 campaign = sa.Table(
@@ -93,13 +97,7 @@ ballot = sa.Table(
     _one_of("state", ("open", "closing", "closed")),
 )
 # The ballots of a plan come one after the other; the batches of a continuous campaign overlap.
-Index(
-    "uq_ballot_not_closed",
-    ballot.c.campaign_id,
-    unique=True,
-    sqlite_where=sa.text("state <> 'closed' AND kind = 'ballot'"),
-    postgresql_where=sa.text("state <> 'closed' AND kind = 'ballot'"),
-)
+_unique_where("state <> 'closed' AND kind = 'ballot'", "uq_ballot_not_closed", ballot.c.campaign_id)
 
 sheet = sa.Table(
     "sheet",
@@ -177,22 +175,9 @@ lease = sa.Table(
     sa.UniqueConstraint("ballot_id", "sheet", "fence"),
     CheckConstraint("(ended_at IS NULL) = (end_reason IS NULL)", name="end"),
 )
-Index(
-    "uq_lease_of_sheet",
-    lease.c.ballot_id,
-    lease.c.sheet,
-    unique=True,
-    sqlite_where=sa.text("ended_at IS NULL"),
-    postgresql_where=sa.text("ended_at IS NULL"),
-)
+_unique_where("ended_at IS NULL", "uq_lease_of_sheet", lease.c.ballot_id, lease.c.sheet)
 # A voter in a browser holds one sheet at a time; sheets that were given out as a file are exempt.
-Index(
-    "uq_lease_of_voter",
-    lease.c.voter_id,
-    unique=True,
-    sqlite_where=sa.text("ended_at IS NULL AND exclusive"),
-    postgresql_where=sa.text("ended_at IS NULL AND exclusive"),
-)
+_unique_where("ended_at IS NULL AND exclusive", "uq_lease_of_voter", lease.c.voter_id)
 Index("ix_lease_voter_id", lease.c.voter_id)
 Index("ix_lease_address", lease.c.address)
 
@@ -288,11 +273,4 @@ Index("ix_token_voter_id", token.c.voter_id)
 Index("ix_token_campaign_id", token.c.campaign_id)
 
 # Tables whose rows are never changed or deleted: triggers raise.
-HISTORY: Final = (
-    "item",
-    "comparison",
-    "vote_event",
-    "late_vote",
-    "audit_event",
-    "voting_pages",
-)
+HISTORY: Final = ("item", "comparison", "vote_event", "late_vote", "audit_event", "voting_pages")

@@ -1,4 +1,7 @@
-"""Identify voters: a random key, and the name that a file or a platform uses, stored apart so that it can be erased."""
+"""Identify voters: a random key, and the name that a file or a platform uses, stored apart so that it can be erased.
+
+A platform is told the outcome of each of its participants, and whom to approve or reject there.
+"""
 
 from __future__ import annotations
 
@@ -6,19 +9,51 @@ import hashlib
 import hmac
 import secrets
 from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
 
 import sqlalchemy as sa
 
-from adaptive.ledger.campaign.info import CampaignInfo, audit
+from adaptive.ledger.campaign.info import CampaignInfo
+from adaptive.ledger.campaign.voting_pages import PLATFORMS, Outcome
 from adaptive.ledger.campaign.wording import is_line
 from adaptive.ledger.errors import LedgerError, NoVoterError
 from adaptive.ledger.store import schema
-from adaptive.ledger.store.encoding import now
-from adaptive.ledger.voters.tokens import revoke_of_voter
+from adaptive.ledger.store.encoding import now, value_of
+from adaptive.ledger.store.rows import audit
 from adaptive.tables import item_cells
 from rankcorr.checks import shown
 
 FILE = "file"
+Decision: TypeAlias = Literal["approve", "reject"]
+DECISIONS: Final[tuple[Decision, ...]] = ("approve", "reject")
+_ENDED: Final = "ended"
+
+
+@dataclass(frozen=True)
+class Participant:
+    """A participant, by the id from the platform, which is personal data.
+
+    Attributes
+    ----------
+    participant, study : str
+    voter : str
+        Random key.
+    outcome : {"complete", "screened out", "quota full"} or None
+        Outcome whose code was given out; None if no code was given out yet.
+    decision : {"approve", "reject"} or None
+        Decision on a participant who has the completion code: approve if the votes count, reject if they were left out.
+        None: there is nothing to decide.
+    reason : str or None
+        Why the votes were left out.
+    """
+
+    participant: str
+    study: str
+    voter: str
+    outcome: Outcome | None
+    decision: Decision | None
+    reason: str | None
 
 
 def external_hash(info: CampaignInfo, external_id: str) -> str:
@@ -27,7 +62,7 @@ def external_hash(info: CampaignInfo, external_id: str) -> str:
 
 
 def file_name(name: Hashable) -> str:
-    """Return the name that a file uses for a voter, as a cell."""
+    """Return the name that a file uses for a voter or an item, in one cell."""
     return " ".join(item_cells(name))
 
 
@@ -115,40 +150,6 @@ def keys_of(connection: sa.Connection, info: CampaignInfo) -> dict[int, str]:
     return {row.id: row.key for row in rows}
 
 
-def erase(connection: sa.Connection, info: CampaignInfo, voter_id: int, *, keep_hash: bool = False) -> None:
-    """Erase a voter's name, e-mail and the hash that identifies a returning voter; votes are kept under the key.
-
-    Parameters
-    ----------
-    keep_hash : bool
-        Whether to keep the keyed hash of the name. Not for voters of files, who do not join by themselves.
-    """
-    voter = schema.voter
-    connection.execute(sa.delete(schema.voter_identity).where(schema.voter_identity.c.voter_id == voter_id))
-    found = voter.c.id == voter_id
-    if keep_hash:
-        found = sa.and_(found, voter.c.source == FILE)
-    connection.execute(sa.update(voter).where(found).values(external_hash=None))
-    lease = schema.lease
-    connection.execute(sa.update(lease).where(lease.c.voter_id == voter_id).values(address=None))
-    revoke_of_voter(connection, voter_id)
-    audit(connection, info.id, "erased", {}, voter_id=voter_id)
-
-
-def withdraw(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> None:
-    """Release a voter: the sheets in hand become free for others."""
-    at = now()
-    # Lock the voter first: a request that is claiming a sheet holds that row, and its lease is then ended with the
-    # others.
-    connection.execute(sa.update(schema.voter).where(schema.voter.c.id == voter_id).values(withdrawn_at=at))
-    connection.execute(
-        sa.update(schema.lease)
-        .where(schema.lease.c.voter_id == voter_id, schema.lease.c.ended_at.is_(None))
-        .values(ended_at=at, end_reason="withdrawn")
-    )
-    audit(connection, info.id, "withdrawn", {}, voter_id=voter_id)
-
-
 def set_excluded(connection: sa.Connection, info: CampaignInfo, voter_id: int, excluded: bool, reason: str) -> None:
     """Exclude a voter's votes from all scores from now on, or include them again, without changing any vote."""
     kind = "excluded" if excluded else "included"
@@ -166,3 +167,57 @@ def excluded_voters(connection: sa.Connection, campaign_id: int) -> dict[int, st
     )
     last = {row.voter_id: (row.kind, row.key) for row in rows}
     return {voter_id: key for voter_id, (kind, key) in last.items() if kind == "excluded"}
+
+
+def write_outcome(connection: sa.Connection, info: CampaignInfo, voter_id: int, outcome: Outcome) -> None:
+    """Record which code a participant got; repeating this changes nothing, and other voters have no record."""
+    if is_participant(connection, voter_id) and _outcomes(connection, info, voter_id).get(voter_id) != outcome:
+        audit(connection, info.id, _ENDED, {"outcome": outcome}, voter_id=voter_id)
+
+
+def participants(connection: sa.Connection, info: CampaignInfo) -> tuple[Participant, ...]:
+    """Return all participants whose ids are known, in order of joining; those who withdrew are forgotten."""
+    voter, identity = schema.voter, schema.voter_identity
+    outcomes, excluded = _outcomes(connection, info), excluded_voters(connection, info.id)
+    reasons = _reasons(connection, info)
+    rows = connection.execute(
+        sa.select(voter.c.id, voter.c.key, identity.c.external_id)
+        .join(identity, identity.c.voter_id == voter.c.id)
+        .where(voter.c.campaign_id == info.id, voter.c.source.in_(PLATFORMS), identity.c.external_id.is_not(None))
+        .order_by(voter.c.id)
+    )
+    found = []
+    for row in rows:
+        study, _, name = row.external_id.partition(" ")
+        outcome, is_left_out = outcomes.get(row.id), row.id in excluded
+        decision: Decision | None = None
+        if outcome == "complete":
+            decision = "reject" if is_left_out else "approve"
+        found.append(Participant(name, study, row.key, outcome, decision, reasons[row.id] if is_left_out else None))
+    return tuple(found)
+
+
+def is_participant(connection: sa.Connection, voter_id: int) -> bool:
+    """Return whether a voter came from a platform."""
+    voter = schema.voter
+    return connection.execute(sa.select(voter.c.source).where(voter.c.id == voter_id)).scalar() in PLATFORMS
+
+
+def _outcomes(connection: sa.Connection, info: CampaignInfo, *voters: int) -> dict[int, Outcome]:
+    """Return the outcome that was recorded last, by voter."""
+    event = schema.audit_event
+    wanted = sa.select(event.c.voter_id, event.c.details).where(event.c.campaign_id == info.id, event.c.kind == _ENDED)
+    if voters:
+        wanted = wanted.where(event.c.voter_id.in_(voters))
+    rows = connection.execute(wanted.order_by(event.c.id))
+    return {row.voter_id: value_of(row.details)["outcome"] for row in rows}
+
+
+def _reasons(connection: sa.Connection, info: CampaignInfo) -> dict[int, str]:
+    event = schema.audit_event
+    rows = connection.execute(
+        sa.select(event.c.voter_id, event.c.details)
+        .where(event.c.campaign_id == info.id, event.c.kind == "excluded")
+        .order_by(event.c.id)
+    )
+    return {row.voter_id: value_of(row.details)["reason"] for row in rows}

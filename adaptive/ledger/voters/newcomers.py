@@ -15,9 +15,8 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from adaptive.ledger.ballots.known_pairs import known_pairs, without_known_pairs
 from adaptive.ledger.campaign.info import CampaignInfo
-from adaptive.ledger.campaign.voting_pages import pages_of
+from adaptive.ledger.campaign.voting_pages import PLATFORMS, pages_of
 from adaptive.ledger.store import schema
 from adaptive.ledger.store.database import clock
 from adaptive.ledger.store.encoding import time_text
@@ -26,7 +25,6 @@ MINUTE: Final = 60_000_000  # microseconds
 _REMEMBERED: Final = 60 * MINUTE  # how long lapsed sheets count against their address
 _DIGITS: Final = 6  # of the hash, in hexadecimal
 _SWEPT: Final = 500
-PLATFORMS: Final = ("prolific", "mturk")
 
 
 @dataclass(frozen=True)
@@ -94,7 +92,7 @@ def lease_end(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> s
     platform sends another participant. If the participant still answers later, the limit for the first answer applies
     again.
     """
-    _, pages = pages_of(connection, info)
+    _, pages = pages_of(connection, info.id)
     at = clock(connection)
     if pages.study_minutes is not None:
         voter = schema.voter
@@ -134,30 +132,13 @@ def awaited(connection: sa.Connection, info: CampaignInfo) -> Awaited | None:
         sa.select(lease.c.address, sa.func.count(), sa.func.max(lease.c.expires_at))
         .select_from(lease)
         .join(schema.ballot, schema.ballot.c.id == lease.c.ballot_id)
-        .where(*_held(connection, info))
+        .where(*held_unanswered(connection, info))
         .group_by(lease.c.address)
     ).all()
     if not rows:
         return None
     most = max((number for address, number, _ in rows if address is not None), default=0)
     return Awaited(sum(row[1] for row in rows), most, time_text(max(row[2] for row in rows)))
-
-
-def seconds_left(connection: sa.Connection, info: CampaignInfo, voter_id: int | None = None) -> int | None:
-    """Return the seconds until a sheet that others hold unanswered becomes free for this voter, or for a new one.
-
-    The result is None if no sheet becomes free.
-    """
-    lease, known = schema.lease, {} if voter_id is None else known_pairs(connection, voter_id)
-    left = (lease.c.expires_at - clock(connection)).label("left")
-    rows = connection.execute(
-        sa.select(lease.c.ballot_id, lease.c.sheet, left)
-        .join(schema.ballot, schema.ballot.c.id == lease.c.ballot_id)
-        .where(*_held(connection, info), lease.c.voter_id.is_distinct_from(voter_id))
-    ).all()
-    times = {(row.ballot_id, row.sheet): int(row.left) for row in rows}
-    some = without_known_pairs(connection, info, list(times), known)
-    return max(1, -(-min(times[sheet] for sheet in some) // 1_000_000)) if some else None
 
 
 def forget_addresses(connection: sa.Connection, info: CampaignInfo, ballot_id: int | None = None) -> None:
@@ -178,7 +159,8 @@ def forget_addresses(connection: sa.Connection, info: CampaignInfo, ballot_id: i
         connection.execute(sa.update(lease).where(lease.c.id.in_(ids)).values(address=None))
 
 
-def _held(connection: sa.Connection, info: CampaignInfo) -> tuple[sa.ColumnElement[bool], ...]:
+def held_unanswered(connection: sa.Connection, info: CampaignInfo) -> tuple[sa.ColumnElement[bool], ...]:
+    """Return the conditions that a lease is in force and has no answer yet."""
     lease, ballot = schema.lease, schema.ballot
     return (
         ballot.c.campaign_id == info.id,

@@ -16,25 +16,32 @@ from typing import Final, Literal, TypeAlias
 import sqlalchemy as sa
 
 from adaptive.ledger.ballots.batches import may_draw, note_in_vain
-from adaptive.ledger.ballots.known_pairs import has_begun
-from adaptive.ledger.ballots.sheets import Lease, claim_sheet, is_sheet_left, lease_of_voter, renew_lease
+from adaptive.ledger.ballots.sheets import (
+    Lease,
+    claim_sheet,
+    has_begun,
+    is_sheet_left,
+    lease_of_voter,
+    renew_lease,
+    seconds_left,
+)
 from adaptive.ledger.ballots.shown_sheets import Answered, ShownPair, answers_on, shown_pairs
-from adaptive.ledger.campaign.info import CampaignInfo, audit
+from adaptive.ledger.campaign.info import CampaignInfo
 from adaptive.ledger.campaign.voting_pages import Outcome, VotingPages
 from adaptive.ledger.errors import LedgerBusyError, LedgerError
 from adaptive.ledger.store import schema
 from adaptive.ledger.store.encoding import now
 from adaptive.ledger.store.locks import count_answers, lock_ballot, open_overdue
-from adaptive.ledger.voters.identity import erase, excluded_voters, find_voter, register, withdraw
-from adaptive.ledger.voters.newcomers import Origin, has_room, seconds_left
-from adaptive.ledger.voters.participants import is_participant
-from adaptive.ledger.voters.tokens import issue
+from adaptive.ledger.store.rows import audit
+from adaptive.ledger.voters.identity import FILE, excluded_voters, find_voter, is_participant, register
+from adaptive.ledger.voters.newcomers import Origin, has_room
+from adaptive.ledger.voters.tokens import issue, revoke_of_voter
+from adaptive.ledger.votes.reading import in_force
 from adaptive.plan import BallotPlan
 from rankcorr.checks import shown
 
 Step: TypeAlias = Literal["consent", "vote", "finish"]
 Reason: TypeAlias = Literal["limit", "none left", "not open", "wait"]
-
 OPEN, INVITED = "open", "invitation"
 _PARTICIPANTS: Final = {
     # The form of the ids that the platforms assign; any other id was made up.
@@ -191,14 +198,11 @@ def consent(connection: sa.Connection, info: CampaignInfo, pages: VotingPages, v
 def journey_of(connection: sa.Connection, info: CampaignInfo, pages: VotingPages, voter_id: int) -> Journey:
     """Return the state of a voter, without changing anything."""
     hand = _in_hand(connection, info, voter_id)
-    begun = hand is not None and bool(hand.missing)
     reason: Reason | None = None
-    if not begun and pages.sheets is not None and _n_done(connection, info, voter_id, hand) >= pages.sheets:
-        reason = "limit"
-    elif not begun and voter_id in excluded_voters(connection, info.id):
-        reason = "none left"
-    elif not begun and not (is_sheet_left(connection, info, voter_id) or may_draw(connection, info, voter_id)):
-        reason = why_none_left(connection, info, voter_id)
+    if hand is None or not hand.missing:
+        reason = _bar(connection, info, pages, voter_id, hand)
+        if reason is None and not (is_sheet_left(connection, info, voter_id) or may_draw(connection, info, voter_id)):
+            reason = why_none_left(connection, info, voter_id)
     return journey_with(connection, info, pages, voter_id, hand, reason)
 
 
@@ -257,12 +261,10 @@ def next_sheet(
     if hand is not None and hand.missing:
         renewed = renew_lease(connection, info, voter_id)
         return replace(hand, expires_at=None if renewed is None else renewed.expires_at), None
-    if pages.sheets is not None and _n_done(connection, info, voter_id, hand) >= pages.sheets:
-        return None, "limit"
-    if voter_id in excluded_voters(connection, info.id):
-        return None, "none left"  # answers that would not count are not asked for
-    if origin is not None and _is_known(connection, voter_id):
-        origin = None
+    bar = _bar(connection, info, pages, voter_id, hand)
+    if bar is not None:
+        return None, bar
+    origin = None if origin is None or _is_known(connection, voter_id) else origin
     if origin is not None and not has_room(connection, info, origin):
         return None, "wait"
     lease = claim_sheet(connection, info, voter_id, origin)
@@ -270,6 +272,16 @@ def next_sheet(
         note_in_vain(connection, info, voter_id)
         return None, why_none_left(connection, info, voter_id)
     return _sheet(connection, info, voter_id, lease), None
+
+
+def _bar(
+    connection: sa.Connection, info: CampaignInfo, pages: VotingPages, voter_id: int, hand: SheetInHand | None
+) -> Reason | None:
+    """Return why this voter gets no further sheet, whatever is left; None: the voter may have one."""
+    if pages.sheets is not None and _n_done(connection, info, voter_id, hand) >= pages.sheets:
+        return "limit"
+    # Answers that would not count are not asked for.
+    return "none left" if voter_id in excluded_voters(connection, info.id) else None
 
 
 def ended_early(
@@ -383,15 +395,12 @@ def _registered(connection: sa.Connection, info: CampaignInfo, name: str, source
 
 
 def _void(connection: sa.Connection, ballot_id: int, voter_id: int, why: str) -> int:
-    event, asked, later = schema.vote_event, schema.comparison, schema.vote_event.alias("later")
-    newer = sa.exists().where(
-        later.c.ballot_id == event.c.ballot_id, later.c.place == event.c.place, later.c.revision > event.c.revision
-    )
+    event, asked = schema.vote_event, schema.comparison
     # All other writers wait for this query, so it reads only the voter's own events, not those of the ballot.
     voided = connection.execute(
         sa.select(event.c.place, event.c.revision, asked.c.sheet, asked.c.probe)
         .join(asked, sa.and_(asked.c.ballot_id == event.c.ballot_id, asked.c.place == event.c.place))
-        .where(event.c.ballot_id == ballot_id, event.c.voter_id == voter_id, event.c.kind == "cast", ~newer)
+        .where(event.c.ballot_id == ballot_id, event.c.voter_id == voter_id, *in_force(event))
         .order_by(event.c.place)
     ).all()
     if not voided:
@@ -459,16 +468,46 @@ def _n_done(connection: sa.Connection, info: CampaignInfo, voter_id: int, hand: 
 def _n_standing(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> int:
     """Return the number of the voter's current answers, practice left out."""
     ballot, event, asked = schema.ballot, schema.vote_event, schema.comparison
-    later = event.alias("later")
-    newer = sa.exists().where(
-        later.c.ballot_id == event.c.ballot_id, later.c.place == event.c.place, later.c.revision > event.c.revision
-    )
     found: int = connection.execute(
         sa.select(sa.func.count())
         .select_from(event)
         .join(ballot, ballot.c.id == event.c.ballot_id)
         .join(asked, sa.and_(asked.c.ballot_id == event.c.ballot_id, asked.c.place == event.c.place))
-        .where(ballot.c.campaign_id == info.id, event.c.voter_id == voter_id, event.c.kind == "cast", ~newer)
+        .where(ballot.c.campaign_id == info.id, event.c.voter_id == voter_id, *in_force(event))
         .where(sa.or_(asked.c.probe.is_(None), asked.c.probe != "practice"))
     ).scalar_one()
     return found
+
+
+def erase(connection: sa.Connection, info: CampaignInfo, voter_id: int, *, keep_hash: bool = False) -> None:
+    """Erase a voter's name, e-mail and the hash that identifies a returning voter; votes are kept under the key.
+
+    Parameters
+    ----------
+    keep_hash : bool
+        Whether to keep the keyed hash of the name. Not for voters of files, who do not join by themselves.
+    """
+    voter = schema.voter
+    connection.execute(sa.delete(schema.voter_identity).where(schema.voter_identity.c.voter_id == voter_id))
+    found = voter.c.id == voter_id
+    if keep_hash:
+        found = sa.and_(found, voter.c.source == FILE)
+    connection.execute(sa.update(voter).where(found).values(external_hash=None))
+    lease = schema.lease
+    connection.execute(sa.update(lease).where(lease.c.voter_id == voter_id).values(address=None))
+    revoke_of_voter(connection, voter_id)
+    audit(connection, info.id, "erased", {}, voter_id=voter_id)
+
+
+def withdraw(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> None:
+    """Release a voter: the sheets in hand become free for others."""
+    at = now()
+    # Lock the voter first: a request that is claiming a sheet holds that row, and its lease is then ended with the
+    # others.
+    connection.execute(sa.update(schema.voter).where(schema.voter.c.id == voter_id).values(withdrawn_at=at))
+    connection.execute(
+        sa.update(schema.lease)
+        .where(schema.lease.c.voter_id == voter_id, schema.lease.c.ended_at.is_(None))
+        .values(ended_at=at, end_reason="withdrawn")
+    )
+    audit(connection, info.id, "withdrawn", {}, voter_id=voter_id)

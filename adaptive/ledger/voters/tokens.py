@@ -12,11 +12,12 @@ from typing import Any, Final, Literal, TypeAlias
 
 import sqlalchemy as sa
 
-from adaptive.ledger.campaign.info import CampaignInfo, audit
-from adaptive.ledger.campaign.steps import Steps
+from adaptive.ledger.campaign.info import CampaignInfo
+from adaptive.ledger.campaign.stored import Steps
 from adaptive.ledger.errors import LedgerError
 from adaptive.ledger.store import schema
 from adaptive.ledger.store.encoding import now, time_text
+from adaptive.ledger.store.rows import audit
 
 TokenKind: TypeAlias = Literal["organiser", "organiser session", "invitation", "session", "study"]
 
@@ -137,16 +138,8 @@ def holder_of(connection: sa.Connection, token: str, kinds: Collection[TokenKind
     row = connection.execute(_holder_statement(), {"hash": _hash(token)}).first()
     if row is None or row.kind not in kinds or row.revoked_at is not None:
         return None
-    if row.ends_at is not None and row.ends_at <= now():
-        return None
-    return Holder(
-        campaign_key=row.campaign_key,
-        kind=row.kind,
-        voter_id=row.voter_id,
-        voter_key=row.voter_key,
-        consent_version=row.consent_version,
-        withdrawn=row.withdrawn_at is not None,
-    )
+    *holder, ends_at, _ = row
+    return None if ends_at is not None and ends_at <= now() else Holder(*holder)
 
 
 def voter_of_session(connection: sa.Connection, info: CampaignInfo, token: str) -> int | None:
@@ -167,14 +160,8 @@ def _holder_statement() -> sa.Select[Any]:
     table, voter, campaign = schema.token, schema.voter, schema.campaign
     return (
         sa.select(
-            table.c.kind,
-            table.c.voter_id,
-            table.c.ends_at,
-            table.c.revoked_at,
-            campaign.c.key.label("campaign_key"),
-            voter.c.key.label("voter_key"),
-            voter.c.consent_version,
-            voter.c.withdrawn_at,
+            *(campaign.c.key, table.c.kind, table.c.voter_id, voter.c.key, voter.c.consent_version),
+            *(sa.func.coalesce(voter.c.withdrawn_at.is_not(None), sa.false()), table.c.ends_at, table.c.revoked_at),
         )
         .join(campaign, campaign.c.id == table.c.campaign_id)
         .outerjoin(voter, voter.c.id == table.c.voter_id)

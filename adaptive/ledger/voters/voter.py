@@ -7,18 +7,26 @@ from typing import Literal
 
 import sqlalchemy as sa
 
+from adaptive.ledger.ballots import sheets
 from adaptive.ledger.ballots.batches import may_draw
 from adaptive.ledger.ballots.continuous import draw_batch
-from adaptive.ledger.ballots.sheets import give_sheets, is_sheet_left
+from adaptive.ledger.ballots.sheets import is_sheet_left, seconds_left
 from adaptive.ledger.ballots.shown_sheets import KnownEvent, answer_at, pair_of_event
-from adaptive.ledger.campaign.status import VoterProgress, VoterRow, by_voter, voter_of_key, voter_rows
-from adaptive.ledger.campaign.steps import Steps
+from adaptive.ledger.campaign.status import by_voter, voter_of_key, voter_rows
+from adaptive.ledger.campaign.stored import Steps, reads, writes
 from adaptive.ledger.campaign.voting_pages import Outcome, VotingPages, pages_of
 from adaptive.ledger.errors import ConflictError, LedgerBusyError, LedgerError, UnfinishedError, UnreachableError
 from adaptive.ledger.quality.report import ExclusionPreview, exclusion_preview
-from adaptive.ledger.voters import participants, participation
-from adaptive.ledger.voters.identity import excluded_voters, set_excluded, voter_named
-from adaptive.ledger.voters.newcomers import Origin, seconds_left
+from adaptive.ledger.voters import participation
+from adaptive.ledger.voters.identity import (
+    Participant,
+    excluded_voters,
+    participants,
+    set_excluded,
+    voter_named,
+    write_outcome,
+)
+from adaptive.ledger.voters.newcomers import Origin
 from adaptive.ledger.voters.participation import Journey, Reason, SheetInHand
 from adaptive.ledger.voters.tokens import issue, voter_of_session
 from adaptive.ledger.votes import casting
@@ -67,7 +75,7 @@ class PlatformVoters:
     """
 
     platform: str | None
-    participants: tuple[participants.Participant, ...]
+    participants: tuple[Participant, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,7 +238,7 @@ class Voter(Steps):
 
     def _ended(self, pages: VotingPages, journey: Journey, outcome: Outcome) -> Ending:
         if pages.platform is not None:
-            self._write(participants.write_outcome, self.id, outcome)
+            self._write(write_outcome, self.id, outcome)
         return Ending(outcome, journey.n_answers)
 
 
@@ -298,15 +306,7 @@ class Voters(Steps):
 
         return self.database.read(read)
 
-    def invite(self, names: list[str]) -> list[str]:
-        """Add a voter for each name, and return the tokens of their links.
-
-        Raises
-        ------
-        LedgerError
-            If a name is repeated, or is that of a voter who was left out of the scores and then left.
-        """
-        return self._write(participation.invite, names)
+    invite = writes(participation.invite)
 
     def with_key(self, key: str) -> Voter:
         """Find the voter of a random key; names are not looked up.
@@ -316,7 +316,7 @@ class Voters(Steps):
         NoVoterError
             If no voter has this key.
         """
-        return self._found(self._read(voter_of_key, key))
+        return Voter(self.database, self.info, self._read(voter_of_key, key))
 
     def named(self, name: str) -> Voter:
         """Find the voter whom a file calls `name`, or whose key it is.
@@ -326,38 +326,16 @@ class Voters(Steps):
         NoVoterError
             If no voter has this name or key.
         """
-        return self._found(self._read(voter_named, name))
+        return Voter(self.database, self.info, self._read(voter_named, name))
 
-    def rows(self, *, names: bool = False) -> tuple[VoterRow, ...]:
-        """List all voters in the order of joining; names are personal data."""
-        return self._read(voter_rows, names=names)
-
-    def progress(self) -> list[VoterProgress]:
-        """List each voter's answers and sheets in hand."""
-        return self._read(by_voter)
+    rows = reads(voter_rows)
+    progress = reads(by_voter)
+    give_sheets = writes(sheets.give_sheets)
 
     def of_platform(self) -> PlatformVoters:
         """List the participants of the campaign's platform by their ids, which are personal data."""
         return self.database.read(
             lambda connection: PlatformVoters(
-                pages_of(connection, self.info)[1].platform, participants.participants(connection, self.info)
+                pages_of(connection, self.info.id)[1].platform, participants(connection, self.info)
             )
         )
-
-    def give_sheets(self, name: str, *, giver: str | None = None, sheets: tuple[int, ...] = ()) -> int:
-        """Give sheets of the open ballot to a voter, adding the voter if the name is new, and return their number.
-
-        Parameters
-        ----------
-        giver : str or None
-            Take all unfinished sheets of this voter. None: take those in `sheets`, counted from 1.
-
-        Raises
-        ------
-        LedgerError
-            If no ballot is open, the giver has no unfinished sheet, or a sheet cannot be given.
-        """
-        return self._write(give_sheets, name, giver=giver, sheets=sheets)
-
-    def _found(self, voter_id: int) -> Voter:
-        return Voter(self.database, self.info, voter_id)

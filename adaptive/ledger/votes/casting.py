@@ -11,41 +11,25 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any, Final, Literal, TypeAlias
 
-import numpy as np
 import sqlalchemy as sa
-from numpy.typing import NDArray
 
 from adaptive.errors import VoteError
 from adaptive.ledger.campaign.info import CampaignInfo
 from adaptive.ledger.errors import ConflictError, LateVoteError, LedgerBusyError, LedgerError
 from adaptive.ledger.store import schema
-from adaptive.ledger.store.columns import integer_columns
 from adaptive.ledger.store.database import Database
-from adaptive.ledger.store.encoding import digest_of, json_of, now, pair_id
-from adaptive.ledger.store.locks import (
-    count_answers,
-    count_statement,
-    locked_state,
-    open_overdue,
-)
+from adaptive.ledger.store.encoding import answer_code, answer_name, json_of, now, pair_id
+from adaptive.ledger.store.locks import count_answers, count_statement, locked_state, open_overdue
 from adaptive.ledger.voters.newcomers import lease_end, mark_answered
-from adaptive.votes import UNANSWERED, Vote
 from rankcorr.checks import shown
 
-Array = NDArray[np.int64]
-_NOTHING: Final = -9  # a retracted or voided vote has no answer
-
-CANNOT_SAY: Final = 2
-ANSWERS: Final = {"left": int(Vote.LEFT), "right": int(Vote.RIGHT), "tie": int(Vote.TIE), "cannot say": CANNOT_SAY}
-_NAMES: Final = {code: name for name, code in ANSWERS.items()}
 _EVENT_ID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _RENEWED_BELOW: Final = 0.9  # share of the lease time; saves writing one row for most votes
-
 Step: TypeAlias = Callable[[sa.Connection], "Receipt | LateVoteError | _Overdue"]
 
 
@@ -109,25 +93,6 @@ class Receipt:
     repeated: bool = False
 
 
-def answer_code(answer: object) -> int:
-    """Return the code of "left", "right", "tie" or "cannot say".
-
-    Raises
-    ------
-    VoteError
-        For any other answer.
-    """
-    code = ANSWERS.get(answer) if isinstance(answer, str) else None
-    if code is None:
-        raise VoteError(f"an answer is 'left', 'right', 'tie' or 'cannot say'; got {shown(answer)}")
-    return code
-
-
-def answer_name(code: int) -> str:
-    """Return the answer of a code that `answer_code` gave."""
-    return _NAMES[code]
-
-
 def cast(database: Database, info: CampaignInfo, vote: VoteCast) -> Receipt:
     """Record a vote, and return once it is on the disk.
 
@@ -148,7 +113,7 @@ def cast(database: Database, info: CampaignInfo, vote: VoteCast) -> Receipt:
     payload = vote.payload_hash()
 
     def work(connection: sa.Connection) -> Receipt | LateVoteError | _Overdue:
-        found = locked_state(connection, info, vote.number, vote.place, vote.event_id)
+        found = locked_state(connection, info.id, vote.number, vote.place, vote.event_id)
         known = _known_event(connection, vote.event_id, payload) if found.known else None
         if isinstance(known, Receipt):
             return known
@@ -195,30 +160,13 @@ def retract(database: Database, info: CampaignInfo, event_id: str, number: int, 
     LedgerBusyError
         While the ballot is being closed.
     """
-    _check_event_id(event_id)
     payload = retraction_hash(number, place, voter_id)
-
-    def work(connection: sa.Connection) -> Receipt | LateVoteError | _Overdue:
-        found = locked_state(connection, info, number, place, event_id)
-        if found.known:
-            return _known_event(connection, event_id, payload)
-        if found.state == "closing":
-            return _while_closing(found, number)
-        if found.state == "closed":
-            raise LateVoteError(f"ballot {number} is closed: its votes can no longer be taken back")
-        if found.kind != "cast" or found.voter_id != voter_id:
-            raise ConflictError(f"comparison {_pair(found, number)} has no vote of this voter to take back")
-        revision = found.revision + 1
-        row = {"event_id": event_id, "ballot_id": found.ballot_id, "place": place, "voter_id": voter_id}
-        connection.execute(
-            sa.insert(schema.vote_event).values(
-                **row, kind="retract", revision=revision, received_at=now(), payload_hash=payload
-            )
-        )
-        _count(connection, found, -1)
-        return Receipt(event_id, revision, "retract", None)
-
-    return _written(database, work)
+    return _replaced(
+        *(database, info, event_id, number, place, payload),
+        refusals=("its votes can no longer be taken back", "of this voter to take back"),
+        voter_id=voter_id,
+        kind="retract",
+    )
 
 
 def correct(
@@ -239,37 +187,58 @@ def correct(
         While the ballot is being closed.
     """
     code = None if answer is None else answer_code(answer)
-    _check_event_id(event_id)
     payload = correction_hash(number, place, answer, reason)
+    return _replaced(
+        *(database, info, event_id, number, place, payload),
+        refusals=("`reopen` it before a vote is corrected", "to correct"),
+        kind="void" if code is None else "cast",
+        answer=code,
+        given_by="correction",
+        reason=reason,
+    )
+
+
+def _replaced(
+    database: Database,
+    info: CampaignInfo,
+    event_id: str,
+    number: int,
+    place: int,
+    payload: str,
+    *,
+    refusals: tuple[str, str],
+    kind: Literal["cast", "retract", "void"],
+    voter_id: int | None = None,
+    **columns: Any,
+) -> Receipt:
+    """Write an event that replaces the current vote on a comparison, which stays its voter's.
+
+    Parameters
+    ----------
+    refusals : (str, str)
+        The ends of the messages if the ballot is closed, and if there is no vote.
+    voter_id : int or None
+        The vote must be this voter's; None: anyone's.
+    """
+    _check_event_id(event_id)
 
     def work(connection: sa.Connection) -> Receipt | LateVoteError | _Overdue:
-        found = locked_state(connection, info, number, place, event_id)
+        found = locked_state(connection, info.id, number, place, event_id)
         if found.known:
             return _known_event(connection, event_id, payload)
         if found.state == "closing":
             return _while_closing(found, number)
         if found.state == "closed":
-            raise LateVoteError(f"ballot {number} is closed: `reopen` it before a vote is corrected")
-        if found.kind != "cast":
-            raise ConflictError(f"comparison {_pair(found, number)} has no vote to correct")
-        revision = found.revision + 1
-        kind: Literal["cast", "void"] = "void" if code is None else "cast"
-        row = {"event_id": event_id, "ballot_id": found.ballot_id, "place": place, "voter_id": found.voter_id}
-        connection.execute(
-            sa.insert(schema.vote_event).values(
-                **row,
-                kind=kind,
-                answer=code,
-                revision=revision,
-                given_by="correction",
-                reason=reason,
-                received_at=now(),
-                payload_hash=payload,
-            )
-        )
-        if code is None:
+            raise LateVoteError(f"ballot {number} is closed: {refusals[0]}")
+        if found.kind != "cast" or voter_id not in (None, found.voter_id):
+            raise ConflictError(f"comparison {_pair(found, number)} has no vote {refusals[1]}")
+        row = {"ballot_id": found.ballot_id, "voter_id": found.voter_id, "revision": found.revision + 1}
+        given = {"event_id": event_id, "place": place, "kind": kind, "received_at": now(), "payload_hash": payload}
+        connection.execute(sa.insert(schema.vote_event).values(**row, **given, **columns))
+        if kind != "cast":
             _count(connection, found, -1)
-        return Receipt(event_id, revision, kind, answer)
+        answer = columns.get("answer")
+        return Receipt(event_id, row["revision"], kind, None if answer is None else answer_name(answer))
 
     return _written(database, work)
 
@@ -425,95 +394,3 @@ def correction_hash(number: int, place: int, answer: str | None, reason: str | N
 
 def _hash(says: list[Any]) -> str:
     return hashlib.sha256(json_of(says).encode()).hexdigest()
-
-
-@dataclass(frozen=True, eq=False)
-class StandingVotes:
-    """The votes of a ballot that count, in the order of its comparisons.
-
-    Attributes
-    ----------
-    place : ndarray of int64
-        Comparisons that have a vote.
-    answer : ndarray of int64
-        Codes: 1 left, 0 tie, -1 right, 2 cannot say.
-    voter : ndarray of int64
-        Ids of the voters.
-    """
-
-    place: Array
-    answer: Array
-    voter: Array
-
-    @property
-    def n_answered(self) -> int:
-        """Number of comparisons with a vote, "cannot say" included."""
-        return self.place.size
-
-    def answers(self, n_comparisons: int) -> NDArray[np.int8]:
-        """Return the answers as a `Ballot` takes them, shape (n_comparisons,); "cannot say" counts as no answer."""
-        filled = np.full(n_comparisons, UNANSWERED, np.int8)
-        says = self.answer != CANNOT_SAY
-        filled[self.place[says]] = self.answer[says]
-        return filled
-
-    def without(self, voters: Collection[int]) -> StandingVotes:
-        """Return the votes of all other voters."""
-        kept = ~np.isin(self.voter, np.array(sorted(voters), np.int64))
-        return StandingVotes(self.place[kept], self.answer[kept], self.voter[kept])
-
-
-def is_scored(event: sa.Table, ballot_id: int) -> sa.ColumnElement[bool]:
-    """Return the condition that an event of a ballot is about a scored comparison and not about a check."""
-    ballot = schema.ballot
-    return event.c.place < sa.select(ballot.c.n_comparisons).where(ballot.c.id == ballot_id).scalar_subquery()
-
-
-def standing_votes(connection: sa.Connection, ballot_id: int) -> StandingVotes:
-    """Return the vote in force for each comparison of a ballot: its last event, if that is a vote."""
-    event = schema.vote_event
-    place, answer, voter = integer_columns(
-        connection,
-        sa.select(event.c.place, sa.func.coalesce(event.c.answer, _NOTHING), event.c.voter_id)
-        .where(event.c.ballot_id == ballot_id, is_scored(event, ballot_id))
-        .order_by(event.c.place, event.c.revision),
-    )
-    last = np.append(place[1:] != place[:-1], np.ones(min(1, place.size), bool))
-    counts = last & (answer != _NOTHING)
-    return StandingVotes(place[counts], answer[counts], voter[counts])
-
-
-def n_left_out(connection: sa.Connection, ballot_id: int, voters: Collection[int]) -> int:
-    """Return how many comparisons of a ballot have a current vote by one of these voters; other votes are not read."""
-    if not voters:
-        return 0
-    event, later = schema.vote_event, schema.vote_event.alias()
-    of_comparison = sa.and_(later.c.ballot_id == event.c.ballot_id, later.c.place == event.c.place)
-    stands = ~sa.exists().where(of_comparison, later.c.revision > event.c.revision)
-    of_ballot = sa.and_(event.c.ballot_id == ballot_id, is_scored(event, ballot_id))
-    is_theirs = sa.and_(of_ballot, event.c.voter_id.in_(sorted(voters)))
-    counted = sa.select(sa.func.count()).select_from(event).where(is_theirs, event.c.kind == "cast", stands)
-    return int(connection.execute(counted).scalar_one())
-
-
-def event_lines(connection: sa.Connection, ballot_id: int) -> list[str]:
-    """Return the lines that the digest of votes covers, as JSON lists: place, revision, kind, answer, voter's key."""
-    event = schema.vote_event
-    rows = connection.execute(
-        sa.select(event.c.place, event.c.revision, event.c.kind, event.c.answer, schema.voter.c.key)
-        .join(schema.voter, schema.voter.c.id == event.c.voter_id)
-        .where(event.c.ballot_id == ballot_id, is_scored(event, ballot_id))
-        .order_by(event.c.place, event.c.revision)
-    )
-    return [
-        f'[{place},{revision},"{kind}",{_answer_json(answer)},"{key}"]' for place, revision, kind, answer, key in rows
-    ]
-
-
-def votes_digest(connection: sa.Connection, ballot_id: int) -> str:
-    """Return the SHA-256 of `event_lines`."""
-    return digest_of(event_lines(connection, ballot_id))
-
-
-def _answer_json(answer: int | None) -> str:
-    return "null" if answer is None else f'"{answer_name(answer)}"'

@@ -8,9 +8,9 @@ file and name all invalid rows. Answers to checks are treated as votes.
 from __future__ import annotations
 
 import uuid
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
@@ -22,13 +22,13 @@ from adaptive.formats.votes import VoteFile, VoteRow
 from adaptive.ledger.campaign.info import CampaignInfo
 from adaptive.ledger.errors import LedgerBusyError
 from adaptive.ledger.store import schema
-from adaptive.ledger.store.columns import insert_columns, integer_columns
 from adaptive.ledger.store.database import Database
-from adaptive.ledger.store.encoding import json_of, now, pair_at, pair_id
+from adaptive.ledger.store.encoding import answer_code, json_of, now, pair_at, pair_id
 from adaptive.ledger.store.locks import ballot_numbered, count_answers, lock_ballot, open_if_overdue
+from adaptive.ledger.store.rows import insert_columns, integer_columns
 from adaptive.ledger.voters.identity import keys_of, names_of, voters_named
 from adaptive.ledger.voters.newcomers import mark_answered
-from adaptive.ledger.votes.casting import answer_code, vote_hash
+from adaptive.ledger.votes.casting import vote_hash
 from adaptive.tables import item_cells
 
 _SHOWN: Final = 10  # invalid rows listed in a message
@@ -82,17 +82,6 @@ class _Ballot:
     heard: set[tuple[int, int, int]]  # late votes: place, voter, answer
 
 
-@dataclass(eq=False)
-class _Batch:
-    """Rows to insert, by column."""
-
-    columns: dict[str, list[Any]] = field(default_factory=dict)
-
-    def add(self, row: Mapping[str, Any]) -> None:
-        for name, value in row.items():
-            self.columns.setdefault(name, []).append(value)
-
-
 def record_file(database: Database, info: CampaignInfo, file: VoteFile) -> Recorded:
     """Record the votes of a file: all of them, or none if a row is invalid.
 
@@ -109,7 +98,7 @@ def record_file(database: Database, info: CampaignInfo, file: VoteFile) -> Recor
     """
     rows = [(row, *_pair(file, row)) for row in file.rows if row.answer is not None]
     for number in sorted({number for _, number, *_ in rows}):
-        database.write(partial(open_if_overdue, info=info, number=number))
+        database.write(partial(open_if_overdue, campaign_id=info.id, number=number))
     return database.write(lambda connection: _recorded(connection, info, file, rows))
 
 
@@ -134,7 +123,7 @@ def _recorded(
     names, keys = names_of(connection, info), keys_of(connection, info)
     problems: list[str] = []
     counts: Counter[str] = Counter()
-    events, late = _Batch(), _Batch()
+    events, late = (defaultdict[str, list[Any]](list) for _ in range(2))
     answered: dict[int, int] = {}  # lease -> voter
     scored, checked = ({number: Counter[int]() for number in ballots} for _ in range(2))
     for row, number, sheet, position in rows:
@@ -155,22 +144,24 @@ def _recorded(
             ballot.revision[place] += 1
             ballot.answer[place] = code
             lease = ballot.holder[sheet][0]
-            events.add({**values, "revision": ballot.revision[place], "kind": "cast", "lease_id": lease})
+            values |= {"revision": ballot.revision[place], "kind": "cast", "lease_id": lease}
             answered[lease] = voter
             is_scored = place < ballot.n_scored
             scored[number][sheet] += is_scored
             checked[number][sheet] += place in ballot.checks
             counts["new" if is_scored else "probe"] += 1
         else:
-            late.add({**values, "why": why, "revision": ballot.revision[place]})
+            values |= {"why": why, "revision": ballot.revision[place]}
             ballot.heard.add((place, voter, code))
             counts[why] += 1
+        for name, value in values.items():
+            (events if why is None else late)[name].append(value)
     if problems:
         more = f"; and {len(problems) - _SHOWN:,} more rows" if len(problems) > _SHOWN else ""
         raise VoteError("; ".join(problems[:_SHOWN]) + more)
-    for table, batch in ((schema.vote_event, events), (schema.late_vote, late)):
-        if batch.columns:
-            insert_columns(connection, table, batch.columns)
+    for table, columns in ((schema.vote_event, events), (schema.late_vote, late)):
+        if columns:
+            insert_columns(connection, table, columns)
     for number, ballot in ballots.items():
         count_answers(connection, ballot.id, scored[number], checked[number])
     waiting = sa.select(schema.lease.c.id).join(schema.ballot, schema.ballot.c.id == schema.lease.c.ballot_id)
@@ -183,7 +174,7 @@ def _recorded(
 
 
 def _held_against(connection: sa.Connection, info: CampaignInfo, number: int) -> _Ballot:
-    ballot_id = ballot_numbered(connection, info, number)
+    ballot_id = ballot_numbered(connection, info.id, number)
     # Exclusive: the current votes are read once for the whole file and must not change until its votes are written.
     lock_ballot(connection, ballot_id, exclusive=True)
     table = schema.ballot

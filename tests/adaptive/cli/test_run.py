@@ -9,7 +9,7 @@ from collections import Counter
 import pytest
 
 from adaptive.ledger import Ledger
-from adaptive.ledger.ballots.results import votes_of
+from adaptive.ledger.votes.reading import votes_of
 from adaptive.plan import plan_ballots
 from tests.adaptive.cli.commands import INIT, as_csv, invoke, refusal, rows_of, run_ok, vote
 from tests.adaptive.votings import Voting

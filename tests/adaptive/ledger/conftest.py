@@ -7,6 +7,9 @@ import sqlalchemy as sa
 
 from adaptive.ledger import Ledger
 from tests.adaptive.ledger.databases import SERVER, PostgreSQL, own_server
+from tests.adaptive.ledger.voted import postgres, sqlite, target
+
+__all__ = ["postgres", "sqlite", "target"]  # fixtures, for the folders below
 
 
 @pytest.fixture(scope="session")
@@ -54,3 +57,9 @@ def server():
     """A server of PostgreSQL that the test may stop."""
     with own_server() as made:
         yield made
+
+
+@pytest.fixture
+def other(tmp_path):
+    """Path of another ledger that is not there yet."""
+    return str(tmp_path / "other.db")

@@ -8,11 +8,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from adaptive.ledger import ContinuousPlan, LedgerError, NotReadyError, Probing, Settings, VoteCast
-from adaptive.ledger.ballots.batches import may_draw
+from adaptive.ledger.ballots.batches import Refusal, may_draw, state_of, write_refusal
 from adaptive.ledger.ballots.continuous import draw_batch
-from adaptive.ledger.ballots.refusals import Refusal, state_of, write_refusal
 from adaptive.ledger.campaign.info import batch_for, slots_of_batch
-from adaptive.ledger.campaign.status import status_of
 from adaptive.ledger.votes.casting import retract
 from tests.adaptive.ledger.campaigns import change, new_id, query
 from tests.adaptive.ledger.test_participation import answer, claimed, joined, journey
@@ -35,7 +33,7 @@ def next_sheet(campaign, voter):
 
 def waits(campaign):
     """Why nothing more is asked, as the overview says it."""
-    return campaign.database.read(lambda connection: status_of(connection, campaign.info)).waits
+    return campaign.status().waits
 
 
 def vote_on(campaign, voter):

@@ -10,8 +10,8 @@ import threading
 import pytest
 
 from adaptive.ledger import ConflictError, Ledger, LedgerError
-from adaptive.ledger.ballots.draws import drawn_columns
 from adaptive.ledger.ballots.sheets import claim_sheet
+from adaptive.ledger.ballots.stored import drawn_columns
 from adaptive.ledger.voters.identity import register
 from adaptive.ledger.votes.casting import retract
 from adaptive.plan import plan_ballots

@@ -16,16 +16,7 @@ from adaptive.ledger.store import database as module
 from adaptive.ledger.store.database import PATIENCE_SECONDS
 from adaptive.ledger.store.locks import lock_ballot
 from tests.adaptive.ledger import processes
-from tests.adaptive.ledger.campaigns import (
-    PLAN,
-    asked,
-    campaign_of,
-    change,
-    check_ledger,
-    new_id,
-    query,
-    vote,
-)
+from tests.adaptive.ledger.campaigns import PLAN, asked, campaign_of, change, check_ledger, new_id, query, vote
 
 
 def of_sqlite(ledger):

@@ -4,12 +4,12 @@ import os
 import signal
 import sys
 
+import adaptive.ledger.store.backup
 import pytest
 import sqlalchemy as sa
 from click.testing import CliRunner
 
 import adaptive.cli.run.campaign
-import adaptive.ledger.store.backup
 from adaptive.cli.main import main
 from adaptive.ledger import Ledger
 from tests.adaptive.ledger import processes

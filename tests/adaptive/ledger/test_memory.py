@@ -2,6 +2,7 @@
 
 import os
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,8 +13,8 @@ from numpy.testing import assert_allclose
 from adaptive.draw import draw_ballot
 from adaptive.errors import AdaptiveError, VoteError
 from adaptive.ledger import Ledger, LedgerError, NotReadyError
-from adaptive.ledger.ballots.draws import load_ballot
-from adaptive.ledger.store.backup import back_up
+from adaptive.ledger.ballots.stored import load_ballot
+from adaptive.ledger.store.database import back_up
 from adaptive.selection import select_top
 from tests.adaptive import naive
 from tests.adaptive.ballots import PLANS, SEEDS, answers_to
@@ -30,7 +31,8 @@ def memory():
 
 def drawn(campaign, number):
     stored = campaign.ballots()[number - 1]
-    return campaign.database.read(lambda connection: load_ballot(connection, campaign.info, stored))
+    ballot = campaign.database.read(lambda connection: load_ballot(connection, campaign.info, stored))
+    return replace(ballot, voters=tuple(campaign.info.slots))
 
 
 def votes_on(campaign, number, seed=0):

@@ -18,8 +18,8 @@ from adaptive.ledger.ballots.shown_sheets import asked as shown
 from adaptive.ledger.campaign.status import status_of
 from adaptive.ledger.quality import quality_of
 from adaptive.ledger.store import migrations, schema
-from adaptive.ledger.voters.identity import erase
-from adaptive.ledger.votes.listing import conflicts
+from adaptive.ledger.voters.participation import erase
+from adaptive.ledger.votes.reading import conflicts
 from tests.adaptive.ledger.campaigns import asked, campaign_of, change, check_ledger, query, vote, voters_of
 
 

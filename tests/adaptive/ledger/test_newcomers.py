@@ -9,10 +9,10 @@ from adaptive.formats.votes import VoteFile, VoteRow
 from adaptive.ledger import KnownPair, LedgerError, Probing, Settings, VotingPages
 from adaptive.ledger.store.encoding import now, pair_id
 from adaptive.ledger.voters.newcomers import Origin, awaited
-from adaptive.ledger.voters.participation import join_platform, journey_of, leave, next_sheet
+from adaptive.ledger.voters.participation import join_platform, journey_of, next_sheet
 from adaptive.ledger.votes.recording import record_file
 from tests.adaptive.ledger.campaigns import ITEMS, change, query
-from tests.adaptive.ledger.test_participation import PAGES, answer, claimed, invite, joined, journey, web_campaign
+from tests.adaptive.ledger.test_participation import PAGES, answer, claimed, joined, journey, web_campaign
 
 HOUR, MINUTE = 3_600_000_000, 60_000_000
 STUDY = VotingPages(open_link=True, platform="prolific", study="s1", study_minutes=45)
@@ -118,7 +118,7 @@ def test_an_address_that_lets_sheets_lapse_holds_ever_fewer_and_one_at_the_least
 
 
 def test_those_who_were_invited_are_not_counted_by_address(campaign):
-    campaign.database.write(lambda c: invite(c, campaign.info, ["Ann", "Bob"]))
+    campaign.voters.invite(["Ann", "Bob"])
     voters = [voter for (voter,) in query(campaign, "SELECT id FROM voter ORDER BY id")]
     assert [come(campaign, "192.0.2.1", 1, voter)[2] for voter in voters] == [None, None]
     assert marks(campaign) == []
@@ -172,7 +172,7 @@ def test_an_address_is_kept_as_a_hash_until_the_first_answer_and_for_an_hour_at_
     assert "192.0.2" not in str(query(campaign, "SELECT * FROM lease"))
     answer(campaign, voter, hand, 0)
     assert len(marks(campaign)) == 2
-    campaign.database.write(lambda c: leave(c, campaign.info, other))
+    campaign.voter(other).leave()
     assert len(marks(campaign)) == 1
     pass_time(campaign, HOUR + 2 * MINUTE)
     come(campaign)
@@ -186,7 +186,7 @@ def test_no_hash_of_an_address_outlives_the_ballot_or_is_in_a_bundle(ledger):
         voter, hand, _ = come(campaign)
         answer(campaign, voter, hand)
     come(campaign, "192.0.2.1")
-    campaign.database.write(lambda c: leave(c, campaign.info, voter))  # their sheet is free again
+    campaign.voter(voter).leave()  # their sheet is free again
     come(campaign, "192.0.2.1")
     (mark,) = marks(campaign)
     assert mark.encode() not in campaign.bundle()
@@ -244,8 +244,8 @@ def of_study(campaign, participant="5f" * 12, pages=STUDY):
     from adaptive.ledger.voters.participation import consent
 
     def work(connection):
-        if not pages_of(connection, campaign.info)[0]:
-            set_pages(connection, campaign.info, pages, replaces=0)
+        if not pages_of(connection, campaign.info.id)[0]:
+            set_pages(connection, campaign.info.id, pages, replaces=0)
         voter = join_platform(connection, campaign.info, pages, participant=participant, study="s1")
         consent(connection, campaign.info, pages, voter, "1")
         return voter

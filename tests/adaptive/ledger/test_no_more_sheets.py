@@ -6,7 +6,6 @@ import sqlalchemy as sa
 from adaptive.ledger import ContinuousPlan, LedgerError, Settings
 from adaptive.ledger.ballots import continuous, sheets
 from adaptive.ledger.ballots.continuous import draw_batch, finish
-from adaptive.ledger.voters.participation import leave
 from adaptive.plan import plan_ballots
 from tests.adaptive.ledger.campaigns import query
 from tests.adaptive.ledger.test_participation import answer, claimed, joined, journey, web_campaign
@@ -52,5 +51,5 @@ def test_a_closer_that_died_keeps_nobody_from_leaving(ledger):
     campaign.database.write(
         lambda c: c.execute(sa.text("UPDATE ballot SET state = 'closing', closer = 'x', closer_until = 1"))
     )
-    assert campaign.database.write(lambda connection: leave(connection, campaign.info, voter)) > 0
+    assert campaign.voter(voter).leave() > 0
     assert query(campaign, "SELECT state FROM ballot") == [("open",)]

@@ -7,9 +7,8 @@ import pytest
 
 from adaptive.ledger import ItemContent, Ledger, LedgerError, PageTexts, Settings, VotingPages
 from adaptive.ledger.bundle import verify_bundle
-from adaptive.ledger.campaign.contents import contents_of
 from adaptive.ledger.campaign.info import Pay
-from adaptive.ledger.campaign.voting_pages import pages_of, set_pages
+from adaptive.ledger.campaign.stored import contents_of
 from tests.adaptive.ledger.campaigns import ITEMS, PLAN, change, query
 from tests.adaptive.ledger.test_participation import answer, claimed, joined
 
@@ -37,7 +36,7 @@ def campaign(ledger):
 
 def test_a_campaign_of_an_earlier_release_goes_on(campaign, tmp_path):
     assert campaign.info.settings.pay.currency == " "
-    version, pages = campaign.database.read(lambda connection: pages_of(connection, campaign.info))
+    version, pages = campaign.pages()
     assert (version, pages.texts) == (1, {"en": OLD})
     contents = campaign.database.read(lambda connection: contents_of(connection, campaign.info.id))
     assert contents[0] == ItemContent("markdown", LONG, is_new=False)
@@ -49,16 +48,16 @@ def test_a_campaign_of_an_earlier_release_goes_on(campaign, tmp_path):
     verify_bundle(tmp_path / "b.zip")
     other = Ledger.create(tmp_path / "other.db")
     again = other.restore(tmp_path / "b.zip")
-    assert again.database.read(lambda connection: pages_of(connection, again.info)) == (version, pages)
+    assert again.pages() == (version, pages)
     other.close()
 
 
 def test_what_is_written_anew_keeps_to_the_limits(campaign):
-    _, pages = campaign.database.read(lambda connection: pages_of(connection, campaign.info))
+    _, pages = campaign.pages()
     with pytest.raises(LedgerError, match="at most 20,000 characters"):
         VotingPages.from_dict(pages.to_dict())
     reworded = replace(pages, texts={"en": PageTexts("Trees", "Which?", "Short.")}, consent_version="2")
-    assert campaign.database.write(lambda connection: set_pages(connection, campaign.info, reworded, replaces=1)) == 2
+    assert campaign.set_pages(reworded, replaces=1) == 2
 
 
 @pytest.mark.parametrize(

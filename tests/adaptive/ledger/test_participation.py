@@ -15,19 +15,9 @@ from adaptive.ledger import (
 )
 from adaptive.ledger.ballots.continuous import draw_batch
 from adaptive.ledger.ballots.shown_sheets import KnownEvent, pair_of_event
-from adaptive.ledger.campaign.contents import contents_of
-from adaptive.ledger.campaign.voting_pages import pages_of, set_pages
+from adaptive.ledger.campaign.stored import contents_of
 from adaptive.ledger.store.encoding import pair_id
-from adaptive.ledger.voters.identity import set_excluded
-from adaptive.ledger.voters.participation import (
-    consent,
-    invite,
-    join_openly,
-    join_platform,
-    journey_of,
-    leave,
-    next_sheet,
-)
+from adaptive.ledger.voters.participation import consent, join_openly, join_platform, journey_of, next_sheet
 from adaptive.ledger.voters.tokens import holder_of, issue, revoke
 from adaptive.ledger.votes.casting import retract
 from tests.adaptive.ledger.campaigns import ITEMS, PLAN, campaign_of, check_ids, check_ledger, new_id, query, vote
@@ -171,7 +161,7 @@ def test_who_leaves_is_forgotten_and_open_votes_are_void(ledger):
     theirs, _ = claimed(campaign, other)
     answer(campaign, other, theirs)
     token = campaign.database.write(lambda connection: issue(connection, campaign.info, "session", voter_id=voter))
-    assert campaign.database.write(lambda connection: leave(connection, campaign.info, voter)) == 2
+    assert campaign.voter(voter).leave() == 2
     check_ledger(campaign)
     assert not query(campaign, "SELECT 1 FROM voter_identity WHERE voter_id = :id", id=voter)
     assert query(campaign, "SELECT external_hash FROM voter WHERE id = :id", id=voter) == [(None,)]
@@ -200,7 +190,7 @@ def test_votes_of_closed_ballots_stay_when_a_voter_leaves(ledger):
         answer(campaign, voter, claimed(campaign, voter)[0])
     campaign.close(1)
     digest = campaign.ballots()[0].votes_digest
-    assert campaign.database.write(lambda connection: leave(connection, campaign.info, voters[0])) == 0
+    assert campaign.voter(voters[0]).leave() == 0
     assert campaign.ballots()[0].votes_digest == digest
     assert len(query(campaign, "SELECT 1 FROM vote_event WHERE kind = 'void'")) == 0
 
@@ -235,17 +225,17 @@ def test_participants_of_a_platform_are_the_same_voter_when_they_come_again(ledg
 
 def test_invitations_are_capabilities_of_which_only_a_hash_is_kept(ledger):
     campaign = web_campaign(ledger)
-    tokens = campaign.database.write(lambda connection: invite(connection, campaign.info, ["Ann", "Bob"]))
+    tokens = campaign.voters.invite(["Ann", "Bob"])
     assert len({*tokens}) == 2
     held = [campaign.database.read(lambda c, t=token: holder_of(c, t, ["invitation"])) for token in tokens]
     assert [each.campaign_key for each in held] == [campaign.key] * 2
     assert len({each.voter_id for each in held}) == 2
     dump = str([query(campaign, f"SELECT * FROM {table}") for table in ("token", "voter", "audit_event")])
     assert not any(token in dump for token in tokens)
-    again = campaign.database.write(lambda connection: invite(connection, campaign.info, ["Ann"]))[0]
+    again = campaign.voters.invite(["Ann"])[0]
     assert campaign.database.read(lambda c: holder_of(c, again, ["invitation"])).voter_id == held[0].voter_id
     with pytest.raises(LedgerError, match="twice among those to invite"):
-        campaign.database.write(lambda connection: invite(connection, campaign.info, ["Cid", "Cid"]))
+        campaign.voters.invite(["Cid", "Cid"])
 
 
 def test_a_token_opens_what_it_is_for_until_it_ends(ledger):
@@ -272,12 +262,10 @@ def test_pages_are_kept_version_by_version(ledger):
     campaign = web_campaign(ledger)
 
     def held():
-        return campaign.database.read(lambda connection: pages_of(connection, campaign.info))
+        return campaign.pages()
 
     def put(pages, replaces):
-        return campaign.database.write(
-            lambda connection: set_pages(connection, campaign.info, pages, replaces=replaces)
-        )
+        return campaign.set_pages(pages, replaces=replaces)
 
     assert held() == (0, VotingPages())
     hebrew = {"he": PageTexts("מה קודם?", "מי קודם?", consent="אני מסכים"), "en": PageTexts("First?", "Which?")}
@@ -362,12 +350,12 @@ def test_who_is_left_out_gets_no_further_sheet(ledger):
     campaign = web_campaign(ledger)
     voter = joined(campaign)
     hand, _ = claimed(campaign, voter)
-    campaign.database.write(lambda connection: set_excluded(connection, campaign.info, voter, True, "coins"))
+    campaign.voter(voter).exclude("coins")
     assert claimed(campaign, voter)[0].sheet == hand.sheet  # what was begun is not taken away
     answer(campaign, voter, hand)
     assert claimed(campaign, voter) == (None, "none left")
     assert journey(campaign, voter).step == "finish"
-    campaign.database.write(lambda connection: set_excluded(connection, campaign.info, voter, False, "a mistake"))
+    campaign.voter(voter).include("a mistake")
     assert claimed(campaign, voter)[0] is not None
 
 

@@ -5,7 +5,6 @@ from collections import defaultdict
 import pytest
 
 from adaptive.ledger import KnownPair, Probing
-from adaptive.ledger.voters.participation import leave
 from adaptive.plan import plan_ballots
 from tests.adaptive.ledger.campaigns import campaign_of, change, query
 from tests.adaptive.ledger.test_participation import answer, claimed, joined
@@ -91,7 +90,7 @@ def test_whoever_voted_without_practice_practises_no_more(practised_on):
     assert practice in {pair_of(pair) for pair in hand.pairs}
     answer(campaign, last, hand)
     for other in others:
-        campaign.database.write(lambda connection, other=other: leave(connection, campaign.info, other))
+        campaign.voter(other).leave()
     following, _ = claimed(campaign, last)
     assert following.sheet != hand.sheet
     assert not any(pair.is_practice for pair in following.pairs)

@@ -9,7 +9,6 @@ from adaptive.errors import AdaptiveError, VoteError
 from adaptive.ledger import ConflictError, LateVoteError, Ledger, LedgerBusyError, LedgerError
 from adaptive.ledger.ballots.sheets import claim_sheet, give_sheet
 from adaptive.ledger.voters.identity import register
-from adaptive.ledger.voters.participation import leave
 from adaptive.ledger.votes import casting as votes
 from adaptive.plan import plan_ballots
 from tests.adaptive.ledger.campaigns import (
@@ -331,7 +330,7 @@ def test_who_leaves_while_claiming_a_sheet_keeps_none(ledger):
 
     def go():
         assert claimed.wait(PATIENCE)
-        return campaign.database.write(lambda connection: leave(connection, campaign.info, voter))
+        return campaign.voter(voter).leave()
 
     lease, n_voided = at_once(lambda: campaign.database.write(claim), go)
     assert (lease.sheet, n_voided) == (0, 0)

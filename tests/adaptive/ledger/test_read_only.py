@@ -13,11 +13,9 @@ import pytest
 from sqlalchemy.exc import OperationalError
 
 from adaptive.ledger import Ledger, UnreachableError
-from adaptive.ledger.ballots.results import result_of
 from adaptive.ledger.campaign.status import status_of
 from adaptive.ledger.store import database
-from adaptive.ledger.store import read_only as unwritable
-from adaptive.ledger.store.failures import reason
+from adaptive.ledger.store.database import reason
 from tests.adaptive.ledger import processes
 from tests.adaptive.ledger.campaigns import answer_all, asked, campaign_of, check_ledger, new_id, query, vote
 
@@ -70,8 +68,8 @@ def test_a_ledger_in_a_folder_of_somebody_else_is_read(folder):
     def reads():
         found = Ledger.open(folder / "ledger.db")
         mine = found.campaign()
-        assert mine.database.read(lambda c: status_of(c, mine.info)).n_votes == 12
-        assert mine.database.read(lambda c: result_of(c, mine.info, interim=True)).n_votes == 12
+        assert mine.status().n_votes == 12
+        assert mine.result(interim=True).n_votes == 12
         assert mine.verify().n_votes == 12
         assert mine.bundle() == expected
         with tempfile.TemporaryDirectory() as other:
@@ -109,7 +107,7 @@ def test_it_is_read_beside_somebody_who_writes(folder):
     def reads():
         found = Ledger.open(folder / "new" / "ledger.db")
         mine = found.campaign()
-        return mine.database.read(lambda c: status_of(c, mine.info)).n_votes
+        return mine.status().n_votes
 
     assert sorted(each.name for each in (folder / "new").iterdir()) == ["ledger.db", "ledger.db-shm", "ledger.db-wal"]
     assert as_reader(folder / "new", reads) == ["12"]
@@ -123,9 +121,8 @@ def test_it_is_read_beside_somebody_who_writes(folder):
 def test_a_ledger_that_is_written_while_it_is_read_without_locks_is_not_believed(folder, monkeypatch):
     ledger, campaign = voted(folder)
     ledger.close()
-    for module in (database, unwritable):
-        monkeypatch.setattr(module, "is_read_only", lambda _: True)
-    assert campaign.database.read(lambda c: status_of(c, campaign.info)).n_votes == 12
+    monkeypatch.setattr(database, "is_read_only", lambda _: True)
+    assert campaign.status().n_votes == 12
 
     def reads(connection):
         os.utime(folder / "ledger.db", ns=(0, 0))

@@ -10,7 +10,7 @@ from adaptive.ledger import ConflictError, LateVoteError, Ledger, LedgerBusyErro
 from adaptive.ledger.ballots.sheets import give_sheet
 from adaptive.ledger.voters.identity import register
 from adaptive.ledger.votes.casting import correct
-from adaptive.ledger.votes.listing import conflicts
+from adaptive.ledger.votes.reading import conflicts
 from adaptive.ledger.votes.recording import record_file
 from tests.adaptive.ledger.campaigns import asked, campaign_of, change, check_ledger, new_id, pair_ids, query, vote
 

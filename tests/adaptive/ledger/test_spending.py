@@ -8,10 +8,8 @@ from numpy.testing import assert_allclose
 from adaptive.formats.votes import VoteFile, VoteRow
 from adaptive.ledger import ContinuousPlan, LedgerError
 from adaptive.ledger.ballots.continuous import draw_batch
-from adaptive.ledger.campaign.info import Pay
+from adaptive.ledger.campaign.info import KnownPair, Pay, Probing
 from adaptive.ledger.campaign.spending import planned_spending, spending_of
-from adaptive.ledger.campaign.status import status_of
-from adaptive.ledger.checks.probing import KnownPair, Probing
 from adaptive.ledger.votes.recording import record_file
 from adaptive.plan import plan_ballots
 from tests.adaptive.ledger.campaigns import PLAN, campaign_of, check_ids, pair_ids, query
@@ -65,7 +63,7 @@ def test_votes_and_probes_are_paid(ledger):
     assert found.expected_probes == 6 + 3
     assert_allclose([found.spent, found.expected], [4 * 0.125, 27 * 0.125])
     assert_allclose([found.hours, found.expected_hours], [4 * 6 / 3600, 27 * 6 / 3600])
-    assert campaign.database.read(lambda c: status_of(c, campaign.info)).spending == found
+    assert campaign.status().spending == found
 
 
 def test_whoever_comes_practises_once_however_many_sheets_have_the_practice(ledger):
@@ -84,7 +82,7 @@ def test_whoever_comes_practises_once_however_many_sheets_have_the_practice(ledg
 
 def test_a_campaign_that_pays_nothing_says_nothing(ledger):
     campaign = campaign_of(ledger)
-    assert campaign.database.read(lambda c: status_of(c, campaign.info)).spending is None
+    assert campaign.status().spending is None
 
 
 def test_batches_have_probes_and_a_cost_too(ledger):

@@ -6,12 +6,10 @@ import pytest
 
 from adaptive.ledger import ChangedError, ContinuousPlan, LedgerError, Settings, VotingPages
 from adaptive.ledger.ballots.continuous import draw_batch, finish
-from adaptive.ledger.campaign.stamps import ballot_stamp, campaign_stamp
-from adaptive.ledger.campaign.voting_pages import pages_of, set_pages
-from adaptive.ledger.voters.identity import set_excluded
-from adaptive.ledger.voters.participation import invite, leave
+from adaptive.ledger.ballots.stored import ballot_stamp
+from adaptive.ledger.campaign.status import campaign_stamp
 from adaptive.ledger.voters.tokens import holder_of
-from adaptive.ledger.votes.listing import events_after
+from adaptive.ledger.votes.reading import events_after
 from tests.adaptive.ledger.campaigns import (
     ITEMS,
     PLAN,
@@ -36,15 +34,15 @@ def of_ballot(campaign, number=1):
 
 def test_the_stamp_of_a_campaign_changes_with_whatever_happens(ledger):
     campaign = campaign_of(ledger)
-    info, (place, _, voter) = campaign.info, asked(campaign)[0]
+    place, _, voter = asked(campaign)[0]
     seen = [stamp(campaign)]
     assert stamp(campaign) == seen[0]
     steps = [
         lambda: campaign.cast(vote(voter, place)),
-        lambda: campaign.database.write(lambda c: invite(c, info, ["Ada"])),
-        lambda: campaign.database.write(lambda c: set_excluded(c, info, voter, True, "x")),
-        lambda: campaign.database.write(lambda c: set_pages(c, info, VotingPages(), replaces=0)),
-        lambda: campaign.database.write(lambda c: leave(c, info, voter)),
+        lambda: campaign.voters.invite(["Ada"]),
+        lambda: campaign.voter(voter).exclude("x"),
+        lambda: campaign.set_pages(VotingPages(), replaces=0),
+        lambda: campaign.voter(voter).leave(),
         lambda: answer_rest(campaign),
         lambda: campaign.close(1, least_answered=0.5),
         lambda: campaign.reopen(1, "x"),
@@ -67,9 +65,9 @@ def test_the_stamp_of_a_ballot_is_of_its_state_and_of_who_is_left_out(ledger):
     opened = of_ballot(campaign)
     answer_all(campaign)
     assert of_ballot(campaign) == opened
-    campaign.database.write(lambda c: set_excluded(c, campaign.info, voter, True, "x"))
+    campaign.voter(voter).exclude("x")
     excluded = of_ballot(campaign)
-    campaign.database.write(lambda c: set_excluded(c, campaign.info, voter, False, "x"))
+    campaign.voter(voter).include("x")
     included = of_ballot(campaign)
     campaign.close(1)
     closed = of_ballot(campaign)
@@ -83,7 +81,7 @@ def test_a_ballot_closes_as_it_was_looked_at_or_not_at_all(ledger):
     campaign = campaign_of(ledger)
     answer_all(campaign)
     seen = of_ballot(campaign)
-    campaign.database.write(lambda c: set_excluded(c, campaign.info, asked(campaign)[0][2], True, "x"))
+    campaign.voter(asked(campaign)[0][2]).exclude("x")
     with pytest.raises(ChangedError, match="ballot 1 was closed or opened, or its voters changed"):
         campaign.close(1, least_answered=0.1, stamp=seen)
     assert [each.state for each in campaign.ballots()] == ["open"]
@@ -109,7 +107,7 @@ def test_a_campaign_is_made_with_pages_and_token_or_not_at_all(ledger):
     )
     holder = campaign.database.read(lambda connection: holder_of(connection, token, ["organiser"]))
     assert holder.campaign_key == campaign.key
-    version, pages = campaign.database.read(lambda connection: pages_of(connection, campaign.info))
+    version, pages = campaign.pages()
     assert (version, pages.open_link) == (1, True)
     with pytest.raises(LedgerError, match="one for each of the 6 items"):
         ledger.create_campaign(PLAN, ITEMS, 3, 1, name="x", settings=Settings(), pages=VotingPages(), contents=[])

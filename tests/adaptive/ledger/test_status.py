@@ -3,19 +3,19 @@
 import uuid
 
 from adaptive.ledger import Ledger
-from adaptive.ledger.ballots.draws import drawn_columns
 from adaptive.ledger.ballots.results import preview_of
-from adaptive.ledger.campaign.status import by_ballot, status_of
+from adaptive.ledger.ballots.stored import drawn_columns
+from adaptive.ledger.campaign.status import status_of
 from adaptive.ledger.store import schema
-from adaptive.ledger.store.columns import insert_columns
-from adaptive.ledger.voters.identity import excluded_voters, set_excluded
-from adaptive.ledger.votes.casting import standing_votes
+from adaptive.ledger.store.rows import insert_columns
+from adaptive.ledger.voters.identity import excluded_voters
+from adaptive.ledger.votes.reading import standing_votes
 from adaptive.plan import plan_ballots
 from tests.adaptive.ledger.campaigns import answer_all, asked, campaign_of, vote
 
 
 def status(campaign):
-    return campaign.database.read(lambda c: status_of(c, campaign.info))
+    return campaign.status()
 
 
 def steps_of_status(ledger, n_items):
@@ -83,15 +83,15 @@ def test_answers_of_voters_who_are_left_out_do_not_count(ledger):
     _, _, voter = asked(campaign)[0]
     theirs = [each for each in asked(campaign) if each[2] == voter]
     assert len(theirs) == 4  # of 12, among 3 voters
-    campaign.database.write(lambda c: set_excluded(c, campaign.info, voter, True, "asked to"))
+    campaign.voter(voter).exclude("asked to")
     now = status(campaign)
     assert (now.n_answered, now.n_counted, now.n_comparisons) == (12, 8, 12)
     seen = campaign.database.read(lambda c: preview_of(c, campaign.info))
     assert seen.n_answered == now.n_counted
     assert min(answers for _, answers in seen.fewest) == min(answers_by_item(campaign).values()) < 4
     campaign.close(1, least_answered=0.5)
-    campaign.database.write(lambda c: set_excluded(c, campaign.info, voter, False, "it was a mistake"))
-    (first,) = campaign.database.read(lambda c: by_ballot(c, campaign.info))
+    campaign.voter(voter).include("it was a mistake")
+    (first,) = campaign.ballot_progress()
     assert (first.n_answered, first.n_counted) == (12, 8)  # as it was closed
 
 
@@ -115,7 +115,7 @@ def test_ballots_say_how_far_they_have_come(ledger):
     campaign.open_next()
     place, _, voter = asked(campaign, 2)[0]
     campaign.cast(vote(voter, place, number=2))
-    first, second = campaign.database.read(lambda c: by_ballot(c, campaign.info))
+    first, second = campaign.ballot_progress()
     assert (first.ballot, first.state, first.n_items, first.n_answered, first.n_comparisons) == (1, "closed", 6, 12, 12)
     assert (first.n_sheets_done, first.n_sheets) == (3, 3)
     assert first.opened_at < first.closed_at < second.opened_at

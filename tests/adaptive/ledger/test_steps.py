@@ -14,10 +14,11 @@ from hypothesis.stateful import (
 
 from adaptive.errors import AdaptiveError
 from adaptive.ledger import Settings
-from adaptive.ledger.ballots.closing import record_dict, scored, standing_after
-from adaptive.ledger.ballots.draws import drawn_columns
+from adaptive.ledger.ballots.closing import scored
 from adaptive.ledger.ballots.sheets import claim_sheet, give_sheet
-from adaptive.ledger.voters.identity import set_excluded, withdraw
+from adaptive.ledger.ballots.stored import drawn_columns, record_dict, standing_after
+from adaptive.ledger.voters.identity import set_excluded
+from adaptive.ledger.voters.participation import withdraw
 from adaptive.ledger.votes.casting import correct, retract
 from adaptive.plan import plan_ballots
 from tests.adaptive.ledger.campaigns import ITEMS, change, new_id, query, vote, voters_of

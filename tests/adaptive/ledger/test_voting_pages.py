@@ -7,8 +7,6 @@ import pytest
 
 from adaptive.ledger import ChangedError, LedgerError, PageTexts, VotingPages
 from adaptive.ledger.campaign.info import Pay
-from adaptive.ledger.campaign.voting_pages import pages_of, set_pages
-from adaptive.ledger.voters.participation import invite
 from tests.adaptive.ledger.campaigns import campaign_of, query
 
 
@@ -66,9 +64,9 @@ def test_texts_that_cannot_be_are_refused(texts, message):
 def test_text_of_any_script_is_taken_as_it_is(text, ledger):
     campaign = campaign_of(ledger, pay=Pay(per_vote=1, currency=text))
     pages = VotingPages({"fa": PageTexts(text, text, f"{text}\r\n\t{text}", text, text)})
-    campaign.database.write(lambda connection: set_pages(connection, campaign.info, pages, replaces=0))
-    assert campaign.database.read(lambda connection: pages_of(connection, campaign.info)) == (1, pages)
-    token = campaign.database.write(lambda connection: invite(connection, campaign.info, [text]))
+    campaign.set_pages(pages, replaces=0)
+    assert campaign.pages() == (1, pages)
+    token = campaign.voters.invite([text])
     assert len(token) == 1
     assert query(ledger, "SELECT external_id FROM voter_identity WHERE external_id = :text", text=text) == [(text,)]
 
@@ -80,7 +78,7 @@ def test_of_many_who_change_the_pages_at_once_one_does(ledger):
         start.wait()
         try:
             pages = VotingPages(sheets=number)
-            return campaign.database.write(lambda connection: set_pages(connection, campaign.info, pages, replaces=0))
+            return campaign.set_pages(pages, replaces=0)
         except ChangedError as error:
             return str(error)
 

@@ -13,7 +13,7 @@ import pytest
 
 from adaptive.formats.votes import VoteFile, VoteRow
 from adaptive.ledger import Ledger, Settings
-from adaptive.ledger.ballots.draws import load_ballot
+from adaptive.ledger.ballots.stored import load_ballot
 from adaptive.ledger.votes.recording import record_file
 from adaptive.plan import plan_ballots
 from adaptive.tables import item_cells
@@ -102,7 +102,7 @@ def rows_of(campaign, number, seed=0, *, words=WORDS, silent=0.1):
         left, right = (ballot.items[side[place]] for side in (ballot.left, ballot.right))
         cells = [item_cells(label) if isinstance(label, tuple) else str(label) for label in (left, right)]
         extra = (("seconds", f"{rng.random():.3f}"), ("device", "=phone")) if rng.random() < 0.5 else ()
-        voter = str(ballot.voters[ballot.voter[place]])
+        voter = str(campaign.info.slots[ballot.voter[place]])
         rows.append(VoteRow(place + 2, ids[place], voter, *cells, word, extra))
     return rows
 

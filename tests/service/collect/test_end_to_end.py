@@ -101,7 +101,7 @@ def test_the_votes_of_the_ledger_give_the_records_of_the_protocol(tmp_path, make
 
 def asked_and_answered(campaign, stored, voting):
     """A ballot as it was drawn, and what its voters think of it; who had which sheet is all that the ledger says."""
-    from adaptive.ledger.ballots.draws import load_ballot
+    from adaptive.ledger.ballots.stored import load_ballot
     from tests.adaptive.ledger.campaigns import query
 
     ballot = campaign.database.read(lambda connection: load_ballot(connection, campaign.info, stored))

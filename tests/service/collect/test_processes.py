@@ -10,7 +10,7 @@ import time
 import pytest
 import sqlalchemy as sa
 
-from adaptive.ledger.ballots.results import votes_of
+from adaptive.ledger.votes.reading import votes_of
 from tests.adaptive.ledger.databases import SERVER, PostgreSQL, own_server
 from tests.service.collect.browsing import new_id
 from tests.service.collect.live import LiveVoter, collecting

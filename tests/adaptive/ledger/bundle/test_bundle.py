@@ -14,11 +14,12 @@ from numpy.testing import assert_array_equal
 from adaptive.formats.votes import VoteRow
 from adaptive.ledger import ContinuousPlan, LateVoteError, Settings, VoteCast
 from adaptive.ledger.ballots.draws import store_ballot
-from adaptive.ledger.bundle import read_bundle, verify_bundle
-from adaptive.ledger.checks.probing import KnownPair, Probing
+from adaptive.ledger.bundle import contents_of, verify_bundle
+from adaptive.ledger.campaign.info import KnownPair, Probing
 from adaptive.ledger.errors import BundleError
 from adaptive.ledger.store.encoding import unguarded
-from adaptive.ledger.voters.identity import erase, set_excluded, voter_named, withdraw
+from adaptive.ledger.voters.identity import voter_named
+from adaptive.ledger.voters.participation import erase, withdraw
 from adaptive.ledger.votes.casting import correct, retract
 from tests.adaptive.ledger.bundle.zips import members_of
 from tests.adaptive.ledger.campaigns import check_ids, pair_ids
@@ -50,7 +51,7 @@ def lively(target, **options):
     with pytest.raises(LateVoteError):
         campaign.cast(VoteCast(event(), 1, 0, by_name[str(rows_of(campaign, 1, silent=0)[0].voter)], "left"))
     names = list(by_name)
-    campaign.database.write(lambda c: set_excluded(c, info, by_name[names[0]], True, "too fast"))
+    campaign.voter(by_name[names[0]]).exclude("too fast")
     campaign.database.write(lambda c: erase(c, info, by_name[names[1]]))
     for word in ("left", "right"):  # the second contradicts, and is kept aside
         record(campaign, [VoteRow(2, name, None, None, None, word) for name in check_ids(campaign, 2)[:2]])
@@ -260,7 +261,7 @@ def test_a_ballot_that_is_being_closed_is_open_in_the_bundle(sqlite):
 def test_what_is_written_is_read(sqlite, tmp_path):
     campaign = lively(sqlite, items=PAIRS)
     campaign.write_bundle(tmp_path / "b.zip")
-    found, wanted = read_bundle(tmp_path / "b.zip"), contents(campaign)
+    found, wanted = contents_of((tmp_path / "b.zip").read_bytes())[0], contents(campaign)
     for name in ("campaign", "items", "ballots", "voters", "leases", "votes", "late_votes", "audit"):
         assert getattr(found, name) == getattr(wanted, name)
         assert getattr(found, name)
@@ -279,7 +280,8 @@ def test_a_withdrawn_voter_and_odd_cells_survive(sqlite, tmp_path):
         for key, version in zip([v["voter"] for v in contents(campaign).voters], ["", '""', "a\nb,"], strict=True):
             connection.exec_driver_sql("UPDATE voter SET consent_version = ? WHERE key = ?", (version, key))
     campaign.write_bundle(tmp_path / "b.zip")
-    assert [voter["consent_version"] for voter in read_bundle(tmp_path / "b.zip").voters] == ["", '""', "a\nb,"]
+    found, _ = contents_of((tmp_path / "b.zip").read_bytes())
+    assert [voter["consent_version"] for voter in found.voters] == ["", '""', "a\nb,"]
     assert ledger_at(str(tmp_path / "o.db")).restore(tmp_path / "b.zip").bundle() == campaign.bundle()
 
 

@@ -12,11 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adaptive.ledger import Ledger, PageTexts, VotingPages
-from adaptive.ledger.bundle import read_bundle, verify_bundle
+from adaptive.ledger.bundle import contents_of, verify_bundle
 from adaptive.ledger.bundle.checking import votes_csv
 from adaptive.ledger.bundle.contents import gathered
 from adaptive.ledger.bundle.members import data_members, parsed
-from adaptive.ledger.campaign.voting_pages import pages_of, set_pages
 from adaptive.ledger.errors import BundleError
 from adaptive.ledger.store.encoding import label_text
 from tests.adaptive.ledger.bundle.zips import members_of
@@ -102,7 +101,7 @@ def test_no_cell_of_a_bundle_is_run_by_a_spreadsheet_and_all_come_back(settings,
     try:
         assert again.info.items == campaign.info.items
         assert again.bundle(names=True) == path.read_bytes()
-        assert "=cmd|' /C calc'!A0" in {voter["name"] for voter in read_bundle(path).voters}
+        assert "=cmd|' /C calc'!A0" in {voter["name"] for voter in contents_of(path.read_bytes())[0].voters}
     finally:
         again.database.close()
 
@@ -114,9 +113,7 @@ def campaign_with_pages(target):
     campaign = voted(target)
     for version in range(2):
         shown = replace(PAGES, consent_version=str(version + 1))
-        campaign.database.write(
-            lambda c, shown=shown, before=version: set_pages(c, campaign.info, shown, replaces=before)
-        )
+        campaign.set_pages(shown, replaces=version)
     return campaign
 
 
@@ -128,7 +125,7 @@ def test_pages_are_in_a_bundle_version_by_version(sqlite, tmp_path):
         (tmp_path / "b.zip").write_bytes(data)
         ledger = Ledger.create(tmp_path / f"{names}.db")
         again = ledger.restore(tmp_path / "b.zip")
-        version, pages = again.database.read(lambda connection, again=again: pages_of(connection, again.info))
+        version, pages = again.pages()
         assert version == 2
         hidden = {} if names else {"completion_code": None, "study": None}
         assert pages == replace(PAGES, consent_version="2", **hidden)

@@ -8,14 +8,12 @@ import pytest
 
 from adaptive.ledger import ContinuousPlan
 from adaptive.ledger.ballots.continuous import draw_batch, finish
-from adaptive.ledger.ballots.results import result_of
 from adaptive.ledger.bundle import verify_bundle
+from adaptive.ledger.bundle.checking import check_strengths
 from adaptive.ledger.bundle.documents import croissant
 from adaptive.ledger.bundle.files import contents_of
-from adaptive.ledger.bundle.strengths import check_strengths
 from adaptive.ledger.errors import BundleError
 from adaptive.ledger.store.encoding import unguarded
-from adaptive.ledger.voters.identity import set_excluded, voter_named
 from tests.adaptive.ledger.bundle.zips import edited, members_of, packed
 from tests.adaptive.ledger.voted import ITEMS, PAIRS, VOTERS, ledger_at, record, rows_of
 
@@ -33,10 +31,10 @@ def continuous(target, items=ITEMS, n_batches=4):
 def test_the_table_has_the_strengths_that_the_ledger_gives(items, ended, sqlite, tmp_path):
     campaign = continuous(sqlite, items)
     info = campaign.info
-    campaign.database.write(lambda c: set_excluded(c, info, voter_named(c, info, "Bob"), True, "too fast"))
+    campaign.voters.named("Bob").exclude("too fast")
     if ended:
         finish(campaign.database, info, least_answered=0.5)
-    expected = campaign.database.read(lambda c: result_of(c, info, interim=True)).to_csv()
+    expected = campaign.result(interim=True).to_csv()
     wanted = [line.split(",") for line in expected.splitlines()]
     data = campaign.bundle()
     table = members_of(data)["result.csv"]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from adaptive.formats.votes import VoteRow
 from adaptive.ledger.bundle import verify_bundle
-from adaptive.ledger.checks.probing import KnownPair, Probing
+from adaptive.ledger.campaign.info import KnownPair, Probing
 from adaptive.ledger.errors import BundleError, LedgerError
 from adaptive.ledger.store.encoding import digest_of, json_of
 from tests.adaptive.ledger.bundle.zips import edited, edited_json, edited_line, members_of, packed

@@ -12,20 +12,19 @@ import pytest
 from adaptive.errors import AdaptiveError
 from adaptive.formats.votes import VoteRow
 from adaptive.ledger import ContinuousPlan, Settings
-from adaptive.ledger.ballots.closing import chain_digest
 from adaptive.ledger.ballots.continuous import draw_batch
 from adaptive.ledger.ballots.draws import draw_digest
+from adaptive.ledger.ballots.stored import chain_digest
 from adaptive.ledger.bundle import verify_bundle
 from adaptive.ledger.bundle.archive import NAMES, SUMS
 from adaptive.ledger.bundle.checking import checked, events_by_ballot, vote_line
 from adaptive.ledger.bundle.documents import croissant, data_sheet
 from adaptive.ledger.bundle.members import data_members, parsed
-from adaptive.ledger.campaign.contents import ItemContent
-from adaptive.ledger.campaign.voting_pages import PageTexts, VotingPages, set_pages
-from adaptive.ledger.checks.probing import KnownPair, Probing
+from adaptive.ledger.campaign.info import KnownPair, Probing
+from adaptive.ledger.campaign.stored import ItemContent
+from adaptive.ledger.campaign.voting_pages import PageTexts, VotingPages
 from adaptive.ledger.errors import BundleError
 from adaptive.ledger.store.encoding import digest_of, json_of
-from adaptive.ledger.voters.identity import set_excluded, voter_named
 from adaptive.tables import csv_text
 from tests.adaptive.ledger.bundle.zips import edited, members_of, packed
 from tests.adaptive.ledger.campaigns import check_ids
@@ -42,10 +41,8 @@ def filled(campaign, last):
     answers = [VoteRow(2, name, None, None, None, "left") for name in names]
     record(campaign, answers)
     pages = VotingPages({"en": PageTexts(title="Fruit", question="Which is riper?")}, "en")
-    campaign.database.write(lambda connection: set_pages(connection, campaign.info, pages, replaces=0))
-    campaign.database.write(
-        lambda c: set_excluded(c, campaign.info, voter_named(c, campaign.info, "Bob"), True, "too fast")
-    )
+    campaign.set_pages(pages, replaces=0)
+    campaign.voters.named("Bob").exclude("too fast")
     data = campaign.bundle(names=True)
     campaign.database.close()
     return data

@@ -5,8 +5,8 @@ from collections import defaultdict
 import numpy as np
 
 from adaptive.draw import draw_ballot
-from adaptive.ledger.checks.drawing import Drawn, Known, draw_probes
-from adaptive.ledger.checks.probing import KnownPair
+from adaptive.ledger.ballots.draws import Drawn, Known, draw_probes
+from adaptive.ledger.campaign.info import KnownPair
 
 KIND_OF = {0: "attention", 1: "gold"}
 

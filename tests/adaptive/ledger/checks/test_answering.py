@@ -7,12 +7,11 @@ import pytest
 from adaptive.ledger import ConflictError, LateVoteError
 from adaptive.ledger.ballots.sheets import give_sheet
 from adaptive.ledger.ballots.shown_sheets import asked as asked_of
+from adaptive.ledger.campaign.info import Probing
 from adaptive.ledger.campaign.status import by_voter, status_of
-from adaptive.ledger.checks.probing import Probing
 from adaptive.ledger.quality import quality_of
-from adaptive.ledger.voters.participation import leave
 from adaptive.ledger.votes.casting import correct, retract
-from adaptive.ledger.votes.listing import conflicts, events_after
+from adaptive.ledger.votes.reading import conflicts, events_after
 from tests.adaptive.ledger.campaigns import (
     answer_all,
     campaign_of,
@@ -131,6 +130,6 @@ def test_who_leaves_takes_back_the_answers_to_checks_too(campaign, holder):
     campaign.cast(vote(holder, PLACE))
     [(place,)] = query(campaign, "SELECT min(place) FROM comparison WHERE sheet = 0")
     campaign.cast(vote(holder, place))
-    assert campaign.database.write(lambda c: leave(c, campaign.info, holder)) == 1  # votes
+    assert campaign.voter(holder).leave() == 1  # votes
     assert query(campaign, "SELECT place FROM vote_event WHERE kind = 'void' ORDER BY place") == [(place,), (PLACE,)]
     assert counts(campaign)[:3] == (0, 0, 0)

@@ -7,9 +7,9 @@ import pytest
 
 from adaptive.errors import TableError
 from adaptive.ledger import LedgerError, Settings
-from adaptive.ledger.campaign.info import Pay
+from adaptive.ledger.campaign.info import KnownPair, Pay, Probing
+from adaptive.ledger.campaign.item_sheets import read_known_pairs
 from adaptive.ledger.campaign.spending import expected_probes
-from adaptive.ledger.checks.probing import KnownPair, Probing, read_known_pairs
 from adaptive.ledger.store.encoding import json_of
 from adaptive.plan import plan_ballots
 from tests.adaptive.ledger.checks.ballots import drawn_for, known_pairs, probes_of

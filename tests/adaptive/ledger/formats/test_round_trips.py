@@ -133,12 +133,9 @@ def test_names_leave_only_when_asked_for(sqlite):
 
 
 def test_votes_of_an_excluded_voter_are_left_out_and_counted(sqlite):
-    from adaptive.ledger.voters.identity import set_excluded, voter_named
-
     campaign = voted(sqlite, 0)
-    info = campaign.info
     before = campaign.export_votes("csv")
-    campaign.database.write(lambda c: set_excluded(c, info, voter_named(c, info, "Bob"), True, "too fast"))
+    campaign.voters.named("Bob").exclude("too fast")
     after = campaign.export_votes("csv", names=True, unanswered=True)
     n_bob = sum(vote.voter == "Bob" and vote.answer is not None for vote in all_of(campaign))
     assert after.left_out == {"their voter is excluded": n_bob}

@@ -11,10 +11,9 @@ from numpy.testing import assert_allclose
 from scipy.optimize import brentq
 from scipy.stats import binomtest, norm
 
-from adaptive.ledger.quality.agreement import Ratings, consistency, ratings_of
-from adaptive.ledger.quality.answers import NOTHING, Answers
+from adaptive.ledger.quality.agreement import NOTHING, Answers, Ratings, consistency, ratings_of
 from adaptive.ledger.quality.flags import Share
-from adaptive.ledger.votes.casting import CANNOT_SAY
+from adaptive.ledger.store.encoding import CANNOT_SAY
 
 
 @st.composite

@@ -13,13 +13,14 @@ from scipy.stats import binomtest, fisher_exact
 from adaptive import bradley_terry, influence, voter_report
 from adaptive.formats.votes import VoteFile, VoteRow
 from adaptive.ledger import LedgerError
-from adaptive.ledger.ballots.draws import ballot_probes
-from adaptive.ledger.ballots.results import result_of, votes_of
+from adaptive.ledger.ballots.results import result_of
 from adaptive.ledger.ballots.shown_sheets import asked as asked_of
-from adaptive.ledger.checks.probing import KnownPair, Probing
+from adaptive.ledger.ballots.stored import ballot_probes
+from adaptive.ledger.campaign.info import KnownPair, Probing
 from adaptive.ledger.quality import Flag, Limits, Share, VoterQuality, exclusion_preview, quality_of
 from adaptive.ledger.quality.flags import flags_of, is_low
-from adaptive.ledger.voters.identity import set_excluded, voter_named
+from adaptive.ledger.voters.identity import voter_named
+from adaptive.ledger.votes.reading import votes_of
 from adaptive.ledger.votes.recording import record_file
 from adaptive.plan import plan_ballots
 from tests.adaptive.ledger.campaigns import campaign_of, check_ids, pair_ids, query
@@ -130,7 +131,7 @@ def test_the_model_is_that_of_the_votes(campaign):
 def test_a_voter_who_is_left_out_is_held_against_the_others_alone(campaign):
     made, _ = campaign
     before = read(made, quality_of)
-    made.database.write(lambda c: set_excluded(c, made.info, voter_named(c, made.info, "1"), True, "fast"))
+    made.voters.named("1").exclude("fast")
     after = read(made, quality_of)
     assert [each.excluded for each in after.voters] == [False, True, False, False, False, False]
     assert after.voters[1].agreement == before.voters[1].agreement
@@ -170,7 +171,7 @@ def test_a_preview_is_what_leaving_out_gives(campaign):
     assert_allclose(seen.tau_w, wanted.statistic, atol=1e-9)
     assert (seen.n_votes, seen.excluded) == (wanted.n_votes, False)
     assert seen.n_votes + seen.n_others == read(made, votes_of).n_comparisons
-    made.database.write(lambda c: set_excluded(c, made.info, voter, True, "fast"))
+    made.voter(voter).exclude("fast")
     assert_allclose(read(made, result_of, interim=True).agreement, seen.tau_w, atol=1e-9)
     back = read(made, exclusion_preview, voter)
     assert (back.excluded, back.tau_w, back.n_votes, back.n_others) == (True, seen.tau_w, seen.n_votes, seen.n_others)

@@ -6,7 +6,7 @@ Revision ID: 0001
 import sqlalchemy as sa
 from alembic import op
 
-from adaptive.ledger.store.migrations.history import triggers
+from adaptive.ledger.store.migrations import triggers
 
 revision = "0001"
 down_revision = None

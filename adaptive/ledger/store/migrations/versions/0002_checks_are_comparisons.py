@@ -13,7 +13,7 @@ import uuid
 import sqlalchemy as sa
 from alembic import op
 
-from adaptive.ledger.store.migrations.history import triggers
+from adaptive.ledger.store.migrations import triggers
 
 revision = "0002"
 down_revision = "0001"

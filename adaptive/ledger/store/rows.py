@@ -1,4 +1,4 @@
-"""Move many rows at once: columns into a table, and integer columns out of a query."""
+"""Move many rows at once, columns into a table and integer columns out of a query; record what organisers do."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from typing import Any, Final
 import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
+
+from adaptive.ledger.store import schema
+from adaptive.ledger.store.encoding import json_of, now
 
 _BLOCK: Final = 50_000  # rows: 10 MB of Python numbers
 
@@ -52,3 +55,17 @@ def integer_columns(connection: sa.Connection, statement: sa.Select[Any]) -> lis
     ]
     table = np.concatenate(blocks) if blocks else np.empty((0, n_columns), np.int64)
     return [np.ascontiguousarray(column) for column in table.T]
+
+
+def audit(
+    connection: sa.Connection,
+    campaign_id: int,
+    kind: str,
+    details: Mapping[str, Any],
+    *,
+    ballot_id: int | None = None,
+    voter_id: int | None = None,
+) -> None:
+    """Record an organiser's action."""
+    row = {"campaign_id": campaign_id, "at": now(), "kind": kind, "details": json_of(dict(details))}
+    connection.execute(sa.insert(schema.audit_event).values({**row, "ballot_id": ballot_id, "voter_id": voter_id}))
