@@ -50,9 +50,7 @@ blueprint = Blueprint("scores", __name__, url_prefix="/v1/scores", description="
         },
     ),
     compare=link(
-        "correlate",
-        "How well a system matches the ranking. Add the system.",
-        {"gold": "$response.body#/ranking"},
+        "correlate", "How well a system matches the ranking. Add the system.", {"gold": "$response.body#/ranking"}
     ),
 )
 @blueprint.response(200, ScoresAnswer)
@@ -74,11 +72,7 @@ def score_so_far(*, plan: BallotPlan, items: Labels, seed: int, ballots: Sequenc
         "last_ballot": result.last_ballot[best_first],
         "next_ballot": None
         if interim.next_items is None
-        else {
-            "number": len(ballots) + 1,
-            "items": list(interim.next_items),
-            "presentations": plan.presentations,
-        },
+        else {"number": len(ballots) + 1, "items": list(interim.next_items), "presentations": plan.presentations},
     }
 
 

@@ -32,14 +32,10 @@ blueprint = Blueprint("strengths", __name__, url_prefix="/v1/strengths", descrip
 @operation(
     "fitStrengths",
     compare=link(
-        "correlate",
-        "How well a system matches the ranking. Add the system.",
-        {"gold": "$response.body#/ranking"},
+        "correlate", "How well a system matches the ranking. Add the system.", {"gold": "$response.body#/ranking"}
     ),
     chooseComparisons=link(
-        "chooseComparisons",
-        "Whom to compare next. Add size and seed.",
-        {"comparisons": "$request.body#/comparisons"},
+        "chooseComparisons", "Whom to compare next. Add size and seed.", {"comparisons": "$request.body#/comparisons"}
     ),
 )
 @blueprint.response(200, StrengthsAnswer)
@@ -49,12 +45,7 @@ def strengths(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def strengths_of(
-    *,
-    comparisons: Answered,
-    model: str,
-    options: dict[str, Any],
-    standard_errors: bool,
-    items: Labels | None = None,
+    *, comparisons: Answered, model: str, options: dict[str, Any], standard_errors: bool, items: Labels | None = None
 ) -> dict[str, Any]:
     """Return the strengths fitted to votes, best first."""
     n_items = item_count(comparisons, items)

@@ -153,11 +153,7 @@ class RateLimiter:
                 fcntl.lockf(self._file, fcntl.LOCK_UN)
         if count > self._most:
             wait = 60 - int(now % 60)
-            raise Problem(
-                429,
-                self._limit,
-                headers={"Retry-After": str(wait)},
-            )
+            raise Problem(429, self._limit, headers={"Retry-After": str(wait)})
 
 
 def site_of(address: str | None) -> str:

@@ -74,9 +74,7 @@ class State:
             settings=chosen,
             tokens=Tokens(chosen.tokens),
             lane=Lane(
-                waiting=chosen.max_waiting,
-                wait_seconds=chosen.max_wait_seconds,
-                work_seconds=chosen.limits.max_seconds,
+                waiting=chosen.max_waiting, wait_seconds=chosen.max_wait_seconds, work_seconds=chosen.limits.max_seconds
             ),
             rate=RateLimiter(chosen.requests_per_minute) if chosen.requests_per_minute else None,
             stopping=Stopping(),

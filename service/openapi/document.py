@@ -68,6 +68,6 @@ CONFIGURATION: Final = {
             ),
             "license": {"name": "BSD-3-Clause", "identifier": "BSD-3-Clause"},
             "x-library-version": __version__,
-        },
+        }
     },
 }

@@ -13,6 +13,7 @@ from service.http.state import settings, state
 from service.openapi.blueprint import Blueprint, operation
 from service.schemas.base import Answer
 from service.schemas.fields import Dumped
+from service.schemas.shapes import NUMBER, TEXT
 
 __all__ = ["LiveAnswer", "ReadyAnswer", "operations"]
 
@@ -20,14 +21,14 @@ __all__ = ["LiveAnswer", "ReadyAnswer", "operations"]
 class LiveAnswer(Answer):
     """The process answers."""
 
-    status = Dumped({"type": "string", "const": "ok"}, required=True)
+    status = Dumped({"type": "string", "const": "ok"})
 
 
 class ReadyAnswer(LiveAnswer):
     """The service accepts requests, within these limits."""
 
-    version = Dumped({"type": "string"}, required=True)
-    limits = Dumped({"type": "object", "additionalProperties": {"type": "number"}}, required=True)
+    version = Dumped(TEXT)
+    limits = Dumped({"type": "object", "additionalProperties": NUMBER})
 
 
 def operations(check: Callable[[], None], *, when: str) -> tuple[Blueprint, Blueprint]:
@@ -64,7 +65,7 @@ def operations(check: Callable[[], None], *, when: str) -> tuple[Blueprint, Blue
 
     @measures.route("", methods=["GET"])
     @operation("readMetrics")
-    @measures.response(200, {"type": "string"}, content_type="text/plain")
+    @measures.response(200, TEXT, content_type="text/plain")
     def prometheus() -> Response:
         """Return counts and times of all workers, if the settings allow it for this caller; 404 if metrics are off."""
         state().check_metrics(request)

@@ -17,6 +17,7 @@ from service.http.problems import MEDIA_TYPE, STATUSES, from_http
 from service.http.settings import HttpLimits
 from service.http.state import state
 from service.schemas.fields import Component, Documented, with_limits
+from service.schemas.shapes import TEXT, list_of, object_of
 
 TOKEN_SCHEME: Final = {"type": "http", "scheme": "bearer", "description": "Needed where RANKCORR_TOKENS is set."}
 
@@ -31,12 +32,8 @@ def problem_component(kinds: str, *, members: Mapping[str, Any] | None = None) -
     members : mapping, optional
         Schemas of further members, which some kinds have.
     """
-    schema = {
-        "type": "object",
-        "description": "An error, as RFC 9457 has it.",
-        "required": ["type", "title", "status", "detail", "request_id"],
-        "additionalProperties": False,
-        "properties": {
+    schema = object_of(
+        {
             "type": {
                 "type": "string",
                 "description": f"Kind of the problem, for programs: urn:rankcorr:problem: and {kinds}.",
@@ -50,11 +47,13 @@ def problem_component(kinds: str, *, members: Mapping[str, Any] | None = None) -
                 "description": (
                     "Where a field is to blame: JSON pointer to it (of the query: its name after a slash) -> messages."
                 ),
-                "additionalProperties": {"type": "array", "items": {"type": "string"}},
+                "additionalProperties": list_of(TEXT),
             },
             **(members or {}),
         },
-    }
+        about="An error, as RFC 9457 has it.",
+        needed=["type", "title", "status", "detail", "request_id"],
+    )
     return Component("Problem", schema)
 
 

@@ -32,13 +32,14 @@ from service.schemas.fields import (
     check_limit,
 )
 from service.schemas.ranking_fields import check_labels, whole
+from service.schemas.shapes import list_of, object_of, or_null
 
 # Above this, some languages cannot read whole numbers in JSON exactly.
 LARGEST: Final = 2**53
 ANSWERS: Final[Mapping[str | None, int]] = MappingProxyType(
     {**{word: int(vote) for word, vote in WORDS.items()}, None: UNANSWERED}
 )
-LABELS_SCHEMA: Final[dict[str, Any]] = {"type": "array", "items": LABEL_SCHEMA}
+LABELS_SCHEMA: Final[dict[str, Any]] = list_of(LABEL_SCHEMA)
 
 
 class ItemCount(Count):
@@ -120,7 +121,7 @@ class Interval(Documented):
     def __init__(self, *, most: float, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         bounds = {"type": "number", "minimum": 0, "maximum": most}
-        self.documented = {"type": "array", "minItems": 2, "maxItems": 2, "items": bounds}
+        self.documented = list_of(bounds, minItems=2, maxItems=2)
         self._number = Number(least=0, most=most)
 
     def read(self, value: Any) -> tuple[float, float]:
@@ -147,12 +148,7 @@ class Similarity(Documented):
         {
             "oneOf": [
                 DISTRIBUTION.reference,
-                {
-                    "type": "array",
-                    "minItems": 2,
-                    "maxItems": Limit("max_items"),
-                    "items": {"type": "number", "minimum": -1, "maximum": 1},
-                },
+                list_of({"type": "number", "minimum": -1, "maximum": 1}, minItems=2, maxItems=Limit("max_items")),
             ]
         }
     )
@@ -178,43 +174,26 @@ class Similarity(Documented):
 
 FORM: Final = Component(
     "VotedComparisons",
-    {
-        "type": "object",
-        "required": ["left", "right", "votes"],
-        "additionalProperties": False,
-        "properties": {
+    object_of(
+        {
             "voter": {**LABEL_SCHEMA, "description": "Who voted; the scores do not depend on it."},
             "left": {**LABELS_SCHEMA, "description": "The item on the left of each comparison."},
             "right": {**LABELS_SCHEMA, "description": "The item on the right of each comparison."},
-            "votes": {
-                "type": "array",
-                "items": {"oneOf": [VOTE.reference, {"type": "null"}]},
-                "description": "The answer to each comparison: the side that won, or a tie; null where there is none.",
-            },
+            "votes": list_of(
+                or_null(VOTE.reference),
+                about="The answer to each comparison: the side that won, or a tie; null where there is none.",
+            ),
         },
-    },
+        needed=["left", "right", "votes"],
+    ),
 )
-VOTED_BALLOT: Final = Component(
-    "VotedBallot",
-    {
-        "type": "object",
-        "required": ["comparisons"],
-        "additionalProperties": False,
-        "properties": {"comparisons": {"type": "array", "minItems": 1, "items": FORM.reference}},
-    },
-)
+VOTED_BALLOT: Final = Component("VotedBallot", object_of({"comparisons": list_of(FORM.reference, minItems=1)}))
 
 
 class VotedBallots(Documented):
     """Ballots with their votes, voter by voter, in the order of the comparisons from `POST /v1/ballots`."""
 
-    documented: Mapping[str, Any] = MappingProxyType(
-        {
-            "type": "array",
-            "minItems": 1,
-            "items": VOTED_BALLOT.reference,
-        }
-    )
+    documented: Mapping[str, Any] = list_of(VOTED_BALLOT.reference, minItems=1)
 
     def read(self, value: Any) -> list[BallotVotes]:
         """Check a value, and return it as the library call takes it."""

@@ -24,6 +24,7 @@ from service.schemas.fields import (
     Dumped,
     Number,
 )
+from service.schemas.shapes import list_of
 
 _WEIGHERS: Final = "hyperbolic|logarithmic|uniform|top-k:[1-9][0-9]{0,17}"
 
@@ -94,7 +95,7 @@ class ItemWeights(Request):
 
     refused: ClassVar[tuple[Mapping[str, Any], ...]] = ({"required": ["n0", "weigher"]},)
 
-    n0 = Number(above=-1, most=1e300, metadata={"description": "Offset of the weight 1/(n + n0)^2; 2 by default."})
+    n0 = Number(above=-1, most=1e300, about="Offset of the weight 1/(n + n0)^2; 2 by default.")
     weigher = WeigherField()
     scheme = Choice(SCHEME, load_default=SCHEME.words[0])
     tied_weights = Choice(TIED_WEIGHT, load_default=TIED_WEIGHT.words[0])
@@ -119,12 +120,8 @@ class WeightOptions(ItemWeights):
     missing = Choice(
         MISSING_ITEMS,
         load_default=MISSING_ITEMS.words[0],
-        metadata={
-            "description": (
-                "Items in one ranking only: an error; left out; for bottom all kept, tied below what a ranking has; "
-                "for gold those of gold kept alone, tied below what a system has."
-            )
-        },
+        about="Items in one ranking only: an error; left out; for bottom all kept, tied below what a ranking has; "
+        "for gold those of gold kept alone, tied below what a system has.",
     )
 
 
@@ -135,6 +132,4 @@ class Notice(Answer):
     """A note on an answer, such as why a statistic is null."""
 
     message = String(required=True)
-    coefficients = Dumped(
-        {"type": "array", "items": COEFFICIENT.reference, "description": "Those that are concerned."}, required=True
-    )
+    coefficients = Dumped(list_of(COEFFICIENT.reference, about="Those that are concerned."))

@@ -40,6 +40,7 @@ from service.schemas.fields import (
 )
 from service.schemas.inference import UNDEFINED, level
 from service.schemas.ranking_fields import check_labels
+from service.schemas.shapes import COUNT, NUMBER, TEXT, TRUTH, WHOLE, list_of, object_of
 
 _NUMBERS: Final = frozenset((int, float))
 _DEPTH: Final = "@[1-9][0-9]{0,5}"
@@ -52,20 +53,18 @@ _LABELS: Final = {
     "type": "array",
     "minItems": 1,
     "items": {**LABEL_SCHEMA, "minLength": 1},
-    "not": {"allOf": [{"contains": {"type": "string"}}, {"contains": {"type": "integer"}}]},
+    "not": {"allOf": [{"contains": TEXT}, {"contains": WHOLE}]},
 }
 
 
 def _columns(value: str) -> dict[str, Any]:
     names = ("query", "document", value)
-    kinds = (_LABELS, _LABELS, {"type": "array", "minItems": 1, "items": {"type": "number"}})
-    return {
-        "type": "object",
-        "description": "Columns of one length, with a row for each document of a query.",
-        "required": list(names),
-        "additionalProperties": False,
-        "properties": dict(zip(names, kinds, strict=True)),
-    }
+    kinds = (_LABELS, _LABELS, list_of(NUMBER, minItems=1))
+    return object_of(
+        dict(zip(names, kinds, strict=True)),
+        about="Columns of one length, with a row for each document of a query.",
+        needed=list(names),
+    )
 
 
 NUMBERS_BY_QUERY: Final = Component(
@@ -75,11 +74,7 @@ NUMBERS_BY_QUERY: Final = Component(
         "minProperties": 1,
         "description": "By query, the number of each document.",
         "propertyNames": {"minLength": 1},
-        "additionalProperties": {
-            "type": "object",
-            "propertyNames": {"minLength": 1},
-            "additionalProperties": {"type": "number"},
-        },
+        "additionalProperties": {"type": "object", "propertyNames": {"minLength": 1}, "additionalProperties": NUMBER},
         "not": {"additionalProperties": {"maxProperties": 0}},  # no document in any query
     },
 )
@@ -181,18 +176,13 @@ class RunsByName(Documented):
 class MetricNames(Documented):
     """Names of metrics: at least one, each once."""
 
-    documented: Mapping[str, Any] = MappingProxyType(
-        {
-            "type": "array",
-            "items": {"type": "string", "pattern": f"^{METRICS}$", "example": "tau_w"},
-            "minItems": 1,
-            "maxItems": MOST_METRICS,
-            "uniqueItems": True,
-            "description": (
-                "tau_w, rho_w, tau, rho, tau_ap, rbo, ap, p@10 with any depth; ndcg, ndcg@10, rr and r@10 if the "
-                "service has ir_measures. These four need relevance in whole numbers of at most 1,000."
-            ),
-        }
+    documented: Mapping[str, Any] = list_of(
+        {"type": "string", "pattern": f"^{METRICS}$", "example": "tau_w"},
+        about="tau_w, rho_w, tau, rho, tau_ap, rbo, ap, p@10 with any depth; ndcg, ndcg@10, rr and r@10 if the "
+        "service has ir_measures. These four need relevance in whole numbers of at most 1,000.",
+        minItems=1,
+        maxItems=MOST_METRICS,
+        uniqueItems=True,
     )
 
     def read(self, value: Any) -> tuple[str, ...]:
@@ -228,7 +218,7 @@ class GroupsOfQueries(Documented):
         {
             "type": "object",
             "minProperties": 1,
-            "additionalProperties": {"type": "string"},
+            "additionalProperties": TEXT,
             "description": "By query, such as genre or language: each group is compared alone too.",
         }
     )
@@ -250,11 +240,9 @@ LARGEST_DEPTH: Final = 2**40
 class ComparisonOptions(Request):
     """How runs are compared over queries."""
 
-    seed = Seed(metadata={"description": "The same seed, the same answer."})
-    versus = Text(metadata={"description": "Name of the run that others are compared with; by default all pairs are."})
-    standardized = Flag(
-        load_default=False, metadata={"description": "Compare standardized values, of rank correlations."}
-    )
+    seed = Seed(about="The same seed, the same answer.")
+    versus = Text(about="Name of the run that others are compared with; by default all pairs are.")
+    standardized = Flag(load_default=False, about="Compare standardized values, of rank correlations.")
     test = Choice(QUERY_TEST, load_default=QUERY_TEST.words[0])
     groups = GroupsOfQueries()
     level = level()
@@ -264,7 +252,7 @@ class ComparisonOptions(Request):
 class StandardizationOptions(Request):
     """How rank correlations are standardized by their null distribution."""
 
-    seed = Seed(metadata={"description": "The same seed, the same answer."})
+    seed = Seed(about="The same seed, the same answer.")
     n_resamples = Count(limit="max_resamples", of="resamples", load_default=RESAMPLES)
 
 
@@ -289,15 +277,13 @@ class EvaluationRequest(ItemWeights):
     unjudged = Choice(UNJUDGED_DOCUMENTS, load_default=UNJUDGED_DOCUMENTS.words[0])
     unretrieved = Choice(UNRETRIEVED_DOCUMENTS, load_default=UNRETRIEVED_DOCUMENTS.words[0])
     undefined = Choice(UNDEFINED_QUERIES, load_default=UNDEFINED_QUERIES.words[0])
-    depth = Whole(least=1, most=LARGEST_DEPTH, metadata={"description": "Keep so many documents of a query and run."})
+    depth = Whole(least=1, most=LARGEST_DEPTH, about="Keep so many documents of a query and run.")
     standardized = Part(
         StandardizationOptions,
-        metadata={
-            "description": "Ask for standardized values of rank correlations too: chance gives 0 for each query."
-        },
+        about="Ask for standardized values of rank correlations too: chance gives 0 for each query.",
     )
-    by_query = Flag(load_default=False, metadata={"description": "Ask for the values of each query."})
-    comparison = Part(ComparisonOptions, metadata={"description": "Ask which run is better, and how sure that is."})
+    by_query = Flag(load_default=False, about="Ask for the values of each query.")
+    comparison = Part(ComparisonOptions, about="Ask which run is better, and how sure that is.")
 
     @validates_schema(skip_on_field_errors=True)
     def check_size(self, data: dict[str, Any], **_: Any) -> None:
@@ -326,16 +312,15 @@ class EvaluationRequest(ItemWeights):
                 raise ValidationError(error.messages, field) from error
 
 
-_COUNT: Final = {"type": "integer", "minimum": 0}
-_QUERIES: Final = {"type": "array", "items": LABEL_SCHEMA, "description": f"The first {N_LISTED}."}
+_QUERIES: Final = list_of(LABEL_SCHEMA, about=f"The first {N_LISTED}.")
 
 
 def _record(**properties: Any) -> dict[str, Any]:
-    return {"type": "object", "required": list(properties), "properties": properties}
+    return object_of(properties, closed=False)
 
 
 def _named(**properties: Any) -> dict[str, Any]:
-    return _record(run={"type": "string"}, metric={"type": "string"}, **properties)
+    return _record(run=TEXT, metric=TEXT, **properties)
 
 
 MEAN: Final = Component(
@@ -343,74 +328,69 @@ MEAN: Final = Component(
     _named(
         mean={**UNDEFINED, "description": "Over the queries that have a value; null where none has."},
         standardized={**UNDEFINED, "description": "Mean of the standardized values; null if they were not asked for."},
-        n_queries=_COUNT,
-        n_undefined=_COUNT,
+        n_queries=COUNT,
+        n_undefined=COUNT,
     ),
 )
 COVERAGE: Final = Component(
     "Coverage",
     _record(
-        run={"type": "string"},
-        n_queries={**_COUNT, "description": "Queries of qrels."},
-        n_not_in_run=_COUNT,
+        run=TEXT,
+        n_queries={**COUNT, "description": "Queries of qrels."},
+        n_not_in_run=COUNT,
         not_in_run=_QUERIES,
-        n_not_in_qrels={**_COUNT, "description": "Queries that the run alone has, which are left out."},
+        n_not_in_qrels={**COUNT, "description": "Queries that the run alone has, which are left out."},
         not_in_qrels=_QUERIES,
-        n_compared={**_COUNT, "description": "Documents."},
-        n_unjudged=_COUNT,
-        n_unretrieved=_COUNT,
-        n_cut={**_COUNT, "description": "Documents beyond the depth."},
-        n_negative={**_COUNT, "description": "Judgements below 0, which rank below 0."},
+        n_compared={**COUNT, "description": "Documents."},
+        n_unjudged=COUNT,
+        n_unretrieved=COUNT,
+        n_cut={**COUNT, "description": "Documents beyond the depth."},
+        n_negative={**COUNT, "description": "Judgements below 0, which rank below 0."},
     ),
 )
 PAIRED: Final = Component(
     "PairedDifference",
     _record(
-        first={"type": "string"},
-        second={"type": "string"},
+        first=TEXT,
+        second=TEXT,
         difference={**UNDEFINED, "description": "Mean of the first less that of the second."},
         low=UNDEFINED,
         high=UNDEFINED,
         pvalue=UNDEFINED,
         corrected_pvalue={**UNDEFINED, "description": "By Holm's method, over the pairs beside it."},
         effect_size={**UNDEFINED, "description": "Mean difference over the standard deviation of the differences."},
-        n_queries=_COUNT,
-        n_better=_COUNT,
-        n_worse=_COUNT,
+        n_queries=COUNT,
+        n_better=COUNT,
+        n_worse=COUNT,
     ),
 )
-_PAIRS: Final = {"type": "array", "items": PAIRED.reference}
+_PAIRS: Final = list_of(PAIRED.reference)
 COMPARISON_OF_RUNS: Final = Component(
     "RunComparison",
     _record(
-        metric={"type": "string"},
-        standardized={"type": "boolean"},
+        metric=TEXT,
+        standardized=TRUTH,
         unit={"type": "string", "description": "What is resampled, flipped and exchanged: queries."},
-        rows={
-            "type": "array",
-            "description": "Runs, best first.",
-            "items": _record(
-                run={"type": "string"},
+        rows=list_of(
+            _record(
+                run=TEXT,
                 rank={**UNDEFINED, "description": "Mid-rank; null without a mean."},
                 group={"type": ["integer", "null"], "description": "Runs of one group cannot be told apart."},
                 mean=UNDEFINED,
                 low=UNDEFINED,
                 high=UNDEFINED,
-                n_queries=_COUNT,
+                n_queries=COUNT,
                 pvalue={**UNDEFINED, "description": "Of the test against the best."},
                 corrected_pvalue={**UNDEFINED, "description": "Corrected for a best one that was found by looking."},
             ),
-        },
+            about="Runs, best first.",
+        ),
         pairs=_PAIRS,
-        groups={
-            "type": "array",
-            "items": _record(
-                group={"type": "string"},
-                n_queries=_COUNT,
-                means={"type": "array", "items": UNDEFINED, "description": "In the order of the rows."},
-                pairs=_PAIRS,
-            ),
-        },
+        groups=list_of(
+            _record(
+                group=TEXT, n_queries=COUNT, means=list_of(UNDEFINED, about="In the order of the rows."), pairs=_PAIRS
+            )
+        ),
     ),
 )
 
@@ -421,23 +401,16 @@ class EvaluationAnswer(Answer):
     n_queries = Integer(required=True)
     runs = List(String(), required=True)
     metrics = List(String(), required=True)
-    means = Dumped({"type": "array", "items": MEAN.reference}, required=True)
-    coverage = Dumped({"type": "array", "items": COVERAGE.reference}, required=True)
+    means = Dumped(list_of(MEAN.reference))
+    coverage = Dumped(list_of(COVERAGE.reference))
     undefined = Dumped(
-        {
-            "type": "array",
-            "items": _named(reason={"type": "string"}, n_queries=_COUNT, queries=_QUERIES),
-            "description": "Queries without a value, and why.",
-        },
-        required=True,
+        list_of(_named(reason=TEXT, n_queries=COUNT, queries=_QUERIES), about="Queries without a value, and why.")
     )
     chance = Dumped(
-        {
-            "type": "array",
-            "items": _named(n_patterns=_COUNT, n_drawn=_COUNT, error=UNDEFINED),
-            "description": "How values were standardized: tie patterns, how many were drawn, error of the others.",
-        },
-        required=True,
+        list_of(
+            _named(n_patterns=COUNT, n_drawn=COUNT, error=UNDEFINED),
+            about="How values were standardized: tie patterns, how many were drawn, error of the others.",
+        )
     )
     by_query = Dumped(
         {
@@ -445,22 +418,13 @@ class EvaluationAnswer(Answer):
             "description": "Values by run, metric and query, in the order of runs, metrics and queries.",
             "required": ["queries", "values", "standardized"],
             "properties": {
-                "queries": {"type": "array", "items": LABEL_SCHEMA},
-                "values": {"type": "array", "items": {"type": "array", "items": {"type": "array", "items": UNDEFINED}}},
-                "standardized": {
-                    "type": ["array", "null"],
-                    "items": {"type": "array", "items": {"type": "array", "items": UNDEFINED}},
-                },
+                "queries": list_of(LABEL_SCHEMA),
+                "values": list_of(list_of(list_of(UNDEFINED))),
+                "standardized": {"type": ["array", "null"], "items": list_of(list_of(UNDEFINED))},
             },
-        },
-        required=True,
+        }
     )
     comparisons = Dumped(
-        {
-            "type": "array",
-            "items": COMPARISON_OF_RUNS.reference,
-            "description": "One for each metric, if a comparison was asked for.",
-        },
-        required=True,
+        list_of(COMPARISON_OF_RUNS.reference, about="One for each metric, if a comparison was asked for.")
     )
     warnings = List(String(), required=True)

@@ -35,6 +35,7 @@ from service.environment import variable
 from service.http.body import is_above_zero
 from service.http.problems import shown
 from service.http.state import settings
+from service.schemas.shapes import NUMBER, TRUTH, WHOLE, described, list_of
 
 
 @dataclass(frozen=True)
@@ -158,12 +159,12 @@ def check_text_bytes(answer: Any) -> None:
 
 
 class Documented(Field[Any]):
-    """A field that has its JSON Schema in `documented`."""
+    """A field that has its JSON Schema in `documented`, and its description in `about`."""
 
     documented: Mapping[str, Any] = MappingProxyType({})
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(self, *, about: str | None = None, **kwargs: Any) -> None:
+        super().__init__(metadata=described({}, about), **kwargs)
         # null is refused like any other value of a wrong type
         self.error_messages["null"] = "this field may not be null"
         self.error_messages["required"] = "this field is needed"
@@ -185,7 +186,7 @@ class Documented(Field[Any]):
 class Number(Documented):
     """A finite number; text and booleans are refused."""
 
-    documented: Mapping[str, Any] = MappingProxyType({"type": "number"})
+    documented: Mapping[str, Any] = MappingProxyType(NUMBER)
     wanted = "a number"
 
     def __init__(
@@ -232,7 +233,7 @@ class Number(Documented):
 class Whole(Number):
     """A whole number; 2.0 counts as one, as in JSON Schema."""
 
-    documented: Mapping[str, Any] = MappingProxyType({"type": "integer"})
+    documented: Mapping[str, Any] = MappingProxyType(WHOLE)
     wanted = "a whole number"
 
     def _parsed(self, value: Any) -> int | None:
@@ -276,7 +277,7 @@ class QueryWhole(Whole):
 class Flag(Documented):
     """true or false; 1 and "yes" are refused."""
 
-    documented: Mapping[str, Any] = MappingProxyType({"type": "boolean"})
+    documented: Mapping[str, Any] = MappingProxyType(TRUTH)
 
     def read(self, value: Any) -> bool:
         """Check a value, and return it as the library call takes it."""
@@ -306,7 +307,7 @@ class Choices(Documented):
     def __init__(self, vocabulary: Vocabulary, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.choices = vocabulary.words
-        self.documented = {"type": "array", "items": vocabulary.reference, "minItems": 1, "uniqueItems": True}
+        self.documented = list_of(vocabulary.reference, minItems=1, uniqueItems=True)
 
     def read(self, value: Any) -> tuple[str, ...]:
         """Check a value, and return it as the library call takes it."""
@@ -337,8 +338,8 @@ class Text(Documented):
 class Dumped(Documented):
     """A field of a response that orjson writes: arrays at the speed of C, nan as null."""
 
-    def __init__(self, schema: Mapping[str, Any], **kwargs: Any) -> None:
-        super().__init__(**kwargs)
+    def __init__(self, schema: Mapping[str, Any], *, required: bool = True, **kwargs: Any) -> None:
+        super().__init__(required=required, **kwargs)
         self.documented = schema
 
     def _serialize(self, value: Any, attr: str | None, obj: Any, **kwargs: Any) -> Any:  # noqa: ARG002
@@ -348,8 +349,8 @@ class Dumped(Documented):
 class Part(Nested):
     """An object with a separate schema, and the same error messages as other fields."""
 
-    def __init__(self, schema: type[Schema], **kwargs: Any) -> None:
-        super().__init__(schema, **kwargs)
+    def __init__(self, schema: type[Schema], *, about: str | None = None, **kwargs: Any) -> None:
+        super().__init__(schema, metadata=described({}, about), **kwargs)
         self.error_messages["null"] = "this field may not be null"
         self.error_messages["required"] = "this field is needed"
 

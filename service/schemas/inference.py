@@ -27,21 +27,20 @@ from service.schemas.fields import (
     check_limit,
 )
 from service.schemas.ranking_fields import NamedRankings, RankingField, scores_in
+from service.schemas.shapes import NUMBER, NUMBER_OR_NULL, TEXT, TRUTH, WHOLE, list_of, object_of
 
-UNDEFINED: Final[dict[str, Any]] = {"type": ["number", "null"]}
+UNDEFINED: Final[dict[str, Any]] = NUMBER_OR_NULL
 
 
 def level() -> Number:
     """Return a field for a confidence level."""
-    return Number(
-        least=1e-6, most=1 - 1e-6, load_default=0.95, metadata={"description": "Level of confidence of the intervals."}
-    )
+    return Number(least=1e-6, most=1 - 1e-6, load_default=0.95, about="Level of confidence of the intervals.")
 
 
 class InferenceOptions(Request):
     """How a coefficient is compared with chance."""
 
-    seed = Seed(metadata={"description": "The same seed, the same answer."})
+    seed = Seed(about="The same seed, the same answer.")
     n_resamples = Count(limit="max_resamples", of="resamples", load_default=2_000)
     level = level()
     method = Choice(INTERVAL_METHOD, load_default=INTERVAL_METHOD.words[0])
@@ -51,22 +50,13 @@ class InferenceOptions(Request):
 INFERENCE: Final[dict[str, Any]] = {
     "type": "object",
     "description": "By coefficient: how it compares with chance, and its interval.",
-    "additionalProperties": {
-        "type": "object",
-        "required": ["chance", "standardized", "percentile", "zscore", "pvalue", "interval"],
-        "properties": {
-            "chance": {
-                "type": "object",
-                "description": "Values when one ranking is permuted at random.",
-                "required": ["mean", "std", "exact", "n_resamples", "n_undefined"],
-                "properties": {
-                    "mean": UNDEFINED,
-                    "std": UNDEFINED,
-                    "exact": {"type": "boolean"},
-                    "n_resamples": {"type": "integer"},
-                    "n_undefined": {"type": "integer"},
-                },
-            },
+    "additionalProperties": object_of(
+        {
+            "chance": object_of(
+                {"mean": UNDEFINED, "std": UNDEFINED, "exact": TRUTH, "n_resamples": WHOLE, "n_undefined": WHOLE},
+                about="Values when one ranking is permuted at random.",
+                closed=False,
+            ),
             "standardized": {
                 **UNDEFINED,
                 "description": (
@@ -82,34 +72,33 @@ INFERENCE: Final[dict[str, Any]] = {
             },
             "zscore": {**UNDEFINED, "description": "Standard deviations of chance above the mean of chance."},
             "pvalue": {**UNDEFINED, "minimum": 0, "maximum": 1},
-            "interval": {
-                "type": "object",
-                "required": ["low", "high", "method", "standard_error", "n_resamples", "n_undefined"],
-                "properties": {
+            "interval": object_of(
+                {
                     "low": UNDEFINED,
                     "high": UNDEFINED,
                     "method": INTERVAL_METHOD.reference,
                     "standard_error": UNDEFINED,
-                    "n_resamples": {"type": "integer"},
-                    "n_undefined": {"type": "integer"},
+                    "n_resamples": WHOLE,
+                    "n_undefined": WHOLE,
                 },
-            },
+                closed=False,
+            ),
         },
-    },
+        closed=False,
+    ),
 }
 
-_SCORE: Final[dict[str, Any]] = {
-    "type": "object",
-    "required": ["statistic", "low", "high", "n_items", "n_missing", "n_undefined"],
-    "properties": {
+_SCORE: Final[dict[str, Any]] = object_of(
+    {
         "statistic": UNDEFINED,
         "low": UNDEFINED,
         "high": UNDEFINED,
-        "n_items": {"type": "integer"},
-        "n_missing": {"type": "integer"},
-        "n_undefined": {"type": "integer"},
+        "n_items": WHOLE,
+        "n_missing": WHOLE,
+        "n_undefined": WHOLE,
     },
-}
+    closed=False,
+)
 SCORE: Final = Component("LeaderboardScore", _SCORE)
 
 
@@ -122,34 +111,26 @@ class LeaderboardRequest(WeightOptions):
         {"properties": {"gold": NOTHING, "gold_sets": NOTHING}},
     )
 
-    gold = RankingField(metadata={"description": "One gold ranking; or gold_sets."})
-    gold_sets = NamedRankings(limit="max_systems", of="gold sets", metadata={"description": "By name; or gold."})
+    gold = RankingField(about="One gold ranking; or gold_sets.")
+    gold_sets = NamedRankings(limit="max_systems", of="gold sets", about="By name; or gold.")
     systems = NamedRankings(required=True)
     coefficient = Choice(COEFFICIENT, load_default="tau_w")
-    by = Text(
-        load_default="sum", metadata={"description": "What ranks the systems: sum, mean, or the name of a gold set."}
-    )
-    standardized = Flag(
-        load_default=False, metadata={"description": "Standardize coefficients: chance gives 0 in each gold set."}
-    )
+    by = Text(load_default="sum", about="What ranks the systems: sum, mean, or the name of a gold set.")
+    standardized = Flag(load_default=False, about="Standardize coefficients: chance gives 0 in each gold set.")
     swap = Choice(
         SWAP,
         load_default=SWAP.words[0],
-        metadata={"description": "Scores must be given, and mean the same in all systems; tests are then exact."},
+        about="Scores must be given, and mean the same in all systems; tests are then exact.",
     )
     level = level()
     n_resamples = Count(limit="max_resamples", of="resamples", load_default=1_000)
-    seed = Seed(metadata={"description": "The same seed, the same answer."})
+    seed = Seed(about="The same seed, the same answer.")
     missing = Choice(
         MISSING_ITEMS,
         load_default=MISSING_ITEMS.words[0],
-        metadata={
-            "description": (
-                "Items of a gold set that a system lacks: an error, left out of that gold set, or, for bottom and gold,"
-                " tied below the others. Items of a system that are in no gold set: an error too, or left out and "
-                "counted, or, for bottom, tied below the others in each gold set and each system that lacks them."
-            )
-        },
+        about="Items of a gold set that a system lacks: an error, left out of that gold set, or, for bottom and gold,"
+        " tied below the others. Items of a system that are in no gold set: an error too, or left out and "
+        "counted, or, for bottom, tied below the others in each gold set and each system that lacks them.",
     )
 
     @validates_schema(skip_on_field_errors=True)
@@ -181,34 +162,27 @@ class LeaderboardRequest(WeightOptions):
 class LeaderboardAnswer(Answer):
     """Systems from best to worst, with the tests of each against the best."""
 
-    coefficient = Dumped(COEFFICIENT.reference, required=True)
-    by = Dumped({"type": "string"}, required=True)
-    standardized = Dumped({"type": "boolean"}, required=True)
-    swap = Dumped(SWAP.reference, required=True)
+    coefficient = Dumped(COEFFICIENT.reference)
+    by = Dumped(TEXT)
+    standardized = Dumped(TRUTH)
+    swap = Dumped(SWAP.reference)
     exact = Dumped(
         {
             "type": ["boolean", "null"],
             "description": "Whether the tests enumerate all swaps; null where nothing is tested.",
-        },
-        required=True,
+        }
     )
-    unit = Dumped({"type": "string", "description": "What is resampled: items, within each gold set."}, required=True)
-    gold_sets = Dumped({"type": "array", "items": {"type": "string"}}, required=True)
-    level = Dumped({"type": "number"}, required=True)
-    n_resamples = Dumped({"type": "integer"}, required=True)
+    unit = Dumped({"type": "string", "description": "What is resampled: items, within each gold set."})
+    gold_sets = Dumped(list_of(TEXT))
+    level = Dumped(NUMBER)
+    n_resamples = Dumped(WHOLE)
     rows = Dumped(
-        {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "required": ["system", "rank", "group", "scores", "total", "mean", "pvalue", "corrected_pvalue"],
-                "properties": {
-                    "system": {"type": "string"},
+        list_of(
+            object_of(
+                {
+                    "system": TEXT,
                     "rank": {**UNDEFINED, "description": "Mid-rank; null where the coefficient is undefined."},
-                    "group": {
-                        "type": ["integer", "null"],
-                        "description": "Systems of one group cannot be told apart.",
-                    },
+                    "group": {"type": ["integer", "null"], "description": "Systems of one group cannot be told apart."},
                     "scores": {
                         "type": "object",
                         "description": "By gold set.",
@@ -223,8 +197,9 @@ class LeaderboardAnswer(Answer):
                     },
                     "n_unused": {"type": "integer", "description": "Items of the system that are in no gold set."},
                 },
-            },
-        },
-        required=True,
+                needed=["system", "rank", "group", "scores", "total", "mean", "pvalue", "corrected_pvalue"],
+                closed=False,
+            )
+        )
     )
     warnings = List(Nested(Notice), required=True)

@@ -29,17 +29,14 @@ from service.schemas.fields import (
     check_limit,
     some_have,
 )
+from service.schemas.shapes import TEXT, list_of, object_of
 
 # Blanks as Python defines them; regular expressions in JSON Schema do not know all of these.
 _NOT_BLANK: Final = r"[^\s\u001c-\u001f\u0085]"
 TOKEN: Final = Component(
     "Token",
-    {
-        "type": "object",
-        "description": "A word, or words for one concept, in one semantic area.",
-        "required": ["token", "area"],
-        "additionalProperties": False,
-        "properties": {
+    object_of(
+        {
             "token": {"type": "string", "pattern": _NOT_BLANK},
             "area": {
                 "type": "string",
@@ -52,25 +49,25 @@ TOKEN: Final = Component(
                 "description": "In texts of the domain, as a count or a share; for all tokens or for none.",
             },
         },
-    },
+        about="A word, or words for one concept, in one semantic area.",
+        needed=["token", "area"],
+    ),
 )
 PAIR: Final = Component(
     "Pair",
-    {
-        "type": "object",
-        "description": "An item: two tokens.",
-        "required": ["item_1", "item_2", "area"],
-        "additionalProperties": False,
-        "properties": {
-            "item_1": {"type": "string"},
-            "item_2": {"type": "string"},
+    object_of(
+        {
+            "item_1": TEXT,
+            "item_2": TEXT,
             "area": {
                 "type": ["string", "null"],
                 "description": "The first that both have; null where they share none.",
             },
             "rare": {"type": "boolean", "description": "Whether one of them is rare, where frequencies are given."},
         },
-    },
+        about="An item: two tokens.",
+        needed=["item_1", "item_2", "area"],
+    ),
 )
 
 
@@ -120,12 +117,10 @@ class PairingRequest(Request):
 
     tokens = Tokens(required=True)
     sample = Count(
-        limit="max_items",
-        of="pairs of tokens",
-        metadata={"description": "Number of random pairs to take; all of them by default."},
+        limit="max_items", of="pairs of tokens", about="Number of random pairs to take; all of them by default."
     )
-    seed = Seed(required=False, metadata={"description": "Of the sample, with which it belongs together."})
-    across_areas = Flag(load_default=False, metadata={"description": "Pair any two tokens, of one area or two."})
+    seed = Seed(required=False, about="Of the sample, with which it belongs together.")
+    across_areas = Flag(load_default=False, about="Pair any two tokens, of one area or two.")
 
     @validates_schema
     def check_size(self, data: dict[str, Any], **_: Any) -> None:
@@ -157,10 +152,9 @@ class PairingAnswer(Answer):
     rare_tokens = Dumped(
         {
             "type": ["array", "null"],
-            "items": {"type": "string"},
+            "items": TEXT,
             "description": "Tokens below 10 % of the mean frequency; null without frequencies.",
-        },
-        required=True,
+        }
     )
-    items = Dumped({"type": "array", "minItems": 1, "items": PAIR.reference}, required=True)
+    items = Dumped(list_of(PAIR.reference, minItems=1))
     warnings = List(Nested(Notice), required=True)

@@ -14,20 +14,16 @@ from rankcorr.errors import LabelError, LengthError
 from service.http import deadline
 from service.http.problems import Name, shown, unknown_fields
 from service.schemas.fields import LABEL_SCHEMA, Component, Documented, Limit, check_limit
+from service.schemas.shapes import NUMBER, list_of, object_of
 
 _LABEL_TYPES: Final = frozenset((str, int))
 _NUMBER_TYPES: Final = frozenset((int, float))
 
 _MOST: Final = Limit("max_items")
-_NUMBERS: Final = {"type": "array", "minItems": 2, "maxItems": _MOST, "items": {"type": "number"}}
-_NUMBER_OF_LABEL: Final = {
-    "type": "object",
-    "minProperties": 2,
-    "maxProperties": _MOST,
-    "additionalProperties": {"type": "number"},
-}
-_LABELS: Final = {"type": "array", "minItems": 2, "maxItems": _MOST, "uniqueItems": True, "items": LABEL_SCHEMA}
-_TIED: Final = {"type": "array", "minItems": 1, "uniqueItems": True, "items": LABEL_SCHEMA}
+_NUMBERS: Final = list_of(NUMBER, minItems=2, maxItems=_MOST)
+_NUMBER_OF_LABEL: Final = {"type": "object", "minProperties": 2, "maxProperties": _MOST, "additionalProperties": NUMBER}
+_LABELS: Final = list_of(LABEL_SCHEMA, minItems=2, maxItems=_MOST, uniqueItems=True)
+_TIED: Final = list_of(LABEL_SCHEMA, minItems=1, uniqueItems=True)
 _PLACES: Final = {
     "type": "array",
     "minItems": 1,
@@ -39,16 +35,7 @@ _PLACES: Final = {
 
 
 def _way_to_give(name: str, needed: str, about: str, **properties: Any) -> Component:
-    return Component(
-        name,
-        {
-            "type": "object",
-            "description": about,
-            "required": [needed],
-            "additionalProperties": False,
-            "properties": properties,
-        },
-    )
+    return Component(name, object_of(properties, about=about, needed=[needed]))
 
 
 RANKS_ARRAY: Final = _way_to_give(

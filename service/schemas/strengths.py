@@ -38,40 +38,37 @@ from service.schemas.fields import (
     some_have,
 )
 from service.schemas.ranking_fields import RANKS_ARRAY, check_labels, whole
+from service.schemas.shapes import COUNT, NUMBER_OR_NULL, list_of, object_of, or_null
 
-_ANSWER: Final = {"oneOf": [VOTE.reference, {"type": "null"}]}
+_ANSWER: Final = or_null(VOTE.reference)
 _WINNER: Final = "The side that won, or a tie; null where there is no answer."
 _VOTER: Final = "Who answered; of all comparisons or of none."
 
 COMPARISON_COLUMNS: Final = Component(
     "ComparisonColumns",
-    {
-        "type": "object",
-        "description": "Answered comparisons as arrays of one length.",
-        "required": ["left", "right", "winner"],
-        "additionalProperties": False,
-        "properties": {
+    object_of(
+        {
             "left": {**LABELS_SCHEMA, "description": "The item on the left of each comparison."},
             "right": {**LABELS_SCHEMA, "description": "The item on the right of each comparison."},
-            "winner": {"type": "array", "maxItems": Limit("max_comparisons"), "items": _ANSWER, "description": _WINNER},
+            "winner": list_of(_ANSWER, about=_WINNER, maxItems=Limit("max_comparisons")),
             "voter": {**LABELS_SCHEMA, "description": _VOTER},
         },
-    },
+        about="Answered comparisons as arrays of one length.",
+        needed=["left", "right", "winner"],
+    ),
 )
 COMPARISON: Final = Component(
     "AnsweredComparison",
-    {
-        "type": "object",
-        "description": "A comparison and its answer.",
-        "required": ["left", "right", "winner"],
-        "additionalProperties": False,
-        "properties": {
+    object_of(
+        {
             "left": LABEL_SCHEMA,
             "right": LABEL_SCHEMA,
             "winner": {**_ANSWER, "description": _WINNER},
             "voter": {**LABEL_SCHEMA, "description": _VOTER},
         },
-    },
+        about="A comparison and its answer.",
+        needed=["left", "right", "winner"],
+    ),
 )
 _SIDES: Final = ("left", "right")
 
@@ -191,17 +188,13 @@ class Oversight(Number):
 class ModelOptions(Request):
     """Options of the vote model; see the library's bradley_terry."""
 
-    ties = Choice(TIES_MODEL, metadata={"description": "davidson by default; thurstone does not have it."})
-    oversight = Oversight(metadata={"description": "Probability that a vote is a slip; 0.03 by default."})
+    ties = Choice(TIES_MODEL, about="davidson by default; thurstone does not have it.")
+    oversight = Oversight(about="Probability that a vote is a slip; 0.03 by default.")
     prior = Number(
-        least=_PRIORS[0],
-        most=_PRIORS[1],
-        metadata={"description": "Standard deviation of the strengths before any vote; 2 by default."},
+        least=_PRIORS[0], most=_PRIORS[1], about="Standard deviation of the strengths before any vote; 2 by default."
     )
-    voters = Flag(
-        load_default=False, metadata={"description": "Fit how well each voter discriminates, and how often they slip."}
-    )
-    side_bias = Flag(load_default=False, metadata={"description": "Fit a preference for the left or the right side."})
+    voters = Flag(load_default=False, about="Fit how well each voter discriminates, and how often they slip.")
+    side_bias = Flag(load_default=False, about="Fit a preference for the left or the right side.")
 
 
 class VotesRequest(Request):
@@ -209,10 +202,7 @@ class VotesRequest(Request):
 
     refused = (
         {  # no items at all
-            "properties": {
-                "items": NOTHING,
-                "comparisons": {"maxItems": 0, "properties": {"winner": {"maxItems": 0}}},
-            }
+            "properties": {"items": NOTHING, "comparisons": {"maxItems": 0, "properties": {"winner": {"maxItems": 0}}}}
         },
         {
             "required": ["options"],
@@ -233,10 +223,8 @@ class VotesRequest(Request):
         limit="max_items",
         required=False,
         of="items",
-        metadata={
-            "description": "All items there may be, those never compared included, or N for 0 to N - 1. By default "
-            "those of the comparisons, in the order of first appearance."
-        },
+        about="All items there may be, those never compared included, or N for 0 to N - 1. By default "
+        "those of the comparisons, in the order of first appearance.",
     )
     comparisons = ComparisonsField(required=True)
     model = Choice(MODEL, load_default=MODEL.words[0])
@@ -264,8 +252,7 @@ class StrengthsRequest(VotesRequest):
     """Votes, and options of the model to fit."""
 
     standard_errors = Flag(
-        load_default=True,
-        metadata={"description": "Standard errors of the strengths too; of more than 1,500 items they take long."},
+        load_default=True, about="Standard errors of the strengths too; of more than 1,500 items they take long."
     )
 
     @validates_schema
@@ -281,29 +268,25 @@ class NextRequest(VotesRequest):
         limit="max_comparisons",
         of="comparisons of an answer",
         required=True,
-        metadata={"description": "Number of comparisons; 50 is good."},
+        about="Number of comparisons; 50 is good.",
     )
-    seed = Seed(metadata={"description": "The same seed and votes give the same comparisons."})
+    seed = Seed(about="The same seed and votes give the same comparisons.")
     voters = Names(
         what="voters",
         least=1,
         limit="max_comparisons",
         required=False,
         of="voters",
-        metadata={
-            "description": "Who is to vote, or V for the names 0 to V - 1. By default those of the comparisons, or one "
-            "unknown voter, 0."
-        },
+        about="Who is to vote, or V for the names 0 to V - 1. By default those of the comparisons, or one "
+        "unknown voter, 0.",
     )
     # Above this, all weights are equal even for a million items.
-    n0 = Number(above=-1, most=1e12, load_default=2.0, metadata={"description": "Offset of the weight 1/(n + n0)^2."})
+    n0 = Number(above=-1, most=1e12, load_default=2.0, about="Offset of the weight 1/(n + n0)^2.")
     focus = Number(
         least=0,
         most=1,
         load_default=FOCUS,
-        metadata={
-            "description": "0: the places of all items count, as in rho_w; 1: the order of the top, as in tau_w."
-        },
+        about="0: the places of all items count, as in rho_w; 1: the order of the top, as in tau_w.",
     )
 
     @validates_schema
@@ -323,13 +306,12 @@ def _labels(data: dict[str, Any]) -> list[str | int]:
     return [] if isinstance(items, int) else list(items)
 
 
-_COUNT: Final = {"type": "integer", "minimum": 0}
 _OF_ITEM: Final[dict[str, Any]] = {
     "item": LABEL_SCHEMA,
     "rank": {"type": "number", "minimum": 1},
     "strength": {"type": "number", "description": "Mean 0; larger is better."},
     "standard_error": {"type": ["number", "null"], "minimum": 0},
-    **dict.fromkeys(("presentations", "wins", "ties", "losses"), _COUNT),
+    **dict.fromkeys(("presentations", "wins", "ties", "losses"), COUNT),
 }
 _OF_VOTER: Final[dict[str, Any]] = {
     "voter": LABEL_SCHEMA,
@@ -350,10 +332,7 @@ _OF_FIT: Final[dict[str, Any]] = {
 
 
 def _record(name: str, properties: dict[str, Any]) -> Component:
-    return Component(
-        name,
-        {"type": "object", "required": list(properties), "additionalProperties": False, "properties": properties},
-    )
+    return Component(name, object_of(properties))
 
 
 ITEM_STRENGTH: Final = _record("ItemStrength", _OF_ITEM)
@@ -374,23 +353,16 @@ class StrengthsAnswer(Answer):
 
     n_comparisons = Integer(required=True, metadata={"description": "Answered ones."})
     n_unanswered = Integer(required=True)
-    items = Dumped({"type": "array", "minItems": 2, "items": ITEM_STRENGTH.reference}, required=True)
+    items = Dumped(list_of(ITEM_STRENGTH.reference, minItems=2))
     ranking = Dumped(
         {
             **RANKS_ARRAY.reference,
             "description": "All items, best first, as the other endpoints take a ranking; tied items share their rank.",
-        },
-        required=True,
+        }
     )
-    parameters = Dumped(FITTED_PARAMETERS.reference, required=True)
-    voters = Dumped(
-        {
-            "oneOf": [{"type": "array", "items": FITTED_VOTER.reference}, {"type": "null"}],
-            "description": "null where voters were not fitted.",
-        },
-        required=True,
-    )
-    log_likelihood = Dumped({"type": ["number", "null"]}, required=True)
+    parameters = Dumped(FITTED_PARAMETERS.reference)
+    voters = Dumped(or_null(list_of(FITTED_VOTER.reference), about="null where voters were not fitted."))
+    log_likelihood = Dumped(NUMBER_OR_NULL)
     converged = Boolean(required=True)
     n_iterations = Integer(required=True)
     warnings = List(Nested(Notice), required=True)
@@ -405,8 +377,7 @@ class NextAnswer(Answer):
             **NEXT_COMPARISONS.reference,
             "description": "With the answers as `winner`, an array as long, and after those before, they are what POST "
             "/v1/strengths takes.",
-        },
-        required=True,
+        }
     )
     converged = Boolean(required=True, metadata={"description": "Of the fit by which they were chosen."})
     warnings = List(

@@ -6,6 +6,7 @@ from marshmallow.fields import Float
 
 from service.schemas.base import Answer, Request
 from service.schemas.fields import Dumped, QueryNumber, QueryWhole
+from service.schemas.shapes import WHOLE, WHOLE_OR_NULL, list_of, object_of
 
 MAX_TOP = 1_000
 
@@ -13,13 +14,11 @@ MAX_TOP = 1_000
 class WeightsQuery(Request):
     """n0, or a share of the weight that determines n0."""
 
-    n0 = QueryNumber(above=-1, most=1e300, metadata={"description": "2 by default; not together with share."})
-    share = QueryNumber(above=0, metadata={"description": "Find the n0 at which the first k ranks have this share."})
-    k = QueryWhole(
-        least=1, most=MAX_TOP, metadata={"description": "Number of ranks that have the share; 1 by default."}
-    )
-    top = QueryWhole(least=1, most=MAX_TOP, metadata={"description": "Number of ranks to list; 10 by default."})
-    n_items = QueryWhole(least=1, most=2**40, metadata={"description": "Length of the ranking; endless by default."})
+    n0 = QueryNumber(above=-1, most=1e300, about="2 by default; not together with share.")
+    share = QueryNumber(above=0, about="Find the n0 at which the first k ranks have this share.")
+    k = QueryWhole(least=1, most=MAX_TOP, about="Number of ranks that have the share; 1 by default.")
+    top = QueryWhole(least=1, most=MAX_TOP, about="Number of ranks to list; 10 by default.")
+    n_items = QueryWhole(least=1, most=2**40, about="Length of the ranking; endless by default.")
 
 
 class WeightsAnswer(Answer):
@@ -27,19 +26,16 @@ class WeightsAnswer(Answer):
 
     n0 = Float(required=True)
     first_rank_share = Float(required=True, metadata={"description": "R(n0)."})
-    n_items = Dumped({"type": ["integer", "null"]}, required=True)
+    n_items = Dumped(WHOLE_OR_NULL)
     ranks = Dumped(
-        {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "required": ["rank", "weight", "cumulative_share"],
-                "properties": {
-                    "rank": {"type": "integer"},
+        list_of(
+            object_of(
+                {
+                    "rank": WHOLE,
                     "weight": {"type": "number", "description": "Share of this rank."},
                     "cumulative_share": {"type": "number", "description": "Share of all ranks up to this one."},
                 },
-            },
-        },
-        required=True,
+                closed=False,
+            )
+        )
     )

@@ -48,10 +48,7 @@ _TENTH_IS_TWO = 20  # with fewer items, 10 % is less than the two items that the
         "items_csv": "item\nfig\nplum\npear\nquince\n",
         "voters": 4,
         "plan": {"presentations": 4},
-        "pages": {
-            "texts": [{"language": "en", "title": "Fruit", "question": "Which is sweeter?"}],
-            "open_link": True,
-        },
+        "pages": {"texts": [{"language": "en", "title": "Fruit", "question": "Which is sweeter?"}], "open_link": True},
     },
 )
 @operation("makeCampaign")
@@ -76,8 +73,7 @@ def check(sheet: ItemSheet) -> dict[str, Any]:
 
 @making.route("/plan", methods=["POST"])
 @making.arguments(
-    OutlookRequest,
-    example={"n_items": 40, "voters": 20, "plan": {"presentations": 10, "seconds": 6}, "accuracy": True},
+    OutlookRequest, example={"n_items": 40, "voters": 20, "plan": {"presentations": 10, "seconds": 6}, "accuracy": True}
 )
 @operation("planCampaign")
 @making.response(200, OutlookAnswer)

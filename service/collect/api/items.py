@@ -50,11 +50,6 @@ def plan(key: str) -> Any:
 def item_rows(campaign: Campaign) -> list[dict[str, Any]]:
     """Return the items with their contents and answers."""
     return [
-        {
-            "item": each.item,
-            **asdict(content),
-            "presentations": each.presentations,
-            "n_answered": each.n_answered,
-        }
+        {"item": each.item, **asdict(content), "presentations": each.presentations, "n_answered": each.n_answered}
         for each, content in campaign.items_shown()
     ]

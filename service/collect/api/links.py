@@ -14,12 +14,7 @@ from adaptive.ledger import guarded
 from adaptive.tables import csv_text
 from service.collect.access import organiser, own_origin
 from service.collect.api.blueprints import of_organisers
-from service.collect.schemas.answers import (
-    InvitationRequest,
-    InvitationsAnswer,
-    LinksAnswer,
-    StudyLinkAnswer,
-)
+from service.collect.schemas.answers import InvitationRequest, InvitationsAnswer, LinksAnswer, StudyLinkAnswer
 from service.collect.schemas.voting import NoFields
 from service.http.problems import Problem
 from service.openapi.blueprint import operation

@@ -9,13 +9,7 @@ from adaptive.ledger import BallotProgress, CampaignQuality, CampaignStatus, Lim
 from service.collect.access import organiser
 from service.collect.api.blueprints import of_organisers
 from service.collect.conditional import Remembered, tagged
-from service.collect.schemas.answers import (
-    LedgerAnswer,
-    LedgerQuery,
-    ProgressAnswer,
-    QualityAnswer,
-    QualityQuery,
-)
+from service.collect.schemas.answers import LedgerAnswer, LedgerQuery, ProgressAnswer, QualityAnswer, QualityQuery
 from service.openapi.blueprint import operation
 
 blueprint = of_organisers("progress", __name__, "Where it stands")

@@ -9,13 +9,7 @@ from adaptive.ledger import VoterRow
 from service.collect.access import organiser
 from service.collect.api.blueprints import of_organisers
 from service.collect.conditional import Remembered, tagged
-from service.collect.schemas.answers import (
-    ExclusionAnswer,
-    ReasonRequest,
-    VotersAnswer,
-    VotersQuery,
-    WithdrawalAnswer,
-)
+from service.collect.schemas.answers import ExclusionAnswer, ReasonRequest, VotersAnswer, VotersQuery, WithdrawalAnswer
 from service.collect.schemas.voting import NoFields
 from service.openapi.blueprint import operation
 

@@ -9,8 +9,7 @@ from adaptive.errors import VoteError
 from adaptive.ledger import Campaign, ConflictError, Receipt, ShownPair, VoteCast, pair_at
 from service.collect import access
 from service.collect.api.sessions import SECURITY
-from service.collect.schemas.shapes import EVENT
-from service.collect.schemas.voting import RetractRequest, VoteAnswer, VoteRequest
+from service.collect.schemas.voting import EVENT, RetractRequest, VoteAnswer, VoteRequest
 from service.collect.state import collecting
 from service.http.problems import Problem
 from service.openapi.blueprint import Blueprint, operation

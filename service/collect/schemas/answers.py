@@ -20,23 +20,23 @@ from adaptive.ledger import (
 )
 from adaptive.model.accuracy import Cut
 from service.collect.schemas.campaigns import Line
-from service.collect.schemas.shapes import (
+from service.collect.schemas.voting import TOKEN, Word, key_field
+from service.http.problems import shown
+from service.schemas.base import Answer, Request
+from service.schemas.fields import Documented, Dumped, Flag, Number, QueryNumber, QueryWhole, Whole
+from service.schemas.shapes import (
     COUNT,
     LABEL,
     NUMBER,
     NUMBER_OR_NULL,
     TEXT,
     TEXT_OR_NULL,
-    key_field,
+    TRUTH,
     list_of,
     object_of,
+    or_null,
     shape_of,
 )
-from service.collect.schemas.shapes import Word as WordField
-from service.collect.schemas.voting import TOKEN
-from service.http.problems import shown
-from service.schemas.base import Answer, Request
-from service.schemas.fields import Documented, Dumped, Flag, Number, QueryNumber, QueryWhole, Whole
 
 MOST_INVITED: Final = 2_000
 _YES: Final = {"true": True, "false": False}
@@ -45,7 +45,7 @@ _YES: Final = {"true": True, "false": False}
 class QueryFlag(Documented):
     """true or false, in a query string."""
 
-    documented = {"type": "boolean"}  # noqa: RUF012 - as the base has it
+    documented = TRUTH
 
     def read(self, value: Any) -> bool:
         """Check a value."""
@@ -85,15 +85,15 @@ class OrganiserSessionRequest(Request):
     """An organiser's token, exchanged for a session cookie."""
 
     campaign = key_field(required=True)
-    token = WordField(TOKEN, "a token", required=True)
+    token = Word(TOKEN, "a token", required=True)
 
 
 class InvitationRequest(Request):
     """Voters to invite: a list of names, or a number of voters without names."""
 
-    voters = NameList(metadata={"description": "Names, which are personal data and stay in the ledger."})
-    number = Whole(least=1, most=MOST_INVITED, metadata={"description": "Or a number of voters without a name."})
-    qr = Flag(load_default=False, metadata={"description": "Whether to draw a QR code for each link."})
+    voters = NameList(about="Names, which are personal data and stay in the ledger.")
+    number = Whole(least=1, most=MOST_INVITED, about="Or a number of voters without a name.")
+    qr = Flag(load_default=False, about="Whether to draw a QR code for each link.")
 
     @validates_schema
     def check_way(self, data: dict[str, Any], **_: Any) -> None:
@@ -111,15 +111,13 @@ class ReasonRequest(Request):
 class CloseRequest(Request):
     """Options for closing a ballot."""
 
-    least_answered = Number(
-        least=0, most=1, metadata={"description": "Share that must be answered; by default that of the campaign."}
-    )
+    least_answered = Number(least=0, most=1, about="Share that must be answered; by default that of the campaign.")
 
 
 class OpenRequest(Request):
     """Options for opening the next ballot or batch."""
 
-    at_once = Flag(load_default=False, metadata={"description": "Draw a batch although much is unanswered."})
+    at_once = Flag(load_default=False, about="Draw a batch although much is unanswered.")
 
 
 class PageQuery(Request):
@@ -132,95 +130,86 @@ class PageQuery(Request):
 class VotersQuery(PageQuery):
     """The part of the list of voters to return."""
 
-    names = QueryFlag(load_default=False, metadata={"description": "Whether voters go by name: personal data."})
+    names = QueryFlag(load_default=False, about="Whether voters go by name: personal data.")
 
 
 class QualityQuery(Request):
     """Thresholds for flagging a voter."""
 
-    names = QueryFlag(load_default=False, metadata={"description": "Whether voters go by name: personal data."})
-    fast = QueryNumber(
-        least=0, most=3_600, load_default=1.0, metadata={"description": "Seconds; an answer in less time is fast."}
-    )
+    names = QueryFlag(load_default=False, about="Whether voters go by name: personal data.")
+    fast = QueryNumber(least=0, most=3_600, load_default=1.0, about="Seconds; an answer in less time is fast.")
 
 
 class ResultsQuery(Request):
     """Which ranking to return."""
 
-    interim = QueryFlag(load_default=False, metadata={"description": "By the votes so far, before the last ballot."})
-    top = QueryWhole(least=1, most=2**31, metadata={"description": "k of the cut."})
+    interim = QueryFlag(load_default=False, about="By the votes so far, before the last ballot.")
+    top = QueryWhole(least=1, most=2**31, about="k of the cut.")
 
 
 class ExportQuery(Request):
     """Options for the content of a file."""
 
-    names = QueryFlag(load_default=False, metadata={"description": "Whether voters go by name: personal data."})
-    unanswered = QueryFlag(load_default=False, metadata={"description": "Comparisons without a vote too."})
+    names = QueryFlag(load_default=False, about="Whether voters go by name: personal data.")
+    unanswered = QueryFlag(load_default=False, about="Comparisons without a vote too.")
     guard = QueryFlag(
-        load_default=True,
-        metadata={"description": "Whether cells that a spreadsheet would run have an apostrophe in front."},
+        load_default=True, about="Whether cells that a spreadsheet would run have an apostrophe in front."
     )
 
 
 class StudyQuery(Request):
     """The study whose participants to return."""
 
-    study = WordField("[A-Za-z0-9_-]{1,64}", "the id of a study", metadata={"description": "By default of all."})
+    study = Word("[A-Za-z0-9_-]{1,64}", "the id of a study", about="By default of all.")
 
 
 class LedgerQuery(Request):
     """The part of the ledger to return."""
 
-    after = QueryWhole(least=0, most=2**62, load_default=0, metadata={"description": "Number of the last event read."})
+    after = QueryWhole(least=0, most=2**62, load_default=0, about="Number of the last event read.")
     limit = QueryWhole(least=1, most=1_000, load_default=1_000)
 
 
 class ProgressAnswer(Answer):
     """The progress of a campaign."""
 
-    status = Dumped(shape_of(CampaignStatus), required=True)
-    ballots = Dumped(list_of(shape_of(BallotProgress)), required=True)
+    status = Dumped(shape_of(CampaignStatus))
+    ballots = Dumped(list_of(shape_of(BallotProgress)))
 
 
 class BallotsAnswer(Answer):
     """All ballots opened so far."""
 
-    ballots = Dumped(list_of(shape_of(BallotProgress)), required=True)
+    ballots = Dumped(list_of(shape_of(BallotProgress)))
 
 
 class BallotAnswer(Answer):
     """A ballot; the header ETag holds its stamp."""
 
-    ballot = Dumped(shape_of(BallotProgress), required=True)
+    ballot = Dumped(shape_of(BallotProgress))
     chain_digest = Dumped(
-        {**TEXT_OR_NULL, "description": "Of a closed ballot; it proves this ballot and all before it."}, required=True
+        {**TEXT_OR_NULL, "description": "Of a closed ballot; it proves this ballot and all before it."}
     )
     going_on = Dumped(
-        {
-            "oneOf": [list_of(LABEL), {"type": "null"}],
-            "description": "Items of the next ballot; null while this one is open, and where none follows.",
-        },
-        required=True,
+        or_null(list_of(LABEL), about="Items of the next ballot; null while this one is open, and where none follows.")
     )
 
 
 class PreviewAnswer(Answer):
     """What closing a ballot now would do."""
 
-    preview = Dumped(
-        {"oneOf": [shape_of(ClosePreview), {"type": "null"}], "description": "Null for a batch."}, required=True
-    )
-    ready = Dumped({"type": "boolean"}, required=True)
-    n_comparisons = Dumped(COUNT, required=True)
-    n_answered = Dumped(COUNT, required=True)
-    expected = Dumped({**NUMBER_OR_NULL, "description": "Expected tau_w, of a continuous campaign."}, required=True)
-    cut = Dumped({"oneOf": [shape_of(Cut), {"type": "null"}]}, required=True)
+    preview = Dumped(or_null(shape_of(ClosePreview), about="Null for a batch."))
+    ready = Dumped(TRUTH)
+    n_comparisons = Dumped(COUNT)
+    n_answered = Dumped(COUNT)
+    expected = Dumped({**NUMBER_OR_NULL, "description": "Expected tau_w, of a continuous campaign."})
+    cut = Dumped(or_null(shape_of(Cut)))
 
 
 class ItemsAnswer(Answer):
     """Items; if a ballot is open, sorted by their answers in open ballots, fewest first."""
 
-    n_items = Dumped(COUNT, required=True)
+    n_items = Dumped(COUNT)
     items = Dumped(
         list_of(
             object_of(
@@ -233,23 +222,22 @@ class ItemsAnswer(Answer):
                     "n_answered": COUNT,
                 }
             )
-        ),
-        required=True,
+        )
     )
 
 
 class VotersAnswer(Answer):
     """Voters, in order of arrival."""
 
-    n_voters = Dumped(COUNT, required=True)
-    voters = Dumped(list_of(shape_of(VoterRow)), required=True)
+    n_voters = Dumped(COUNT)
+    voters = Dumped(list_of(shape_of(VoterRow)))
 
 
 class ParticipantsAnswer(Answer):
     """Participants of a platform, in order of arrival."""
 
-    platform = Dumped({**TEXT_OR_NULL, "description": "Where voters come from now."}, required=True)
-    participants = Dumped(list_of(shape_of(Participant)), required=True)
+    platform = Dumped({**TEXT_OR_NULL, "description": "Where voters come from now."})
+    participants = Dumped(list_of(shape_of(Participant)))
 
 
 class InvitationsAnswer(Answer):
@@ -258,70 +246,62 @@ class InvitationsAnswer(Answer):
     invitations = Dumped(
         list_of(
             object_of(
-                {
-                    "name": TEXT,
-                    "url": TEXT,
-                    "qr": {**TEXT_OR_NULL, "description": "SVG, where it was asked for."},
-                }
+                {"name": TEXT, "url": TEXT, "qr": {**TEXT_OR_NULL, "description": "SVG, where it was asked for."}}
             )
-        ),
-        required=True,
+        )
     )
-    csv = Dumped({**TEXT, "description": "The same as CSV, with the columns voter and link."}, required=True)
+    csv = Dumped({**TEXT, "description": "The same as CSV, with the columns voter and link."})
 
 
 class LinksAnswer(Answer):
     """Links that several voters share; null if the pages of the campaign do not allow them."""
 
-    voter_url = Dumped(TEXT, required=True)
-    open_url = Dumped({**TEXT_OR_NULL, "description": "Anybody who has it may vote."}, required=True)
-    open_qr = Dumped({**TEXT_OR_NULL, "description": "SVG."}, required=True)
+    voter_url = Dumped(TEXT)
+    open_url = Dumped({**TEXT_OR_NULL, "description": "Anybody who has it may vote."})
+    open_qr = Dumped({**TEXT_OR_NULL, "description": "SVG."})
 
 
 class StudyLinkAnswer(Answer):
     """A new link for a platform, to enter there as the address of the study; it is shown only once."""
 
-    url = Dumped(TEXT, required=True)
-    platform = Dumped(TEXT, required=True)
+    url = Dumped(TEXT)
+    platform = Dumped(TEXT)
 
 
 class TokensAnswer(Answer):
     """Links that were issued, newest first; the ledger keeps only hashes of their tokens."""
 
-    n_tokens = Dumped(COUNT, required=True)
-    tokens = Dumped(list_of(shape_of(TokenRow)), required=True)
+    n_tokens = Dumped(COUNT)
+    tokens = Dumped(list_of(shape_of(TokenRow)))
 
 
 class OrganiserLinkAnswer(Answer):
     """Another token for an organiser; it is shown only once."""
 
-    token = Dumped(TEXT, required=True)
-    organiser_url = Dumped({**TEXT, "description": "The organiser's page, which takes the token."}, required=True)
+    token = Dumped(TEXT)
+    organiser_url = Dumped({**TEXT, "description": "The organiser's page, which takes the token."})
 
 
 class QualityAnswer(Answer):
     """How reliable the votes are."""
 
-    quality = Dumped(shape_of(CampaignQuality), required=True)
+    quality = Dumped(shape_of(CampaignQuality))
 
 
 class ExclusionAnswer(Answer):
     """How the result would change if a voter were excluded, or included again."""
 
-    preview = Dumped(shape_of(ExclusionPreview), required=True)
+    preview = Dumped(shape_of(ExclusionPreview))
 
 
 class WithdrawalAnswer(Answer):
     """The effect of a withdrawal."""
 
-    voided = Dumped({**COUNT, "description": "Votes of open ballots that do not count any more."}, required=True)
+    voided = Dumped({**COUNT, "description": "Votes of open ballots that do not count any more."})
 
 
-_ROW: Final = {
-    "type": "object",
-    "required": ["item", "rank", "strength"],
-    "additionalProperties": False,
-    "properties": {
+_ROW: Final = object_of(
+    {
         "item": LABEL,
         "rank": NUMBER,
         "strength": NUMBER,
@@ -331,25 +311,26 @@ _ROW: Final = {
         "image": {**TEXT, "description": "Path of the image that the item is, if it is one."},
         "alt_text": TEXT,
     },
-}
+    needed=["item", "rank", "strength"],
+)
 
 
 class ResultsAnswer(Answer):
     """A ranking of all items, best first, with its uncertainty."""
 
-    final = Dumped({"type": "boolean", "description": "Whether the paper's scores decide on the ranks."}, required=True)
-    n_votes = Dumped(COUNT, required=True)
-    top = Dumped({**COUNT, "description": "k of the cut."}, required=True)
-    cut = Dumped({"oneOf": [shape_of(Cut), {"type": "null"}]}, required=True)
-    expected = Dumped({**NUMBER_OR_NULL, "description": "Expected tau_w of the strengths."}, required=True)
-    excluded = Dumped(list_of(TEXT), required=True)
-    agreement = Dumped({**NUMBER_OR_NULL, "description": "tau_w with the ranking of all votes."}, required=True)
-    rows = Dumped(list_of(_ROW), required=True)
+    final = Dumped({"type": "boolean", "description": "Whether the paper's scores decide on the ranks."})
+    n_votes = Dumped(COUNT)
+    top = Dumped({**COUNT, "description": "k of the cut."})
+    cut = Dumped(or_null(shape_of(Cut)))
+    expected = Dumped({**NUMBER_OR_NULL, "description": "Expected tau_w of the strengths."})
+    excluded = Dumped(list_of(TEXT))
+    agreement = Dumped({**NUMBER_OR_NULL, "description": "tau_w with the ranking of all votes."})
+    rows = Dumped(list_of(_ROW))
 
 
 class LedgerAnswer(Answer):
     """Events of the ledger, in order."""
 
-    events = Dumped(list_of(shape_of(LedgerEvent)), required=True)
-    next = Dumped({**COUNT, "description": "To be asked for as `after`."}, required=True)
-    complete = Dumped({"type": "boolean", "description": "Whether these are the last ones, for now."}, required=True)
+    events = Dumped(list_of(shape_of(LedgerEvent)))
+    next = Dumped({**COUNT, "description": "To be asked for as `after`."})
+    complete = Dumped({"type": "boolean", "description": "Whether these are the last ones, for now."})

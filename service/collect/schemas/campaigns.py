@@ -30,9 +30,21 @@ from adaptive.tuning.outlook import Outlook
 from rankcorr.checks import offending
 from service.collect.assets import why_no_asset
 from service.collect.schemas.pages import PagesRequest
-from service.collect.schemas.shapes import COUNT, LABEL, TEXT, TEXT_OR_NULL, list_of, object_of, shape_of
 from service.schemas.base import Answer, Request
 from service.schemas.fields import Choice, Dumped, Flag, Number, Part, Seed, Text, Vocabulary, Whole
+from service.schemas.shapes import (
+    COUNT,
+    LABEL,
+    NUMBER,
+    NUMBER_OR_NULL,
+    TEXT,
+    TEXT_OR_NULL,
+    WHOLE_OR_NULL,
+    list_of,
+    object_of,
+    or_null,
+    shape_of,
+)
 
 T = TypeVar("T")
 
@@ -74,30 +86,20 @@ class PlanChoice(Request):
     """A ballot plan, with one of four ways to set how often items are presented; or a continuous plan."""
 
     mode = Choice(MODE, load_default="ballots")
-    n_ballots = Whole(
-        least=2, most=100, metadata={"description": "n_b; by default 7, or as many as so few items allow."}
-    )
-    fraction = Number(
-        above=0, below=1, metadata={"description": "alpha: the share of items that go on; 0.5 if left out."}
-    )
-    presentations = Whole(least=1, most=10_000, metadata={"description": "Of each item in each ballot."})
-    comparisons = Whole(least=1, most=MOST_COMPARISONS, metadata={"description": "Or the most, of all ballots."})
-    hours = Number(
-        above=0, most=1e6, metadata={"description": "Or the most person-hours, with pay.seconds or seconds."}
-    )
-    top_presentations = Whole(least=1, most=100_000, metadata={"description": "Or the fewest of a top item, in all."})
-    seconds = Number(above=0, most=3_600, metadata={"description": "Mean time of an answer."})
-    budget = Whole(least=1, most=MOST_COMPARISONS, metadata={"description": "Continuous: comparisons in all."})
+    n_ballots = Whole(least=2, most=100, about="n_b; by default 7, or as many as so few items allow.")
+    fraction = Number(above=0, below=1, about="alpha: the share of items that go on; 0.5 if left out.")
+    presentations = Whole(least=1, most=10_000, about="Of each item in each ballot.")
+    comparisons = Whole(least=1, most=MOST_COMPARISONS, about="Or the most, of all ballots.")
+    hours = Number(above=0, most=1e6, about="Or the most person-hours, with pay.seconds or seconds.")
+    top_presentations = Whole(least=1, most=100_000, about="Or the fewest of a top item, in all.")
+    seconds = Number(above=0, most=3_600, about="Mean time of an answer.")
+    budget = Whole(least=1, most=MOST_COMPARISONS, about="Continuous: comparisons in all.")
     batch = Whole(
         least=1,
         most=10_000,
-        metadata={
-            "description": "Continuous: comparisons of a batch; by default as many as there are items, from 10 to 50."
-        },
+        about="Continuous: comparisons of a batch; by default as many as there are items, from 10 to 50.",
     )
-    target = Number(
-        above=0, most=1, metadata={"description": "Continuous: an expected tau_w at which the campaign may end."}
-    )
+    target = Number(above=0, most=1, about="Continuous: an expected tau_w at which the campaign may end.")
 
     @validates_schema
     def check_way(self, data: dict[str, Any], **_: Any) -> None:
@@ -138,11 +140,9 @@ class PayRequest(Request):
     """Voters' pay: per answer, or per hour at a given number of seconds per answer."""
 
     per_vote = Number(above=0, most=1e6)
-    per_hour = Number(above=0, most=1e9, metadata={"description": "With seconds."})
-    seconds = Number(above=0, most=3_600, metadata={"description": "That an answer takes."})
-    fee = Number(
-        least=0, most=10, load_default=0.0, metadata={"description": "Of the platform, as a share of the pay."}
-    )
+    per_hour = Number(above=0, most=1e9, about="With seconds.")
+    seconds = Number(above=0, most=3_600, about="That an answer takes.")
+    fee = Number(least=0, most=10, load_default=0.0, about="Of the platform, as a share of the pay.")
     currency = Line(10, load_default="")
 
     @post_load
@@ -154,28 +154,24 @@ class PayRequest(Request):
 class SettingsRequest(Request):
     """Settings of a campaign."""
 
-    sheet_size = Whole(
-        least=1, most=500, load_default=SHEET_SIZE, metadata={"description": "Most comparisons of a sheet."}
-    )
+    sheet_size = Whole(least=1, most=500, load_default=SHEET_SIZE, about="Most comparisons of a sheet.")
     lease_minutes = Number(
         above=0,
         most=100_000,
         load_default=LEASE_MINUTES,
-        metadata={"description": "After this time without a vote a sheet may go to somebody else."},
+        about="After this time without a vote a sheet may go to somebody else.",
     )
     first_minutes = Number(
         above=0,
         most=100_000,
         load_default=2.0,
-        metadata={"description": "The same before the first answer on a sheet, where that is shorter."},
+        about="The same before the first answer on a sheet, where that is shorter.",
     )
-    least_answered = Number(
-        least=0, most=1, load_default=0.9, metadata={"description": "Share that must be answered before closing."}
-    )
-    probes_csv = Text(metadata={"description": "Pairs whose answer is known: left, right, winner and kind, as CSV."})
+    least_answered = Number(least=0, most=1, load_default=0.9, about="Share that must be answered before closing.")
+    probes_csv = Text(about="Pairs whose answer is known: left, right, winner and kind, as CSV.")
     probes_per_sheet = Whole(least=0, most=100, load_default=1)
-    repeats = Number(least=0, most=0.5, load_default=0.0, metadata={"description": "Share to be asked again."})
-    overlap = Number(least=0, most=0.5, load_default=0.0, metadata={"description": "Share to ask a second voter."})
+    repeats = Number(least=0, most=0.5, load_default=0.0, about="Share to be asked again.")
+    overlap = Number(least=0, most=0.5, load_default=0.0, about="Share to ask a second voter.")
     pay = Part(PayRequest)
 
 
@@ -183,13 +179,9 @@ class CampaignRequest(Request):
     """A campaign: its items, its plan, and the texts for its voters."""
 
     name = Line(200, required=True)
-    items_csv = Text(
-        required=True, metadata={"description": "The column item, or item_1, ...; if any, kind, content and alt_text."}
-    )
-    voters = Whole(
-        least=1, most=MOST_VOTERS, required=True, metadata={"description": "Voters that ballots are drawn for."}
-    )
-    seed = Seed(required=False, metadata={"description": "Of all draws; by default a random one."})
+    items_csv = Text(required=True, about="The column item, or item_1, ...; if any, kind, content and alt_text.")
+    voters = Whole(least=1, most=MOST_VOTERS, required=True, about="Voters that ballots are drawn for.")
+    seed = Seed(required=False, about="Of all draws; by default a random one.")
     plan = Part(PlanChoice, required=True)
     settings = Part(SettingsRequest, load_default=lambda: SettingsRequest().load({}))
     pages = Part(PagesRequest, load_default=VotingPages)
@@ -226,13 +218,11 @@ class OutlookRequest(Request):
     """A plan to assess before the campaign is created."""
 
     n_items = Whole(least=2, most=MOST_ITEMS)
-    items_csv = Text(metadata={"description": "Or the items as the campaign will have them; probes_csv needs them."})
+    items_csv = Text(about="Or the items as the campaign will have them; probes_csv needs them.")
     voters = Whole(least=1, most=MOST_VOTERS, required=True)
     plan = Part(PlanChoice, required=True)
     settings = Part(SettingsRequest, load_default=lambda: SettingsRequest().load({}))
-    accuracy = Flag(
-        load_default=False, metadata={"description": "Whether to simulate what it reaches, which takes seconds."}
-    )
+    accuracy = Flag(load_default=False, about="Whether to simulate what it reaches, which takes seconds.")
 
     @validates_schema
     def check_items(self, data: dict[str, Any], **_: Any) -> None:
@@ -263,58 +253,55 @@ class OutlookRequest(Request):
 class ItemSheetAnswer(Answer):
     """The content of a table of items, and its errors."""
 
-    n_items = Dumped(COUNT, required=True)
-    first = Dumped(
-        list_of(object_of({"item": LABEL, "kind": TEXT, "content": TEXT_OR_NULL, "alt_text": TEXT_OR_NULL})),
-        required=True,
-    )
-    faults = Dumped(list_of(shape_of(ItemFault), about="The first hundred."), required=True)
+    n_items = Dumped(COUNT)
+    first = Dumped(list_of(object_of({"item": LABEL, "kind": TEXT, "content": TEXT_OR_NULL, "alt_text": TEXT_OR_NULL})))
+    faults = Dumped(list_of(shape_of(ItemFault), about="The first hundred."))
 
 
 _SIZES: Final = object_of(
     {
         "mode": TEXT,
         "n_items": COUNT,
-        "n_ballots": {"type": ["integer", "null"]},
-        "fraction": {"type": ["number", "null"]},
-        "presentations": {"type": ["integer", "null"]},
+        "n_ballots": WHOLE_OR_NULL,
+        "fraction": NUMBER_OR_NULL,
+        "presentations": WHOLE_OR_NULL,
         "sizes": list_of(COUNT, about="Items of each ballot."),
         "comparisons": list_of(COUNT, about="Comparisons of each ballot; of a continuous campaign, the budget."),
-        "batch": {"type": ["integer", "null"]},
-        "target": {"type": ["number", "null"]},
+        "batch": WHOLE_OR_NULL,
+        "target": NUMBER_OR_NULL,
     }
 )
-_ADVICE: Final = object_of({"code": TEXT, "value": {"type": "number"}, "bound": {"type": "number"}, "sentence": TEXT})
+_ADVICE: Final = object_of({"code": TEXT, "value": NUMBER, "bound": NUMBER, "sentence": TEXT})
 
 
 class OutlookAnswer(Answer):
     """The expected questions, cost and accuracy of a plan."""
 
-    plan = Dumped(_SIZES, required=True)
-    spending = Dumped(shape_of(PlannedSpending), required=True)
-    advice = Dumped(list_of(_ADVICE), required=True)
-    outlook = Dumped({"oneOf": [shape_of(Outlook), {"type": "null"}]}, required=True)
+    plan = Dumped(_SIZES)
+    spending = Dumped(shape_of(PlannedSpending))
+    advice = Dumped(list_of(_ADVICE))
+    outlook = Dumped(or_null(shape_of(Outlook)))
 
 
 class CampaignMade(Answer):
     """A new campaign; its organiser's token is shown only once."""
 
-    campaign = Dumped({**TEXT, "description": "Key of the campaign."}, required=True)
-    token = Dumped({**TEXT, "description": "Of the organiser."}, required=True)
-    organiser_url = Dumped(TEXT, required=True)
+    campaign = Dumped({**TEXT, "description": "Key of the campaign."})
+    token = Dumped({**TEXT, "description": "Of the organiser."})
+    organiser_url = Dumped(TEXT)
 
 
 class CampaignAnswer(Answer):
     """A campaign as it was created, and the address of its voters' page."""
 
-    campaign = Dumped(TEXT, required=True)
-    name = Dumped(TEXT, required=True)
-    created_at = Dumped(TEXT, required=True)
-    voters = Dumped({**COUNT, "description": "Voters that ballots are drawn for."}, required=True)
-    seed = Dumped({**TEXT, "description": "Digits."}, required=True)
-    plan = Dumped(_SIZES, required=True)
-    settings = Dumped({"type": "object"}, required=True)
-    voter_url = Dumped({**TEXT, "description": "The page of voters, without any capability."}, required=True)
+    campaign = Dumped(TEXT)
+    name = Dumped(TEXT)
+    created_at = Dumped(TEXT)
+    voters = Dumped({**COUNT, "description": "Voters that ballots are drawn for."})
+    seed = Dumped({**TEXT, "description": "Digits."})
+    plan = Dumped(_SIZES)
+    settings = Dumped({"type": "object"})
+    voter_url = Dumped({**TEXT, "description": "The page of voters, without any capability."})
 
 
 def plan_columns(plan: BallotPlan | ContinuousPlan) -> dict[str, Any]:

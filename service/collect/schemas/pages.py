@@ -9,9 +9,9 @@ from marshmallow.fields import List
 
 from adaptive.errors import AdaptiveError
 from adaptive.ledger import VotingPages
-from service.collect.schemas.shapes import COUNT, NUMBER_OR_NULL, TEXT, TEXT_OR_NULL, list_of, object_of
 from service.schemas.base import Answer, Request
 from service.schemas.fields import Documented, Dumped, Flag, Number, Part, Whole
+from service.schemas.shapes import COUNT, NUMBER_OR_NULL, TEXT, TEXT_OR_NULL, TRUTH, WHOLE_OR_NULL, list_of, object_of
 
 _TEXTS: Final = ("title", "question", "instructions", "consent", "thanks")
 
@@ -19,7 +19,7 @@ _TEXTS: Final = ("title", "question", "instructions", "consent", "thanks")
 class Prose(Documented):
     """Text, which may be empty."""
 
-    documented = {"type": "string"}  # noqa: RUF012 - as the base has it
+    documented = TEXT
 
     def read(self, value: Any) -> str:
         """Check a value."""
@@ -31,7 +31,7 @@ class Prose(Documented):
 class ProseOrNull(Documented):
     """Text or null; empty text is null."""
 
-    documented = {"type": ["string", "null"]}  # noqa: RUF012 - as the base has it
+    documented = TEXT_OR_NULL
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(allow_none=True, **kwargs)
@@ -46,12 +46,12 @@ class ProseOrNull(Documented):
 class TextsRequest(Request):
     """The texts of one language."""
 
-    language = Prose(required=True, metadata={"description": 'A tag like "en" or "pt-BR".'})
+    language = Prose(required=True, about='A tag like "en" or "pt-BR".')
     title = Prose(required=True)
     question = Prose(required=True)
-    instructions = Prose(load_default="", metadata={"description": "Markdown."})
-    consent = Prose(load_default="", metadata={"description": "Markdown."})
-    thanks = Prose(load_default="", metadata={"description": "Markdown."})
+    instructions = Prose(load_default="", about="Markdown.")
+    consent = Prose(load_default="", about="Markdown.")
+    thanks = Prose(load_default="", about="Markdown.")
 
 
 class PagesRequest(Request):
@@ -60,20 +60,20 @@ class PagesRequest(Request):
     texts = List(Part(TextsRequest), required=True, metadata={"description": "The first language is the default."})
     consent_version = Prose(load_default="1")
     open_link = Flag(load_default=False)
-    sheets = Whole(least=1, most=10_000, allow_none=True, metadata={"description": "Most of a voter; null: all."})
+    sheets = Whole(least=1, most=10_000, allow_none=True, about="Most of a voter; null: all.")
     ties = Flag(load_default=True)
     cannot_say = Flag(load_default=True)
     platform = ProseOrNull()
     study = ProseOrNull()
     completion_code = ProseOrNull()
-    completion_url = ProseOrNull(metadata={"description": "On Prolific null is enough: the code makes the address."})
-    screened_out_code = ProseOrNull(metadata={"description": "For one who was left out before finishing."})
-    quota_full_code = ProseOrNull(metadata={"description": "For one who came when nothing was left."})
+    completion_url = ProseOrNull(about="On Prolific null is enough: the code makes the address.")
+    screened_out_code = ProseOrNull(about="For one who was left out before finishing.")
+    quota_full_code = ProseOrNull(about="For one who came when nothing was left.")
     study_minutes = Number(
         above=0,
         most=100_000,
         allow_none=True,
-        metadata={"description": "The platform's maximum allowed time, for which a participant has a sheet."},
+        about="The platform's maximum allowed time, for which a participant has a sheet.",
     )
 
     @post_load
@@ -89,10 +89,10 @@ PAGES: Final = object_of(
     {
         "texts": list_of(object_of({"language": TEXT, **dict.fromkeys(_TEXTS, TEXT)})),
         "consent_version": TEXT,
-        "open_link": {"type": "boolean"},
-        "sheets": {"type": ["integer", "null"]},
-        "ties": {"type": "boolean"},
-        "cannot_say": {"type": "boolean"},
+        "open_link": TRUTH,
+        "sheets": WHOLE_OR_NULL,
+        "ties": TRUTH,
+        "cannot_say": TRUTH,
         **dict.fromkeys(("platform", "study", "completion_code", "completion_url"), TEXT_OR_NULL),
         **dict.fromkeys(("screened_out_code", "quota_full_code"), TEXT_OR_NULL),
         "study_minutes": NUMBER_OR_NULL,
@@ -103,5 +103,5 @@ PAGES: Final = object_of(
 class PagesAnswer(Answer):
     """The current pages and their version."""
 
-    version = Dumped(COUNT, required=True)
-    pages = Dumped(PAGES, required=True)
+    version = Dumped(COUNT)
+    pages = Dumped(PAGES)
