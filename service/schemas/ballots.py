@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any, Final
 
-from marshmallow import ValidationError, validates_schema
+from marshmallow import validates_schema
 from marshmallow.fields import Integer
 
 from adaptive import BallotCertificate
@@ -13,7 +13,7 @@ from service.schemas.ballot_fields import LABELS_SCHEMA, Names
 from service.schemas.base import Answer, Request
 from service.schemas.fields import LABEL_SCHEMA, Component, Count, Dumped, Seed, Whole, check_label_bytes, check_limit
 from service.schemas.plans import MAX_BALLOTS
-from service.schemas.shapes import COUNT, TEXT, list_of, object_of
+from service.schemas.shapes import COUNT, TEXT, exactly, list_of, object_of
 
 
 class BallotRequest(Request):
@@ -47,23 +47,18 @@ class BallotRequest(Request):
     def check_size(self, data: dict[str, Any], **_: Any) -> None:
         """Refuse a ballot with too many comparisons."""
         n_items = data["items"] if isinstance(data["items"], int) else len(data["items"])
-        try:
-            count = (n_items * data["presentations"] + 1) // 2
-            check_limit("max_comparisons", count, of="comparisons of a ballot")
-        except ValidationError as error:
-            raise ValidationError(error.messages, "presentations") from error
+        count = (n_items * data["presentations"] + 1) // 2
+        check_limit("max_comparisons", count, of="comparisons of a ballot", field="presentations")
         check_label_bytes("items", [] if isinstance(data["items"], int) else data["items"], data["presentations"])
 
 
 VOTER_COMPARISONS: Final = Component(
     "VoterComparisons",
-    object_of(
-        {
-            "voter": LABEL_SCHEMA,
-            "left": {**LABELS_SCHEMA, "description": "The item on the left of each comparison."},
-            "right": {**LABELS_SCHEMA, "description": "The item on the right of each comparison."},
-        },
-        about="The comparisons of one voter.",
+    exactly(
+        "The comparisons of one voter.",
+        voter=LABEL_SCHEMA,
+        left={**LABELS_SCHEMA, "description": "The item on the left of each comparison."},
+        right={**LABELS_SCHEMA, "description": "The item on the right of each comparison."},
     ),
 )
 _OF_CERTIFICATE: Final = {

@@ -10,26 +10,22 @@ from service.schemas.base import Answer, Notice, WeightOptions
 from service.schemas.fields import COEFFICIENT, Choice, Choices, Dumped, Part, Whole
 from service.schemas.inference import INFERENCE, InferenceOptions
 from service.schemas.ranking_fields import MatrixRankings, NamedRankings, RankingField
-from service.schemas.shapes import NUMBER, TEXT, WHOLE, WHOLE_OR_NULL, list_of, object_of
+from service.schemas.shapes import NUMBER, TEXT, WHOLE, WHOLE_OR_NULL, at_least, list_of, map_of
 
-WORST: Final[dict[str, Any]] = {
-    "type": "object",
-    "description": "By coefficient: the items that cost the system most, dearest first; null where it is undefined.",
-    "additionalProperties": {
-        "type": ["array", "null"],
-        "items": object_of(
-            {
-                "label": {"type": ["string", "integer"], "description": "Without labels: the position, from 0."},
-                "gold_rank": NUMBER,
-                "system_rank": NUMBER,
-                "weight": {"type": "number", "description": "All weights sum to 1."},
-                "contribution": {"type": "number", "description": "All sum to the coefficient."},
-                "cost": {"type": "number", "description": "All sum to 1 less the coefficient."},
-            },
-            closed=False,
+WORST: Final[dict[str, Any]] = map_of(
+    list_of(
+        at_least(
+            label={"type": ["string", "integer"], "description": "Without labels: the position, from 0."},
+            gold_rank=NUMBER,
+            system_rank=NUMBER,
+            weight={"type": "number", "description": "All weights sum to 1."},
+            contribution={"type": "number", "description": "All sum to the coefficient."},
+            cost={"type": "number", "description": "All sum to 1 less the coefficient."},
         ),
-    },
-}
+        type=["array", "null"],
+    ),
+    about="By coefficient: the items that cost the system most, dearest first; null where it is undefined.",
+)
 STATISTIC: Final[dict[str, Any]] = {"type": ["number", "null"], "minimum": -1, "maximum": 1}
 
 
@@ -47,12 +43,8 @@ class CorrelationAnswer(Answer):
     """Coefficients of two rankings; null where undefined."""
 
     n_items = Integer(required=True)
-    coefficients = Dumped({"type": "object", "additionalProperties": STATISTIC})
-    ties = Dumped(
-        object_of(
-            {"gold": WHOLE, "system": WHOLE}, about="Number of items that share their rank with another.", closed=False
-        )
-    )
+    coefficients = Dumped(map_of(STATISTIC))
+    ties = Dumped(at_least("Number of items that share their rank with another.", gold=WHOLE, system=WHOLE))
     n_missing = Dumped(WHOLE_OR_NULL, about="Items in one ranking only; null where they are an error.", required=False)
     worst = Dumped(WORST, required=False)
     inference = Dumped(INFERENCE, required=False)
@@ -75,14 +67,11 @@ class BatchAnswer(Answer):
     sort_by = Dumped(COEFFICIENT.reference)
     systems = Dumped(
         list_of(
-            object_of(
-                {
-                    "name": TEXT,
-                    "n_items": {"type": "integer", "description": "Items compared."},
-                    "coefficients": {"type": "object", "additionalProperties": STATISTIC},
-                    "ties": WHOLE,
-                },
-                closed=False,
+            at_least(
+                name=TEXT,
+                n_items={"type": "integer", "description": "Items compared."},
+                coefficients=map_of(STATISTIC),
+                ties=WHOLE,
             )
         )
     )
@@ -104,10 +93,10 @@ class MatrixAnswer(Answer):
     names = List(String(), required=True)
     matrix = Dumped(list_of(list_of(STATISTIC)))
     n_compared = Dumped(
-        {
-            "type": ["array", "null"],
-            "items": list_of(WHOLE),
-            "description": "Items that each two rankings were compared on; null where all have the same items.",
-        }
+        list_of(
+            list_of(WHOLE),
+            about="Items that each two rankings were compared on; null where all have the same items.",
+            type=["array", "null"],
+        )
     )
     warnings = List(Nested(Notice), required=True)

@@ -6,18 +6,16 @@ from itertools import combinations
 from types import MappingProxyType
 from typing import Any, Final
 
-from marshmallow import ValidationError, post_load, validates_schema
+from marshmallow import post_load, validates_schema
 from marshmallow.fields import Integer
 
 from adaptive import BallotPlan
-from rankcorr.checks import offending
 from service.schemas.ballot_fields import LARGEST, Fraction, ItemCount
-from service.schemas.base import Answer, Request
+from service.schemas.base import WAYS, Answer, Request, check_way
 from service.schemas.fields import NOTHING, Dumped, Number, Whole
-from service.schemas.shapes import TEXT, list_of, object_of
+from service.schemas.shapes import NUMBER, NUMBER_OR_NULL, TEXT, exactly, list_of
 
 MAX_BALLOTS: Final = 10_000
-WAYS: Final = ("presentations", "comparisons", "hours", "top_presentations")
 
 
 class Sizes(Request):
@@ -51,14 +49,9 @@ class PlanRequest(Sizes):
     together = MappingProxyType({"hours": ["seconds_per_comparison"]})
 
     @validates_schema
-    def check_way(self, data: dict[str, Any], **_: Any) -> None:
+    def check_presentations(self, data: dict[str, Any], **_: Any) -> None:
         """Refuse a request that sets the presentations in no way or in several ways."""
-        given = [name for name in WAYS if name in data]
-        if len(given) != 1:
-            got = offending("got", given) if given else "got none"
-            raise ValidationError(f"exactly one of {', '.join(WAYS)} is needed; {got}")
-        if "hours" in data and "seconds_per_comparison" not in data:
-            raise ValidationError("this field is needed: the budget is of hours", "seconds_per_comparison")
+        check_way(data, "seconds_per_comparison")
 
 
 class PlanInputs(Sizes):
@@ -80,28 +73,24 @@ COUNTS: Final = list_of(_FROM_ONE, minItems=2)
 class PlanAnswer(Answer):
     """Sizes and cost of all ballots, known before any vote."""
 
-    plan = Dumped({**PLAN_INPUTS, "description": "The inputs, as /v1/scores and /v1/simulations take a plan."})
-    sizes = Dumped({**COUNTS, "description": "Items of each ballot."})
-    comparisons = Dumped({**COUNTS, "description": "Comparisons of each ballot."})
+    plan = Dumped(PLAN_INPUTS, about="The inputs, as /v1/scores and /v1/simulations take a plan.")
+    sizes = Dumped(COUNTS, about="Items of each ballot.")
+    comparisons = Dumped(COUNTS, about="Comparisons of each ballot.")
     n_comparisons = Integer(required=True, metadata={"description": "Comparisons of all ballots."})
     top_presentations = Integer(
         required=True, metadata={"description": "M_top: presentations of an item that survives up to the last ballot."}
     )
     uniform_presentations = Dumped(
-        {"type": "number", "description": "Presentations of every item in one uniform ballot with as many comparisons."}
+        NUMBER, about="Presentations of every item in one uniform ballot with as many comparisons."
     )
-    hours = Dumped(
-        {"type": ["number", "null"], "description": "Cost in person-hours; null without seconds_per_comparison."}
-    )
+    hours = Dumped(NUMBER_OR_NULL, about="Cost in person-hours; null without seconds_per_comparison.")
     advice = Dumped(
         list_of(
-            object_of(
-                {
-                    "code": TEXT,
-                    "value": {"type": "number", "description": "What the plan has."},
-                    "bound": {"type": "number", "description": "The most or the least that is recommended."},
-                    "sentence": TEXT,
-                }
+            exactly(
+                code=TEXT,
+                value={"type": "number", "description": "What the plan has."},
+                bound={"type": "number", "description": "The most or the least that is recommended."},
+                sentence=TEXT,
             ),
             about="What to reconsider; never a refusal.",
         )

@@ -11,17 +11,17 @@ from marshmallow import ValidationError
 
 from rankcorr import Ranking, RankingError
 from rankcorr.errors import LabelError, LengthError
-from service.http import deadline
 from service.http.problems import Name, shown, unknown_fields
-from service.schemas.fields import LABEL_SCHEMA, Component, Documented, Limit, check_limit
-from service.schemas.shapes import NUMBER, list_of, object_of
+from service.http.state import deadline
+from service.schemas.fields import LABEL_SCHEMA, Component, Documented, Limit, check_limit, placed, read_each
+from service.schemas.shapes import NUMBER, list_of, map_of, object_of
 
 _LABEL_TYPES: Final = frozenset((str, int))
 _NUMBER_TYPES: Final = frozenset((int, float))
 
 _MOST: Final = Limit("max_items")
 _NUMBERS: Final = list_of(NUMBER, minItems=2, maxItems=_MOST)
-_NUMBER_OF_LABEL: Final = {"type": "object", "minProperties": 2, "maxProperties": _MOST, "additionalProperties": NUMBER}
+_NUMBER_OF_LABEL: Final = map_of(NUMBER, minProperties=2, maxProperties=_MOST)
 _LABELS: Final = list_of(LABEL_SCHEMA, minItems=2, maxItems=_MOST, uniqueItems=True)
 _TIED: Final = list_of(LABEL_SCHEMA, minItems=1, uniqueItems=True)
 _PLACES: Final = {
@@ -71,7 +71,7 @@ class RankingField(Documented):
 
     def read(self, value: Any) -> Ranking:
         """Check a value, and return it as the library call takes it."""
-        deadline.of_request()()
+        deadline()()
         way = _way(value)
         given = value[way]
         if "labels" in value:
@@ -159,19 +159,13 @@ def whole(label: Any) -> Any:
 
 def check_labels(labels: Any, *path: str) -> None:
     """Refuse any value except a list of labels; a label is text or a whole number."""
-
-    def placed(message: Any) -> ValidationError:
-        for step in reversed(path):
-            message = {step: message if isinstance(message, dict) else [message]}
-        return ValidationError(message)
-
     if not isinstance(labels, list):
-        raise placed(f"must be a list of labels; got {shown(labels)}")
+        raise placed([f"must be a list of labels; got {shown(labels)}"], *path)
     if not set(map(type, labels)) <= _LABEL_TYPES:
         labels[:] = map(whole, labels)
     if not set(map(type, labels)) <= _LABEL_TYPES:
         wrong = next(place for place, label in enumerate(labels) if type(label) not in _LABEL_TYPES)
-        raise placed({str(wrong): [f"a label is text or a whole number; got {shown(labels[wrong])}"]})
+        raise placed([f"a label is text or a whole number; got {shown(labels[wrong])}"], *path, str(wrong))
 
 
 class NamedRankings(Documented):
@@ -180,12 +174,7 @@ class NamedRankings(Documented):
     def __init__(self, *, limit: str = "max_systems", of: str = "systems of a batch", **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.limit, self.of = limit, of
-        self.documented = {
-            "type": "object",
-            "minProperties": 1,
-            "maxProperties": Limit(limit),
-            "additionalProperties": RANKING.reference,
-        }
+        self.documented = map_of(RANKING.reference, minProperties=1, maxProperties=Limit(limit))
         self.one = RankingField()
 
     def read(self, value: Any) -> dict[str, Ranking]:
@@ -193,15 +182,7 @@ class NamedRankings(Documented):
         if not isinstance(value, dict) or not value:
             raise ValidationError(f"must be an object of name to ranking, with at least one; got {shown(value)}")
         self._check_count(len(value))
-        rankings, errors = {}, {}
-        for name, ranking in value.items():
-            try:
-                rankings[name] = self.one.read(ranking)
-            except ValidationError as error:
-                errors[Name(name)] = error.messages
-        if errors:
-            raise ValidationError(errors)
-        return rankings
+        return read_each(self.one, value)
 
     def _check_count(self, count: int) -> None:
         check_limit(self.limit, count, of=self.of)

@@ -65,8 +65,23 @@ def object_of(
     return described(made, about)
 
 
+def exactly(about: str | None = None, /, **properties: Any) -> dict[str, Any]:
+    """Return the schema of an object with exactly these properties, all of them required."""
+    return object_of(properties, about=about)
+
+
+def at_least(about: str | None = None, /, **properties: Any) -> dict[str, Any]:
+    """Return the schema of an object with these properties, all of them required, and perhaps others."""
+    return object_of(properties, about=about, closed=False)
+
+
+def map_of(values: Mapping[str, Any], *, about: str | None = None, **bounds: Any) -> dict[str, Any]:
+    """Return the schema of an object of names to these values; `bounds` are further keywords, such as minProperties."""
+    return described({"type": "object", "additionalProperties": dict(values), **bounds}, about)
+
+
 def list_of(items: Mapping[str, Any], *, about: str | None = None, **bounds: Any) -> dict[str, Any]:
-    """Return the schema of a list of these values; `bounds` are further keywords, such as minItems."""
+    """Return the schema of a list of these values; `bounds` are further keywords, such as minItems, or type."""
     return described({"type": "array", "items": dict(items), **bounds}, about)
 
 

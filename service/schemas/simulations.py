@@ -16,7 +16,7 @@ from service.schemas.base import Answer, Notice, Request
 from service.schemas.correlations import STATISTIC
 from service.schemas.fields import APPROACH, Choices, Component, Count, Dumped, Flag, Number, Part, Seed, check_limit
 from service.schemas.plans import PlanInputs
-from service.schemas.shapes import object_of
+from service.schemas.shapes import exactly, object_of
 
 _PAPER: Final = VoterPopulation()
 
@@ -68,28 +68,23 @@ class SimulationRequest(Request):
             ("max_comparisons", max(ballots), "comparisons of a ballot", "plan"),
             ("max_simulated_votes", data["n_simulations"] * sum(ballots), "votes of all simulations", "n_simulations"),
         ):
-            try:
-                check_limit(limit, count, of=of)
-            except ValidationError as error:
-                raise ValidationError(error.messages, field) from error
+            check_limit(limit, count, of=of, field=field)
 
 
 SIMULATED_COEFFICIENT: Final = Component(
     "SimulatedCoefficient",
-    object_of(
-        {
-            "mean": STATISTIC,
-            "sd": {
-                "type": ["number", "null"],
-                "minimum": 0,
-                "description": "Standard deviation over the simulations; null for a single one.",
-            },
-            "se": {
-                "type": ["number", "null"],
-                "minimum": 0,
-                "description": "Standard error of the mean, sd / sqrt(n_simulations); null for a single one.",
-            },
-        }
+    exactly(
+        mean=STATISTIC,
+        sd={
+            "type": ["number", "null"],
+            "minimum": 0,
+            "description": "Standard deviation over the simulations; null for a single one.",
+        },
+        se={
+            "type": ["number", "null"],
+            "minimum": 0,
+            "description": "Standard error of the mean, sd / sqrt(n_simulations); null for a single one.",
+        },
     ),
 )
 SIMULATED_APPROACH: Final = Component(

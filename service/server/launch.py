@@ -135,7 +135,7 @@ COLLECT: Final = Program(
     bind="127.0.0.1:8080",
     warm_up="service.server.warm_up:warm_up_campaigns",
     needed=(*NEEDED, *NEEDED_FOR_PAGES),
-    prepare="service.collect.ledger:prepare",
+    prepare="service.collect.state:prepare",
 )
 PROGRAMS: Final = {program.name: program for program in (SERVE, COLLECT)}
 

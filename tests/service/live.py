@@ -172,11 +172,7 @@ def _address(process: subprocess.Popen[bytes], errors: Path) -> tuple[str, int]:
 
 
 # What a service allows a request, where none is to be refused because the machine is busy.
-AMPLE = {
-    "RANKCORR_CLIENT_SECONDS": "120",
-    "RANKCORR_MAX_WAIT_SECONDS": "120",
-    "RANKCORR_MAX_SECONDS": "600",
-}
+AMPLE = {"RANKCORR_CLIENT_SECONDS": "120", "RANKCORR_MAX_WAIT_SECONDS": "120", "RANKCORR_MAX_SECONDS": "600"}
 
 
 @pytest.fixture(scope="session")

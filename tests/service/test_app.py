@@ -5,7 +5,7 @@ import json
 import pytest
 
 from service import create_app
-from service.openapi.document import CONFIGURATION
+from service.app import CONFIGURATION
 from tests.service.answers import CLIENT, document, example, post_pair
 
 POSTS = [

@@ -6,37 +6,14 @@ from typing import Any, Final
 
 from marshmallow import ValidationError, validates_schema
 
-from adaptive.ledger import (
-    BallotProgress,
-    CampaignQuality,
-    CampaignStatus,
-    ClosePreview,
-    ExclusionPreview,
-    LedgerEvent,
-    Participant,
-    TokenRow,
-    VoterRow,
-    is_line,
-)
+from adaptive import ledger
 from adaptive.model.accuracy import Cut
 from service.collect.schemas.campaigns import Line
 from service.collect.schemas.voting import TOKEN, Word, key_field
 from service.http.problems import shown
+from service.schemas import shapes
 from service.schemas.base import Answer, Request
 from service.schemas.fields import Documented, Dumped, Flag, Number, QueryNumber, QueryWhole, Whole
-from service.schemas.shapes import (
-    COUNT,
-    LABEL,
-    NUMBER,
-    NUMBER_OR_NULL,
-    TEXT,
-    TEXT_OR_NULL,
-    TRUTH,
-    list_of,
-    object_of,
-    or_null,
-    shape_of,
-)
 
 MOST_INVITED: Final = 2_000
 _YES: Final = {"true": True, "false": False}
@@ -45,7 +22,7 @@ _YES: Final = {"true": True, "false": False}
 class QueryFlag(Documented):
     """true or false, in a query string."""
 
-    documented = TRUTH
+    documented = shapes.TRUTH
 
     def read(self, value: Any) -> bool:
         """Check a value."""
@@ -71,7 +48,7 @@ class NameList(Documented):
             raise ValidationError(f"must be a list of 1 to {MOST_INVITED:,} names; got {shown(value)}")
         seen: set[str] = set()
         for name in value:
-            if not isinstance(name, str) or name != name.strip() or not is_line(name):
+            if not isinstance(name, str) or name != name.strip() or not ledger.is_line(name):
                 raise ValidationError(f"a name is one line of text without spaces around it; got {shown(name)}")
             if len(name) > 200:
                 raise ValidationError(f"a name has at most 200 characters; got {shown(name)}")
@@ -173,54 +150,53 @@ class LedgerQuery(Request):
 class ProgressAnswer(Answer):
     """The progress of a campaign."""
 
-    status = Dumped(shape_of(CampaignStatus))
-    ballots = Dumped(list_of(shape_of(BallotProgress)))
+    status = Dumped(shapes.shape_of(ledger.CampaignStatus))
+    ballots = Dumped(shapes.list_of(shapes.shape_of(ledger.BallotProgress)))
 
 
 class BallotsAnswer(Answer):
     """All ballots opened so far."""
 
-    ballots = Dumped(list_of(shape_of(BallotProgress)))
+    ballots = Dumped(shapes.list_of(shapes.shape_of(ledger.BallotProgress)))
 
 
 class BallotAnswer(Answer):
     """A ballot; the header ETag holds its stamp."""
 
-    ballot = Dumped(shape_of(BallotProgress))
-    chain_digest = Dumped(
-        {**TEXT_OR_NULL, "description": "Of a closed ballot; it proves this ballot and all before it."}
-    )
+    ballot = Dumped(shapes.shape_of(ledger.BallotProgress))
+    chain_digest = Dumped(shapes.TEXT_OR_NULL, about="Of a closed ballot; it proves this ballot and all before it.")
     going_on = Dumped(
-        or_null(list_of(LABEL), about="Items of the next ballot; null while this one is open, and where none follows.")
+        shapes.or_null(
+            shapes.list_of(shapes.LABEL),
+            about="Items of the next ballot; null while this one is open, and where none follows.",
+        )
     )
 
 
 class PreviewAnswer(Answer):
     """What closing a ballot now would do."""
 
-    preview = Dumped(or_null(shape_of(ClosePreview), about="Null for a batch."))
-    ready = Dumped(TRUTH)
-    n_comparisons = Dumped(COUNT)
-    n_answered = Dumped(COUNT)
-    expected = Dumped({**NUMBER_OR_NULL, "description": "Expected tau_w, of a continuous campaign."})
-    cut = Dumped(or_null(shape_of(Cut)))
+    preview = Dumped(shapes.or_null(shapes.shape_of(ledger.ClosePreview), about="Null for a batch."))
+    ready = Dumped(shapes.TRUTH)
+    n_comparisons = Dumped(shapes.COUNT)
+    n_answered = Dumped(shapes.COUNT)
+    expected = Dumped(shapes.NUMBER_OR_NULL, about="Expected tau_w, of a continuous campaign.")
+    cut = Dumped(shapes.or_null(shapes.shape_of(Cut)))
 
 
 class ItemsAnswer(Answer):
     """Items; if a ballot is open, sorted by their answers in open ballots, fewest first."""
 
-    n_items = Dumped(COUNT)
+    n_items = Dumped(shapes.COUNT)
     items = Dumped(
-        list_of(
-            object_of(
-                {
-                    "item": LABEL,
-                    "kind": TEXT,
-                    "content": TEXT_OR_NULL,
-                    "alt_text": TEXT_OR_NULL,
-                    "presentations": {**COUNT, "description": "In the ballots that are open."},
-                    "n_answered": COUNT,
-                }
+        shapes.list_of(
+            shapes.exactly(
+                item=shapes.LABEL,
+                kind=shapes.TEXT,
+                content=shapes.TEXT_OR_NULL,
+                alt_text=shapes.TEXT_OR_NULL,
+                presentations={**shapes.COUNT, "description": "In the ballots that are open."},
+                n_answered=shapes.COUNT,
             )
         )
     )
@@ -229,87 +205,89 @@ class ItemsAnswer(Answer):
 class VotersAnswer(Answer):
     """Voters, in order of arrival."""
 
-    n_voters = Dumped(COUNT)
-    voters = Dumped(list_of(shape_of(VoterRow)))
+    n_voters = Dumped(shapes.COUNT)
+    voters = Dumped(shapes.list_of(shapes.shape_of(ledger.VoterRow)))
 
 
 class ParticipantsAnswer(Answer):
     """Participants of a platform, in order of arrival."""
 
-    platform = Dumped({**TEXT_OR_NULL, "description": "Where voters come from now."})
-    participants = Dumped(list_of(shape_of(Participant)))
+    platform = Dumped(shapes.TEXT_OR_NULL, about="Where voters come from now.")
+    participants = Dumped(shapes.list_of(shapes.shape_of(ledger.Participant)))
 
 
 class InvitationsAnswer(Answer):
     """Links that each let one voter vote; they are shown only once."""
 
     invitations = Dumped(
-        list_of(
-            object_of(
-                {"name": TEXT, "url": TEXT, "qr": {**TEXT_OR_NULL, "description": "SVG, where it was asked for."}}
+        shapes.list_of(
+            shapes.exactly(
+                name=shapes.TEXT,
+                url=shapes.TEXT,
+                qr={**shapes.TEXT_OR_NULL, "description": "SVG, where it was asked for."},
             )
         )
     )
-    csv = Dumped({**TEXT, "description": "The same as CSV, with the columns voter and link."})
+    csv = Dumped(shapes.TEXT, about="The same as CSV, with the columns voter and link.")
 
 
 class LinksAnswer(Answer):
     """Links that several voters share; null if the pages of the campaign do not allow them."""
 
-    voter_url = Dumped(TEXT)
-    open_url = Dumped({**TEXT_OR_NULL, "description": "Anybody who has it may vote."})
-    open_qr = Dumped({**TEXT_OR_NULL, "description": "SVG."})
+    voter_url = Dumped(shapes.TEXT)
+    open_url = Dumped(shapes.TEXT_OR_NULL, about="Anybody who has it may vote.")
+    open_qr = Dumped(shapes.TEXT_OR_NULL, about="SVG.")
 
 
 class StudyLinkAnswer(Answer):
     """A new link for a platform, to enter there as the address of the study; it is shown only once."""
 
-    url = Dumped(TEXT)
-    platform = Dumped(TEXT)
+    url = Dumped(shapes.TEXT)
+    platform = Dumped(shapes.TEXT)
 
 
 class TokensAnswer(Answer):
     """Links that were issued, newest first; the ledger keeps only hashes of their tokens."""
 
-    n_tokens = Dumped(COUNT)
-    tokens = Dumped(list_of(shape_of(TokenRow)))
+    n_tokens = Dumped(shapes.COUNT)
+    tokens = Dumped(shapes.list_of(shapes.shape_of(ledger.TokenRow)))
 
 
 class OrganiserLinkAnswer(Answer):
     """Another token for an organiser; it is shown only once."""
 
-    token = Dumped(TEXT)
-    organiser_url = Dumped({**TEXT, "description": "The organiser's page, which takes the token."})
+    token = Dumped(shapes.TEXT)
+    organiser_url = Dumped(shapes.TEXT, about="The organiser's page, which takes the token.")
 
 
 class QualityAnswer(Answer):
     """How reliable the votes are."""
 
-    quality = Dumped(shape_of(CampaignQuality))
+    quality = Dumped(shapes.shape_of(ledger.CampaignQuality))
 
 
 class ExclusionAnswer(Answer):
     """How the result would change if a voter were excluded, or included again."""
 
-    preview = Dumped(shape_of(ExclusionPreview))
+    preview = Dumped(shapes.shape_of(ledger.ExclusionPreview))
 
 
 class WithdrawalAnswer(Answer):
     """The effect of a withdrawal."""
 
-    voided = Dumped({**COUNT, "description": "Votes of open ballots that do not count any more."})
+    voided = Dumped(shapes.COUNT, about="Votes of open ballots that do not count any more.")
 
 
-_ROW: Final = object_of(
+_ROW: Final = shapes.object_of(
     {
-        "item": LABEL,
-        "rank": NUMBER,
-        "strength": NUMBER,
-        **dict.fromkeys(("presentations", "wins", "ties", "losses", "last_ballot"), COUNT),
-        "ybar": NUMBER_OR_NULL,
-        **dict.fromkeys(("standard_error", "rank_low", "rank_high", "in_top"), NUMBER),
-        "image": {**TEXT, "description": "Path of the image that the item is, if it is one."},
-        "alt_text": TEXT,
+        "item": shapes.LABEL,
+        "rank": shapes.NUMBER,
+        "strength": shapes.NUMBER,
+        **dict.fromkeys(("presentations", "wins", "ties", "losses", "last_ballot"), shapes.COUNT),
+        "ybar": shapes.NUMBER_OR_NULL,
+        **dict.fromkeys(("standard_error", "rank_low", "rank_high", "in_top"), shapes.NUMBER),
+        "image": {**shapes.TEXT, "description": "Path of the image that the item is, if it is one."},
+        "alt_text": shapes.TEXT,
     },
     needed=["item", "rank", "strength"],
 )
@@ -318,19 +296,19 @@ _ROW: Final = object_of(
 class ResultsAnswer(Answer):
     """A ranking of all items, best first, with its uncertainty."""
 
-    final = Dumped({"type": "boolean", "description": "Whether the paper's scores decide on the ranks."})
-    n_votes = Dumped(COUNT)
-    top = Dumped({**COUNT, "description": "k of the cut."})
-    cut = Dumped(or_null(shape_of(Cut)))
-    expected = Dumped({**NUMBER_OR_NULL, "description": "Expected tau_w of the strengths."})
-    excluded = Dumped(list_of(TEXT))
-    agreement = Dumped({**NUMBER_OR_NULL, "description": "tau_w with the ranking of all votes."})
-    rows = Dumped(list_of(_ROW))
+    final = Dumped(shapes.TRUTH, about="Whether the paper's scores decide on the ranks.")
+    n_votes = Dumped(shapes.COUNT)
+    top = Dumped(shapes.COUNT, about="k of the cut.")
+    cut = Dumped(shapes.or_null(shapes.shape_of(Cut)))
+    expected = Dumped(shapes.NUMBER_OR_NULL, about="Expected tau_w of the strengths.")
+    excluded = Dumped(shapes.list_of(shapes.TEXT))
+    agreement = Dumped(shapes.NUMBER_OR_NULL, about="tau_w with the ranking of all votes.")
+    rows = Dumped(shapes.list_of(_ROW))
 
 
 class LedgerAnswer(Answer):
     """Events of the ledger, in order."""
 
-    events = Dumped(list_of(shape_of(LedgerEvent)))
-    next = Dumped({**COUNT, "description": "To be asked for as `after`."})
-    complete = Dumped({"type": "boolean", "description": "Whether these are the last ones, for now."})
+    events = Dumped(shapes.list_of(shapes.shape_of(ledger.LedgerEvent)))
+    next = Dumped(shapes.COUNT, about="To be asked for as `after`.")
+    complete = Dumped(shapes.TRUTH, about="Whether these are the last ones, for now.")

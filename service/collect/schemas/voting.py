@@ -10,22 +10,26 @@ from marshmallow import ValidationError
 from adaptive.ledger import ANSWERS
 from service.http.problems import shown
 from service.schemas.base import Answer, Request
-from service.schemas.fields import Choice, Component, Documented, Dumped, Part, Vocabulary, Whole
-from service.schemas.shapes import TEXT, TEXT_OR_NULL, TRUTH, WHOLE, list_of, object_of, or_null
+from service.schemas.fields import Choice, Component, Documented, Dumped, Part, Whole, vocabulary
+from service.schemas.shapes import (
+    TEXT,
+    TEXT_OR_NULL,
+    TRUTH,
+    WHOLE,
+    WHOLE_OR_NULL,
+    at_least,
+    list_of,
+    object_of,
+    or_null,
+)
 
 VERSION: Final = "[A-Za-z0-9][A-Za-z0-9._-]{0,39}"
 TOKEN: Final = "[A-Za-z0-9_-]{43}"
 EVENT: Final = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 
-ANSWER: Final = Vocabulary(
-    "Answer", {"type": "string", "enum": list(ANSWERS), "description": "The side that won, a tie, or none of these."}
-)
-GIVEN_BY: Final = Vocabulary(
-    "GivenBy", {"type": "string", "enum": ["click", "key", "touch"], "description": "How it was answered."}
-)
-LAYOUT: Final = Vocabulary(
-    "Layout", {"type": "string", "enum": ["side by side", "stacked"], "description": "How the pair was shown."}
-)
+ANSWER: Final = vocabulary("Answer", ANSWERS, "The side that won, a tie, or none of these.")
+GIVEN_BY: Final = vocabulary("GivenBy", ("click", "key", "touch"), "How it was answered.")
+LAYOUT: Final = vocabulary("Layout", ("side by side", "stacked"), "How the pair was shown.")
 _CONTENT: Final = Component(
     "Content",
     object_of(
@@ -44,49 +48,40 @@ _CONTENT: Final = Component(
 _NULLABLE_ANSWER: Final[dict[str, Any]] = or_null(ANSWER.reference)
 _PAIR: Final = Component(
     "Pair",
-    object_of(
-        {
-            "id": TEXT,
-            "practice": {"type": "boolean", "description": "It is not counted, and its answer is told."},
-            "left": _CONTENT.reference,
-            "right": _CONTENT.reference,
-            "answer": {**_NULLABLE_ANSWER, "description": "The answer that stands."},
-            "event_id": {"type": ["string", "null"], "description": "Of the answer that stands."},
-        },
-        about="Two items to compare.",
-        closed=False,
+    at_least(
+        "Two items to compare.",
+        id=TEXT,
+        practice={"type": "boolean", "description": "It is not counted, and its answer is told."},
+        left=_CONTENT.reference,
+        right=_CONTENT.reference,
+        answer={**_NULLABLE_ANSWER, "description": "The answer that stands."},
+        event_id={"type": ["string", "null"], "description": "Of the answer that stands."},
     ),
 )
 # Includes hidden checks, because an unchanged number would reveal that the last pair was one.
 _ANSWERS: Final = {"type": "integer", "description": "Answers of this voter that stand, practice left out."}
-_PROGRESS: Final = object_of(
-    {
-        "sheets_done": WHOLE,
-        "sheets_limit": {"type": ["integer", "null"], "description": "Most sheets of a voter."},
-        "answered": {"type": "integer", "description": "Pairs of the sheet in hand with an answer."},
-        "of": {"type": "integer", "description": "Pairs of the sheet in hand."},
-        "answers": _ANSWERS,
-    },
-    closed=False,
+_PROGRESS: Final = at_least(
+    sheets_done=WHOLE,
+    sheets_limit={"type": ["integer", "null"], "description": "Most sheets of a voter."},
+    answered={"type": "integer", "description": "Pairs of the sheet in hand with an answer."},
+    of={"type": "integer", "description": "Pairs of the sheet in hand."},
+    answers=_ANSWERS,
 )
 _ME: Final = Component(
     "Me",
-    object_of(
-        {
-            "campaign": TEXT,
-            "voter": {"type": "string", "description": "A random key, under which the votes are exported."},
-            "step": {"type": "string", "enum": ["consent", "vote", "finish"]},
-            "consent_version": {"type": "string", "description": "The version to agree to."},
-            "available": {"type": "boolean", "description": "Whether there is a pair to ask for, now."},
-            "reason": {"type": ["string", "null"], "enum": ["limit", "none left", "not open", "wait", None]},
-            "retry_after": {
-                "type": ["integer", "null"],
-                "description": "wait: seconds until a sheet comes back that nobody answers.",
-            },
-            "progress": _PROGRESS,
+    at_least(
+        "Where a voter is.",
+        campaign=TEXT,
+        voter={"type": "string", "description": "A random key, under which the votes are exported."},
+        step={"type": "string", "enum": ["consent", "vote", "finish"]},
+        consent_version={"type": "string", "description": "The version to agree to."},
+        available={"type": "boolean", "description": "Whether there is a pair to ask for, now."},
+        reason={"type": ["string", "null"], "enum": ["limit", "none left", "not open", "wait", None]},
+        retry_after={
+            "type": ["integer", "null"],
+            "description": "wait: seconds until a sheet comes back that nobody answers.",
         },
-        about="Where a voter is.",
-        closed=False,
+        progress=_PROGRESS,
     ),
 )
 _SHEET: Final = {
@@ -182,17 +177,10 @@ class RetractRequest(Request):
     event_id = Word(EVENT, "a UUID in lower case", required=True, about="A new id, of this event.")
 
 
-class MeAnswer(Answer):
-    """The current step of a voter."""
-
-    campaign = Dumped(_ME.schema["properties"]["campaign"])
-    voter = Dumped(_ME.schema["properties"]["voter"])
-    step = Dumped(_ME.schema["properties"]["step"])
-    consent_version = Dumped(_ME.schema["properties"]["consent_version"])
-    available = Dumped(_ME.schema["properties"]["available"])
-    reason = Dumped(_ME.schema["properties"]["reason"])
-    retry_after = Dumped(_ME.schema["properties"]["retry_after"])
-    progress = Dumped(_PROGRESS)
+# The current step of a voter.
+MeAnswer: Final = Answer.from_dict(
+    {name: Dumped(part) for name, part in _ME.schema["properties"].items()}, name="MeAnswer"
+)
 
 
 class SheetAnswer(Answer):
@@ -200,7 +188,7 @@ class SheetAnswer(Answer):
 
     sheet = Dumped(_SHEET)
     reason = Dumped(_ME.schema["properties"]["reason"])
-    retry_after = Dumped({"type": ["integer", "null"], "description": "wait: seconds to wait."})
+    retry_after = Dumped(WHOLE_OR_NULL, about="wait: seconds to wait.")
     me = Dumped(_ME.reference)
 
 
@@ -210,7 +198,7 @@ class VoteAnswer(Answer):
     event_id = Dumped(TEXT)
     pair = Dumped(TEXT)
     answer = Dumped(_NULLABLE_ANSWER)
-    repeated = Dumped({"type": "boolean", "description": "Whether the server had it already."})
+    repeated = Dumped(TRUTH, about="Whether the server had it already.")
     feedback = Dumped(
         {
             "type": ["object", "null"],

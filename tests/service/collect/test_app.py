@@ -146,7 +146,9 @@ def test_voters_and_campaigns_have_rates_of_their_own(make_app):
         with pytest.raises(Problem, match=what):
             limiter.count("a")
     unlimited = collecting(make_app(joins_per_minute=0, votes_per_minute=0))
-    assert (unlimited.joins, unlimited.votes) == (None, None)
+    for limiter in (unlimited.joins, unlimited.votes):
+        limiter.count("a")
+        limiter.count("a")
 
 
 def test_headers(asked):

@@ -47,10 +47,7 @@ class Crowd:
 
 def test_a_script_keeps_a_campaign_from_newcomers_for_two_minutes_at_most(tmp_path):
     environment = {"RANKCORR_WORKERS": "2", "RANKCORR_TRUSTED_PROXIES": "1"}
-    with (
-        ExitStack() as stack,
-        collecting(tmp_path, environment, sheet_size=10, lease_minutes=60) as (server, campaign),
-    ):
+    with ExitStack() as stack, collecting(tmp_path, environment, sheet_size=10, lease_minutes=60) as (server, campaign):
         assert query(campaign, "SELECT count(*) FROM sheet") == [(N_SHEETS,)]
         crowd = Crowd(server, campaign, stack)
         assert all(crowd.take(SCRIPT)[0]["sheet"] for _ in range(N_SHEETS))

@@ -135,7 +135,7 @@ def _members(data):
 
 def test_no_figure_of_a_ranking_of_before_is_kept_as_of_now(voted, monkeypatch):
     from service.collect.api import results
-    from service.collect.conditional import Kept
+    from service.collect.api.blueprints import Kept
 
     made = []
     monkeypatch.setattr(results._results, "get", lambda *_: Kept("of before", None))  # somebody else makes it

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from service.collect.conditional import Kept, Remembered
+from service.collect.api.blueprints import Kept, Remembered
 from tests.service.collect.organiser import problem
 
 WATCHED = ["/progress", "/quality", "/items", "/voters", "/results?interim=true", "/plots/strengths.svg?interim=true"]
