@@ -96,14 +96,9 @@ def _inferred(
     gold: Ranking, system: Ranking, name: Any, options: Mapping[str, Any], inference: Mapping[str, Any], clock: Deadline
 ) -> dict[str, Any]:
     """Return chance level, test and interval of one coefficient."""
-    shared = {
-        "n_resamples": inference["n_resamples"],
-        "seed": inference["seed"],
-        "workers": 1,
-        "progress": clock,
-        "coefficient": named_coefficient(name, **options),
-        "missing": options["missing"],
-    }
+    asked = {option: inference[option] for option in ("n_resamples", "seed")}
+    which = {"coefficient": named_coefficient(name, **options), "missing": options["missing"]}
+    shared: dict[str, Any] = {**asked, **which, "workers": 1, "progress": clock}
     test = permutation_test(gold, system, alternative=inference["alternative"], **shared)
     interval = bootstrap_interval(gold, system, level=inference["level"], method=inference["method"], **shared)
     return {

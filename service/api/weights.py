@@ -33,21 +33,20 @@ class WeightsQuery(Request):
     n_items = QueryWhole(least=1, most=2**40, about="Length of the ranking; endless by default.")
 
 
+_ROW = at_least(
+    rank=WHOLE,
+    weight={"type": "number", "description": "Share of this rank."},
+    cumulative_share={"type": "number", "description": "Share of all ranks up to this one."},
+)
+
+
 class WeightsAnswer(Answer):
     """The share of the weight of each of the top ranks."""
 
     n0 = Float(required=True)
     first_rank_share = Float(required=True, metadata={"description": "R(n0)."})
     n_items = Dumped(WHOLE_OR_NULL)
-    ranks = Dumped(
-        list_of(
-            at_least(
-                rank=WHOLE,
-                weight={"type": "number", "description": "Share of this rank."},
-                cumulative_share={"type": "number", "description": "Share of all ranks up to this one."},
-            )
-        )
-    )
+    ranks = Dumped(list_of(_ROW))
 
 
 @blueprint.get("", name="showWeights")

@@ -21,6 +21,7 @@ from service.http.problems import ALL_STATUSES, LIBRARY_KINDS, Problem, from_lib
 from service.http.state import State
 from service.openapi.operations import register_page
 from service.openapi.specification import Api, configuration, problem_component
+from service.schemas.shapes import TEXT_OR_NULL, described
 
 # Prefixes of the paths whose requests may need the ledger; caches must not store their answers.
 WITH_LEDGER: Final = (API, "/v/", "/o/")
@@ -31,7 +32,8 @@ POLICY: Final = "; ".join(
     )
 )
 
-# Class -> status and kind, subclasses first. Clients must not see a database's name, so 503 has a fixed detail.
+# Class -> status and kind, subclasses first; the status shows what a client can do. Clients must not see a database's
+# name, so 503 has a fixed detail.
 KINDS: Final = (
     (ledger.LedgerBusyError, 503, "busy"),
     (ledger.UnreachableError, 503, "ledger-unreachable"),
@@ -65,10 +67,7 @@ COMPONENTS: Final = (
         _KINDS,
         members={
             "answer": {"type": "string", "description": "Of a conflict: the answer that stands."},
-            "completion_code": {
-                "type": ["string", "null"],
-                "description": "Of a full quota: what the platform is told.",
-            },
+            "completion_code": described(TEXT_OR_NULL, "Of a full quota: what the platform is told."),
             "completion_url": {"type": ["string", "null"], "description": "Of a full quota: the way back."},
             "missing": {"type": "integer", "description": "Of what is unfinished: pairs without a counted answer."},
         },

@@ -1,7 +1,9 @@
-"""Do what every request needs: id, log, metrics, choice of the process that answers, one format for errors, gzip.
+"""Do what every request needs: id, log, metrics, choice of the process that answers, and one format for errors.
 
 The thread that reads a request also answers it, unless the work takes long. Then a separate process does the work
 (`answer_alone`), while the thread waits and still runs the hooks before and after the request.
+
+Answers are sent in fewer bytes: without a body that the client already has, and compressed if they are long.
 """
 
 from __future__ import annotations

@@ -13,9 +13,9 @@ import re
 import threading
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import prometheus_client as prometheus
 from flask import Request, Response, g
@@ -108,17 +108,9 @@ def end() -> None:
         IN_PROGRESS.dec()
 
 
-@contextmanager
-def waiting() -> Iterator[None]:
+def waiting() -> AbstractContextManager[Any]:
     """Count a request as waiting while the context is open."""
-    counts = _COUNTING.is_set()
-    if counts:
-        WAITING.inc()
-    try:
-        yield
-    finally:
-        if counts:
-            WAITING.dec()
+    return WAITING.track_inprogress() if _COUNTING.is_set() else nullcontext()
 
 
 def count(request: Request, response: Response) -> Response:

@@ -20,7 +20,7 @@ from rankcorr.checks import counted, counted_need
 from service.http.problems import shown, unknown_fields
 from service.schemas import fields
 from service.schemas.ranking_fields import check_labels, whole
-from service.schemas.shapes import exactly, list_of, object_of, or_null
+from service.schemas.shapes import described, exactly, list_of, object_of, one_of, or_null
 
 # Above this, some languages cannot read whole numbers in JSON exactly.
 LARGEST: Final = 2**53
@@ -28,6 +28,9 @@ ANSWERS: Final[Mapping[str | None, int]] = MappingProxyType(
     {**{word: int(vote) for word, vote in WORDS.items()}, None: UNANSWERED}
 )
 LABELS_SCHEMA: Final[dict[str, Any]] = list_of(fields.LABEL_SCHEMA)
+SIDES: Final = {
+    side: described(LABELS_SCHEMA, f"The item on the {side} of each comparison.") for side in ("left", "right")
+}
 
 
 class ItemCount(fields.Count):
@@ -61,12 +64,10 @@ class Names(fields.Documented):
         super().__init__(required=required, **kwargs)
         self.what, self.least, self.limit, self.of = what, least, limit, of or f"{what} of a ballot"
         most = fields.Limit(limit)
-        self.documented = {
-            "oneOf": [
-                {"type": "integer", "minimum": least, "maximum": most, "title": f"number of {what}"},
-                list_of(fields.LABEL_SCHEMA, minItems=least, maxItems=most, uniqueItems=True, title="labels"),
-            ]
-        }
+        self.documented = one_of(
+            {"type": "integer", "minimum": least, "maximum": most, "title": f"number of {what}"},
+            list_of(fields.LABEL_SCHEMA, minItems=least, maxItems=most, uniqueItems=True, title="labels"),
+        )
         self._number = fields.Whole(least=least)
 
     def read(self, value: Any) -> int | tuple[str | int, ...]:
@@ -122,15 +123,9 @@ def _at(place: int, field: fields.Documented, value: Any) -> Any:
 class Similarity(fields.Documented):
     """A distribution by name, or the similarity of each item."""
 
-    documented: Mapping[str, Any] = MappingProxyType(
-        {
-            "oneOf": [
-                fields.DISTRIBUTION.reference,
-                list_of(
-                    {"type": "number", "minimum": -1, "maximum": 1}, minItems=2, maxItems=fields.Limit("max_items")
-                ),
-            ]
-        }
+    _item: Final = {"type": "number", "minimum": -1, "maximum": 1}
+    documented: Mapping[str, Any] = one_of(
+        fields.DISTRIBUTION.reference, list_of(_item, minItems=2, maxItems=fields.Limit("max_items"))
     )
     _name = fields.Choice(fields.DISTRIBUTION)
     _number = fields.Number(least=-1, most=1)
@@ -156,8 +151,7 @@ FORM: Final = fields.Component(
     object_of(
         {
             "voter": {**fields.LABEL_SCHEMA, "description": "Who voted; the scores do not depend on it."},
-            "left": {**LABELS_SCHEMA, "description": "The item on the left of each comparison."},
-            "right": {**LABELS_SCHEMA, "description": "The item on the right of each comparison."},
+            **SIDES,
             "votes": list_of(
                 or_null(fields.VOTE.reference),
                 about="The answer to each comparison: the side that won, or a tie; null where there is none.",

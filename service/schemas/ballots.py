@@ -9,11 +9,11 @@ from marshmallow import validates_schema
 from marshmallow.fields import Integer
 
 from adaptive import BallotCertificate
-from service.schemas.ballot_fields import LABELS_SCHEMA, Names
+from service.schemas.ballot_fields import SIDES, Names
 from service.schemas.base import Answer, Request
 from service.schemas.fields import LABEL_SCHEMA, Component, Count, Dumped, Seed, Whole, check_label_bytes, check_limit
 from service.schemas.plans import MAX_BALLOTS
-from service.schemas.shapes import COUNT, TEXT, exactly, list_of, object_of
+from service.schemas.shapes import COUNT, TEXT, list_of, object_of
 
 
 class BallotRequest(Request):
@@ -52,14 +52,8 @@ class BallotRequest(Request):
         check_label_bytes("items", [] if isinstance(data["items"], int) else data["items"], data["presentations"])
 
 
-VOTER_COMPARISONS: Final = Component(
-    "VoterComparisons",
-    exactly(
-        "The comparisons of one voter.",
-        voter=LABEL_SCHEMA,
-        left={**LABELS_SCHEMA, "description": "The item on the left of each comparison."},
-        right={**LABELS_SCHEMA, "description": "The item on the right of each comparison."},
-    ),
+VOTER_COMPARISONS: Final = Component.exactly(
+    "VoterComparisons", "The comparisons of one voter.", voter=LABEL_SCHEMA, **SIDES
 )
 _OF_CERTIFICATE: Final = {
     **{field.name: COUNT for field in fields(BallotCertificate)},

@@ -60,21 +60,17 @@ class BatchRequest(WeightOptions):
     sort_by = Choice(COEFFICIENT, about="Coefficient to sort by; the first of them by default.")
 
 
+_ROW: Final = at_least(
+    name=TEXT, n_items={**WHOLE, "description": "Items compared."}, coefficients=map_of(STATISTIC), ties=WHOLE
+)
+
+
 class BatchAnswer(Answer):
     """A table of systems, best first; systems with an undefined coefficient are at the end."""
 
     n_items = Integer(required=True)
     sort_by = Dumped(COEFFICIENT.reference)
-    systems = Dumped(
-        list_of(
-            at_least(
-                name=TEXT,
-                n_items={"type": "integer", "description": "Items compared."},
-                coefficients=map_of(STATISTIC),
-                ties=WHOLE,
-            )
-        )
-    )
+    systems = Dumped(list_of(_ROW))
     warnings = List(Nested(Notice), required=True)
 
 

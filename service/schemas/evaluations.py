@@ -79,7 +79,9 @@ class ByQuery(fields.Documented):
         if not isinstance(value, dict) or not value:
             raise ValidationError(f"must be an object of query to an object, or of columns; got {shown(value)}")
         found = self._of_columns(value) if any(isinstance(each, list) for each in value.values()) else self._of(value)
-        count_documents(len(found))
+        g.n_items = g.get("n_items", 0) + len(found)
+        of = "documents of an evaluation, over qrels, runs and queries"
+        fields.check_limit("max_query_documents", g.n_items, of=of)
         deadline()()
         return found
 
@@ -88,7 +90,10 @@ class ByQuery(fields.Documented):
             if not isinstance(numbers, dict):
                 message = f"must be an object of document to {self.kind.value_name}; got {shown(numbers)}"
                 raise ValidationError({Name(query): [message]})
-            check_numbers(numbers, self.kind.value_name, query)
+            if not set(map(type, numbers.values())) <= _NUMBERS:
+                document = next(name for name, number in numbers.items() if type(number) not in _NUMBERS)
+                message = f"the {self.kind.value_name} must be a number; got {shown(numbers[document])}"
+                raise fields.placed([message], Name(query), Name(document))
         return self.kind.from_dict(value)
 
     def _of_columns(self, value: dict[str, Any]) -> Qrels | Run:
@@ -104,21 +109,6 @@ class ByQuery(fields.Documented):
             wrong = next(place for place, each in enumerate(numbers) if type(each) not in _NUMBERS)
             raise fields.placed([f"must be a number; got {shown(numbers[wrong])}"], names[2], str(wrong))
         return self.kind.from_columns(*(value[name] for name in names))
-
-
-def check_numbers(numbers: Mapping[str, Any], what: str, *path: str) -> None:
-    """Refuse an object with values other than numbers; `path` leads to the object."""
-    if set(map(type, numbers.values())) <= _NUMBERS:
-        return
-    document = next(name for name, number in numbers.items() if type(number) not in _NUMBERS)
-    message = f"the {what} must be a number; got {shown(numbers[document])}"
-    raise fields.placed([message], *map(Name, (*path, document)))
-
-
-def count_documents(count: int) -> None:
-    """Count documents of the request, and refuse too many."""
-    g.n_items = g.get("n_items", 0) + count
-    fields.check_limit("max_query_documents", g.n_items, of="documents of an evaluation, over qrels, runs and queries")
 
 
 class RunsByName(fields.Documented):
@@ -201,7 +191,7 @@ LARGEST_DEPTH: Final = 2**40
 class ComparisonOptions(Request):
     """How runs are compared over queries."""
 
-    seed = fields.Seed(about="The same seed, the same answer.")
+    seed = fields.Seed()
     versus = fields.Text(about="Name of the run that others are compared with; by default all pairs are.")
     standardized = fields.Flag(load_default=False, about="Compare standardized values, of rank correlations.")
     test = fields.Choice(fields.QUERY_TEST, load_default=fields.QUERY_TEST.words[0])
@@ -213,7 +203,7 @@ class ComparisonOptions(Request):
 class StandardizationOptions(Request):
     """How rank correlations are standardized by their null distribution."""
 
-    seed = fields.Seed(about="The same seed, the same answer.")
+    seed = fields.Seed()
     n_resamples = fields.Count(limit="max_resamples", of="resamples", load_default=RESAMPLES)
 
 
@@ -270,65 +260,57 @@ def _named(**properties: Any) -> dict[str, Any]:
     return at_least(run=TEXT, metric=TEXT, **properties)
 
 
-MEAN: Final = fields.Component(
+MEAN: Final = fields.Component.at_least(
     "MeanOfQueries",
-    _named(
-        mean={**UNDEFINED, "description": "Over the queries that have a value; null where none has."},
-        standardized={**UNDEFINED, "description": "Mean of the standardized values; null if they were not asked for."},
-        **dict.fromkeys(("n_queries", "n_undefined"), COUNT),
-    ),
+    run=TEXT,
+    metric=TEXT,
+    mean={**UNDEFINED, "description": "Over the queries that have a value; null where none has."},
+    standardized={**UNDEFINED, "description": "Mean of the standardized values; null if they were not asked for."},
+    **dict.fromkeys(("n_queries", "n_undefined"), COUNT),
 )
-COVERAGE: Final = fields.Component(
+COVERAGE: Final = fields.Component.at_least(
     "Coverage",
-    at_least(
-        run=TEXT,
-        n_queries={**COUNT, "description": "Queries of qrels."},
-        n_not_in_run=COUNT,
-        not_in_run=_QUERIES,
-        n_not_in_qrels={**COUNT, "description": "Queries that the run alone has, which are left out."},
-        not_in_qrels=_QUERIES,
-        n_compared={**COUNT, "description": "Documents."},
-        **dict.fromkeys(("n_unjudged", "n_unretrieved"), COUNT),
-        n_cut={**COUNT, "description": "Documents beyond the depth."},
-        n_negative={**COUNT, "description": "Judgements below 0, which rank below 0."},
-    ),
+    run=TEXT,
+    n_queries={**COUNT, "description": "Queries of qrels."},
+    n_not_in_run=COUNT,
+    not_in_run=_QUERIES,
+    n_not_in_qrels={**COUNT, "description": "Queries that the run alone has, which are left out."},
+    not_in_qrels=_QUERIES,
+    n_compared={**COUNT, "description": "Documents."},
+    **dict.fromkeys(("n_unjudged", "n_unretrieved"), COUNT),
+    n_cut={**COUNT, "description": "Documents beyond the depth."},
+    n_negative={**COUNT, "description": "Judgements below 0, which rank below 0."},
 )
-PAIRED: Final = fields.Component(
+PAIRED: Final = fields.Component.at_least(
     "PairedDifference",
-    at_least(
-        **dict.fromkeys(("first", "second"), TEXT),
-        difference={**UNDEFINED, "description": "Mean of the first less that of the second."},
-        **dict.fromkeys(("low", "high", "pvalue"), UNDEFINED),
-        corrected_pvalue={**UNDEFINED, "description": "By Holm's method, over the pairs beside it."},
-        effect_size={**UNDEFINED, "description": "Mean difference over the standard deviation of the differences."},
-        **dict.fromkeys(("n_queries", "n_better", "n_worse"), COUNT),
-    ),
+    **dict.fromkeys(("first", "second"), TEXT),
+    difference={**UNDEFINED, "description": "Mean of the first less that of the second."},
+    **dict.fromkeys(("low", "high", "pvalue"), UNDEFINED),
+    corrected_pvalue={**UNDEFINED, "description": "By Holm's method, over the pairs beside it."},
+    effect_size={**UNDEFINED, "description": "Mean difference over the standard deviation of the differences."},
+    **dict.fromkeys(("n_queries", "n_better", "n_worse"), COUNT),
 )
 _PAIRS: Final = list_of(PAIRED.reference)
-COMPARISON_OF_RUNS: Final = fields.Component(
+COMPARISON_OF_RUNS: Final = fields.Component.at_least(
     "RunComparison",
-    at_least(
-        metric=TEXT,
-        standardized=TRUTH,
-        unit={"type": "string", "description": "What is resampled, flipped and exchanged: queries."},
-        rows=list_of(
-            at_least(
-                run=TEXT,
-                rank={**UNDEFINED, "description": "Mid-rank; null without a mean."},
-                group={"type": ["integer", "null"], "description": "Runs of one group cannot be told apart."},
-                **dict.fromkeys(("mean", "low", "high"), UNDEFINED),
-                n_queries=COUNT,
-                pvalue={**UNDEFINED, "description": "Of the test against the best."},
-                corrected_pvalue={**UNDEFINED, "description": "Corrected for a best one that was found by looking."},
-            ),
-            about="Runs, best first.",
+    metric=TEXT,
+    standardized=TRUTH,
+    unit={"type": "string", "description": "What is resampled, flipped and exchanged: queries."},
+    rows=list_of(
+        at_least(
+            run=TEXT,
+            rank={**UNDEFINED, "description": "Mid-rank; null without a mean."},
+            group={"type": ["integer", "null"], "description": "Runs of one group cannot be told apart."},
+            **dict.fromkeys(("mean", "low", "high"), UNDEFINED),
+            n_queries=COUNT,
+            pvalue={**UNDEFINED, "description": "Of the test against the best."},
+            corrected_pvalue={**UNDEFINED, "description": "Corrected for a best one that was found by looking."},
         ),
-        pairs=_PAIRS,
-        groups=list_of(
-            at_least(
-                group=TEXT, n_queries=COUNT, means=list_of(UNDEFINED, about="In the order of the rows."), pairs=_PAIRS
-            )
-        ),
+        about="Runs, best first.",
+    ),
+    pairs=_PAIRS,
+    groups=list_of(
+        at_least(group=TEXT, n_queries=COUNT, means=list_of(UNDEFINED, about="In the order of the rows."), pairs=_PAIRS)
     ),
 )
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from marshmallow import Schema, ValidationError
 from marshmallow.fields import Field, Nested
@@ -35,7 +35,7 @@ from service.environment import variable
 from service.http.body import is_above_zero
 from service.http.problems import Name, shown
 from service.http.state import settings
-from service.schemas.shapes import NUMBER, TRUTH, WHOLE, described, list_of
+from service.schemas.shapes import NUMBER, TRUTH, WHOLE, at_least, described, exactly, list_of
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,16 @@ class Component:
 
     name: str
     schema: Mapping[str, Any]
+
+    @classmethod
+    def exactly(cls, name: str, about: str | None = None, /, **properties: Any) -> Self:
+        """Return the component of an object with exactly these properties, all of them required."""
+        return cls(name, exactly(about, **properties))
+
+    @classmethod
+    def at_least(cls, name: str, about: str | None = None, /, **properties: Any) -> Self:
+        """Return the component of an object with these properties, all of them required, and perhaps others."""
+        return cls(name, at_least(about, **properties))
 
     @property
     def reference(self) -> dict[str, str]:
@@ -372,5 +382,5 @@ class Part(Nested):
 class Seed(Whole):
     """A seed, which determines all random choices in an answer."""
 
-    def __init__(self, *, required: bool = True, **kwargs: Any) -> None:
-        super().__init__(least=0, most=2**63 - 1, required=required, **kwargs)
+    def __init__(self, *, required: bool = True, about: str = "The same seed, the same answer.", **kwargs: Any) -> None:
+        super().__init__(least=0, most=2**63 - 1, required=required, about=about, **kwargs)

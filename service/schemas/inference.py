@@ -10,7 +10,18 @@ from marshmallow.fields import List, Nested
 from service.schemas import fields
 from service.schemas.base import Answer, Notice, Request, WeightOptions
 from service.schemas.ranking_fields import NamedRankings, RankingField, scores_in
-from service.schemas.shapes import NUMBER, NUMBER_OR_NULL, TEXT, TRUTH, WHOLE, at_least, list_of, map_of, object_of
+from service.schemas.shapes import (
+    NUMBER,
+    NUMBER_OR_NULL,
+    TEXT,
+    TRUTH,
+    WHOLE,
+    at_least,
+    described,
+    list_of,
+    map_of,
+    object_of,
+)
 
 UNDEFINED: Final[dict[str, Any]] = NUMBER_OR_NULL
 
@@ -23,7 +34,7 @@ def level() -> fields.Number:
 class InferenceOptions(Request):
     """How a coefficient is compared with chance."""
 
-    seed = fields.Seed(about="The same seed, the same answer.")
+    seed = fields.Seed()
     n_resamples = fields.Count(limit="max_resamples", of="resamples", load_default=2_000)
     level = level()
     method = fields.Choice(fields.INTERVAL_METHOD, load_default=fields.INTERVAL_METHOD.words[0])
@@ -40,13 +51,11 @@ INFERENCE: Final[dict[str, Any]] = map_of(
             n_resamples=WHOLE,
             n_undefined=WHOLE,
         ),
-        standardized={
-            **UNDEFINED,
-            "description": (
-                "Mapped so that chance gives 0, and -1 and 1 stay; null where n0 is so near -1 that different "
-                "coefficients would have the same value."
-            ),
-        },
+        standardized=described(
+            UNDEFINED,
+            "Mapped so that chance gives 0, and -1 and 1 stay; null where n0 is so near -1 that different "
+            "coefficients would have the same value.",
+        ),
         percentile={
             **UNDEFINED,
             "minimum": 0,
@@ -67,12 +76,10 @@ INFERENCE: Final[dict[str, Any]] = map_of(
     about="By coefficient: how it compares with chance, and its interval.",
 )
 
-SCORE: Final = fields.Component(
+SCORE: Final = fields.Component.at_least(
     "LeaderboardScore",
-    at_least(
-        **dict.fromkeys(("statistic", "low", "high"), UNDEFINED),
-        **dict.fromkeys(("n_items", "n_missing", "n_undefined"), WHOLE),
-    ),
+    **dict.fromkeys(("statistic", "low", "high"), UNDEFINED),
+    **dict.fromkeys(("n_items", "n_missing", "n_undefined"), WHOLE),
 )
 
 
@@ -98,7 +105,7 @@ class LeaderboardRequest(WeightOptions):
     )
     level = level()
     n_resamples = fields.Count(limit="max_resamples", of="resamples", load_default=1_000)
-    seed = fields.Seed(about="The same seed, the same answer.")
+    seed = fields.Seed()
     missing = fields.Choice(
         fields.MISSING_ITEMS,
         load_default=fields.MISSING_ITEMS.words[0],
@@ -127,6 +134,24 @@ class LeaderboardRequest(WeightOptions):
         return data | {"scores": {name: scores for name, scores in found.items() if scores is not None}}
 
 
+_RANKED: Final = ("system", "rank", "group", "scores", "total", "mean", "pvalue", "corrected_pvalue")
+_ROW: Final = object_of(
+    {
+        "system": TEXT,
+        "rank": {**UNDEFINED, "description": "Mid-rank; null where the coefficient is undefined."},
+        "group": {"type": ["integer", "null"], "description": "Systems of one group cannot be told apart."},
+        "scores": map_of(SCORE.reference, about="By gold set."),
+        "total": SCORE.reference,
+        "mean": SCORE.reference,
+        "pvalue": {**UNDEFINED, "description": "Of the paired test against the best."},
+        "corrected_pvalue": {**UNDEFINED, "description": "Corrected for a best one that was found by looking."},
+        "n_unused": {"type": "integer", "description": "Items of the system that are in no gold set."},
+    },
+    needed=_RANKED,
+    closed=False,
+)
+
+
 class LeaderboardAnswer(Answer):
     """Systems from best to worst, with the tests of each against the best."""
 
@@ -141,26 +166,5 @@ class LeaderboardAnswer(Answer):
     gold_sets = fields.Dumped(list_of(TEXT))
     level = fields.Dumped(NUMBER)
     n_resamples = fields.Dumped(WHOLE)
-    rows = fields.Dumped(
-        list_of(
-            object_of(
-                {
-                    "system": TEXT,
-                    "rank": {**UNDEFINED, "description": "Mid-rank; null where the coefficient is undefined."},
-                    "group": {"type": ["integer", "null"], "description": "Systems of one group cannot be told apart."},
-                    "scores": map_of(SCORE.reference, about="By gold set."),
-                    "total": SCORE.reference,
-                    "mean": SCORE.reference,
-                    "pvalue": {**UNDEFINED, "description": "Of the paired test against the best."},
-                    "corrected_pvalue": {
-                        **UNDEFINED,
-                        "description": "Corrected for a best one that was found by looking.",
-                    },
-                    "n_unused": {"type": "integer", "description": "Items of the system that are in no gold set."},
-                },
-                needed=["system", "rank", "group", "scores", "total", "mean", "pvalue", "corrected_pvalue"],
-                closed=False,
-            )
-        )
-    )
+    rows = fields.Dumped(list_of(_ROW))
     warnings = List(Nested(Notice), required=True)

@@ -17,7 +17,7 @@ from service.http.state import deadline
 from service.schemas import fields
 from service.schemas.ballot_fields import check_keys
 from service.schemas.base import Answer, Notice, Request
-from service.schemas.shapes import TEXT, list_of, object_of
+from service.schemas.shapes import TEXT, TEXT_OR_NULL, described, list_of, object_of
 
 # Blanks as Python defines them; regular expressions in JSON Schema do not know all of these.
 _NOT_BLANK: Final = r"[^\s\u001c-\u001f\u0085]"
@@ -47,10 +47,7 @@ PAIR: Final = fields.Component(
         {
             "item_1": TEXT,
             "item_2": TEXT,
-            "area": {
-                "type": ["string", "null"],
-                "description": "The first that both have; null where they share none.",
-            },
+            "area": described(TEXT_OR_NULL, "The first that both have; null where they share none."),
             "rare": {"type": "boolean", "description": "Whether one of them is rare, where frequencies are given."},
         },
         about="An item: two tokens.",
@@ -62,14 +59,8 @@ PAIR: Final = fields.Component(
 class Tokens(fields.Documented):
     """Tokens with their semantic areas."""
 
-    documented: Mapping[str, Any] = MappingProxyType(
-        {
-            "type": "array",
-            "minItems": 2,
-            "maxItems": fields.Limit("max_items"),
-            "items": TOKEN.reference,
-            "not": fields.some_have("frequency"),
-        }
+    documented: Mapping[str, Any] = list_of(
+        TOKEN.reference, refused=fields.some_have("frequency"), minItems=2, maxItems=fields.Limit("max_items")
     )
     _text = fields.Text()
     _frequency = fields.Number(least=0)

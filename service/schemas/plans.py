@@ -70,6 +70,14 @@ _FROM_ONE: Final = {"type": "integer", "minimum": 1}
 COUNTS: Final = list_of(_FROM_ONE, minItems=2)
 
 
+_ADVICE: Final = exactly(
+    code=TEXT,
+    value={"type": "number", "description": "What the plan has."},
+    bound={"type": "number", "description": "The most or the least that is recommended."},
+    sentence=TEXT,
+)
+
+
 class PlanAnswer(Answer):
     """Sizes and cost of all ballots, known before any vote."""
 
@@ -84,14 +92,4 @@ class PlanAnswer(Answer):
         NUMBER, about="Presentations of every item in one uniform ballot with as many comparisons."
     )
     hours = Dumped(NUMBER_OR_NULL, about="Cost in person-hours; null without seconds_per_comparison.")
-    advice = Dumped(
-        list_of(
-            exactly(
-                code=TEXT,
-                value={"type": "number", "description": "What the plan has."},
-                bound={"type": "number", "description": "The most or the least that is recommended."},
-                sentence=TEXT,
-            ),
-            about="What to reconsider; never a refusal.",
-        )
-    )
+    advice = Dumped(list_of(_ADVICE), about="What to reconsider; never a refusal.")

@@ -41,6 +41,7 @@ def _way_to_give(name: str, needed: str, about: str, **properties: Any) -> Compo
 RANKS_ARRAY: Final = _way_to_give(
     "RanksArray", "ranks", "Ranks in an array: smaller is better, 1 is the top.", ranks=_NUMBERS, labels=_LABELS
 )
+BEST_FIRST: Final = "All items, best first, as the other endpoints take a ranking; tied items share their rank."
 WAYS_TO_GIVE: Final = (
     _way_to_give("ScoresByLabel", "scores", "Scores by label: larger is better.", scores=_NUMBER_OF_LABEL),
     _way_to_give("ScoresArray", "scores", "Scores in an array: larger is better.", scores=_NUMBERS, labels=_LABELS),

@@ -10,8 +10,8 @@ from service.schemas.ballot_fields import LABELS_SCHEMA, Names, VotedBallots
 from service.schemas.base import Answer, Request
 from service.schemas.fields import Component, Dumped, Part, Seed
 from service.schemas.plans import PlanInputs
-from service.schemas.ranking_fields import RANKS_ARRAY
-from service.schemas.shapes import COUNT, NUMBER, exactly, list_of, or_null
+from service.schemas.ranking_fields import BEST_FIRST, RANKS_ARRAY
+from service.schemas.shapes import COUNT, NUMBER, list_of, or_null
 
 
 class ScoresRequest(Request):
@@ -44,33 +44,29 @@ class ScoresRequest(Request):
 NUMBERS: Final = list_of(NUMBER)
 COUNTS: Final = list_of(COUNT)
 
-SCORED_BALLOT: Final = Component(
+SCORED_BALLOT: Final = Component.exactly(
     "ScoredBallot",
-    exactly(
-        number={"type": "integer", "minimum": 1},
-        items={**LABELS_SCHEMA, "description": "Items of the ballot; the arrays below are in their order."},
-        x={**NUMBERS, "description": "Borda scores of this ballot."},
-        y={**NUMBERS, "description": "The same, on the scale of the ballots before."},
-        b={"type": "number", "description": "Slope of y = 1 - b + b x; 1 in ballot 1."},
-        ybar={**NUMBERS, "description": "Mean of y up to this ballot."},
-        presentations=COUNTS,
-        wins=COUNTS,
-        ties=COUNTS,
-        losses=COUNTS,
-        n_tied_at_cut={
-            "type": "integer",
-            "minimum": 0,
-            "description": "Items that shared the score at the cut that followed, of which only some went on.",
-        },
-    ),
+    number={"type": "integer", "minimum": 1},
+    items={**LABELS_SCHEMA, "description": "Items of the ballot; the arrays below are in their order."},
+    x={**NUMBERS, "description": "Borda scores of this ballot."},
+    y={**NUMBERS, "description": "The same, on the scale of the ballots before."},
+    b={"type": "number", "description": "Slope of y = 1 - b + b x; 1 in ballot 1."},
+    ybar={**NUMBERS, "description": "Mean of y up to this ballot."},
+    presentations=COUNTS,
+    wins=COUNTS,
+    ties=COUNTS,
+    losses=COUNTS,
+    n_tied_at_cut={
+        "type": "integer",
+        "minimum": 0,
+        "description": "Items that shared the score at the cut that followed, of which only some went on.",
+    },
 )
-NEXT_BALLOT: Final = Component(
+NEXT_BALLOT: Final = Component.exactly(
     "NextBallot",
-    exactly(
-        number={"type": "integer", "minimum": 2},
-        items={**LABELS_SCHEMA, "minItems": 2, "description": "Best first."},
-        presentations={"type": "integer", "minimum": 1},
-    ),
+    number={"type": "integer", "minimum": 2},
+    items={**LABELS_SCHEMA, "minItems": 2, "description": "Best first."},
+    presentations={"type": "integer", "minimum": 1},
 )
 
 
@@ -78,10 +74,7 @@ class ScoresAnswer(Answer):
     """Scores of each ballot, the ranking so far, and the next ballot."""
 
     ballots = Dumped(list_of(SCORED_BALLOT.reference, minItems=1))
-    ranking = Dumped(
-        RANKS_ARRAY.reference,
-        about="All items, best first, as the other endpoints take a ranking; tied items share their rank.",
-    )
+    ranking = Dumped(RANKS_ARRAY.reference, about=BEST_FIRST)
     ybar = Dumped(NUMBERS, about="In the order of the ranking: mean of y up to the last ballot of each item.")
     last_ballot = Dumped(COUNTS, about="In the order of the ranking: the last ballot that each item took part in.")
     next_ballot = Dumped(

@@ -80,14 +80,25 @@ def map_of(values: Mapping[str, Any], *, about: str | None = None, **bounds: Any
     return described({"type": "object", "additionalProperties": dict(values), **bounds}, about)
 
 
-def list_of(items: Mapping[str, Any], *, about: str | None = None, **bounds: Any) -> dict[str, Any]:
-    """Return the schema of a list of these values; `bounds` are further keywords, such as minItems, or type."""
-    return described({"type": "array", "items": dict(items), **bounds}, about)
+def list_of(
+    items: Mapping[str, Any], *, about: str | None = None, refused: Mapping[str, Any] | None = None, **bounds: Any
+) -> dict[str, Any]:
+    """Return the schema of a list of these values; `bounds` are further keywords, such as minItems, or type.
+
+    Lists that fit the schema `refused` are excepted.
+    """
+    excepted = {} if refused is None else {"not": dict(refused)}
+    return described({"type": "array", "items": dict(items), **bounds, **excepted}, about)
+
+
+def one_of(*schemas: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema of a value of one of these forms."""
+    return {"oneOf": [dict(schema) for schema in schemas]}
 
 
 def or_null(schema: Mapping[str, Any], about: str | None = None) -> dict[str, Any]:
     """Return the schema of a value or null."""
-    return described({"oneOf": [dict(schema), {"type": "null"}]}, about)
+    return described(one_of(schema, {"type": "null"}), about)
 
 
 def described(schema: Mapping[str, Any], about: str | None) -> dict[str, Any]:

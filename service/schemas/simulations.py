@@ -16,7 +16,7 @@ from service.schemas.base import Answer, Notice, Request
 from service.schemas.correlations import STATISTIC
 from service.schemas.fields import APPROACH, Choices, Component, Count, Dumped, Flag, Number, Part, Seed, check_limit
 from service.schemas.plans import PlanInputs
-from service.schemas.shapes import exactly, object_of
+from service.schemas.shapes import object_of
 
 _PAPER: Final = VoterPopulation()
 
@@ -71,21 +71,19 @@ class SimulationRequest(Request):
             check_limit(limit, count, of=of, field=field)
 
 
-SIMULATED_COEFFICIENT: Final = Component(
+SIMULATED_COEFFICIENT: Final = Component.exactly(
     "SimulatedCoefficient",
-    exactly(
-        mean=STATISTIC,
-        sd={
-            "type": ["number", "null"],
-            "minimum": 0,
-            "description": "Standard deviation over the simulations; null for a single one.",
-        },
-        se={
-            "type": ["number", "null"],
-            "minimum": 0,
-            "description": "Standard error of the mean, sd / sqrt(n_simulations); null for a single one.",
-        },
-    ),
+    mean=STATISTIC,
+    sd={
+        "type": ["number", "null"],
+        "minimum": 0,
+        "description": "Standard deviation over the simulations; null for a single one.",
+    },
+    se={
+        "type": ["number", "null"],
+        "minimum": 0,
+        "description": "Standard error of the mean, sd / sqrt(n_simulations); null for a single one.",
+    },
 )
 SIMULATED_APPROACH: Final = Component(
     "SimulatedApproach",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any, Final
 
 from flask import g
@@ -15,10 +14,19 @@ from adaptive.model.matching import FOCUS
 from rankcorr.checks import counted_need
 from service.http.problems import shown
 from service.schemas import fields
-from service.schemas.ballot_fields import ANSWERS, LABELS_SCHEMA, Names, check_keys, check_votes, no_label, no_vote
+from service.schemas.ballot_fields import (
+    ANSWERS,
+    LABELS_SCHEMA,
+    SIDES,
+    Names,
+    check_keys,
+    check_votes,
+    no_label,
+    no_vote,
+)
 from service.schemas.base import Answer, Notice, Request
-from service.schemas.ranking_fields import RANKS_ARRAY, check_labels, whole
-from service.schemas.shapes import COUNT, NUMBER_OR_NULL, exactly, list_of, object_of, or_null
+from service.schemas.ranking_fields import BEST_FIRST, RANKS_ARRAY, check_labels, whole
+from service.schemas.shapes import COUNT, NUMBER_OR_NULL, list_of, object_of, one_of, or_null
 
 _ANSWER: Final = or_null(fields.VOTE.reference)
 _WINNER: Final = "The side that won, or a tie; null where there is no answer."
@@ -28,8 +36,7 @@ COMPARISON_COLUMNS: Final = fields.Component(
     "ComparisonColumns",
     object_of(
         {
-            "left": {**LABELS_SCHEMA, "description": "The item on the left of each comparison."},
-            "right": {**LABELS_SCHEMA, "description": "The item on the right of each comparison."},
+            **SIDES,
             "winner": list_of(_ANSWER, about=_WINNER, maxItems=fields.Limit("max_comparisons")),
             "voter": {**LABELS_SCHEMA, "description": _VOTER},
         },
@@ -71,9 +78,9 @@ class Answered:
 class ComparisonsField(fields.Documented):
     """Answered comparisons, in one of two forms."""
 
-    _rows: Final = list_of(COMPARISON.reference, maxItems=fields.Limit("max_comparisons"), title="one by one")
-    documented: Mapping[str, Any] = MappingProxyType(
-        {"oneOf": [COMPARISON_COLUMNS.reference, _rows | {"not": fields.some_have("voter")}]}
+    _bounds: Final[dict[str, Any]] = {"maxItems": fields.Limit("max_comparisons"), "title": "one by one"}
+    documented: Mapping[str, Any] = one_of(
+        COMPARISON_COLUMNS.reference, list_of(COMPARISON.reference, refused=fields.some_have("voter"), **_bounds)
     )
 
     def read(self, value: Any) -> Answered:
@@ -269,52 +276,36 @@ def _labels(data: dict[str, Any]) -> list[str | int]:
     return [] if isinstance(items, int) else list(items)
 
 
-ITEM_STRENGTH: Final = fields.Component(
+ITEM_STRENGTH: Final = fields.Component.exactly(
     "ItemStrength",
-    exactly(
-        item=fields.LABEL_SCHEMA,
-        rank={"type": "number", "minimum": 1},
-        strength={"type": "number", "description": "Mean 0; larger is better."},
-        standard_error={"type": ["number", "null"], "minimum": 0},
-        **dict.fromkeys(("presentations", "wins", "ties", "losses"), COUNT),
-    ),
+    item=fields.LABEL_SCHEMA,
+    rank={"type": "number", "minimum": 1},
+    strength={"type": "number", "description": "Mean 0; larger is better."},
+    standard_error={"type": ["number", "null"], "minimum": 0},
+    **dict.fromkeys(("presentations", "wins", "ties", "losses"), COUNT),
 )
-FITTED_VOTER: Final = fields.Component(
+FITTED_VOTER: Final = fields.Component.exactly(
     "FittedVoter",
-    exactly(
-        voter=fields.LABEL_SCHEMA,
-        discrimination={"type": "number", "minimum": 0, "description": "1 is the geometric mean of the voters."},
-        oversight={"type": "number", "minimum": 0, "maximum": 1, "description": "Probability of a slip."},
-        side_bias={"type": "number", "description": "Above 0: prefers the left side."},
-    ),
+    voter=fields.LABEL_SCHEMA,
+    discrimination={"type": "number", "minimum": 0, "description": "1 is the geometric mean of the voters."},
+    oversight={"type": "number", "minimum": 0, "maximum": 1, "description": "Probability of a slip."},
+    side_bias={"type": "number", "description": "Above 0: prefers the left side."},
 )
-FITTED_PARAMETERS: Final = fields.Component(
+FITTED_PARAMETERS: Final = fields.Component.exactly(
     "FittedParameters",
-    exactly(
-        prior_sd={
-            "type": "number",
-            "minimum": 0,
-            "description": "Standard deviation of the strengths before any vote.",
-        },
-        tie_parameter={"type": "number", "minimum": 0, "description": "Davidson's nu."},
-        side_bias={"type": "number", "description": "Mean over voters; above 0: the left side is preferred."},
-        opinion_sd={
-            "type": ["number", "null"],
-            "minimum": 0,
-            "description": "Standard deviation of a voter's opinion on an item around its strength; null without "
-            "voters.",
-        },
-    ),
+    prior_sd={"type": "number", "minimum": 0, "description": "Standard deviation of the strengths before any vote."},
+    tie_parameter={"type": "number", "minimum": 0, "description": "Davidson's nu."},
+    side_bias={"type": "number", "description": "Mean over voters; above 0: the left side is preferred."},
+    opinion_sd={
+        "type": ["number", "null"],
+        "minimum": 0,
+        "description": "Standard deviation of a voter's opinion on an item around its strength; null without voters.",
+    },
 )
 
 
-NEXT_COMPARISONS: Final = fields.Component(
-    "NextComparisons",
-    exactly(
-        left={**LABELS_SCHEMA, "description": "The item on the left of each comparison."},
-        right={**LABELS_SCHEMA, "description": "The item on the right of each comparison."},
-        voter={**LABELS_SCHEMA, "description": "Who is to answer."},
-    ),
+NEXT_COMPARISONS: Final = fields.Component.exactly(
+    "NextComparisons", **SIDES, voter={**LABELS_SCHEMA, "description": "Who is to answer."}
 )
 
 
@@ -324,10 +315,7 @@ class StrengthsAnswer(Answer):
     n_comparisons = Integer(required=True, metadata={"description": "Answered ones."})
     n_unanswered = Integer(required=True)
     items = fields.Dumped(list_of(ITEM_STRENGTH.reference, minItems=2))
-    ranking = fields.Dumped(
-        RANKS_ARRAY.reference,
-        about="All items, best first, as the other endpoints take a ranking; tied items share their rank.",
-    )
+    ranking = fields.Dumped(RANKS_ARRAY.reference, about=BEST_FIRST)
     parameters = fields.Dumped(FITTED_PARAMETERS.reference)
     voters = fields.Dumped(or_null(list_of(FITTED_VOTER.reference), about="null where voters were not fitted."))
     log_likelihood = fields.Dumped(NUMBER_OR_NULL)

@@ -154,9 +154,14 @@ def looked_at(
     *, plan: BallotPlan | ContinuousPlan, settings: Settings, seconds: float | None, voters: int, accuracy: bool
 ) -> dict[str, Any]:
     """Return cost, advice and outlook of a plan."""
+    outlook = None
     if accuracy:
         state().lane.pass_on()  # votes must not wait for simulations
-    outlook = outlook_of(plan, voters) if accuracy else None
+        if isinstance(plan, BallotPlan):
+            outlook = outlook_of_ballots(plan, voters)
+        else:
+            matching = Matching(batch=plan.batch, n0=plan.n0, focus=plan.focus)
+            outlook = outlook_of_matching(plan.n_items, plan.budget, voters, matching)
     advice = advice_on(plan, voters, outlook) if isinstance(plan, BallotPlan) else []
     return {
         "plan": schemas.plan_columns(plan),
@@ -168,24 +173,12 @@ def looked_at(
 
 def advice_on(plan: BallotPlan, voters: int, outlook: Outlook | None) -> list[Advice]:
     """Return the advice that can be followed and that the simulated accuracy does not contradict."""
-    needless = set(_OF_ACCURACY) if outlook is not None and expected_to_do(outlook) else set()
+    reached = [] if outlook is None else [each.mean for each in (outlook.scores, outlook.strengths) if each is not None]
+    # what rules of thumb about the number of votes aim for
+    needless = set(_OF_ACCURACY) if max(reached, default=0.0) >= _ACCURATE else set()
     if plan.n_items < _TENTH_IS_TWO:
         needless.add("many_survivors")
     return [each for each in plan.advice_for(voters) if each.code not in needless]
-
-
-def expected_to_do(outlook: Outlook) -> bool:
-    """Return whether a simulation reaches the accuracy that rules of thumb about the number of votes aim for."""
-    reached = [each.mean for each in (outlook.scores, outlook.strengths) if each is not None]
-    return bool(reached) and max(reached) >= _ACCURATE
-
-
-def outlook_of(plan: BallotPlan | ContinuousPlan, voters: int) -> Outlook:
-    """Return the expected accuracy of a plan."""
-    if isinstance(plan, BallotPlan):
-        return outlook_of_ballots(plan, voters)
-    matching = Matching(batch=plan.batch, n0=plan.n0, focus=plan.focus)
-    return outlook_of_matching(plan.n_items, plan.budget, voters, matching)
 
 
 def item_rows(campaign: Campaign) -> list[dict[str, Any]]:

@@ -296,16 +296,10 @@ def _shown(campaign: ledger.Campaign, hand: ledger.SheetInHand) -> dict[str, Any
     pairs = []
     for pair in hand.pairs:
         answered = hand.answers.get(pair.position)
-        pairs.append(
-            {
-                "id": ledger.pair_id(hand.number, hand.sheet, pair.position),
-                "practice": pair.is_practice,
-                "left": campaigns.content(campaign, pair.left),
-                "right": campaigns.content(campaign, pair.right),
-                "answer": None if answered is None else answered.answer,
-                "event_id": None if answered is None else answered.event_id,
-            }
-        )
+        sides = {side: campaigns.content(campaign, getattr(pair, side)) for side in ("left", "right")}
+        name = ledger.pair_id(hand.number, hand.sheet, pair.position)
+        given = {part: getattr(answered, part, None) for part in ("answer", "event_id")}
+        pairs.append({"id": name, "practice": pair.is_practice, **sides, **given})
     expires = None if hand.expires_at is None else ledger.time_text(hand.expires_at)
     return {"ballot": hand.number, "sheet": hand.sheet, "expires_at": expires, "pairs": pairs}
 

@@ -184,22 +184,20 @@ class PreviewAnswer(Answer):
     cut = Dumped(shapes.or_null(shapes.shape_of(Cut)))
 
 
+_ITEM: Final = shapes.exactly(
+    item=shapes.LABEL,
+    kind=shapes.TEXT,
+    **dict.fromkeys(("content", "alt_text"), shapes.TEXT_OR_NULL),
+    presentations={**shapes.COUNT, "description": "In the ballots that are open."},
+    n_answered=shapes.COUNT,
+)
+
+
 class ItemsAnswer(Answer):
     """Items; if a ballot is open, sorted by their answers in open ballots, fewest first."""
 
     n_items = Dumped(shapes.COUNT)
-    items = Dumped(
-        shapes.list_of(
-            shapes.exactly(
-                item=shapes.LABEL,
-                kind=shapes.TEXT,
-                content=shapes.TEXT_OR_NULL,
-                alt_text=shapes.TEXT_OR_NULL,
-                presentations={**shapes.COUNT, "description": "In the ballots that are open."},
-                n_answered=shapes.COUNT,
-            )
-        )
-    )
+    items = Dumped(shapes.list_of(_ITEM))
 
 
 class VotersAnswer(Answer):
@@ -216,18 +214,14 @@ class ParticipantsAnswer(Answer):
     participants = Dumped(shapes.list_of(shapes.shape_of(ledger.Participant)))
 
 
+_SVG: Final = {**shapes.TEXT_OR_NULL, "description": "SVG, where it was asked for."}
+_INVITATION: Final = shapes.exactly(name=shapes.TEXT, url=shapes.TEXT, qr=_SVG)
+
+
 class InvitationsAnswer(Answer):
     """Links that each let one voter vote; they are shown only once."""
 
-    invitations = Dumped(
-        shapes.list_of(
-            shapes.exactly(
-                name=shapes.TEXT,
-                url=shapes.TEXT,
-                qr={**shapes.TEXT_OR_NULL, "description": "SVG, where it was asked for."},
-            )
-        )
-    )
+    invitations = Dumped(shapes.list_of(_INVITATION))
     csv = Dumped(shapes.TEXT, about="The same as CSV, with the columns voter and link.")
 
 

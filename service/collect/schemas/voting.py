@@ -18,6 +18,7 @@ from service.schemas.shapes import (
     WHOLE,
     WHOLE_OR_NULL,
     at_least,
+    described,
     list_of,
     object_of,
     or_null,
@@ -46,17 +47,15 @@ _CONTENT: Final = Component(
     ),
 )
 _NULLABLE_ANSWER: Final[dict[str, Any]] = or_null(ANSWER.reference)
-_PAIR: Final = Component(
+_PAIR: Final = Component.at_least(
     "Pair",
-    at_least(
-        "Two items to compare.",
-        id=TEXT,
-        practice={"type": "boolean", "description": "It is not counted, and its answer is told."},
-        left=_CONTENT.reference,
-        right=_CONTENT.reference,
-        answer={**_NULLABLE_ANSWER, "description": "The answer that stands."},
-        event_id={"type": ["string", "null"], "description": "Of the answer that stands."},
-    ),
+    "Two items to compare.",
+    id=TEXT,
+    practice={"type": "boolean", "description": "It is not counted, and its answer is told."},
+    left=_CONTENT.reference,
+    right=_CONTENT.reference,
+    answer={**_NULLABLE_ANSWER, "description": "The answer that stands."},
+    event_id={"type": ["string", "null"], "description": "Of the answer that stands."},
 )
 # Includes hidden checks, because an unchanged number would reveal that the last pair was one.
 _ANSWERS: Final = {"type": "integer", "description": "Answers of this voter that stand, practice left out."}
@@ -67,22 +66,17 @@ _PROGRESS: Final = at_least(
     of={"type": "integer", "description": "Pairs of the sheet in hand."},
     answers=_ANSWERS,
 )
-_ME: Final = Component(
+_ME: Final = Component.at_least(
     "Me",
-    at_least(
-        "Where a voter is.",
-        campaign=TEXT,
-        voter={"type": "string", "description": "A random key, under which the votes are exported."},
-        step={"type": "string", "enum": ["consent", "vote", "finish"]},
-        consent_version={"type": "string", "description": "The version to agree to."},
-        available={"type": "boolean", "description": "Whether there is a pair to ask for, now."},
-        reason={"type": ["string", "null"], "enum": ["limit", "none left", "not open", "wait", None]},
-        retry_after={
-            "type": ["integer", "null"],
-            "description": "wait: seconds until a sheet comes back that nobody answers.",
-        },
-        progress=_PROGRESS,
-    ),
+    "Where a voter is.",
+    campaign=TEXT,
+    voter={"type": "string", "description": "A random key, under which the votes are exported."},
+    step={"type": "string", "enum": ["consent", "vote", "finish"]},
+    consent_version={"type": "string", "description": "The version to agree to."},
+    available={"type": "boolean", "description": "Whether there is a pair to ask for, now."},
+    reason={"type": ["string", "null"], "enum": ["limit", "none left", "not open", "wait", None]},
+    retry_after=described(WHOLE_OR_NULL, "wait: seconds until a sheet comes back that nobody answers."),
+    progress=_PROGRESS,
 )
 _SHEET: Final = {
     "type": ["object", "null"],
@@ -91,10 +85,7 @@ _SHEET: Final = {
     "properties": {
         "ballot": WHOLE,
         "sheet": WHOLE,
-        "expires_at": {
-            "type": ["string", "null"],
-            "description": "ISO 8601; after it somebody else may get the sheet.",
-        },
+        "expires_at": described(TEXT_OR_NULL, "ISO 8601; after it somebody else may get the sheet."),
         "pairs": list_of(_PAIR.reference),
     },
 }

@@ -136,9 +136,7 @@ def test_what_the_schema_leaves_to_the_library(make_client):
 def test_the_labels_of_a_ballot_are_limited_as_often_as_they_are_written(make_client):
     client = make_client(max_label_bytes=1_000)
     items = ["é" * 249, "bb"]  # 2 presentations of 500 bytes
-    assert client.post("/v1/ballots", json=REQUEST | {"items": items}).status_code == 200
-    answer = client.post("/v1/ballots", json=REQUEST | {"items": [*items[:1], "bbb"]})
-    assert answer.status_code == 422
-    assert answer.json["errors"] == {
-        "/items": ["at most 1000 bytes of labels in an answer (RANKCORR_MAX_LABEL_BYTES); got 1002"]
-    }
+    answer(PATH, client, **REQUEST | {"items": items})
+    found = problem(PATH, client, **REQUEST | {"items": [*items[:1], "bbb"]})
+    message = "at most 1000 bytes of labels in an answer (RANKCORR_MAX_LABEL_BYTES); got 1002"
+    assert found["errors"] == {"/items": [message]}

@@ -65,10 +65,6 @@ def test_every_way_is_the_library_call_to_the_last_bit(n_items, n_ballots, fract
     assert answer(PATH, **sizes, hours=hours, **options) == as_answer(paid, seconds or 3, n_voters)
 
 
-def test_the_cost_is_null_without_seconds():
-    assert answer(PATH, **SIZES, presentations=20)["hours"] is None
-
-
 def test_whole_numbers_may_have_a_point():
     assert answer(PATH, n_items=990.0, n_ballots=7.0, fraction=0.5, presentations=20.0) == answer(
         PATH, **SIZES, presentations=20

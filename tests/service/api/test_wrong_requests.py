@@ -17,6 +17,15 @@ ROW = {"left": "a", "right": "b", "winner": "left"}
 # Path -> where a value goes, the value, what the error says, and where it is if that is elsewhere.
 WRONG = {
     "/v1/correlations": [
+        ("/n0", True, "must be a number above -1 and of at most 1e+300; got true"),
+        ("/weigher", "square", "a weigher is one of hyperbolic, logarithmic, top-k:K"),
+        ("/weigher", 3, "must be the name of a weigher; got 3"),
+        ("/scheme", "last", 'must be one of "additive", "multiplicative", "first", "second"; got "last"'),
+        ("/tied_weights", 1, 'must be one of "midrank", "expected"; got 1'),
+        ("/variant", "c", 'must be one of "a", "b"; got "c"'),
+        ("/coefficients", "tau", 'must be a list of some of "rho_w"'),
+        ("/coefficients", ["tau", "x"], 'must hold some of "rho_w", "tau_w", "rho", "tau"; got "x"'),
+        ("/coefficients", ["tau", "tau"], "must name each of its entries once"),
         ("/inference", {}, "this field is needed", "/inference/seed"),
         ("/inference", {"seed": 1, "n_resamples": 0}, "a whole number of at least 1", "/inference/n_resamples"),
         ("/inference", {"seed": 1, "level": 1}, "of at least 1e-06 and of at most", "/inference/level"),

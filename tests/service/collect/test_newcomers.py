@@ -11,7 +11,7 @@ from adaptive.ledger import Campaign, ContinuousPlan, Ledger
 from adaptive.ledger.voters.newcomers import MINUTE
 from service.collect import access
 from tests.adaptive.ledger.campaigns import change, query
-from tests.service.collect.browsing import Voter, new_campaign
+from tests.service.collect.browsing import arrived, new_campaign
 from tests.service.collect.live import COMMAND, LiveVoter, collecting
 from tests.service.collect.organiser import ADMIN, Organiser
 from tests.service.live import Server, ask, running
@@ -88,8 +88,7 @@ def test_no_batch_is_drawn_for_an_address_that_gets_no_sheet(make_app, target):
     app = make_app(unanswered_sheets=1)
     answers = []
     for _ in range(3):
-        voter = Voter(app.test_client(), campaign)
-        voter.begin(consent="1")
+        voter = arrived(app, campaign)
         answers.append(voter.client.post("/v1/sheets", json={}, headers=voter.headers).json)
     assert [answer["reason"] for answer in answers] == [None, "wait", "wait"]
     assert query(campaign, "SELECT count(*) FROM ballot") == [(1,)]
@@ -98,8 +97,7 @@ def test_no_batch_is_drawn_for_an_address_that_gets_no_sheet(make_app, target):
 def test_0_lifts_both_limits(make_app, campaign):
     app = make_app(address_joins_per_minute=0, unanswered_sheets=0)
     for _ in range(6):
-        voter = Voter(app.test_client(), campaign)
-        voter.begin(consent="1")
+        voter = arrived(app, campaign)
         assert voter.sheet() is not None
     assert query(campaign, "SELECT DISTINCT address FROM lease") == [(None,)]
 
