@@ -1,23 +1,46 @@
-"""Build the application: settings -> hooks around every request -> views."""
+"""Build the application, settings -> hooks around every request -> views, and describe it in OpenAPI."""
 
 from __future__ import annotations
 
+from importlib import import_module
+from pkgutil import iter_modules
 from typing import Final
 
 from flask import Flask
 from flask_cors import CORS
 
+from service import schemas
 from service.api import BLUEPRINTS
 from service.http import logs
 from service.http.hooks import add_hooks, new_app
-from service.http.problems import from_library
+from service.http.problems import LIBRARY_KINDS, STATUSES, from_library
 from service.http.state import State
-from service.openapi.document import COMPONENTS, CONFIGURATION
-from service.openapi.page import register_page
-from service.openapi.specification import Api
+from service.openapi.operations import register_page
+from service.openapi.specification import Api, configuration, problem_component
+from service.schemas.fields import Component
+from service.schemas.ranking_fields import WAYS_TO_GIVE
 from service.settings import Settings
 
 TAGGED: Final = frozenset(("/openapi.json", "/v1/weights"))
+
+_KINDS: Final = (
+    ", ".join(kind for kind, _ in STATUSES.values())
+    + ", duplicate-key, too-much-work, malformed-request, stopping, or the class of an error of the libraries: "
+    + ", ".join(LIBRARY_KINDS)
+)
+
+_MODULES: Final = [import_module(f"service.schemas.{found.name}") for found in iter_modules(schemas.__path__)]
+_FOUND: Final = (
+    *(problem_component(_KINDS), *WAYS_TO_GIVE),
+    *(each for module in _MODULES for each in vars(module).values() if isinstance(each, Component)),
+)
+COMPONENTS: Final = tuple({each.name: each for each in _FOUND}.values())  # modules import them from each other
+
+CONFIGURATION: Final = configuration(
+    "rankcorr",
+    "Tie-aware, top-weighted rank correlation, and the ballots that collect gold rankings. The service keeps nothing: "
+    "the same request has the same answer on every copy. Every error is application/problem+json.",
+)
 
 
 def app_of(chosen: Settings) -> Flask:

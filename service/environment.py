@@ -5,10 +5,11 @@ A setting is a field of a dataclass. Its variable is the name of the field in ca
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
-from dataclasses import field, fields
+from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
-from typing import Any, Final
+from typing import Any, Final, Self
 
 PREFIX: Final = "RANKCORR_"
 
@@ -32,12 +33,12 @@ def setting(default: Any, parse: Callable[[str, str], Any], about: str) -> Any:
     Examples
     --------
     >>> from dataclasses import dataclass
-    >>> @dataclass
-    ... class Kettle:
+    >>> @dataclass(frozen=True)
+    ... class Kettle(FromEnvironment):
     ...     cups: int = setting(2, whole_number(1, 8), "cups to heat")
-    >>> read(Kettle, {"RANKCORR_CUPS": "5"})
-    {'cups': 5}
-    >>> rows(Kettle())
+    >>> Kettle.from_environment({"RANKCORR_CUPS": "5"})
+    Kettle(cups=5)
+    >>> Kettle().table()
     [('RANKCORR_CUPS', 2, 'cups to heat')]
     """
     return field(default=default, metadata={"parse": parse, "about": about})
@@ -52,28 +53,30 @@ def variable(name: str) -> str:
     return PREFIX + name.upper()
 
 
-def read(owner: type[Any], environment: Mapping[str, str]) -> dict[str, Any]:
-    """Read the settings of a dataclass whose variables are set, by field.
+@dataclass(frozen=True, kw_only=True)
+class FromEnvironment:
+    """Settings that are read from variables RANKCORR_*, and shown as a table."""
 
-    Raises
-    ------
-    SettingError
-        If a variable has an invalid value; the message names the variable.
-    """
-    return {
-        entry.name: entry.metadata["parse"](variable(entry.name), environment[variable(entry.name)])
-        for entry in fields(owner)
-        if entry.metadata and environment.get(variable(entry.name))
-    }
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str] = os.environ, **more: Any) -> Self:
+        """Read the variables; an unset one keeps its default. `unknown` lists misspelt ones.
 
+        Raises
+        ------
+        SettingError
+            If a variable has an invalid value; the message names the variable.
+        """
+        given = {
+            entry.name: entry.metadata["parse"](variable(entry.name), environment[variable(entry.name)])
+            for entry in fields(cls)
+            if entry.metadata and environment.get(variable(entry.name))
+        }
+        return cls(**given, **more)
 
-def rows(owner: Any) -> list[tuple[str, Any, str]]:
-    """Return variable, value and meaning of each setting of an object."""
-    return [
-        (variable(entry.name), getattr(owner, entry.name), entry.metadata["about"])
-        for entry in fields(owner)
-        if entry.metadata
-    ]
+    def table(self) -> list[tuple[str, Any, str]]:
+        """Return variable, value and meaning of each setting."""
+        found = [(entry.name, entry.metadata["about"]) for entry in fields(self) if entry.metadata]
+        return [(variable(name), getattr(self, name), about) for name, about in found]
 
 
 def unknown(environment: Mapping[str, str], *owners: type[Any]) -> list[str]:

@@ -1,12 +1,10 @@
 """Serve the resources, one file each: their routes, and the library calls behind them.
 
-Modules that several resources share: `weighing` translates options for the library, `work` estimates the cost,
-`ballots` also finds labels for `scores`, and `strengths` also fits for `comparisons`.
+`work` estimates the cost of each request; `ballots` also finds labels for `scores` and `strengths`.
 """
 
 from service.api import (
     ballots,
-    comparisons,
     correlations,
     evaluations,
     leaderboards,
@@ -29,7 +27,7 @@ BLUEPRINTS = (
     ballots.blueprint,
     scores.blueprint,
     strengths.blueprint,
-    comparisons.blueprint,
+    strengths.comparisons,
     simulations.blueprint,
     *operations(lambda: None, when="from the moment on when the service is to stop"),
 )

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from adaptive import draw_ballot
 from adaptive.protocol import ballot_rng
 from service.api import work
-from service.openapi.blueprint import Blueprint, link, operation
+from service.openapi.blueprint import Blueprint, link
 from service.schemas.ballots import BallotAnswer, BallotRequest
 
 Labels = int | Sequence[str | int]
@@ -20,31 +20,28 @@ Labels = int | Sequence[str | int]
 blueprint = Blueprint("ballots", __name__, url_prefix="/v1/ballots", description="Comparisons for voters")
 
 
-@blueprint.route("", methods=["POST"])
+@blueprint.post(
+    "",
+    name="drawBallot",
+    links={
+        "score": link(
+            "scoreBallots",
+            "The scores. Add the plan, the ballots before, and `votes` to each of the comparisons.",
+            {
+                "items": "$request.body#/items",
+                "seed": "$request.body#/seed",
+                "ballots": [{"comparisons": "$response.body#/comparisons"}],
+            },
+        )
+    },
+)
 @blueprint.arguments(
     BallotRequest,
     example={"items": ["king", "queen", "cabbage", "stone"], "presentations": 2, "voters": ["Ann", "Bob"], "seed": 1},
 )
-@operation(
-    "drawBallot",
-    score=link(
-        "scoreBallots",
-        "The scores. Add the plan, the ballots before, and `votes` to each of the comparisons.",
-        {
-            "items": "$request.body#/items",
-            "seed": "$request.body#/seed",
-            "ballots": [{"comparisons": "$response.body#/comparisons"}],
-        },
-    ),
-)
 @blueprint.response(200, BallotAnswer)
-def draw(request: dict[str, Any]) -> dict[str, Any]:
+def draw(*, items: Labels, presentations: int, voters: Labels, seed: int, number: int) -> dict[str, Any]:
     """Draw a ballot: balanced comparisons for each voter, reproducible with a seed."""
-    return draw_for_voters(**request)
-
-
-def draw_for_voters(*, items: Labels, presentations: int, voters: Labels, seed: int, number: int) -> dict[str, Any]:
-    """Return a ballot, voter by voter."""
     n_items, n_voters = (labels if isinstance(labels, int) else len(labels) for labels in (items, voters))
     work.admit(work.of_ballot(n_items, n_items * presentations // 2, n_voters))
     ballot = draw_ballot(items, presentations, voters, ballot_rng(seed, number, "draw"))

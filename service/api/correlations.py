@@ -7,20 +7,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rankcorr import Ranking, align, batch, contributions, correlation, correlation_matrix
+from rankcorr.coefficients import named_coefficient
 from rankcorr.errors import collected_notices
 from rankcorr.inference.bootstrap import bootstrap_interval
 from rankcorr.inference.permutation import permutation_test
-from service.api import weighing, work
-from service.http import deadline
-from service.openapi.blueprint import Blueprint, operation
-from service.schemas.correlations import (
-    BatchAnswer,
-    BatchRequest,
-    CorrelationAnswer,
-    CorrelationRequest,
-    MatrixAnswer,
-    MatrixRequest,
-)
+from service.api import work
+from service.http.state import Deadline, deadline
+from service.openapi.blueprint import Blueprint
+from service.schemas import correlations as schemas
 
 blueprint = Blueprint("correlations", __name__, url_prefix="/v1/correlations", description="Compare rankings")
 
@@ -28,16 +22,10 @@ GOLD = {"scores": {"king": 9.1, "queen": 8.7, "cabbage": 1.2, "stone": 0.8}}
 SYSTEM = {"order": ["queen", "king", ["cabbage", "stone"]]}
 
 
-@blueprint.route("", methods=["POST"])
-@blueprint.arguments(CorrelationRequest, example={"gold": GOLD, "system": SYSTEM, "n0": 2})
-@operation("correlate")
-@blueprint.response(200, CorrelationAnswer)
-def correlate(request: dict[str, Any]) -> dict[str, Any]:
-    """Compare a system's ranking with a gold ranking."""
-    return compare_pair(**request)
-
-
-def compare_pair(
+@blueprint.post("", name="correlate")
+@blueprint.arguments(schemas.CorrelationRequest, example={"gold": GOLD, "system": SYSTEM, "n0": 2})
+@blueprint.response(200, schemas.CorrelationAnswer)
+def correlate(
     gold: Ranking,
     system: Ranking,
     coefficients: Sequence[Any],
@@ -45,11 +33,13 @@ def compare_pair(
     worst: int | None = None,
     inference: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return coefficients of two rankings and, if requested, the most costly items and a comparison with chance."""
+    """Compare a system's ranking with a gold ranking."""
     work.admit(work.of_pair(gold, system, len(coefficients), options["missing"], inference))
     with collected_notices() as notices:
-        asked = weighing.of_coefficients(coefficients, options)
-        found = correlation.correlate(gold, system, names=("gold", "system"), **asked)
+        asked = [named_coefficient(name, **options) for name in coefficients]
+        found = correlation.correlate(
+            gold, system, coefficients=asked, missing=options["missing"], names=("gold", "system")
+        )
     results = {coefficient.name: result for coefficient, result in found.items()}
     undefined = [name for name, result in results.items() if math.isnan(result.statistic)]
     first = next(iter(results.values()))
@@ -66,7 +56,7 @@ def compare_pair(
         }
     if inference is None:
         return answer
-    clock = deadline.of_request()
+    clock = deadline()
     inferred = {}
     concerned: dict[str, list[str]] = {message: list(undefined) for message in notices}
     for name in coefficients:
@@ -89,42 +79,31 @@ def _ties(gold: Ranking, system: Ranking, options: Mapping[str, Any]) -> tuple[i
 
 def _dearest(gold: Ranking, system: Ranking, name: Any, options: Mapping[str, Any], k: int) -> list[dict[str, Any]]:
     """Return the items that cost the system most."""
-    parts = contributions(gold, system, **weighing.of_coefficient(name, options))
+    coefficient = named_coefficient(name, **options)
+    parts = contributions(gold, system, coefficient=coefficient, missing=options["missing"])
     return [
         {
             "label": item.label,
             "gold_rank": item.x_rank,
             "system_rank": item.y_rank,
-            "weight": item.weight,
-            "contribution": item.contribution,
-            "cost": item.cost,
+            **{part: getattr(item, part) for part in ("weight", "contribution", "cost")},
         }
         for item in parts.worst(k)
     ]
 
 
 def _inferred(
-    gold: Ranking,
-    system: Ranking,
-    name: Any,
-    options: Mapping[str, Any],
-    inference: Mapping[str, Any],
-    clock: deadline.Deadline,
+    gold: Ranking, system: Ranking, name: Any, options: Mapping[str, Any], inference: Mapping[str, Any], clock: Deadline
 ) -> dict[str, Any]:
     """Return chance level, test and interval of one coefficient."""
-    shared = {
-        "n_resamples": inference["n_resamples"],
-        "seed": inference["seed"],
-        "workers": 1,
-        "progress": clock,
-        **weighing.of_coefficient(name, options),
-    }
+    asked = {option: inference[option] for option in ("n_resamples", "seed")}
+    which = {"coefficient": named_coefficient(name, **options), "missing": options["missing"]}
+    shared: dict[str, Any] = {**asked, **which, "workers": 1, "progress": clock}
     test = permutation_test(gold, system, alternative=inference["alternative"], **shared)
     interval = bootstrap_interval(gold, system, level=inference["level"], method=inference["method"], **shared)
     return {
         "chance": {key: getattr(test.null, key) for key in ("mean", "std", "exact", "n_resamples", "n_undefined")},
-        **{key: getattr(test, key) for key in ("standardized", "percentile", "zscore")},
-        "pvalue": test.pvalue,
+        **{key: getattr(test, key) for key in ("standardized", "percentile", "zscore", "pvalue")},
         "interval": {
             key: getattr(interval, key)
             for key in ("low", "high", "method", "standard_error", "n_resamples", "n_undefined")
@@ -132,34 +111,33 @@ def _inferred(
     }
 
 
-@blueprint.route("/batch", methods=["POST"])
+@blueprint.post("/batch", name="correlateBatch")
 @blueprint.arguments(
-    BatchRequest,
+    schemas.BatchRequest,
     example={"gold": GOLD, "systems": {"bm25": SYSTEM, "dense": {"order": ["king", "queen", "stone", "cabbage"]}}},
 )
-@operation("correlateBatch")
-@blueprint.response(200, BatchAnswer)
-def correlate_batch(request: dict[str, Any]) -> dict[str, Any]:
-    """Compare many systems with one gold ranking."""
-    return compare_systems(**request)
-
-
-def compare_systems(
+@blueprint.response(200, schemas.BatchAnswer)
+def correlate_batch(
     gold: Ranking,
     systems: Mapping[str, Ranking],
     coefficients: Sequence[Any],
     options: Mapping[str, Any],
     sort_by: str | None = None,
 ) -> dict[str, Any]:
-    """Return a table of many systems against one gold ranking, best first, undefined coefficients at the end."""
+    """Compare many systems with one gold ranking."""
     first = sort_by or coefficients[0]
     asked = dict.fromkeys((*coefficients, first))
     work.admit(work.of_many(gold, systems.values(), len(asked), options["missing"]))
-    clock = deadline.of_request()
+    clock = deadline()
     columns, warnings = {}, []
     n_items: list[int] = [gold.n_items] * len(systems)
     results = batch.correlate_each(
-        gold, systems, workers=1, progress=clock, **weighing.of_coefficients(list(asked), options)
+        gold,
+        systems,
+        coefficients=[named_coefficient(name, **options) for name in asked],
+        missing=options["missing"],
+        workers=1,
+        progress=clock,
     )
     for name, result in zip(asked, results, strict=True):
         with collected_notices() as notices:
@@ -187,25 +165,18 @@ def compare_systems(
     }
 
 
-@blueprint.route("/matrix", methods=["POST"])
-@blueprint.arguments(MatrixRequest, example={"rankings": {"gold": GOLD, "bm25": SYSTEM}, "coefficient": "tau_w"})
-@operation("correlateMatrix")
-@blueprint.response(200, MatrixAnswer)
-def correlate_matrix(request: dict[str, Any]) -> dict[str, Any]:
+@blueprint.post("/matrix", name="correlateMatrix")
+@blueprint.arguments(
+    schemas.MatrixRequest, example={"rankings": {"gold": GOLD, "bm25": SYSTEM}, "coefficient": "tau_w"}
+)
+@blueprint.response(200, schemas.MatrixAnswer)
+def correlate_matrix(rankings: Mapping[str, Ranking], coefficient: Any, options: Mapping[str, Any]) -> dict[str, Any]:
     """Compare many rankings with one another."""
-    return compare_each_with_each(**request)
-
-
-def compare_each_with_each(
-    rankings: Mapping[str, Ranking], coefficient: Any, options: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Return the matrix of one coefficient."""
     work.admit(work.of_matrix(rankings.values()))
-    clock = deadline.of_request()
+    clock = deadline()
     with collected_notices() as notices:
-        result = correlation_matrix(
-            rankings, workers=1, progress=clock, **weighing.of_coefficient(coefficient, options)
-        )
+        named = named_coefficient(coefficient, **options)
+        result = correlation_matrix(rankings, coefficient=named, missing=options["missing"], workers=1, progress=clock)
     return {
         "n_items": result.n_items,
         "coefficient": coefficient,

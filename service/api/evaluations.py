@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from marshmallow import ValidationError
 
-from rankcorr.coefficients import COEFFICIENTS, Coefficient
+from rankcorr.coefficients import COEFFICIENTS, Coefficient, named_coefficient
 from rankcorr.errors import collected_notices
 from rankcorr.evaluation import Evaluation, Qrels, Run, RunComparison, compare_evaluated, evaluate
 from rankcorr.evaluation.metrics import Metric, as_metrics
 from rankcorr.results import json_ready
-from service.api import weighing, work
-from service.http import deadline
+from service.api import work
 from service.http.problems import invalid
-from service.openapi.blueprint import Blueprint, operation
+from service.http.state import Deadline, deadline
+from service.openapi.blueprint import Blueprint
 from service.schemas.evaluations import N_LISTED, EvaluationAnswer, EvaluationRequest
 from service.schemas.fields import check_text_bytes
 
@@ -23,6 +23,8 @@ blueprint = Blueprint(
     "evaluations", __name__, url_prefix="/v1/evaluations", description="Which run is better, by query?"
 )
 
+_BY_QUERY: Final = ("queries", "values", "standardized")
+_COMPARED: Final = ("metric", "standardized", "unit", "rows", "pairs", "groups")  # `by_query` has the values by query
 EXAMPLE = {
     "qrels": {"q1": {"ant": 2, "bee": 1, "cat": 0}, "q2": {"oak": 1, "elm": 0}, "q3": {"oak": 0, "ivy": 2}},
     "runs": {
@@ -35,16 +37,10 @@ EXAMPLE = {
 }
 
 
-@blueprint.route("", methods=["POST"])
+@blueprint.post("", name="evaluateRuns")
 @blueprint.arguments(EvaluationRequest, example=EXAMPLE)
-@operation("evaluateRuns")
 @blueprint.response(200, EvaluationAnswer)
-def evaluate_runs(request: dict[str, Any]) -> dict[str, Any]:
-    """Evaluate runs by query against qrels, and compare them over queries."""
-    return evaluation_of(**request)
-
-
-def evaluation_of(
+def evaluate_runs(
     *,
     qrels: Qrels,
     runs: Mapping[str, Run],
@@ -55,10 +51,10 @@ def evaluation_of(
     comparison: Mapping[str, Any] | None = None,
     **policies: Any,
 ) -> dict[str, Any]:
-    """Return the means of each run and metric, with values by query and comparisons if requested."""
-    chosen = metrics_of(metrics, options)
+    """Evaluate runs by query against qrels, and compare them over queries."""
+    chosen = as_metrics([named_coefficient(name, **options) if name in COEFFICIENTS else name for name in metrics])
     work.admit(*work.of_evaluation(qrels, runs, chosen, standardized, comparison))
-    clock = deadline.of_request()
+    clock = deadline()
     with collected_notices() as notices:
         found = evaluate(
             qrels,
@@ -79,8 +75,8 @@ def evaluation_of(
         "coverage": [{"run": run, **listed(each)} for run, each in zip(found.runs, found.coverage, strict=True)],
         "undefined": [listed(each) for each in found.undefined],
         "chance": found.chance,
-        "by_query": _by_query(found) if by_query else None,
-        "comparisons": [_described(each) for each in compared],
+        "by_query": {name: getattr(found, name) for name in _BY_QUERY} if by_query else None,
+        "comparisons": [{name: json_ready(getattr(each, name)) for name in _COMPARED} for each in compared],
         "warnings": list(dict.fromkeys(notices)),
     }
     try:
@@ -91,13 +87,8 @@ def evaluation_of(
     return answer
 
 
-def metrics_of(names: tuple[str, ...], options: Mapping[str, Any]) -> dict[str, Metric]:
-    """Return the metrics by their names in answers; coefficients get the options of weights."""
-    return as_metrics([weighing.of_name(name, options) if name in COEFFICIENTS else name for name in names])
-
-
 def _comparisons(
-    found: Evaluation, metrics: Mapping[str, Metric], comparison: Mapping[str, Any], clock: deadline.Deadline
+    found: Evaluation, metrics: Mapping[str, Metric], comparison: Mapping[str, Any], clock: Deadline
 ) -> list[RunComparison]:
     options = dict(comparison)
     versus, standardized = options.pop("versus", None), options.pop("standardized")
@@ -119,19 +110,6 @@ def listed(result: Any) -> dict[str, Any]:
     """Return a result of the library with the number of queries that it names, and the first of them."""
     content: dict[str, Any] = {}
     for name, value in json_ready(result).items():
-        if name in ("not_in_run", "not_in_qrels", "queries"):
-            content["n_" + name] = len(value)
-            content[name] = value[:N_LISTED]
-        else:
-            content[name] = value
+        is_list = name in ("not_in_run", "not_in_qrels", "queries")
+        content |= {"n_" + name: len(value), name: value[:N_LISTED]} if is_list else {name: value}
     return content
-
-
-def _by_query(found: Evaluation) -> dict[str, Any]:
-    return {"queries": found.queries, "values": found.values, "standardized": found.standardized}
-
-
-def _described(comparison: RunComparison) -> dict[str, Any]:
-    """Return a comparison without the values by query, which `by_query` contains."""
-    names = ("metric", "standardized", "unit", "rows", "pairs", "groups")
-    return {name: json_ready(getattr(comparison, name)) for name in names}

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from rankcorr import Ranking
+from rankcorr.coefficients import named_coefficient
 from rankcorr.errors import collected_notices
 from rankcorr.inference.leaderboard import leaderboard
-from service.api import weighing, work
-from service.http import deadline
-from service.openapi.blueprint import Blueprint, operation
+from service.api import work
+from service.http.state import deadline
+from service.openapi.blueprint import Blueprint
 from service.schemas.inference import LeaderboardAnswer, LeaderboardRequest
 
 blueprint = Blueprint("leaderboards", __name__, url_prefix="/v1/leaderboards", description="Which system is better?")
@@ -28,16 +29,10 @@ EXAMPLE = {
 }
 
 
-@blueprint.route("", methods=["POST"])
+@blueprint.post("", name="rankSystems")
 @blueprint.arguments(LeaderboardRequest, example=EXAMPLE)
-@operation("rankSystems")
 @blueprint.response(200, LeaderboardAnswer)
-def rank_systems(request: dict[str, Any]) -> dict[str, Any]:
-    """Rank systems on one or several gold sets, with intervals and corrected tests."""
-    return make_leaderboard(**request)
-
-
-def make_leaderboard(
+def rank_systems(
     systems: Mapping[str, Ranking],
     coefficient: Any,
     options: Mapping[str, Any],
@@ -46,7 +41,8 @@ def make_leaderboard(
     scores: Mapping[str, Any] | None = None,
     **chosen: Any,
 ) -> dict[str, Any]:
-    """Rank systems from best to worst, with intervals and tests; `scores` replace the rankings made from them."""
+    """Rank systems on one or several gold sets, with intervals and corrected tests."""
+    # `scores` replace the rankings made from them
     golds: Any = gold_sets if gold is None else gold
     sets = [gold] if gold is not None else list((gold_sets or {}).values())
     work.admit(*work.of_leaderboard(sets, systems.values(), chosen["n_resamples"], options["missing"]))
@@ -55,9 +51,10 @@ def make_leaderboard(
             golds,
             {**systems, **(scores or {})},
             workers=1,
-            progress=deadline.of_request(),
+            progress=deadline(),
             **chosen,
-            **weighing.of_coefficient(coefficient, options),
+            coefficient=named_coefficient(coefficient, **options),
+            missing=options["missing"],
         )
     asked = {name: options[name] for name in ("scheme", "tied_weights")}  # the answer repeats them even for rho and tau
     warnings = [{"message": text, "coefficients": [coefficient]} for text in notices]

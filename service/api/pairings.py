@@ -11,16 +11,26 @@ from marshmallow import ValidationError
 from adaptive import Token, pair_tokens
 from rankcorr.errors import collected_notices
 from service.api import work
-from service.http import deadline
 from service.http.problems import invalid
-from service.openapi.blueprint import Blueprint, link, operation
+from service.http.state import Deadline, deadline
+from service.openapi.blueprint import Blueprint, link
 from service.schemas.fields import check_label_bytes
 from service.schemas.pairings import PairingAnswer, PairingRequest, number_of_pairs
 
 blueprint = Blueprint("pairings", __name__, url_prefix="/v1/pairings", description="From tokens to items")
 
 
-@blueprint.route("", methods=["POST"])
+@blueprint.post(
+    "",
+    name="pairTokens",
+    links={
+        "planBallots": link(
+            "planBallots",
+            "The ballots that rank the items. Add presentations or a budget.",
+            {"n_items": "$response.body#/n_items"},
+        )
+    },
+)
 @blueprint.arguments(
     PairingRequest,
     example={
@@ -35,28 +45,15 @@ blueprint = Blueprint("pairings", __name__, url_prefix="/v1/pairings", descripti
         "seed": 1,
     },
 )
-@operation(
-    "pairTokens",
-    planBallots=link(
-        "planBallots",
-        "The ballots that rank the items. Add presentations or a budget.",
-        {"n_items": "$response.body#/n_items"},
-    ),
-)
 @blueprint.response(200, PairingAnswer)
-def pair(request: dict[str, Any]) -> dict[str, Any]:
-    """Pair the tokens of each semantic area; the pairs are the items of a ranking."""
-    return pair_within_limits(**request)
-
-
-def pair_within_limits(
+def pair(
     tokens: Sequence[Token], across_areas: bool, sample: int | None = None, seed: int | None = None
 ) -> dict[str, Any]:
-    """Return the items made from tokens, unless their text would make the answer too large."""
+    """Pair the tokens of each semantic area; the pairs are the items of a ranking."""
     n_items = number_of_pairs(tokens, across_areas=across_areas) if sample is None else sample
     work.admit(work.of_pairing(len(tokens), n_items))
     rng = None if seed is None else np.random.default_rng(seed)
-    clock = deadline.of_request()
+    clock = deadline()
     with collected_notices() as notices:
         pairing = pair_tokens(_timed(tokens, clock), sample=sample, across_areas=across_areas, rng=rng)
     clock()
@@ -70,7 +67,7 @@ def pair_within_limits(
     return {"n_items": pairing.n_items, **pairing.to_dict(), "warnings": warnings}
 
 
-def _timed(tokens: Sequence[Token], clock: deadline.Deadline) -> Iterator[Token]:
+def _timed(tokens: Sequence[Token], clock: Deadline) -> Iterator[Token]:
     """Yield the tokens, checking the clock before each: 200,000 take seconds."""
     for token in tokens:
         clock(0)

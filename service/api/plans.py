@@ -5,59 +5,41 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from adaptive import PlanError, plan_ballots, plan_for_budget, plan_for_top
+from adaptive import PlanError
+from adaptive.budget import plan_one_way
 from service.api import work
-from service.openapi.blueprint import Blueprint, link, operation
+from service.openapi.blueprint import Blueprint, link
 from service.schemas.ballot_fields import LARGEST
 from service.schemas.plans import PlanAnswer, PlanRequest
 
 blueprint = Blueprint("plans", __name__, url_prefix="/v1/plans", description="Sizes and cost of ballots")
 
 
-@blueprint.route("", methods=["POST"])
+@blueprint.post(
+    "",
+    name="planBallots",
+    links={
+        "drawFirstBallot": link(
+            "drawBallot",
+            "The first ballot. Add voters and a seed; labels may stand in place of the number of items.",
+            {"items": "$response.body#/plan/n_items", "presentations": "$response.body#/plan/presentations"},
+        ),
+        "simulate": link(
+            "simulatePlan",
+            "What the plan would reach. Add similarity, n_simulations and a seed.",
+            {"plan": "$response.body#/plan"},
+        ),
+    },
+)
 @blueprint.arguments(
     PlanRequest,
     example={"n_items": 990, "n_ballots": 7, "fraction": 0.5, "presentations": 20, "seconds_per_comparison": 5},
 )
-@operation(
-    "planBallots",
-    drawFirstBallot=link(
-        "drawBallot",
-        "The first ballot. Add voters and a seed; labels may stand in place of the number of items.",
-        {"items": "$response.body#/plan/n_items", "presentations": "$response.body#/plan/presentations"},
-    ),
-    simulate=link(
-        "simulatePlan",
-        "What the plan would reach. Add similarity, n_simulations and a seed.",
-        {"plan": "$response.body#/plan"},
-    ),
-)
 @blueprint.response(200, PlanAnswer)
-def plan(request: dict[str, Any]) -> dict[str, Any]:
+def plan(*, seconds_per_comparison: float | None = None, n_voters: int | None = None, **chosen: Any) -> dict[str, Any]:
     """Plan the ballots: their sizes, comparisons and cost, with advice on weak points."""
-    return plan_one_way(**request)
-
-
-def plan_one_way(
-    *,
-    seconds_per_comparison: float | None = None,
-    n_voters: int | None = None,
-    presentations: int | None = None,
-    top_presentations: int | None = None,
-    comparisons: int | None = None,
-    hours: float | None = None,
-    **sizes: Any,
-) -> dict[str, Any]:
-    """Plan with one of the four ways to set how often items are presented."""
-    work.admit(work.of_plan(sizes["n_ballots"]))
-    if presentations is not None:
-        planned = plan_ballots(**sizes, presentations=presentations)
-    elif top_presentations is not None:
-        planned = plan_for_top(**sizes, top_presentations=top_presentations)
-    elif comparisons is not None:
-        planned = plan_for_budget(**sizes, comparisons=comparisons)
-    else:
-        planned = plan_for_budget(**sizes, hours=hours, seconds_per_comparison=seconds_per_comparison)
+    work.admit(work.of_plan(chosen["n_ballots"]))
+    planned = plan_one_way(**chosen, seconds_per_comparison=seconds_per_comparison)
     if max(planned.n_comparisons, planned.top_presentations) > LARGEST:
         raise PlanError(f"a plan has at most {LARGEST} comparisons; this one has {planned.n_comparisons}")
     numbers = planned.to_dict()

@@ -9,13 +9,31 @@ from adaptive import BallotPlan, BallotVotes, score_ballots
 from adaptive.record import BallotRecord
 from service.api import work
 from service.api.ballots import Labels, labels_at
-from service.openapi.blueprint import Blueprint, link, operation
+from service.openapi.blueprint import Blueprint, link
 from service.schemas.scores import ScoresAnswer, ScoresRequest
 
 blueprint = Blueprint("scores", __name__, url_prefix="/v1/scores", description="From votes to a ranking")
 
 
-@blueprint.route("", methods=["POST"])
+@blueprint.post(
+    "",
+    name="scoreBallots",
+    links={
+        "drawNextBallot": link(
+            "drawBallot",
+            "The next ballot, unless `next_ballot` is null. Add voters.",
+            {
+                "items": "$response.body#/next_ballot/items",
+                "presentations": "$response.body#/next_ballot/presentations",
+                "number": "$response.body#/next_ballot/number",
+                "seed": "$request.body#/seed",
+            },
+        ),
+        "compare": link(
+            "correlate", "How well a system matches the ranking. Add the system.", {"gold": "$response.body#/ranking"}
+        ),
+    },
+)
 @blueprint.arguments(
     ScoresRequest,
     example={
@@ -37,32 +55,9 @@ blueprint = Blueprint("scores", __name__, url_prefix="/v1/scores", description="
         ],
     },
 )
-@operation(
-    "scoreBallots",
-    drawNextBallot=link(
-        "drawBallot",
-        "The next ballot, unless `next_ballot` is null. Add voters.",
-        {
-            "items": "$response.body#/next_ballot/items",
-            "presentations": "$response.body#/next_ballot/presentations",
-            "number": "$response.body#/next_ballot/number",
-            "seed": "$request.body#/seed",
-        },
-    ),
-    compare=link(
-        "correlate",
-        "How well a system matches the ranking. Add the system.",
-        {"gold": "$response.body#/ranking"},
-    ),
-)
 @blueprint.response(200, ScoresAnswer)
-def score(request: dict[str, Any]) -> dict[str, Any]:
+def score(*, plan: BallotPlan, items: Labels, seed: int, ballots: Sequence[BallotVotes]) -> dict[str, Any]:
     """Score the ballots so far, and select the items of the next one."""
-    return score_so_far(**request)
-
-
-def score_so_far(*, plan: BallotPlan, items: Labels, seed: int, ballots: Sequence[BallotVotes]) -> dict[str, Any]:
-    """Return the scores of the ballots so far, the ranking, and the items of the next ballot."""
     work.admit(work.of_scores(plan, sum(len(ballot.left) for ballot in ballots)))
     interim = score_ballots(plan, ballots, items=items, seed=seed)
     result = interim.result
@@ -74,26 +69,12 @@ def score_so_far(*, plan: BallotPlan, items: Labels, seed: int, ballots: Sequenc
         "last_ballot": result.last_ballot[best_first],
         "next_ballot": None
         if interim.next_items is None
-        else {
-            "number": len(ballots) + 1,
-            "items": list(interim.next_items),
-            "presentations": plan.presentations,
-        },
+        else {"number": len(ballots) + 1, "items": list(interim.next_items), "presentations": plan.presentations},
     }
 
 
 def _of_ballot(record: BallotRecord) -> dict[str, Any]:
-    tally = record.tally
-    return {
-        "number": record.number,
-        "items": list(record.items),
-        "x": record.x,
-        "y": record.y,
-        "b": record.b,
-        "ybar": record.ybar,
-        "presentations": tally.presentations,
-        "wins": tally.wins,
-        "ties": tally.ties,
-        "losses": tally.losses,
-        "n_tied_at_cut": record.n_tied_at_cut,
-    }
+    own = {name: getattr(record, name) for name in ("x", "y", "b", "ybar")}
+    counts = {name: getattr(record.tally, name) for name in ("presentations", "wins", "ties", "losses")}
+    ends = {"number": record.number, "items": list(record.items)}
+    return {**ends, **own, **counts, "n_tied_at_cut": record.n_tied_at_cut}

@@ -14,14 +14,14 @@ from adaptive.simulation.approaches import Approach
 from adaptive.simulation.similarity import named_similarity
 from rankcorr.errors import collected_notices
 from service.api import work
-from service.http import deadline
-from service.openapi.blueprint import Blueprint, operation
+from service.http.state import deadline
+from service.openapi.blueprint import Blueprint
 from service.schemas.simulations import SimulationAnswer, SimulationRequest
 
 blueprint = Blueprint("simulations", __name__, url_prefix="/v1/simulations", description="What a plan would reach")
 
 
-@blueprint.route("", methods=["POST"])
+@blueprint.post("", name="simulatePlan")
 @blueprint.arguments(
     SimulationRequest,
     example={
@@ -32,14 +32,8 @@ blueprint = Blueprint("simulations", __name__, url_prefix="/v1/simulations", des
         "seed": 1,
     },
 )
-@operation("simulatePlan")
 @blueprint.response(200, SimulationAnswer)
-def run(request: dict[str, Any]) -> dict[str, Any]:
-    """Simulate a plan, and a uniform ballot of equal cost, with voters who deviate and make slips."""
-    return simulate_plan(**request)
-
-
-def simulate_plan(
+def run(
     *,
     plan: BallotPlan,
     voters: VoterPopulation,
@@ -49,9 +43,9 @@ def simulate_plan(
     approaches: tuple[Approach, ...],
     **options: Any,
 ) -> dict[str, Any]:
-    """Return means and standard deviations over the simulations of a plan."""
+    """Simulate a plan, and a uniform ballot of equal cost, with voters who deviate and make slips."""
     work.admit(work.of_simulations(plan, voters.n_voters, n_simulations, approaches))
-    clock = deadline.of_request()
+    clock = deadline()
 
     def select(scores: BallotScores, n_selected: int, rng: np.random.Generator) -> Selection:
         clock()  # one task runs up to 8 simulations, each with up to 10,000 ballots

@@ -1,21 +1,37 @@
-"""Serve POST /v1/strengths."""
+"""Serve POST /v1/strengths and /v1/comparisons/next."""
 
 from __future__ import annotations
 
 from typing import Any, cast
 
-from adaptive import Comparisons, Strengths
+import numpy as np
+
+from adaptive import Comparisons, Strengths, next_comparisons
 from adaptive.model.estimators import Model, fit_named
 from service.api import work
-from service.api.ballots import Labels
-from service.http import deadline
-from service.openapi.blueprint import Blueprint, link, operation
-from service.schemas.strengths import Answered, StrengthsAnswer, StrengthsRequest
+from service.api.ballots import Labels, labels_at
+from service.http.state import deadline
+from service.openapi.blueprint import Blueprint, link
+from service.schemas.strengths import Answered, NextAnswer, NextRequest, StrengthsAnswer, StrengthsRequest
 
 blueprint = Blueprint("strengths", __name__, url_prefix="/v1/strengths", description="From votes to strengths")
+comparisons = Blueprint("comparisons", __name__, url_prefix="/v1/comparisons", description="Whom to compare next")
 
 
-@blueprint.route("", methods=["POST"])
+@blueprint.post(
+    "",
+    name="fitStrengths",
+    links={
+        "compare": link(
+            "correlate", "How well a system matches the ranking. Add the system.", {"gold": "$response.body#/ranking"}
+        ),
+        "chooseComparisons": link(
+            "chooseComparisons",
+            "Whom to compare next. Add size and seed.",
+            {"comparisons": "$request.body#/comparisons"},
+        ),
+    },
+)
 @blueprint.arguments(
     StrengthsRequest,
     example={
@@ -29,34 +45,11 @@ blueprint = Blueprint("strengths", __name__, url_prefix="/v1/strengths", descrip
         "options": {"ties": "davidson"},
     },
 )
-@operation(
-    "fitStrengths",
-    compare=link(
-        "correlate",
-        "How well a system matches the ranking. Add the system.",
-        {"gold": "$response.body#/ranking"},
-    ),
-    chooseComparisons=link(
-        "chooseComparisons",
-        "Whom to compare next. Add size and seed.",
-        {"comparisons": "$request.body#/comparisons"},
-    ),
-)
 @blueprint.response(200, StrengthsAnswer)
-def strengths(request: dict[str, Any]) -> dict[str, Any]:
-    """Fit strengths to votes; return a ranking and its uncertainty."""
-    return strengths_of(**request)
-
-
-def strengths_of(
-    *,
-    comparisons: Answered,
-    model: str,
-    options: dict[str, Any],
-    standard_errors: bool,
-    items: Labels | None = None,
+def strengths(
+    *, comparisons: Answered, model: str, options: dict[str, Any], standard_errors: bool, items: Labels | None = None
 ) -> dict[str, Any]:
-    """Return the strengths fitted to votes, best first."""
+    """Fit strengths to votes; return a ranking and its uncertainty."""
     n_items = item_count(comparisons, items)
     work.admit(*work.of_fit(len(comparisons.winner), n_items, standard_errors=standard_errors, **options))
     found = fitted(comparisons, model, options, items)
@@ -72,6 +65,61 @@ def strengths_of(
     }
 
 
+@comparisons.post(
+    "/next",
+    name="chooseComparisons",
+    links={
+        "fitStrengths": link(
+            "fitStrengths",
+            "The strengths. Put the comparisons after those before, and add `winner`.",
+            {"comparisons": "$response.body#/comparisons"},
+        )
+    },
+)
+@comparisons.arguments(
+    NextRequest,
+    example={
+        "items": ["king", "queen", "cabbage", "stone"],
+        "comparisons": [
+            {"left": "king", "right": "queen", "winner": "left", "voter": "Ann"},
+            {"left": "stone", "right": "cabbage", "winner": "tie", "voter": "Bob"},
+        ],
+        "size": 3,
+        "seed": 1,
+        "voters": ["Ann", "Bob"],
+    },
+)
+@comparisons.response(200, NextAnswer)
+def choose(
+    *,
+    comparisons: Answered,
+    model: str,
+    options: dict[str, Any],
+    size: int,
+    seed: int,
+    n0: float,
+    focus: float,
+    items: Labels | None = None,
+    voters: Labels | None = None,
+) -> dict[str, Any]:
+    """Choose the comparisons that tell most about the top items, given all votes so far."""
+    n_items, n_votes = item_count(comparisons, items), len(comparisons.winner)
+    n_fit, n_bytes = work.of_fit(n_votes, n_items, standard_errors=False, **options)
+    work.admit(n_fit + work.of_matching(n_votes, n_items, size), n_bytes)
+    found = fitted(comparisons, model, options, items)
+    deadline()()
+    rng = np.random.default_rng(seed)
+    matches = next_comparisons(found, size, rng=rng, voters=voters, n0=n0, focus=focus)
+    left, right = (labels_at(matches.items, places) for places in (matches.left, matches.right))
+    reasons = [f"{matches.n_comparisons} of {size} comparisons: {matches.reason}"] if matches.reason else []
+    return {
+        "n_comparisons": matches.n_comparisons,
+        "comparisons": {"left": left, "right": right, "voter": labels_at(matches.voters, matches.voter)},
+        "converged": found.converged,
+        "warnings": notices_of(found, *reasons),
+    }
+
+
 def item_count(comparisons: Answered, items: Labels | None) -> int:
     """Return the number of items of a request."""
     if items is None:
@@ -81,7 +129,7 @@ def item_count(comparisons: Answered, items: Labels | None) -> int:
 
 def fitted(comparisons: Answered, model: str, options: dict[str, Any], items: Labels | None) -> Strengths:
     """Fit strengths to votes within the time limit."""
-    clock = deadline.of_request()
+    clock = deadline()
     votes = Comparisons.from_labels(
         comparisons.left, comparisons.right, comparisons.winner, voter=comparisons.voter, items=items
     )

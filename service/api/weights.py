@@ -1,12 +1,16 @@
-"""Serve GET /v1/weights."""
+"""Serve GET /v1/weights: what n0 means."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from marshmallow.fields import Float
+
 from rankcorr.shares import weight_table
-from service.openapi.blueprint import Blueprint, operation
-from service.schemas.weights import WeightsAnswer, WeightsQuery
+from service.openapi.blueprint import Blueprint
+from service.schemas.base import Answer, Request
+from service.schemas.fields import Dumped, QueryNumber, QueryWhole
+from service.schemas.shapes import WHOLE, WHOLE_OR_NULL, at_least, list_of
 
 blueprint = Blueprint("weights", __name__, url_prefix="/v1/weights", description="What n0 means")
 
@@ -16,12 +20,40 @@ TAG = {
 }
 
 
-@blueprint.route("", methods=["GET"])
+MAX_TOP = 1_000
+
+
+class WeightsQuery(Request):
+    """n0, or a share of the weight that determines n0."""
+
+    n0 = QueryNumber(above=-1, most=1e300, about="2 by default; not together with share.")
+    share = QueryNumber(above=0, about="Find the n0 at which the first k ranks have this share.")
+    k = QueryWhole(least=1, most=MAX_TOP, about="Number of ranks that have the share; 1 by default.")
+    top = QueryWhole(least=1, most=MAX_TOP, about="Number of ranks to list; 10 by default.")
+    n_items = QueryWhole(least=1, most=2**40, about="Length of the ranking; endless by default.")
+
+
+_ROW = at_least(
+    rank=WHOLE,
+    weight={"type": "number", "description": "Share of this rank."},
+    cumulative_share={"type": "number", "description": "Share of all ranks up to this one."},
+)
+
+
+class WeightsAnswer(Answer):
+    """The share of the weight of each of the top ranks."""
+
+    n0 = Float(required=True)
+    first_rank_share = Float(required=True, metadata={"description": "R(n0)."})
+    n_items = Dumped(WHOLE_OR_NULL)
+    ranks = Dumped(list_of(_ROW))
+
+
+@blueprint.get("", name="showWeights")
 @blueprint.arguments(WeightsQuery, location="query")
-@operation("showWeights")
 @blueprint.doc(responses={200: {"headers": {"ETag": TAG}}})
 @blueprint.response(200, WeightsAnswer)
-def weights(query: dict[str, Any]) -> dict[str, Any]:
+def weights(**query: Any) -> dict[str, Any]:
     """Return the share of the weight on each of the top ranks, or find n0 from a share."""
     table = weight_table(**query)
     return {"n0": table.n0, "first_rank_share": table.first_rank_share, "n_items": table.n_items, "ranks": table.rows()}

@@ -13,7 +13,7 @@ from adaptive.ledger import Campaign, Holder, Origin, TokenKind, Voter
 from service.collect.state import collecting
 from service.environment import variable
 from service.http import logs
-from service.http.access import RateLimiter, site_of
+from service.http.access import site_of
 from service.http.problems import Problem
 from service.http.state import state
 
@@ -124,18 +124,6 @@ def know_organiser() -> None:
         organiser(key)
 
 
-def count(limiter: RateLimiter | None, client: str | None) -> None:
-    """Count a request of a client, if there is a limit.
-
-    Raises
-    ------
-    Problem
-        429, above the limit.
-    """
-    if limiter is not None:
-        limiter.count(client or "")
-
-
 def voter() -> tuple[Campaign, Holder]:
     """Return the campaign and the voter of a request: a header names them, and a cookie proves it.
 
@@ -230,7 +218,7 @@ def holder_of_link(campaign: Campaign, token: str, kind: TokenKind) -> Holder:
     """
     holder = _held(campaign, token, kind)
     if holder is None:
-        count(collecting().guesses, origin_of(request).address)
+        collecting().guesses.count(origin_of(request).address)
         raise Problem(401, "this link is not valid, or not any more: ask for another one", kind="link-unknown")
     return holder
 

@@ -1,24 +1,27 @@
-"""Build the application: settings -> hooks around every request -> views."""
+"""Build the application, settings -> hooks around every request -> views; describe it; turn errors into problems."""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from flask import Flask, Request, Response
 
-from service.collect.access import check_host, check_origin, count
+from adaptive import ledger
+from service.collect.access import check_host, check_origin
 from service.collect.api import BLUEPRINTS
-from service.collect.document import COMPONENTS, CONFIGURATION, SECURITY
 from service.collect.pages import PAGES
-from service.collect.problems import from_ledger
+from service.collect.schemas.campaigns import MODE
+from service.collect.schemas.voting import VOTING_COMPONENTS
 from service.collect.settings import CollectSettings
 from service.collect.state import CollectState
+from service.http import logs
 from service.http.access import site_of
 from service.http.hooks import API, add_hooks, new_app
-from service.http.problems import ALL_STATUSES
+from service.http.problems import ALL_STATUSES, LIBRARY_KINDS, Problem, from_library
 from service.http.state import State
-from service.openapi.page import register_page
-from service.openapi.specification import Api
+from service.openapi.operations import register_page
+from service.openapi.specification import Api, configuration, problem_component
+from service.schemas.shapes import TEXT_OR_NULL, described
 
 # Prefixes of the paths whose requests may need the ledger; caches must not store their answers.
 WITH_LEDGER: Final = (API, "/v/", "/o/")
@@ -27,6 +30,78 @@ POLICY: Final = "; ".join(
         *("default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self' data:", "media-src 'self'"),
         *("connect-src 'self'", "form-action 'self'", "base-uri 'none'", "frame-ancestors 'none'"),
     )
+)
+
+# Class -> status and kind, subclasses first; the status shows what a client can do. Clients must not see a database's
+# name, so 503 has a fixed detail.
+KINDS: Final = (
+    (ledger.LedgerBusyError, 503, "busy"),
+    (ledger.UnreachableError, 503, "ledger-unreachable"),
+    (ledger.RevisionError, 503, "ledger-unreachable"),
+    (ledger.NoVoterError, 404, "no-such-voter"),
+    (ledger.ChangedError, 412, "changed"),
+    (ledger.ConflictError, 409, "conflict"),
+    (ledger.LateVoteError, 409, "late"),
+    (ledger.NotReadyError, 409, "not-ready"),
+    (ledger.LedgerError, 409, "not-possible"),
+)
+_DETAILS: Final = {
+    "busy": "others write all the time, and nothing was changed; try again",
+    "ledger-unreachable": "the ledger cannot be read or written; try again later",
+}
+
+_OWN: Final = (
+    *(kind for _, _, kind in KINDS),
+    *("consent-needed", "consent-changed", "event-reused", "unfinished"),
+    *("cross-site", "link-unknown", "nothing-left", "not-invited", "quota-full", "session-needed", "unknown-host"),
+    *(f"no-such-{what}" for what in ("ballot", "campaign", "format", "list", "pair", "plot", "token", "vote", "voter")),
+)
+_KINDS: Final = (
+    ", ".join(dict.fromkeys((*(kind for kind, _ in ALL_STATUSES.values()), *_OWN)))
+    + ", duplicate-key, malformed-request, stopping, or the class of an error of the libraries: "
+    + ", ".join(LIBRARY_KINDS)
+)
+
+COMPONENTS: Final = (
+    problem_component(
+        _KINDS,
+        members={
+            "answer": {"type": "string", "description": "Of a conflict: the answer that stands."},
+            "completion_code": described(TEXT_OR_NULL, "Of a full quota: what the platform is told."),
+            "completion_url": {"type": ["string", "null"], "description": "Of a full quota: the way back."},
+            "missing": {"type": "integer", "description": "Of what is unfinished: pairs without a counted answer."},
+        },
+    ),
+    *VOTING_COMPONENTS,
+    MODE,
+)
+
+SECURITY: Final = {
+    "token": {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "Token of a campaign's organiser; to make a campaign, one of RANKCORR_TOKENS.",
+    },
+    "organiser": {
+        "type": "apiKey",
+        "in": "cookie",
+        "name": "organiser",
+        "description": (
+            "Set by POST /v1/organiser/sessions. Its name is organiser_ and the first 12 letters of the campaign's key."
+        ),
+    },
+    "voter": {
+        "type": "apiKey",
+        "in": "cookie",
+        "name": "voter",
+        "description": "Set by POST /v1/sessions. Its name is voter_ and the first 12 letters of the campaign's key.",
+    },
+}
+
+CONFIGURATION: Final = configuration(
+    "rankcorr-collect",
+    "Votes on pairs of items, collected from a crowd, and the ranking that they make. Every error is "
+    "application/problem+json.",
 )
 
 
@@ -62,7 +137,7 @@ def admit(shared: State, request: Request) -> str:
     """
     check_origin(request)
     address = site_of(request.remote_addr)
-    count(shared.rate, address)
+    shared.rate.count(address)
     return address
 
 
@@ -71,3 +146,19 @@ def add_headers(request: Request, response: Response) -> None:
     response.headers.setdefault("Content-Security-Policy", POLICY)
     if request.path.startswith(WITH_LEDGER):
         response.headers.setdefault("Cache-Control", "no-store")
+
+
+def from_ledger(error: Any) -> Problem:
+    """Return the problem for an error of the ledger or the libraries.
+
+    >>> found = from_ledger(ledger.NotReadyError("12 votes are missing"))
+    >>> found.status, found.kind, found.detail
+    (409, 'not-ready', '12 votes are missing')
+    """
+    for owner, status, kind in KINDS:
+        if isinstance(error, owner):
+            if status == 503:
+                logs.log.error("the ledger failed: %s", error)
+                return Problem(status, _DETAILS[kind], kind=kind, headers={"Retry-After": "2"})
+            return Problem(status, str(error), kind=kind)
+    return from_library(error)

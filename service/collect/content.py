@@ -1,9 +1,13 @@
-"""Prepare an item for a page: text unchanged, markdown as sanitised HTML, files by their URL."""
+"""Prepare an item for a page: text unchanged, markdown as sanitised HTML, images and sounds by their URL.
+
+Images and sounds are files of one folder, of types that a browser shows or plays.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Hashable
 from functools import cache, lru_cache
+from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 import nh3
@@ -21,6 +25,24 @@ _TAGS: Final = {
 }
 _ATTRIBUTES: Final = {"a": {"href"}, "img": {"src", "alt"}}
 ASSETS: Final = "/assets/"
+
+# Types that a browser shows or plays; no other file in the folder is served. The table is ours, not the system's.
+TYPES: Final = {
+    ".png": "image/png",
+    ".jpg": "image/jpeg",
+    ".jpeg": "image/jpeg",
+    ".gif": "image/gif",
+    ".webp": "image/webp",
+    ".avif": "image/avif",
+    ".svg": "image/svg+xml",
+    ".mp3": "audio/mpeg",
+    ".m4a": "audio/mp4",
+    ".ogg": "audio/ogg",
+    ".opus": "audio/ogg",
+    ".wav": "audio/wav",
+    ".flac": "audio/flac",
+    ".weba": "audio/webm",
+}
 
 
 def shown_content(content: ItemContent, label: Hashable) -> Content:
@@ -80,3 +102,22 @@ def _own_images(tag: str, attribute: str, value: str) -> str | None:
 @cache
 def _markdown() -> MarkdownIt:
     return MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+
+
+def asset_file(folder: str, name: str) -> Path | None:
+    """Return a file of the assets folder; None if it is outside, hidden, or neither image nor sound."""
+    if not folder or Path(name).suffix.lower() not in TYPES or not is_asset(name):
+        return None
+    root, found = Path(folder).resolve(), Path(folder, name).resolve()  # after following symbolic links
+    return found if found.is_relative_to(root) and found.is_file() else None
+
+
+def why_no_asset(folder: str, name: str) -> str | None:
+    """Return why an item cannot use this file, for its organiser; None if it can."""
+    if asset_file(folder, name) is not None:
+        return None
+    if not folder:
+        return "this server has no folder for images and sounds (RANKCORR_ASSETS)"
+    if Path(name).suffix.lower() not in TYPES:
+        return f"a file that ends with {', '.join(TYPES)} is wanted; got {name}"
+    return f"there is no file {name} in the folder for images and sounds"

@@ -1,26 +1,134 @@
-"""Extend the shared state of `service.http.state` with the ledger and with limits on voters."""
+"""Extend the shared state of `service.http.state` with the ledger, its campaigns, and limits on voters.
+
+The ledger is opened on first use, after the fork.
+"""
 
 from __future__ import annotations
 
 import re
+import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
 from flask import Flask, current_app
 
-from adaptive.ledger import Campaign, ItemContent, Ledger, NoCampaignError, ShownPair, VotingPages
+from adaptive.errors import AdaptiveError
+from adaptive.ledger import Campaign, Ledger, LedgerError, NoCampaignError, VotingPages
 from service.collect.content import Content, shown_content
-from service.collect.ledger import OwnLedger
 from service.collect.settings import CollectSettings
+from service.environment import SettingError, variable
 from service.http.access import RateLimiter
 from service.http.problems import Problem
 from service.http.state import state
 
 _KEY: Final = re.compile(r"[0-9a-f]{32}")
+PATIENCE_SECONDS: Final = 2.0  # how long a probe waits for the ledger
 PAGES_SECONDS: Final = 2.0  # every worker sees a change of the voting pages after this time
+
+
+def prepare(chosen: CollectSettings) -> None:
+    """Create the ledger if it does not exist, before the processes start.
+
+    Raises
+    ------
+    SettingError
+        If it cannot be opened, or has tables of another release.
+    """
+    try:
+        Ledger.create(chosen.ledger).close()
+    except LedgerError as error:
+        raise SettingError(f"{variable('ledger')}: {error}") from error
+
+
+class OwnLedger:
+    """The ledger at one location, as this process uses it.
+
+    Parameters
+    ----------
+    target : str
+        Path of a file, or URL of a PostgreSQL database.
+    patience : float
+        How many seconds a request keeps trying to write.
+
+    Examples
+    --------
+    >>> own = OwnLedger("votes.db")
+    >>> own.is_open
+    False
+    """
+
+    def __init__(self, target: str, *, patience: float = 3.0) -> None:
+        self._target = target
+        self._patience = patience
+        self._opening = threading.Lock()
+        self._found: Ledger | None = None
+        self._asking = threading.Lock()
+        self._answer: Future[None] | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the ledger has been opened."""
+        return self._found is not None
+
+    def get(self) -> Ledger:
+        """Return the ledger, and create it if it does not exist.
+
+        Raises
+        ------
+        LedgerError
+            If it cannot be opened; the next call tries again.
+        """
+        if self._found is None:
+            with self._opening:
+                if self._found is None:
+                    self._found = Ledger.create(self._target, patience=self._patience)
+        return self._found
+
+    def check(self) -> None:
+        """Refuse to report readiness while the ledger does not answer.
+
+        A separate thread asks, one at a time. A wait for a database that is gone lasts much longer than a probe waits,
+        and would otherwise block one thread per probe.
+
+        Raises
+        ------
+        Problem
+            503, if the ledger does not answer, or has tables of another release.
+        """
+        with self._asking:
+            answer = self._answer
+            if answer is None or answer.done():
+                answer = self._answer = Future()
+                threading.Thread(target=self._ask, args=(answer,), daemon=True).start()
+        try:
+            answer.result(PATIENCE_SECONDS)
+        except TimeoutError as error:
+            raise _unreachable("the ledger does not answer") from error
+        except AdaptiveError as error:
+            raise _unreachable("the ledger cannot be read") from error
+
+    def _ask(self, answer: Future[None]) -> None:
+        try:
+            self.get().check()
+        except BaseException as error:
+            answer.set_exception(error)
+        else:
+            answer.set_result(None)
+
+    def close(self) -> None:
+        """Close its connections; the next use opens it again."""
+        with self._opening:
+            found, self._found = self._found, None
+        if found is not None:
+            found.close()
+
+
+def _unreachable(detail: str) -> Problem:
+    return Problem(503, detail, kind="ledger-unreachable", headers={"Retry-After": "5"})
 
 
 class Campaigns:
@@ -35,9 +143,9 @@ class Campaigns:
     def __init__(self, ledger: Callable[[], Ledger]) -> None:
         self._ledger = ledger
         self.of = lru_cache(64)(self._campaign)
-        self._contents = lru_cache(8)(self._all_contents)
-        self._shown = lru_cache(16_384)(self._content)  # rendering 200,000 markdown items takes half a minute
-        self._pairs = lru_cache(4_096)(self._sheet_pairs)
+        self.contents = lru_cache(8)(Campaign.contents)  # of each item as its organiser entered it, not rendered
+        self.content = lru_cache(16_384)(self._content)  # rendering 200,000 markdown items takes half a minute
+        self.pairs = lru_cache(4_096)(Campaign.shown_pairs)  # all pairs of a sheet
         self._pages: dict[str, tuple[float, int, VotingPages]] = {}
 
     def pages(self, campaign: Campaign) -> tuple[int, VotingPages]:
@@ -53,24 +161,6 @@ class Campaigns:
         """Read the voting pages again at the next call, because they were changed."""
         self._pages.pop(campaign.key, None)
 
-    def content(self, campaign: Campaign, place: int) -> Content:
-        """Return the content to show for an item."""
-        return self._shown(campaign.key, place)
-
-    def contents(self, campaign: Campaign) -> tuple[ItemContent, ...]:
-        """Return the content of each item as its organiser entered it, not rendered."""
-        return self._contents(campaign.key)
-
-    def pairs(self, campaign: Campaign, number: int, sheet: int) -> tuple[ShownPair, ...]:
-        """Return all pairs of a sheet.
-
-        Raises
-        ------
-        VoteError
-            If the sheet does not exist.
-        """
-        return self._pairs(campaign.key, number, sheet)
-
     def _campaign(self, key: str) -> Campaign:
         if not _KEY.fullmatch(key):
             raise _no_campaign()
@@ -79,14 +169,9 @@ class Campaigns:
         except NoCampaignError as error:
             raise _no_campaign() from error
 
-    def _all_contents(self, key: str) -> tuple[ItemContent, ...]:
-        return self.of(key).contents()
-
-    def _content(self, key: str, place: int) -> Content:
-        return shown_content(self._contents(key)[place], self.of(key).info.items[place])
-
-    def _sheet_pairs(self, key: str, number: int, sheet: int) -> tuple[ShownPair, ...]:
-        return self.of(key).shown_pairs(number, sheet)
+    def _content(self, campaign: Campaign, place: int) -> Content:
+        """Return the content to show for an item."""
+        return shown_content(self.contents(campaign)[place], campaign.info.items[place])
 
 
 def _no_campaign() -> Problem:
@@ -102,17 +187,17 @@ class CollectState:
 
     Examples
     --------
-    >>> CollectState.of(CollectSettings(votes_per_minute=0)).votes is None
-    True
+    >>> CollectState.of(CollectSettings()).own_ledger.is_open
+    False
     """
 
     settings: CollectSettings
     own_ledger: OwnLedger
-    joins: RateLimiter | None  # by campaign
-    address_joins: RateLimiter | None  # by address
-    votes: RateLimiter | None  # by voter
-    steps: RateLimiter | None  # by voter
-    guesses: RateLimiter | None  # by address, for links with an unknown token
+    joins: RateLimiter  # by campaign
+    address_joins: RateLimiter  # by address
+    votes: RateLimiter  # by voter
+    steps: RateLimiter  # by voter
+    guesses: RateLimiter  # by address, for links with an unknown token
     campaigns: Campaigns
 
     @classmethod
@@ -123,13 +208,17 @@ class CollectState:
             settings=chosen,
             own_ledger=own_ledger,
             campaigns=Campaigns(own_ledger.get),
-            joins=_limiter(chosen.joins_per_minute, "new voters of a campaign", "joins_per_minute"),
-            address_joins=_limiter(
-                chosen.address_joins_per_minute, "new voters of an address", "address_joins_per_minute"
+            joins=RateLimiter(chosen.joins_per_minute, what="new voters of a campaign", name="joins_per_minute"),
+            address_joins=RateLimiter(
+                chosen.address_joins_per_minute, what="new voters of an address", name="address_joins_per_minute"
             ),
-            votes=_limiter(chosen.votes_per_minute, "votes of a voter, given or taken back,", "votes_per_minute"),
-            steps=_limiter(chosen.votes_per_minute, "sheets and sessions of a voter", "votes_per_minute"),
-            guesses=_limiter(chosen.guesses_per_minute, "links that open nothing, of an address", "guesses_per_minute"),
+            votes=RateLimiter(
+                chosen.votes_per_minute, what="votes of a voter, given or taken back,", name="votes_per_minute"
+            ),
+            steps=RateLimiter(chosen.votes_per_minute, what="sheets and sessions of a voter", name="votes_per_minute"),
+            guesses=RateLimiter(
+                chosen.guesses_per_minute, what="links that open nothing, of an address", name="guesses_per_minute"
+            ),
         )
 
     def attach(self, app: Flask) -> None:
@@ -147,7 +236,3 @@ def collecting(app: Flask | None = None) -> CollectState:
 def ledger() -> Ledger:
     """Return the ledger for the current request."""
     return collecting().own_ledger.get()
-
-
-def _limiter(per_minute: int, what: str, name: str) -> RateLimiter | None:
-    return RateLimiter(per_minute, what=what, name=name) if per_minute else None

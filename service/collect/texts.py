@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, reduce
 from importlib.resources import files
+from operator import getitem
 from typing import Any, Final
 
 LANGUAGES: Final = ("en", "de")  # files in locales/; the first language is the fallback
@@ -52,10 +53,7 @@ class Texts:
 
     def section(self, key: str) -> str:
         """Return all texts below a key as JSON, for the script of a page."""
-        found: Any = self._texts
-        for step in key.split("."):
-            found = found[step]
-        return json.dumps(found, ensure_ascii=False)
+        return json.dumps(reduce(getitem, key.split("."), self._texts), ensure_ascii=False)
 
 
 def interface_language(language: str) -> str:

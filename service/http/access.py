@@ -99,6 +99,7 @@ class RateLimiter:
     Parameters
     ----------
     per_minute : int
+        0 for no limit.
     what : str
         The kind of requests and of clients, for the message.
     name : str
@@ -131,7 +132,7 @@ class RateLimiter:
     def _place(self, client: str) -> int:
         return int.from_bytes(hashlib.blake2b(client.encode(), digest_size=2, key=self._key).digest())
 
-    def count(self, client: str) -> None:
+    def count(self, client: str | None) -> None:
         """Count a request.
 
         Raises
@@ -139,9 +140,11 @@ class RateLimiter:
         Problem
             429, if the client has used up its requests for this minute.
         """
+        if not self._most:
+            return
         now = self.clock()
         minute = int(now // 60)
-        place = self._place(client) * self.ENTRY.size
+        place = self._place(client or "") * self.ENTRY.size
         with self._threads:
             fcntl.lockf(self._file, fcntl.LOCK_EX)
             try:
@@ -153,11 +156,7 @@ class RateLimiter:
                 fcntl.lockf(self._file, fcntl.LOCK_UN)
         if count > self._most:
             wait = 60 - int(now % 60)
-            raise Problem(
-                429,
-                self._limit,
-                headers={"Retry-After": str(wait)},
-            )
+            raise Problem(429, self._limit, headers={"Retry-After": str(wait)})
 
 
 def site_of(address: str | None) -> str:

@@ -24,9 +24,8 @@ from werkzeug.datastructures import MultiDict
 from werkzeug.exceptions import RequestEntityTooLarge
 
 from service.environment import variable
-from service.http import deadline
 from service.http.problems import Name, Problem, shown
-from service.http.state import settings
+from service.http.state import deadline, settings
 
 # Limit on arrays and objects. Each takes two or three bytes of text but at least 64 bytes of memory, so a body of
 # 16 MiB could take 1 GB. With this limit it takes 0.2 GB; 200,000 items in groups of ties stay far below.
@@ -209,7 +208,7 @@ class BodyParser(FlaskParser):
     def load_json(self, _req: Request, _schema: Any) -> Any:
         """Parse the body that `received` has read."""
         document = parse(g.body)
-        deadline.of_request()()
+        deadline()()
         return document
 
     def load_querystring(self, req: Request, schema: Any) -> Any:

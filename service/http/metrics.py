@@ -13,21 +13,13 @@ import re
 import threading
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
+import prometheus_client as prometheus
 from flask import Request, Response, g
-from prometheus_client import (
-    CONTENT_TYPE_LATEST,
-    REGISTRY,
-    CollectorRegistry,
-    Counter,
-    Gauge,
-    Histogram,
-    generate_latest,
-    multiprocess,
-)
+from prometheus_client import multiprocess
 from prometheus_client.core import GaugeMetricFamily, InfoMetricFamily, Metric
 from prometheus_client.mmap_dict import MmapedDict
 from prometheus_client.registry import Collector
@@ -68,17 +60,23 @@ def reserve(file: Path) -> None:
 FOLDER: Final = "PROMETHEUS_MULTIPROC_DIR"
 _METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "OPTIONS"))
 
-REQUESTS = Counter("rankcorr_requests_total", "Requests by route and status", ["method", "route", "status"])
-SECONDS = Histogram(
+REQUESTS = prometheus.Counter("rankcorr_requests_total", "Requests by route and status", ["method", "route", "status"])
+SECONDS = prometheus.Histogram(
     "rankcorr_request_seconds",
     "Time to answer",
     ["route"],
     buckets=(0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30),
 )
-ITEMS = Counter("rankcorr_items_total", "Ranked items received", ["route"])
-REFUSALS = Counter("rankcorr_refusals_total", "Requests answered with an error, by the kind of the problem", ["kind"])
-IN_PROGRESS = Gauge("rankcorr_requests_in_progress", "Requests that are being answered", multiprocess_mode="livesum")
-WAITING = Gauge("rankcorr_requests_waiting", "Requests that wait for their turn", multiprocess_mode="livesum")
+ITEMS = prometheus.Counter("rankcorr_items_total", "Ranked items received", ["route"])
+REFUSALS = prometheus.Counter(
+    "rankcorr_refusals_total", "Requests answered with an error, by the kind of the problem", ["kind"]
+)
+IN_PROGRESS = prometheus.Gauge(
+    "rankcorr_requests_in_progress", "Requests that are being answered", multiprocess_mode="livesum"
+)
+WAITING = prometheus.Gauge(
+    "rankcorr_requests_waiting", "Requests that wait for their turn", multiprocess_mode="livesum"
+)
 
 _COUNTING: Final = threading.Event()  # set unless the disk has no space for the counts of this process
 _COUNTING.set()
@@ -110,17 +108,9 @@ def end() -> None:
         IN_PROGRESS.dec()
 
 
-@contextmanager
-def waiting() -> Iterator[None]:
+def waiting() -> AbstractContextManager[Any]:
     """Count a request as waiting while the context is open."""
-    counts = _COUNTING.is_set()
-    if counts:
-        WAITING.inc()
-    try:
-        yield
-    finally:
-        if counts:
-            WAITING.dec()
+    return WAITING.track_inprogress() if _COUNTING.is_set() else nullcontext()
 
 
 def count(request: Request, response: Response) -> Response:
@@ -182,18 +172,18 @@ def resident_bytes(pid: int) -> int | None:
 def exposition() -> Response:
     """Return all metrics in the text format of Prometheus."""
     folder = os.environ.get(FOLDER) or None
-    now = CollectorRegistry()
+    now = prometheus.CollectorRegistry()
     now.register(Snapshot(folder))
-    return Response(_counted(folder) + generate_latest(now), content_type=CONTENT_TYPE_LATEST)
+    return Response(_counted(folder) + prometheus.generate_latest(now), content_type=prometheus.CONTENT_TYPE_LATEST)
 
 
 def _counted(folder: str | None) -> bytes:
     if folder is None:
-        return generate_latest(REGISTRY)
-    registry = CollectorRegistry()
+        return prometheus.generate_latest(prometheus.REGISTRY)
+    registry = prometheus.CollectorRegistry()
     multiprocess.MultiProcessCollector(registry, folder)  # type: ignore[no-untyped-call]
     with _locked(folder, fcntl.LOCK_SH):
-        return generate_latest(registry)
+        return prometheus.generate_latest(registry)
 
 
 def retire(pid: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from itertools import islice
 from typing import Any, Final
 
@@ -81,6 +82,7 @@ LIBRARY_KINDS: Final = tuple(
 )
 
 
+@dataclass(eq=False)
 class Problem(Exception):  # noqa: N818 - the name in RFC 9457
     """An error that is the answer to a request.
 
@@ -100,23 +102,17 @@ class Problem(Exception):  # noqa: N818 - the name in RFC 9457
         Further members of the document, for programs to read.
     """
 
-    def __init__(
-        self,
-        status: int,
-        detail: str,
-        *,
-        kind: str | None = None,
-        errors: Mapping[str, list[str]] | None = None,
-        headers: Mapping[str, str] | None = None,
-        members: Mapping[str, Any] | None = None,
-    ) -> None:
-        super().__init__(detail)
-        self.status = status
-        self.detail = detail
-        self.kind = kind or _TITLES[status][0]
-        self.errors = errors
-        self.headers = dict(headers or {})
-        self.members = dict(members or {})
+    status: int
+    detail: str
+    _: KW_ONLY
+    kind: str = ""
+    errors: Mapping[str, list[str]] | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    members: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        super().__init__(self.detail)
+        self.kind = self.kind or _TITLES[self.status][0]
 
     def body(self, request_id: str) -> bytes:
         """Return the problem as JSON."""
@@ -135,7 +131,7 @@ class Problem(Exception):  # noqa: N818 - the name in RFC 9457
     def response(self) -> Response:
         """Return the problem as a response."""
         g.problem = self.kind  # for the metrics
-        return Response(self.body(g.get("request_id", "")), self.status, self.headers, content_type=MEDIA_TYPE)
+        return Response(self.body(g.get("request_id", "")), self.status, dict(self.headers), content_type=MEDIA_TYPE)
 
 
 def shown(value: Any) -> str:

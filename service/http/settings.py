@@ -9,10 +9,9 @@ from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 from service.environment import (
     PREFIX,
+    FromEnvironment,
     SettingError,
     one_of,
-    read,
-    rows,
     seconds,
     setting,
     token_list,
@@ -24,7 +23,7 @@ Metrics: TypeAlias = Literal["open", "token", "off"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class HttpLimits:
+class HttpLimits(FromEnvironment):
     """The limits on one request; an application may add its own."""
 
     max_body_bytes: int = setting(16 * 2**20, whole_number(1_000), "bytes of a request body")
@@ -32,7 +31,7 @@ class HttpLimits:
 
 
 @dataclass(frozen=True, kw_only=True)
-class HttpSettings:
+class HttpSettings(FromEnvironment):
     """The settings that the hooks around every request and the processes need from an application.
 
     Examples
@@ -63,17 +62,12 @@ class HttpSettings:
             raise SettingError(f"{PREFIX}METRICS is 'token', but {PREFIX}TOKENS holds none")
 
     @classmethod
-    def from_environment(cls, environment: Mapping[str, str] = os.environ) -> Self:
-        """Read the variables RANKCORR_*; an unset one keeps its default. `unknown` lists misspelt ones.
-
-        Raises
-        ------
-        SettingError
-            If a variable has an invalid value; the message names the variable.
-        """
-        return cls(limits=cls.limits_type(**read(cls.limits_type, environment)), **read(cls, environment))
+    def from_environment(cls, environment: Mapping[str, str] = os.environ, **more: Any) -> Self:
+        """Read the variables of the settings and of their limits, as `FromEnvironment` does."""
+        limits = cls.limits_type.from_environment(environment)
+        return super().from_environment(environment, limits=limits, **more)
 
     def table(self) -> list[tuple[str, Any, str]]:
         """Return variable, value and meaning of each setting, with the number of tokens in place of the tokens."""
-        shown = [*rows(self.limits), *rows(self)]
+        shown = [*self.limits.table(), *super().table()]
         return [(name, len(value) if name == variable("tokens") else value, about) for name, value, about in shown]

@@ -1,15 +1,19 @@
-"""Hold what the requests to one app share: settings, tokens, counts, and the lane of heavy requests."""
+"""Hold what the requests to one app share: settings, tokens, counts, the lane of heavy requests, and deadlines."""
 
 from __future__ import annotations
 
 import mmap
+import time
+from collections.abc import Callable
+from concurrent.futures import Executor, Future
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from typing import Any
 
-from flask import Flask, Request, abort, current_app
+from flask import Flask, Request, abort, current_app, g
 
 from service.http.access import RateLimiter, Tokens, site_of
-from service.http.lane import Lane
+from service.http.lane import Lane, too_much_work
 from service.http.problems import Problem
 from service.http.settings import HttpSettings
 
@@ -50,20 +54,53 @@ class Stopping:
             raise Problem(503, "the service is about to stop; send requests elsewhere", kind="stopping")
 
 
+class Deadline(Executor):
+    """End the work of a request when it has used its processor time, not wall time: a busy machine changes no status.
+
+    gunicorn's own timeout is a heartbeat and does not limit requests.
+
+    As the `progress` of a library call, it checks the clock between steps. As the `executor`, it runs tasks one after
+    the other in the calling thread and checks the clock between them. The clock is that of the thread that creates it.
+
+    Examples
+    --------
+    >>> deadline = Deadline(seconds=60)
+    >>> deadline(1)
+    >>> deadline.submit(pow, 2, 3).result()
+    8
+    """
+
+    def __init__(self, seconds: float, clock: Callable[[], float] = time.thread_time) -> None:
+        self._seconds = seconds
+        self._clock = clock
+        self._end = clock() + seconds
+
+    def __call__(self, _done: int = 1) -> None:  # noqa: D102 - the class says it
+        if self._clock() > self._end:
+            raise too_much_work(self._seconds)
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Run a task at once, if there is time left."""
+        self()
+        future: Future[Any] = Future()
+        future.set_result(fn(*args, **kwargs))
+        return future
+
+
 @dataclass(frozen=True)
 class State:
     """The objects that the hooks and views of an app share.
 
     Examples
     --------
-    >>> State.of(HttpSettings(requests_per_minute=60)).rate is None
+    >>> bool(State.of(HttpSettings()).tokens)
     False
     """
 
     settings: HttpSettings
     tokens: Tokens
     lane: Lane
-    rate: RateLimiter | None
+    rate: RateLimiter
     stopping: Stopping
     resources: ExitStack = field(default_factory=ExitStack)  # closed when a worker ends
 
@@ -74,11 +111,9 @@ class State:
             settings=chosen,
             tokens=Tokens(chosen.tokens),
             lane=Lane(
-                waiting=chosen.max_waiting,
-                wait_seconds=chosen.max_wait_seconds,
-                work_seconds=chosen.limits.max_seconds,
+                waiting=chosen.max_waiting, wait_seconds=chosen.max_wait_seconds, work_seconds=chosen.limits.max_seconds
             ),
-            rate=RateLimiter(chosen.requests_per_minute) if chosen.requests_per_minute else None,
+            rate=RateLimiter(chosen.requests_per_minute),
             stopping=Stopping(),
         )
 
@@ -96,11 +131,9 @@ class State:
         try:
             client = self.tokens.check(request) or address
         except Problem:
-            if self.rate is not None:
-                self.rate.count(address)
+            self.rate.count(address)
             raise
-        if self.rate is not None:
-            self.rate.count(client)
+        self.rate.count(client)
         return client
 
     def check_metrics(self, request: Request) -> None:
@@ -124,3 +157,11 @@ def state(app: Flask | None = None) -> State:
 def settings() -> HttpSettings:
     """Return the settings of the app that answers the current request."""
     return state().settings
+
+
+def deadline() -> Deadline:
+    """Return the deadline of the current request; the first call starts the clock."""
+    if "deadline" not in g:
+        g.deadline = Deadline(settings().limits.max_seconds)
+    found: Deadline = g.deadline
+    return found

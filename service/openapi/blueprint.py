@@ -3,36 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from flask_smorest import Blueprint as SmorestBlueprint
 
 from service.http.body import BodyParser
 from service.http.problems import ALL_STATUSES
 
-_View = TypeVar("_View", bound=Callable[..., Any])
-
 # Error statuses of any request, of any request to /v1, and of any request with a body.
 ERRORS_OF_HTTP: Final = (400, 408, 414, 431)
 ERRORS_OF_ALL: Final = (401, 422, 429, 500, 503)
 ERRORS_OF_BODIES: Final = (413, 415)
-
-
-def operation(name: str, **links: Mapping[str, Any]) -> Callable[[_View], _View]:
-    """Set an operation's name, which generated clients use for their functions, and the links of its answer.
-
-    Parameters
-    ----------
-    name : str
-        The operation's id in the document.
-    **links : mapping
-        Links made by `link`, by name.
-    """
-    described: dict[str, Any] = {"operationId": name}
-    if links:
-        described["responses"] = {200: {"links": links}}
-    decorate: Callable[[_View], _View] = Blueprint.doc(**described)
-    return decorate
 
 
 def link(target: str, about: str, body: Mapping[str, Any]) -> dict[str, Any]:
@@ -74,6 +55,34 @@ class Blueprint(SmorestBlueprint):  # type: ignore[misc]
         self._errors = errors
         self._security = [dict(scheme) for scheme in security]
         self._prepare_doc_cbks.append(self._prepare_errors_doc)
+
+    def route(
+        self, rule: str, *, name: str, links: Mapping[str, Any] | None = None, **options: Any
+    ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """Serve an operation at a path; `get`, `post` and `put` call this.
+
+        Parameters
+        ----------
+        rule : str
+            The path.
+        name : str
+            The operation's id in the document, which generated clients use for their functions.
+        links : mapping, optional
+            Links of its answer by name, made by `link`.
+        **options
+            As in flask-smorest.
+        """
+        described = {"operationId": name} | ({"responses": {200: {"links": links}}} if links else {})
+
+        def served(view: Callable[..., Any]) -> Callable[..., Any]:
+            found: Callable[..., Any] = super(Blueprint, self).route(rule, **options)(self.doc(**described)(view))
+            return found
+
+        return served
+
+    def arguments(self, schema: Any, *, as_kwargs: bool = True, **options: Any) -> Any:
+        """Read a request by its schema; the view takes its fields by name, or one value without `as_kwargs`."""
+        return super().arguments(schema, as_kwargs=as_kwargs, **options)
 
     def _prepare_errors_doc(self, doc: dict[str, Any], _info: Any, *, method: str, **_: Any) -> dict[str, Any]:
         statuses = ERRORS_OF_HTTP + self._errors + (ERRORS_OF_BODIES if method in ("post", "put") else ())

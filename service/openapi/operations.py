@@ -1,33 +1,33 @@
-"""Serve probes and metrics at the root of each application."""
+"""Serve what each application has at its root: probes, metrics, and a page to try the service."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib.resources import files
 from typing import Any
 
-from flask import Response, request
+from flask import Flask, Response, redirect, request, send_from_directory
 
 from rankcorr import __version__
 from service.http import metrics
 from service.http.state import settings, state
-from service.openapi.blueprint import Blueprint, operation
+from service.openapi.blueprint import Blueprint
 from service.schemas.base import Answer
 from service.schemas.fields import Dumped
-
-__all__ = ["LiveAnswer", "ReadyAnswer", "operations"]
+from service.schemas.shapes import NUMBER, TEXT, map_of
 
 
 class LiveAnswer(Answer):
     """The process answers."""
 
-    status = Dumped({"type": "string", "const": "ok"}, required=True)
+    status = Dumped({"type": "string", "const": "ok"})
 
 
 class ReadyAnswer(LiveAnswer):
     """The service accepts requests, within these limits."""
 
-    version = Dumped({"type": "string"}, required=True)
-    limits = Dumped({"type": "object", "additionalProperties": {"type": "number"}}, required=True)
+    version = Dumped(TEXT)
+    limits = Dumped(map_of(NUMBER))
 
 
 def operations(check: Callable[[], None], *, when: str) -> tuple[Blueprint, Blueprint]:
@@ -45,8 +45,7 @@ def operations(check: Callable[[], None], *, when: str) -> tuple[Blueprint, Blue
         "metrics", __name__, url_prefix="/metrics", errors=(401, 404, 500), description="For Prometheus"
     )
 
-    @probes.route("/live", methods=["GET"])
-    @operation("checkLive")
+    @probes.get("/live", name="checkLive")
     @probes.response(200, LiveAnswer)
     def live() -> dict[str, str]:
         """Say that the process answers."""
@@ -59,15 +58,34 @@ def operations(check: Callable[[], None], *, when: str) -> tuple[Blueprint, Blue
         return {"status": "ok", "version": __version__, "limits": limits}
 
     ready.__doc__ = f"Say that requests are welcome, and what the limits are; 503 {when}."
-    answer_ready = operation("checkReady")(probes.response(200, ReadyAnswer)(ready))
-    probes.route("/ready", methods=["GET"])(answer_ready)
+    probes.get("/ready", name="checkReady")(probes.response(200, ReadyAnswer)(ready))
 
-    @measures.route("", methods=["GET"])
-    @operation("readMetrics")
-    @measures.response(200, {"type": "string"}, content_type="text/plain")
+    @measures.get("", name="readMetrics")
+    @measures.response(200, TEXT, content_type="text/plain")
     def prometheus() -> Response:
         """Return counts and times of all workers, if the settings allow it for this caller; 404 if metrics are off."""
         state().check_metrics(request)
         return metrics.exposition()
 
     return probes, measures
+
+
+def register_page(app: Flask, *, is_root: bool = True) -> None:
+    """Serve Swagger UI at /docs, with files of flask-swagger-ui; redirect the root there unless it has a page."""
+    scripts = str(files("flask_swagger_ui") / "dist")
+    own = str(files("service.openapi") / "static")
+    policy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " + (
+        "connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+    )
+    text = (files("service.openapi") / "static" / "docs.html").read_bytes()
+
+    def page() -> Response:
+        return Response(text, headers={"Content-Security-Policy": policy}, content_type="text/html; charset=utf-8")
+
+    def asset(name: str) -> Response:
+        return send_from_directory(scripts if name.startswith("swagger-ui") else own, name, max_age=86_400)
+
+    if is_root:
+        app.add_url_rule("/", "root", lambda: redirect("/docs"))
+    app.add_url_rule("/docs", "docs", page)
+    app.add_url_rule("/docs/<name>", "docs_asset", asset)

@@ -13,12 +13,27 @@ from flask_smorest import Api as SmorestApi
 from marshmallow import missing
 from werkzeug.exceptions import HTTPException
 
+from rankcorr import __version__
 from service.http.problems import MEDIA_TYPE, STATUSES, from_http
 from service.http.settings import HttpLimits
 from service.http.state import state
 from service.schemas.fields import Component, Documented, with_limits
+from service.schemas.shapes import TEXT, described, list_of, map_of, object_of
 
 TOKEN_SCHEME: Final = {"type": "http", "scheme": "bearer", "description": "Needed where RANKCORR_TOKENS is set."}
+
+
+def configuration(title: str, about: str) -> dict[str, Any]:
+    """Return what flask-smorest reads from an application's configuration: the head of the document."""
+    licence = {"name": "BSD-3-Clause", "identifier": "BSD-3-Clause"}
+    return {
+        "API_TITLE": title,
+        "API_VERSION": "v1",
+        "OPENAPI_VERSION": "3.1.0",
+        "OPENAPI_URL_PREFIX": "/",
+        "OPENAPI_JSON_PATH": "openapi.json",
+        "API_SPEC_OPTIONS": {"info": {"description": about, "license": licence, "x-library-version": __version__}},
+    }
 
 
 def problem_component(kinds: str, *, members: Mapping[str, Any] | None = None) -> Component:
@@ -31,30 +46,23 @@ def problem_component(kinds: str, *, members: Mapping[str, Any] | None = None) -
     members : mapping, optional
         Schemas of further members, which some kinds have.
     """
-    schema = {
-        "type": "object",
-        "description": "An error, as RFC 9457 has it.",
-        "required": ["type", "title", "status", "detail", "request_id"],
-        "additionalProperties": False,
-        "properties": {
-            "type": {
-                "type": "string",
-                "description": f"Kind of the problem, for programs: urn:rankcorr:problem: and {kinds}.",
-            },
+    schema = object_of(
+        {
+            "type": described(TEXT, f"Kind of the problem, for programs: urn:rankcorr:problem: and {kinds}."),
             "title": {"type": "string", "description": "What the status means here."},
             "status": {"type": "integer", "minimum": 400, "maximum": 599},
             "detail": {"type": "string", "description": "What was wanted, and what came."},
             "request_id": {"type": "string", "description": "The same as the header X-Request-ID and in the log."},
-            "errors": {
-                "type": "object",
-                "description": (
-                    "Where a field is to blame: JSON pointer to it (of the query: its name after a slash) -> messages."
-                ),
-                "additionalProperties": {"type": "array", "items": {"type": "string"}},
-            },
+            "errors": map_of(
+                list_of(TEXT),
+                about="Where a field is to blame: JSON pointer to it (of the query: its name after a slash) -> "
+                "messages.",
+            ),
             **(members or {}),
         },
-    }
+        about="An error, as RFC 9457 has it.",
+        needed=["type", "title", "status", "detail", "request_id"],
+    )
     return Component("Problem", schema)
 
 

@@ -18,30 +18,22 @@ from adaptive.protocol import checked_labels
 from adaptive.votes import UNANSWERED, WORDS
 from rankcorr.checks import counted, counted_need
 from service.http.problems import shown, unknown_fields
-from service.schemas.fields import (
-    DISTRIBUTION,
-    LABEL_SCHEMA,
-    VOTE,
-    Choice,
-    Component,
-    Count,
-    Documented,
-    Limit,
-    Number,
-    Whole,
-    check_limit,
-)
+from service.schemas import fields
 from service.schemas.ranking_fields import check_labels, whole
+from service.schemas.shapes import described, exactly, list_of, object_of, one_of, or_null
 
 # Above this, some languages cannot read whole numbers in JSON exactly.
 LARGEST: Final = 2**53
 ANSWERS: Final[Mapping[str | None, int]] = MappingProxyType(
     {**{word: int(vote) for word, vote in WORDS.items()}, None: UNANSWERED}
 )
-LABELS_SCHEMA: Final[dict[str, Any]] = {"type": "array", "items": LABEL_SCHEMA}
+LABELS_SCHEMA: Final[dict[str, Any]] = list_of(fields.LABEL_SCHEMA)
+SIDES: Final = {
+    side: described(LABELS_SCHEMA, f"The item on the {side} of each comparison.") for side in ("left", "right")
+}
 
 
-class ItemCount(Count):
+class ItemCount(fields.Count):
     """Number of items of a plan."""
 
     def __init__(self, **kwargs: Any) -> None:
@@ -53,21 +45,17 @@ class ItemCount(Count):
         return g.n_items
 
 
-class Fraction(Number):
+class Fraction(fields.Number):
     """A number between 0 and 1, both excluded."""
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(above=0, **kwargs)
-        self.documented = {**self.documented, "exclusiveMaximum": 1}
-
-    def _fits(self, number: float) -> bool:
-        return 0 < number < 1
+        super().__init__(above=0, below=1, **kwargs)
 
     def _range(self) -> str:
         return " between 0 and 1, both excluded"
 
 
-class Names(Documented):
+class Names(fields.Documented):
     """Labels, or a number N for the labels 0 to N - 1."""
 
     def __init__(
@@ -75,20 +63,12 @@ class Names(Documented):
     ) -> None:
         super().__init__(required=required, **kwargs)
         self.what, self.least, self.limit, self.of = what, least, limit, of or f"{what} of a ballot"
-        self.documented = {
-            "oneOf": [
-                {"type": "integer", "minimum": least, "maximum": Limit(limit), "title": f"number of {what}"},
-                {
-                    "type": "array",
-                    "minItems": least,
-                    "maxItems": Limit(limit),
-                    "uniqueItems": True,
-                    "items": LABEL_SCHEMA,
-                    "title": "labels",
-                },
-            ]
-        }
-        self._number = Whole(least=least)
+        most = fields.Limit(limit)
+        self.documented = one_of(
+            {"type": "integer", "minimum": least, "maximum": most, "title": f"number of {what}"},
+            list_of(fields.LABEL_SCHEMA, minItems=least, maxItems=most, uniqueItems=True, title="labels"),
+        )
+        self._number = fields.Whole(least=least)
 
     def read(self, value: Any) -> int | tuple[str | int, ...]:
         """Check a value, and return it as the library call takes it."""
@@ -109,19 +89,19 @@ class Names(Documented):
     def _check_count(self, count: int) -> None:
         if count < self.least:
             raise ValidationError(f"must be at least {counted(self.least, self.what.removesuffix('s'))}; got {count}")
-        check_limit(self.limit, count, of=self.of)
+        fields.check_limit(self.limit, count, of=self.of)
         if self.what == "items":
             g.n_items = count
 
 
-class Interval(Documented):
+class Interval(fields.Documented):
     """The lower and upper end of a voter's level."""
 
     def __init__(self, *, most: float, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         bounds = {"type": "number", "minimum": 0, "maximum": most}
-        self.documented = {"type": "array", "minItems": 2, "maxItems": 2, "items": bounds}
-        self._number = Number(least=0, most=most)
+        self.documented = list_of(bounds, minItems=2, maxItems=2)
+        self._number = fields.Number(least=0, most=most)
 
     def read(self, value: Any) -> tuple[float, float]:
         """Check a value, and return it as the library call takes it."""
@@ -133,88 +113,60 @@ class Interval(Documented):
         return low, high
 
 
-def _at(place: int, field: Documented, value: Any) -> Any:
+def _at(place: int, field: fields.Documented, value: Any) -> Any:
     try:
         return field.read(value)
     except ValidationError as error:
         raise ValidationError({str(place): error.messages}) from error
 
 
-class Similarity(Documented):
+class Similarity(fields.Documented):
     """A distribution by name, or the similarity of each item."""
 
-    documented: Mapping[str, Any] = MappingProxyType(
-        {
-            "oneOf": [
-                DISTRIBUTION.reference,
-                {
-                    "type": "array",
-                    "minItems": 2,
-                    "maxItems": Limit("max_items"),
-                    "items": {"type": "number", "minimum": -1, "maximum": 1},
-                },
-            ]
-        }
+    _item: Final = {"type": "number", "minimum": -1, "maximum": 1}
+    documented: Mapping[str, Any] = one_of(
+        fields.DISTRIBUTION.reference, list_of(_item, minItems=2, maxItems=fields.Limit("max_items"))
     )
-    _name = Choice(DISTRIBUTION)
-    _number = Number(least=-1, most=1)
+    _name = fields.Choice(fields.DISTRIBUTION)
+    _number = fields.Number(least=-1, most=1)
 
     def read(self, value: Any) -> str | NDArray[np.float64]:
         """Check a value, and return it as the library call takes it."""
         if not isinstance(value, list):
             if isinstance(value, str):
                 return self._name.read(value)
-            raise ValidationError(
-                f"must be one of {', '.join(map(shown, DISTRIBUTION.words))} or a list of numbers; got {shown(value)}"
-            )
+            words = ", ".join(map(shown, fields.DISTRIBUTION.words))
+            raise ValidationError(f"must be one of {words} or a list of numbers; got {shown(value)}")
         if len(value) < 2:
             raise ValidationError(f"must be a similarity for each of at least 2 items; got {len(value)}")
-        check_limit("max_items", len(value), of="similarities")
+        fields.check_limit("max_items", len(value), of="similarities")
         for place, number in enumerate(value):
             if type(number) not in (int, float) or not -1 <= number <= 1:
                 _at(place, self._number, number)
         return np.array(value, np.float64)
 
 
-FORM: Final = Component(
+FORM: Final = fields.Component(
     "VotedComparisons",
-    {
-        "type": "object",
-        "required": ["left", "right", "votes"],
-        "additionalProperties": False,
-        "properties": {
-            "voter": {**LABEL_SCHEMA, "description": "Who voted; the scores do not depend on it."},
-            "left": {**LABELS_SCHEMA, "description": "The item on the left of each comparison."},
-            "right": {**LABELS_SCHEMA, "description": "The item on the right of each comparison."},
-            "votes": {
-                "type": "array",
-                "items": {"oneOf": [VOTE.reference, {"type": "null"}]},
-                "description": "The answer to each comparison: the side that won, or a tie; null where there is none.",
-            },
+    object_of(
+        {
+            "voter": {**fields.LABEL_SCHEMA, "description": "Who voted; the scores do not depend on it."},
+            **SIDES,
+            "votes": list_of(
+                or_null(fields.VOTE.reference),
+                about="The answer to each comparison: the side that won, or a tie; null where there is none.",
+            ),
         },
-    },
+        needed=["left", "right", "votes"],
+    ),
 )
-VOTED_BALLOT: Final = Component(
-    "VotedBallot",
-    {
-        "type": "object",
-        "required": ["comparisons"],
-        "additionalProperties": False,
-        "properties": {"comparisons": {"type": "array", "minItems": 1, "items": FORM.reference}},
-    },
-)
+VOTED_BALLOT: Final = fields.Component("VotedBallot", exactly(comparisons=list_of(FORM.reference, minItems=1)))
 
 
-class VotedBallots(Documented):
+class VotedBallots(fields.Documented):
     """Ballots with their votes, voter by voter, in the order of the comparisons from `POST /v1/ballots`."""
 
-    documented: Mapping[str, Any] = MappingProxyType(
-        {
-            "type": "array",
-            "minItems": 1,
-            "items": VOTED_BALLOT.reference,
-        }
-    )
+    documented: Mapping[str, Any] = list_of(VOTED_BALLOT.reference, minItems=1)
 
     def read(self, value: Any) -> list[BallotVotes]:
         """Check a value, and return it as the library call takes it."""
@@ -225,11 +177,11 @@ class VotedBallots(Documented):
             forms = ballot["comparisons"]
             if not isinstance(forms, list) or not forms:
                 message = f"must be a list of comparisons by voter, at least one; got {shown(forms)}"
-                raise placed([message], str(place), "comparisons")
+                raise fields.placed([message], str(place), "comparisons")
             for number, form in enumerate(forms):
                 _check_form(form, str(place), "comparisons", str(number))
         total = sum(len(form["votes"]) for ballot in value for form in ballot["comparisons"])
-        check_limit("max_comparisons", total, of="comparisons of all ballots together")
+        fields.check_limit("max_comparisons", total, of="comparisons of all ballots together")
         return [_voted(ballot["comparisons"]) for ballot in value]
 
 
@@ -238,39 +190,43 @@ def _check_form(form: Any, *path: str) -> None:
     for side in ("left", "right"):
         check_labels(form[side], *path, side)
     if "voter" in form and type(whole(form["voter"])) not in (str, int):
-        raise placed([f"a label is text or a whole number; got {shown(form['voter'])}"], *path, "voter")
+        raise no_label(form["voter"], *path, "voter")
     votes = form["votes"]
-    if not isinstance(votes, list):
-        raise placed([f"must be a list of votes; got {shown(votes)}"], *path, "votes")
-    if not all(vote is None or (type(vote) is str and vote in ANSWERS) for vote in votes):
-        wrong = next(
-            place for place, vote in enumerate(votes) if not isinstance(vote, str | None) or vote not in ANSWERS
-        )
-        words = ", ".join(map(shown, WORDS))
-        raise placed(
-            [f"must be one of {words}, or null for no answer; got {shown(votes[wrong])}"], *path, "votes", str(wrong)
-        )
+    check_votes(votes, *path, "votes")
     for side in ("left", "right"):
         if len(form[side]) != len(votes):
             message = f"{counted_need(len(votes), 'vote')} as many items on each side; got {len(form[side])}"
-            raise placed([message], *path, side)
+            raise fields.placed([message], *path, side)
+
+
+def check_votes(votes: Any, *path: str) -> None:
+    """Refuse any value except a list of votes, with null for no answer."""
+    if not isinstance(votes, list):
+        raise fields.placed([f"must be a list of votes; got {shown(votes)}"], *path)
+    for place, vote in enumerate(votes):
+        if not (vote is None or (type(vote) is str and vote in ANSWERS)):
+            raise no_vote(vote, *path, str(place))
+
+
+def no_vote(value: Any, *path: str) -> ValidationError:
+    """Return the error of a value that is neither a vote nor null."""
+    words = ", ".join(map(shown, WORDS))
+    return fields.placed([f"must be one of {words}, or null for no answer; got {shown(value)}"], *path)
+
+
+def no_label(value: Any, *path: str) -> ValidationError:
+    """Return the error of a value that is neither text nor a whole number."""
+    return fields.placed([f"a label is text or a whole number; got {shown(value)}"], *path)
 
 
 def check_keys(value: Any, needed: set[str], possible: set[str], *path: str) -> None:
     """Refuse any value except an object with these keys."""
     if not isinstance(value, dict):
-        raise placed([f"must be an object; got {shown(value)}"], *path)
+        raise fields.placed([f"must be an object; got {shown(value)}"], *path)
     faults = {key: ["this field is needed"] for key in sorted(needed - value.keys())}
     faults |= unknown_fields([key for key in value if key not in needed | possible])
     if faults:
-        raise placed(faults, *path)
-
-
-def placed(messages: Any, *path: str) -> ValidationError:
-    """Return an error with these messages, at this path inside a field."""
-    for step in reversed(path):
-        messages = {step: messages}
-    return ValidationError(messages)
+        raise fields.placed(faults, *path)
 
 
 def _voted(forms: list[dict[str, Any]]) -> BallotVotes:

@@ -10,20 +10,12 @@ from typing import Any, ClassVar, Final
 from marshmallow import EXCLUDE, RAISE, Schema, ValidationError, post_load, pre_load, validates_schema
 from marshmallow.fields import String
 
+from rankcorr.checks import offending
 from rankcorr.errors import WeightError
 from rankcorr.weights import Weigher, named_weigher
 from service.http.problems import MAX_ERRORS, shown, unknown_fields
-from service.schemas.fields import (
-    COEFFICIENT,
-    MISSING_ITEMS,
-    SCHEME,
-    TIED_WEIGHT,
-    VARIANT,
-    Choice,
-    Documented,
-    Dumped,
-    Number,
-)
+from service.schemas import fields
+from service.schemas.shapes import list_of
 
 _WEIGHERS: Final = "hyperbolic|logarithmic|uniform|top-k:[1-9][0-9]{0,17}"
 
@@ -63,7 +55,20 @@ class Answer(Schema):
         unknown = EXCLUDE
 
 
-class WeigherField(Documented):
+WAYS: Final = ("presentations", "comparisons", "hours", "top_presentations")
+
+
+def check_way(data: Mapping[str, Any], seconds: str) -> None:
+    """Refuse a plan that sets the presentations in no way or in several ways; hours need the field of `seconds`."""
+    given = [name for name in WAYS if name in data]
+    if len(given) != 1:
+        got = offending("got", given) if given else "got none"
+        raise ValidationError(f"exactly one of {', '.join(WAYS)} is needed; {got}")
+    if "hours" in data and seconds not in data:
+        raise ValidationError("this field is needed: the budget is of hours", seconds)
+
+
+class WeigherField(fields.Documented):
     """A weigher by name."""
 
     documented: Mapping[str, Any] = MappingProxyType(
@@ -94,11 +99,11 @@ class ItemWeights(Request):
 
     refused: ClassVar[tuple[Mapping[str, Any], ...]] = ({"required": ["n0", "weigher"]},)
 
-    n0 = Number(above=-1, most=1e300, metadata={"description": "Offset of the weight 1/(n + n0)^2; 2 by default."})
+    n0 = fields.Number(above=-1, most=1e300, about="Offset of the weight 1/(n + n0)^2; 2 by default.")
     weigher = WeigherField()
-    scheme = Choice(SCHEME, load_default=SCHEME.words[0])
-    tied_weights = Choice(TIED_WEIGHT, load_default=TIED_WEIGHT.words[0])
-    variant = Choice(VARIANT, load_default="b")
+    scheme = fields.Choice(fields.SCHEME, load_default=fields.SCHEME.words[0])
+    tied_weights = fields.Choice(fields.TIED_WEIGHT, load_default=fields.TIED_WEIGHT.words[0])
+    variant = fields.Choice(fields.VARIANT, load_default="b")
 
     @validates_schema
     def check_weight(self, data: dict[str, Any], **_: Any) -> None:
@@ -116,15 +121,11 @@ class ItemWeights(Request):
 class WeightOptions(ItemWeights):
     """How items are weighted, and how items missing from one ranking are treated."""
 
-    missing = Choice(
-        MISSING_ITEMS,
-        load_default=MISSING_ITEMS.words[0],
-        metadata={
-            "description": (
-                "Items in one ranking only: an error; left out; for bottom all kept, tied below what a ranking has; "
-                "for gold those of gold kept alone, tied below what a system has."
-            )
-        },
+    missing = fields.Choice(
+        fields.MISSING_ITEMS,
+        load_default=fields.MISSING_ITEMS.words[0],
+        about="Items in one ranking only: an error; left out; for bottom all kept, tied below what a ranking has; "
+        "for gold those of gold kept alone, tied below what a system has.",
     )
 
 
@@ -135,6 +136,4 @@ class Notice(Answer):
     """A note on an answer, such as why a statistic is null."""
 
     message = String(required=True)
-    coefficients = Dumped(
-        {"type": "array", "items": COEFFICIENT.reference, "description": "Those that are concerned."}, required=True
-    )
+    coefficients = fields.Dumped(list_of(fields.COEFFICIENT.reference, about="Those that are concerned."))

@@ -10,27 +10,22 @@ from service.schemas.base import Answer, Notice, WeightOptions
 from service.schemas.fields import COEFFICIENT, Choice, Choices, Dumped, Part, Whole
 from service.schemas.inference import INFERENCE, InferenceOptions
 from service.schemas.ranking_fields import MatrixRankings, NamedRankings, RankingField
+from service.schemas.shapes import NUMBER, TEXT, WHOLE, WHOLE_OR_NULL, at_least, list_of, map_of
 
-COUNT: Final[dict[str, Any]] = {"type": ["integer", "null"]}
-WORST: Final[dict[str, Any]] = {
-    "type": "object",
-    "description": "By coefficient: the items that cost the system most, dearest first; null where it is undefined.",
-    "additionalProperties": {
-        "type": ["array", "null"],
-        "items": {
-            "type": "object",
-            "required": ["label", "gold_rank", "system_rank", "weight", "contribution", "cost"],
-            "properties": {
-                "label": {"type": ["string", "integer"], "description": "Without labels: the position, from 0."},
-                "gold_rank": {"type": "number"},
-                "system_rank": {"type": "number"},
-                "weight": {"type": "number", "description": "All weights sum to 1."},
-                "contribution": {"type": "number", "description": "All sum to the coefficient."},
-                "cost": {"type": "number", "description": "All sum to 1 less the coefficient."},
-            },
-        },
-    },
-}
+WORST: Final[dict[str, Any]] = map_of(
+    list_of(
+        at_least(
+            label={"type": ["string", "integer"], "description": "Without labels: the position, from 0."},
+            gold_rank=NUMBER,
+            system_rank=NUMBER,
+            weight={"type": "number", "description": "All weights sum to 1."},
+            contribution={"type": "number", "description": "All sum to the coefficient."},
+            cost={"type": "number", "description": "All sum to 1 less the coefficient."},
+        ),
+        type=["array", "null"],
+    ),
+    about="By coefficient: the items that cost the system most, dearest first; null where it is undefined.",
+)
 STATISTIC: Final[dict[str, Any]] = {"type": ["number", "null"], "minimum": -1, "maximum": 1}
 
 
@@ -40,27 +35,19 @@ class CorrelationRequest(WeightOptions):
     gold = RankingField(required=True)
     system = RankingField(required=True)
     coefficients = Choices(COEFFICIENT, load_default=COEFFICIENT.words)
-    worst = Whole(least=1, most=1_000, metadata={"description": "List so many items that cost the system most."})
-    inference = Part(InferenceOptions, metadata={"description": "Ask for chance level, test and interval too."})
+    worst = Whole(least=1, most=1_000, about="List so many items that cost the system most.")
+    inference = Part(InferenceOptions, about="Ask for chance level, test and interval too.")
 
 
 class CorrelationAnswer(Answer):
     """Coefficients of two rankings; null where undefined."""
 
     n_items = Integer(required=True)
-    coefficients = Dumped({"type": "object", "additionalProperties": STATISTIC}, required=True)
-    ties = Dumped(
-        {
-            "type": "object",
-            "required": ["gold", "system"],
-            "properties": {"gold": {"type": "integer"}, "system": {"type": "integer"}},
-            "description": "Number of items that share their rank with another.",
-        },
-        required=True,
-    )
-    n_missing = Dumped(COUNT, metadata={"description": "Items in one ranking only; null where they are an error."})
-    worst = Dumped(WORST)
-    inference = Dumped(INFERENCE)
+    coefficients = Dumped(map_of(STATISTIC))
+    ties = Dumped(at_least("Number of items that share their rank with another.", gold=WHOLE, system=WHOLE))
+    n_missing = Dumped(WHOLE_OR_NULL, about="Items in one ranking only; null where they are an error.", required=False)
+    worst = Dumped(WORST, required=False)
+    inference = Dumped(INFERENCE, required=False)
     warnings = List(Nested(Notice), required=True)
 
 
@@ -70,30 +57,20 @@ class BatchRequest(WeightOptions):
     gold = RankingField(required=True)
     systems = NamedRankings(required=True)
     coefficients = Choices(COEFFICIENT, load_default=COEFFICIENT.words)
-    sort_by = Choice(COEFFICIENT, metadata={"description": "Coefficient to sort by; the first of them by default."})
+    sort_by = Choice(COEFFICIENT, about="Coefficient to sort by; the first of them by default.")
+
+
+_ROW: Final = at_least(
+    name=TEXT, n_items={**WHOLE, "description": "Items compared."}, coefficients=map_of(STATISTIC), ties=WHOLE
+)
 
 
 class BatchAnswer(Answer):
     """A table of systems, best first; systems with an undefined coefficient are at the end."""
 
     n_items = Integer(required=True)
-    sort_by = Dumped(COEFFICIENT.reference, required=True)
-    systems = Dumped(
-        {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "required": ["name", "n_items", "coefficients", "ties"],
-                "properties": {
-                    "name": {"type": "string"},
-                    "n_items": {"type": "integer", "description": "Items compared."},
-                    "coefficients": {"type": "object", "additionalProperties": STATISTIC},
-                    "ties": {"type": "integer"},
-                },
-            },
-        },
-        required=True,
-    )
+    sort_by = Dumped(COEFFICIENT.reference)
+    systems = Dumped(list_of(_ROW))
     warnings = List(Nested(Notice), required=True)
 
 
@@ -108,15 +85,14 @@ class MatrixAnswer(Answer):
     """In row i and column j: the coefficient with ranking i as gold and ranking j as the system's ranking."""
 
     n_items = Integer(required=True)
-    coefficient = Dumped(COEFFICIENT.reference, required=True)
+    coefficient = Dumped(COEFFICIENT.reference)
     names = List(String(), required=True)
-    matrix = Dumped({"type": "array", "items": {"type": "array", "items": STATISTIC}}, required=True)
+    matrix = Dumped(list_of(list_of(STATISTIC)))
     n_compared = Dumped(
-        {
-            "type": ["array", "null"],
-            "items": {"type": "array", "items": {"type": "integer"}},
-            "description": "Items that each two rankings were compared on; null where all have the same items.",
-        },
-        required=True,
+        list_of(
+            list_of(WHOLE),
+            about="Items that each two rankings were compared on; null where all have the same items.",
+            type=["array", "null"],
+        )
     )
     warnings = List(Nested(Notice), required=True)

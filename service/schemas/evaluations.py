@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any, Final
 
 from flask import g
@@ -15,31 +14,13 @@ from rankcorr.coefficients import COEFFICIENTS
 from rankcorr.evaluation import Qrels, Run
 from rankcorr.evaluation.metrics import ir_measures_package
 from rankcorr.evaluation.nulls import RESAMPLES
-from service.http import deadline
 from service.http.problems import Name, shown
+from service.http.state import deadline
+from service.schemas import fields
 from service.schemas.base import Answer, ItemWeights, Request
-from service.schemas.fields import (
-    LABEL_SCHEMA,
-    NOTHING,
-    QUERY_TEST,
-    UNDEFINED_QUERIES,
-    UNJUDGED_DOCUMENTS,
-    UNRETRIEVED_DOCUMENTS,
-    Choice,
-    Component,
-    Count,
-    Documented,
-    Dumped,
-    Flag,
-    Limit,
-    Part,
-    Seed,
-    Text,
-    Whole,
-    check_limit,
-)
-from service.schemas.inference import UNDEFINED, level
+from service.schemas.inference import LARGEST_RANK, LEAST_RANK, UNDEFINED, level
 from service.schemas.ranking_fields import check_labels
+from service.schemas.shapes import COUNT, NUMBER, TEXT, TRUTH, WHOLE, at_least, list_of, map_of, object_of, or_null
 
 _NUMBERS: Final = frozenset((int, float))
 _DEPTH: Final = "@[1-9][0-9]{0,5}"
@@ -51,43 +32,37 @@ MOST_METRICS: Final = 20
 _LABELS: Final = {
     "type": "array",
     "minItems": 1,
-    "items": {**LABEL_SCHEMA, "minLength": 1},
-    "not": {"allOf": [{"contains": {"type": "string"}}, {"contains": {"type": "integer"}}]},
+    "items": {**fields.LABEL_SCHEMA, "minLength": 1},
+    "not": {"allOf": [{"contains": TEXT}, {"contains": WHOLE}]},
 }
 
 
 def _columns(value: str) -> dict[str, Any]:
     names = ("query", "document", value)
-    kinds = (_LABELS, _LABELS, {"type": "array", "minItems": 1, "items": {"type": "number"}})
-    return {
-        "type": "object",
-        "description": "Columns of one length, with a row for each document of a query.",
-        "required": list(names),
-        "additionalProperties": False,
-        "properties": dict(zip(names, kinds, strict=True)),
-    }
+    kinds = (_LABELS, _LABELS, list_of(NUMBER, minItems=1))
+    return object_of(
+        dict(zip(names, kinds, strict=True)),
+        about="Columns of one length, with a row for each document of a query.",
+        needed=list(names),
+    )
 
 
-NUMBERS_BY_QUERY: Final = Component(
+NUMBERS_BY_QUERY: Final = fields.Component(
     "NumbersByQuery",
     {
         "type": "object",
         "minProperties": 1,
         "description": "By query, the number of each document.",
         "propertyNames": {"minLength": 1},
-        "additionalProperties": {
-            "type": "object",
-            "propertyNames": {"minLength": 1},
-            "additionalProperties": {"type": "number"},
-        },
+        "additionalProperties": map_of(NUMBER, propertyNames={"minLength": 1}),
         "not": {"additionalProperties": {"maxProperties": 0}},  # no document in any query
     },
 )
-RELEVANCE_COLUMNS: Final = Component("RelevanceColumns", _columns("relevance"))
-SCORE_COLUMNS: Final = Component("ScoreColumns", _columns("score"))
+RELEVANCE_COLUMNS: Final = fields.Component("RelevanceColumns", _columns("relevance"))
+SCORE_COLUMNS: Final = fields.Component("ScoreColumns", _columns("score"))
 
 
-class ByQuery(Documented):
+class ByQuery(fields.Documented):
     """A number for each document, by query: relevance, or the scores of a run."""
 
     def __init__(self, kind: type[Qrels | Run], **kwargs: Any) -> None:
@@ -104,8 +79,10 @@ class ByQuery(Documented):
         if not isinstance(value, dict) or not value:
             raise ValidationError(f"must be an object of query to an object, or of columns; got {shown(value)}")
         found = self._of_columns(value) if any(isinstance(each, list) for each in value.values()) else self._of(value)
-        count_documents(len(found))
-        deadline.of_request()()
+        g.n_items = g.get("n_items", 0) + len(found)
+        of = "documents of an evaluation, over qrels, runs and queries"
+        fields.check_limit("max_query_documents", g.n_items, of=of)
+        deadline()()
         return found
 
     def _of(self, value: dict[str, Any]) -> Qrels | Run:
@@ -113,7 +90,10 @@ class ByQuery(Documented):
             if not isinstance(numbers, dict):
                 message = f"must be an object of document to {self.kind.value_name}; got {shown(numbers)}"
                 raise ValidationError({Name(query): [message]})
-            check_numbers(numbers, self.kind.value_name, query)
+            if not set(map(type, numbers.values())) <= _NUMBERS:
+                document = next(name for name, number in numbers.items() if type(number) not in _NUMBERS)
+                message = f"the {self.kind.value_name} must be a number; got {shown(numbers[document])}"
+                raise fields.placed([message], Name(query), Name(document))
         return self.kind.from_dict(value)
 
     def _of_columns(self, value: dict[str, Any]) -> Qrels | Run:
@@ -127,72 +107,38 @@ class ByQuery(Documented):
             raise ValidationError({names[2]: [f"must be a list of numbers; got {shown(numbers)}"]})
         if not set(map(type, numbers)) <= _NUMBERS:
             wrong = next(place for place, each in enumerate(numbers) if type(each) not in _NUMBERS)
-            raise ValidationError({names[2]: {str(wrong): [f"must be a number; got {shown(numbers[wrong])}"]}})
+            raise fields.placed([f"must be a number; got {shown(numbers[wrong])}"], names[2], str(wrong))
         return self.kind.from_columns(*(value[name] for name in names))
 
 
-def check_numbers(numbers: Mapping[str, Any], what: str, *path: str) -> None:
-    """Refuse an object with values other than numbers; `path` leads to the object."""
-    if set(map(type, numbers.values())) <= _NUMBERS:
-        return
-    document = next(name for name, number in numbers.items() if type(number) not in _NUMBERS)
-    message: Any = {Name(document): [f"the {what} must be a number; got {shown(numbers[document])}"]}
-    for step in reversed(path):
-        message = {Name(step): message}
-    raise ValidationError(message)
-
-
-def count_documents(count: int) -> None:
-    """Count documents of the request, and refuse too many."""
-    g.n_items = g.get("n_items", 0) + count
-    check_limit("max_query_documents", g.n_items, of="documents of an evaluation, over qrels, runs and queries")
-
-
-class RunsByName(Documented):
+class RunsByName(fields.Documented):
     """Runs by name."""
 
-    documented: Mapping[str, Any] = MappingProxyType(
-        {
-            "type": "object",
-            "minProperties": 1,
-            "maxProperties": Limit("max_systems"),
-            "propertyNames": {"minLength": 1},
-            "additionalProperties": {"oneOf": [NUMBERS_BY_QUERY.reference, SCORE_COLUMNS.reference]},
-        }
+    documented: Mapping[str, Any] = map_of(
+        {"oneOf": [NUMBERS_BY_QUERY.reference, SCORE_COLUMNS.reference]},
+        minProperties=1,
+        maxProperties=fields.Limit("max_systems"),
+        propertyNames={"minLength": 1},
     )
 
     def read(self, value: Any) -> dict[str, Run]:
         """Check a value, and return it as the library call takes it."""
         if not isinstance(value, dict) or not value or "" in value:
             raise ValidationError(f"must be an object of name to run, with at least one; got {shown(value)}")
-        check_limit("max_systems", len(value), of="runs")
-        one = ByQuery(Run)
-        found, errors = {}, {}
-        for name, run in value.items():
-            try:
-                found[name] = one.read(run)
-            except ValidationError as error:
-                errors[Name(name)] = error.messages
-        if errors:
-            raise ValidationError(errors)
-        return found  # type: ignore[return-value]
+        fields.check_limit("max_systems", len(value), of="runs")
+        return fields.read_each(ByQuery(Run), value)
 
 
-class MetricNames(Documented):
+class MetricNames(fields.Documented):
     """Names of metrics: at least one, each once."""
 
-    documented: Mapping[str, Any] = MappingProxyType(
-        {
-            "type": "array",
-            "items": {"type": "string", "pattern": f"^{METRICS}$", "example": "tau_w"},
-            "minItems": 1,
-            "maxItems": MOST_METRICS,
-            "uniqueItems": True,
-            "description": (
-                "tau_w, rho_w, tau, rho, tau_ap, rbo, ap, p@10 with any depth; ndcg, ndcg@10, rr and r@10 if the "
-                "service has ir_measures. These four need relevance in whole numbers of at most 1,000."
-            ),
-        }
+    documented: Mapping[str, Any] = list_of(
+        {"type": "string", "pattern": f"^{METRICS}$", "example": "tau_w"},
+        about="tau_w, rho_w, tau, rho, tau_ap, rbo, ap, p@10 with any depth; ndcg, ndcg@10, rr and r@10 if the "
+        "service has ir_measures. These four need relevance in whole numbers of at most 1,000.",
+        minItems=1,
+        maxItems=MOST_METRICS,
+        uniqueItems=True,
     )
 
     def read(self, value: Any) -> tuple[str, ...]:
@@ -221,16 +167,11 @@ def metric_names(names: list[Any]) -> tuple[str, ...]:
     return tuple(names)
 
 
-class GroupsOfQueries(Documented):
+class GroupsOfQueries(fields.Documented):
     """A group for each query."""
 
-    documented: Mapping[str, Any] = MappingProxyType(
-        {
-            "type": "object",
-            "minProperties": 1,
-            "additionalProperties": {"type": "string"},
-            "description": "By query, such as genre or language: each group is compared alone too.",
-        }
+    documented: Mapping[str, Any] = map_of(
+        TEXT, about="By query, such as genre or language: each group is compared alone too.", minProperties=1
     )
 
     def read(self, value: Any) -> dict[str, str]:
@@ -250,22 +191,20 @@ LARGEST_DEPTH: Final = 2**40
 class ComparisonOptions(Request):
     """How runs are compared over queries."""
 
-    seed = Seed(metadata={"description": "The same seed, the same answer."})
-    versus = Text(metadata={"description": "Name of the run that others are compared with; by default all pairs are."})
-    standardized = Flag(
-        load_default=False, metadata={"description": "Compare standardized values, of rank correlations."}
-    )
-    test = Choice(QUERY_TEST, load_default=QUERY_TEST.words[0])
+    seed = fields.Seed()
+    versus = fields.Text(about="Name of the run that others are compared with; by default all pairs are.")
+    standardized = fields.Flag(load_default=False, about="Compare standardized values, of rank correlations.")
+    test = fields.Choice(fields.QUERY_TEST, load_default=fields.QUERY_TEST.words[0])
     groups = GroupsOfQueries()
     level = level()
-    n_resamples = Count(limit="max_resamples", of="resamples", load_default=2_000)
+    n_resamples = fields.Count(limit="max_resamples", of="resamples", load_default=2_000)
 
 
 class StandardizationOptions(Request):
     """How rank correlations are standardized by their null distribution."""
 
-    seed = Seed(metadata={"description": "The same seed, the same answer."})
-    n_resamples = Count(limit="max_resamples", of="resamples", load_default=RESAMPLES)
+    seed = fields.Seed()
+    n_resamples = fields.Count(limit="max_resamples", of="resamples", load_default=RESAMPLES)
 
 
 class EvaluationRequest(ItemWeights):
@@ -278,7 +217,7 @@ class EvaluationRequest(ItemWeights):
             "required": ["comparison"],
             "properties": {
                 "comparison": {"required": ["standardized"], "properties": {"standardized": {"const": True}}},
-                "standardized": NOTHING,
+                "standardized": fields.NOTHING,
             },
         },
     )
@@ -286,18 +225,16 @@ class EvaluationRequest(ItemWeights):
     qrels = ByQuery(Qrels, required=True)
     runs = RunsByName(required=True)
     metrics = MetricNames(load_default=("tau_w",))
-    unjudged = Choice(UNJUDGED_DOCUMENTS, load_default=UNJUDGED_DOCUMENTS.words[0])
-    unretrieved = Choice(UNRETRIEVED_DOCUMENTS, load_default=UNRETRIEVED_DOCUMENTS.words[0])
-    undefined = Choice(UNDEFINED_QUERIES, load_default=UNDEFINED_QUERIES.words[0])
-    depth = Whole(least=1, most=LARGEST_DEPTH, metadata={"description": "Keep so many documents of a query and run."})
-    standardized = Part(
+    unjudged = fields.Choice(fields.UNJUDGED_DOCUMENTS, load_default=fields.UNJUDGED_DOCUMENTS.words[0])
+    unretrieved = fields.Choice(fields.UNRETRIEVED_DOCUMENTS, load_default=fields.UNRETRIEVED_DOCUMENTS.words[0])
+    undefined = fields.Choice(fields.UNDEFINED_QUERIES, load_default=fields.UNDEFINED_QUERIES.words[0])
+    depth = fields.Whole(least=1, most=LARGEST_DEPTH, about="Keep so many documents of a query and run.")
+    standardized = fields.Part(
         StandardizationOptions,
-        metadata={
-            "description": "Ask for standardized values of rank correlations too: chance gives 0 for each query."
-        },
+        about="Ask for standardized values of rank correlations too: chance gives 0 for each query.",
     )
-    by_query = Flag(load_default=False, metadata={"description": "Ask for the values of each query."})
-    comparison = Part(ComparisonOptions, metadata={"description": "Ask which run is better, and how sure that is."})
+    by_query = fields.Flag(load_default=False, about="Ask for the values of each query.")
+    comparison = fields.Part(ComparisonOptions, about="Ask which run is better, and how sure that is.")
 
     @validates_schema(skip_on_field_errors=True)
     def check_size(self, data: dict[str, Any], **_: Any) -> None:
@@ -311,121 +248,77 @@ class EvaluationRequest(ItemWeights):
             if "versus" in comparison and comparison["versus"] not in data["runs"]:
                 raise ValidationError({"comparison": {"versus": ["there is no run of this name"]}})
         n_queries = data["qrels"].n_queries
-        for limit, count, of, field in (
-            ("max_queries", n_queries, "queries of an evaluation", "qrels"),
-            (
-                "max_query_values",
-                n_queries * n_runs * len(data["metrics"]),
-                "values of an evaluation, queries times runs times metrics",
-                "metrics",
-            ),
-        ):
-            try:
-                check_limit(limit, count, of=of)
-            except ValidationError as error:
-                raise ValidationError(error.messages, field) from error
+        fields.check_limit("max_queries", n_queries, of="queries of an evaluation", field="qrels")
+        n_values, of = n_queries * n_runs * len(data["metrics"]), "queries times runs times metrics"
+        fields.check_limit("max_query_values", n_values, of=f"values of an evaluation, {of}", field="metrics")
 
 
-_COUNT: Final = {"type": "integer", "minimum": 0}
-_QUERIES: Final = {"type": "array", "items": LABEL_SCHEMA, "description": f"The first {N_LISTED}."}
-
-
-def _record(**properties: Any) -> dict[str, Any]:
-    return {"type": "object", "required": list(properties), "properties": properties}
+_QUERIES: Final = list_of(fields.LABEL_SCHEMA, about=f"The first {N_LISTED}.")
 
 
 def _named(**properties: Any) -> dict[str, Any]:
-    return _record(run={"type": "string"}, metric={"type": "string"}, **properties)
+    return at_least(run=TEXT, metric=TEXT, **properties)
 
 
-MEAN: Final = Component(
+MEAN: Final = fields.Component.at_least(
     "MeanOfQueries",
-    _named(
-        mean={**UNDEFINED, "description": "Over the queries that have a value; null where none has."},
-        standardized={**UNDEFINED, "description": "Mean of the standardized values; null if they were not asked for."},
-        n_queries=_COUNT,
-        n_undefined=_COUNT,
-    ),
+    run=TEXT,
+    metric=TEXT,
+    mean={**UNDEFINED, "description": "Over the queries that have a value; null where none has."},
+    standardized={**UNDEFINED, "description": "Mean of the standardized values; null if they were not asked for."},
+    **dict.fromkeys(("n_queries", "n_undefined"), COUNT),
 )
-COVERAGE: Final = Component(
+COVERAGE: Final = fields.Component.at_least(
     "Coverage",
-    _record(
-        run={"type": "string"},
-        n_queries={**_COUNT, "description": "Queries of qrels."},
-        n_not_in_run=_COUNT,
-        not_in_run=_QUERIES,
-        n_not_in_qrels={**_COUNT, "description": "Queries that the run alone has, which are left out."},
-        not_in_qrels=_QUERIES,
-        n_compared={**_COUNT, "description": "Documents."},
-        n_unjudged=_COUNT,
-        n_unretrieved=_COUNT,
-        n_cut={**_COUNT, "description": "Documents beyond the depth."},
-        n_negative={**_COUNT, "description": "Judgements below 0, which rank below 0."},
-    ),
+    run=TEXT,
+    n_queries={**COUNT, "description": "Queries of qrels."},
+    n_not_in_run=COUNT,
+    not_in_run=_QUERIES,
+    n_not_in_qrels={**COUNT, "description": "Queries that the run alone has, which are left out."},
+    not_in_qrels=_QUERIES,
+    n_compared={**COUNT, "description": "Documents."},
+    **dict.fromkeys(("n_unjudged", "n_unretrieved"), COUNT),
+    n_cut={**COUNT, "description": "Documents beyond the depth."},
+    n_negative={**COUNT, "description": "Judgements below 0, which rank below 0."},
 )
-_LEFT_OUT: Final = {
-    "oneOf": [
-        _record(label=LABEL_SCHEMA, difference=UNDEFINED, pvalue=UNDEFINED),
-        {"type": "null"},
-    ],
-}
-PAIRED: Final = Component(
+_LEFT_OUT: Final = at_least(label=fields.LABEL_SCHEMA, difference=UNDEFINED, pvalue=UNDEFINED)
+PAIRED: Final = fields.Component.at_least(
     "PairedDifference",
-    _record(
-        first={"type": "string"},
-        second={"type": "string"},
-        difference={**UNDEFINED, "description": "Mean of the first less that of the second."},
-        low={**UNDEFINED, "description": "The interval inverts the test; null where it is unbounded."},
-        high=UNDEFINED,
-        pvalue=UNDEFINED,
-        corrected_pvalue={**UNDEFINED, "description": "By Holm's method, over the pairs beside it."},
-        effect_size={**UNDEFINED, "description": "Mean difference over the standard deviation of the differences."},
-        n_queries=_COUNT,
-        n_better=_COUNT,
-        n_worse=_COUNT,
-        detectable={**UNDEFINED, "description": "The least true difference that the test finds with a power of 0.8."},
-        least={**_LEFT_OUT, "description": "The same without the query whose absence lowers the difference most."},
-        most={**_LEFT_OUT, "description": "The same without the query whose absence raises the difference most."},
-        fragile={"type": "boolean", "description": "Whether one query decides if the test rejects."},
-    ),
+    **dict.fromkeys(("first", "second"), TEXT),
+    difference={**UNDEFINED, "description": "Mean of the first less that of the second."},
+    low={**UNDEFINED, "description": "The interval inverts the test; null where it is unbounded."},
+    **dict.fromkeys(("high", "pvalue"), UNDEFINED),
+    corrected_pvalue={**UNDEFINED, "description": "By Holm's method, over the pairs beside it."},
+    effect_size={**UNDEFINED, "description": "Mean difference over the standard deviation of the differences."},
+    **dict.fromkeys(("n_queries", "n_better", "n_worse"), COUNT),
+    detectable={**UNDEFINED, "description": "The least true difference that the test finds with a power of 0.8."},
+    least=or_null(_LEFT_OUT, "The same without the query whose absence lowers the difference most."),
+    most=or_null(_LEFT_OUT, "The same without the query whose absence raises the difference most."),
+    fragile={**TRUTH, "description": "Whether one query decides if the test rejects."},
 )
-_PAIRS: Final = {"type": "array", "items": PAIRED.reference}
-COMPARISON_OF_RUNS: Final = Component(
+_PAIRS: Final = list_of(PAIRED.reference)
+COMPARISON_OF_RUNS: Final = fields.Component.at_least(
     "RunComparison",
-    _record(
-        metric={"type": "string"},
-        standardized={"type": "boolean"},
-        unit={"type": "string", "description": "What is resampled, flipped and exchanged: queries."},
-        rows={
-            "type": "array",
-            "description": "Runs, best first.",
-            "items": _record(
-                run={"type": "string"},
-                rank={**UNDEFINED, "description": "Mid-rank; null without a mean."},
-                group={"type": ["integer", "null"], "description": "Runs of one group cannot be told apart."},
-                least_rank={
-                    "type": ["integer", "null"],
-                    "description": "With largest_rank, the ranks that tests of all pairs leave possible.",
-                },
-                largest_rank={"type": ["integer", "null"]},
-                mean=UNDEFINED,
-                low=UNDEFINED,
-                high=UNDEFINED,
-                n_queries=_COUNT,
-                pvalue={**UNDEFINED, "description": "Of the test against the best."},
-                corrected_pvalue={**UNDEFINED, "description": "Corrected for a best one that was found by looking."},
-            ),
-        },
-        pairs=_PAIRS,
-        groups={
-            "type": "array",
-            "items": _record(
-                group={"type": "string"},
-                n_queries=_COUNT,
-                means={"type": "array", "items": UNDEFINED, "description": "In the order of the rows."},
-                pairs=_PAIRS,
-            ),
-        },
+    metric=TEXT,
+    standardized=TRUTH,
+    unit={"type": "string", "description": "What is resampled, flipped and exchanged: queries."},
+    rows=list_of(
+        at_least(
+            run=TEXT,
+            rank={**UNDEFINED, "description": "Mid-rank; null without a mean."},
+            group={"type": ["integer", "null"], "description": "Runs of one group cannot be told apart."},
+            least_rank=LEAST_RANK,
+            largest_rank=LARGEST_RANK,
+            **dict.fromkeys(("mean", "low", "high"), UNDEFINED),
+            n_queries=COUNT,
+            pvalue={**UNDEFINED, "description": "Of the test against the best."},
+            corrected_pvalue={**UNDEFINED, "description": "Corrected for a best one that was found by looking."},
+        ),
+        about="Runs, best first.",
+    ),
+    pairs=_PAIRS,
+    groups=list_of(
+        at_least(group=TEXT, n_queries=COUNT, means=list_of(UNDEFINED, about="In the order of the rows."), pairs=_PAIRS)
     ),
 )
 
@@ -436,46 +329,30 @@ class EvaluationAnswer(Answer):
     n_queries = Integer(required=True)
     runs = List(String(), required=True)
     metrics = List(String(), required=True)
-    means = Dumped({"type": "array", "items": MEAN.reference}, required=True)
-    coverage = Dumped({"type": "array", "items": COVERAGE.reference}, required=True)
-    undefined = Dumped(
-        {
-            "type": "array",
-            "items": _named(reason={"type": "string"}, n_queries=_COUNT, queries=_QUERIES),
-            "description": "Queries without a value, and why.",
-        },
-        required=True,
+    means = fields.Dumped(list_of(MEAN.reference))
+    coverage = fields.Dumped(list_of(COVERAGE.reference))
+    undefined = fields.Dumped(
+        list_of(_named(reason=TEXT, n_queries=COUNT, queries=_QUERIES), about="Queries without a value, and why.")
     )
-    chance = Dumped(
-        {
-            "type": "array",
-            "items": _named(n_patterns=_COUNT, n_drawn=_COUNT, error=UNDEFINED),
-            "description": "How values were standardized: tie patterns, how many were drawn, error of the others.",
-        },
-        required=True,
+    chance = fields.Dumped(
+        list_of(
+            _named(n_patterns=COUNT, n_drawn=COUNT, error=UNDEFINED),
+            about="How values were standardized: tie patterns, how many were drawn, error of the others.",
+        )
     )
-    by_query = Dumped(
+    by_query = fields.Dumped(
         {
             "type": ["object", "null"],
             "description": "Values by run, metric and query, in the order of runs, metrics and queries.",
             "required": ["queries", "values", "standardized"],
             "properties": {
-                "queries": {"type": "array", "items": LABEL_SCHEMA},
-                "values": {"type": "array", "items": {"type": "array", "items": {"type": "array", "items": UNDEFINED}}},
-                "standardized": {
-                    "type": ["array", "null"],
-                    "items": {"type": "array", "items": {"type": "array", "items": UNDEFINED}},
-                },
+                "queries": list_of(fields.LABEL_SCHEMA),
+                "values": list_of(list_of(list_of(UNDEFINED))),
+                "standardized": list_of(list_of(list_of(UNDEFINED)), type=["array", "null"]),
             },
-        },
-        required=True,
+        }
     )
-    comparisons = Dumped(
-        {
-            "type": "array",
-            "items": COMPARISON_OF_RUNS.reference,
-            "description": "One for each metric, if a comparison was asked for.",
-        },
-        required=True,
+    comparisons = fields.Dumped(
+        list_of(COMPARISON_OF_RUNS.reference, about="One for each metric, if a comparison was asked for.")
     )
     warnings = List(String(), required=True)

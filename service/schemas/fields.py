@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from marshmallow import Schema, ValidationError
 from marshmallow.fields import Field, Nested
@@ -33,8 +33,9 @@ from rankcorr.inference.null import ALTERNATIVES
 from rankcorr.weights import SCHEMES, TIED_WEIGHTS
 from service.environment import variable
 from service.http.body import is_above_zero
-from service.http.problems import shown
+from service.http.problems import Name, shown
 from service.http.state import settings
+from service.schemas.shapes import NUMBER, TRUTH, WHOLE, at_least, described, exactly, list_of
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,16 @@ class Component:
 
     name: str
     schema: Mapping[str, Any]
+
+    @classmethod
+    def exactly(cls, name: str, about: str | None = None, /, **properties: Any) -> Self:
+        """Return the component of an object with exactly these properties, all of them required."""
+        return cls(name, exactly(about, **properties))
+
+    @classmethod
+    def at_least(cls, name: str, about: str | None = None, /, **properties: Any) -> Self:
+        """Return the component of an object with these properties, all of them required, and perhaps others."""
+        return cls(name, at_least(about, **properties))
 
     @property
     def reference(self) -> dict[str, str]:
@@ -65,36 +76,30 @@ class Vocabulary(Component):
         return tuple(self.schema["enum"])
 
 
-def _vocabulary(name: str, words: Any, description: str) -> Vocabulary:
-    return Vocabulary(name, {"type": "string", "enum": list(words), "description": description})
+def vocabulary(name: str, words: Iterable[str], about: str) -> Vocabulary:
+    """Return a vocabulary of these words."""
+    return Vocabulary(name, {"type": "string", "enum": list(words), "description": about})
 
 
-COEFFICIENT: Final = _vocabulary("Coefficient", COEFFICIENTS, "Top-weighted or plain, Spearman's or Kendall's.")
-SCHEME: Final = _vocabulary("Scheme", SCHEMES, "How an item's weight follows from its two ranks.")
-TIED_WEIGHT: Final = _vocabulary("TiedWeights", TIED_WEIGHTS, "Weight of tied items: at the mid-rank, or the mean.")
-VARIANT: Final = _vocabulary("Variant", VARIANTS, "Denominator of tau_w and tau.")
-MISSING_ITEMS: Final = _vocabulary("MissingItems", MISSING, "What becomes of items that one of two rankings lacks.")
-INTERVAL_METHOD: Final = _vocabulary("IntervalMethod", METHODS, "Kind of interval.")
-ALTERNATIVE: Final = _vocabulary("Alternative", ALTERNATIVES, "Of the p-value.")
-SWAP: Final = _vocabulary("Swap", SWAPS, "What systems exchange in tests.")
-APPROACH: Final = _vocabulary("Approach", PAPER_APPROACHES, "The plan, or one uniform ballot of equal cost.")
-DISTRIBUTION: Final = _vocabulary("SimilarityDistribution", SIMILARITIES, "Underlying similarities by name.")
-VOTE: Final = _vocabulary("Vote", WORDS, "The side that won, or a tie.")
-MODEL: Final = _vocabulary(
+COEFFICIENT: Final = vocabulary("Coefficient", COEFFICIENTS, "Top-weighted or plain, Spearman's or Kendall's.")
+SCHEME: Final = vocabulary("Scheme", SCHEMES, "How an item's weight follows from its two ranks.")
+TIED_WEIGHT: Final = vocabulary("TiedWeights", TIED_WEIGHTS, "Weight of tied items: at the mid-rank, or the mean.")
+VARIANT: Final = vocabulary("Variant", VARIANTS, "Denominator of tau_w and tau.")
+MISSING_ITEMS: Final = vocabulary("MissingItems", MISSING, "What becomes of items that one of two rankings lacks.")
+INTERVAL_METHOD: Final = vocabulary("IntervalMethod", METHODS, "Kind of interval.")
+ALTERNATIVE: Final = vocabulary("Alternative", ALTERNATIVES, "Of the p-value.")
+SWAP: Final = vocabulary("Swap", SWAPS, "What systems exchange in tests.")
+APPROACH: Final = vocabulary("Approach", PAPER_APPROACHES, "The plan, or one uniform ballot of equal cost.")
+DISTRIBUTION: Final = vocabulary("SimilarityDistribution", SIMILARITIES, "Underlying similarities by name.")
+VOTE: Final = vocabulary("Vote", WORDS, "The side that won, or a tie.")
+MODEL: Final = vocabulary(
     "VoteModel", [name for name, options in MODELS.items() if options], "Logistic or normal curve of a vote."
 )
-UNJUDGED_DOCUMENTS: Final = _vocabulary("Unjudged", UNJUDGED, "Retrieved without a judgement: of relevance 0, or not.")
-UNRETRIEVED_DOCUMENTS: Final = _vocabulary("Unretrieved", UNRETRIEVED, "Judged and not retrieved: last, or left out.")
-UNDEFINED_QUERIES: Final = _vocabulary("UndefinedQueries", UNDEFINED, "What a query counts without a value.")
-QUERY_TEST: Final = _vocabulary("QueryTest", TESTS, "Paired test over queries.")
-TIES_MODEL: Final = _vocabulary("TiesModel", TIES, "Ties have a parameter of their own, or are half a win each.")
-
-VOCABULARIES: Final = (
-    *(COEFFICIENT, SCHEME, TIED_WEIGHT, VARIANT, MISSING_ITEMS, INTERVAL_METHOD, ALTERNATIVE, SWAP),
-    *(APPROACH, DISTRIBUTION, VOTE, MODEL, TIES_MODEL),
-    *(UNJUDGED_DOCUMENTS, UNRETRIEVED_DOCUMENTS, UNDEFINED_QUERIES, QUERY_TEST),
-)
-
+UNJUDGED_DOCUMENTS: Final = vocabulary("Unjudged", UNJUDGED, "Retrieved without a judgement: of relevance 0, or not.")
+UNRETRIEVED_DOCUMENTS: Final = vocabulary("Unretrieved", UNRETRIEVED, "Judged and not retrieved: last, or left out.")
+UNDEFINED_QUERIES: Final = vocabulary("UndefinedQueries", UNDEFINED, "What a query counts without a value.")
+QUERY_TEST: Final = vocabulary("QueryTest", TESTS, "Paired test over queries.")
+TIES_MODEL: Final = vocabulary("TiesModel", TIES, "Ties have a parameter of their own, or are half a win each.")
 
 # Whole numbers are read exactly up to 64 bits.
 LABEL_SCHEMA: Final = {"type": ["string", "integer"], "minimum": -(2**63), "maximum": 2**64 - 1}
@@ -126,20 +131,40 @@ def some_have(name: str) -> dict[str, Any]:
     return {"allOf": [{"contains": {"required": [name]}}, {"contains": {"not": {"required": [name]}}}]}
 
 
-def check_limit(name: str, count: int, *, of: str) -> None:
-    """Refuse a count above a limit; the message names the limit, its variable, and the count."""
+def check_limit(name: str, count: int, *, of: str, field: str = "_schema") -> None:
+    """Refuse a count above a limit; the message names the limit, its variable, and the count.
+
+    `field` is the one to blame, in a check of a whole request.
+    """
     most = getattr(settings().limits, name)
     if count > most:
-        raise ValidationError(f"at most {most} {of} ({variable(name)}); got {count}")
+        raise ValidationError(f"at most {most} {of} ({variable(name)}); got {count}", field)
+
+
+def placed(messages: Any, *path: str) -> ValidationError:
+    """Return an error with these messages, at this path inside a field."""
+    for step in reversed(path):
+        messages = {step: messages}
+    return ValidationError(messages)
+
+
+def read_each(field: Documented, value: Mapping[str, Any]) -> dict[str, Any]:
+    """Read the values of an object that are of one kind, and refuse all that are wrong at once."""
+    found, errors = {}, {}
+    for name, each in value.items():
+        try:
+            found[name] = field.read(each)
+        except ValidationError as error:
+            errors[Name(name)] = error.messages
+    if errors:
+        raise ValidationError(errors)
+    return found
 
 
 def check_label_bytes(field: str, labels: Sequence[str | int], times: int) -> None:
     """Refuse labels if writing each of them `times` times would make the answer too large."""
     count = times * sum(len(label.encode()) for label in labels if isinstance(label, str))
-    try:
-        check_limit("max_label_bytes", count, of="bytes of labels in an answer")
-    except ValidationError as error:
-        raise ValidationError(error.messages, field) from error
+    check_limit("max_label_bytes", count, of="bytes of labels in an answer", field=field)
 
 
 def check_text_bytes(answer: Any) -> None:
@@ -158,12 +183,12 @@ def check_text_bytes(answer: Any) -> None:
 
 
 class Documented(Field[Any]):
-    """A field that has its JSON Schema in `documented`."""
+    """A field that has its JSON Schema in `documented`, and its description in `about`."""
 
     documented: Mapping[str, Any] = MappingProxyType({})
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(self, *, about: str | None = None, **kwargs: Any) -> None:
+        super().__init__(metadata=described({}, about), **kwargs)
         # null is refused like any other value of a wrong type
         self.error_messages["null"] = "this field may not be null"
         self.error_messages["required"] = "this field is needed"
@@ -185,7 +210,7 @@ class Documented(Field[Any]):
 class Number(Documented):
     """A finite number; text and booleans are refused."""
 
-    documented: Mapping[str, Any] = MappingProxyType({"type": "number"})
+    documented: Mapping[str, Any] = MappingProxyType(NUMBER)
     wanted = "a number"
 
     def __init__(
@@ -232,7 +257,7 @@ class Number(Documented):
 class Whole(Number):
     """A whole number; 2.0 counts as one, as in JSON Schema."""
 
-    documented: Mapping[str, Any] = MappingProxyType({"type": "integer"})
+    documented: Mapping[str, Any] = MappingProxyType(WHOLE)
     wanted = "a whole number"
 
     def _parsed(self, value: Any) -> int | None:
@@ -276,7 +301,7 @@ class QueryWhole(Whole):
 class Flag(Documented):
     """true or false; 1 and "yes" are refused."""
 
-    documented: Mapping[str, Any] = MappingProxyType({"type": "boolean"})
+    documented: Mapping[str, Any] = MappingProxyType(TRUTH)
 
     def read(self, value: Any) -> bool:
         """Check a value, and return it as the library call takes it."""
@@ -306,7 +331,7 @@ class Choices(Documented):
     def __init__(self, vocabulary: Vocabulary, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.choices = vocabulary.words
-        self.documented = {"type": "array", "items": vocabulary.reference, "minItems": 1, "uniqueItems": True}
+        self.documented = list_of(vocabulary.reference, minItems=1, uniqueItems=True)
 
     def read(self, value: Any) -> tuple[str, ...]:
         """Check a value, and return it as the library call takes it."""
@@ -337,8 +362,8 @@ class Text(Documented):
 class Dumped(Documented):
     """A field of a response that orjson writes: arrays at the speed of C, nan as null."""
 
-    def __init__(self, schema: Mapping[str, Any], **kwargs: Any) -> None:
-        super().__init__(**kwargs)
+    def __init__(self, schema: Mapping[str, Any], *, required: bool = True, **kwargs: Any) -> None:
+        super().__init__(required=required, **kwargs)
         self.documented = schema
 
     def _serialize(self, value: Any, attr: str | None, obj: Any, **kwargs: Any) -> Any:  # noqa: ARG002
@@ -348,8 +373,8 @@ class Dumped(Documented):
 class Part(Nested):
     """An object with a separate schema, and the same error messages as other fields."""
 
-    def __init__(self, schema: type[Schema], **kwargs: Any) -> None:
-        super().__init__(schema, **kwargs)
+    def __init__(self, schema: type[Schema], *, about: str | None = None, **kwargs: Any) -> None:
+        super().__init__(schema, metadata=described({}, about), **kwargs)
         self.error_messages["null"] = "this field may not be null"
         self.error_messages["required"] = "this field is needed"
 
@@ -357,5 +382,5 @@ class Part(Nested):
 class Seed(Whole):
     """A seed, which determines all random choices in an answer."""
 
-    def __init__(self, *, required: bool = True, **kwargs: Any) -> None:
-        super().__init__(least=0, most=2**63 - 1, required=required, **kwargs)
+    def __init__(self, *, required: bool = True, about: str = "The same seed, the same answer.", **kwargs: Any) -> None:
+        super().__init__(least=0, most=2**63 - 1, required=required, about=about, **kwargs)

@@ -7,110 +7,80 @@ from typing import Any, Final
 from marshmallow import ValidationError, post_load, validates_schema
 from marshmallow.fields import List, Nested
 
+from service.schemas import fields
 from service.schemas.base import Answer, Notice, Request, WeightOptions
-from service.schemas.fields import (
-    ALTERNATIVE,
-    COEFFICIENT,
-    INTERVAL_METHOD,
-    MISSING_ITEMS,
-    NOTHING,
-    SWAP,
-    Choice,
-    Component,
-    Count,
-    Dumped,
-    Flag,
-    Number,
-    Seed,
-    Text,
-    check_label_bytes,
-    check_limit,
-)
 from service.schemas.ranking_fields import NamedRankings, RankingField, scores_in
+from service.schemas.shapes import (
+    NUMBER,
+    NUMBER_OR_NULL,
+    TEXT,
+    TRUTH,
+    WHOLE,
+    at_least,
+    described,
+    list_of,
+    map_of,
+    object_of,
+)
 
-UNDEFINED: Final[dict[str, Any]] = {"type": ["number", "null"]}
+UNDEFINED: Final[dict[str, Any]] = NUMBER_OR_NULL
 
 
-def level() -> Number:
+def level() -> fields.Number:
     """Return a field for a confidence level."""
-    return Number(
-        least=1e-6, most=1 - 1e-6, load_default=0.95, metadata={"description": "Level of confidence of the intervals."}
-    )
+    return fields.Number(least=1e-6, most=1 - 1e-6, load_default=0.95, about="Level of confidence of the intervals.")
 
 
 class InferenceOptions(Request):
     """How a coefficient is compared with chance."""
 
-    seed = Seed(metadata={"description": "The same seed, the same answer."})
-    n_resamples = Count(limit="max_resamples", of="resamples", load_default=2_000)
+    seed = fields.Seed()
+    n_resamples = fields.Count(limit="max_resamples", of="resamples", load_default=2_000)
     level = level()
-    method = Choice(INTERVAL_METHOD, load_default=INTERVAL_METHOD.words[0])
-    alternative = Choice(ALTERNATIVE, load_default=ALTERNATIVE.words[0])
+    method = fields.Choice(fields.INTERVAL_METHOD, load_default=fields.INTERVAL_METHOD.words[0])
+    alternative = fields.Choice(fields.ALTERNATIVE, load_default=fields.ALTERNATIVE.words[0])
 
 
-INFERENCE: Final[dict[str, Any]] = {
-    "type": "object",
-    "description": "By coefficient: how it compares with chance, and its interval.",
-    "additionalProperties": {
-        "type": "object",
-        "required": ["chance", "standardized", "percentile", "zscore", "pvalue", "interval"],
-        "properties": {
-            "chance": {
-                "type": "object",
-                "description": "Values when one ranking is permuted at random.",
-                "required": ["mean", "std", "exact", "n_resamples", "n_undefined"],
-                "properties": {
-                    "mean": UNDEFINED,
-                    "std": UNDEFINED,
-                    "exact": {"type": "boolean"},
-                    "n_resamples": {"type": "integer"},
-                    "n_undefined": {"type": "integer"},
-                },
-            },
-            "standardized": {
-                **UNDEFINED,
-                "description": (
-                    "Mapped so that chance gives 0, and -1 and 1 stay; null where n0 is so near -1 that different "
-                    "coefficients would have the same value."
-                ),
-            },
-            "percentile": {
-                **UNDEFINED,
-                "minimum": 0,
-                "maximum": 100,
-                "description": "Per cent of the values of chance below the coefficient, equal ones counted half.",
-            },
-            "zscore": {**UNDEFINED, "description": "Standard deviations of chance above the mean of chance."},
-            "pvalue": {**UNDEFINED, "minimum": 0, "maximum": 1},
-            "interval": {
-                "type": "object",
-                "required": ["low", "high", "method", "standard_error", "n_resamples", "n_undefined"],
-                "properties": {
-                    "low": UNDEFINED,
-                    "high": UNDEFINED,
-                    "method": INTERVAL_METHOD.reference,
-                    "standard_error": UNDEFINED,
-                    "n_resamples": {"type": "integer"},
-                    "n_undefined": {"type": "integer"},
-                },
-            },
+INFERENCE: Final[dict[str, Any]] = map_of(
+    at_least(
+        chance=at_least(
+            "Values when one ranking is permuted at random.",
+            mean=UNDEFINED,
+            std=UNDEFINED,
+            exact=TRUTH,
+            n_resamples=WHOLE,
+            n_undefined=WHOLE,
+        ),
+        standardized=described(
+            UNDEFINED,
+            "Mapped so that chance gives 0, and -1 and 1 stay; null where n0 is so near -1 that different "
+            "coefficients would have the same value.",
+        ),
+        percentile={
+            **UNDEFINED,
+            "minimum": 0,
+            "maximum": 100,
+            "description": "Per cent of the values of chance below the coefficient, equal ones counted half.",
         },
-    },
-}
+        zscore={**UNDEFINED, "description": "Standard deviations of chance above the mean of chance."},
+        pvalue={**UNDEFINED, "minimum": 0, "maximum": 1},
+        interval=at_least(
+            low=UNDEFINED,
+            high=UNDEFINED,
+            method=fields.INTERVAL_METHOD.reference,
+            standard_error=UNDEFINED,
+            n_resamples=WHOLE,
+            n_undefined=WHOLE,
+        ),
+    ),
+    about="By coefficient: how it compares with chance, and its interval.",
+)
 
-_SCORE: Final[dict[str, Any]] = {
-    "type": "object",
-    "required": ["statistic", "low", "high", "n_items", "n_missing", "n_undefined"],
-    "properties": {
-        "statistic": UNDEFINED,
-        "low": UNDEFINED,
-        "high": UNDEFINED,
-        "n_items": {"type": "integer"},
-        "n_missing": {"type": "integer"},
-        "n_undefined": {"type": "integer"},
-    },
-}
-SCORE: Final = Component("LeaderboardScore", _SCORE)
+SCORE: Final = fields.Component.at_least(
+    "LeaderboardScore",
+    **dict.fromkeys(("statistic", "low", "high"), UNDEFINED),
+    **dict.fromkeys(("n_items", "n_missing", "n_undefined"), WHOLE),
+)
 
 
 class LeaderboardRequest(WeightOptions):
@@ -119,42 +89,30 @@ class LeaderboardRequest(WeightOptions):
     refused = (
         *WeightOptions.refused,
         {"required": ["gold", "gold_sets"]},
-        {"properties": {"gold": NOTHING, "gold_sets": NOTHING}},
+        {"properties": {"gold": fields.NOTHING, "gold_sets": fields.NOTHING}},
     )
 
-    gold = RankingField(metadata={"description": "One gold ranking; or gold_sets."})
-    gold_sets = NamedRankings(limit="max_systems", of="gold sets", metadata={"description": "By name; or gold."})
+    gold = RankingField(about="One gold ranking; or gold_sets.")
+    gold_sets = NamedRankings(limit="max_systems", of="gold sets", about="By name; or gold.")
     systems = NamedRankings(required=True)
-    coefficient = Choice(COEFFICIENT, load_default="tau_w")
-    by = Text(
-        load_default="sum", metadata={"description": "What ranks the systems: sum, mean, or the name of a gold set."}
-    )
-    standardized = Flag(
-        load_default=False, metadata={"description": "Standardize coefficients: chance gives 0 in each gold set."}
-    )
-    swap = Choice(
-        SWAP,
-        load_default=SWAP.words[0],
-        metadata={
-            "description": (
-                "Scores must be given, and mean the same in all systems; tests are then exact. auto takes scores if all"
-                " systems have them and their distributions may be one, else ranks; the answer says which."
-            )
-        },
+    coefficient = fields.Choice(fields.COEFFICIENT, load_default="tau_w")
+    by = fields.Text(load_default="sum", about="What ranks the systems: sum, mean, or the name of a gold set.")
+    standardized = fields.Flag(load_default=False, about="Standardize coefficients: chance gives 0 in each gold set.")
+    swap = fields.Choice(
+        fields.SWAP,
+        load_default=fields.SWAP.words[0],
+        about="Scores must be given, and mean the same in all systems; tests are then exact. auto takes scores if all "
+        "systems have them and their distributions may be one, else ranks; the answer says which.",
     )
     level = level()
-    n_resamples = Count(limit="max_resamples", of="resamples", load_default=1_000)
-    seed = Seed(metadata={"description": "The same seed, the same answer."})
-    missing = Choice(
-        MISSING_ITEMS,
-        load_default=MISSING_ITEMS.words[0],
-        metadata={
-            "description": (
-                "Items of a gold set that a system lacks: an error, left out of that gold set, or, for bottom and gold,"
-                " tied below the others. Items of a system that are in no gold set: an error too, or left out and "
-                "counted, or, for bottom, tied below the others in each gold set and each system that lacks them."
-            )
-        },
+    n_resamples = fields.Count(limit="max_resamples", of="resamples", load_default=1_000)
+    seed = fields.Seed()
+    missing = fields.Choice(
+        fields.MISSING_ITEMS,
+        load_default=fields.MISSING_ITEMS.words[0],
+        about="Items of a gold set that a system lacks: an error, left out of that gold set, or, for bottom and gold,"
+        " tied below the others. Items of a system that are in no gold set: an error too, or left out and "
+        "counted, or, for bottom, tied below the others in each gold set and each system that lacks them.",
     )
 
     @validates_schema(skip_on_field_errors=True)
@@ -163,16 +121,10 @@ class LeaderboardRequest(WeightOptions):
         if ("gold" in data) == ("gold_sets" in data):
             raise ValidationError("exactly one of gold and gold_sets is needed")
         sets, n_systems = data.get("gold_sets", {}), len(data["systems"])
-        try:
-            check_limit("max_matrix_cells", len(sets) * n_systems, of="gold sets times systems")
-        except ValidationError as error:
-            raise ValidationError(error.messages, "gold_sets") from error
-        check_label_bytes("gold_sets", list(sets), n_systems)
-        try:
-            n_values = max(1, len(sets)) * n_systems * data["n_resamples"]
-            check_limit("max_resampled_values", n_values, of="values, gold sets times systems times resamples")
-        except ValidationError as error:
-            raise ValidationError(error.messages, "n_resamples") from error
+        fields.check_limit("max_matrix_cells", len(sets) * n_systems, of="gold sets times systems", field="gold_sets")
+        fields.check_label_bytes("gold_sets", list(sets), n_systems)
+        n_values, of = max(1, len(sets)) * n_systems * data["n_resamples"], "gold sets times systems times resamples"
+        fields.check_limit("max_resampled_values", n_values, of=f"values, {of}", field="n_resamples")
 
     @post_load(pass_original=True)
     def keep_scores(self, data: dict[str, Any], original: Any, **_: Any) -> dict[str, Any]:
@@ -183,61 +135,47 @@ class LeaderboardRequest(WeightOptions):
         return data | {"scores": {name: scores for name, scores in found.items() if scores is not None}}
 
 
+LARGEST_RANK: Final = {"type": ["integer", "null"]}
+LEAST_RANK: Final = {
+    **LARGEST_RANK,
+    "description": "With largest_rank, the ranks that tests of all pairs leave possible.",
+}
+_RANKED: Final = (
+    *("system", "rank", "group", "least_rank", "largest_rank"),
+    *("scores", "total", "mean", "pvalue", "corrected_pvalue"),
+)
+_ROW: Final = object_of(
+    {
+        "system": TEXT,
+        "rank": {**UNDEFINED, "description": "Mid-rank; null where the coefficient is undefined."},
+        "group": {"type": ["integer", "null"], "description": "Systems of one group cannot be told apart."},
+        "least_rank": LEAST_RANK,
+        "largest_rank": LARGEST_RANK,
+        "scores": map_of(SCORE.reference, about="By gold set."),
+        "total": SCORE.reference,
+        "mean": SCORE.reference,
+        "pvalue": {**UNDEFINED, "description": "Of the paired test against the best."},
+        "corrected_pvalue": {**UNDEFINED, "description": "Corrected for a best one that was found by looking."},
+        "n_unused": {"type": "integer", "description": "Items of the system that are in no gold set."},
+    },
+    needed=_RANKED,
+    closed=False,
+)
+
+
 class LeaderboardAnswer(Answer):
     """Systems from best to worst, with the tests of each against the best."""
 
-    coefficient = Dumped(COEFFICIENT.reference, required=True)
-    by = Dumped({"type": "string"}, required=True)
-    standardized = Dumped({"type": "boolean"}, required=True)
-    swap = Dumped(SWAP.reference, required=True)
-    exact = Dumped(
-        {
-            "type": ["boolean", "null"],
-            "description": "Whether the tests enumerate all swaps; null where nothing is tested.",
-        },
-        required=True,
+    coefficient = fields.Dumped(fields.COEFFICIENT.reference)
+    by = fields.Dumped(TEXT)
+    standardized = fields.Dumped(TRUTH)
+    swap = fields.Dumped(fields.SWAP.reference)
+    exact = fields.Dumped(
+        {"type": ["boolean", "null"]}, about="Whether the tests enumerate all swaps; null where nothing is tested."
     )
-    unit = Dumped({"type": "string", "description": "What is resampled: items, within each gold set."}, required=True)
-    gold_sets = Dumped({"type": "array", "items": {"type": "string"}}, required=True)
-    level = Dumped({"type": "number"}, required=True)
-    n_resamples = Dumped({"type": "integer"}, required=True)
-    rows = Dumped(
-        {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "required": [
-                    *("system", "rank", "group", "least_rank", "largest_rank"),
-                    *("scores", "total", "mean", "pvalue", "corrected_pvalue"),
-                ],
-                "properties": {
-                    "system": {"type": "string"},
-                    "rank": {**UNDEFINED, "description": "Mid-rank; null where the coefficient is undefined."},
-                    "group": {
-                        "type": ["integer", "null"],
-                        "description": "Systems of one group cannot be told apart.",
-                    },
-                    "least_rank": {
-                        "type": ["integer", "null"],
-                        "description": "With largest_rank, the ranks that tests of all pairs leave possible.",
-                    },
-                    "largest_rank": {"type": ["integer", "null"]},
-                    "scores": {
-                        "type": "object",
-                        "description": "By gold set.",
-                        "additionalProperties": SCORE.reference,
-                    },
-                    "total": SCORE.reference,
-                    "mean": SCORE.reference,
-                    "pvalue": {**UNDEFINED, "description": "Of the paired test against the best."},
-                    "corrected_pvalue": {
-                        **UNDEFINED,
-                        "description": "Corrected for a best one that was found by looking.",
-                    },
-                    "n_unused": {"type": "integer", "description": "Items of the system that are in no gold set."},
-                },
-            },
-        },
-        required=True,
-    )
+    unit = fields.Dumped(TEXT, about="What is resampled: items, within each gold set.")
+    gold_sets = fields.Dumped(list_of(TEXT))
+    level = fields.Dumped(NUMBER)
+    n_resamples = fields.Dumped(WHOLE)
+    rows = fields.Dumped(list_of(_ROW))
     warnings = List(Nested(Notice), required=True)

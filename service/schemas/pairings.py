@@ -12,34 +12,19 @@ from marshmallow import ValidationError, validates_schema
 from marshmallow.fields import Integer, List, Nested
 
 from adaptive import Token
-from service.http import deadline
 from service.http.problems import shown
-from service.schemas.ballot_fields import check_keys, placed
+from service.http.state import deadline
+from service.schemas import fields
+from service.schemas.ballot_fields import check_keys
 from service.schemas.base import Answer, Notice, Request
-from service.schemas.fields import (
-    Component,
-    Count,
-    Documented,
-    Dumped,
-    Flag,
-    Limit,
-    Number,
-    Seed,
-    Text,
-    check_limit,
-    some_have,
-)
+from service.schemas.shapes import TEXT, TEXT_OR_NULL, described, list_of, object_of
 
 # Blanks as Python defines them; regular expressions in JSON Schema do not know all of these.
 _NOT_BLANK: Final = r"[^\s\u001c-\u001f\u0085]"
-TOKEN: Final = Component(
+TOKEN: Final = fields.Component(
     "Token",
-    {
-        "type": "object",
-        "description": "A word, or words for one concept, in one semantic area.",
-        "required": ["token", "area"],
-        "additionalProperties": False,
-        "properties": {
+    object_of(
+        {
             "token": {"type": "string", "pattern": _NOT_BLANK},
             "area": {
                 "type": "string",
@@ -52,64 +37,55 @@ TOKEN: Final = Component(
                 "description": "In texts of the domain, as a count or a share; for all tokens or for none.",
             },
         },
-    },
+        about="A word, or words for one concept, in one semantic area.",
+        needed=["token", "area"],
+    ),
 )
-PAIR: Final = Component(
+PAIR: Final = fields.Component(
     "Pair",
-    {
-        "type": "object",
-        "description": "An item: two tokens.",
-        "required": ["item_1", "item_2", "area"],
-        "additionalProperties": False,
-        "properties": {
-            "item_1": {"type": "string"},
-            "item_2": {"type": "string"},
-            "area": {
-                "type": ["string", "null"],
-                "description": "The first that both have; null where they share none.",
-            },
+    object_of(
+        {
+            "item_1": TEXT,
+            "item_2": TEXT,
+            "area": described(TEXT_OR_NULL, "The first that both have; null where they share none."),
             "rare": {"type": "boolean", "description": "Whether one of them is rare, where frequencies are given."},
         },
-    },
+        about="An item: two tokens.",
+        needed=["item_1", "item_2", "area"],
+    ),
 )
 
 
-class Tokens(Documented):
+class Tokens(fields.Documented):
     """Tokens with their semantic areas."""
 
-    documented: Mapping[str, Any] = MappingProxyType(
-        {
-            "type": "array",
-            "minItems": 2,
-            "maxItems": Limit("max_items"),
-            "items": TOKEN.reference,
-            "not": some_have("frequency"),
-        }
+    documented: Mapping[str, Any] = list_of(
+        TOKEN.reference, refused=fields.some_have("frequency"), minItems=2, maxItems=fields.Limit("max_items")
     )
-    _text = Text()
-    _frequency = Number(least=0)
+    _text = fields.Text()
+    _frequency = fields.Number(least=0)
 
     def read(self, value: Any) -> list[Token]:
         """Check a value, and return it as the library call takes it."""
         if not isinstance(value, list) or len(value) < 2:
             raise ValidationError(f"must be a list of at least 2 tokens; got {shown(value)}")
-        check_limit("max_items", len(value), of="tokens")
+        fields.check_limit("max_items", len(value), of="tokens")
         tokens = [self._token(entry, str(place)) for place, entry in enumerate(value)]
         areas = Counter(token.text for token in tokens)
         shared = sum(count * (count - 1) // 2 for count in areas.values())
-        check_limit("max_items", shared, of="pairs of areas that have a token in common")
+        fields.check_limit("max_items", shared, of="pairs of areas that have a token in common")
         g.n_items = len(tokens)
         return tokens
 
     def _token(self, entry: Any, place: str) -> Token:
-        deadline.of_request()(0)
+        deadline()(0)
         check_keys(entry, {"token", "area"}, {"frequency"}, place)
         checks = {"token": self._text, "area": self._text, "frequency": self._frequency}
         for name, given in entry.items():
             try:
                 checks[name].read(given)
             except ValidationError as error:
-                raise placed(error.messages, place, name) from error
+                raise fields.placed(error.messages, place, name) from error
         return Token(entry["token"], entry["area"], entry.get("frequency"))
 
 
@@ -119,13 +95,11 @@ class PairingRequest(Request):
     together = MappingProxyType({"sample": ["seed"], "seed": ["sample"]})
 
     tokens = Tokens(required=True)
-    sample = Count(
-        limit="max_items",
-        of="pairs of tokens",
-        metadata={"description": "Number of random pairs to take; all of them by default."},
+    sample = fields.Count(
+        limit="max_items", of="pairs of tokens", about="Number of random pairs to take; all of them by default."
     )
-    seed = Seed(required=False, metadata={"description": "Of the sample, with which it belongs together."})
-    across_areas = Flag(load_default=False, metadata={"description": "Pair any two tokens, of one area or two."})
+    seed = fields.Seed(required=False, about="Of the sample, with which it belongs together.")
+    across_areas = fields.Flag(load_default=False, about="Pair any two tokens, of one area or two.")
 
     @validates_schema
     def check_size(self, data: dict[str, Any], **_: Any) -> None:
@@ -135,10 +109,7 @@ class PairingRequest(Request):
             raise ValidationError(f"this field is needed: {lacks} and {has} belong together", lacks)
         if "sample" not in data:
             n_pairs = number_of_pairs(data["tokens"], across_areas=data["across_areas"])
-            try:
-                check_limit("max_items", n_pairs, of="pairs of tokens; a sample takes fewer")
-            except ValidationError as error:
-                raise ValidationError(error.messages, "tokens") from error
+            fields.check_limit("max_items", n_pairs, of="pairs of tokens; a sample takes fewer", field="tokens")
 
 
 def number_of_pairs(tokens: Sequence[Token], *, across_areas: bool) -> int:
@@ -154,13 +125,10 @@ class PairingAnswer(Answer):
 
     n_items = Integer(required=True)
     n_admissible = Integer(required=True, metadata={"description": "Pairs that the items were taken from."})
-    rare_tokens = Dumped(
-        {
-            "type": ["array", "null"],
-            "items": {"type": "string"},
-            "description": "Tokens below 10 % of the mean frequency; null without frequencies.",
-        },
-        required=True,
+    rare_tokens = fields.Dumped(
+        list_of(
+            TEXT, about="Tokens below 10 % of the mean frequency; null without frequencies.", type=["array", "null"]
+        )
     )
-    items = Dumped({"type": "array", "minItems": 1, "items": PAIR.reference}, required=True)
+    items = fields.Dumped(list_of(PAIR.reference, minItems=1))
     warnings = List(Nested(Notice), required=True)

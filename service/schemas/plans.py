@@ -6,56 +6,41 @@ from itertools import combinations
 from types import MappingProxyType
 from typing import Any, Final
 
-from marshmallow import ValidationError, post_load, validates_schema
+from marshmallow import post_load, validates_schema
 from marshmallow.fields import Integer
 
 from adaptive import BallotPlan
-from rankcorr.checks import offending
 from service.schemas.ballot_fields import LARGEST, Fraction, ItemCount
-from service.schemas.base import Answer, Request
+from service.schemas.base import WAYS, Answer, Request, check_way
 from service.schemas.fields import NOTHING, Dumped, Number, Whole
+from service.schemas.shapes import NUMBER, NUMBER_OR_NULL, TEXT, exactly, list_of
 
 MAX_BALLOTS: Final = 10_000
-WAYS: Final = ("presentations", "comparisons", "hours", "top_presentations")
 
 
 class Sizes(Request):
     """How the number of items shrinks from ballot to ballot."""
 
-    n_items = ItemCount(metadata={"description": "Items of the first ballot."})
-    n_ballots = Whole(least=2, most=MAX_BALLOTS, required=True, metadata={"description": "n_b."})
-    fraction = Fraction(
-        required=True, metadata={"description": "alpha: the share of its items that a ballot passes on."}
-    )
+    n_items = ItemCount(about="Items of the first ballot.")
+    n_ballots = Whole(least=2, most=MAX_BALLOTS, required=True, about="n_b.")
+    fraction = Fraction(required=True, about="alpha: the share of its items that a ballot passes on.")
 
 
 class PlanRequest(Sizes):
     """A plan from a number of presentations, a budget, or the needs of the top items: exactly one of these."""
 
-    n_ballots = Whole(least=2, most=MAX_BALLOTS, load_default=7, metadata={"description": "n_b."})
-    fraction = Fraction(
-        load_default=0.5, metadata={"description": "alpha: the share of its items that a ballot passes on."}
-    )
-    presentations = Whole(
-        least=1, most=LARGEST, metadata={"description": "M: presentations of each item in each ballot."}
-    )
-    comparisons = Whole(
-        least=1, most=LARGEST, metadata={"description": "A budget: the most comparisons, of all ballots together."}
-    )
+    n_ballots = Whole(least=2, most=MAX_BALLOTS, load_default=7, about="n_b.")
+    fraction = Fraction(load_default=0.5, about="alpha: the share of its items that a ballot passes on.")
+    presentations = Whole(least=1, most=LARGEST, about="M: presentations of each item in each ballot.")
+    comparisons = Whole(least=1, most=LARGEST, about="A budget: the most comparisons, of all ballots together.")
     hours = Number(
-        above=0,
-        most=1e12,
-        metadata={"description": "A budget: the most person-hours; seconds_per_comparison is needed as well."},
+        above=0, most=1e12, about="A budget: the most person-hours; seconds_per_comparison is needed as well."
     )
     top_presentations = Whole(
-        least=1,
-        most=LARGEST,
-        metadata={"description": "M_top: presentations, over all ballots, that a top item is to have at least."},
+        least=1, most=LARGEST, about="M_top: presentations, over all ballots, that a top item is to have at least."
     )
-    seconds_per_comparison = Number(
-        above=0, most=1e9, metadata={"description": "Mean time that a voter takes for a comparison."}
-    )
-    n_voters = Whole(least=1, most=LARGEST, metadata={"description": "Also advise on this number of voters."})
+    seconds_per_comparison = Number(above=0, most=1e9, about="Mean time that a voter takes for a comparison.")
+    n_voters = Whole(least=1, most=LARGEST, about="Also advise on this number of voters.")
 
     refused = (
         {"properties": dict.fromkeys(WAYS, NOTHING)},
@@ -64,22 +49,15 @@ class PlanRequest(Sizes):
     together = MappingProxyType({"hours": ["seconds_per_comparison"]})
 
     @validates_schema
-    def check_way(self, data: dict[str, Any], **_: Any) -> None:
+    def check_presentations(self, data: dict[str, Any], **_: Any) -> None:
         """Refuse a request that sets the presentations in no way or in several ways."""
-        given = [name for name in WAYS if name in data]
-        if len(given) != 1:
-            got = offending("got", given) if given else "got none"
-            raise ValidationError(f"exactly one of {', '.join(WAYS)} is needed; {got}")
-        if "hours" in data and "seconds_per_comparison" not in data:
-            raise ValidationError("this field is needed: the budget is of hours", "seconds_per_comparison")
+        check_way(data, "seconds_per_comparison")
 
 
 class PlanInputs(Sizes):
     """A plan by its four inputs, as in `plan` of the answer of POST /v1/plans."""
 
-    presentations = Whole(
-        least=1, most=LARGEST, required=True, metadata={"description": "M: presentations of each item in each ballot."}
-    )
+    presentations = Whole(least=1, most=LARGEST, required=True, about="M: presentations of each item in each ballot.")
 
     @post_load
     def plan(self, data: dict[str, Any], **_: Any) -> BallotPlan:
@@ -88,48 +66,30 @@ class PlanInputs(Sizes):
 
 
 PLAN_INPUTS: Final = {"$ref": f"#/components/schemas/{PlanInputs.__name__}"}
-COUNT: Final = {"type": "integer", "minimum": 1}
-COUNTS: Final = {"type": "array", "minItems": 2, "items": COUNT}
+_FROM_ONE: Final = {"type": "integer", "minimum": 1}
+COUNTS: Final = list_of(_FROM_ONE, minItems=2)
+
+
+_ADVICE: Final = exactly(
+    code=TEXT,
+    value={"type": "number", "description": "What the plan has."},
+    bound={"type": "number", "description": "The most or the least that is recommended."},
+    sentence=TEXT,
+)
 
 
 class PlanAnswer(Answer):
     """Sizes and cost of all ballots, known before any vote."""
 
-    plan = Dumped(
-        {**PLAN_INPUTS, "description": "The inputs, as /v1/scores and /v1/simulations take a plan."}, required=True
-    )
-    sizes = Dumped({**COUNTS, "description": "Items of each ballot."}, required=True)
-    comparisons = Dumped({**COUNTS, "description": "Comparisons of each ballot."}, required=True)
+    plan = Dumped(PLAN_INPUTS, about="The inputs, as /v1/scores and /v1/simulations take a plan.")
+    sizes = Dumped(COUNTS, about="Items of each ballot.")
+    comparisons = Dumped(COUNTS, about="Comparisons of each ballot.")
     n_comparisons = Integer(required=True, metadata={"description": "Comparisons of all ballots."})
     top_presentations = Integer(
         required=True, metadata={"description": "M_top: presentations of an item that survives up to the last ballot."}
     )
     uniform_presentations = Dumped(
-        {
-            "type": "number",
-            "description": "Presentations of every item in one uniform ballot with as many comparisons.",
-        },
-        required=True,
+        NUMBER, about="Presentations of every item in one uniform ballot with as many comparisons."
     )
-    hours = Dumped(
-        {"type": ["number", "null"], "description": "Cost in person-hours; null without seconds_per_comparison."},
-        required=True,
-    )
-    advice = Dumped(
-        {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "required": ["code", "value", "bound", "sentence"],
-                "additionalProperties": False,
-                "properties": {
-                    "code": {"type": "string"},
-                    "value": {"type": "number", "description": "What the plan has."},
-                    "bound": {"type": "number", "description": "The most or the least that is recommended."},
-                    "sentence": {"type": "string"},
-                },
-            },
-            "description": "What to reconsider; never a refusal.",
-        },
-        required=True,
-    )
+    hours = Dumped(NUMBER_OR_NULL, about="Cost in person-hours; null without seconds_per_comparison.")
+    advice = Dumped(list_of(_ADVICE), about="What to reconsider; never a refusal.")

@@ -11,23 +11,19 @@ from marshmallow import ValidationError
 
 from rankcorr import Ranking, RankingError
 from rankcorr.errors import LabelError, LengthError
-from service.http import deadline
 from service.http.problems import Name, shown, unknown_fields
-from service.schemas.fields import LABEL_SCHEMA, Component, Documented, Limit, check_limit
+from service.http.state import deadline
+from service.schemas.fields import LABEL_SCHEMA, Component, Documented, Limit, check_limit, placed, read_each
+from service.schemas.shapes import NUMBER, list_of, map_of, object_of
 
 _LABEL_TYPES: Final = frozenset((str, int))
 _NUMBER_TYPES: Final = frozenset((int, float))
 
 _MOST: Final = Limit("max_items")
-_NUMBERS: Final = {"type": "array", "minItems": 2, "maxItems": _MOST, "items": {"type": "number"}}
-_NUMBER_OF_LABEL: Final = {
-    "type": "object",
-    "minProperties": 2,
-    "maxProperties": _MOST,
-    "additionalProperties": {"type": "number"},
-}
-_LABELS: Final = {"type": "array", "minItems": 2, "maxItems": _MOST, "uniqueItems": True, "items": LABEL_SCHEMA}
-_TIED: Final = {"type": "array", "minItems": 1, "uniqueItems": True, "items": LABEL_SCHEMA}
+_NUMBERS: Final = list_of(NUMBER, minItems=2, maxItems=_MOST)
+_NUMBER_OF_LABEL: Final = map_of(NUMBER, minProperties=2, maxProperties=_MOST)
+_LABELS: Final = list_of(LABEL_SCHEMA, minItems=2, maxItems=_MOST, uniqueItems=True)
+_TIED: Final = list_of(LABEL_SCHEMA, minItems=1, uniqueItems=True)
 _PLACES: Final = {
     "type": "array",
     "minItems": 1,
@@ -39,21 +35,13 @@ _PLACES: Final = {
 
 
 def _way_to_give(name: str, needed: str, about: str, **properties: Any) -> Component:
-    return Component(
-        name,
-        {
-            "type": "object",
-            "description": about,
-            "required": [needed],
-            "additionalProperties": False,
-            "properties": properties,
-        },
-    )
+    return Component(name, object_of(properties, about=about, needed=[needed]))
 
 
 RANKS_ARRAY: Final = _way_to_give(
     "RanksArray", "ranks", "Ranks in an array: smaller is better, 1 is the top.", ranks=_NUMBERS, labels=_LABELS
 )
+BEST_FIRST: Final = "All items, best first, as the other endpoints take a ranking; tied items share their rank."
 WAYS_TO_GIVE: Final = (
     _way_to_give("ScoresByLabel", "scores", "Scores by label: larger is better.", scores=_NUMBER_OF_LABEL),
     _way_to_give("ScoresArray", "scores", "Scores in an array: larger is better.", scores=_NUMBERS, labels=_LABELS),
@@ -84,7 +72,7 @@ class RankingField(Documented):
 
     def read(self, value: Any) -> Ranking:
         """Check a value, and return it as the library call takes it."""
-        deadline.of_request()()
+        deadline()()
         way = _way(value)
         given = value[way]
         if "labels" in value:
@@ -172,19 +160,13 @@ def whole(label: Any) -> Any:
 
 def check_labels(labels: Any, *path: str) -> None:
     """Refuse any value except a list of labels; a label is text or a whole number."""
-
-    def placed(message: Any) -> ValidationError:
-        for step in reversed(path):
-            message = {step: message if isinstance(message, dict) else [message]}
-        return ValidationError(message)
-
     if not isinstance(labels, list):
-        raise placed(f"must be a list of labels; got {shown(labels)}")
+        raise placed([f"must be a list of labels; got {shown(labels)}"], *path)
     if not set(map(type, labels)) <= _LABEL_TYPES:
         labels[:] = map(whole, labels)
     if not set(map(type, labels)) <= _LABEL_TYPES:
         wrong = next(place for place, label in enumerate(labels) if type(label) not in _LABEL_TYPES)
-        raise placed({str(wrong): [f"a label is text or a whole number; got {shown(labels[wrong])}"]})
+        raise placed([f"a label is text or a whole number; got {shown(labels[wrong])}"], *path, str(wrong))
 
 
 class NamedRankings(Documented):
@@ -193,12 +175,7 @@ class NamedRankings(Documented):
     def __init__(self, *, limit: str = "max_systems", of: str = "systems of a batch", **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.limit, self.of = limit, of
-        self.documented = {
-            "type": "object",
-            "minProperties": 1,
-            "maxProperties": Limit(limit),
-            "additionalProperties": RANKING.reference,
-        }
+        self.documented = map_of(RANKING.reference, minProperties=1, maxProperties=Limit(limit))
         self.one = RankingField()
 
     def read(self, value: Any) -> dict[str, Ranking]:
@@ -206,15 +183,7 @@ class NamedRankings(Documented):
         if not isinstance(value, dict) or not value:
             raise ValidationError(f"must be an object of name to ranking, with at least one; got {shown(value)}")
         self._check_count(len(value))
-        rankings, errors = {}, {}
-        for name, ranking in value.items():
-            try:
-                rankings[name] = self.one.read(ranking)
-            except ValidationError as error:
-                errors[Name(name)] = error.messages
-        if errors:
-            raise ValidationError(errors)
-        return rankings
+        return read_each(self.one, value)
 
     def _check_count(self, count: int) -> None:
         check_limit(self.limit, count, of=self.of)

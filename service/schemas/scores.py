@@ -10,7 +10,8 @@ from service.schemas.ballot_fields import LABELS_SCHEMA, Names, VotedBallots
 from service.schemas.base import Answer, Request
 from service.schemas.fields import Component, Dumped, Part, Seed
 from service.schemas.plans import PlanInputs
-from service.schemas.ranking_fields import RANKS_ARRAY
+from service.schemas.ranking_fields import BEST_FIRST, RANKS_ARRAY
+from service.schemas.shapes import COUNT, NUMBER, list_of, or_null
 
 
 class ScoresRequest(Request):
@@ -21,17 +22,13 @@ class ScoresRequest(Request):
         what="items",
         least=2,
         limit="max_items",
-        metadata={"description": "Labels of the plan's items, in the same order each time, or N for 0 to N - 1."},
+        about="Labels of the plan's items, in the same order each time, or N for 0 to N - 1.",
     )
     seed = Seed(
-        metadata={
-            "description": "Breaks ties at the cut. Each ballot has random numbers of its own: a request with more "
-            "ballots repeats the selections of those before it."
-        }
+        about="Breaks ties at the cut. Each ballot has random numbers of its own: a request with more "
+        "ballots repeats the selections of those before it."
     )
-    ballots = VotedBallots(
-        required=True, metadata={"description": "Ballots 1, 2, ... with all of their comparisons, answered or not."}
-    )
+    ballots = VotedBallots(required=True, about="Ballots 1, 2, ... with all of their comparisons, answered or not.")
 
     @validates_schema
     def check_plan(self, data: dict[str, Any], **_: Any) -> None:
@@ -44,71 +41,45 @@ class ScoresRequest(Request):
             raise ValidationError(f"the plan has {plan.n_ballots} ballots; got {len(data['ballots'])}", "ballots")
 
 
-NUMBERS: Final = {"type": "array", "items": {"type": "number"}}
-COUNTS: Final = {"type": "array", "items": {"type": "integer", "minimum": 0}}
+NUMBERS: Final = list_of(NUMBER)
+COUNTS: Final = list_of(COUNT)
 
-_OF_BALLOT: Final[dict[str, Any]] = {
-    "number": {"type": "integer", "minimum": 1},
-    "items": {**LABELS_SCHEMA, "description": "Items of the ballot; the arrays below are in their order."},
-    "x": {**NUMBERS, "description": "Borda scores of this ballot."},
-    "y": {**NUMBERS, "description": "The same, on the scale of the ballots before."},
-    "b": {"type": "number", "description": "Slope of y = 1 - b + b x; 1 in ballot 1."},
-    "ybar": {**NUMBERS, "description": "Mean of y up to this ballot."},
-    "presentations": COUNTS,
-    "wins": COUNTS,
-    "ties": COUNTS,
-    "losses": COUNTS,
-    "n_tied_at_cut": {
+SCORED_BALLOT: Final = Component.exactly(
+    "ScoredBallot",
+    number={"type": "integer", "minimum": 1},
+    items={**LABELS_SCHEMA, "description": "Items of the ballot; the arrays below are in their order."},
+    x={**NUMBERS, "description": "Borda scores of this ballot."},
+    y={**NUMBERS, "description": "The same, on the scale of the ballots before."},
+    b={"type": "number", "description": "Slope of y = 1 - b + b x; 1 in ballot 1."},
+    ybar={**NUMBERS, "description": "Mean of y up to this ballot."},
+    presentations=COUNTS,
+    wins=COUNTS,
+    ties=COUNTS,
+    losses=COUNTS,
+    n_tied_at_cut={
         "type": "integer",
         "minimum": 0,
         "description": "Items that shared the score at the cut that followed, of which only some went on.",
     },
-}
-SCORED_BALLOT: Final = Component(
-    "ScoredBallot",
-    {"type": "object", "required": list(_OF_BALLOT), "additionalProperties": False, "properties": _OF_BALLOT},
 )
-_OF_NEXT: Final[dict[str, Any]] = {
-    "number": {"type": "integer", "minimum": 2},
-    "items": {**LABELS_SCHEMA, "minItems": 2, "description": "Best first."},
-    "presentations": {"type": "integer", "minimum": 1},
-}
-NEXT_BALLOT: Final = Component(
+NEXT_BALLOT: Final = Component.exactly(
     "NextBallot",
-    {"type": "object", "required": list(_OF_NEXT), "additionalProperties": False, "properties": _OF_NEXT},
+    number={"type": "integer", "minimum": 2},
+    items={**LABELS_SCHEMA, "minItems": 2, "description": "Best first."},
+    presentations={"type": "integer", "minimum": 1},
 )
 
 
 class ScoresAnswer(Answer):
     """Scores of each ballot, the ranking so far, and the next ballot."""
 
-    ballots = Dumped(
-        {
-            "type": "array",
-            "minItems": 1,
-            "items": SCORED_BALLOT.reference,
-        },
-        required=True,
-    )
-    ranking = Dumped(
-        {
-            **RANKS_ARRAY.reference,
-            "description": "All items, best first, as the other endpoints take a ranking; tied items share their rank.",
-        },
-        required=True,
-    )
-    ybar = Dumped(
-        {**NUMBERS, "description": "In the order of the ranking: mean of y up to the last ballot of each item."},
-        required=True,
-    )
-    last_ballot = Dumped(
-        {**COUNTS, "description": "In the order of the ranking: the last ballot that each item took part in."},
-        required=True,
-    )
+    ballots = Dumped(list_of(SCORED_BALLOT.reference, minItems=1))
+    ranking = Dumped(RANKS_ARRAY.reference, about=BEST_FIRST)
+    ybar = Dumped(NUMBERS, about="In the order of the ranking: mean of y up to the last ballot of each item.")
+    last_ballot = Dumped(COUNTS, about="In the order of the ranking: the last ballot that each item took part in.")
     next_ballot = Dumped(
-        {
-            "oneOf": [NEXT_BALLOT.reference, {"type": "null"}],
-            "description": "With `voters` and the seed it is what POST /v1/ballots takes; null after the last ballot.",
-        },
-        required=True,
+        or_null(
+            NEXT_BALLOT.reference,
+            about="With `voters` and the seed it is what POST /v1/ballots takes; null after the last ballot.",
+        )
     )

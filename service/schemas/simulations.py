@@ -16,6 +16,7 @@ from service.schemas.base import Answer, Notice, Request
 from service.schemas.correlations import STATISTIC
 from service.schemas.fields import APPROACH, Choices, Component, Count, Dumped, Flag, Number, Part, Seed, check_limit
 from service.schemas.plans import PlanInputs
+from service.schemas.shapes import object_of
 
 _PAPER: Final = VoterPopulation()
 
@@ -27,12 +28,10 @@ class Voters(Request):
     nonconformity = Interval(
         most=1e300,
         load_default=_PAPER.nonconformity,
-        metadata={"description": "How far the opinions of a voter stray from the underlying similarity."},
+        about="How far the opinions of a voter stray from the underlying similarity.",
     )
     oversight = Interval(
-        most=1,
-        load_default=_PAPER.oversight,
-        metadata={"description": "Probability that a voter answers against the own opinion."},
+        most=1, load_default=_PAPER.oversight, about="Probability that a voter answers against the own opinion."
     )
 
     @post_load
@@ -45,21 +44,17 @@ class SimulationRequest(Request):
     """The plan to simulate, and the number of simulations."""
 
     plan = Part(PlanInputs, required=True)
-    voters = Part(Voters, load_default=_PAPER, metadata={"description": "By default the paper's."})
+    voters = Part(Voters, load_default=_PAPER, about="By default the paper's.")
     similarity = Similarity(
-        required=True,
-        metadata={"description": "Underlying similarities: a distribution, or one number from -1 to 1 for each item."},
+        required=True, about="Underlying similarities: a distribution, or one number from -1 to 1 for each item."
     )
     n_simulations = Count(limit="max_simulated_votes", of="votes of all simulations", required=True)
-    seed = Seed(metadata={"description": "The same seed gives the same numbers."})
+    seed = Seed(about="The same seed gives the same numbers.")
     relatedness = Flag(
-        load_default=True,
-        metadata={"description": "Voters judge, and the true ranking follows, the size of the similarity."},
+        load_default=True, about="Voters judge, and the true ranking follows, the size of the similarity."
     )
     approaches = Choices(APPROACH, load_default=APPROACH.words)
-    n0 = Number(
-        above=-1, most=1e300, load_default=2.0, metadata={"description": "Offset of the weights of rho_w and tau_w."}
-    )
+    n0 = Number(above=-1, most=1e300, load_default=2.0, about="Offset of the weights of rho_w and tau_w.")
 
     @validates_schema
     def check_size(self, data: dict[str, Any], **_: Any) -> None:
@@ -73,41 +68,26 @@ class SimulationRequest(Request):
             ("max_comparisons", max(ballots), "comparisons of a ballot", "plan"),
             ("max_simulated_votes", data["n_simulations"] * sum(ballots), "votes of all simulations", "n_simulations"),
         ):
-            try:
-                check_limit(limit, count, of=of)
-            except ValidationError as error:
-                raise ValidationError(error.messages, field) from error
+            check_limit(limit, count, of=of, field=field)
 
 
-SIMULATED_COEFFICIENT: Final = Component(
+SIMULATED_COEFFICIENT: Final = Component.exactly(
     "SimulatedCoefficient",
-    {
-        "type": "object",
-        "required": ["mean", "sd", "se"],
-        "additionalProperties": False,
-        "properties": {
-            "mean": STATISTIC,
-            "sd": {
-                "type": ["number", "null"],
-                "minimum": 0,
-                "description": "Standard deviation over the simulations; null for a single one.",
-            },
-            "se": {
-                "type": ["number", "null"],
-                "minimum": 0,
-                "description": "Standard error of the mean, sd / sqrt(n_simulations); null for a single one.",
-            },
-        },
+    mean=STATISTIC,
+    sd={
+        "type": ["number", "null"],
+        "minimum": 0,
+        "description": "Standard deviation over the simulations; null for a single one.",
+    },
+    se={
+        "type": ["number", "null"],
+        "minimum": 0,
+        "description": "Standard error of the mean, sd / sqrt(n_simulations); null for a single one.",
     },
 )
 SIMULATED_APPROACH: Final = Component(
     "SimulatedApproach",
-    {
-        "type": "object",
-        "required": list(COEFFICIENTS),
-        "additionalProperties": False,
-        "properties": dict.fromkeys(COEFFICIENTS, SIMULATED_COEFFICIENT.reference),
-    },
+    object_of(dict.fromkeys(COEFFICIENTS, SIMULATED_COEFFICIENT.reference), needed=list(COEFFICIENTS)),
 )
 
 
@@ -122,7 +102,6 @@ class SimulationAnswer(Answer):
             "additionalProperties": False,
             "properties": dict.fromkeys(APPROACH.words, SIMULATED_APPROACH.reference),
             "description": "The plan, and the one uniform ballot of equal cost: coefficients against the true ranking.",
-        },
-        required=True,
+        }
     )
     warnings = List(Nested(Notice), required=True)

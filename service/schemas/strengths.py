@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any, Final
 
 from flask import g
@@ -12,66 +11,51 @@ from marshmallow import ValidationError, validates_schema
 from marshmallow.fields import Boolean, Integer, List, Nested
 
 from adaptive.model.matching import FOCUS
-from adaptive.votes import WORDS
 from rankcorr.checks import counted_need
 from service.http.problems import shown
-from service.schemas.ballot_fields import ANSWERS, LABELS_SCHEMA, Names, check_keys, placed
-from service.schemas.base import Answer, Notice, Request
-from service.schemas.fields import (
-    LABEL_SCHEMA,
-    MODEL,
-    NOTHING,
-    TIES_MODEL,
-    VOTE,
-    Choice,
-    Component,
-    Count,
-    Documented,
-    Dumped,
-    Flag,
-    Limit,
-    Number,
-    Part,
-    Seed,
-    check_label_bytes,
-    check_limit,
-    some_have,
+from service.schemas import fields
+from service.schemas.ballot_fields import (
+    ANSWERS,
+    LABELS_SCHEMA,
+    SIDES,
+    Names,
+    check_keys,
+    check_votes,
+    no_label,
+    no_vote,
 )
-from service.schemas.ranking_fields import RANKS_ARRAY, check_labels, whole
+from service.schemas.base import Answer, Notice, Request
+from service.schemas.ranking_fields import BEST_FIRST, RANKS_ARRAY, check_labels, whole
+from service.schemas.shapes import COUNT, NUMBER_OR_NULL, list_of, object_of, one_of, or_null
 
-_ANSWER: Final = {"oneOf": [VOTE.reference, {"type": "null"}]}
+_ANSWER: Final = or_null(fields.VOTE.reference)
 _WINNER: Final = "The side that won, or a tie; null where there is no answer."
 _VOTER: Final = "Who answered; of all comparisons or of none."
 
-COMPARISON_COLUMNS: Final = Component(
+COMPARISON_COLUMNS: Final = fields.Component(
     "ComparisonColumns",
-    {
-        "type": "object",
-        "description": "Answered comparisons as arrays of one length.",
-        "required": ["left", "right", "winner"],
-        "additionalProperties": False,
-        "properties": {
-            "left": {**LABELS_SCHEMA, "description": "The item on the left of each comparison."},
-            "right": {**LABELS_SCHEMA, "description": "The item on the right of each comparison."},
-            "winner": {"type": "array", "maxItems": Limit("max_comparisons"), "items": _ANSWER, "description": _WINNER},
+    object_of(
+        {
+            **SIDES,
+            "winner": list_of(_ANSWER, about=_WINNER, maxItems=fields.Limit("max_comparisons")),
             "voter": {**LABELS_SCHEMA, "description": _VOTER},
         },
-    },
+        about="Answered comparisons as arrays of one length.",
+        needed=["left", "right", "winner"],
+    ),
 )
-COMPARISON: Final = Component(
+COMPARISON: Final = fields.Component(
     "AnsweredComparison",
-    {
-        "type": "object",
-        "description": "A comparison and its answer.",
-        "required": ["left", "right", "winner"],
-        "additionalProperties": False,
-        "properties": {
-            "left": LABEL_SCHEMA,
-            "right": LABEL_SCHEMA,
+    object_of(
+        {
+            "left": fields.LABEL_SCHEMA,
+            "right": fields.LABEL_SCHEMA,
             "winner": {**_ANSWER, "description": _WINNER},
-            "voter": {**LABEL_SCHEMA, "description": _VOTER},
+            "voter": {**fields.LABEL_SCHEMA, "description": _VOTER},
         },
-    },
+        about="A comparison and its answer.",
+        needed=["left", "right", "winner"],
+    ),
 )
 _SIDES: Final = ("left", "right")
 
@@ -91,22 +75,12 @@ class Answered:
         return dict.fromkeys(label for pair in zip(self.left, self.right, strict=True) for label in pair)
 
 
-class ComparisonsField(Documented):
+class ComparisonsField(fields.Documented):
     """Answered comparisons, in one of two forms."""
 
-    documented: Mapping[str, Any] = MappingProxyType(
-        {
-            "oneOf": [
-                COMPARISON_COLUMNS.reference,
-                {
-                    "type": "array",
-                    "maxItems": Limit("max_comparisons"),
-                    "items": COMPARISON.reference,
-                    "not": some_have("voter"),
-                    "title": "one by one",
-                },
-            ]
-        }
+    _bounds: Final[dict[str, Any]] = {"maxItems": fields.Limit("max_comparisons"), "title": "one by one"}
+    documented: Mapping[str, Any] = one_of(
+        COMPARISON_COLUMNS.reference, list_of(COMPARISON.reference, refused=fields.some_have("voter"), **_bounds)
     )
 
     def read(self, value: Any) -> Answered:
@@ -122,17 +96,13 @@ def _of_columns(value: dict[str, Any]) -> Answered:
     check_keys(value, {*_SIDES, "winner"}, {"voter"})
     labels = [name for name in (*_SIDES, "voter") if name in value]
     winner = value["winner"]
-    if not isinstance(winner, list):
-        raise placed([f"must be a list of votes; got {shown(winner)}"], "winner")
+    check_votes(winner, "winner")
     _check_count(len(winner))
     for name in labels:
         if isinstance(value[name], list) and len(value[name]) != len(winner):
             message = f"{counted_need(len(winner), 'winner')} as many entries here; got {len(value[name])}"
-            raise placed([message], name)
+            raise fields.placed([message], name)
         check_labels(value[name], name)
-    for place, vote in enumerate(winner):
-        if not _is_answer(vote):
-            raise placed([_no_answer(vote)], "winner", str(place))
     return Answered(value["left"], value["right"], winner, value.get("voter"))
 
 
@@ -144,29 +114,23 @@ def _of_rows(value: list[Any]) -> Answered:
     for place, row in enumerate(value):
         if not isinstance(row, dict) or row.keys() != needed:
             if isinstance(row, dict) and not with_voters and "voter" in row:
-                raise placed(["either all comparisons have a voter or none; the first has none"], str(place), "voter")
+                message = "either all comparisons have a voter or none; the first has none"
+                raise fields.placed([message], str(place), "voter")
             check_keys(row, needed, set(), str(place))
         for name in names:
             row[name] = whole(row[name])
             if type(row[name]) not in (str, int):
-                raise placed([f"a label is text or a whole number; got {shown(row[name])}"], str(place), name)
-        if not _is_answer(row["winner"]):
-            raise placed([_no_answer(row["winner"])], str(place), "winner")
+                raise no_label(row[name], str(place), name)
+        vote = row["winner"]
+        if not (vote is None or (type(vote) is str and vote in ANSWERS)):
+            raise no_vote(vote, str(place), "winner")
     left, right = ([row[side] for row in value] for side in _SIDES)
     voter = [row["voter"] for row in value] if with_voters else None
     return Answered(left, right, [row["winner"] for row in value], voter)
 
 
 def _check_count(count: int) -> None:
-    check_limit("max_comparisons", count, of="comparisons of a request")
-
-
-def _is_answer(vote: Any) -> bool:
-    return vote is None or (type(vote) is str and vote in ANSWERS)
-
-
-def _no_answer(vote: Any) -> str:
-    return f"must be one of {', '.join(map(shown, WORDS))}, or null for no answer; got {shown(vote)}"
+    fields.check_limit("max_comparisons", count, of="comparisons of a request")
 
 
 # Outside these limits a fit takes long without benefit: strengths that spread by 100 decide every vote.
@@ -174,7 +138,7 @@ _PRIORS: Final = (0.001, 100.0)
 _LEAST_OVERSIGHT: Final = 1e-6
 
 
-class Oversight(Number):
+class Oversight(fields.Number):
     """0, or a probability large enough that the fit of voters does not divide by 0."""
 
     def __init__(self, **kwargs: Any) -> None:
@@ -191,17 +155,13 @@ class Oversight(Number):
 class ModelOptions(Request):
     """Options of the vote model; see the library's bradley_terry."""
 
-    ties = Choice(TIES_MODEL, metadata={"description": "davidson by default; thurstone does not have it."})
-    oversight = Oversight(metadata={"description": "Probability that a vote is a slip; 0.03 by default."})
-    prior = Number(
-        least=_PRIORS[0],
-        most=_PRIORS[1],
-        metadata={"description": "Standard deviation of the strengths before any vote; 2 by default."},
+    ties = fields.Choice(fields.TIES_MODEL, about="davidson by default; thurstone does not have it.")
+    oversight = Oversight(about="Probability that a vote is a slip; 0.03 by default.")
+    prior = fields.Number(
+        least=_PRIORS[0], most=_PRIORS[1], about="Standard deviation of the strengths before any vote; 2 by default."
     )
-    voters = Flag(
-        load_default=False, metadata={"description": "Fit how well each voter discriminates, and how often they slip."}
-    )
-    side_bias = Flag(load_default=False, metadata={"description": "Fit a preference for the left or the right side."})
+    voters = fields.Flag(load_default=False, about="Fit how well each voter discriminates, and how often they slip.")
+    side_bias = fields.Flag(load_default=False, about="Fit a preference for the left or the right side.")
 
 
 class VotesRequest(Request):
@@ -210,7 +170,7 @@ class VotesRequest(Request):
     refused = (
         {  # no items at all
             "properties": {
-                "items": NOTHING,
+                "items": fields.NOTHING,
                 "comparisons": {"maxItems": 0, "properties": {"winner": {"maxItems": 0}}},
             }
         },
@@ -218,12 +178,15 @@ class VotesRequest(Request):
             "required": ["options"],
             "properties": {
                 "options": {"required": ["voters"], "properties": {"voters": {"const": True}}},
-                "comparisons": {"properties": {"voter": NOTHING}, "items": {"properties": {"voter": NOTHING}}},
+                "comparisons": {
+                    "properties": {"voter": fields.NOTHING},
+                    "items": {"properties": {"voter": fields.NOTHING}},
+                },
             },
         },
         {
             "required": ["model", "options"],
-            "properties": {"model": {"not": {"const": MODEL.words[0]}}, "options": {"required": ["ties"]}},
+            "properties": {"model": {"not": {"const": fields.MODEL.words[0]}}, "options": {"required": ["ties"]}},
         },
     )
 
@@ -233,14 +196,12 @@ class VotesRequest(Request):
         limit="max_items",
         required=False,
         of="items",
-        metadata={
-            "description": "All items there may be, those never compared included, or N for 0 to N - 1. By default "
-            "those of the comparisons, in the order of first appearance."
-        },
+        about="All items there may be, those never compared included, or N for 0 to N - 1. By default "
+        "those of the comparisons, in the order of first appearance.",
     )
     comparisons = ComparisonsField(required=True)
-    model = Choice(MODEL, load_default=MODEL.words[0])
-    options = Part(ModelOptions, load_default={"voters": False, "side_bias": False})
+    model = fields.Choice(fields.MODEL, load_default=fields.MODEL.words[0])
+    options = fields.Part(ModelOptions, load_default={"voters": False, "side_bias": False})
 
     @validates_schema
     def check_items(self, data: dict[str, Any], **_: Any) -> None:
@@ -250,60 +211,52 @@ class VotesRequest(Request):
             if len(labels) < 2:
                 message = f"must have at least 2 items, or there must be a list of items; got {len(labels)}"
                 raise ValidationError(message, "comparisons")
-            try:
-                check_limit("max_items", len(labels), of="items")
-            except ValidationError as error:
-                raise ValidationError(error.messages, "comparisons") from error
+            fields.check_limit("max_items", len(labels), of="items", field="comparisons")
         if data["options"]["voters"] and data["comparisons"].voter is None:
             raise ValidationError({"voters": ["voters can be fitted where each comparison has one"]}, "options")
-        if data["model"] != MODEL.words[0] and "ties" in data["options"]:
+        if data["model"] != fields.MODEL.words[0] and "ties" in data["options"]:
             raise ValidationError({"ties": [f"{data['model']} does not have this option"]}, "options")
 
 
 class StrengthsRequest(VotesRequest):
     """Votes, and options of the model to fit."""
 
-    standard_errors = Flag(
-        load_default=True,
-        metadata={"description": "Standard errors of the strengths too; of more than 1,500 items they take long."},
+    standard_errors = fields.Flag(
+        load_default=True, about="Standard errors of the strengths too; of more than 1,500 items they take long."
     )
 
     @validates_schema
     def check_labels(self, data: dict[str, Any], **_: Any) -> None:
         """Refuse labels that would make the answer too large; each is in the ranking and in the rows of items."""
-        check_label_bytes("comparisons", _labels(data), 2)
+        fields.check_label_bytes("comparisons", _labels(data), 2)
 
 
 class NextRequest(VotesRequest):
     """Votes so far, and the number of comparisons to choose."""
 
-    size = Count(
+    size = fields.Count(
         limit="max_comparisons",
         of="comparisons of an answer",
         required=True,
-        metadata={"description": "Number of comparisons; 50 is good."},
+        about="Number of comparisons; 50 is good.",
     )
-    seed = Seed(metadata={"description": "The same seed and votes give the same comparisons."})
+    seed = fields.Seed(about="The same seed and votes give the same comparisons.")
     voters = Names(
         what="voters",
         least=1,
         limit="max_comparisons",
         required=False,
         of="voters",
-        metadata={
-            "description": "Who is to vote, or V for the names 0 to V - 1. By default those of the comparisons, or one "
-            "unknown voter, 0."
-        },
+        about="Who is to vote, or V for the names 0 to V - 1. By default those of the comparisons, or one "
+        "unknown voter, 0.",
     )
     # Above this, all weights are equal even for a million items.
-    n0 = Number(above=-1, most=1e12, load_default=2.0, metadata={"description": "Offset of the weight 1/(n + n0)^2."})
-    focus = Number(
+    n0 = fields.Number(above=-1, most=1e12, load_default=2.0, about="Offset of the weight 1/(n + n0)^2.")
+    focus = fields.Number(
         least=0,
         most=1,
         load_default=FOCUS,
-        metadata={
-            "description": "0: the places of all items count, as in rho_w; 1: the order of the top, as in tau_w."
-        },
+        about="0: the places of all items count, as in rho_w; 1: the order of the top, as in tau_w.",
     )
 
     @validates_schema
@@ -314,7 +267,7 @@ class NextRequest(VotesRequest):
             max((len(name.encode()) for name in names if isinstance(name, str)), default=0)
             for names in (_labels(data), voters if isinstance(voters, list | tuple) else ())
         )
-        check_label_bytes("size", ["-" * (2 * of_item + of_voter)], data["size"])
+        fields.check_label_bytes("size", ["-" * (2 * of_item + of_voter)], data["size"])
 
 
 def _labels(data: dict[str, Any]) -> list[str | int]:
@@ -323,49 +276,36 @@ def _labels(data: dict[str, Any]) -> list[str | int]:
     return [] if isinstance(items, int) else list(items)
 
 
-_COUNT: Final = {"type": "integer", "minimum": 0}
-_OF_ITEM: Final[dict[str, Any]] = {
-    "item": LABEL_SCHEMA,
-    "rank": {"type": "number", "minimum": 1},
-    "strength": {"type": "number", "description": "Mean 0; larger is better."},
-    "standard_error": {"type": ["number", "null"], "minimum": 0},
-    **dict.fromkeys(("presentations", "wins", "ties", "losses"), _COUNT),
-}
-_OF_VOTER: Final[dict[str, Any]] = {
-    "voter": LABEL_SCHEMA,
-    "discrimination": {"type": "number", "minimum": 0, "description": "1 is the geometric mean of the voters."},
-    "oversight": {"type": "number", "minimum": 0, "maximum": 1, "description": "Probability of a slip."},
-    "side_bias": {"type": "number", "description": "Above 0: prefers the left side."},
-}
-_OF_FIT: Final[dict[str, Any]] = {
-    "prior_sd": {"type": "number", "minimum": 0, "description": "Standard deviation of the strengths before any vote."},
-    "tie_parameter": {"type": "number", "minimum": 0, "description": "Davidson's nu."},
-    "side_bias": {"type": "number", "description": "Mean over voters; above 0: the left side is preferred."},
-    "opinion_sd": {
+ITEM_STRENGTH: Final = fields.Component.exactly(
+    "ItemStrength",
+    item=fields.LABEL_SCHEMA,
+    rank={"type": "number", "minimum": 1},
+    strength={"type": "number", "description": "Mean 0; larger is better."},
+    standard_error={"type": ["number", "null"], "minimum": 0},
+    **dict.fromkeys(("presentations", "wins", "ties", "losses"), COUNT),
+)
+FITTED_VOTER: Final = fields.Component.exactly(
+    "FittedVoter",
+    voter=fields.LABEL_SCHEMA,
+    discrimination={"type": "number", "minimum": 0, "description": "1 is the geometric mean of the voters."},
+    oversight={"type": "number", "minimum": 0, "maximum": 1, "description": "Probability of a slip."},
+    side_bias={"type": "number", "description": "Above 0: prefers the left side."},
+)
+FITTED_PARAMETERS: Final = fields.Component.exactly(
+    "FittedParameters",
+    prior_sd={"type": "number", "minimum": 0, "description": "Standard deviation of the strengths before any vote."},
+    tie_parameter={"type": "number", "minimum": 0, "description": "Davidson's nu."},
+    side_bias={"type": "number", "description": "Mean over voters; above 0: the left side is preferred."},
+    opinion_sd={
         "type": ["number", "null"],
         "minimum": 0,
         "description": "Standard deviation of a voter's opinion on an item around its strength; null without voters.",
     },
-}
+)
 
 
-def _record(name: str, properties: dict[str, Any]) -> Component:
-    return Component(
-        name,
-        {"type": "object", "required": list(properties), "additionalProperties": False, "properties": properties},
-    )
-
-
-ITEM_STRENGTH: Final = _record("ItemStrength", _OF_ITEM)
-FITTED_VOTER: Final = _record("FittedVoter", _OF_VOTER)
-FITTED_PARAMETERS: Final = _record("FittedParameters", _OF_FIT)
-NEXT_COMPARISONS: Final = _record(
-    "NextComparisons",
-    {
-        "left": {**LABELS_SCHEMA, "description": "The item on the left of each comparison."},
-        "right": {**LABELS_SCHEMA, "description": "The item on the right of each comparison."},
-        "voter": {**LABELS_SCHEMA, "description": "Who is to answer."},
-    },
+NEXT_COMPARISONS: Final = fields.Component.exactly(
+    "NextComparisons", **SIDES, voter={**LABELS_SCHEMA, "description": "Who is to answer."}
 )
 
 
@@ -374,23 +314,11 @@ class StrengthsAnswer(Answer):
 
     n_comparisons = Integer(required=True, metadata={"description": "Answered ones."})
     n_unanswered = Integer(required=True)
-    items = Dumped({"type": "array", "minItems": 2, "items": ITEM_STRENGTH.reference}, required=True)
-    ranking = Dumped(
-        {
-            **RANKS_ARRAY.reference,
-            "description": "All items, best first, as the other endpoints take a ranking; tied items share their rank.",
-        },
-        required=True,
-    )
-    parameters = Dumped(FITTED_PARAMETERS.reference, required=True)
-    voters = Dumped(
-        {
-            "oneOf": [{"type": "array", "items": FITTED_VOTER.reference}, {"type": "null"}],
-            "description": "null where voters were not fitted.",
-        },
-        required=True,
-    )
-    log_likelihood = Dumped({"type": ["number", "null"]}, required=True)
+    items = fields.Dumped(list_of(ITEM_STRENGTH.reference, minItems=2))
+    ranking = fields.Dumped(RANKS_ARRAY.reference, about=BEST_FIRST)
+    parameters = fields.Dumped(FITTED_PARAMETERS.reference)
+    voters = fields.Dumped(or_null(list_of(FITTED_VOTER.reference), about="null where voters were not fitted."))
+    log_likelihood = fields.Dumped(NUMBER_OR_NULL)
     converged = Boolean(required=True)
     n_iterations = Integer(required=True)
     warnings = List(Nested(Notice), required=True)
@@ -400,13 +328,10 @@ class NextAnswer(Answer):
     """The next comparisons, in the order to show them."""
 
     n_comparisons = Integer(required=True)
-    comparisons = Dumped(
-        {
-            **NEXT_COMPARISONS.reference,
-            "description": "With the answers as `winner`, an array as long, and after those before, they are what POST "
-            "/v1/strengths takes.",
-        },
-        required=True,
+    comparisons = fields.Dumped(
+        NEXT_COMPARISONS.reference,
+        about="With the answers as `winner`, an array as long, and after those before, they are what POST "
+        "/v1/strengths takes.",
     )
     converged = Boolean(required=True, metadata={"description": "Of the fit by which they were chosen."})
     warnings = List(

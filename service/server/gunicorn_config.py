@@ -10,12 +10,13 @@ import signal
 import socket
 import struct
 import sys
+from pkgutil import resolve_name
 from typing import Any
 
 from service.http import metrics
 from service.http.hooks import answer_alone
 from service.http.state import state
-from service.server.launch import METRICS_FOLDER, NOTICE, RUN_FOLDER, chosen_program, named, run_prefix
+from service.server.launch import METRICS_FOLDER, NOTICE, RUN_FOLDER, chosen_program, run_prefix
 from service.server.settings import usable_cores
 
 LARGE_BODY = 1_000_000
@@ -54,7 +55,7 @@ def on_starting(arbiter: Any) -> None:
     atexit.register(remove_run_folder, os.environ.get(RUN_FOLDER), os.getpid())
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # until gunicorn sets its own
     arbiter.log.info("Compiling the kernels: some seconds at the first start, a second at later ones")
-    named(_program.warm_up)()
+    resolve_name(_program.warm_up)()
     # Freeze existing objects: garbage collections need not scan them, which took 70 ms each, nor copy their pages.
     gc.collect()
     gc.freeze()

@@ -10,11 +10,11 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any, Final, NoReturn
 
 from service.collect.settings import CollectSettings
@@ -135,7 +135,7 @@ COLLECT: Final = Program(
     bind="127.0.0.1:8080",
     warm_up="service.server.warm_up:warm_up_campaigns",
     needed=(*NEEDED, *NEEDED_FOR_PAGES),
-    prepare="service.collect.ledger:prepare",
+    prepare="service.collect.state:prepare",
 )
 PROGRAMS: Final = {program.name: program for program in (SERVE, COLLECT)}
 
@@ -147,17 +147,6 @@ def chosen_program(environment: Mapping[str, str] = os.environ) -> Program:
     '127.0.0.1:8080'
     """
     return PROGRAMS[one_of(*PROGRAMS)(PROGRAM, environment.get(PROGRAM) or SERVE.name)]
-
-
-def named(function: str) -> Callable[..., Any]:
-    """Import a function by its name in the form module:function.
-
-    >>> named("math:sqrt")(4.0)
-    2.0
-    """
-    module, _, name = function.partition(":")
-    found: Callable[..., Any] = getattr(import_module(module), name)
-    return found
 
 
 def serve() -> None:
@@ -185,10 +174,10 @@ def launch(program: Program, arguments: Sequence[str] | None = None) -> None:
             print(f"the settings are valid: {server.workers or usable_cores()} workers would listen at {server.bind}")
             return
         if asked.compile:
-            named(program.warm_up)()
+            resolve_name(program.warm_up)()
             return
         if program.prepare is not None:
-            named(program.prepare)(application)
+            resolve_name(program.prepare)(application)
         prepare(program, environment)
     except SettingError as error:
         _refuse(parser, str(error))
@@ -215,8 +204,8 @@ def prepare(program: Program, environment: MutableMapping[str, str]) -> None:
         reserve_files(metrics, os.getpid())  # for gunicorn, which this process becomes
         environment[METRICS_FOLDER] = str(metrics)
         kernels = environment.get(KERNEL_FOLDER)
-        if kernels and os.path.isdir(kernels) and not is_writable(kernels):
-            # numba ignores a cache that it cannot write to, as in a read-only container
+        if kernels and os.path.isdir(kernels) and not os.access(kernels, os.W_OK):
+            # numba ignores a cache that it cannot write to, as in a container whose file system is read-only
             environment[KERNEL_FOLDER] = str(shutil.copytree(kernels, run / "kernels"))
     except OSError:
         shutil.rmtree(run, ignore_errors=True)
@@ -229,15 +218,6 @@ def prepare(program: Program, environment: MutableMapping[str, str]) -> None:
 def run_prefix(program: Program) -> str:
     """Return the prefix of the names of folders that the command creates for a run."""
     return f"{program.name}-"
-
-
-def is_writable(folder: str) -> bool:
-    """Try to create a file in a folder; permissions alone would not show that a file system is read-only."""
-    try:
-        tempfile.TemporaryFile(dir=folder).close()
-    except OSError:
-        return False
-    return True
 
 
 def _parser(program: Program) -> argparse.ArgumentParser:

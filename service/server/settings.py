@@ -6,12 +6,11 @@ import ipaddress
 import math
 import os
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from service.environment import SettingError, read, rows, seconds, setting, whole_number
+from service.environment import FromEnvironment, SettingError, seconds, setting, whole_number
 from service.http.settings import HttpSettings
 
 _TCP: Final = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+):([0-9]{1,5})")
@@ -52,7 +51,7 @@ def _address(name: str, text: str) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ServerSettings:
+class ServerSettings(FromEnvironment):
     """How the processes of a service run; `HttpSettings` and its subclasses have the settings of the application.
 
     Examples
@@ -75,21 +74,6 @@ class ServerSettings:
     client_seconds: float = setting(
         10.0, seconds, "seconds without a byte after which a request that arrives, or an answer, is given up"
     )
-
-    @classmethod
-    def from_environment(cls, environment: Mapping[str, str] = os.environ) -> ServerSettings:
-        """Read the variables RANKCORR_*; an unset one keeps its default.
-
-        Raises
-        ------
-        SettingError
-            If a variable has an invalid value; the message names the variable.
-        """
-        return cls(**read(cls, environment))
-
-    def table(self) -> list[tuple[str, Any, str]]:
-        """Return variable, value and meaning of each setting."""
-        return rows(self)
 
     @property
     def is_local(self) -> bool:

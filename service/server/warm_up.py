@@ -11,17 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from adaptive import (
-    Comparisons,
-    VoterPopulation,
-    bradley_terry,
-    draw_ballot,
-    next_comparisons,
-    plan_ballots,
-    simulate,
-    thurstone,
-    voter_report,
-)
+import adaptive
 from adaptive.simulation.similarity import SIMILARITIES, named_similarity
 from rankcorr import Ranking, TauW, contributions, correlate_many, correlation_matrix
 from rankcorr.coefficients import COEFFICIENTS, named_coefficient
@@ -55,32 +45,36 @@ def warm_up() -> None:
 def warm_up_campaigns() -> None:
     """Do the same for rankcorr-collect: draws, scores of votes, strengths with their uncertainty, voters."""
     _vote()
-    votes = Comparisons.from_labels([0, 1, 2, 0], [1, 2, 0, 2], ["left", "tie", "right", "left"], voter=[0, 1, 0, 1])
-    strengths = bradley_terry(votes)
+    votes = adaptive.Comparisons.from_labels(
+        [0, 1, 2, 0], [1, 2, 0, 2], ["left", "tie", "right", "left"], voter=[0, 1, 0, 1]
+    )
+    strengths = adaptive.bradley_terry(votes)
     strengths.cut(1)
     strengths.expected_correlation(TauW())
-    voter_report(bradley_terry(votes, voters=True))
+    adaptive.voter_report(adaptive.bradley_terry(votes, voters=True))
 
 
 def _vote() -> None:
     """Draw and score ballots, and fit strengths."""
     for n_items, presentations in BALLOTS:
-        draw_ballot(n_items, presentations, 3, np.random.default_rng(0)).certificate()
-    plan = plan_ballots(8, n_ballots=2, fraction=0.5, presentations=4)
+        adaptive.draw_ballot(n_items, presentations, 3, np.random.default_rng(0)).certificate()
+    plan = adaptive.plan_ballots(8, n_ballots=2, fraction=0.5, presentations=4)
     for name in SIMILARITIES:  # reading one of them from a file takes 0.6 s; it is then cached
-        simulate(plan, VoterPopulation(), named_similarity(name, 8), n_simulations=1, seed=0)
+        adaptive.simulate(plan, adaptive.VoterPopulation(), named_similarity(name, 8), n_simulations=1, seed=0)
     _fit()
 
 
 def _fit() -> None:
     """Fit strengths of few items and of many (with drawn standard errors), and choose the next comparisons."""
     for voter in (None, ["Ann", "Bob", "Ann", "Bob"]):
-        votes = Comparisons.from_labels([0, 1, 2, 0], [1, 2, 0, 2], ["left", "tie", "right", "left"], voter=voter)
-        fits = [bradley_terry(votes), bradley_terry(votes, ties="half"), thurstone(votes)]
+        votes = adaptive.Comparisons.from_labels(
+            [0, 1, 2, 0], [1, 2, 0, 2], ["left", "tie", "right", "left"], voter=voter
+        )
+        fits = [adaptive.bradley_terry(votes), adaptive.bradley_terry(votes, ties="half"), adaptive.thurstone(votes)]
         if voter is not None:
-            fits.append(bradley_terry(votes, voters=True, side_bias=True))
+            fits.append(adaptive.bradley_terry(votes, voters=True, side_bias=True))
         for strengths in fits:
-            next_comparisons(strengths, 2, rng=np.random.default_rng(0))
+            adaptive.next_comparisons(strengths, 2, rng=np.random.default_rng(0))
             strengths.sample(2, np.random.default_rng(0))
 
 

@@ -1,5 +1,6 @@
 """Requests to the service, and what is checked of every answer."""
 
+import copy
 from functools import cache
 from pathlib import Path
 
@@ -57,6 +58,16 @@ def validator(path, which="answer"):
     content = (operation["responses"]["200"] if which == "answer" else operation["requestBody"])["content"]
     schema = content["application/json"]["schema"]
     return Draft202012Validator({**schema, "components": document()["components"]})
+
+
+def changed(request, pointer, value):
+    """A copy of a request with a value replaced, or added."""
+    inner = found = copy.deepcopy(request)
+    *steps, last = (int(step) if step.isdigit() else step for step in pointer.split("/")[1:])
+    for step in steps:
+        inner = inner.setdefault(step, {}) if isinstance(inner, dict) else inner[step]
+    inner[last] = value
+    return found
 
 
 def example(path):

@@ -1,7 +1,7 @@
 import pytest
 
 from service import Limits, Settings, create_app
-from service.http.deadline import Deadline
+from service.http.state import Deadline
 from tests.service.live import live_server  # noqa: F401 - a fixture
 
 
@@ -26,7 +26,7 @@ def slow_clock(monkeypatch):
         def __init__(self, seconds):
             super().__init__(seconds, iter(range(1, 1_000_000)).__next__)
 
-    monkeypatch.setattr("service.http.deadline.Deadline", Slow)
+    monkeypatch.setattr("service.http.state.Deadline", Slow)
 
 
 @pytest.fixture

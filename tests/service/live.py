@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,22 +31,12 @@ COMMAND = (sys.executable, "-m", "service.server.launch", "rankcorr-serve")
 Answer = tuple[int, dict[str, str], bytes]
 
 
-@dataclass(frozen=True)
-class Server:
-    """A running service."""
+class Asked(ABC):
+    """A server that answers requests."""
 
-    process: subprocess.Popen[bytes]
-    host: str
-    port: int
-    output: Path
-    errors: Path
-
-    @property
-    def url(self) -> str:
-        return f"http://{self.host}:{self.port}"
-
+    @abstractmethod
     def connect(self, timeout: float = PATIENCE) -> http.client.HTTPConnection:
-        return http.client.HTTPConnection(self.host, self.port, timeout=timeout)
+        """A connection to it."""
 
     def ask(
         self,
@@ -62,6 +53,24 @@ class Server:
             return ask(connection, method, path, document, headers)
         finally:
             connection.close()
+
+
+@dataclass(frozen=True)
+class Server(Asked):
+    """A running service."""
+
+    process: subprocess.Popen[bytes]
+    host: str
+    port: int
+    output: Path
+    errors: Path
+
+    @property
+    def url(self) -> str:
+        return f"http://{self.host}:{self.port}"
+
+    def connect(self, timeout: float = PATIENCE) -> http.client.HTTPConnection:
+        return http.client.HTTPConnection(self.host, self.port, timeout=timeout)
 
     def workers(self) -> list[int]:
         return children(self.process.pid)
@@ -172,11 +181,7 @@ def _address(process: subprocess.Popen[bytes], errors: Path) -> tuple[str, int]:
 
 
 # What a service allows a request, where none is to be refused because the machine is busy.
-AMPLE = {
-    "RANKCORR_CLIENT_SECONDS": "120",
-    "RANKCORR_MAX_WAIT_SECONDS": "120",
-    "RANKCORR_MAX_SECONDS": "600",
-}
+AMPLE = {"RANKCORR_CLIENT_SECONDS": "120", "RANKCORR_MAX_WAIT_SECONDS": "120", "RANKCORR_MAX_SECONDS": "600"}
 
 
 @pytest.fixture(scope="session")

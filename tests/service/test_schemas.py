@@ -102,6 +102,8 @@ PAIR = {"gold": {"scores": [3, 2, 1]}, "system": {"scores": [1, 2, 3]}}
 SCORES = {"scores": [3, 2, 1]}
 ROW = {"left": "a", "right": "b", "winner": "left"}
 QUERIES = {"q": {"a": 1, "b": 2}}
+PLAN = {"n_items": 200_001, "n_ballots": 2, "fraction": 0.5, "presentations": 2}
+TWO_RUNS = {"qrels": QUERIES, "runs": {"x": QUERIES, "y": QUERIES}}
 # Refused by the service, and once accepted by its schema.
 MISFITS = [
     ("/v1/correlations", PAIR | {"n0": 2, "weigher": "uniform"}),
@@ -118,10 +120,7 @@ MISFITS = [
     ("/v1/evaluations", {"qrels": {"": {"a": 1}}, "runs": {"x": QUERIES}}),
     ("/v1/evaluations", {"qrels": QUERIES, "runs": {"": QUERIES}}),
     ("/v1/evaluations", {"qrels": QUERIES, "runs": {"x": QUERIES}, "comparison": {"seed": 1}}),
-    (
-        "/v1/evaluations",
-        {"qrels": QUERIES, "runs": {"x": QUERIES, "y": QUERIES}, "comparison": {"seed": 1, "standardized": True}},
-    ),
+    ("/v1/evaluations", TWO_RUNS | {"comparison": {"seed": 1, "standardized": True}}),
     ("/v1/pairings", {"tokens": [{"token": "a", "area": "x"}, {"token": "b", "area": "x"}], "sample": 1}),
     ("/v1/pairings", {"tokens": [{"token": "a", "area": "x"}, {"token": "b", "area": "x", "frequency": 1}]}),
     ("/v1/plans", {"n_items": 990}),
@@ -138,15 +137,7 @@ MISFITS = [
     ("/v1/strengths", {"comparisons": [ROW | {"voter": 1}], "options": {"voters": True, "oversight": 1e-300}}),
     ("/v1/comparisons/next", {"comparisons": [ROW], "size": 2, "seed": 1, "n0": 1e300}),
     ("/v1/comparisons/next", {"comparisons": [ROW], "size": 500_001, "seed": 1}),
-    (
-        "/v1/simulations",
-        {
-            "plan": {"n_items": 200_001, "n_ballots": 2, "fraction": 0.5, "presentations": 2},
-            "similarity": "exponential",
-            "n_simulations": 1,
-            "seed": 1,
-        },
-    ),
+    ("/v1/simulations", {"plan": PLAN, "similarity": "exponential", "n_simulations": 1, "seed": 1}),
 ]
 
 

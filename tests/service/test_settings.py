@@ -1,6 +1,6 @@
 import pytest
 
-from service import Limits, SettingError, Settings
+from service import SettingError, Settings
 
 
 def test_defaults():
@@ -63,7 +63,3 @@ def test_weak_tokens_are_refused_and_never_shown(tokens):
     with pytest.raises(SettingError, match="RANKCORR_TOKENS must hold tokens of at least 16") as caught:
         Settings.from_environment({"RANKCORR_TOKENS": tokens})
     assert tokens.split(",")[-1] not in str(caught.value)
-
-
-def test_limits_stand_alone():
-    assert Limits(max_items=5).max_items == 5

@@ -1,22 +1,6 @@
 """Serve the JSON resources, one file each: first those of voters, then those of organisers."""
 
-from service.collect.api import (
-    ballots,
-    campaigns,
-    exports,
-    items,
-    links,
-    organisers,
-    pages,
-    participants,
-    progress,
-    results,
-    sessions,
-    sheets,
-    tokens,
-    voters,
-    votes,
-)
+from service.collect.api import ballots, campaigns, links, results, voters, voting
 from service.collect.state import collecting
 from service.openapi.operations import operations
 
@@ -26,22 +10,9 @@ def _check_ledger() -> None:
 
 
 BLUEPRINTS = (
-    sessions.sessions,
-    sessions.blueprint,
-    sheets.blueprint,
-    votes.blueprint,
-    organisers.blueprint,
-    campaigns.making,
-    campaigns.blueprint,
-    pages.blueprint,
-    links.blueprint,
-    tokens.blueprint,
-    items.blueprint,
-    ballots.blueprint,
-    progress.blueprint,
-    voters.blueprint,
-    participants.blueprint,
-    results.blueprint,
-    exports.blueprint,
+    *(voting.sessions, voting.voter, voting.sheets, voting.votes),
+    *(links.browsers, campaigns.making, campaigns.blueprint, campaigns.voting_pages, links.blueprint, links.tokens),
+    *(campaigns.listed, ballots.blueprint, ballots.monitored, voters.blueprint, voters.of_platform),
+    *(results.blueprint, results.files),
     *operations(_check_ledger, when="without the ledger, and before a stop"),
 )

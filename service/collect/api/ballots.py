@@ -1,80 +1,64 @@
-"""Serve /v1/campaigns/{key}/ballots: open, review, close and reopen ballots."""
+"""Serve /v1/campaigns/{key}/ballots, progress, quality and ledger: ballots, and the data that an organiser monitors."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from adaptive.ledger import Campaign, Preview
+from adaptive.ledger import BallotProgress, Campaign, CampaignQuality, CampaignStatus, Limits, Preview
 from service.collect.access import organiser
-from service.collect.api.blueprints import CONDITIONAL, of_organisers
-from service.collect.conditional import Remembered, stamped, wanted_stamp
-from service.collect.schemas.answers import (
-    BallotAnswer,
-    BallotsAnswer,
-    CloseRequest,
-    OpenRequest,
-    PreviewAnswer,
-    ReasonRequest,
-)
+from service.collect.api.blueprints import CONDITIONAL, Remembered, of_organisers, stamped, tagged, wanted_stamp
+from service.collect.schemas import answers
 from service.http.problems import Problem
-from service.openapi.blueprint import operation
 
 blueprint = of_organisers("ballots", __name__, "Ballots of a campaign")
 
+monitored = of_organisers("progress", __name__, "Where it stands")
+
 _previews = Remembered()
+_progress = Remembered()
+_quality = Remembered(8)
 
 
-@blueprint.route("/<key>/ballots", methods=["GET"])
-@operation("listBallots")
-@blueprint.response(200, BallotsAnswer)
+@blueprint.get("/<key>/ballots", name="listBallots")
+@blueprint.response(200, answers.BallotsAnswer)
 def read_all(key: str) -> Any:
     """Return all ballots opened so far."""
     return {"ballots": organiser(key).ballot_progress()}
 
 
-@blueprint.route("/<key>/ballots", methods=["POST"])
-@blueprint.arguments(OpenRequest)
-@operation("openBallot")
-@blueprint.response(201, BallotAnswer)
-def open_next(request: dict[str, Any], key: str) -> Any:
+@blueprint.post("/<key>/ballots", name="openBallot")
+@blueprint.arguments(answers.OpenRequest)
+@blueprint.response(201, answers.BallotAnswer)
+def open_next(key: str, at_once: bool) -> Any:
     """Draw the next ballot, or the next batch of a continuous campaign."""
     campaign = organiser(key)
-    return ballot_of(campaign, campaign.open_next(at_once=request["at_once"]))
+    return ballot_of(campaign, campaign.open_next(at_once=at_once))
 
 
-@blueprint.route("/<key>/ballots/<int:number>", methods=["GET"])
-@operation("readBallot")
-@blueprint.response(200, BallotAnswer)
+@blueprint.get("/<key>/ballots/<int:number>", name="readBallot")
+@blueprint.response(200, answers.BallotAnswer)
 def read(key: str, number: int) -> Any:
     """Return a ballot; its ETag, needed to close it, changes with its state and with exclusions, not with votes."""
     return ballot_of(organiser(key), number)
 
 
-@blueprint.route("/<key>/ballots/<int:number>/preview", methods=["GET"])
-@operation("previewClose")
-@blueprint.response(200, PreviewAnswer)
+@blueprint.get("/<key>/ballots/<int:number>/preview", name="previewClose")
+@blueprint.response(200, answers.PreviewAnswer)
 def preview(key: str, number: int) -> Any:
     """Show what closing the ballot now would do; send the ETag of this answer to close it."""
     campaign = organiser(key)
     checked(campaign, number)
     seen: Preview = _previews.get((key, number), campaign.stamp(), lambda: campaign.preview(number)).value
-    answer = {
-        "preview": seen.of_ballot,
-        "ready": seen.is_ready,
-        "n_comparisons": seen.n_comparisons,
-        "n_answered": seen.n_answered,
-        "expected": seen.expected,
-        "cut": seen.cut,
-    }
-    return stamped(seen.stamp, answer)
+    same = {name: getattr(seen, name) for name in ("n_comparisons", "n_answered", "expected", "cut")}
+    return stamped(seen.stamp, {"preview": seen.of_ballot, "ready": seen.is_ready, **same})
 
 
-@blueprint.route("/<key>/ballots/<int:number>/close", methods=["POST"])
-@blueprint.arguments(CloseRequest)
-@operation("closeBallot")
+@blueprint.post("/<key>/ballots/<int:number>/close", name="closeBallot")
+@blueprint.arguments(answers.CloseRequest)
 @blueprint.doc(**CONDITIONAL)
-@blueprint.response(200, BallotAnswer)
-def close(request: dict[str, Any], key: str, number: int) -> Any:
+@blueprint.response(200, answers.BallotAnswer)
+def close(key: str, number: int, least_answered: float | None = None) -> Any:
     """Close a ballot: its votes are scored, and the next ballot can be opened; a continuous campaign ends.
 
     If-Match must hold the ETag of the ballot that you reviewed. The answer is 412 if the ballot was closed or reopened
@@ -82,20 +66,59 @@ def close(request: dict[str, Any], key: str, number: int) -> Any:
     """
     campaign, stamp = organiser(key), wanted_stamp()
     checked(campaign, number)
-    campaign.close(number, least_answered=request.get("least_answered"), stamp=stamp)
+    campaign.close(number, least_answered=least_answered, stamp=stamp)
     return ballot_of(campaign, number)
 
 
-@blueprint.route("/<key>/ballots/<int:number>/reopen", methods=["POST"])
-@blueprint.arguments(ReasonRequest)
-@operation("reopenBallot")
-@blueprint.response(200, BallotAnswer)
-def reopen(request: dict[str, Any], key: str, number: int) -> Any:
+@blueprint.post("/<key>/ballots/<int:number>/reopen", name="reopenBallot")
+@blueprint.arguments(answers.ReasonRequest)
+@blueprint.response(200, answers.BallotAnswer)
+def reopen(key: str, number: int, reason: str) -> Any:
     """Reopen the last closed ballot, as long as no later ballot was opened."""
     campaign = organiser(key)
     checked(campaign, number)
-    campaign.reopen(number, request["reason"])
+    campaign.reopen(number, reason)
     return ballot_of(campaign, number)
+
+
+@monitored.get("/<key>/progress", name="readProgress")
+@monitored.response(200, answers.ProgressAnswer)
+def progress(key: str) -> Any:
+    """Return the progress of the campaign; 304 if it is unchanged since the ETag that the client sends."""
+    campaign = organiser(key)
+
+    def answer(found: tuple[CampaignStatus, list[BallotProgress]]) -> dict[str, Any]:
+        return dict(zip(("status", "ballots"), found, strict=True))
+
+    return tagged(_progress, key, campaign.progress_stamp(), campaign.progress, answer)
+
+
+@monitored.get("/<key>/quality", name="readQuality")
+@monitored.arguments(answers.QualityQuery, location="query")
+@monitored.response(200, answers.QualityAnswer)
+def quality(key: str, fast: float, names: bool) -> Any:
+    """Report how reliable the votes are, voter by voter, and which voters to check; this excludes no voter."""
+    campaign = organiser(key)
+    stamp = campaign.stamp()
+
+    def answer(found: CampaignQuality) -> dict[str, Any]:
+        if names:
+            return {"quality": found}
+        unnamed = tuple(replace(voter, voter=voter.key) for voter in found.voters)
+        return {"quality": replace(found, voters=unnamed)}
+
+    return tagged(
+        _quality, (key, fast), stamp, lambda: campaign.quality(Limits(fast_seconds=fast)), answer, fast, names
+    )
+
+
+@monitored.get("/<key>/ledger", name="readLedger")
+@monitored.arguments(answers.LedgerQuery, location="query")
+@monitored.response(200, answers.LedgerAnswer)
+def read_ledger(key: str, after: int, limit: int) -> Any:
+    """Return the vote events after the last one read, in order; voters are identified by random keys."""
+    events = organiser(key).events_after(after, most=limit)
+    return {"events": events, "next": events[-1].number if events else after, "complete": len(events) < limit}
 
 
 def checked(campaign: Campaign, number: int) -> None:

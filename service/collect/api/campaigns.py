@@ -1,4 +1,4 @@
-"""Serve /v1/campaigns: check the items and the plan of a new campaign, create it, and describe it."""
+"""Serve /v1/campaigns: check the items and the plan of a new campaign, create it, describe it, and change its pages."""
 
 from __future__ import annotations
 
@@ -8,31 +8,30 @@ from typing import Any
 from flask import request as asked
 
 from adaptive.advice import Advice
-from adaptive.ledger import ContinuousPlan, ItemSheet, Settings, planned_spending, time_text
+from adaptive.ledger import Campaign, ContinuousPlan, ItemSheet, Settings, planned_spending, time_text
 from adaptive.model.matching import Matching
 from adaptive.plan import BallotPlan
 from adaptive.tuning.outlook import Outlook, outlook_of_ballots, outlook_of_matching
 from service.collect.access import founder, organiser, own_origin
-from service.collect.api.blueprints import CAMPAIGNS, OF_ADMINS, of_organisers
-from service.collect.api.tokens import organiser_url
-from service.collect.schemas.campaigns import (
-    CampaignAnswer,
-    CampaignMade,
-    CampaignRequest,
-    ItemSheetAnswer,
-    ItemSheetRequest,
-    OutlookAnswer,
-    OutlookRequest,
-    plan_columns,
-)
-from service.collect.state import ledger
+from service.collect.api import blueprints
+from service.collect.api.links import organiser_url
+from service.collect.schemas import answers
+from service.collect.schemas import campaigns as schemas
+from service.collect.state import collecting, ledger
+from service.http.problems import Problem
 from service.http.state import state
-from service.openapi.blueprint import Blueprint, operation
+from service.openapi.blueprint import Blueprint
 
-making = Blueprint("making", __name__, url_prefix=CAMPAIGNS, description="Making campaigns", **OF_ADMINS)
+making = Blueprint(
+    "making", __name__, url_prefix=blueprints.CAMPAIGNS, description="Making campaigns", **blueprints.OF_ADMINS
+)
 making.before_request(founder)  # before the body is parsed: a table of items takes seconds
 
-blueprint = of_organisers("campaigns", __name__, "A campaign as it is")
+blueprint = blueprints.of_organisers("campaigns", __name__, "A campaign as it is")
+listed = blueprints.of_organisers("items", __name__, "Items and plan")
+voting_pages = blueprints.of_organisers("pages", __name__, "What voters read")
+
+_items = blueprints.Remembered(2)  # rows of 200,000 items take 80 MB
 
 _SHOWN = 20
 _OF_ACCURACY = frozenset({"few_top_presentations", "few_comparisons"})  # a simulation answers these better
@@ -40,33 +39,28 @@ _ACCURATE = 0.95
 _TENTH_IS_TWO = 20  # with fewer items, 10 % is less than the two items that the last ballot needs
 
 
-@making.route("", methods=["POST"])
+@making.post("", name="makeCampaign")
 @making.arguments(
-    CampaignRequest,
+    schemas.CampaignRequest,
     example={
         "name": "Fruit",
         "items_csv": "item\nfig\nplum\npear\nquince\n",
         "voters": 4,
         "plan": {"presentations": 4},
-        "pages": {
-            "texts": [{"language": "en", "title": "Fruit", "question": "Which is sweeter?"}],
-            "open_link": True,
-        },
+        "pages": {"texts": [{"language": "en", "title": "Fruit", "question": "Which is sweeter?"}], "open_link": True},
     },
 )
-@operation("makeCampaign")
-@making.response(201, CampaignMade)
-def make(request: dict[str, Any]) -> dict[str, str]:
+@making.response(201, schemas.CampaignMade)
+def make(**request: Any) -> dict[str, str]:
     """Create a campaign; its organiser's token is in this answer and nowhere else."""
     campaign, token = ledger().create_campaign(**request)
     key = campaign.key
     return {"campaign": key, "token": token, "organiser_url": organiser_url(key, token)}
 
 
-@making.route("/check", methods=["POST"])
-@making.arguments(ItemSheetRequest, example={"items_csv": "item\nfig\nplum\nfig\n"})
-@operation("checkItems")
-@making.response(200, ItemSheetAnswer)
+@making.post("/check", name="checkItems")
+@making.arguments(schemas.ItemSheetRequest, as_kwargs=False, example={"items_csv": "item\nfig\nplum\nfig\n"})
+@making.response(200, schemas.ItemSheetAnswer)
 def check(sheet: ItemSheet) -> dict[str, Any]:
     """Check a table of items: return its content and all errors by line, and store nothing."""
     shown = zip(sheet.items[:_SHOWN], sheet.contents[:_SHOWN], strict=True)
@@ -74,14 +68,13 @@ def check(sheet: ItemSheet) -> dict[str, Any]:
     return {"n_items": len(sheet.items), "first": first, "faults": sheet.faults}
 
 
-@making.route("/plan", methods=["POST"])
+@making.post("/plan", name="planCampaign")
 @making.arguments(
-    OutlookRequest,
+    schemas.OutlookRequest,
     example={"n_items": 40, "voters": 20, "plan": {"presentations": 10, "seconds": 6}, "accuracy": True},
 )
-@operation("planCampaign")
-@making.response(200, OutlookAnswer)
-def plan(request: dict[str, Any]) -> dict[str, Any]:
+@making.response(200, schemas.OutlookAnswer)
+def plan(**request: Any) -> dict[str, Any]:
     """Estimate the questions, the cost and the accuracy of a plan; store nothing.
 
     The accuracy is the mean tau_w of 4 to 40 simulations. They use the paper's simulated voters, and items whose
@@ -91,9 +84,8 @@ def plan(request: dict[str, Any]) -> dict[str, Any]:
     return looked_at(**request)
 
 
-@blueprint.route("/<key>", methods=["GET"])
-@operation("readCampaign")
-@blueprint.response(200, CampaignAnswer)
+@blueprint.get("/<key>", name="readCampaign")
+@blueprint.response(200, schemas.CampaignAnswer)
 def read(key: str) -> dict[str, Any]:
     """Return a campaign as it was created."""
     info = organiser(key).info
@@ -103,22 +95,76 @@ def read(key: str) -> dict[str, Any]:
         "created_at": time_text(info.created_at),
         "voters": len(info.slots),
         "seed": str(info.seed),
-        "plan": plan_columns(info.plan),
+        "plan": schemas.plan_columns(info.plan),
         "settings": info.settings.to_dict(),
         "voter_url": f"{own_origin(asked)}/v/{info.key}",
     }
+
+
+@listed.get("/<key>/items", name="listItems")
+@listed.arguments(answers.PageQuery, location="query")
+@listed.response(200, answers.ItemsAnswer)
+def read_items(key: str, offset: int, limit: int) -> Any:
+    """Return the items with their answers in open ballots; sorted by answers, fewest first."""
+    campaign = organiser(key)
+
+    def part(rows: list[dict[str, Any]]) -> dict[str, Any]:
+        return {"n_items": len(rows), "items": rows[offset : offset + limit]}
+
+    return blueprints.tagged(_items, key, campaign.stamp(), lambda: item_rows(campaign), part, offset, limit)
+
+
+@listed.get("/<key>/plan", name="readPlan")
+@listed.response(200, schemas.OutlookAnswer)
+def read_plan(key: str) -> Any:
+    """Return the plan of the campaign, with its questions and its cost in total."""
+    info = organiser(key).info
+    pay = info.settings.pay
+    seconds = None if pay is None else pay.seconds
+    return looked_at(plan=info.plan, settings=info.settings, seconds=seconds, voters=len(info.slots), accuracy=False)
+
+
+@voting_pages.get("/<key>/pages", name="readPages")
+@voting_pages.response(200, schemas.PagesAnswer)
+def read_pages(key: str) -> Any:
+    """Return the current pages; a change must send their ETag."""
+    version, pages = organiser(key).pages()
+    return blueprints.stamped(str(version).zfill(4), {"version": version, "pages": pages.to_dict()})
+
+
+@voting_pages.put("/<key>/pages", name="changePages")
+@voting_pages.arguments(schemas.PagesRequest, as_kwargs=False)
+@voting_pages.doc(**blueprints.CONDITIONAL)
+@voting_pages.response(200, schemas.PagesAnswer)
+def change_pages(pages: Any, key: str) -> Any:
+    """Replace the pages from now on; all versions are kept, to record which text each voter agreed to.
+
+    If-Match must hold the ETag of the pages that you edited; the answer is 412 if they have changed since.
+    """
+    campaign, stamp = organiser(key), blueprints.wanted_stamp()
+    version, _ = campaign.pages()
+    if stamp != str(version).zfill(4):
+        raise Problem(412, f"the pages are of version {version} by now: somebody changed them")
+    made = campaign.set_pages(pages, replaces=version)
+    collecting().campaigns.forget_pages(campaign)
+    return blueprints.stamped(str(made).zfill(4), {"version": made, "pages": pages.to_dict()})
 
 
 def looked_at(
     *, plan: BallotPlan | ContinuousPlan, settings: Settings, seconds: float | None, voters: int, accuracy: bool
 ) -> dict[str, Any]:
     """Return cost, advice and outlook of a plan."""
+    outlook = None
     if accuracy:
         state().lane.pass_on()  # votes must not wait for simulations
-    outlook = outlook_of(plan, voters) if accuracy else None
+        if isinstance(plan, BallotPlan):
+            outlook = outlook_of_ballots(plan, voters)
+        else:
+            matching = Matching(batch=plan.batch, n0=plan.n0, focus=plan.focus)
+            outlook = outlook_of_matching(plan.n_items, plan.budget, voters, matching)
     advice = advice_on(plan, voters, outlook) if isinstance(plan, BallotPlan) else []
     return {
-        "plan": plan_columns(plan),
+        "plan": schemas.plan_columns(plan),
         "spending": planned_spending(plan, voters, settings, seconds=seconds),
         "advice": [asdict(each) for each in advice],
         "outlook": outlook,
@@ -127,21 +173,17 @@ def looked_at(
 
 def advice_on(plan: BallotPlan, voters: int, outlook: Outlook | None) -> list[Advice]:
     """Return the advice that can be followed and that the simulated accuracy does not contradict."""
-    needless = set(_OF_ACCURACY) if outlook is not None and expected_to_do(outlook) else set()
+    reached = [] if outlook is None else [each.mean for each in (outlook.scores, outlook.strengths) if each is not None]
+    # what rules of thumb about the number of votes aim for
+    needless = set(_OF_ACCURACY) if max(reached, default=0.0) >= _ACCURATE else set()
     if plan.n_items < _TENTH_IS_TWO:
         needless.add("many_survivors")
     return [each for each in plan.advice_for(voters) if each.code not in needless]
 
 
-def expected_to_do(outlook: Outlook) -> bool:
-    """Return whether a simulation reaches the accuracy that rules of thumb about the number of votes aim for."""
-    reached = [each.mean for each in (outlook.scores, outlook.strengths) if each is not None]
-    return bool(reached) and max(reached) >= _ACCURATE
-
-
-def outlook_of(plan: BallotPlan | ContinuousPlan, voters: int) -> Outlook:
-    """Return the expected accuracy of a plan."""
-    if isinstance(plan, BallotPlan):
-        return outlook_of_ballots(plan, voters)
-    matching = Matching(batch=plan.batch, n0=plan.n0, focus=plan.focus)
-    return outlook_of_matching(plan.n_items, plan.budget, voters, matching)
+def item_rows(campaign: Campaign) -> list[dict[str, Any]]:
+    """Return the items with their contents and answers."""
+    return [
+        {"item": each.item, **asdict(content), "presentations": each.presentations, "n_answered": each.n_answered}
+        for each, content in campaign.items_shown()
+    ]

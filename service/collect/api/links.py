@@ -1,4 +1,7 @@
-"""Serve /v1/campaigns/{key}/invitations, links and study-links: the ways for voters to join."""
+"""Serve /v1/campaigns/{key}/invitations, links, study-links and tokens, and /v1/organiser/sessions: the ways in.
+
+Voters join by links; organisers list and revoke the links that were issued, and let a browser act for them.
+"""
 
 from __future__ import annotations
 
@@ -8,49 +11,43 @@ from typing import Any
 from urllib.parse import quote
 
 import segno
+from flask import Response
 from flask import request as asked
 
 from adaptive.ledger import guarded
 from adaptive.tables import csv_text
+from service.collect import access
 from service.collect.access import organiser, own_origin
 from service.collect.api.blueprints import of_organisers
-from service.collect.schemas.answers import (
-    InvitationRequest,
-    InvitationsAnswer,
-    LinksAnswer,
-    StudyLinkAnswer,
-)
+from service.collect.schemas import answers
 from service.collect.schemas.voting import NoFields
+from service.collect.state import collecting
 from service.http.problems import Problem
-from service.openapi.blueprint import operation
 
 blueprint = of_organisers("links", __name__, "How voters come")
+tokens = of_organisers("tokens", __name__, "Links that were given out")
+browsers = of_organisers("organisers", __name__, "Sessions of browsers", prefix="/v1/organiser/sessions")
 
 # A platform replaces these words in the address of a study.
 _PROLIFIC = "PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"
 
 
-@blueprint.route("/<key>/invitations", methods=["POST"])
-@blueprint.arguments(InvitationRequest, example={"voters": ["Ada", "Grace"]})
-@operation("inviteVoters")
-@blueprint.response(201, InvitationsAnswer)
-def invitations(request: dict[str, Any], key: str) -> Any:
+@blueprint.post("/<key>/invitations", name="inviteVoters")
+@blueprint.arguments(answers.InvitationRequest, example={"voters": ["Ada", "Grace"]})
+@blueprint.response(201, answers.InvitationsAnswer)
+def invitations(key: str, qr: bool, voters: list[str] | None = None, number: int = 0) -> Any:
     """Make a link for each voter, which only that voter can use; a voter who already has a link gets another."""
-    names = request.get("voters") or [f"guest {secrets.token_hex(4)}" for _ in range(request["number"])]
-    tokens = organiser(key).voters.invite(names)
-    urls = [f"{voter_url(key)}#{token}" for token in tokens]
-    rows = zip(names, urls, strict=True)
+    names = voters or [f"guest {secrets.token_hex(4)}" for _ in range(number)]
+    urls = [f"{voter_url(key)}#{token}" for token in organiser(key).voters.invite(names)]
+    rows = list(zip(names, urls, strict=True))
     return {
-        "invitations": [
-            {"name": name, "url": url, "qr": qr_code(url) if request["qr"] else None} for name, url in rows
-        ],
-        "csv": csv_text(["voter", "link"], [[guarded(name), url] for name, url in zip(names, urls, strict=True)]),
+        "invitations": [{"name": name, "url": url, "qr": qr_code(url) if qr else None} for name, url in rows],
+        "csv": csv_text(["voter", "link"], [[guarded(name), url] for name, url in rows]),
     }
 
 
-@blueprint.route("/<key>/links", methods=["GET"])
-@operation("readLinks")
-@blueprint.response(200, LinksAnswer)
+@blueprint.get("/<key>/links", name="readLinks")
+@blueprint.response(200, answers.LinksAnswer)
 def links(key: str) -> Any:
     """Return the address of the voters' page, and the open link if the pages of the campaign allow it."""
     _, pages = organiser(key).pages()
@@ -59,11 +56,10 @@ def links(key: str) -> Any:
     return {"voter_url": url, "open_url": url if is_open else None, "open_qr": qr_code(url) if is_open else None}
 
 
-@blueprint.route("/<key>/study-links", methods=["POST"])
+@blueprint.post("/<key>/study-links", name="makeStudyLink")
 @blueprint.arguments(NoFields)
-@operation("makeStudyLink")
-@blueprint.response(201, StudyLinkAnswer)
-def study_link(_request: dict[str, Any], key: str) -> Any:
+@blueprint.response(201, answers.StudyLinkAnswer)
+def study_link(key: str) -> Any:
     """Make a link for the campaign's platform; earlier links continue to work."""
     campaign = organiser(key)
     _, pages = campaign.pages()
@@ -72,6 +68,65 @@ def study_link(_request: dict[str, Any], key: str) -> Any:
     token = campaign.tokens.issue("study")
     query = f"?{_PROLIFIC}" if pages.platform == "prolific" else ""
     return {"url": f"{voter_url(key)}{query}#{token}", "platform": pages.platform}
+
+
+@tokens.get("/<key>/tokens", name="listTokens")
+@tokens.arguments(answers.VotersQuery, location="query")
+@tokens.response(200, answers.TokensAnswer)
+def read_tokens(key: str, offset: int, limit: int, names: bool) -> Any:
+    """List the tokens of organisers, invitations and study links, newest first, without their secrets."""
+    n_tokens, rows = organiser(key).tokens.rows(start=offset, most=limit, names=names)
+    return {"n_tokens": n_tokens, "tokens": rows}
+
+
+@tokens.post("/<key>/tokens", name="makeOrganiserToken")
+@tokens.arguments(NoFields)
+@tokens.response(201, answers.OrganiserLinkAnswer)
+def make_token(key: str) -> Any:
+    """Make another token for an organiser: for a second person, or to replace one that you revoke."""
+    token = organiser(key).tokens.issue("organiser")
+    return {"token": token, "organiser_url": organiser_url(key, token)}
+
+
+@tokens.post("/<key>/tokens/<token_id>/revoke", name="revokeToken")
+@tokens.arguments(NoFields)
+@tokens.response(204)
+def revoke(key: str, token_id: str) -> None:
+    """Revoke a link, so that it is no longer valid; revoking it again changes nothing.
+
+    Revoking an organiser's token also ends the sessions of organisers' browsers, except your own. Revoking an
+    invitation ends the sessions of its voter, whose votes are kept. The link of a study admits no new participants once
+    it is revoked. The last organiser's token cannot be revoked.
+    """
+    campaign = organiser(key)
+    if not campaign.tokens.revoke_listed(token_id, mine=access.organiser_session(campaign)):
+        raise Problem(404, "no link of this id was given out", kind="no-such-token")
+
+
+@browsers.post("", name="beginOrganiserSession")
+@browsers.arguments(answers.OrganiserSessionRequest)
+@browsers.response(204)
+def begin(campaign: str, token: str) -> Response:
+    """Exchange an organiser's token for the cookie of a session that lasts a week."""
+    found = collecting().campaigns.of(campaign)
+    access.holder_of_link(found, token, "organiser")
+    session = found.tokens.issue("organiser session", hours=access.ORGANISER_HOURS)
+    response = Response(status=204)
+    access.set_cookie(response, access.ORGANISER_COOKIE, found, session)
+    return response
+
+
+@browsers.post("/<key>/end", name="endOrganiserSession")
+@browsers.arguments(NoFields)
+@browsers.response(204)
+def end(key: str) -> Response:
+    """End the session of a browser; its cookie is no longer valid."""
+    campaign = organiser(key)
+    if token := access.organiser_session(campaign):
+        campaign.tokens.revoke(token)
+    response = Response(status=204)
+    access.set_cookie(response, access.ORGANISER_COOKIE, campaign, "")
+    return response
 
 
 def voter_url(key: str) -> str:
@@ -84,3 +139,8 @@ def qr_code(text: str) -> str:
     file = io.BytesIO()
     segno.make(text, error="m", micro=False).save(file, kind="svg", scale=4, border=4, dark="#000", light="#fff")
     return file.getvalue().decode()
+
+
+def organiser_url(key: str, token: str) -> str:
+    """Return the link of an organiser."""
+    return f"{own_origin(asked)}/o/{key}#{token}"

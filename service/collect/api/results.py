@@ -1,72 +1,107 @@
-"""Serve /v1/campaigns/{key}/results and plots: the ranking in numbers and in figures."""
+"""Serve /v1/campaigns/{key}/results, plots and exports: the ranking in numbers and figures, and files of a campaign.
+
+Files are for other programs; one of them is the whole campaign as a zip.
+"""
 
 from __future__ import annotations
 
+import io
 import threading
-from collections.abc import Hashable
-from typing import Any, Final
+import zipfile
+from collections.abc import Hashable, Mapping
+from functools import partial
+from typing import Any, Final, cast
 
 from flask import Response
 
-from adaptive.ledger import MOST_WITH_INTERVALS, Campaign, CampaignResult
+from adaptive.ledger import FORMATS, MOST_WITH_INTERVALS, Campaign, CampaignResult
 from adaptive.plots import plot_in_top, plot_strengths, plot_voters
 from rankcorr.plots.style import figure_bytes
 from service.collect.access import organiser
-from service.collect.api.blueprints import of_organisers
-from service.collect.conditional import Remembered, tagged
+from service.collect.api.blueprints import Remembered, of_organisers, tagged
 from service.collect.content import ASSETS
-from service.collect.schemas.answers import ResultsAnswer, ResultsQuery
+from service.collect.schemas.answers import ExportQuery, ResultsAnswer, ResultsQuery
 from service.collect.state import collecting
 from service.http.problems import Problem
-from service.openapi.blueprint import operation
 
 blueprint = of_organisers("results", __name__, "The ranking")
+files = of_organisers("exports", __name__, "Files of a campaign")
 
 _results = Remembered(4)  # with posterior draws, 24 MB for 3,000 items
 _plots = Remembered(16)
 _drawing = threading.Lock()  # all threads share matplotlib's font caches
 _LEVEL: Final = 0.9
 PLOTS: Final = ("strengths", "ranks", "in-top", "voters")
+_TYPES: Final = {
+    "csv": "text/csv; charset=utf-8",
+    "json": "application/json",
+    "jsonl": "application/jsonl",
+    "zip": "application/zip",
+}
+_FILE: Final = {"schema": {"type": "string", "format": "binary"}}
+_EPOCH: Final = (1980, 1, 1, 0, 0, 0)  # date of all members of a zip, so that equal exports give equal files
 
 
-@blueprint.route("/<key>/results", methods=["GET"])
+@blueprint.get("/<key>/results", name="readResults")
 @blueprint.arguments(ResultsQuery, location="query")
-@operation("readResults")
 @blueprint.response(200, ResultsAnswer)
-def read(query: dict[str, Any], key: str) -> Any:
+def read(key: str, interim: bool, top: int | None = None) -> Any:
     """Return the ranking of all items, best first; `interim` ranks by strengths before the last ballot closes."""
-    campaign, interim, top = organiser(key), query["interim"], query.get("top")
+    campaign = organiser(key)
     check_top(campaign, top)
     stamp = campaign.stamp()
-
-    def answer(found: CampaignResult) -> dict[str, Any]:
-        return answer_of(campaign, found)
-
-    return tagged(_results, (key, interim, top), stamp, lambda: ranked(campaign, interim, top), answer, interim, top)
+    make, answer = partial(ranked, campaign, interim, top), partial(answer_of, campaign)
+    return tagged(_results, (key, interim, top), stamp, make, answer, interim, top)
 
 
-@blueprint.route("/<key>/plots/<name>.svg", methods=["GET"])
+@blueprint.get("/<key>/plots/<name>.svg", name="drawPlot")
 @blueprint.arguments(ResultsQuery, location="query")
-@operation("drawPlot")
 @blueprint.response(200, {"type": "string"}, content_type="image/svg+xml")
-def plot(query: dict[str, Any], key: str, name: str) -> Any:
+def plot(key: str, name: str, interim: bool, top: int | None = None) -> Any:
     """Draw a figure as SVG: strengths or ranks with intervals, in-top, or voters by agreement with the others."""
-    campaign, top = organiser(key), query.get("top")
+    campaign = organiser(key)
     if name not in PLOTS:
         raise Problem(404, f"there is no plot of this name; there are {', '.join(PLOTS)}", kind="no-such-plot")
     check_top(campaign, top)
     stamp = campaign.stamp()
-    interim = query["interim"]
 
     def drawn(data: bytes) -> Response:
         # Opened as a separate page, the SVG may run or load nothing.
         policy = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox"}
         return Response(data, headers=policy, content_type="image/svg+xml")
 
-    def make() -> bytes:
-        return figure(campaign, stamp, name, interim, top)
-
+    make = partial(figure, campaign, stamp, name, interim, top)
     return tagged(_plots, (key, name, interim, top), stamp, make, drawn, name, interim, top)
+
+
+@files.get("/<key>/exports/<form>", name="exportCampaign")
+@files.arguments(ExportQuery, location="query")
+@files.doc(responses={200: {"content": {kind.partition(";")[0]: _FILE for kind in _TYPES.values()}}})
+@files.response(200)
+def export(key: str, form: str, names: bool, unanswered: bool, guard: bool) -> Response:
+    """Download a file: bundle (a zip of the whole campaign), ranking, csv, arena, label_studio, potato or choix.
+
+    The file identifies voters by random keys unless you set `names`. The header Rankcorr-Votes counts the votes in the
+    file; Rankcorr-Left-Out counts those that its format cannot express.
+    """
+    campaign = organiser(key)
+    if form == "bundle":
+        return file_of("campaign.zip", campaign.bundle(names=names), key)
+    if form == "ranking":
+        found = campaign.result(interim=True)
+        return file_of("ranking.csv", found.to_csv(guard=guard).encode(), key)
+    if form not in FORMATS:
+        known = ", ".join(("bundle", "ranking", *FORMATS))
+        raise Problem(404, f"there is no export of this name; there are {known}", kind="no-such-format")
+    made = campaign.export_votes(cast(Any, form), unanswered=unanswered, names=names, guard=guard)
+    if len(made.files) == 1:
+        ((name, text),) = made.files.items()
+        response = file_of(name, text.encode(), key)
+    else:
+        response = file_of(f"{form}.zip", zipped(made.files), key)
+    response.headers["Rankcorr-Votes"] = str(made.n_votes)
+    response.headers["Rankcorr-Left-Out"] = str(sum(made.left_out.values()))
+    return response
 
 
 def check_top(campaign: Campaign, top: int | None) -> None:
@@ -95,14 +130,10 @@ def answer_of(campaign: Campaign, found: CampaignResult) -> dict[str, Any]:
         for item, content in zip(campaign.info.items, collecting().campaigns.contents(campaign), strict=True)
         if content.kind == "image"
     }
+    same = ("n_votes", "top", "cut", "expected", "excluded", "agreement")
     return {
         "final": found.paper is not None,
-        "n_votes": found.n_votes,
-        "top": found.top,
-        "cut": found.cut,
-        "expected": found.expected,
-        "excluded": found.excluded,
-        "agreement": found.agreement,
+        **{name: getattr(found, name) for name in same},
         "rows": [{**row, **images.get(row["item"], {})} for row in found.rows()],
     }
 
@@ -125,8 +156,7 @@ def figure(campaign: Campaign, stamp: str, name: str, interim: bool, top: int | 
         if not shown:
             raise Problem(409, "no two voters have answered the same pair yet", kind="not-possible")
         with _drawing:
-            made = plot_voters(shown, what="Agreement with the others")
-            return figure_bytes(made, "svg")
+            return figure_bytes(plot_voters(shown, what="Agreement with the others"), "svg")
     if campaign.info.n_items > MOST_WITH_INTERVALS:
         raise Problem(409, f"intervals are known for up to {MOST_WITH_INTERVALS:,} items", kind="not-possible")
     kept = _results.get((campaign.key, interim, top), stamp, lambda: ranked(campaign, interim, top))
@@ -136,3 +166,19 @@ def figure(campaign: Campaign, stamp: str, name: str, interim: bool, top: int | 
         if name == "in-top":
             return figure_bytes(plot_in_top(found.strengths, found.top), "svg")
         return figure_bytes(plot_strengths(found.strengths, scale="rank" if name == "ranks" else "strength"), "svg")
+
+
+def file_of(name: str, content: bytes, key: str) -> Response:
+    """Return a file to save, with a name that tells campaigns apart."""
+    stem, _, ending = name.rpartition(".")
+    headers = {"Content-Disposition": f'attachment; filename="{stem}-{key[:8]}.{ending}"'}
+    return Response(content, headers=headers, content_type=_TYPES[ending])
+
+
+def zipped(files: Mapping[str, str]) -> bytes:
+    """Pack several files into one zip."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in files.items():
+            archive.writestr(zipfile.ZipInfo(name, _EPOCH), text, zipfile.ZIP_DEFLATED)
+    return made.getvalue()

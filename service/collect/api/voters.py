@@ -1,78 +1,73 @@
-"""Serve /v1/campaigns/{key}/voters: list voters, exclude or include them, and erase those who withdraw."""
+"""Serve /v1/campaigns/{key}/voters and participants: list voters, exclude or include them, erase those who withdraw.
+
+Participants come from a platform, where their submissions are approved or rejected.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
-from adaptive.ledger import VoterRow
+from flask import Response
+
+from adaptive.ledger import DECISIONS, PlatformVoters, VoterRow
 from service.collect.access import organiser
-from service.collect.api.blueprints import of_organisers
-from service.collect.conditional import Remembered, tagged
-from service.collect.schemas.answers import (
-    ExclusionAnswer,
-    ReasonRequest,
-    VotersAnswer,
-    VotersQuery,
-    WithdrawalAnswer,
-)
+from service.collect.api.blueprints import Remembered, of_organisers, tagged
+from service.collect.api.results import file_of
+from service.collect.schemas import answers
 from service.collect.schemas.voting import NoFields
-from service.openapi.blueprint import operation
+from service.http.problems import Problem
 
 blueprint = of_organisers("voters", __name__, "Who votes")
+of_platform = of_organisers("participants", __name__, "Participants of a platform")
 
 _voters = Remembered(4)
+_participants = Remembered()
 
 
-@blueprint.route("/<key>/voters", methods=["GET"])
-@blueprint.arguments(VotersQuery, location="query")
-@operation("listVoters")
-@blueprint.response(200, VotersAnswer)
-def read(query: dict[str, Any], key: str) -> Any:
+@blueprint.get("/<key>/voters", name="listVoters")
+@blueprint.arguments(answers.VotersQuery, location="query")
+@blueprint.response(200, answers.VotersAnswer)
+def read(key: str, offset: int, limit: int, names: bool) -> Any:
     """Return the voters in order of arrival, by random keys unless you ask for names."""
-    campaign, names = organiser(key), query["names"]
-    stamp = campaign.stamp()
-
-    start, most = query["offset"], query["limit"]
+    campaign = organiser(key)
 
     def part(found: tuple[VoterRow, ...]) -> dict[str, Any]:
-        return {"n_voters": len(found), "voters": found[start : start + most]}
+        return {"n_voters": len(found), "voters": found[offset : offset + limit]}
 
-    return tagged(_voters, (key, names), stamp, lambda: campaign.voters.rows(names=names), part, start, most, names)
+    make = partial(campaign.voters.rows, names=names)
+    return tagged(_voters, (key, names), campaign.stamp(), make, part, offset, limit, names)
 
 
-@blueprint.route("/<key>/voters/<voter>/exclusion", methods=["GET"])
-@operation("previewExclusion")
-@blueprint.response(200, ExclusionAnswer)
+@blueprint.get("/<key>/voters/<voter>/exclusion", name="previewExclusion")
+@blueprint.response(200, answers.ExclusionAnswer)
 def preview(key: str, voter: str) -> Any:
     """Show how excluding a voter, or including one again, would change the ranking by strengths."""
     seen = organiser(key).voters.with_key(voter).preview_exclusion()
     return {"preview": replace(seen, voter=voter)}
 
 
-@blueprint.route("/<key>/voters/<voter>/exclude", methods=["POST"])
-@blueprint.arguments(ReasonRequest)
-@operation("excludeVoter")
+@blueprint.post("/<key>/voters/<voter>/exclude", name="excludeVoter")
+@blueprint.arguments(answers.ReasonRequest)
 @blueprint.response(204)
-def exclude(request: dict[str, Any], key: str, voter: str) -> None:
+def exclude(key: str, voter: str, reason: str) -> None:
     """Exclude a voter's votes from all scores from now on; closed ballots keep them, and no vote is deleted."""
-    organiser(key).voters.with_key(voter).exclude(request["reason"])
+    organiser(key).voters.with_key(voter).exclude(reason)
 
 
-@blueprint.route("/<key>/voters/<voter>/include", methods=["POST"])
-@blueprint.arguments(ReasonRequest)
-@operation("includeVoter")
+@blueprint.post("/<key>/voters/<voter>/include", name="includeVoter")
+@blueprint.arguments(answers.ReasonRequest)
 @blueprint.response(204)
-def include(request: dict[str, Any], key: str, voter: str) -> None:
+def include(key: str, voter: str, reason: str) -> None:
     """Include the votes of an excluded voter again."""
-    organiser(key).voters.with_key(voter).include(request["reason"])
+    organiser(key).voters.with_key(voter).include(reason)
 
 
-@blueprint.route("/<key>/voters/<voter>/withdraw", methods=["POST"])
+@blueprint.post("/<key>/voters/<voter>/withdraw", name="withdrawVoter")
 @blueprint.arguments(NoFields)
-@operation("withdrawVoter")
-@blueprint.response(200, WithdrawalAnswer)
-def withdraw(_request: dict[str, Any], key: str, voter: str) -> Any:
+@blueprint.response(200, answers.WithdrawalAnswer)
+def withdraw(key: str, voter: str) -> Any:
     """Withdraw a voter on request: personal data are erased, and votes in open ballots no longer count.
 
     Votes in closed ballots stay, under a key that cannot be traced to the person. This cannot be undone.
@@ -80,13 +75,43 @@ def withdraw(_request: dict[str, Any], key: str, voter: str) -> Any:
     return {"voided": organiser(key).voters.with_key(voter).leave()}
 
 
-@blueprint.route("/<key>/voters/<voter>/ask-others", methods=["POST"])
+@blueprint.post("/<key>/voters/<voter>/ask-others", name="askOthers")
 @blueprint.arguments(NoFields)
-@operation("askOthers")
-@blueprint.response(200, WithdrawalAnswer)
-def ask_of_others(_request: dict[str, Any], key: str, voter: str) -> Any:
+@blueprint.response(200, answers.WithdrawalAnswer)
+def ask_of_others(key: str, voter: str) -> Any:
     """Ask other voters the comparisons of an excluded voter, in open ballots.
 
     The excluded voter's answers are voided. This cannot be undone: including the voter again does not restore them.
     """
     return {"voided": organiser(key).voters.with_key(voter).ask_others()}
+
+
+@of_platform.get("/<key>/participants", name="listParticipants")
+@of_platform.response(200, answers.ParticipantsAnswer)
+def read_participants(key: str) -> Any:
+    """Return participants in order of arrival, by their platform ids, which are personal data.
+
+    The decision concerns participants who received the completion code: "approve" while their votes count, "reject"
+    once they are excluded. Other participants have no submission to decide on.
+    """
+    campaign = organiser(key)
+
+    def answer(found: PlatformVoters) -> dict[str, Any]:
+        return {"platform": found.platform, "participants": found.participants}
+
+    return tagged(_participants, key, campaign.stamp(), campaign.voters.of_platform, answer)
+
+
+@of_platform.get("/<key>/participants/<decision>", name="exportParticipants")
+@of_platform.arguments(answers.StudyQuery, location="query")
+@of_platform.doc(responses={200: {"content": {"text/csv": {"schema": {"type": "string", "format": "binary"}}}}})
+@of_platform.response(200)
+def export(key: str, decision: str, study: str | None = None) -> Response:
+    """Return the ids to approve, or those to reject, one per line and without a header, as platforms expect."""
+    campaign = organiser(key)
+    if decision not in DECISIONS:
+        known = " and ".join(DECISIONS)
+        raise Problem(404, f"there is no list of this name; there are {known}", kind="no-such-list")
+    found = campaign.voters.of_platform().participants
+    ids = [each.participant for each in found if each.decision == decision and study in (None, each.study)]
+    return file_of(f"{decision}.csv", "".join(f"{each}\n" for each in ids).encode(), key)

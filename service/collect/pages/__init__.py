@@ -1,9 +1,9 @@
-"""Serve the HTML pages, one blueprint each: voters, organisers, the bare address, and images and sounds of items."""
+"""Serve the HTML pages, one blueprint each: voters, organisers, images and sounds of items, and the bare address."""
 
 from flask import Blueprint
 
-from service.collect import assets
-from service.collect.pages import home, organiser
+from service.collect.pages.frame import assets, bare
+from service.collect.pages.organiser import blueprint as organiser
 from service.collect.pages.voter import voter
 
-PAGES: tuple[Blueprint, ...] = (voter, organiser.blueprint, assets.blueprint, home.blueprint)
+PAGES: tuple[Blueprint, ...] = (voter, organiser, assets, bare)

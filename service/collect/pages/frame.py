@@ -1,16 +1,24 @@
-"""Build the frame that all pages share, in the reader's language."""
+"""Build the frame that all pages share, in the reader's language; serve the bare address, images and sounds."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
-from flask import make_response, render_template, request
+from flask import Blueprint, abort, make_response, render_template, request, send_file
 from werkzeug.wrappers import Response
 
+from service.collect.content import TYPES, asset_file
+from service.collect.state import collecting
 from service.collect.texts import LANGUAGES, Texts, direction
 
-__all__ = ["asked_language", "page_of", "preferred", "reader_texts", "unknown"]
+# An SVG may contain scripts. They do not run in an image on a page; opened by its address, the SVG is sandboxed.
+POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; sandbox; frame-ancestors 'none'"
+_DAY: Final = 86_400
+
+bare = Blueprint("home", __name__)
+assets = Blueprint("assets", __name__)
 
 
 def asked_language() -> str | None:
@@ -43,3 +51,21 @@ def page_of(template: str, text: Texts, *, status: int = 200, **values: Any) -> 
 def unknown(_: str = "") -> Response:
     """Return the page for an unknown address, such as a truncated link."""
     return page_of("unknown.html", reader_texts(), status=404)
+
+
+@bare.get("/")
+def home() -> Response:
+    """Tell voters and organisers where to go; name no campaign, because a key is only given out in links."""
+    return page_of("home.html", reader_texts())
+
+
+@assets.get("/assets/<path:name>")
+def asset(name: str) -> Response:
+    """Serve a file of the folder; 404 if it is outside, hidden, or neither image nor sound."""
+    found = asset_file(collecting().settings.assets, name)
+    if found is None:
+        abort(404)
+    kind = TYPES[Path(name).suffix.lower()]
+    response = send_file(found, mimetype=kind, conditional=True, max_age=_DAY)
+    response.headers["Content-Security-Policy"] = POLICY
+    return response

@@ -12,8 +12,6 @@ from werkzeug.wrappers import Response
 from service.collect.pages.frame import asked_language, page_of, reader_texts, unknown
 from service.collect.texts import LANGUAGES, language_name
 
-__all__ = ["blueprint"]
-
 # In this order: progress and voters' links, opening and closing ballots, voters and the quality of their votes, items
 # and their answers, ranking with figures and files, voters' texts and eligibility.
 TABS: Final = ("overview", "ballots", "voters", "items", "result", "settings")

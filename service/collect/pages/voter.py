@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -23,37 +23,13 @@ from service.http.problems import Problem
 voter = Blueprint("voter_pages", __name__, url_prefix="/v")
 
 
-@dataclass(frozen=True)
-class Language:
-    """A language that a voter may choose."""
+def show(page: str, key: str) -> Response:
+    """Return a page of a campaign.
 
-    tag: str
-    name: str
-
-
-@voter.get("/<key>")
-def welcome(key: str) -> Response:
-    """Show instructions and consent, then lead on to the comparisons; an organiser can try both with `?preview=1`."""
-    return _page(key, "welcome")
-
-
-@voter.get("/<key>/vote")
-def vote(key: str) -> Response:
-    """Show comparisons; with `?preview=1` some of the campaign's items, and no answer is sent."""
-    return _page(key, "vote")
-
-
-@voter.get("/<key>/finish")
-def finish(key: str) -> Response:
-    """Show thanks, completion code and withdrawal; with `?preview=1` as for a voter who has answered everything."""
-    return _page(key, "finish")
-
-
-for rule in ("/", "/<path:_>"):
-    voter.add_url_rule(rule, "unknown", unknown)
-
-
-def _page(key: str, page: str) -> Response:
+    `welcome` shows instructions and consent, then leads on to the comparisons; `vote` shows comparisons; `finish` shows
+    thanks, completion code and withdrawal. An organiser can try all three with `?preview=1`: the comparisons are of
+    some of the campaign's items, no answer is sent, and the end is that of a voter who has answered everything.
+    """
     try:
         campaign = collecting().campaigns.of(key)
     except Problem as problem:
@@ -83,7 +59,7 @@ def _page(key: str, page: str) -> Response:
         "texts": texts,
         "tag": tag,
         "direction": direction(tag),
-        "languages": [Language(each, language_name(each)) for each in pages.texts],
+        "languages": [{"tag": each, "name": language_name(each)} for each in pages.texts],
         "script_texts": interface.section("voter"),
         "home": home,
         "to_vote": f"{home}/vote{query}",
@@ -99,6 +75,12 @@ def _page(key: str, page: str) -> Response:
         "to_organiser": url_for("organiser_pages.overview", key=key),
     }
     return page_of(f"voter/{page}.html", interface, **values)
+
+
+for page, rule in {"welcome": "/<key>", "vote": "/<key>/vote", "finish": "/<key>/finish"}.items():
+    voter.add_url_rule(rule, page, partial(show, page))
+for rule in ("/", "/<path:_>"):
+    voter.add_url_rule(rule, "unknown", unknown)
 
 
 def _preview(campaign: Campaign, pages: VotingPages, page: str) -> str:

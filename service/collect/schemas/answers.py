@@ -6,35 +6,12 @@ from typing import Any, Final
 
 from marshmallow import ValidationError, validates_schema
 
-from adaptive.ledger import (
-    BallotProgress,
-    CampaignQuality,
-    CampaignStatus,
-    ClosePreview,
-    ExclusionPreview,
-    LedgerEvent,
-    Participant,
-    TokenRow,
-    VoterRow,
-    is_line,
-)
+from adaptive import ledger
 from adaptive.model.accuracy import Cut
 from service.collect.schemas.campaigns import Line
-from service.collect.schemas.shapes import (
-    COUNT,
-    LABEL,
-    NUMBER,
-    NUMBER_OR_NULL,
-    TEXT,
-    TEXT_OR_NULL,
-    key_field,
-    list_of,
-    object_of,
-    shape_of,
-)
-from service.collect.schemas.shapes import Word as WordField
-from service.collect.schemas.voting import TOKEN
+from service.collect.schemas.voting import TOKEN, Word, key_field
 from service.http.problems import shown
+from service.schemas import shapes
 from service.schemas.base import Answer, Request
 from service.schemas.fields import Documented, Dumped, Flag, Number, QueryNumber, QueryWhole, Whole
 
@@ -45,7 +22,7 @@ _YES: Final = {"true": True, "false": False}
 class QueryFlag(Documented):
     """true or false, in a query string."""
 
-    documented = {"type": "boolean"}  # noqa: RUF012 - as the base has it
+    documented = shapes.TRUTH
 
     def read(self, value: Any) -> bool:
         """Check a value."""
@@ -71,7 +48,7 @@ class NameList(Documented):
             raise ValidationError(f"must be a list of 1 to {MOST_INVITED:,} names; got {shown(value)}")
         seen: set[str] = set()
         for name in value:
-            if not isinstance(name, str) or name != name.strip() or not is_line(name):
+            if not isinstance(name, str) or name != name.strip() or not ledger.is_line(name):
                 raise ValidationError(f"a name is one line of text without spaces around it; got {shown(name)}")
             if len(name) > 200:
                 raise ValidationError(f"a name has at most 200 characters; got {shown(name)}")
@@ -85,15 +62,15 @@ class OrganiserSessionRequest(Request):
     """An organiser's token, exchanged for a session cookie."""
 
     campaign = key_field(required=True)
-    token = WordField(TOKEN, "a token", required=True)
+    token = Word(TOKEN, "a token", required=True)
 
 
 class InvitationRequest(Request):
     """Voters to invite: a list of names, or a number of voters without names."""
 
-    voters = NameList(metadata={"description": "Names, which are personal data and stay in the ledger."})
-    number = Whole(least=1, most=MOST_INVITED, metadata={"description": "Or a number of voters without a name."})
-    qr = Flag(load_default=False, metadata={"description": "Whether to draw a QR code for each link."})
+    voters = NameList(about="Names, which are personal data and stay in the ledger.")
+    number = Whole(least=1, most=MOST_INVITED, about="Or a number of voters without a name.")
+    qr = Flag(load_default=False, about="Whether to draw a QR code for each link.")
 
     @validates_schema
     def check_way(self, data: dict[str, Any], **_: Any) -> None:
@@ -111,15 +88,13 @@ class ReasonRequest(Request):
 class CloseRequest(Request):
     """Options for closing a ballot."""
 
-    least_answered = Number(
-        least=0, most=1, metadata={"description": "Share that must be answered; by default that of the campaign."}
-    )
+    least_answered = Number(least=0, most=1, about="Share that must be answered; by default that of the campaign.")
 
 
 class OpenRequest(Request):
     """Options for opening the next ballot or batch."""
 
-    at_once = Flag(load_default=False, metadata={"description": "Draw a batch although much is unanswered."})
+    at_once = Flag(load_default=False, about="Draw a batch although much is unanswered.")
 
 
 class PageQuery(Request):
@@ -132,224 +107,202 @@ class PageQuery(Request):
 class VotersQuery(PageQuery):
     """The part of the list of voters to return."""
 
-    names = QueryFlag(load_default=False, metadata={"description": "Whether voters go by name: personal data."})
+    names = QueryFlag(load_default=False, about="Whether voters go by name: personal data.")
 
 
 class QualityQuery(Request):
     """Thresholds for flagging a voter."""
 
-    names = QueryFlag(load_default=False, metadata={"description": "Whether voters go by name: personal data."})
-    fast = QueryNumber(
-        least=0, most=3_600, load_default=1.0, metadata={"description": "Seconds; an answer in less time is fast."}
-    )
+    names = QueryFlag(load_default=False, about="Whether voters go by name: personal data.")
+    fast = QueryNumber(least=0, most=3_600, load_default=1.0, about="Seconds; an answer in less time is fast.")
 
 
 class ResultsQuery(Request):
     """Which ranking to return."""
 
-    interim = QueryFlag(load_default=False, metadata={"description": "By the votes so far, before the last ballot."})
-    top = QueryWhole(least=1, most=2**31, metadata={"description": "k of the cut."})
+    interim = QueryFlag(load_default=False, about="By the votes so far, before the last ballot.")
+    top = QueryWhole(least=1, most=2**31, about="k of the cut.")
 
 
 class ExportQuery(Request):
     """Options for the content of a file."""
 
-    names = QueryFlag(load_default=False, metadata={"description": "Whether voters go by name: personal data."})
-    unanswered = QueryFlag(load_default=False, metadata={"description": "Comparisons without a vote too."})
+    names = QueryFlag(load_default=False, about="Whether voters go by name: personal data.")
+    unanswered = QueryFlag(load_default=False, about="Comparisons without a vote too.")
     guard = QueryFlag(
-        load_default=True,
-        metadata={"description": "Whether cells that a spreadsheet would run have an apostrophe in front."},
+        load_default=True, about="Whether cells that a spreadsheet would run have an apostrophe in front."
     )
 
 
 class StudyQuery(Request):
     """The study whose participants to return."""
 
-    study = WordField("[A-Za-z0-9_-]{1,64}", "the id of a study", metadata={"description": "By default of all."})
+    study = Word("[A-Za-z0-9_-]{1,64}", "the id of a study", about="By default of all.")
 
 
 class LedgerQuery(Request):
     """The part of the ledger to return."""
 
-    after = QueryWhole(least=0, most=2**62, load_default=0, metadata={"description": "Number of the last event read."})
+    after = QueryWhole(least=0, most=2**62, load_default=0, about="Number of the last event read.")
     limit = QueryWhole(least=1, most=1_000, load_default=1_000)
 
 
 class ProgressAnswer(Answer):
     """The progress of a campaign."""
 
-    status = Dumped(shape_of(CampaignStatus), required=True)
-    ballots = Dumped(list_of(shape_of(BallotProgress)), required=True)
+    status = Dumped(shapes.shape_of(ledger.CampaignStatus))
+    ballots = Dumped(shapes.list_of(shapes.shape_of(ledger.BallotProgress)))
 
 
 class BallotsAnswer(Answer):
     """All ballots opened so far."""
 
-    ballots = Dumped(list_of(shape_of(BallotProgress)), required=True)
+    ballots = Dumped(shapes.list_of(shapes.shape_of(ledger.BallotProgress)))
 
 
 class BallotAnswer(Answer):
     """A ballot; the header ETag holds its stamp."""
 
-    ballot = Dumped(shape_of(BallotProgress), required=True)
-    chain_digest = Dumped(
-        {**TEXT_OR_NULL, "description": "Of a closed ballot; it proves this ballot and all before it."}, required=True
-    )
+    ballot = Dumped(shapes.shape_of(ledger.BallotProgress))
+    chain_digest = Dumped(shapes.TEXT_OR_NULL, about="Of a closed ballot; it proves this ballot and all before it.")
     going_on = Dumped(
-        {
-            "oneOf": [list_of(LABEL), {"type": "null"}],
-            "description": "Items of the next ballot; null while this one is open, and where none follows.",
-        },
-        required=True,
+        shapes.or_null(
+            shapes.list_of(shapes.LABEL),
+            about="Items of the next ballot; null while this one is open, and where none follows.",
+        )
     )
 
 
 class PreviewAnswer(Answer):
     """What closing a ballot now would do."""
 
-    preview = Dumped(
-        {"oneOf": [shape_of(ClosePreview), {"type": "null"}], "description": "Null for a batch."}, required=True
-    )
-    ready = Dumped({"type": "boolean"}, required=True)
-    n_comparisons = Dumped(COUNT, required=True)
-    n_answered = Dumped(COUNT, required=True)
-    expected = Dumped({**NUMBER_OR_NULL, "description": "Expected tau_w, of a continuous campaign."}, required=True)
-    cut = Dumped({"oneOf": [shape_of(Cut), {"type": "null"}]}, required=True)
+    preview = Dumped(shapes.or_null(shapes.shape_of(ledger.ClosePreview), about="Null for a batch."))
+    ready = Dumped(shapes.TRUTH)
+    n_comparisons = Dumped(shapes.COUNT)
+    n_answered = Dumped(shapes.COUNT)
+    expected = Dumped(shapes.NUMBER_OR_NULL, about="Expected tau_w, of a continuous campaign.")
+    cut = Dumped(shapes.or_null(shapes.shape_of(Cut)))
+
+
+_ITEM: Final = shapes.exactly(
+    item=shapes.LABEL,
+    kind=shapes.TEXT,
+    **dict.fromkeys(("content", "alt_text"), shapes.TEXT_OR_NULL),
+    presentations={**shapes.COUNT, "description": "In the ballots that are open."},
+    n_answered=shapes.COUNT,
+)
 
 
 class ItemsAnswer(Answer):
     """Items; if a ballot is open, sorted by their answers in open ballots, fewest first."""
 
-    n_items = Dumped(COUNT, required=True)
-    items = Dumped(
-        list_of(
-            object_of(
-                {
-                    "item": LABEL,
-                    "kind": TEXT,
-                    "content": TEXT_OR_NULL,
-                    "alt_text": TEXT_OR_NULL,
-                    "presentations": {**COUNT, "description": "In the ballots that are open."},
-                    "n_answered": COUNT,
-                }
-            )
-        ),
-        required=True,
-    )
+    n_items = Dumped(shapes.COUNT)
+    items = Dumped(shapes.list_of(_ITEM))
 
 
 class VotersAnswer(Answer):
     """Voters, in order of arrival."""
 
-    n_voters = Dumped(COUNT, required=True)
-    voters = Dumped(list_of(shape_of(VoterRow)), required=True)
+    n_voters = Dumped(shapes.COUNT)
+    voters = Dumped(shapes.list_of(shapes.shape_of(ledger.VoterRow)))
 
 
 class ParticipantsAnswer(Answer):
     """Participants of a platform, in order of arrival."""
 
-    platform = Dumped({**TEXT_OR_NULL, "description": "Where voters come from now."}, required=True)
-    participants = Dumped(list_of(shape_of(Participant)), required=True)
+    platform = Dumped(shapes.TEXT_OR_NULL, about="Where voters come from now.")
+    participants = Dumped(shapes.list_of(shapes.shape_of(ledger.Participant)))
+
+
+_SVG: Final = {**shapes.TEXT_OR_NULL, "description": "SVG, where it was asked for."}
+_INVITATION: Final = shapes.exactly(name=shapes.TEXT, url=shapes.TEXT, qr=_SVG)
 
 
 class InvitationsAnswer(Answer):
     """Links that each let one voter vote; they are shown only once."""
 
-    invitations = Dumped(
-        list_of(
-            object_of(
-                {
-                    "name": TEXT,
-                    "url": TEXT,
-                    "qr": {**TEXT_OR_NULL, "description": "SVG, where it was asked for."},
-                }
-            )
-        ),
-        required=True,
-    )
-    csv = Dumped({**TEXT, "description": "The same as CSV, with the columns voter and link."}, required=True)
+    invitations = Dumped(shapes.list_of(_INVITATION))
+    csv = Dumped(shapes.TEXT, about="The same as CSV, with the columns voter and link.")
 
 
 class LinksAnswer(Answer):
     """Links that several voters share; null if the pages of the campaign do not allow them."""
 
-    voter_url = Dumped(TEXT, required=True)
-    open_url = Dumped({**TEXT_OR_NULL, "description": "Anybody who has it may vote."}, required=True)
-    open_qr = Dumped({**TEXT_OR_NULL, "description": "SVG."}, required=True)
+    voter_url = Dumped(shapes.TEXT)
+    open_url = Dumped(shapes.TEXT_OR_NULL, about="Anybody who has it may vote.")
+    open_qr = Dumped(shapes.TEXT_OR_NULL, about="SVG.")
 
 
 class StudyLinkAnswer(Answer):
     """A new link for a platform, to enter there as the address of the study; it is shown only once."""
 
-    url = Dumped(TEXT, required=True)
-    platform = Dumped(TEXT, required=True)
+    url = Dumped(shapes.TEXT)
+    platform = Dumped(shapes.TEXT)
 
 
 class TokensAnswer(Answer):
     """Links that were issued, newest first; the ledger keeps only hashes of their tokens."""
 
-    n_tokens = Dumped(COUNT, required=True)
-    tokens = Dumped(list_of(shape_of(TokenRow)), required=True)
+    n_tokens = Dumped(shapes.COUNT)
+    tokens = Dumped(shapes.list_of(shapes.shape_of(ledger.TokenRow)))
 
 
 class OrganiserLinkAnswer(Answer):
     """Another token for an organiser; it is shown only once."""
 
-    token = Dumped(TEXT, required=True)
-    organiser_url = Dumped({**TEXT, "description": "The organiser's page, which takes the token."}, required=True)
+    token = Dumped(shapes.TEXT)
+    organiser_url = Dumped(shapes.TEXT, about="The organiser's page, which takes the token.")
 
 
 class QualityAnswer(Answer):
     """How reliable the votes are."""
 
-    quality = Dumped(shape_of(CampaignQuality), required=True)
+    quality = Dumped(shapes.shape_of(ledger.CampaignQuality))
 
 
 class ExclusionAnswer(Answer):
     """How the result would change if a voter were excluded, or included again."""
 
-    preview = Dumped(shape_of(ExclusionPreview), required=True)
+    preview = Dumped(shapes.shape_of(ledger.ExclusionPreview))
 
 
 class WithdrawalAnswer(Answer):
     """The effect of a withdrawal."""
 
-    voided = Dumped({**COUNT, "description": "Votes of open ballots that do not count any more."}, required=True)
+    voided = Dumped(shapes.COUNT, about="Votes of open ballots that do not count any more.")
 
 
-_ROW: Final = {
-    "type": "object",
-    "required": ["item", "rank", "strength"],
-    "additionalProperties": False,
-    "properties": {
-        "item": LABEL,
-        "rank": NUMBER,
-        "strength": NUMBER,
-        **dict.fromkeys(("presentations", "wins", "ties", "losses", "last_ballot"), COUNT),
-        "ybar": NUMBER_OR_NULL,
-        **dict.fromkeys(("standard_error", "rank_low", "rank_high", "in_top"), NUMBER),
-        "image": {**TEXT, "description": "Path of the image that the item is, if it is one."},
-        "alt_text": TEXT,
+_ROW: Final = shapes.object_of(
+    {
+        "item": shapes.LABEL,
+        "rank": shapes.NUMBER,
+        "strength": shapes.NUMBER,
+        **dict.fromkeys(("presentations", "wins", "ties", "losses", "last_ballot"), shapes.COUNT),
+        "ybar": shapes.NUMBER_OR_NULL,
+        **dict.fromkeys(("standard_error", "rank_low", "rank_high", "in_top"), shapes.NUMBER),
+        "image": {**shapes.TEXT, "description": "Path of the image that the item is, if it is one."},
+        "alt_text": shapes.TEXT,
     },
-}
+    needed=["item", "rank", "strength"],
+)
 
 
 class ResultsAnswer(Answer):
     """A ranking of all items, best first, with its uncertainty."""
 
-    final = Dumped({"type": "boolean", "description": "Whether the paper's scores decide on the ranks."}, required=True)
-    n_votes = Dumped(COUNT, required=True)
-    top = Dumped({**COUNT, "description": "k of the cut."}, required=True)
-    cut = Dumped({"oneOf": [shape_of(Cut), {"type": "null"}]}, required=True)
-    expected = Dumped({**NUMBER_OR_NULL, "description": "Expected tau_w of the strengths."}, required=True)
-    excluded = Dumped(list_of(TEXT), required=True)
-    agreement = Dumped({**NUMBER_OR_NULL, "description": "tau_w with the ranking of all votes."}, required=True)
-    rows = Dumped(list_of(_ROW), required=True)
+    final = Dumped(shapes.TRUTH, about="Whether the paper's scores decide on the ranks.")
+    n_votes = Dumped(shapes.COUNT)
+    top = Dumped(shapes.COUNT, about="k of the cut.")
+    cut = Dumped(shapes.or_null(shapes.shape_of(Cut)))
+    expected = Dumped(shapes.NUMBER_OR_NULL, about="Expected tau_w of the strengths.")
+    excluded = Dumped(shapes.list_of(shapes.TEXT))
+    agreement = Dumped(shapes.NUMBER_OR_NULL, about="tau_w with the ranking of all votes.")
+    rows = Dumped(shapes.list_of(_ROW))
 
 
 class LedgerAnswer(Answer):
     """Events of the ledger, in order."""
 
-    events = Dumped(list_of(shape_of(LedgerEvent)), required=True)
-    next = Dumped({**COUNT, "description": "To be asked for as `after`."}, required=True)
-    complete = Dumped({"type": "boolean", "description": "Whether these are the last ones, for now."}, required=True)
+    events = Dumped(shapes.list_of(shapes.shape_of(ledger.LedgerEvent)))
+    next = Dumped(shapes.COUNT, about="To be asked for as `after`.")
+    complete = Dumped(shapes.TRUTH, about="Whether these are the last ones, for now.")

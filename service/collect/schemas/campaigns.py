@@ -1,56 +1,41 @@
-"""Define the requests that create a campaign: its items, plan, settings and pages."""
+"""Define the requests that create a campaign, and their answers: its items, plan, settings, and pages for voters."""
 
 from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeVar
+from functools import partial
+from typing import Any, Final, TypeAlias, TypeVar
 
 from marshmallow import ValidationError, post_load, validates_schema
+from marshmallow.fields import List
 
+from adaptive import ledger
 from adaptive.budget import most_ballots, plan_one_way
 from adaptive.errors import AdaptiveError
-from adaptive.ledger import (
-    ContinuousPlan,
-    ItemFault,
-    ItemSheet,
-    KnownPair,
-    Pay,
-    PlannedSpending,
-    Probing,
-    Settings,
-    VotingPages,
-    batch_for,
-    is_line,
-    read_item_sheet,
-    read_known_pairs,
-)
 from adaptive.plan import BallotPlan
 from adaptive.tuning.outlook import Outlook
-from rankcorr.checks import offending
-from service.collect.assets import why_no_asset
-from service.collect.schemas.pages import PagesRequest
-from service.collect.schemas.shapes import COUNT, LABEL, TEXT, TEXT_OR_NULL, list_of, object_of, shape_of
-from service.schemas.base import Answer, Request
-from service.schemas.fields import Choice, Dumped, Flag, Number, Part, Seed, Text, Vocabulary, Whole
+from service.collect.content import why_no_asset
+from service.collect.state import collecting
+from service.schemas import shapes
+from service.schemas.base import WAYS, Answer, Request, check_way
+from service.schemas.fields import Choice, Documented, Dumped, Flag, Number, Part, Seed, Text, Whole, placed, vocabulary
 
 T = TypeVar("T")
+Planner: TypeAlias = Callable[[int], BallotPlan | ledger.ContinuousPlan]
 
 MOST_ITEMS: Final = 200_000
 MOST_VOTERS: Final = 100_000
 MOST_COMPARISONS: Final = 2_000_000
 SHEET_SIZE: Final = 20
 LEASE_MINUTES: Final = 60.0
-WAYS: Final = ("presentations", "comparisons", "hours", "top_presentations")
 _OF_BALLOTS: Final = ("n_ballots", "fraction", *WAYS)
-MODE: Final = Vocabulary(
+MODE: Final = vocabulary(
     "CampaignMode",
-    {
-        "type": "string",
-        "enum": ["ballots", "continuous"],
-        "description": "Ballots of a plan, or small batches that are matched by all votes before.",
-    },
+    ("ballots", "continuous"),
+    "Ballots of a plan, or small batches that are matched by all votes before.",
 )
+_TEXTS: Final = ("title", "question", "instructions", "consent", "thanks")
 _CONTINUOUS: Final = ("budget", "batch", "target")
 
 
@@ -65,42 +50,98 @@ class Line(Text):
     def read(self, value: Any) -> str:
         """Check a value."""
         text: str = super().read(value)
-        if text != text.strip() or not is_line(text) or len(text) > self.most:
+        if text != text.strip() or not ledger.is_line(text) or len(text) > self.most:
             raise ValidationError(f"must be one line of at most {self.most} characters, without spaces around it")
         return text
+
+
+class Prose(Documented):
+    """Text, which may be empty."""
+
+    documented = shapes.TEXT
+    wanted = "text"
+
+    def read(self, value: Any) -> str | None:
+        """Check a value."""
+        if not isinstance(value, str):
+            raise ValidationError(f"must be {self.wanted}")
+        return value
+
+
+class ProseOrNull(Prose):
+    """Text or null; empty text is null."""
+
+    documented = shapes.TEXT_OR_NULL
+    wanted = "text or null"
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(allow_none=True, **kwargs)
+
+    def read(self, value: Any) -> str | None:
+        """Check a value."""
+        return super().read(value) or None
+
+
+class TextsRequest(Request):
+    """The texts of one language."""
+
+    language = Prose(required=True, about='A tag like "en" or "pt-BR".')
+    title = Prose(required=True)
+    question = Prose(required=True)
+    instructions = Prose(load_default="", about="Markdown.")
+    consent = Prose(load_default="", about="Markdown.")
+    thanks = Prose(load_default="", about="Markdown.")
+
+
+class PagesRequest(Request):
+    """The pages that a campaign shows to its voters, and who may take part."""
+
+    texts = List(Part(TextsRequest), required=True, metadata={"description": "The first language is the default."})
+    consent_version = Prose(load_default="1")
+    open_link = Flag(load_default=False)
+    sheets = Whole(least=1, most=10_000, allow_none=True, about="Most of a voter; null: all.")
+    ties = Flag(load_default=True)
+    cannot_say = Flag(load_default=True)
+    platform = ProseOrNull()
+    study = ProseOrNull()
+    completion_code = ProseOrNull()
+    completion_url = ProseOrNull(about="On Prolific null is enough: the code makes the address.")
+    screened_out_code = ProseOrNull(about="For one who was left out before finishing.")
+    quota_full_code = ProseOrNull(about="For one who came when nothing was left.")
+    study_minutes = Number(
+        above=0,
+        most=100_000,
+        allow_none=True,
+        about="The platform's maximum allowed time, for which a participant has a sheet.",
+    )
+
+    @post_load
+    def pages(self, data: dict[str, Any], **_: Any) -> ledger.VotingPages:
+        """Make the pages."""
+        return made(lambda: ledger.VotingPages.from_dict(data))
 
 
 class PlanChoice(Request):
     """A ballot plan, with one of four ways to set how often items are presented; or a continuous plan."""
 
     mode = Choice(MODE, load_default="ballots")
-    n_ballots = Whole(
-        least=2, most=100, metadata={"description": "n_b; by default 7, or as many as so few items allow."}
-    )
-    fraction = Number(
-        above=0, below=1, metadata={"description": "alpha: the share of items that go on; 0.5 if left out."}
-    )
-    presentations = Whole(least=1, most=10_000, metadata={"description": "Of each item in each ballot."})
-    comparisons = Whole(least=1, most=MOST_COMPARISONS, metadata={"description": "Or the most, of all ballots."})
-    hours = Number(
-        above=0, most=1e6, metadata={"description": "Or the most person-hours, with pay.seconds or seconds."}
-    )
-    top_presentations = Whole(least=1, most=100_000, metadata={"description": "Or the fewest of a top item, in all."})
-    seconds = Number(above=0, most=3_600, metadata={"description": "Mean time of an answer."})
-    budget = Whole(least=1, most=MOST_COMPARISONS, metadata={"description": "Continuous: comparisons in all."})
+    n_ballots = Whole(least=2, most=100, about="n_b; by default 7, or as many as so few items allow.")
+    fraction = Number(above=0, below=1, about="alpha: the share of items that go on; 0.5 if left out.")
+    presentations = Whole(least=1, most=10_000, about="Of each item in each ballot.")
+    comparisons = Whole(least=1, most=MOST_COMPARISONS, about="Or the most, of all ballots.")
+    hours = Number(above=0, most=1e6, about="Or the most person-hours, with pay.seconds or seconds.")
+    top_presentations = Whole(least=1, most=100_000, about="Or the fewest of a top item, in all.")
+    seconds = Number(above=0, most=3_600, about="Mean time of an answer.")
+    budget = Whole(least=1, most=MOST_COMPARISONS, about="Continuous: comparisons in all.")
     batch = Whole(
         least=1,
         most=10_000,
-        metadata={
-            "description": "Continuous: comparisons of a batch; by default as many as there are items, from 10 to 50."
-        },
+        about="Continuous: comparisons of a batch; by default as many as there are items, from 10 to 50.",
     )
-    target = Number(
-        above=0, most=1, metadata={"description": "Continuous: an expected tau_w at which the campaign may end."}
-    )
+    target = Number(above=0, most=1, about="Continuous: an expected tau_w at which the campaign may end.")
 
     @validates_schema
-    def check_way(self, data: dict[str, Any], **_: Any) -> None:
+    def check_mode(self, data: dict[str, Any], **_: Any) -> None:
         """Refuse options of the other mode, and a request with no way or several ways to set the presentations."""
         continuous = data["mode"] == "continuous"
         other = [name for name in (_OF_BALLOTS if continuous else _CONTINUOUS) if name in data]
@@ -110,21 +151,14 @@ class PlanChoice(Request):
             if "budget" not in data:
                 raise ValidationError("this field is needed: a continuous campaign has a budget", "budget")
             return
-        given = [name for name in WAYS if name in data]
-        if len(given) != 1:
-            got = offending("got", given) if given else "got none"
-            raise ValidationError(f"exactly one of {', '.join(WAYS)} is needed; {got}")
-        if "hours" in data and "seconds" not in data:
-            raise ValidationError("this field is needed: the budget is of hours", "seconds")
+        check_way(data, "seconds")
 
     @post_load
-    def planner(
-        self, data: dict[str, Any], **_: Any
-    ) -> tuple[Callable[[int], BallotPlan | ContinuousPlan], float | None]:
+    def planner(self, data: dict[str, Any], **_: Any) -> tuple[Planner, float | None]:
         """Return a function from the number of items to the plan, and the seconds per answer."""
         seconds = data.pop("seconds", None)
         if data.pop("mode") == "continuous":
-            return (lambda n_items: ContinuousPlan(n_items, **{"batch": batch_for(n_items), **data})), seconds
+            return (lambda n: ledger.ContinuousPlan(n, **{"batch": ledger.batch_for(n), **data})), seconds
         fraction, n_ballots = data.pop("fraction", 0.5), data.pop("n_ballots", None)
 
         def plan(n_items: int) -> BallotPlan:
@@ -138,44 +172,38 @@ class PayRequest(Request):
     """Voters' pay: per answer, or per hour at a given number of seconds per answer."""
 
     per_vote = Number(above=0, most=1e6)
-    per_hour = Number(above=0, most=1e9, metadata={"description": "With seconds."})
-    seconds = Number(above=0, most=3_600, metadata={"description": "That an answer takes."})
-    fee = Number(
-        least=0, most=10, load_default=0.0, metadata={"description": "Of the platform, as a share of the pay."}
-    )
+    per_hour = Number(above=0, most=1e9, about="With seconds.")
+    seconds = Number(above=0, most=3_600, about="That an answer takes.")
+    fee = Number(least=0, most=10, load_default=0.0, about="Of the platform, as a share of the pay.")
     currency = Line(10, load_default="")
 
     @post_load
-    def pay(self, data: dict[str, Any], **_: Any) -> Pay:
+    def pay(self, data: dict[str, Any], **_: Any) -> ledger.Pay:
         """Make the pay."""
-        return made(lambda: Pay(**data))
+        return made(lambda: ledger.Pay(**data))
 
 
 class SettingsRequest(Request):
     """Settings of a campaign."""
 
-    sheet_size = Whole(
-        least=1, most=500, load_default=SHEET_SIZE, metadata={"description": "Most comparisons of a sheet."}
-    )
+    sheet_size = Whole(least=1, most=500, load_default=SHEET_SIZE, about="Most comparisons of a sheet.")
     lease_minutes = Number(
         above=0,
         most=100_000,
         load_default=LEASE_MINUTES,
-        metadata={"description": "After this time without a vote a sheet may go to somebody else."},
+        about="After this time without a vote a sheet may go to somebody else.",
     )
     first_minutes = Number(
         above=0,
         most=100_000,
         load_default=2.0,
-        metadata={"description": "The same before the first answer on a sheet, where that is shorter."},
+        about="The same before the first answer on a sheet, where that is shorter.",
     )
-    least_answered = Number(
-        least=0, most=1, load_default=0.9, metadata={"description": "Share that must be answered before closing."}
-    )
-    probes_csv = Text(metadata={"description": "Pairs whose answer is known: left, right, winner and kind, as CSV."})
+    least_answered = Number(least=0, most=1, load_default=0.9, about="Share that must be answered before closing.")
+    probes_csv = Text(about="Pairs whose answer is known: left, right, winner and kind, as CSV.")
     probes_per_sheet = Whole(least=0, most=100, load_default=1)
-    repeats = Number(least=0, most=0.5, load_default=0.0, metadata={"description": "Share to be asked again."})
-    overlap = Number(least=0, most=0.5, load_default=0.0, metadata={"description": "Share to ask a second voter."})
+    repeats = Number(least=0, most=0.5, load_default=0.0, about="Share to be asked again.")
+    overlap = Number(least=0, most=0.5, load_default=0.0, about="Share to ask a second voter.")
     pay = Part(PayRequest)
 
 
@@ -183,26 +211,20 @@ class CampaignRequest(Request):
     """A campaign: its items, its plan, and the texts for its voters."""
 
     name = Line(200, required=True)
-    items_csv = Text(
-        required=True, metadata={"description": "The column item, or item_1, ...; if any, kind, content and alt_text."}
-    )
-    voters = Whole(
-        least=1, most=MOST_VOTERS, required=True, metadata={"description": "Voters that ballots are drawn for."}
-    )
-    seed = Seed(required=False, metadata={"description": "Of all draws; by default a random one."})
+    items_csv = Text(required=True, about="The column item, or item_1, ...; if any, kind, content and alt_text.")
+    voters = Whole(least=1, most=MOST_VOTERS, required=True, about="Voters that ballots are drawn for.")
+    seed = Seed(required=False, about="Of all draws; by default a random one.")
     plan = Part(PlanChoice, required=True)
     settings = Part(SettingsRequest, load_default=lambda: SettingsRequest().load({}))
-    pages = Part(PagesRequest, load_default=VotingPages)
+    pages = Part(PagesRequest, load_default=ledger.VotingPages)
 
     @post_load
     def gather(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
         """Return the arguments of `found`."""
         sheet = checked_sheet(data.pop("items_csv"))
         (planner, _), chosen = data.pop("plan"), data.pop("settings")
-        plan = made(lambda: planner(len(sheet.items)), "plan")
-        check_plan(plan)
         return {
-            "plan": plan,
+            "plan": checked_plan(planner, len(sheet.items)),
             "items": sheet.items,
             "contents": sheet.contents,
             "settings": settings_of(chosen, sheet),
@@ -217,22 +239,20 @@ class ItemSheetRequest(Request):
     items_csv = Text(required=True)
 
     @post_load
-    def sheet(self, data: dict[str, Any], **_: Any) -> ItemSheet:
+    def sheet(self, data: dict[str, Any], **_: Any) -> ledger.ItemSheet:
         """Parse the table."""
-        return read_item_sheet(data["items_csv"].encode(), why_no_file=why_no_asset)
+        return sheet_of(data["items_csv"])
 
 
 class OutlookRequest(Request):
     """A plan to assess before the campaign is created."""
 
     n_items = Whole(least=2, most=MOST_ITEMS)
-    items_csv = Text(metadata={"description": "Or the items as the campaign will have them; probes_csv needs them."})
+    items_csv = Text(about="Or the items as the campaign will have them; probes_csv needs them.")
     voters = Whole(least=1, most=MOST_VOTERS, required=True)
     plan = Part(PlanChoice, required=True)
     settings = Part(SettingsRequest, load_default=lambda: SettingsRequest().load({}))
-    accuracy = Flag(
-        load_default=False, metadata={"description": "Whether to simulate what it reaches, which takes seconds."}
-    )
+    accuracy = Flag(load_default=False, about="Whether to simulate what it reaches, which takes seconds.")
 
     @validates_schema
     def check_items(self, data: dict[str, Any], **_: Any) -> None:
@@ -248,76 +268,91 @@ class OutlookRequest(Request):
         sheet = checked_sheet(data["items_csv"]) if "items_csv" in data else None
         planner, seconds = data.pop("plan")
         n_items = data["n_items"] if sheet is None else len(sheet.items)
-        plan = made(lambda: planner(n_items), "plan")
-        check_plan(plan)
+        plan = checked_plan(planner, n_items)
         chosen = settings_of(data.pop("settings"), sheet)
-        return {
-            "plan": plan,
-            "seconds": seconds,
-            "settings": chosen,
-            "voters": data["voters"],
-            "accuracy": data["accuracy"],
-        }
+        asked = {name: data[name] for name in ("voters", "accuracy")}
+        return {"plan": plan, "seconds": seconds, "settings": chosen, **asked}
 
 
 class ItemSheetAnswer(Answer):
     """The content of a table of items, and its errors."""
 
-    n_items = Dumped(COUNT, required=True)
+    n_items = Dumped(shapes.COUNT)
     first = Dumped(
-        list_of(object_of({"item": LABEL, "kind": TEXT, "content": TEXT_OR_NULL, "alt_text": TEXT_OR_NULL})),
-        required=True,
+        shapes.list_of(
+            shapes.exactly(
+                item=shapes.LABEL, kind=shapes.TEXT, content=shapes.TEXT_OR_NULL, alt_text=shapes.TEXT_OR_NULL
+            )
+        )
     )
-    faults = Dumped(list_of(shape_of(ItemFault), about="The first hundred."), required=True)
+    faults = Dumped(shapes.list_of(shapes.shape_of(ledger.ItemFault), about="The first hundred."))
 
 
-_SIZES: Final = object_of(
-    {
-        "mode": TEXT,
-        "n_items": COUNT,
-        "n_ballots": {"type": ["integer", "null"]},
-        "fraction": {"type": ["number", "null"]},
-        "presentations": {"type": ["integer", "null"]},
-        "sizes": list_of(COUNT, about="Items of each ballot."),
-        "comparisons": list_of(COUNT, about="Comparisons of each ballot; of a continuous campaign, the budget."),
-        "batch": {"type": ["integer", "null"]},
-        "target": {"type": ["number", "null"]},
-    }
+_SIZES: Final = shapes.exactly(
+    mode=shapes.TEXT,
+    n_items=shapes.COUNT,
+    n_ballots=shapes.WHOLE_OR_NULL,
+    fraction=shapes.NUMBER_OR_NULL,
+    presentations=shapes.WHOLE_OR_NULL,
+    sizes=shapes.list_of(shapes.COUNT, about="Items of each ballot."),
+    comparisons=shapes.list_of(shapes.COUNT, about="Comparisons of each ballot; of a continuous campaign, the budget."),
+    batch=shapes.WHOLE_OR_NULL,
+    target=shapes.NUMBER_OR_NULL,
 )
-_ADVICE: Final = object_of({"code": TEXT, "value": {"type": "number"}, "bound": {"type": "number"}, "sentence": TEXT})
+_ADVICE: Final = shapes.exactly(code=shapes.TEXT, value=shapes.NUMBER, bound=shapes.NUMBER, sentence=shapes.TEXT)
 
 
 class OutlookAnswer(Answer):
     """The expected questions, cost and accuracy of a plan."""
 
-    plan = Dumped(_SIZES, required=True)
-    spending = Dumped(shape_of(PlannedSpending), required=True)
-    advice = Dumped(list_of(_ADVICE), required=True)
-    outlook = Dumped({"oneOf": [shape_of(Outlook), {"type": "null"}]}, required=True)
+    plan = Dumped(_SIZES)
+    spending = Dumped(shapes.shape_of(ledger.PlannedSpending))
+    advice = Dumped(shapes.list_of(_ADVICE))
+    outlook = Dumped(shapes.or_null(shapes.shape_of(Outlook)))
 
 
 class CampaignMade(Answer):
     """A new campaign; its organiser's token is shown only once."""
 
-    campaign = Dumped({**TEXT, "description": "Key of the campaign."}, required=True)
-    token = Dumped({**TEXT, "description": "Of the organiser."}, required=True)
-    organiser_url = Dumped(TEXT, required=True)
+    campaign = Dumped(shapes.TEXT, about="Key of the campaign.")
+    token = Dumped(shapes.TEXT, about="Of the organiser.")
+    organiser_url = Dumped(shapes.TEXT)
 
 
 class CampaignAnswer(Answer):
     """A campaign as it was created, and the address of its voters' page."""
 
-    campaign = Dumped(TEXT, required=True)
-    name = Dumped(TEXT, required=True)
-    created_at = Dumped(TEXT, required=True)
-    voters = Dumped({**COUNT, "description": "Voters that ballots are drawn for."}, required=True)
-    seed = Dumped({**TEXT, "description": "Digits."}, required=True)
-    plan = Dumped(_SIZES, required=True)
-    settings = Dumped({"type": "object"}, required=True)
-    voter_url = Dumped({**TEXT, "description": "The page of voters, without any capability."}, required=True)
+    campaign = Dumped(shapes.TEXT)
+    name = Dumped(shapes.TEXT)
+    created_at = Dumped(shapes.TEXT)
+    voters = Dumped(shapes.COUNT, about="Voters that ballots are drawn for.")
+    seed = Dumped(shapes.TEXT, about="Digits.")
+    plan = Dumped(_SIZES)
+    settings = Dumped({"type": "object"})
+    voter_url = Dumped(shapes.TEXT, about="The page of voters, without any capability.")
 
 
-def plan_columns(plan: BallotPlan | ContinuousPlan) -> dict[str, Any]:
+PAGES: Final = shapes.exactly(
+    texts=shapes.list_of(shapes.exactly(language=shapes.TEXT, **dict.fromkeys(_TEXTS, shapes.TEXT))),
+    consent_version=shapes.TEXT,
+    open_link=shapes.TRUTH,
+    sheets=shapes.WHOLE_OR_NULL,
+    ties=shapes.TRUTH,
+    cannot_say=shapes.TRUTH,
+    **dict.fromkeys(("platform", "study", "completion_code", "completion_url"), shapes.TEXT_OR_NULL),
+    **dict.fromkeys(("screened_out_code", "quota_full_code"), shapes.TEXT_OR_NULL),
+    study_minutes=shapes.NUMBER_OR_NULL,
+)
+
+
+class PagesAnswer(Answer):
+    """The current pages and their version."""
+
+    version = Dumped(shapes.COUNT)
+    pages = Dumped(PAGES)
+
+
+def plan_columns(plan: BallotPlan | ledger.ContinuousPlan) -> dict[str, Any]:
     """Return a plan in the form of the answers."""
     if isinstance(plan, BallotPlan):
         numbers = plan.to_dict()
@@ -331,40 +366,45 @@ def plan_columns(plan: BallotPlan | ContinuousPlan) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def settings_of(chosen: Mapping[str, Any], sheet: ItemSheet | None) -> Settings:
+def settings_of(chosen: Mapping[str, Any], sheet: ledger.ItemSheet | None) -> ledger.Settings:
     """Return the settings of a campaign on the web, where any visitor may claim the next sheet."""
     given = dict(chosen)
     text = given.pop("probes_csv", None)
     shares = (given.pop("probes_per_sheet"), given.pop("repeats"), given.pop("overlap"))
-    known: tuple[KnownPair, ...] = ()
+    known: tuple[ledger.KnownPair, ...] = ()
     if text is not None and sheet is not None:
-        known = made(lambda: read_known_pairs("probes", sheet.items, data=text.encode()), "settings", "probes_csv")
-    probing = made(lambda: Probing(known, *shares), "settings")
+        known = made(
+            lambda: ledger.read_known_pairs("probes", sheet.items, data=text.encode()), "settings", "probes_csv"
+        )
+    probing = made(lambda: ledger.Probing(known, *shares), "settings")
     return made(
-        lambda: Settings(assigned=False, probing=None if probing == Probing() else probing, **given), "settings"
+        lambda: ledger.Settings(assigned=False, probing=None if probing == ledger.Probing() else probing, **given),
+        "settings",
     )
 
 
-def checked_sheet(text: str) -> ItemSheet:
+def sheet_of(text: str) -> ledger.ItemSheet:
+    """Return the items of a table, with its errors."""
+    return ledger.read_item_sheet(text.encode(), why_no_file=partial(why_no_asset, collecting().settings.assets))
+
+
+def checked_sheet(text: str) -> ledger.ItemSheet:
     """Return the items of a table that has no errors and at most as many items as a campaign may have."""
-    sheet = read_item_sheet(text.encode(), why_no_file=why_no_asset)
+    sheet = sheet_of(text)
     if sheet.faults:
         raise ValidationError([str(fault) for fault in sheet.faults], "items_csv")
-    check_size(len(sheet.items), "items_csv")
+    if len(sheet.items) > MOST_ITEMS:
+        raise ValidationError(f"at most {MOST_ITEMS:,} items; got {len(sheet.items):,}", "items_csv")
     return sheet
 
 
-def check_size(n_items: int, field: str) -> None:
-    """Refuse more items than a campaign may have."""
-    if n_items > MOST_ITEMS:
-        raise ValidationError(f"at most {MOST_ITEMS:,} items; got {n_items:,}", field)
-
-
-def check_plan(plan: BallotPlan | ContinuousPlan) -> None:
-    """Refuse a plan of more comparisons than a campaign may have."""
+def checked_plan(planner: Planner, n_items: int) -> BallotPlan | ledger.ContinuousPlan:
+    """Return the plan for a number of items, if it has at most as many comparisons as a campaign may have."""
+    plan = made(lambda: planner(n_items), "plan")
     number = plan.n_comparisons if isinstance(plan, BallotPlan) else plan.budget
     if number > MOST_COMPARISONS:
         raise ValidationError(f"at most {MOST_COMPARISONS:,} comparisons; this plan has {number:,}", "plan")
+    return plan
 
 
 def made(make: Callable[[], T], *path: str) -> T:
@@ -372,7 +412,4 @@ def made(make: Callable[[], T], *path: str) -> T:
     try:
         return make()
     except AdaptiveError as error:
-        messages: Any = [str(error)]
-        for name in reversed(path):
-            messages = {name: messages}
-        raise ValidationError(messages) from error
+        raise placed([str(error)], *path) from error

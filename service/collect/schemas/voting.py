@@ -2,107 +2,123 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
+from marshmallow import ValidationError
+
 from adaptive.ledger import ANSWERS
-from service.collect.schemas.shapes import Word, event_field, key_field, pair_field
+from service.http.problems import shown
 from service.schemas.base import Answer, Request
-from service.schemas.fields import Choice, Component, Dumped, Part, Vocabulary, Whole
+from service.schemas.fields import Choice, Component, Documented, Dumped, Part, Whole, vocabulary
+from service.schemas.shapes import (
+    TEXT,
+    TEXT_OR_NULL,
+    TRUTH,
+    WHOLE,
+    WHOLE_OR_NULL,
+    at_least,
+    described,
+    list_of,
+    object_of,
+    or_null,
+)
 
 VERSION: Final = "[A-Za-z0-9][A-Za-z0-9._-]{0,39}"
 TOKEN: Final = "[A-Za-z0-9_-]{43}"
+EVENT: Final = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 
-ANSWER: Final = Vocabulary(
-    "Answer", {"type": "string", "enum": list(ANSWERS), "description": "The side that won, a tie, or none of these."}
-)
-GIVEN_BY: Final = Vocabulary(
-    "GivenBy", {"type": "string", "enum": ["click", "key", "touch"], "description": "How it was answered."}
-)
-LAYOUT: Final = Vocabulary(
-    "Layout", {"type": "string", "enum": ["side by side", "stacked"], "description": "How the pair was shown."}
-)
+ANSWER: Final = vocabulary("Answer", ANSWERS, "The side that won, a tie, or none of these.")
+GIVEN_BY: Final = vocabulary("GivenBy", ("click", "key", "touch"), "How it was answered.")
+LAYOUT: Final = vocabulary("Layout", ("side by side", "stacked"), "How the pair was shown.")
 _CONTENT: Final = Component(
     "Content",
-    {
-        "type": "object",
-        "description": "What is shown for an item.",
-        "required": ["kind"],
-        "properties": {
+    object_of(
+        {
             "kind": {"type": "string", "enum": ["text", "markdown", "image", "audio"]},
             "text": {"type": "string", "description": "Of text."},
             "html": {"type": "string", "description": "Of markdown: HTML that can do no harm."},
             "url": {"type": "string", "description": "Of an image or audio: a path on this server."},
             "alt": {"type": "string", "description": "Of an image or audio: what it is."},
         },
-    },
+        about="What is shown for an item.",
+        needed=["kind"],
+        closed=False,
+    ),
 )
-_NULLABLE_ANSWER: Final[dict[str, Any]] = {"oneOf": [ANSWER.reference, {"type": "null"}]}
-_PAIR: Final = Component(
+_NULLABLE_ANSWER: Final[dict[str, Any]] = or_null(ANSWER.reference)
+_PAIR: Final = Component.at_least(
     "Pair",
-    {
-        "type": "object",
-        "description": "Two items to compare.",
-        "required": ["id", "practice", "left", "right", "answer", "event_id"],
-        "properties": {
-            "id": {"type": "string"},
-            "practice": {"type": "boolean", "description": "It is not counted, and its answer is told."},
-            "left": _CONTENT.reference,
-            "right": _CONTENT.reference,
-            "answer": {**_NULLABLE_ANSWER, "description": "The answer that stands."},
-            "event_id": {"type": ["string", "null"], "description": "Of the answer that stands."},
-        },
-    },
+    "Two items to compare.",
+    id=TEXT,
+    practice={"type": "boolean", "description": "It is not counted, and its answer is told."},
+    left=_CONTENT.reference,
+    right=_CONTENT.reference,
+    answer={**_NULLABLE_ANSWER, "description": "The answer that stands."},
+    event_id={"type": ["string", "null"], "description": "Of the answer that stands."},
 )
 # Includes hidden checks, because an unchanged number would reveal that the last pair was one.
 _ANSWERS: Final = {"type": "integer", "description": "Answers of this voter that stand, practice left out."}
-_PROGRESS: Final = {
-    "type": "object",
-    "required": ["sheets_done", "sheets_limit", "answered", "of", "answers"],
-    "properties": {
-        "sheets_done": {"type": "integer"},
-        "sheets_limit": {"type": ["integer", "null"], "description": "Most sheets of a voter."},
-        "answered": {"type": "integer", "description": "Pairs of the sheet in hand with an answer."},
-        "of": {"type": "integer", "description": "Pairs of the sheet in hand."},
-        "answers": _ANSWERS,
-    },
-}
-_ME: Final = Component(
+_PROGRESS: Final = at_least(
+    sheets_done=WHOLE,
+    sheets_limit={"type": ["integer", "null"], "description": "Most sheets of a voter."},
+    answered={"type": "integer", "description": "Pairs of the sheet in hand with an answer."},
+    of={"type": "integer", "description": "Pairs of the sheet in hand."},
+    answers=_ANSWERS,
+)
+_ME: Final = Component.at_least(
     "Me",
-    {
-        "type": "object",
-        "description": "Where a voter is.",
-        "required": ["campaign", "voter", "step", "consent_version", "available", "reason", "retry_after", "progress"],
-        "properties": {
-            "campaign": {"type": "string"},
-            "voter": {"type": "string", "description": "A random key, under which the votes are exported."},
-            "step": {"type": "string", "enum": ["consent", "vote", "finish"]},
-            "consent_version": {"type": "string", "description": "The version to agree to."},
-            "available": {"type": "boolean", "description": "Whether there is a pair to ask for, now."},
-            "reason": {"type": ["string", "null"], "enum": ["limit", "none left", "not open", "wait", None]},
-            "retry_after": {
-                "type": ["integer", "null"],
-                "description": "wait: seconds until a sheet comes back that nobody answers.",
-            },
-            "progress": _PROGRESS,
-        },
-    },
+    "Where a voter is.",
+    campaign=TEXT,
+    voter={"type": "string", "description": "A random key, under which the votes are exported."},
+    step={"type": "string", "enum": ["consent", "vote", "finish"]},
+    consent_version={"type": "string", "description": "The version to agree to."},
+    available={"type": "boolean", "description": "Whether there is a pair to ask for, now."},
+    reason={"type": ["string", "null"], "enum": ["limit", "none left", "not open", "wait", None]},
+    retry_after=described(WHOLE_OR_NULL, "wait: seconds until a sheet comes back that nobody answers."),
+    progress=_PROGRESS,
 )
 _SHEET: Final = {
     "type": ["object", "null"],
     "description": "null: none is left for this voter, now.",
     "required": ["ballot", "sheet", "expires_at", "pairs"],
     "properties": {
-        "ballot": {"type": "integer"},
-        "sheet": {"type": "integer"},
-        "expires_at": {
-            "type": ["string", "null"],
-            "description": "ISO 8601; after it somebody else may get the sheet.",
-        },
-        "pairs": {"type": "array", "items": _PAIR.reference},
+        "ballot": WHOLE,
+        "sheet": WHOLE,
+        "expires_at": described(TEXT_OR_NULL, "ISO 8601; after it somebody else may get the sheet."),
+        "pairs": list_of(_PAIR.reference),
     },
 }
 
 VOTING_COMPONENTS: Final = (ANSWER, GIVEN_BY, LAYOUT, _CONTENT, _PAIR, _ME)
+
+
+class Word(Documented):
+    """Text of a given form.
+
+    Parameters
+    ----------
+    pattern : str
+        For the whole text, in syntax that JSON Schema and Python share.
+    what : str
+        Name of the value, for the error.
+    """
+
+    def __init__(self, pattern: str, what: str, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._pattern, self._what = re.compile(pattern), what
+        self.documented = {"type": "string", "pattern": f"^{pattern}$"}
+
+    def read(self, value: Any) -> str:
+        """Check a value, and return it as it is."""
+        if not isinstance(value, str) or not self._pattern.fullmatch(value):
+            raise ValidationError(f"must be {self._what}; got {shown(value)}")
+        return value
+
+
+def key_field(**kwargs: Any) -> Word:
+    """Return a field for the key of a campaign."""
+    return Word("[0-9a-f]{32}", "the key of a campaign", **kwargs)
 
 
 class PlatformPart(Request):
@@ -119,12 +135,10 @@ class SessionRequest(Request):
     """The link that starts a voter's session."""
 
     campaign = key_field(required=True)
-    token = Word(TOKEN, "the token of a link", metadata={"description": "Of an invitation."})
+    token = Word(TOKEN, "the token of a link", about="Of an invitation.")
     platform = Part(PlatformPart)
     consent = Word(
-        VERSION,
-        "a version of the consent text",
-        metadata={"description": "The version agreed to; needed but with an invitation."},
+        VERSION, "a version of the consent text", about="The version agreed to; needed but with an invitation."
     )
 
 
@@ -141,9 +155,9 @@ class NoFields(Request):
 class VoteRequest(Request):
     """An answer to one pair."""
 
-    pair = pair_field(required=True)
+    pair = Word("[0-9]{1,9}-[0-9]{1,9}-[0-9]{1,9}", "the id of a pair, like 1-0-3", required=True)
     answer = Choice(ANSWER, required=True)
-    response_ms = Whole(least=0, most=2**31 - 1, metadata={"description": "Time that the answer took."})
+    response_ms = Whole(least=0, most=2**31 - 1, about="Time that the answer took.")
     given_by = Choice(GIVEN_BY)
     layout = Choice(LAYOUT)
 
@@ -151,54 +165,46 @@ class VoteRequest(Request):
 class RetractRequest(Request):
     """The retraction of an answer."""
 
-    event_id = event_field(required=True, metadata={"description": "A new id, of this event."})
+    event_id = Word(EVENT, "a UUID in lower case", required=True, about="A new id, of this event.")
 
 
-class MeAnswer(Answer):
-    """The current step of a voter."""
-
-    campaign = Dumped(_ME.schema["properties"]["campaign"], required=True)
-    voter = Dumped(_ME.schema["properties"]["voter"], required=True)
-    step = Dumped(_ME.schema["properties"]["step"], required=True)
-    consent_version = Dumped(_ME.schema["properties"]["consent_version"], required=True)
-    available = Dumped(_ME.schema["properties"]["available"], required=True)
-    reason = Dumped(_ME.schema["properties"]["reason"], required=True)
-    retry_after = Dumped(_ME.schema["properties"]["retry_after"], required=True)
-    progress = Dumped(_PROGRESS, required=True)
+# The current step of a voter.
+MeAnswer: Final = Answer.from_dict(
+    {name: Dumped(part) for name, part in _ME.schema["properties"].items()}, name="MeAnswer"
+)
 
 
 class SheetAnswer(Answer):
     """The voter's current sheet, or the next one."""
 
-    sheet = Dumped(_SHEET, required=True)
-    reason = Dumped(_ME.schema["properties"]["reason"], required=True)
-    retry_after = Dumped({"type": ["integer", "null"], "description": "wait: seconds to wait."}, required=True)
-    me = Dumped(_ME.reference, required=True)
+    sheet = Dumped(_SHEET)
+    reason = Dumped(_ME.schema["properties"]["reason"])
+    retry_after = Dumped(WHOLE_OR_NULL, about="wait: seconds to wait.")
+    me = Dumped(_ME.reference)
 
 
 class VoteAnswer(Answer):
     """The answer that counts now."""
 
-    event_id = Dumped({"type": "string"}, required=True)
-    pair = Dumped({"type": "string"}, required=True)
-    answer = Dumped(_NULLABLE_ANSWER, required=True)
-    repeated = Dumped({"type": "boolean", "description": "Whether the server had it already."}, required=True)
+    event_id = Dumped(TEXT)
+    pair = Dumped(TEXT)
+    answer = Dumped(_NULLABLE_ANSWER)
+    repeated = Dumped(TRUTH, about="Whether the server had it already.")
     feedback = Dumped(
         {
             "type": ["object", "null"],
             "description": "Of practice.",
             "required": ["expected", "agrees"],
-            "properties": {"expected": ANSWER.reference, "agrees": {"type": "boolean"}},
-        },
-        required=True,
+            "properties": {"expected": ANSWER.reference, "agrees": TRUTH},
+        }
     )
 
 
 class FinishAnswer(Answer):
     """Confirmation that all answers are counted, or that a platform's participant is done."""
 
-    finished = Dumped({"type": "boolean", "const": True}, required=True)
-    outcome = Dumped({"type": "string", "enum": ["complete", "screened out", "quota full"]}, required=True)
-    answers = Dumped(_ANSWERS, required=True)
-    completion_code = Dumped({"type": ["string", "null"]}, required=True)
-    completion_url = Dumped({"type": ["string", "null"]}, required=True)
+    finished = Dumped({"type": "boolean", "const": True})
+    outcome = Dumped({"type": "string", "enum": ["complete", "screened out", "quota full"]})
+    answers = Dumped(_ANSWERS)
+    completion_code = Dumped(TEXT_OR_NULL)
+    completion_url = Dumped(TEXT_OR_NULL)

@@ -1,14 +1,13 @@
 """The next comparisons over HTTP are the library's; with strengths they make a voting without ballots."""
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from adaptive import next_comparisons, thurstone
 from rankcorr import TauW
 from tests.adaptive.model.votes import comparisons
-from tests.service.answers import answer, example, problem, validator
+from tests.service.answers import answer, example, problem
 from tests.service.api.test_strengths import COLUMNS, columns_of, library, rows_of
 
 PATH = "/v1/comparisons/next"
@@ -86,35 +85,6 @@ def test_a_whole_voting():
     gold = {label: -place for place, label in enumerate(items)}
     system = {label: -rank for label, rank in zip(ranking["labels"], ranking["ranks"], strict=True)}
     assert TauW()(gold, system) > 0.95
-
-
-@pytest.mark.parametrize(
-    ("changed", "pointer", "message"),
-    [
-        ({"size": 0}, "/size", "must be a whole number of at least 1"),
-        ({"size": 1.5}, "/size", "must be a whole number"),
-        ({"seed": -1}, "/seed", "must be a whole number of at least 0"),
-        ({"voters": []}, "/voters", "must be at least 1 voter; got 0"),
-        ({"voters": ["Ann", "Ann"]}, "/voters", "voters must be unique; more than once: 'Ann'"),
-        ({"n0": -1}, "/n0", "must be a number above -1"),
-        ({"focus": 1.1}, "/focus", "must be a number of at least 0 and of at most 1; got 1.1"),
-        ({"focus": "nan"}, "/focus", 'must be a number of at least 0 and of at most 1; got "nan"'),
-        ({"standard_errors": True}, "/standard_errors", "unknown field"),
-        ({"options": {"prior": 0}}, "/options/prior", "must be a number of at least 0.001"),
-    ],
-)
-def test_a_wrong_field(changed, pointer, message):
-    request = {**REQUEST, **changed}
-    found = problem(PATH, **request)
-    assert list(found["errors"]) == [pointer]
-    assert message in found["errors"][pointer][0]
-    assert not validator(PATH, "request").is_valid(request)
-
-
-@pytest.mark.parametrize("name", sorted(REQUEST))
-def test_a_field_that_is_needed(name):
-    request = {key: value for key, value in REQUEST.items() if key != name}
-    assert problem(PATH, **request)["errors"] == {f"/{name}": ["this field is needed"]}
 
 
 def test_the_limits(make_client):

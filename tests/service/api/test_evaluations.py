@@ -1,16 +1,13 @@
 """Evaluations over HTTP are the library's, within limits."""
 
-import json
-import math
-
 import pytest
 from numpy.testing import assert_array_equal
 
 from rankcorr import TauW
-from rankcorr.evaluation import Qrels, Run, compare_runs, evaluate
+from rankcorr.evaluation import compare_runs, evaluate
 from rankcorr.results import json_ready
 from tests.rankcorr.evaluation.test_compare import case, decided_by_one
-from tests.service.answers import answer, posted, problem, problem_of
+from tests.service.answers import answer, posted, problem
 
 PATH = "/v1/evaluations"
 QRELS = {"q1": {"a": 2, "b": 1, "c": 0}, "q2": {"a": 0, "d": 1}, "q3": {"a": -1, "b": 1}, "q4": {"x": 1}}
@@ -102,8 +99,7 @@ def test_columns_are_what_objects_are():
 
 
 @pytest.mark.parametrize(
-    "policies",
-    [{}, {"unjudged": "omit"}, {"unretrieved": "omit"}, {"undefined": "zero"}, {"depth": 1}, {"depth": 2}],
+    "policies", [{}, {"unjudged": "omit"}, {"unretrieved": "omit"}, {"undefined": "zero"}, {"depth": 1}, {"depth": 2}]
 )
 def test_policies_and_what_was_left_out_are_the_librarys(policies):
     found = answer(PATH, qrels=QRELS, runs={"x": RUN}, metrics=["tau_w", "ap"], by_query=True, **policies)
@@ -139,8 +135,6 @@ ONE = {"qrels": {"q": {"a": 1, "b": 0}}, "runs": {"x": {"q": {"a": 1, "b": 2}}, 
     ("change", "pointer", "message"),
     [
         ({"qrels": {"q": {"a": "1"}}}, "/qrels/q/a", 'the relevance must be a number; got "1"'),
-        ({"qrels": {"q": {"a": True}}}, "/qrels/q/a", "the relevance must be a number; got true"),
-        ({"qrels": {"q": {"a": None}}}, "/qrels/q/a", "the relevance must be a number; got null"),
         ({"qrels": {"q": 3}}, "/qrels/q", "must be an object of document to relevance; got 3"),
         ({"qrels": {}}, "/qrels", "must be an object of query to an object"),
         ({"runs": {}}, "/runs", "must be an object of name to run"),
@@ -156,11 +150,7 @@ ONE = {"qrels": {"q": {"a": 1, "b": 0}}, "runs": {"x": {"q": {"a": 1, "b": 2}}, 
         ({"qrels": {"query": ["q"], "document": ["a"], "relevance": ["3"]}}, "/qrels/relevance/0", "must be a number"),
         ({"metrics": []}, "/metrics", "must be a list of 1 to 20 metrics"),
         ({"metrics": ["map@10"]}, "/metrics", "must hold some of tau_w"),
-        ({"metrics": ["ERR@5"]}, "/metrics", "must hold some of tau_w"),
-        ({"metrics": ["p@0"]}, "/metrics", "must hold some of tau_w"),
         ({"metrics": ["ap", "ap"]}, "/metrics", "must name each of its entries once"),
-        ({"depth": 0}, "/depth", "must be a whole number"),
-        ({"unjudged": "drop"}, "/unjudged", 'must be one of "zero", "omit", "error"'),
         ({"standardized": {}}, "/standardized/seed", "this field is needed"),
         ({"comparison": {}}, "/comparison/seed", "this field is needed"),
         ({"comparison": {"seed": 1, "versus": "z"}}, "/comparison/versus", "there is no run of this name"),
@@ -168,7 +158,6 @@ ONE = {"qrels": {"q": {"a": 1, "b": 0}}, "runs": {"x": {"q": {"a": 1, "b": 2}}, 
         ({"comparison": {"seed": 1, "groups": {"q": 1}}}, "/comparison/groups/q", "a group is text; got 1"),
         ({"comparison": {"seed": 1, "groups": {}}}, "/comparison/groups", "must be an object of query to group"),
         ({"comparison": {"seed": 1}, "runs": {"x": ONE["qrels"]}}, "/comparison", "a comparison needs two runs"),
-        ({"missing": "gold"}, "/missing", "unknown field"),
     ],
 )
 def test_a_wrong_field_is_pointed_at(change, pointer, message):
@@ -180,20 +169,9 @@ def test_a_wrong_field_is_pointed_at(change, pointer, message):
     ("change", "kind", "message"),
     [
         ({"runs": {"x": {"z": {"a": 1}}}}, "query-mismatch", "the run share no query; qrels have 'q'"),
-        ({"runs": {"x": {"query": [1], "document": ["a"], "score": [1]}}}, "query-mismatch", "no two would match"),
-        (
-            {"qrels": {"query": ["q"] * 2, "document": ["a"] * 2, "relevance": [1, 2]}},
-            "duplicate-document",
-            "('q', 'a')",
-        ),
-        ({"qrels": {"query": ["q", 1], "document": ["a"] * 2, "relevance": [1, 2]}}, "column", "got both, such as 'q'"),
         ({"qrels": {"query": ["q"], "document": ["a"], "relevance": [1, 2]}}, "column", "must have the same length"),
-        ({"qrels": {"q": {}}}, "column", "there is no row"),
-        ({"qrels": {"q": {"": 1}}}, "column", "each document needs an id; one is empty"),
-        ({"qrels": {"q": {"a": 2**53 + 2}}}, "non-numeric", "beyond 2^53"),
         ({"unjudged": "error", "qrels": {"q": {"a": 1}}}, "unjudged", "every retrieved document needs a judgement"),
         ({"undefined": "error", "qrels": {"q": {"a": 1, "b": 1}}}, "undefined-query", "the gold scores are one tie"),
-        ({"metrics": ["ndcg@5"], "qrels": {"q": {"a": 0.5}}}, "metric", "needs whole numbers as relevance"),
         (
             {"metrics": ["tau", "rr"], "qrels": {"q": {"a": 1, "b": 2**31 - 1}}},
             "metric",
@@ -206,20 +184,6 @@ def test_errors_of_the_library_keep_their_class(change, kind, message):
     found = problem(PATH, **{**ONE, **change})
     assert found["type"] == f"urn:rankcorr:problem:{kind}"
     assert message in found["detail"]
-
-
-@pytest.mark.parametrize("number", ["NaN", "Infinity", "1e999"])
-def test_what_is_no_number_of_json(client, number):
-    body = json.dumps(ONE).replace('"b": 2', f'"b": {number}')
-    assert number in body
-    response = client.post(PATH, data=body, content_type="application/json")
-    assert problem_of(response, 400)["type"] == "urn:rankcorr:problem:not-json"
-
-
-def test_a_document_twice_in_an_object(client):
-    body = '{"qrels": {"q": {"a": 1, "a": 0}}, "runs": {"x": {"q": {"a": 1, "b": 1}}}}'
-    found = problem_of(client.post(PATH, data=body, content_type="application/json"), 400)
-    assert found["type"] == "urn:rankcorr:problem:duplicate-key"
 
 
 class TestLimits:
@@ -261,9 +225,3 @@ class TestLimits:
         qrels, runs = case(40)
         found = problem(PATH, make_client(max_seconds=3), qrels=qrels, runs=runs, metrics=[metric])
         assert "(RANKCORR_MAX_SECONDS); this one needs more" in found["detail"]
-
-
-def test_what_the_library_takes_is_what_is_sent():
-    """Infinite scores and nan are no JSON; of the library they have places of their own."""
-    assert math.isinf(Run.from_dict({"q": {"a": math.inf}})["q"]["a"])
-    assert Qrels.from_dict(QRELS)["q3"] == {"a": -1.0, "b": 1.0}

@@ -4,6 +4,7 @@ import pytest
 from rankcorr.coefficients import named_coefficient
 from rankcorr.inference.bootstrap import bootstrap_interval
 from rankcorr.inference.permutation import permutation_test
+from tests.service.answers import problem_of
 
 PATH = "/v1/correlations"
 RNG = np.random.default_rng(5)
@@ -13,8 +14,7 @@ PAIR = {"gold": {"scores": GOLD.tolist()}, "system": {"scores": SYSTEM.tolist()}
 
 
 def errors(answer):
-    assert (answer.status_code, answer.content_type) == (422, "application/problem+json")
-    return answer.json["errors"]
+    return problem_of(answer)["errors"]
 
 
 class TestInference:
@@ -30,29 +30,13 @@ class TestInference:
         interval = bootstrap_interval(GOLD, SYSTEM, level=0.9, method="percentile", **shared)
         for name in ("pvalue", "standardized", "percentile", "zscore"):
             assert found[name] == getattr(test, name)
-        assert found["chance"] == {
-            "mean": test.null.mean,
-            "std": test.null.std,
-            "exact": False,
-            "n_resamples": 200,
-            "n_undefined": 0,
-        }
-        assert found["interval"] == {
-            "low": interval.low,
-            "high": interval.high,
-            "method": interval.method,
-            "standard_error": interval.standard_error,
-            "n_resamples": 200,
-            "n_undefined": 0,
-        }
+        counts = {"n_resamples": 200, "n_undefined": 0}
+        assert found["chance"] == {"mean": test.null.mean, "std": test.null.std, "exact": False, **counts}
+        own = {name: getattr(interval, name) for name in ("low", "high", "method", "standard_error")}
+        assert found["interval"] == own | counts
 
     def test_without_it_there_is_none(self, client):
         assert "inference" not in client.post(PATH, json=PAIR).json
-
-    def test_the_same_request_has_the_same_answer(self, make_client):
-        request = PAIR | {"inference": {"seed": 7, "n_resamples": 100}}
-        answers = [make_client().post(PATH, json=request).json for _ in range(2)]
-        assert answers[0] == answers[1]
 
     def test_a_constant_ranking_has_nulls_and_never_a_p_value(self, client):
         flat = PAIR | {"system": {"scores": [1] * 60}, "inference": {"seed": 1, "n_resamples": 50}}
@@ -64,30 +48,6 @@ class TestInference:
         assert all(warning["coefficients"] == ["rho_w", "tau_w", "rho", "tau"] for warning in answer.json["warnings"])
         assert answer.json["warnings"]
 
-    @pytest.mark.parametrize(
-        ("options", "pointer", "message"),
-        [
-            ({}, "/inference/seed", "this field is needed"),
-            ({"seed": -1}, "/inference/seed", "must be a whole number of at least 0"),
-            ({"seed": 1, "n_resamples": 0}, "/inference/n_resamples", "must be a whole number of at least 1"),
-            ({"seed": 1, "level": 1}, "/inference/level", "must be a number of at least 1e-06 and of at most"),
-            ({"seed": 1, "level": 0}, "/inference/level", "must be a number of at least 1e-06 and of at most"),
-            (
-                {"seed": 1, "method": "basic"},
-                "/inference/method",
-                'must be one of "copula", "percentile", "bca"; got "basic"',
-            ),
-            ({"seed": 1, "alternative": "more"}, "/inference/alternative", 'must be one of "two-sided"'),
-            ({"seed": 1, "workers": 2}, "/inference/workers", "unknown field"),
-            (3, "/inference", "must be an object"),
-            (None, "/inference", "this field may not be null"),
-        ],
-    )
-    def test_options_that_are_refused(self, client, options, pointer, message):
-        found = errors(client.post(PATH, json=PAIR | {"inference": options}))
-        assert list(found) == [pointer]
-        assert message in found[pointer][0]
-
     def test_the_limit_of_resamples_from_both_sides(self, make_client):
         client = make_client(max_resamples=20)
         assert client.post(PATH, json=PAIR | {"inference": {"seed": 1, "n_resamples": 20}}).status_code == 200
@@ -97,7 +57,7 @@ class TestInference:
     def test_the_limit_of_seconds(self, make_client):
         request = PAIR | {"inference": {"seed": 1, "n_resamples": 5_000}}
         answer = make_client(max_seconds=1e-6).post(PATH, json=request)
-        assert (answer.status_code, answer.json["type"]) == (422, "urn:rankcorr:problem:too-much-work")
+        assert problem_of(answer)["type"] == "urn:rankcorr:problem:too-much-work"
 
 
 class TestMissing:
@@ -118,10 +78,10 @@ class TestMissing:
 
     def test_they_are_an_error_unless_asked(self, client):
         answer = client.post(PATH, json={"gold": self.GOLD, "system": self.SHORT})
-        assert (answer.status_code, answer.json["type"]) == (422, "urn:rankcorr:problem:label-mismatch")
+        assert problem_of(answer)["type"] == "urn:rankcorr:problem:label-mismatch"
 
     def test_no_common_items(self, client):
         request = {"gold": self.GOLD, "system": {"order": ["x", "y"]}, "missing": "intersection"}
         answer = client.post(PATH, json=request)
-        assert (answer.status_code, answer.json["type"]) == (422, "urn:rankcorr:problem:too-few-items")
+        assert problem_of(answer)["type"] == "urn:rankcorr:problem:too-few-items"
         assert "must have at least two labels in common" in answer.json["detail"]

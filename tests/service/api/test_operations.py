@@ -1,10 +1,6 @@
 """Probes."""
 
 
-def test_live(client):
-    assert client.get("/health/live").json == {"status": "ok"}
-
-
 def test_ready_shows_the_limits(make_client):
     shown = make_client(max_items=77, tokens=("0123456789abcdef",)).get("/health/ready")
     assert shown.json["limits"]["RANKCORR_MAX_ITEMS"] == 77

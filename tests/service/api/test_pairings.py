@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from adaptive import FewRareTokensWarning, TokenError, pair_tokens
 from service.api import pairings
-from tests.service.answers import answer, example, posted, problem, validator
+from tests.service.answers import answer, example, posted, problem
 
 PATH = "/v1/pairings"
 FRUIT = [("apple", "fruit"), ("pear", "fruit"), ("plum", "fruit"), ("oak", "tree"), ("pine", "tree")]
@@ -85,53 +85,17 @@ def test_items_across_areas_may_have_none():
 
 
 @pytest.mark.parametrize(
-    ("tokens", "pointer", "message"),
-    [
-        ("a,x", "/tokens", 'must be a list of at least 2 tokens; got "a,x"'),
-        ([{"token": "a", "area": "x"}], "/tokens", "must be a list of at least 2 tokens; got [{"),
-        ([{"token": "a", "area": "x"}, ["b", "x"]], "/tokens/1", 'must be an object; got ["b", "x"]'),
-        ([{"token": "a", "area": "x"}, {"token": "b"}], "/tokens/1/area", "this field is needed"),
-        ([{"token": "a", "area": "x", "count": 1}, {}], "/tokens/0/count", "unknown field"),
-        ([{"token": 1, "area": "x"}, {}], "/tokens/0/token", "must be a text that is not empty; got 1"),
-        ([{"token": "a", "area": ""}, {}], "/tokens/0/area", 'must be a text that is not empty; got ""'),
-        ([{"token": "a", "area": "x", "frequency": -1}, {}], "/tokens/0/frequency", "a number of at least 0; got -1"),
-        ([{"token": "a", "area": "x", "frequency": None}, {}], "/tokens/0/frequency", "must be a number of at least 0"),
-    ],
-)
-def test_wrong_tokens(tokens, pointer, message):
-    found = problem(PATH, tokens=tokens)
-    assert list(found["errors"]) == [pointer]
-    assert message in found["errors"][pointer][0]
-    assert not validator(PATH, "request").is_valid({"tokens": tokens})
-
-
-@pytest.mark.parametrize(
     ("options", "errors"),
     [
         ({"sample": 2}, {"/seed": ["this field is needed: seed and sample belong together"]}),
         ({"seed": 2}, {"/sample": ["this field is needed: sample and seed belong together"]}),
-        (
-            {"sample": 0, "seed": 1},
-            {"/sample": ["must be a whole number of at least 1; got 0"]},
-        ),
-        ({"across_areas": "yes"}, {"/across_areas": ['must be true or false; got "yes"']}),
-        ({"areas": 1}, {"/areas": ["unknown field"]}),
     ],
 )
 def test_wrong_options(options, errors):
     assert problem(PATH, tokens=as_tokens(FRUIT), **options)["errors"] == errors
 
 
-@pytest.mark.parametrize(
-    ("rows", "options"),
-    [
-        ([("a", "x"), ("b", "y")], {}),
-        ([("a", "x"), ("a", "x")], {}),
-        ([("a", "x"), (" ", "x")], {}),
-        ([("a", "x", 1), ("b", "x")], {}),
-        (FRUIT, {"sample": 5}),
-    ],
-)
+@pytest.mark.parametrize(("rows", "options"), [([("a", "x"), ("b", "y")], {}), (FRUIT, {"sample": 5})])
 def test_what_makes_no_pairs_is_the_error_of_the_library(rows, options):
     rng = {"rng": np.random.default_rng(1)} if options else {}
     with pytest.raises(TokenError) as raised:
@@ -190,6 +154,6 @@ def test_each_step_looks_at_the_clock(make_client, monkeypatch):
         return pair_tokens(FRUIT)
 
     monkeypatch.setattr(pairings, "pair_tokens", slow)
-    monkeypatch.setattr(pairings.deadline, "of_request", lambda: clock)
+    monkeypatch.setattr(pairings, "deadline", lambda: clock)
     posted(PATH, make_client(), tokens=as_tokens(FRUIT))
     assert {0.0, 1.0, 2.0, 3.0, 4.0, 5.0} <= {*looks}  # before each token, and after the last

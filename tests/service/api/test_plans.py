@@ -1,6 +1,5 @@
 """Plans over HTTP are the library's, and every field is as strict as its documentation."""
 
-import json
 from dataclasses import asdict
 
 import pytest
@@ -8,7 +7,7 @@ from hypothesis import given, reject
 from hypothesis import strategies as st
 
 from adaptive import PlanError, plan_ballots, plan_for_budget, plan_for_top
-from tests.service.answers import answer, example, problem, validator
+from tests.service.answers import answer, example, problem
 
 PATH = "/v1/plans"
 SIZES = {"n_items": 990, "n_ballots": 7, "fraction": 0.5}
@@ -66,10 +65,6 @@ def test_every_way_is_the_library_call_to_the_last_bit(n_items, n_ballots, fract
     assert answer(PATH, **sizes, hours=hours, **options) == as_answer(paid, seconds or 3, n_voters)
 
 
-def test_the_cost_is_null_without_seconds():
-    assert answer(PATH, **SIZES, presentations=20)["hours"] is None
-
-
 def test_whole_numbers_may_have_a_point():
     assert answer(PATH, n_items=990.0, n_ballots=7.0, fraction=0.5, presentations=20.0) == answer(
         PATH, **SIZES, presentations=20
@@ -108,55 +103,6 @@ def test_hours_need_the_seconds():
     assert found["errors"] == {"/seconds_per_comparison": ["this field is needed: the budget is of hours"]}
 
 
-@pytest.mark.parametrize(
-    ("wrong", "pointer", "message"),
-    [
-        ({"n_items": 1}, "/n_items", "must be a whole number of at least 2; got 1"),
-        ({"n_items": "990"}, "/n_items", 'must be a whole number of at least 2; got "990"'),
-        ({"n_items": True}, "/n_items", "must be a whole number of at least 2; got true"),
-        ({"n_items": None}, "/n_items", "this field may not be null"),
-        ({"n_ballots": 1}, "/n_ballots", "must be a whole number of at least 2 and of at most 10000; got 1"),
-        ({"n_ballots": 10_001}, "/n_ballots", "must be a whole number of at least 2 and of at most 10000; got 10001"),
-        ({"n_ballots": 2.5}, "/n_ballots", "must be a whole number of at least 2 and of at most 10000; got 2.5"),
-        ({"fraction": 0}, "/fraction", "must be a number between 0 and 1, both excluded; got 0"),
-        ({"fraction": 1}, "/fraction", "must be a number between 0 and 1, both excluded; got 1"),
-        ({"fraction": "0.5"}, "/fraction", 'must be a number between 0 and 1, both excluded; got "0.5"'),
-        ({"presentations": 0}, "/presentations", "of at least 1 and of at most 9007199254740992; got 0"),
-        ({"presentations": 2**53 + 1}, "/presentations", "of at most 9007199254740992; got 9007199254740993"),
-        ({"seconds_per_comparison": 0}, "/seconds_per_comparison", "must be a number above 0"),
-        ({"seconds_per_comparison": 1.1e9}, "/seconds_per_comparison", "of at most 1000000000; got 1100000000.0"),
-        ({"n_voters": 0}, "/n_voters", "must be a whole number of at least 1"),
-        ({"ballots": 7}, "/ballots", "unknown field"),
-    ],
-)
-def test_a_wrong_field(wrong, pointer, message):
-    request = {**SIZES, "presentations": 20, **wrong}
-    found = problem(PATH, **request)
-    assert list(found["errors"]) == [pointer]
-    assert message in found["errors"][pointer][0]
-    assert not validator(PATH, "request").is_valid(request)
-
-
-@pytest.mark.parametrize(
-    ("wrong", "pointer", "message"),
-    [
-        ({"comparisons": 0}, "/comparisons", "must be a whole number of at least 1"),
-        ({"comparisons": 20_000.5}, "/comparisons", "got 20000.5"),
-        ({"hours": 0, "seconds_per_comparison": 5}, "/hours", "must be a number above 0"),
-        ({"hours": 1.1e12, "seconds_per_comparison": 5}, "/hours", "of at most 1000000000000; got 1100000000000.0"),
-        ({"top_presentations": 0}, "/top_presentations", "must be a whole number of at least 1"),
-    ],
-)
-def test_a_wrong_budget(wrong, pointer, message):
-    found = problem(PATH, **SIZES, **wrong)
-    assert list(found["errors"]) == [pointer]
-    assert message in found["errors"][pointer][0]
-
-
-def test_the_number_of_items_is_needed():
-    assert problem(PATH, presentations=20)["errors"] == {"/n_items": ["this field is needed"]}
-
-
 def test_ballots_and_fraction_have_the_defaults_of_the_command():
     plan = answer(PATH, n_items=990, presentations=20)["plan"]
     assert plan == {"n_items": 990, "n_ballots": 7, "fraction": 0.5, "presentations": 20}
@@ -166,9 +112,7 @@ def test_ballots_and_fraction_have_the_defaults_of_the_command():
     ("request_", "call"),
     [
         ({"n_ballots": 9, "presentations": 20, "n_items": 20}, plan_ballots),
-        ({"comparisons": 100}, plan_for_budget),
         ({"hours": 0.1, "seconds_per_comparison": 5}, plan_for_budget),
-        ({"hours": 1e12, "seconds_per_comparison": 1e-9}, plan_for_budget),
     ],
 )
 def test_what_makes_no_plan_is_the_error_of_the_library(request_, call):
@@ -198,9 +142,3 @@ def test_the_limit_of_items(make_client):
 def test_the_most_ballots():
     found = answer(PATH, n_items=4, n_ballots=10_000, fraction=0.9, presentations=1)
     assert found["sizes"] == [4] * 10_000
-
-
-def test_a_body_that_is_not_an_object(client):
-    response = client.post(PATH, data=json.dumps([1]), content_type="application/json")
-    assert response.status_code == 422
-    assert response.json["errors"] == {"": ["must be an object"]}

@@ -12,7 +12,7 @@ from adaptive.votes import Vote
 from rankcorr import Ranking, correlate
 from tests.adaptive.ballots import PLANS, SEEDS, answers_to
 from tests.adaptive.votings import Voting
-from tests.service.answers import answer, example, problem, validator
+from tests.service.answers import answer, changed, example, problem
 
 PATH = "/v1/scores"
 PLAN = {"n_items": 4, "n_ballots": 2, "fraction": 0.5, "presentations": 2}
@@ -24,6 +24,7 @@ FIRST = {
     ]
 }
 REQUEST = {"plan": PLAN, "items": ITEMS, "seed": 1, "ballots": [FIRST]}
+FORM = "/ballots/0/comparisons/0"
 
 WORDS = {Vote.LEFT: "left", Vote.RIGHT: "right", Vote.TIE: "tie", Vote.UNANSWERED: None}
 LABELS = st.sampled_from([None, "item {}".format, lambda number: -number, lambda n: n if n % 2 else str(n)])
@@ -35,15 +36,8 @@ def inputs(plan):
 
 def voted(ballot, answers):
     """A ballot and its answers as the service takes them, all comparisons in one list."""
-    return {
-        "comparisons": [
-            {
-                "left": [ballot.items[place] for place in ballot.left],
-                "right": [ballot.items[place] for place in ballot.right],
-                "votes": [WORDS[code] for code in np.asarray(answers).tolist()],
-            }
-        ]
-    }
+    sides = {side: [ballot.items[place] for place in getattr(ballot, side)] for side in ("left", "right")}
+    return {"comparisons": [{**sides, "votes": [WORDS[code] for code in np.asarray(answers).tolist()]}]}
 
 
 def ranking_of(scores):
@@ -56,17 +50,9 @@ def ranking_of(scores):
 def of_record(record):
     tally = record.tally
     return {
-        "number": record.number,
-        "items": list(record.items),
-        "x": record.x.tolist(),
-        "y": record.y.tolist(),
-        "b": record.b,
-        "ybar": record.ybar.tolist(),
-        "presentations": tally.presentations.tolist(),
-        "wins": tally.wins.tolist(),
-        "ties": tally.ties.tolist(),
-        "losses": tally.losses.tolist(),
-        "n_tied_at_cut": record.n_tied_at_cut,
+        **{name: getattr(record, name) for name in ("number", "b", "n_tied_at_cut")},
+        **{name: list(getattr(record, name)) for name in ("items", "x", "y", "ybar")},
+        **{name: getattr(tally, name).tolist() for name in ("presentations", "wins", "ties", "losses")},
     }
 
 
@@ -195,10 +181,6 @@ def test_the_seed_breaks_ties_at_the_cut():
     assert chosen == {"queen", "cabbage"}
 
 
-def test_the_same_request_has_the_same_answer(make_client):
-    assert answer(PATH, make_client(), **REQUEST) == answer(PATH, make_client(), **REQUEST)
-
-
 def test_how_comparisons_are_grouped_does_not_matter():
     forms = FIRST["comparisons"]
     one = {name: forms[0][name] + forms[1][name] for name in ("left", "right", "votes")}
@@ -215,145 +197,32 @@ def test_the_ranking_is_a_ranking_of_the_other_endpoints():
     assert compared["ties"] == {"gold": 2, "system": 2}
 
 
-def changed(path, value):
-    """The request with one value replaced, or added."""
-    request = copy.deepcopy(REQUEST)
-    inner = request
-    for step in path[:-1]:
-        inner = inner[step]
-    inner[path[-1]] = value
-    return request
-
-
-FORM = ("ballots", 0, "comparisons", 0)
+@pytest.mark.parametrize(
+    ("place", "value", "pointer", "message"),
+    [
+        ("/items", 5, "/items", "the plan is for 4 items; got 5"),
+        ("/items", ITEMS[:3], "/items", "the plan is for 4 items; got 3"),
+        ("/ballots", [FIRST] * 3, "/ballots", "the plan has 2 ballots; got 3"),
+        (f"{FORM}/votes", ["left"], f"{FORM}/left", "1 vote needs as many items on each side; got 2"),
+        (f"{FORM}/right", ["queen"], f"{FORM}/right", "2 votes need as many items on each side; got 1"),
+    ],
+)
+def test_fields_that_do_not_fit_together(place, value, pointer, message):
+    assert problem(PATH, **changed(REQUEST, place, value))["errors"] == {pointer: [message]}
 
 
 @pytest.mark.parametrize(
-    ("path", "value", "pointer", "message"),
+    ("place", "value", "kind", "detail"),
     [
-        (("plan",), 4, "/plan", "must be an object"),
-        (("plan", "fraction"), 1, "/plan/fraction", "between 0 and 1, both excluded"),
-        (("plan", "n_comparisons"), 6, "/plan/n_comparisons", "unknown field"),
-        (("items",), ["king"], "/items", "must be at least 2 items; got 1"),
-        (("items",), [*ITEMS[:3], "king"], "/items", "items must be unique; more than once: 'king'"),
-        (("seed",), 1.5, "/seed", "must be a whole number"),
-        (("rng",), 1, "/rng", "unknown field"),
-        (("ballots",), None, "/ballots", "this field may not be null"),
-        (("ballots",), [], "/ballots", "must be a list of ballots, at least one; got []"),
-        (("ballots",), FIRST, "/ballots", "must be a list of ballots, at least one; got {"),
-        (("ballots", 0), [], "/ballots/0", "must be an object; got []"),
-        (("ballots", 0), {}, "/ballots/0/comparisons", "this field is needed"),
-        (("ballots", 0, "number"), 1, "/ballots/0/number", "unknown field"),
-        (("ballots", 0, "comparisons"), [], "/ballots/0/comparisons", "at least one; got []"),
-        (("ballots", 0, "comparisons"), {}, "/ballots/0/comparisons", "at least one; got {}"),
-        (FORM, "king", "/ballots/0/comparisons/0", 'must be an object; got "king"'),
-        (FORM, {"left": [], "right": []}, "/ballots/0/comparisons/0/votes", "this field is needed"),
-        ((*FORM, "vote"), [], "/ballots/0/comparisons/0/vote", "unknown field"),
-        ((*FORM, "voter"), None, "/ballots/0/comparisons/0/voter", "a label is text or a whole number; got null"),
-        ((*FORM, "voter"), True, "/ballots/0/comparisons/0/voter", "a label is text or a whole number; got true"),
-        ((*FORM, "left"), "king", "/ballots/0/comparisons/0/left", 'must be a list of labels; got "king"'),
-        ((*FORM, "left", 1), 1.5, "/ballots/0/comparisons/0/left/1", "a label is text or a whole number; got 1.5"),
-        ((*FORM, "right"), None, "/ballots/0/comparisons/0/right", "must be a list of labels; got null"),
-        ((*FORM, "votes"), "left", "/ballots/0/comparisons/0/votes", 'must be a list of votes; got "left"'),
-        ((*FORM, "votes", 1), "up", "/ballots/0/comparisons/0/votes/1", 'must be one of "left", "right", "tie", or'),
-        ((*FORM, "votes", 0), 1, "/ballots/0/comparisons/0/votes/0", "null for no answer; got 1"),
-        ((*FORM, "votes", 0), False, "/ballots/0/comparisons/0/votes/0", "null for no answer; got false"),
-        ((*FORM, "votes", 0), ["left"], "/ballots/0/comparisons/0/votes/0", 'null for no answer; got ["left"]'),
+        (f"{FORM}/left/0", "kings", "vote", "ballot 1: the plan has no such items: 'kings'"),
+        ("/ballots/0/comparisons/1/votes/0", None, "vote", "ballot 1: every item needs an answered comparison in each"),
+        ("/plan/n_ballots", 5, "plan", "every ballot needs two items; ballot 3 would have 1, as 0.5 of 2: "),
     ],
 )
-def test_a_wrong_field(path, value, pointer, message):
-    request = changed(path, value)
-    found = problem(PATH, **request)
-    assert list(found["errors"]) == [pointer]
-    assert message in found["errors"][pointer][0]
-    assert not validator(PATH, "request").is_valid(request)
-
-
-@pytest.mark.parametrize(
-    ("path", "value", "pointer", "message"),
-    [
-        (("items",), 5, "/items", "the plan is for 4 items; got 5"),
-        (("items",), ITEMS[:3], "/items", "the plan is for 4 items; got 3"),
-        (("ballots",), [FIRST] * 3, "/ballots", "the plan has 2 ballots; got 3"),
-        ((*FORM, "votes"), ["left"], "/ballots/0/comparisons/0/left", "1 vote needs as many items on each side; got 2"),
-        ((*FORM, "right"), ["queen"], "/ballots/0/comparisons/0/right", "2 votes need as many items on each side"),
-    ],
-)
-def test_fields_that_do_not_fit_together(path, value, pointer, message):
-    found = problem(PATH, **changed(path, value))
-    assert list(found["errors"]) == [pointer]
-    assert message in found["errors"][pointer][0]
-
-
-@pytest.mark.parametrize("name", sorted(REQUEST))
-def test_a_field_that_is_needed(name):
-    request = {key: value for key, value in REQUEST.items() if key != name}
-    assert problem(PATH, **request)["errors"] == {f"/{name}": ["this field is needed"]}
-
-
-@pytest.mark.parametrize(
-    ("path", "value", "kind", "detail"),
-    [
-        (
-            (*FORM, "left", 0),
-            "kings",
-            "vote",
-            "ballot 1: the plan has no such items: 'kings'",
-        ),
-        (
-            ("items",),
-            4,
-            "vote",
-            "ballot 1: the plan has no such items: 'king', 'queen', 'stone', 'cabbage'",
-        ),
-        (
-            (*FORM, "right", 0),
-            "king",
-            "vote",
-            "ballot 1: an item cannot meet itself: 'king'",
-        ),
-        (
-            (*FORM, "right", 1),
-            "cabbage",
-            "vote",
-            "ballot 1: each item must be presented 2 times; 'cabbage' is presented 3 times",
-        ),
-        (
-            ("ballots", 0, "comparisons"),
-            FIRST["comparisons"][:1],
-            "vote",
-            "ballot 1: the plan has 4 comparisons; got 2 (one that nobody answered counts as well)",
-        ),
-        (
-            ("ballots", 0, "comparisons"),
-            [*FIRST["comparisons"], FIRST["comparisons"][1]],
-            "vote",
-            "ballot 1: the plan has 4 comparisons; got 6 (one that nobody answered counts as well)",
-        ),
-        (
-            ("ballots", 0, "comparisons", 1, "votes", 0),
-            None,
-            "vote",
-            "ballot 1: every item needs an answered comparison in each ballot; without any: 'cabbage'",
-        ),
-        (
-            ("ballots",),
-            [FIRST, FIRST],
-            "vote",
-            "ballot 2: the plan has 2 comparisons; got 4 (one that nobody answered counts as well)",
-        ),
-        (
-            ("plan", "n_ballots"),
-            5,
-            "plan",
-            "every ballot needs two items; ballot 3 would have 1, as 0.5 of 2: take at most 2 ballots or a larger "
-            "fraction",
-        ),
-    ],
-)
-def test_what_the_schema_cannot_say_is_the_error_of_the_library(path, value, kind, detail):
-    found = problem(PATH, **changed(path, value))
-    assert (found["type"], found["detail"]) == (f"urn:rankcorr:problem:{kind}", detail)
+def test_what_the_schema_cannot_say_is_the_error_of_the_library(place, value, kind, detail):
+    found = problem(PATH, **changed(REQUEST, place, value))
+    assert found["type"] == f"urn:rankcorr:problem:{kind}"
+    assert found["detail"].startswith(detail)
 
 
 def test_the_limit_of_comparisons_counts_all_ballots(make_client):

@@ -1,7 +1,5 @@
 """Strengths over HTTP are the library's, to the last bit, however the comparisons are written."""
 
-import copy
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,7 +8,7 @@ from hypothesis import strategies as st
 from adaptive import Comparisons, bradley_terry, thurstone
 from adaptive.votes import LEFT, RIGHT, TIE
 from tests.adaptive.model.votes import comparisons
-from tests.service.answers import answer, example, posted, problem, problem_of, validator
+from tests.service.answers import answer, changed, example, posted, problem
 
 PATH = "/v1/strengths"
 WORDS = {LEFT: "left", TIE: "tie", RIGHT: "right"}
@@ -84,7 +82,7 @@ def test_every_answer_is_that_of_the_library(votes, label, by_rows):
         ({"model": "thurstone"}, thurstone, {}),
         ({"options": {}}, bradley_terry, {}),
     ],
-)  # fmt: skip
+)
 def test_the_options_are_those_of_the_library(request_, fit, options):
     assert answer(PATH, **REQUEST, **request_) == answer_of(library(COLUMNS, fit=fit, **options))
 
@@ -113,92 +111,45 @@ def test_the_ranking_is_one_of_the_other_endpoints():
     assert answer("/v1/correlations", gold=ranking, system=ranking)["coefficients"]["tau"] == 1
 
 
-def changed(path, value):
-    """The request with one value replaced, or added."""
-    request = copy.deepcopy(REQUEST)
-    inner = request
-    for step in path[:-1]:
-        inner = inner.setdefault(step, {}) if isinstance(inner, dict) else inner[step]
-    inner[path[-1]] = value
-    return request
-
-
-C = "comparisons"
 ROWS = rows_of(COLUMNS)
-NO_VOTE = 'must be one of "left", "right", "tie", or null for no answer; got '
 
 
-@pytest.mark.parametrize(
-    ("path", "value", "pointer", "message"),
-    [
-        (("items",), ["king"], "/items", "must be at least 2 items; got 1"),
-        (("items",), ["king", "king"], "/items", "items must be unique; more than once: 'king'"),
-        (("items",), None, "/items", "this field may not be null"),
-        (("model",), "borda", "/model", 'must be one of "bradley-terry", "thurstone"; got "borda"'),
-        (("model",), None, "/model", "this field may not be null"),
-        (("standard_errors",), 1, "/standard_errors", "must be true or false; got 1"),
-        (("prior",), 1, "/prior", "unknown field"),
-        (("options",), [], "/options", "must be an object"),
-        (("options", "ties"), "both", "/options/ties", 'must be one of "davidson", "half"; got "both"'),
-        (("options", "oversight"), 0.5, "/options/oversight", "number: 0, or of at least 1e-06 and below 0.5; got 0.5"),
-        (("options", "oversight"), -0.1, "/options/oversight", "of at least 1e-06 and below 0.5; got -0.1"),
-        (("options", "prior"), 0, "/options/prior", "must be a number of at least 0.001 and of at most 100; got 0"),
-        (("options", "prior"), "nan", "/options/prior", 'of at least 0.001 and of at most 100; got "nan"'),
-        (("options", "prior"), None, "/options/prior", "this field may not be null"),
-        (("options", "voters"), "yes", "/options/voters", 'must be true or false; got "yes"'),
-        (("options", "weight"), 1, "/options/weight", "unknown field"),
-        ((C,), "king", "/comparisons", 'must be an object of columns, or a list of comparisons; got "king"'),
-        ((C,), {}, "/comparisons/winner", "this field is needed"),
-        ((C, "vote"), [], "/comparisons/vote", "unknown field"),
-        ((C, "left"), "king", "/comparisons/left", 'must be a list of labels; got "king"'),
-        ((C, "left", 1), 1.5, "/comparisons/left/1", "a label is text or a whole number; got 1.5"),
-        ((C, "right", 0), True, "/comparisons/right/0", "a label is text or a whole number; got true"),
-        ((C, "voter", 2), None, "/comparisons/voter/2", "a label is text or a whole number; got null"),
-        ((C, "winner"), "left", "/comparisons/winner", 'must be a list of votes; got "left"'),
-        ((C, "winner", 3), "up", "/comparisons/winner/3", f'{NO_VOTE}"up"'),
-        ((C, "winner", 3), 1, "/comparisons/winner/3", f"{NO_VOTE}1"),
-        ((C, "winner", 3), ["left"], "/comparisons/winner/3", f'{NO_VOTE}["left"]'),
-        ((C,), [*ROWS, 1], "/comparisons/5", "must be an object; got 1"),
-        ((C,), [*ROWS, {**ROWS[0], "winner": "LEFT"}], "/comparisons/5/winner", f'{NO_VOTE}"LEFT"'),
-        ((C,), [*ROWS, {**ROWS[0], "left": None}], "/comparisons/5/left", "a label is text or a whole number"),
-        ((C,), [*ROWS, {**ROWS[0], "id": 7}], "/comparisons/5/id", "unknown field"),
-    ],
-)  # fmt: skip
-def test_a_wrong_field(path, value, pointer, message):
-    request = changed(path, value)
-    found = problem(PATH, **request)
-    assert pointer in found["errors"]
-    assert message in found["errors"][pointer][0]
-    assert not validator(PATH, "request").is_valid(request)
-
-
+FIVE = "5 winners need as many entries here;"
 NOBODY = [{key: row[key] for key in ("left", "right", "winner")} for row in ROWS]
 
 
 @pytest.mark.parametrize(
     ("request_", "pointer", "message"),
     [
-        (changed((C, "left"), ["king"]), "/comparisons/left", "5 winners need as many entries here; got 1"),
-        (changed((C, "voter"), []), "/comparisons/voter", "5 winners need as many entries here; got 0"),
         (
-            {C: [*NOBODY, ROWS[0]]},
+            changed(REQUEST, "/comparisons/left", ["king"]),
+            "/comparisons/left",
+            "5 winners need as many entries here; got 1",
+        ),
+        (
+            changed(REQUEST, "/comparisons/voter", []),
+            "/comparisons/voter",
+            "5 winners need as many entries here; got 0",
+        ),
+        (
+            {"comparisons": [*NOBODY, ROWS[0]]},
             "/comparisons/5/voter",
             "either all comparisons have a voter or none; the first has none",
         ),
-        ({C: [*ROWS, NOBODY[0]]}, "/comparisons/5/voter", "this field is needed"),
-        ({C: []}, "/comparisons", "must have at least 2 items, or there must be a list of items; got 0"),
+        ({"comparisons": [*ROWS, NOBODY[0]]}, "/comparisons/5/voter", "this field is needed"),
+        ({"comparisons": []}, "/comparisons", "must have at least 2 items, or there must be a list of items; got 0"),
         (
-            {C: NOBODY, "options": {"voters": True}},
+            {"comparisons": NOBODY, "options": {"voters": True}},
             "/options/voters",
             "voters can be fitted where each comparison has one",
         ),
         (
-            {C: ROWS, "model": "thurstone", "options": {"ties": "half"}},
+            {"comparisons": ROWS, "model": "thurstone", "options": {"ties": "half"}},
             "/options/ties",
             "thurstone does not have this option",
         ),
     ],
-)  # fmt: skip
+)
 def test_fields_that_do_not_fit_together(request_, pointer, message):
     assert problem(PATH, **request_)["errors"] == {pointer: [message]}
 
@@ -206,21 +157,14 @@ def test_fields_that_do_not_fit_together(request_, pointer, message):
 @pytest.mark.parametrize(
     ("request_", "detail"),
     [
-        (changed((C, "right", 0), "king"), "left[0]"),
-        (changed(("items",), ["king", "queen", "cabbage"]), "'stone'"),
-        (changed(("items",), 4), "'king'"),
+        (changed(REQUEST, "/comparisons/right/0", "king"), "left[0]"),
+        (changed(REQUEST, "/items", ["king", "queen", "cabbage"]), "'stone'"),
     ],
 )
 def test_what_the_schema_cannot_say_is_the_error_of_the_library(request_, detail):
     found = problem(PATH, **request_)
     assert found["type"] == "urn:rankcorr:problem:comparison"
     assert detail in found["detail"] or "'king' is compared with itself" in found["detail"]
-
-
-def test_nan_is_no_json(client):
-    body = '{"comparisons": [], "items": 2, "options": {"prior": NaN}}'
-    response = client.post(PATH, data=body, content_type="application/json")
-    assert problem_of(response, status=400)["detail"]
 
 
 def test_the_limits(make_client):

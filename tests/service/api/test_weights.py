@@ -32,16 +32,11 @@ def test_the_answer_is_the_library_call(client, query, options):
     ("query", "pointer", "message"),
     [
         ("n0=-1", "/n0", "must be a number above -1"),
-        ("n0=nan", "/n0", 'got "nan"'),
         ("n0=1_0", "/n0", 'got "1_0"'),
-        ("n0=", "/n0", 'got ""'),
         ("n0=1e999", "/n0", 'got "1e999"'),
         ("top=0", "/top", 'must be a whole number of at least 1 and of at most 1000; got "0"'),
-        ("top=1001", "/top", 'got "1001"'),
         ("top=2.5", "/top", 'got "2.5"'),
-        ("n_items=0", "/n_items", "of at least 1"),
         ("k=1e2", "/k", 'got "1e2"'),
-        ("share=0", "/share", "must be a number above 0"),
         ("to=3", "/to", "unknown field"),
     ],
 )
@@ -54,12 +49,7 @@ def test_queries_that_a_schema_refuses(client, query, pointer, message):
 
 @pytest.mark.parametrize(
     ("query", "kind", "message"),
-    [
-        ("n0=2&share=0.3", "option", "n0 and share exclude each other"),
-        ("k=3", "option", "k belongs to share, which is missing"),
-        ("top=5&n_items=4", "option", "top is 5, but n_items is 4"),
-        ("share=1.5", "share", "share must"),
-    ],
+    [("n0=2&share=0.3", "option", "n0 and share exclude each other"), ("share=1.5", "share", "share must")],
 )
 def test_queries_that_the_library_refuses(client, query, kind, message):
     answer = client.get(f"{PATH}?{query}")

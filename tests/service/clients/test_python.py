@@ -26,10 +26,7 @@ def generated(tmp_path_factory):
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=900)
     assert done.returncode == 0, done.stdout + done.stderr
     sys.path.insert(0, str(folder))
-    yield SimpleNamespace(
-        client=importlib.import_module(PACKAGE),
-        models=importlib.import_module(f"{PACKAGE}.models"),
-    )
+    yield SimpleNamespace(client=importlib.import_module(PACKAGE), models=importlib.import_module(f"{PACKAGE}.models"))
     sys.path.remove(str(folder))
     for name in [name for name in sys.modules if name.partition(".")[0] == PACKAGE]:
         del sys.modules[name]

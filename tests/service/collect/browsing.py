@@ -71,6 +71,14 @@ class Voter:
         return self.put(f"/v1/votes/{event_id or new_id()}", {"pair": pair, "answer": answer, **fields})
 
 
+def arrived(app, campaign, **fields):
+    """A voter of a campaign, with a browser of its own, who has agreed; by the open link unless `fields` say more."""
+    voter = Voter(app.test_client(), campaign)
+    answer = voter.begin(**{"consent": "1", **fields})
+    assert answer.status_code == 201, answer.text
+    return voter
+
+
 def _version(connection, campaign):
     from adaptive.ledger.campaign.voting_pages import pages_of
 

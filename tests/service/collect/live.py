@@ -1,11 +1,13 @@
 """A live rankcorr-collect with a campaign, and voters who talk to it over sockets."""
 
 import contextlib
+import http.client
 import json
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from adaptive.ledger import Campaign
 from adaptive.plan import plan_ballots
@@ -79,3 +81,18 @@ class LiveVoter:
     def ask(self, method: str, path: str, document: object = None) -> Answer:
         """One request on a connection of its own."""
         return self._ask(method, path, document, headers=self.headers)
+
+
+def insist(voter: LiveVoter, method: str, path: str, document: object) -> Any:
+    """Send a request until it is answered, as a page does; a vote has its event id in the path each time."""
+    end = time.monotonic() + 300
+    while True:
+        try:
+            status, _, body = voter.ask(method, path, document)
+        except (http.client.HTTPException, OSError):
+            status, body = 0, b""
+        if status == 200:
+            return json.loads(body)
+        assert status in (0, 408, 503), body
+        assert time.monotonic() < end
+        time.sleep(0.02)

@@ -6,7 +6,7 @@ from functools import cache
 from jsonschema import Draft202012Validator
 from werkzeug.exceptions import NotFound
 
-from tests.service.collect.browsing import Voter
+from tests.service.collect.browsing import arrived
 
 ADMIN = "an-admin-token-of-tests"
 ITEMS = ["ash", "birch", "cedar", "fir", "oak", "yew"]
@@ -65,9 +65,7 @@ class Organiser:
 
     def voter(self):
         """A voter who comes by the open link and agrees."""
-        came = Voter(self.app.test_client(), self)
-        assert came.begin(consent="1").status_code == 201
-        return came
+        return arrived(self.app, self)
 
     def answer_all(self, prefer=min):
         """Voters come until nothing is left to answer: each prefers the item that `prefer` takes of two labels."""

@@ -3,8 +3,6 @@
 import json
 
 import pytest
-from flask import abort
-from openapi_spec_validator import OpenAPIV31SpecValidator
 from werkzeug.exceptions import PreconditionFailed
 
 from adaptive.ledger import (
@@ -21,6 +19,22 @@ from service.collect.state import collecting, ledger
 from service.http.problems import Problem
 from service.http.state import state
 
+BUSY = "others write all the time, and nothing was changed; try again"
+UNREACHABLE = "the ledger cannot be read or written; try again later"
+# Path below /v1 -> the error of its view, and the status, kind and detail of the answer.
+RAISED = {
+    "busy": (LedgerBusyError("postgresql://db.example/votes: busy for 20 s"), 503, "busy", BUSY),
+    "gone": (UnreachableError("postgresql://db.example/votes: gone"), 503, "ledger-unreachable", UNREACHABLE),
+    "revision": (RevisionError("postgresql://db.example/votes: old"), 503, "ledger-unreachable", UNREACHABLE),
+    "conflict": (ConflictError("another vote stands"), 409, "conflict", "another vote stands"),
+    "late": (LateVoteError("the ballot is closed"), 409, "late", "the ballot is closed"),
+    "not-ready": (NotReadyError("12 votes are missing"), 409, "not-ready", "12 votes are missing"),
+    "ledger": (LedgerError("all ballots are closed"), 409, "not-possible", "all ballots are closed"),
+    "library": (RankingError("scores[3] is nan"), 422, "ranking", "scores[3] is nan"),
+    "forbidden": (Problem(403, "agree first", kind="consent-needed"), 403, "consent-needed", "agree first"),
+    "changed": (PreconditionFailed(), 412, "changed", PreconditionFailed.description),
+}
+
 
 @pytest.fixture
 def app(make_app):
@@ -33,17 +47,9 @@ def app(make_app):
 
         made.add_url_rule(f"/v1/{name}", name, view, methods=["GET", "PUT"])
 
-    raising("busy", LedgerBusyError("postgresql://db.example/votes: busy for 20 s"))
-    raising("gone", UnreachableError("postgresql://db.example/votes: gone"))
-    raising("revision", RevisionError("postgresql://db.example/votes: tables of another release"))
-    raising("conflict", ConflictError("another vote stands"))
-    raising("late", LateVoteError("the ballot is closed"))
-    raising("not-ready", NotReadyError("12 votes are missing"))
-    raising("ledger", LedgerError("all ballots are closed"))
-    raising("library", RankingError("scores[3] is nan"))
+    for name, (error, *_) in RAISED.items():
+        raising(name, error)
     raising("stands", Problem(409, "another vote stands", kind="conflict", members={"answer": "left"}))
-    raising("forbidden", Problem(403, "consent is needed", kind="consent-needed"))
-    made.add_url_rule("/v1/changed", "changed", lambda: abort(412))
     made.add_url_rule("/v/<key>/seen", "voter", lambda **_: str(ledger().database.exists()))
     made.add_url_rule("/v1/own", "own", lambda: ({}, {"Cache-Control": "no-cache"}))
     return made
@@ -84,28 +90,10 @@ def test_the_ledger_is_opened_by_whoever_needs_it_first_and_closed_with_the_app(
     assert not own.is_open
 
 
-def test_metrics_follow_their_setting(make_app):
-    token = "0123456789abcdef"
-    assert make_app().test_client().get("/metrics").status_code == 200
-    guarded = make_app(metrics="token", tokens=(token,)).test_client()
-    assert guarded.get("/metrics").status_code == 401
-    assert guarded.get("/metrics", headers={"Authorization": f"Bearer {token}"}).status_code == 200
-    assert make_app(metrics="off").test_client().get("/metrics").status_code == 404
-
-
 @pytest.mark.parametrize(
     ("path", "status", "kind", "detail"),
     [
-        ("busy", 503, "busy", "others write all the time, and nothing was changed; try again"),
-        ("gone", 503, "ledger-unreachable", "the ledger cannot be read or written; try again later"),
-        ("revision", 503, "ledger-unreachable", "the ledger cannot be read or written; try again later"),
-        ("conflict", 409, "conflict", "another vote stands"),
-        ("late", 409, "late", "the ballot is closed"),
-        ("not-ready", 409, "not-ready", "12 votes are missing"),
-        ("ledger", 409, "not-possible", "all ballots are closed"),
-        ("library", 422, "ranking", "scores[3] is nan"),
-        ("forbidden", 403, "consent-needed", "consent is needed"),
-        ("changed", 412, "changed", PreconditionFailed.description),
+        *((path, *said) for path, (_, *said) in RAISED.items()),
         ("nope", 404, "not-found", "this path is not served; /docs lists those that are"),
     ],
 )
@@ -146,7 +134,9 @@ def test_voters_and_campaigns_have_rates_of_their_own(make_app):
         with pytest.raises(Problem, match=what):
             limiter.count("a")
     unlimited = collecting(make_app(joins_per_minute=0, votes_per_minute=0))
-    assert (unlimited.joins, unlimited.votes) == (None, None)
+    for limiter in (unlimited.joins, unlimited.votes):
+        limiter.count("a")
+        limiter.count("a")
 
 
 def test_headers(asked):
@@ -184,19 +174,3 @@ def test_the_log_has_the_route_and_no_secret(asked, capsys):
 def test_puts_are_counted_as_such(asked):
     asked.put("/v1/conflict", json={})
     assert 'rankcorr_requests_total{method="PUT",route="/v1/conflict",status="409"}' in asked.get("/metrics").text
-
-
-def test_the_document_is_valid_and_served(client):
-    document = client.get("/openapi.json").json
-    OpenAPIV31SpecValidator(document).validate()
-    assert document["info"]["title"] == "rankcorr-collect"
-    assert set(document["components"]["securitySchemes"]) == {"organiser", "token", "voter"}
-    problem = document["components"]["schemas"]["Problem"]["properties"]
-    assert {"answer", "missing"} <= set(problem)
-    kinds = problem["type"]["description"]
-    assert all(kind in kinds for kind in ("consent-needed", "late", "conflict", "event-reused", "ledger-unreachable"))
-    assert client.get("/docs").status_code == 200
-    assert (
-        client.get("/openapi.json", headers={"If-None-Match": client.get("/openapi.json").headers["ETag"]}).status_code
-        == 304
-    )

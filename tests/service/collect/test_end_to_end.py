@@ -1,10 +1,8 @@
 """A whole campaign over HTTP, with voters of the voter model, ends as it would without the network."""
 
-import http.client
-import json
 import random
 import threading
-import time
+from functools import partial
 
 import numpy as np
 
@@ -15,12 +13,11 @@ from adaptive.simulation.voters import VoterPopulation
 from adaptive.votes import Vote
 from tests.service.collect.browsing import Voter
 from tests.service.collect.killing import Killed
-from tests.service.collect.live import LiveVoter
+from tests.service.collect.live import LiveVoter, insist
 from tests.service.collect.simulated import Minds, asking, run_ballots, simulated_campaign
 
 N_ITEMS, N_VOTERS, SEED = 20, 5, 7
 PLAN = plan_ballots(N_ITEMS, n_ballots=2, fraction=0.5, presentations=6)
-BROKEN = (http.client.HTTPException, OSError)
 
 
 def minds():
@@ -39,26 +36,6 @@ def run(campaign, asks):
     return [record.to_dict() for record in campaign.paper_result().ballots]
 
 
-def insisting(voter, before):
-    """Ask until there is an answer, as a page does."""
-
-    def ask(method, path, document):
-        end = time.monotonic() + 300
-        before()
-        while True:
-            try:
-                status, _, body = voter.ask(method, path, document)
-            except BROKEN:
-                status, body = 0, b""
-            if status == 200:
-                return json.loads(body)
-            assert status in (0, 408, 503), body
-            assert time.monotonic() < end
-            time.sleep(0.02)
-
-    return ask
-
-
 def test_kills_in_the_middle_of_a_campaign_change_nothing_of_its_result(tmp_path, make_app):
     plain = ended(tmp_path / "plain")
     app = make_app(ledger=str(tmp_path / "plain" / "votes.db"))
@@ -68,17 +45,18 @@ def test_kills_in_the_middle_of_a_campaign_change_nothing_of_its_result(tmp_path
     with Killed(tmp_path, str(tmp_path / "killed" / "votes.db")) as server:
         kills = {20: lambda: server.kill_worker(rng), 50: server.kill_all, 90: lambda: server.kill_worker(rng)}
 
-        def count():
+        def ask(voter, *request):
             nonlocal n_asked
             n_asked += 1
             if n_asked in kills:
                 threads.append(threading.Timer(rng.uniform(0.0, 0.005), kills[n_asked]))
                 threads[-1].start()
+            return insist(voter, *request)
 
         voters = [LiveVoter(server.server.ask, killed) for _ in range(N_VOTERS)]
         for voter in voters:
             voter.come()
-        disturbed = run(killed, [insisting(voter, count) for voter in voters])
+        disturbed = run(killed, [partial(ask, voter) for voter in voters])
         for thread in threads:
             thread.join()
     assert len(threads) == 3

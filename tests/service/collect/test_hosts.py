@@ -91,10 +91,7 @@ def cookie_set(client, campaign, **headers):
 
 @pytest.mark.parametrize(
     ("settings", "headers"),
-    [
-        ({"public_url": PUBLIC}, {"Host": "votes.example.org"}),
-        ({"trusted_proxies": 1}, {"X-Forwarded-Proto": "https"}),
-    ],
+    [({"public_url": PUBLIC}, {"Host": "votes.example.org"}), ({"trusted_proxies": 1}, {"X-Forwarded-Proto": "https"})],
 )
 def test_over_https_cookies_are_this_host_s_alone(make_app, campaign, settings, headers):
     cookie = cookie_set(make_app(**settings).test_client(), campaign, **headers)

@@ -6,8 +6,8 @@ import threading
 import pytest
 
 from adaptive.ledger import Ledger
-from service.collect import ledger as module
-from service.collect.ledger import OwnLedger
+from service.collect import state as module
+from service.collect.state import OwnLedger
 from service.http.problems import Problem
 
 

@@ -11,7 +11,7 @@ from adaptive.ledger import Campaign, ContinuousPlan, Ledger
 from adaptive.ledger.voters.newcomers import MINUTE
 from service.collect import access
 from tests.adaptive.ledger.campaigns import change, query
-from tests.service.collect.browsing import Voter, new_campaign
+from tests.service.collect.browsing import arrived, new_campaign
 from tests.service.collect.live import COMMAND, LiveVoter, collecting
 from tests.service.collect.organiser import ADMIN, Organiser
 from tests.service.live import Server, ask, running
@@ -47,10 +47,7 @@ class Crowd:
 
 def test_a_script_keeps_a_campaign_from_newcomers_for_two_minutes_at_most(tmp_path):
     environment = {"RANKCORR_WORKERS": "2", "RANKCORR_TRUSTED_PROXIES": "1"}
-    with (
-        ExitStack() as stack,
-        collecting(tmp_path, environment, sheet_size=10, lease_minutes=60) as (server, campaign),
-    ):
+    with ExitStack() as stack, collecting(tmp_path, environment, sheet_size=10, lease_minutes=60) as (server, campaign):
         assert query(campaign, "SELECT count(*) FROM sheet") == [(N_SHEETS,)]
         crowd = Crowd(server, campaign, stack)
         assert all(crowd.take(SCRIPT)[0]["sheet"] for _ in range(N_SHEETS))
@@ -91,8 +88,7 @@ def test_no_batch_is_drawn_for_an_address_that_gets_no_sheet(make_app, target):
     app = make_app(unanswered_sheets=1)
     answers = []
     for _ in range(3):
-        voter = Voter(app.test_client(), campaign)
-        voter.begin(consent="1")
+        voter = arrived(app, campaign)
         answers.append(voter.client.post("/v1/sheets", json={}, headers=voter.headers).json)
     assert [answer["reason"] for answer in answers] == [None, "wait", "wait"]
     assert query(campaign, "SELECT count(*) FROM ballot") == [(1,)]
@@ -101,8 +97,7 @@ def test_no_batch_is_drawn_for_an_address_that_gets_no_sheet(make_app, target):
 def test_0_lifts_both_limits(make_app, campaign):
     app = make_app(address_joins_per_minute=0, unanswered_sheets=0)
     for _ in range(6):
-        voter = Voter(app.test_client(), campaign)
-        voter.begin(consent="1")
+        voter = arrived(app, campaign)
         assert voter.sheet() is not None
     assert query(campaign, "SELECT DISTINCT address FROM lease") == [(None,)]
 

@@ -11,7 +11,7 @@ from adaptive.ledger import ItemContent, PageTexts
 from adaptive.ledger.voters.tokens import revoke
 from service.collect.content import rendered, shown_content
 from tests.adaptive.ledger.campaigns import query
-from tests.service.collect.browsing import ITEMS, Voter, change_pages, invited, new_campaign, new_id, token_of
+from tests.service.collect.browsing import ITEMS, Voter, arrived, change_pages, invited, new_campaign, new_id, token_of
 
 SCRIPT = "<script>alert(1)</script>"
 
@@ -59,8 +59,7 @@ def test_an_event_id_of_another_voter_opens_nothing(two, campaign):
 def test_a_session_of_one_campaign_is_none_of_another(target, make_app, campaign):
     other = new_campaign(target, items=[f"{item}2" for item in ITEMS])
     app = make_app()
-    voter = Voter(app.test_client(), campaign)
-    voter.begin(consent="1")
+    voter = arrived(app, campaign)
     cookie = voter.client.get_cookie(f"voter_{campaign.key[:12]}").value
     stranger = Voter(app.test_client(), other)
     stranger.client.set_cookie(f"voter_{other.key[:12]}", cookie)
@@ -113,8 +112,7 @@ def test_no_secret_and_no_person_is_in_the_logs(target, make_app, capfd, caplog)
         *(token_of(campaign, kind) for kind in ("study", "organiser")),
     )
     participant = "5f" * 12
-    voter = Voter(app.test_client(), campaign)
-    voter.begin(token=invitation, consent="1")
+    voter = arrived(app, campaign, token=invitation)
     cookie = voter.client.get_cookie(f"voter_{campaign.key[:12]}").value
     voter.vote(voter.sheet()["pairs"][0]["id"])
     crowd = {"name": "prolific", "participant": participant, "study": "s1", "secret": study}
@@ -137,8 +135,7 @@ def test_no_secret_and_no_person_is_in_the_logs(target, make_app, capfd, caplog)
 def test_names_of_platforms_are_in_no_export_and_no_digest(target, make_app):
     campaign = new_campaign(target, pages={"platform": "prolific"})
     crowd = {"name": "prolific", "participant": "5f" * 12, "study": "s1", "secret": token_of(campaign, "study")}
-    voter = Voter(make_app().test_client(), campaign)
-    voter.begin(platform=crowd, consent="1")
+    voter = arrived(make_app(), campaign, platform=crowd)
     for pair in voter.sheet()["pairs"]:
         voter.vote(pair["id"])
     tables = ("vote_event", "voter", "audit_event", "ballot", "lease", "token")
@@ -316,34 +313,6 @@ def test_a_flood_of_sessions_makes_so_many_voters_and_no_more(make_app, campaign
     assert Voter(app.test_client(), campaign).begin(token=token, consent="1").status_code == 201
 
 
-def test_a_flood_of_votes_is_one_voter_s_alone(make_app, campaign):
-    app = make_app(votes_per_minute=3)
-    loud, quiet = (Voter(app.test_client(), campaign) for _ in range(2))
-    for voter in (loud, quiet):
-        voter.begin(consent="1")
-    pair = loud.sheet()["pairs"][0]["id"]
-    assert [loud.vote(pair).status_code for _ in range(5)] == [200, 409, 409, 429, 429]
-    assert quiet.vote(quiet.sheet()["pairs"][0]["id"]).status_code == 200
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"secret": "A" * 43},
-        {"participant": "6f" * 11},
-        {"participant": "../../admin"},
-        {"participant": "6F" * 12},
-        {"study": "s2"},
-    ],
-)
-def test_a_forged_id_of_a_platform_makes_no_voter(target, make_app, change):
-    campaign = new_campaign(target, pages={"open_link": False, "platform": "prolific", "study": "s1"})
-    crowd = {"name": "prolific", "participant": "6f" * 12, "study": "s1", "secret": token_of(campaign, "study")}
-    answer = Voter(make_app().test_client(), campaign).begin(consent="1", platform={**crowd, **change})
-    assert answer.status_code in (401, 403, 422)
-    assert not query(campaign, "SELECT 1 FROM voter")
-
-
 def test_the_secret_of_a_study_is_no_invitation(target, make_app):
     campaign = new_campaign(target, pages={"open_link": False, "platform": "prolific"})
     study = token_of(campaign, "study")
@@ -389,8 +358,7 @@ def test_only_what_is_shown_is_rendered(target, make_app, monkeypatch):
     rendered_items = []
     shown = state.shown_content
     monkeypatch.setattr(state, "shown_content", lambda *of: rendered_items.append(of[1]) or shown(*of))
-    voter = Voter(make_app().test_client(), campaign)
-    voter.begin(consent="1")
+    voter = arrived(make_app(), campaign)
     pairs = voter.sheet()["pairs"]
     assert pairs[0]["left"]["kind"] == "markdown"
     assert voter.sheet()["pairs"] == pairs

@@ -46,9 +46,6 @@ def test_every_setting_is_read(tmp_path):
         ("ALLOWED_HOSTS", "*", "RANKCORR_ALLOWED_HOSTS must hold host names"),
         ("UNANSWERED_SHEETS", "-1", "RANKCORR_UNANSWERED_SHEETS must be a whole number from 0 to"),
         ("ASSETS", "/nonexistent/pictures", "RANKCORR_ASSETS must be a folder; got '/nonexistent/pictures'"),
-        ("JOINS_PER_MINUTE", "many", "RANKCORR_JOINS_PER_MINUTE must be a whole number from 0 to"),
-        ("VOTES_PER_MINUTE", "-1", "RANKCORR_VOTES_PER_MINUTE must be a whole number from 0 to"),
-        ("METRICS", "token", "RANKCORR_METRICS is 'token', but RANKCORR_TOKENS holds none"),
     ],
 )
 def test_values_that_a_variable_cannot_have(name, value, message):

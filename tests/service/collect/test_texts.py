@@ -18,6 +18,47 @@ MADE_UP = re.compile(
 )
 
 
+# What is put together from a name and one of several words.
+WORDS = {
+    "errors.": ["busy", "changed", "ledger-unreachable", "over-capacity", "token-needed"],
+    "flags.": ["speed", "side", "attention", "gold", "repeats", "agreement", "random"],
+    "reasons.": ["speed", "side", "attention", "gold", "repeats", "agreement", "random"],
+    "kinds.": ["text", "markdown", "image", "audio"],
+    "sources.": ["open", "invitation", "prolific", "mturk", "file"],
+    "states.": ["ready", "open", "closing", "closed", "finished"],
+    "plots.": ["strengths", "ranks", "in-top", "voters"],
+    "tabs.": ["overview", "ballots", "voters", "items", "result", "settings"],
+    "titles.": ["new", "overview", "ballots", "voters", "items", "result", "settings"],
+    "new.ways.": ["presentations", "comparisons", "hours", "top_presentations"],
+    "new.amounts.": ["presentations", "comparisons", "hours", "top_presentations"],
+    "examples.": ["title", "question", "instructions", "consent", "thanks"],
+    "advice.": [
+        "many_ballots",
+        "many_survivors",
+        "few_in_last_ballot",
+        "few_top_presentations",
+        "few_comparisons",
+        "odd_presentations",
+        "repeated_pairs",
+        "voter_sees_pair_twice",
+    ],
+    "links.study-": ["prolific", "mturk"],
+    "overview.waits-": ["target", "pairs"],
+    "participants.": ["approve", "reject", "approve-hint", "reject-hint"],
+    **{key: ["organiser", "organiser-session", "invitation", "study"] for key in ("given.kinds.", "given.texts.")},
+    "outlook.": ["scores", "strengths"],
+    "voters.": [
+        f"{verb}{end}" for verb in ("exclude", "include") for end in ("", "-go", "-title", "d-done")
+    ],
+    "form.": ["title", "question", "instructions", "consent", "thanks"],
+    "formats.": [
+        f"{form}{end}"
+        for form in ("bundle", "ranking", "csv", "arena", "label_studio", "potato", "choix")
+        for end in ("", "-text")
+    ],
+}  # fmt: skip
+
+
 def flat(texts, path=""):
     """Each text by its key, such as "voter.vote.undo"."""
     for key, value in texts.items():
@@ -29,6 +70,18 @@ def flat(texts, path=""):
 
 def texts_of(language):
     return dict(flat(json.loads((LOCALES / f"{language}.json").read_text("utf-8"))))
+
+
+def used_of_organisers():
+    found = {name + word for name, words in WORDS.items() for word in words}
+    for path in (HERE / "static" / "organiser").glob("*.js"):
+        found |= set(re.findall(r'(?<![/*] )"([a-z-]+(?:\.[a-z0-9_-]+)+|[a-z-]+)"', path.read_text(encoding="utf-8")))
+    for path in (HERE / "templates" / "organiser").glob("*.html"):
+        source = path.read_text(encoding="utf-8")
+        found |= set(re.findall(r'text\(["\']organiser\.([^"\']+)["\']\)', source))
+        for key, hint in re.findall(r'field\(text, "[^"]+", "([^"]+)"(?:, hint="([^"]+)")?', source):
+            found |= {f"form.{key}", f"form.{hint}"}
+    return found
 
 
 def sources():
@@ -43,19 +96,35 @@ def sources():
 
 
 @pytest.mark.parametrize("language", LANGUAGES[1:])
-def test_each_language_has_the_same_texts_with_the_same_values(language):
+@pytest.mark.parametrize("pages", ["", "organiser."])
+def test_each_language_has_the_same_texts_with_the_same_values(pages, language):
     values = [
-        {key: sorted(re.findall(r"{\w+}", text)) for key, text in texts_of(each).items()}
+        {key: set(re.findall(r"{\w+}", text)) for key, text in texts_of(pages + each).items()}
         for each in (LANGUAGES[0], language)
     ]
     assert values[0] == values[1]
-    assert all(text.strip() for text in texts_of(language).values())
+    assert all(text.strip() == text != "" for text in texts_of(pages + language).values())
 
 
 def test_each_voter_s_text_is_used():
     written = " ".join(text for _, text in sources())
     keys = [key.removeprefix("voter.") for key in texts_of("en") if key.startswith("voter.")]
     assert [key for key in keys if key not in written and not MADE_UP.fullmatch(key)] == []
+
+
+def test_each_text_of_organisers_is_used():
+    keys = {key.removeprefix("organiser.") for key in texts_of("organiser.en")}
+    assert sorted(keys - used_of_organisers()) == []
+
+
+def test_every_text_that_a_page_of_organisers_asks_for_is_there():
+    asked = set()
+    for path in (HERE / "static" / "organiser").glob("*.js"):
+        source = re.sub(r"/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+        asked |= set(re.findall(r'\btext\("([^"]+)"', source))
+    for path in (HERE / "templates" / "organiser").glob("*.html"):
+        asked |= set(re.findall(r'text\("organiser\.([^"]+)"\)', path.read_text(encoding="utf-8")))
+    assert sorted(asked - {name.removeprefix("organiser.") for name in texts_of("organiser.en")}) == []
 
 
 def test_templates_and_scripts_have_no_words_of_their_own():

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests.guard import guarded
-from tests.service.live import PATIENCE, REPOSITORY, Answer, Server, ask, eventually
+from tests.service.live import PATIENCE, REPOSITORY, Answer, Asked, Server, ask, eventually
 from tests.service.load import in_threads
 
 DEPLOY = REPOSITORY / "service" / "deploy"
@@ -38,7 +38,7 @@ def filled(chosen: dict[str, str]) -> str:
 
 
 @dataclass(frozen=True)
-class Proxy:
+class Proxy(Asked):
     """A running nginx."""
 
     http: int
@@ -51,21 +51,8 @@ class Proxy:
         context = ssl.create_default_context(cafile=str(self.certificate))
         return http.client.HTTPSConnection("127.0.0.1", self.https, timeout=timeout, context=context)
 
-    def ask(
-        self,
-        method: str,
-        path: str,
-        document: object = None,
-        *,
-        timeout: float = PATIENCE,
-        headers: Mapping[str, str] | None = None,
-    ) -> Answer:
-        """Status, headers and body of one request over TLS."""
-        with contextlib.closing(self.connect(timeout)) as connection:
-            return ask(connection, method, path, document, headers)
-
     def ask_plain(self, method: str, path: str, document: object = None) -> Answer:
-        """The same without TLS."""
+        """As `ask`, without TLS."""
         with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.http, timeout=PATIENCE)) as connection:
             return ask(connection, method, path, document)
 

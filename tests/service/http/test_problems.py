@@ -29,10 +29,10 @@ class TestErrors:
         assert set(answer.headers["Allow"].split(", ")) == {"POST", "OPTIONS"}
 
     def test_an_unforeseen_error_shows_nothing_of_its_inside(self, client, monkeypatch, caplog):
-        def broken(**_):
+        def broken(*_):
             raise ZeroDivisionError("the secret inside")
 
-        monkeypatch.setattr(correlations, "compare_pair", broken)
+        monkeypatch.setattr(correlations.work, "admit", broken)
         with caplog.at_level(logging.ERROR, logger="rankcorr.service"):
             answer = post_pair(client)
         assert (answer.status_code, answer.content_type) == (500, "application/problem+json")

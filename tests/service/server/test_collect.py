@@ -1,62 +1,24 @@
 """The command rankcorr-collect: what it checks before it starts, and its processes."""
 
 import json
-import os
 import sys
 
 import pytest
 
 from adaptive.ledger import Ledger
-from service.collect import CollectSettings
 from service.server.launch import COLLECT, PROGRAMS, SERVE, chosen_program, launch
-from service.server.settings import ServerSettings, usable_cores
 from tests.service.live import STOP_SECONDS, running
+from tests.service.server.conftest import refused
 
 COMMAND = (sys.executable, "-m", "service.server.launch", "rankcorr-collect")
 PROBE_STATUS = 'rankcorr_requests_total{method="GET",route="/health/ready",status="200"}'
 
 
 @pytest.fixture
-def started(monkeypatch, tmp_path, plain_environment):  # noqa: ARG001
-    """Calls of os.execve; temporary folders are made in `tmp_path`, and the ledger too."""
-    calls = []
-    monkeypatch.setattr(os, "execve", lambda *call: calls.append(call))
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+def started(started, monkeypatch, tmp_path):
+    """Calls of os.execve; the ledger is made in `tmp_path` too."""
     monkeypatch.setenv("RANKCORR_LEDGER", str(tmp_path / "votes.db"))
-    return calls
-
-
-def refused(capsys, *arguments):
-    with pytest.raises(SystemExit) as exit_:
-        launch(COLLECT, list(arguments))
-    assert exit_.value.code == 2
-    output = capsys.readouterr()
-    assert (output.out, output.err.count("\n")) == ("", 1)
-    return output.err
-
-
-def test_check_starts_nothing_and_makes_no_ledger(capsys, started, tmp_path):
-    launch(COLLECT, ["--check"])
-    wanted = f"the settings are valid: {usable_cores()} workers would listen at 127.0.0.1:8080\n"
-    assert capsys.readouterr().out == wanted
-    assert not started
-    assert not list(tmp_path.iterdir())
-
-
-def test_help_lists_each_variable_with_its_default(monkeypatch, capsys, started):
-    monkeypatch.setenv("RANKCORR_TOKENS", "a-token-that-is-secret")
-    with pytest.raises(SystemExit) as exit_:
-        launch(COLLECT, ["--help"])
-    assert exit_.value.code == 0
-    text = capsys.readouterr().out
-    assert "usage: rankcorr-collect" in text
-    lines = [line.split() for line in text.splitlines()]
-    defaults = {words[0]: words[1] for words in lines if words and words[0].startswith("RANKCORR_")}
-    assert set(defaults) == {name for name, *_ in (*ServerSettings().table(), *CollectSettings().table())}
-    assert defaults["RANKCORR_BIND"] == "127.0.0.1:8080"
-    assert defaults["RANKCORR_LEDGER"] == "collect.db"
-    assert "RANKCORR_MAX_ITEMS" not in text
-    assert not started
+    return started
 
 
 def test_a_setting_of_the_other_program_is_a_warning(monkeypatch, capsys, started):
@@ -70,29 +32,14 @@ def test_a_setting_of_the_other_program_is_a_warning(monkeypatch, capsys, starte
     assert environment["RANKCORR_PROGRAM"] == "rankcorr-collect"
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "message"),
-    [
-        ("RANKCORR_VOTES_PER_MINUTE", "many", "RANKCORR_VOTES_PER_MINUTE must be a whole number from 0 to"),
-        ("RANKCORR_BIND", "nowhere", "RANKCORR_BIND must be host:port"),
-        ("RANKCORR_LEDGER", "mysql://ann:secret@db.example/votes", "RANKCORR_LEDGER must be the path of a file, or"),
-    ],
-)
-@pytest.mark.parametrize("arguments", [(), ("--check",)])
-def test_a_wrong_setting_stops_the_start_with_one_line(monkeypatch, capsys, started, name, value, message, arguments):
-    monkeypatch.setenv(name, value)
-    line = refused(capsys, *arguments)
-    assert line.startswith(f"rankcorr-collect: error: {message}")
-    assert "secret" not in line
-    assert not started
-
-
 def test_a_ledger_that_cannot_be_opened_stops_the_start(monkeypatch, capsys, started, tmp_path):
     monkeypatch.setenv("RANKCORR_LEDGER", str(tmp_path / "missing" / "votes.db"))
-    assert refused(capsys).startswith(f"rankcorr-collect: error: RANKCORR_LEDGER: {tmp_path}/missing/votes.db: ")
+    assert refused(capsys, COLLECT).startswith(
+        f"rankcorr-collect: error: RANKCORR_LEDGER: {tmp_path}/missing/votes.db: "
+    )
     (tmp_path / "text.db").write_text("no database" * 100)
     monkeypatch.setenv("RANKCORR_LEDGER", str(tmp_path / "text.db"))
-    assert refused(capsys).startswith(f"rankcorr-collect: error: RANKCORR_LEDGER: {tmp_path}/text.db: ")
+    assert refused(capsys, COLLECT).startswith(f"rankcorr-collect: error: RANKCORR_LEDGER: {tmp_path}/text.db: ")
     assert not started
     assert not list(tmp_path.glob("rankcorr-collect-*"))
 
@@ -103,12 +50,6 @@ def test_the_command_makes_the_ledger_and_becomes_gunicorn(started, tmp_path):
     assert program == sys.executable
     assert environment["RANKCORR_RUN_FOLDER"].startswith(str(tmp_path / "rankcorr-collect-"))
     Ledger.open(tmp_path / "votes.db").close()
-
-
-def test_missing_packages_are_named(monkeypatch, capsys, started):
-    monkeypatch.setattr("service.server.launch.find_spec", lambda name: None if name == "nh3" else object())
-    assert refused(capsys) == "rankcorr-collect: error: nh3 cannot be imported: install rankcorr-service\n"
-    assert not started
 
 
 def test_programs_are_chosen_by_their_name():

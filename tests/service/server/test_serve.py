@@ -9,85 +9,78 @@ from pathlib import Path
 import pytest
 
 from service import Settings
+from service.collect import CollectSettings
 from service.server import launch as command
 from service.server.launch import COLLECT, NEEDED_FOR_PAGES, SERVE, launch, prepare
 from service.server.settings import ServerSettings, usable_cores
 from tests.distributions import ROOT, requirements
 from tests.service.live import COMMAND, START_SECONDS, clean_environment
+from tests.service.server.conftest import refused
 
-pytestmark = pytest.mark.usefixtures("plain_environment")
-
-
-@pytest.fixture
-def started(monkeypatch, tmp_path):
-    """Calls of os.execve; temporary folders are made in `tmp_path`."""
-    calls = []
-    monkeypatch.setattr(os, "execve", lambda *call: calls.append(call))
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    return calls
-
-
-def refused(capsys, *arguments):
-    with pytest.raises(SystemExit) as exit_:
-        launch(SERVE, list(arguments))
-    assert exit_.value.code == 2
-    output = capsys.readouterr()
-    assert output.out == ""
-    assert output.err.endswith("\n")
-    assert output.err.count("\n") == 1
-    return output.err
+BIND = "RANKCORR_BIND must be host:port, as in 127.0.0.1:8000, or unix:/path; got "
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "message"),
+    ("program", "name", "value", "message"),
     [
-        ("RANKCORR_MAX_ITEMS", "many", "RANKCORR_MAX_ITEMS must be a whole number from 2 to"),
-        ("RANKCORR_WORKERS", "-1", "RANKCORR_WORKERS must be a whole number from 0 to 1000; got '-1'"),
-        ("RANKCORR_MAX_REQUESTS_PER_WORKER", "1e6", "RANKCORR_MAX_REQUESTS_PER_WORKER must be a whole number"),
-        ("RANKCORR_GRACEFUL_SECONDS", "soon", "RANKCORR_GRACEFUL_SECONDS must be a whole number"),
-        ("RANKCORR_CLIENT_SECONDS", "0", "RANKCORR_CLIENT_SECONDS must be a number of seconds above 0"),
-        ("RANKCORR_METRICS", "token", "RANKCORR_METRICS is 'token', but RANKCORR_TOKENS holds none"),
+        (SERVE, "MAX_ITEMS", "many", "RANKCORR_MAX_ITEMS must be a whole number from 2 to"),
+        (SERVE, "WORKERS", "-1", "RANKCORR_WORKERS must be a whole number from 0 to 1000; got '-1'"),
+        (SERVE, "CLIENT_SECONDS", "0", "RANKCORR_CLIENT_SECONDS must be a number of seconds above 0"),
+        (SERVE, "METRICS", "token", "RANKCORR_METRICS is 'token', but RANKCORR_TOKENS holds none"),
         *(
-            ("RANKCORR_BIND", value, "RANKCORR_BIND must be host:port, as in 127.0.0.1:8000, or unix:/path; got ")
+            (SERVE, "BIND", value, BIND)
             for value in ("8000", ":8000", "localhost", "localhost:65536", "a b:1", "unix:relative", "[::1]")
         ),
+        (COLLECT, "VOTES_PER_MINUTE", "many", "RANKCORR_VOTES_PER_MINUTE must be a whole number from 0 to"),
+        (COLLECT, "BIND", "nowhere", BIND),
+        (COLLECT, "LEDGER", "mysql://ann:secret@db.example/votes", "RANKCORR_LEDGER must be the path of a file, or"),
     ],
 )
 @pytest.mark.parametrize("arguments", [(), ("--check",)])
-def test_a_wrong_setting_stops_the_start_with_one_line(monkeypatch, capsys, started, name, value, message, arguments):
-    monkeypatch.setenv(name, value)
-    line = refused(capsys, *arguments)
-    assert line.startswith(f"rankcorr-serve: error: {message}")
+def test_a_wrong_setting_stops_the_start_with_one_line(
+    monkeypatch, capsys, started, program, name, value, message, arguments
+):
+    monkeypatch.setenv(f"RANKCORR_{name}", value)
+    line = refused(capsys, program, *arguments)
+    assert line.startswith(f"{program.name}: error: {message}")
+    assert "secret" not in line
     assert not started
 
 
-def test_check_starts_nothing(capsys, started, tmp_path):
-    launch(SERVE, ["--check"])
+@pytest.mark.parametrize("program", [SERVE, COLLECT], ids=lambda program: program.name)
+def test_check_starts_nothing(capsys, started, tmp_path, program):
+    launch(program, ["--check"])
     cores = usable_cores()
-    assert capsys.readouterr().out == f"the settings are valid: {cores} workers would listen at 127.0.0.1:8000\n"
+    assert capsys.readouterr().out == f"the settings are valid: {cores} workers would listen at {program.bind}\n"
     assert not started
     assert not list(tmp_path.iterdir())
 
 
-def test_help_lists_each_variable_with_its_default_and_shows_no_token(monkeypatch, capsys):
+@pytest.mark.parametrize(
+    ("program", "settings", "name", "default"),
+    [(SERVE, Settings, "MAX_ITEMS", "200000"), (COLLECT, CollectSettings, "LEDGER", "collect.db")],
+)
+def test_help_lists_each_variable_with_its_default_and_shows_no_token(
+    monkeypatch, capsys, started, program, settings, name, default
+):
     monkeypatch.setenv("RANKCORR_TOKENS", "a-token-that-is-secret")
     with pytest.raises(SystemExit) as exit_:
-        launch(SERVE, ["--help"])
-    assert exit_.value.code == 0
+        launch(program, ["--help"])
+    assert (exit_.value.code, started) == (0, [])
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     defaults = {words[0]: words[1] for words in lines if words and words[0].startswith("RANKCORR_")}
-    rows = (*ServerSettings().table(), *Settings().table())
+    rows = (*ServerSettings().table(), *settings().table())
     assert set(defaults) == {name for name, _, _ in rows}
     assert len(rows) >= len(fields(ServerSettings)) + 15
-    assert defaults["RANKCORR_BIND"] == "127.0.0.1:8000"
-    assert defaults["RANKCORR_MAX_ITEMS"] == "200000"
+    assert (defaults["RANKCORR_BIND"], defaults[f"RANKCORR_{name}"]) == (program.bind, default)
     assert defaults["RANKCORR_TOKENS"] == "bearer"  # the first word of the meaning: there is no default
 
 
-def test_missing_packages_are_named(monkeypatch, capsys, started):
-    monkeypatch.setattr(command, "find_spec", lambda name: None if name in ("flask", "gunicorn") else object())
-    line = refused(capsys)
-    assert line == "rankcorr-serve: error: flask, gunicorn cannot be imported: install rankcorr-service\n"
+@pytest.mark.parametrize(("program", "missing"), [(SERVE, ["flask", "gunicorn"]), (COLLECT, ["nh3"])])
+def test_missing_packages_are_named(monkeypatch, capsys, started, program, missing):
+    monkeypatch.setattr(command, "find_spec", lambda name: None if name in missing else object())
+    line = refused(capsys, program)
+    assert line == f"{program.name}: error: {', '.join(missing)} cannot be imported: install rankcorr-service\n"
     assert not started
 
 
@@ -176,7 +169,7 @@ def test_a_full_disk_stops_the_start(monkeypatch, capsys, started, tmp_path):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(os, "posix_fallocate", full)
-    assert "no folder for this run: [Errno 28] No space left on device" in refused(capsys)
+    assert "no folder for this run: [Errno 28] No space left on device" in refused(capsys, SERVE)
     assert not list(tmp_path.iterdir())
     assert not started
 
@@ -196,7 +189,7 @@ def test_a_folder_for_metrics_is_emptied_of_metrics(tmp_path):
 def test_a_folder_that_cannot_be_made_stops_the_start_and_leaves_nothing(monkeypatch, capsys, started, tmp_path):
     (tmp_path / "file").touch()
     monkeypatch.setenv("PROMETHEUS_MULTIPROC_DIR", str(tmp_path / "file" / "metrics"))
-    line = refused(capsys)
+    line = refused(capsys, SERVE)
     assert line.startswith("rankcorr-serve: error: no folder for this run: ")
     assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
     assert not started
@@ -210,16 +203,11 @@ def test_kernels_that_cannot_be_written_to_are_copied(monkeypatch, tmp_path):
     environment = {"NUMBA_CACHE_DIR": str(kernels)}
     prepare(SERVE, environment)
     assert environment["NUMBA_CACHE_DIR"] == str(kernels)
-    monkeypatch.setattr(command, "is_writable", lambda _: False)
+    monkeypatch.setattr(os, "access", lambda *_: False)
     prepare(SERVE, environment)
     copy = Path(environment["NUMBA_CACHE_DIR"])
     assert copy.parent == Path(environment["RANKCORR_RUN_FOLDER"])
     assert (copy / "one.nbi").read_text() == "machine code"
-
-
-def test_a_folder_is_not_writable_where_nothing_can_be_made(tmp_path):
-    assert command.is_writable(str(tmp_path))
-    assert not command.is_writable(str(tmp_path / "missing"))
 
 
 def test_a_stop_while_the_kernels_are_compiled_leaves_nothing(tmp_path):

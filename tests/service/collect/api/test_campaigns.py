@@ -99,25 +99,16 @@ def test_pairs_whose_answer_is_known_are_read_from_csv(admin):
 @pytest.mark.parametrize(
     ("fields", "pointer", "says"),
     [
-        ({"name": ""}, "/name", "a text that is not empty"),
         ({"name": "two\nlines"}, "/name", "one line"),
         ({"items_csv": "item\nash\nash\n"}, "/items_csv", "line 3: column \"item\": 'ash' is also on line 2"),
-        ({"items_csv": "item\nash\n"}, "/items_csv", "a single item"),
-        ({"items_csv": "tree\nash\noak\n"}, "/items_csv", 'a column "item" is wanted'),
-        ({"items_csv": "item,kind\nash,film\noak,\n"}, "/items_csv", "the kind of an item is text"),
         ({"voters": 0}, "/voters", "of at least 1"),
-        ({"voters": "4"}, "/voters", "a whole number"),
-        ({"seed": -1}, "/seed", "of at least 0"),
-        ({"plan": {}}, "/plan", "exactly one of presentations"),
         ({"plan": {"presentations": 4, "hours": 1}}, "/plan", "exactly one of presentations"),
         ({"plan": {"hours": 1}}, "/plan/seconds", "this field is needed"),
         ({"plan": {"mode": "continuous", "presentations": 4}}, "/plan/presentations", "does not go with mode"),
         ({"plan": {"mode": "continuous"}}, "/plan/budget", "a continuous campaign has a budget"),
         ({"plan": {"mode": "both"}}, "/plan/mode", 'must be one of "ballots", "continuous"'),
         ({"plan": {"presentations": 4, "n_ballots": 9}}, "/plan", "every ballot needs two items"),
-        ({"plan": {"presentations": 4, "fraction": 1}}, "/plan/fraction", "below 1"),
         ({"plan": {"mode": "continuous", "budget": 9, "colour": 1}}, "/plan/colour", "unknown field"),
-        ({"settings": {"sheet_size": 0}}, "/settings/sheet_size", "of at least 1"),
         ({"settings": {"repeats": 0.9}}, "/settings/repeats", "of at most 0.5"),
         ({"settings": {"probes_csv": "left,right\nash,oak\n"}}, "/settings/probes_csv", 'no column "winner"'),
         (
@@ -165,8 +156,6 @@ def test_a_table_is_checked_with_all_that_is_wrong_by_line(admin):
     [
         ("item\n", "no items"),
         ("item\n\"ash\noak\n", "a quote is opened here and never closed"),
-        ("item\nash\0oak\n", "a null byte"),
-        ("   \n", "the file is empty"),
         ("Item\nash\noak\n", 'did you mean "item"?'),
     ],
 )  # fmt: skip

@@ -6,7 +6,7 @@ import io
 import pytest
 
 from tests.adaptive.ledger.campaigns import query
-from tests.service.collect.browsing import Voter
+from tests.service.collect.browsing import arrived
 from tests.service.collect.organiser import problem
 
 
@@ -15,8 +15,7 @@ def test_each_invitation_lets_one_voter_in(voting):
     keys = set()
     for invitation in made["invitations"]:
         assert invitation["qr"] is None
-        came = Voter(voting.app.test_client(), voting)
-        assert came.begin(token=invitation["url"].partition("#")[2], consent="1").status_code == 201
+        came = arrived(voting.app, voting, token=invitation["url"].partition("#")[2])
         keys.add(came.me().json["voter"])
     assert len(keys) == 2
     rows = list(csv.reader(io.StringIO(made["csv"])))
@@ -86,8 +85,7 @@ def test_a_link_of_a_platform_lets_its_participants_in(admin):
         "session": "5f00000000000000000000cc",
         "secret": url.partition("#")[2],
     }
-    came = Voter(organiser.app.test_client(), organiser)
-    assert came.begin(platform=platform, consent="1").status_code == 201
+    arrived(organiser.app, organiser, platform=platform)
 
 
 def test_a_campaign_on_no_platform_has_no_link_of_one(organiser):

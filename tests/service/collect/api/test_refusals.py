@@ -8,7 +8,7 @@ from adaptive.ledger import Campaign
 from adaptive.ledger.voters.identity import set_excluded
 from service.http.body import parse
 from tests.adaptive.ledger.campaigns import change, query
-from tests.service.collect.browsing import Voter, invited, new_campaign, new_id, token_of
+from tests.service.collect.browsing import Voter, arrived, invited, new_campaign, new_id, token_of
 from tests.service.collect.organiser import problem
 
 EVENT = "0b54ee2c-6a52-4c55-9c8e-3d0a3f1d6d4e"  # a fixed one, so that tests have the same names in every process
@@ -66,8 +66,7 @@ def test_who_is_left_out_does_not_come_back_by_leaving(is_excluded, status, targ
     campaign = new_campaign(target, pages={"platform": "prolific"})
     app, secret = make_app(), token_of(campaign, "study")
     crowd = {"name": "prolific", "participant": "5f" * 12, "study": "s1", "secret": secret}
-    voter = Voter(app.test_client(), campaign)
-    assert voter.begin(platform=crowd, consent="1").status_code == 201
+    voter = arrived(app, campaign, platform=crowd)
     if is_excluded:
         excluded(campaign)
     assert voter.post("/v1/withdraw").status_code == 204
@@ -135,8 +134,7 @@ def test_a_flood_of_sheets_sessions_and_votes_taken_back_is_one_voter_s_alone(ma
     assert statuses == [200] * 6
     assert voter.vote(pair).status_code == 429
     assert voter.post(f"/v1/votes/{event}/retract", {"event_id": new_id()}).status_code == 429
-    another = Voter(app.test_client(), campaign)
-    assert another.begin(token=other, consent="1").status_code == 201
+    another = arrived(app, campaign, token=other)
     assert another.sheet() is not None
 
 

@@ -27,6 +27,19 @@ def test_before_the_last_ballot_the_ranking_is_interim(voted):
     assert voted.get("/results?interim=true&top=2").json["cut"]["k"] == 2
 
 
+def test_after_the_last_ballot_it_is_final_and_every_file_is_of_all_votes(voted):
+    voted.close(1)
+    voted.open()
+    voted.answer_all()
+    voted.close(2)
+    found = voted.get("/results").json
+    assert (found["final"], [row["item"] for row in found["rows"]]) == (True, ITEMS)
+    assert found["rows"][0]["rank_low"] <= 1 <= found["rows"][0]["rank_high"]
+    assert voted.get("/exports/csv").headers["Rankcorr-Votes"] == "18"
+    assert voted.get("/exports/ranking").text.splitlines()[1].startswith("ash,1")
+    assert b"<svg" in voted.get("/plots/strengths.svg").data
+
+
 def test_without_a_vote_there_is_no_ranking(voting):
     assert problem(voting.get("/results?interim=true", status=409))[0] == "not-possible"
     assert problem(voting.get("/plots/strengths.svg?interim=true", status=409))[0] == "not-possible"
@@ -84,11 +97,10 @@ def test_each_format_is_a_file_to_save(voted):
 
 
 def test_names_are_exported_only_where_they_are_asked_for(voting):
-    from tests.service.collect.browsing import Voter
+    from tests.service.collect.browsing import arrived
 
     link = voting.post("/invitations", {"voters": ["Ada Lovelace"]}, status=201).json["invitations"][0]["url"]
-    came = Voter(voting.app.test_client(), voting)
-    came.begin(token=link.partition("#")[2], consent="1")
+    came = arrived(voting.app, voting, token=link.partition("#")[2])
     came.vote(came.sheet()["pairs"][0]["id"])
     key = came.me().json["voter"]
     for form in ("csv", "arena", "label_studio", "potato", "bundle"):
@@ -135,7 +147,7 @@ def _members(data):
 
 def test_no_figure_of_a_ranking_of_before_is_kept_as_of_now(voted, monkeypatch):
     from service.collect.api import results
-    from service.collect.conditional import Kept
+    from service.collect.api.blueprints import Kept
 
     made = []
     monkeypatch.setattr(results._results, "get", lambda *_: Kept("of before", None))  # somebody else makes it

@@ -69,10 +69,9 @@ def test_who_withdraws_is_forgotten_and_votes_of_open_ballots_do_not_count(votin
     from adaptive.ledger import Ledger
 
     token = voting.post("/invitations", {"voters": ["Ada Lovelace"]}, status=201).json["invitations"][0]["url"]
-    from tests.service.collect.browsing import Voter
+    from tests.service.collect.browsing import arrived
 
-    came = Voter(voting.app.test_client(), voting)
-    came.begin(token=token.partition("#")[2], consent="1")
+    came = arrived(voting.app, voting, token=token.partition("#")[2])
     for pair in came.sheet()["pairs"]:
         came.vote(pair["id"])
     key = came.me().json["voter"]

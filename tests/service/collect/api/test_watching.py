@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from service.collect.conditional import Kept, Remembered
+from service.collect.api.blueprints import Kept, Remembered
 from tests.service.collect.organiser import problem
 
 WATCHED = ["/progress", "/quality", "/items", "/voters", "/results?interim=true", "/plots/strengths.svg?interim=true"]
@@ -86,11 +86,10 @@ def test_quality_flags_who_answers_in_no_time_and_on_one_side(admin):
 
 
 def test_quality_has_names_only_where_they_are_asked_for(voting):
-    from tests.service.collect.browsing import Voter
+    from tests.service.collect.browsing import arrived
 
     link = voting.post("/invitations", {"voters": ["Ada Lovelace"]}, status=201).json["invitations"][0]["url"]
-    came = Voter(voting.app.test_client(), voting)
-    came.begin(token=link.partition("#")[2], consent="1")
+    came = arrived(voting.app, voting, token=link.partition("#")[2])
     came.vote(came.sheet()["pairs"][0]["id"])
     assert "Ada" not in voting.get("/quality").text
     assert "Ada Lovelace" in voting.get("/quality?names=true").text

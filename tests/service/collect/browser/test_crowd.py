@@ -1,7 +1,5 @@
 """What a crowd meets: waiting for a sheet, a full study; and what its organiser sees of it."""
 
-import os
-
 import pytest
 from playwright.sync_api import expect
 
@@ -10,7 +8,7 @@ from tests.adaptive.ledger.campaigns import change
 from tests.service.collect.browser.test_access import check_all
 from tests.service.collect.browser.test_organiser import page_of
 from tests.service.collect.browser.voting import agree, answer, shown
-from tests.service.collect.browsing import Voter, change_pages, token_of
+from tests.service.collect.browsing import arrived, change_pages, token_of
 from tests.service.collect.organiser import Organiser
 
 PAGES = {
@@ -26,20 +24,10 @@ HELD = 20  # minutes without an answer, in which a busy machine comes through a 
 SCREENS = [(375, "light"), (375, "dark"), (1280, "light"), (1280, "dark")]
 
 
-def newcomer(site, campaign):
-    """A voter who has joined by the open link."""
-    voter = Voter(site.app.test_client(), campaign)
-    assert voter.begin(consent="1").status_code == 201
-    return voter
-
-
 def participant(site, campaign, number):
     """A voter who has joined from the platform."""
-    voter = Voter(site.app.test_client(), campaign)
     platform = {"name": "prolific", "participant": f"{number:024x}", "study": "s1"}
-    secret = token_of(campaign, "study")
-    assert voter.begin(platform={**platform, "secret": secret}, consent="1").status_code == 201
-    return voter
+    return arrived(site.app, campaign, platform={**platform, "secret": token_of(campaign, "study")})
 
 
 def do_sheet(voter):
@@ -51,12 +39,6 @@ def organiser_of(site, campaign):
     return Organiser(site.app, token_of(campaign, "organiser"), campaign.key)
 
 
-def pictured(page, name):
-    """Keep a picture where a folder for them is named."""
-    if folder := os.environ.get("PICTURES"):
-        page.screenshot(path=f"{folder}/{name}.png", full_page=True)
-
-
 def screen(visit, size, scheme, **options):
     return visit.context(viewport={"width": size, "height": 812}, color_scheme=scheme, **options)
 
@@ -65,18 +47,16 @@ def screen(visit, size, scheme, **options):
 def test_who_waits_for_a_sheet_goes_on_by_itself(site, visit, size, scheme):
     campaign = site.campaign(first_minutes=HELD)
     for _ in range(3):
-        newcomer(site, campaign).sheet()
+        arrived(site.app, campaign).sheet()
     page = visit(context=screen(visit, size, scheme))
     page.clock.install()
     page.goto(site.link(campaign))
     expect(page.get_by_text("Others hold all parts at this moment.")).to_be_visible()
     check_all(page)
-    pictured(page, f"wait-before-{size}-{scheme}")
     page.locator("#agree").click()
     expect(page.get_by_role("heading", name="Please wait a moment")).to_be_visible()
     expect(page.locator("#wait-text")).to_contain_text(f"in {HELD} min at the latest")
     check_all(page)
-    pictured(page, f"wait-{size}-{scheme}")
     change(campaign, "UPDATE lease SET expires_at = expires_at - :time", time=HELD * MINUTE)
     page.clock.fast_forward(15_000)
     expect(page.locator("#voting")).to_be_visible()
@@ -95,7 +75,6 @@ def test_a_participant_who_comes_too_late_gets_the_way_back(site, visit, size, s
     expect(page.locator("#full-code")).to_have_text("FULL")
     expect(page.locator("#full-return")).to_have_attribute("href", f"{BACK}FULL")
     check_all(page)
-    pictured(page, f"full-{size}-{scheme}")
 
 
 def test_a_participant_who_is_left_out_gets_the_way_back(site, visit):
@@ -143,7 +122,6 @@ def test_an_organiser_finds_whom_to_approve_and_to_reject(site, visit, size, sch
         box.get_by_role("link", name="Save as CSV").last.click()
     assert download.value.path().read_text() == f"{2:024x}\n"
     check_all(page)
-    pictured(page, f"lists-{size}-{scheme}")
 
 
 def test_a_campaign_on_no_platform_has_no_lists(site, visit):
@@ -156,13 +134,12 @@ def test_a_campaign_on_no_platform_has_no_lists(site, visit):
 def test_an_organiser_sees_sheets_without_an_answer(site, visit, size, scheme):
     campaign = site.campaign(sheet_size=2, first_minutes=HELD)
     for _ in range(6):
-        newcomer(site, campaign).sheet()
+        arrived(site.app, campaign).sheet()
     page = page_of(site, visit, organiser_of(site, campaign), context=screen(visit, size, scheme))
     held = page.locator("#awaited")
     expect(held).to_contain_text("Sheets that wait for a first answer: 6.")
     expect(held).to_contain_text("6 of them went to one address.")
     check_all(page)
-    pictured(page, f"held-{size}-{scheme}")
     change(campaign, "UPDATE lease SET expires_at = expires_at - :time", time=HELD * MINUTE)
     expect(held).to_be_hidden()
 
@@ -182,7 +159,6 @@ def test_codes_and_the_time_of_a_study_are_set_where_a_platform_is_chosen(site, 
     pages = organiser.get("/pages").json["pages"]
     assert (pages["screened_out_code"], pages["quota_full_code"], pages["study_minutes"]) == ("B", "C", 45)
     check_all(page)
-    pictured(page, f"settings-{size}-{scheme}")
     page.locator("#platform").select_option("")
     page.locator("#completion-code").fill("")
     page.get_by_role("button", name="Save", exact=True).click()

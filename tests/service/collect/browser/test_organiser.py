@@ -21,9 +21,7 @@ def organiser(site):
     labels = [LONG, " ".join(["a label of many words"] * 5), *(f"term {number}" for number in range(10))]
     settings = {"sheet_size": 10, "overlap": 0.3, "pay": {"per_hour": 12, "seconds": 6, "currency": "EUR"}}
     made = Organiser(site.app, ADMIN).make(
-        items_csv="item\n" + "\n".join(labels) + "\n",
-        plan={"n_ballots": 2, "presentations": 6},
-        settings=settings,
+        items_csv="item\n" + "\n".join(labels) + "\n", plan={"n_ballots": 2, "presentations": 6}, settings=settings
     )
     made.open()
     return made

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from service.http.transfer import MIN_BYTES
+from service.http.hooks import MIN_BYTES
 from tests.service.answers import PAIR
 
 GZIP = {"Accept-Encoding": "gzip"}

@@ -5,8 +5,8 @@ import threading
 import pytest
 
 from rankcorr.inference.bootstrap import bootstrap_interval
-from service.http.deadline import Deadline
 from service.http.problems import Problem
+from service.http.state import Deadline
 
 
 def test_time_left_and_time_over():

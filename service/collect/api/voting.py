@@ -1,0 +1,339 @@
+"""Serve what a voter's pages call: /v1/sessions, me, consent, withdraw, sheets, finish, votes.
+
+Voters join, agree, get pairs to compare, answer and leave; an answer sent again is recorded once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+from flask import Response, after_this_request, jsonify
+from flask import request as asked
+
+from adaptive import ledger
+from adaptive.errors import VoteError
+from service.collect import access
+from service.collect.api.blueprints import ERRORS
+from service.collect.schemas import voting as schemas
+from service.collect.state import collecting
+from service.http.problems import Problem
+from service.openapi.blueprint import Blueprint
+
+SOON_SECONDS: Final = 10  # within this time other voters at an address usually give their first answer
+
+sessions = Blueprint("sessions", __name__, url_prefix="/v1/sessions", errors=ERRORS, security=({},))
+
+
+def _of_voters(name: str, prefix: str) -> Blueprint:
+    made = Blueprint(name, __name__, url_prefix=prefix, errors=ERRORS, security=({"voter": []},))
+    made.before_request(access.know_voter)
+    return made
+
+
+voter = _of_voters("voter", "/v1")
+sheets = _of_voters("sheets", "/v1")
+votes = _of_voters("votes", "/v1/votes")
+
+
+@sessions.post("", name="beginSession")
+@sessions.arguments(schemas.SessionRequest)
+@sessions.response(201, schemas.MeAnswer)
+def begin(campaign: str, token: str = "", platform: dict[str, str] | None = None, consent: Any = None) -> Response:
+    """Start a session from a link; the cookie in the answer identifies the voter from now on.
+
+    An invitation can be used any number of times: it opens the same voter's session again, on other devices too. An
+    open link or a platform's link creates a voter only with consent, so that a mere visit leaves no data.
+    """
+    joined, collected = collecting().campaigns.of(campaign), collecting()
+    _, pages = collected.campaigns.pages(joined)
+    voter = known = None
+    if token:
+        invited = access.holder_of_link(joined, token, "invitation")
+        collected.steps.count(invited.voter_key)
+        voter = access.voter_of(joined, invited)
+        if consent is not None:
+            check_version(pages, consent)
+    else:
+        if platform is not None:
+            access.holder_of_link(joined, platform["secret"], "study")
+            check_quota(joined, pages, platform)
+        if consent is None:
+            raise Problem(403, "a session of this link begins with consent", kind="consent-needed")
+        if platform is None and (known := access.voter_of_cookie(joined)) is not None:
+            collected.steps.count(known.voter_key)
+            voter = access.voter_of(joined, known)  # a returning voter
+        check_version(pages, consent)
+        if voter is None and platform is None:
+            # Before the joins are counted, so that strangers do not use up the turns of people who may join.
+            if not pages.open_link:
+                raise Problem(403, "this campaign is for those who were invited", kind="not-invited")
+            if access.is_left_out(joined):
+                raise Problem(403, "nothing is left to ask of this browser's voter", kind="nothing-left")
+        if voter is None:
+            # Count by address before the campaign, so that a script does not use up the turns of other addresses.
+            collected.address_joins.count(access.origin_of(asked).address)
+            collected.joins.count(joined.key)
+
+    session, hours = None, access.SESSION_HOURS
+    with _for_this_campaign():
+        if voter is None:
+            visit = None if platform is None else _visit(platform)
+            voter, session = joined.voters.join(pages, consent=consent, hours=hours, visit=visit)
+        elif known is not None:  # the browser has a session
+            voter.consent(pages, consent)
+        else:
+            session = voter.begin_session(pages, consent=consent, hours=hours)
+    response = jsonify(me_of(joined, pages, voter.journey(pages)))
+    if session is not None:
+        access.set_cookie(response, access.VOTER_COOKIE, joined, session)
+    response.status_code = 201
+    return response
+
+
+@voter.get("/me", name="readMe")
+@voter.response(200, schemas.MeAnswer)
+def me() -> dict[str, Any]:
+    """Return the voter's progress and next step."""
+    campaign, holder = access.voter()
+    _, pages = collecting().campaigns.pages(campaign)
+    return me_of(campaign, pages, access.voter_of(campaign, holder).journey(pages))
+
+
+@voter.put("/consent", name="consent")
+@voter.arguments(schemas.ConsentRequest)
+@voter.response(200, schemas.MeAnswer)
+def agree(version: str) -> dict[str, Any]:
+    """Agree to a version of the consent text."""
+    campaign, holder, pages = _step()
+    check_version(pages, version)
+    voter = access.voter_of(campaign, holder)
+    voter.consent(pages, version)
+    return me_of(campaign, pages, voter.journey(pages))
+
+
+@voter.post("/withdraw", name="withdraw")
+@voter.arguments(schemas.NoFields)
+@voter.response(204)
+def withdraw() -> None:
+    """Withdraw: the voter's personal data are erased, and votes in ballots that are not closed do not count."""
+    campaign, holder = access.voter()
+    access.voter_of(campaign, holder).leave()
+
+
+@sheets.post("/sheets", name="leaseSheet")
+@sheets.arguments(schemas.NoFields)
+@sheets.response(200, schemas.SheetAnswer)
+def lease() -> dict[str, Any]:
+    """Return the current sheet until it is done, then the next one; repeated requests return the same sheet.
+
+    The reason "wait" means one of two things: other voters hold all remaining sheets without an answer on them, or the
+    voter's address holds as many unanswered sheets as it may. `retry_after` and the header Retry-After give the seconds
+    to wait.
+    """
+    campaign, holder, pages = _step()
+    if holder.consent_version != pages.consent_version:
+        raise Problem(403, "no pair is shown before consent", kind="consent-needed")
+    voter = access.voter_of(campaign, holder)
+    origin = access.origin_of(asked) if collecting().settings.unanswered_sheets else None
+    hand, reason = voter.next_sheet(pages, origin)
+    if hand is None:
+        me = me_of(campaign, pages, voter.journey(pages))
+        seconds = (me["retry_after"] or SOON_SECONDS) if reason == "wait" else None
+
+        @after_this_request
+        def say_when(response: Response) -> Response:
+            if seconds is not None:
+                response.headers["Retry-After"] = str(seconds)
+            return response
+
+        return {"sheet": None, "reason": reason, "retry_after": seconds, "me": me}
+    me = me_of(campaign, pages, voter.journey_with(pages, hand))
+    return {"sheet": _shown(campaign, hand), "reason": None, "retry_after": None, "me": me}
+
+
+@sheets.post("/finish", name="finish")
+@sheets.arguments(schemas.NoFields)
+@sheets.response(200, schemas.FinishAnswer)
+def finish() -> dict[str, Any]:
+    """Return the completion code once all answers of this voter are counted.
+
+    Participants of a platform may get another code: "screened out" if they were excluded before the end, "quota full"
+    if no sheet was left for them.
+    """
+    campaign, holder, pages = _step()
+    try:
+        ending = access.voter_of(campaign, holder).finish(pages)
+    except ledger.UnfinishedError as error:
+        raise Problem(409, str(error), kind="unfinished", members={"missing": error.missing}) from error
+    code, url = pages.way_back(ending.outcome)
+    answer = {"finished": True, "outcome": ending.outcome, "answers": ending.n_answers}
+    return answer | {"completion_code": code, "completion_url": url}
+
+
+@votes.put("/<event_id>", name="castVote")
+@votes.arguments(schemas.VoteRequest)
+@votes.response(200, schemas.VoteAnswer)
+def cast(event_id: str, pair: str, answer: str, **given: Any) -> dict[str, Any]:
+    """Record an answer; it is on disk when this returns, and sending it again under the same id changes nothing."""
+    campaign, holder = access.voter()
+    if holder.consent_version is None:
+        raise Problem(403, "no answer is taken before consent", kind="consent-needed")
+    collecting().votes.count(holder.voter_key)
+    _, pages = collecting().campaigns.pages(campaign)
+    if (answer == "tie" and not pages.ties) or (answer == "cannot say" and not pages.cannot_say):
+        raise Problem(422, f"this campaign does not offer the answer {answer!r}")
+    number, found = _pair(campaign, pair)
+    voter = access.voter_of(campaign, holder)
+    vote = ledger.VoteCast(_event_id(event_id), number, found.place, voter.id, answer, **given)
+    try:
+        receipt = voter.cast(vote)
+    except ledger.ConflictError as error:
+        raise _conflict(error, pair) from error
+    except VoteError as error:
+        raise _unknown_pair() from error
+    feedback = {"expected": found.expected, "agrees": found.expected == answer} if found.is_practice else None
+    return {**_receipt(receipt, pair), "feedback": feedback}
+
+
+@votes.post("/<event_id>/retract", name="retractVote")
+@votes.arguments(schemas.RetractRequest, as_kwargs=False)
+@votes.response(200, schemas.VoteAnswer)
+def take_back(request: dict[str, Any], event_id: str) -> dict[str, Any]:
+    """Retract an answer while its ballot is open; its pair can then be answered again."""
+    campaign, holder = access.voter()
+    collecting().votes.count(holder.voter_key)
+    voter = access.voter_of(campaign, holder)
+    known = voter.vote(_event_id(event_id))
+    if known is None:
+        raise Problem(404, "this voter gave no such answer", kind="no-such-vote")
+    try:
+        receipt = voter.retract(known, request["event_id"])
+    except ledger.ConflictError as error:
+        raise _conflict(error, known.pair) from error
+    return {**_receipt(receipt, known.pair), "feedback": None}
+
+
+def me_of(campaign: ledger.Campaign, pages: ledger.VotingPages, journey: ledger.Journey) -> dict[str, Any]:
+    """Return a voter's progress and next step as JSON."""
+    hand = journey.hand
+    return {
+        "campaign": campaign.key,
+        "voter": journey.voter_key,
+        "step": journey.step,
+        "consent_version": pages.consent_version,
+        "available": journey.available,
+        "reason": journey.reason,
+        "retry_after": journey.wait_seconds,
+        "progress": {
+            "sheets_done": journey.n_sheets_done,
+            "sheets_limit": pages.sheets,
+            "answered": 0 if hand is None else len(hand.pairs) - len(hand.missing),
+            "of": 0 if hand is None else len(hand.pairs),
+            "answers": journey.n_answers,
+        },
+    }
+
+
+def check_quota(campaign: ledger.Campaign, pages: ledger.VotingPages, platform: dict[str, str]) -> None:
+    """Give a participant the "quota full" code if no sheet is left; no voter is created.
+
+    Raises
+    ------
+    Problem
+        409, with the code and the address that returns the participant to the platform.
+    """
+    if pages.quota_full_code is None or platform["name"] != pages.platform:
+        return
+    with _for_this_campaign():
+        is_full = campaign.voters.turns_away(pages, _visit(platform))
+    if is_full:
+        code, url = pages.way_back("quota full")
+        members = {"completion_code": code, "completion_url": url}
+        raise Problem(409, "nothing is left to ask", kind="quota-full", members=members)
+
+
+def check_version(pages: ledger.VotingPages, version: str) -> None:
+    """Refuse consent to an outdated version of the text.
+
+    Raises
+    ------
+    Problem
+        409 for another version than the current one.
+    """
+    if version != pages.consent_version:
+        raise Problem(
+            409, f"the consent text has changed: it is of version {pages.consent_version}", kind="consent-changed"
+        )
+
+
+def _step() -> tuple[ledger.Campaign, ledger.Holder, ledger.VotingPages]:
+    """Count a step of a voter, and return the campaign, the session and the voting pages."""
+    campaign, holder = access.voter()
+    collecting().steps.count(holder.voter_key)
+    return campaign, holder, collecting().campaigns.pages(campaign)[1]
+
+
+@contextmanager
+def _for_this_campaign() -> Iterator[None]:
+    """Refuse a link that is not for this campaign."""
+    try:
+        yield
+    except ledger.LedgerError as error:
+        if type(error) is ledger.LedgerError:
+            raise Problem(403, str(error), kind="not-invited") from error
+        raise
+
+
+def _visit(platform: dict[str, Any]) -> ledger.Visit:
+    return ledger.Visit(platform["name"], platform["participant"], platform["study"])
+
+
+def _shown(campaign: ledger.Campaign, hand: ledger.SheetInHand) -> dict[str, Any]:
+    campaigns = collecting().campaigns
+    pairs = []
+    for pair in hand.pairs:
+        answered = hand.answers.get(pair.position)
+        sides = {side: campaigns.content(campaign, getattr(pair, side)) for side in ("left", "right")}
+        name = ledger.pair_id(hand.number, hand.sheet, pair.position)
+        given = {part: getattr(answered, part, None) for part in ("answer", "event_id")}
+        pairs.append({"id": name, "practice": pair.is_practice, **sides, **given})
+    expires = None if hand.expires_at is None else ledger.time_text(hand.expires_at)
+    return {"ballot": hand.number, "sheet": hand.sheet, "expires_at": expires, "pairs": pairs}
+
+
+def _pair(campaign: ledger.Campaign, name: str) -> tuple[int, ledger.ShownPair]:
+    try:
+        number, sheet, position = ledger.pair_at(name)
+        pairs = collecting().campaigns.pairs(campaign, number, sheet)
+    except VoteError as error:
+        raise _unknown_pair() from error
+    if position >= len(pairs):
+        raise _unknown_pair()
+    return number, pairs[position]
+
+
+def _receipt(receipt: ledger.Receipt, pair: str) -> dict[str, Any]:
+    return {"event_id": receipt.event_id, "pair": pair, "answer": receipt.answer, "repeated": receipt.repeated}
+
+
+def _event_id(text: str) -> str:
+    if not re.fullmatch(schemas.EVENT, text):
+        raise Problem(422, "the id of an event is a UUID in lower case")
+    return text
+
+
+def _conflict(error: ledger.ConflictError, pair: str) -> Problem:
+    if error.reused:
+        return Problem(422, "the id of this event was used for another answer", kind="event-reused")
+    if error.stands is None:
+        return Problem(409, f"pair {pair} is answered, or has no answer of this voter to take back", kind="conflict")
+    return Problem(
+        409, f"pair {pair} has the answer {error.stands!r} already", kind="conflict", members={"answer": error.stands}
+    )
+
+
+def _unknown_pair() -> Problem:
+    return Problem(404, "this voter has no such pair", kind="no-such-pair")

@@ -1,0 +1,186 @@
+"""Requests that are wrong in one place: the example of each operation with one value replaced, or a field left out.
+
+Each kind of field is tested in tests/service/schemas; here is where the error is, and what it says.
+"""
+
+import pytest
+
+from tests.service.answers import answer, changed, document, example, problem, validator
+
+PATHS = [path for path, methods in document()["paths"].items() if "post" in methods]
+LABEL = "a label is text or a whole number; got "
+NO_VOTE = 'must be one of "left", "right", "tie", or null for no answer; got '
+FORM = "/ballots/0/comparisons/0"
+A = {"token": "a", "area": "x"}
+ROW = {"left": "a", "right": "b", "winner": "left"}
+
+# Path -> where a value goes, the value, what the error says, and where it is if that is elsewhere.
+WRONG = {
+    "/v1/correlations": [
+        ("/n0", True, "must be a number above -1 and of at most 1e+300; got true"),
+        ("/weigher", "square", "a weigher is one of hyperbolic, logarithmic, top-k:K"),
+        ("/weigher", 3, "must be the name of a weigher; got 3"),
+        ("/scheme", "last", 'must be one of "additive", "multiplicative", "first", "second"; got "last"'),
+        ("/tied_weights", 1, 'must be one of "midrank", "expected"; got 1'),
+        ("/variant", "c", 'must be one of "a", "b"; got "c"'),
+        ("/coefficients", "tau", 'must be a list of some of "rho_w"'),
+        ("/coefficients", ["tau", "x"], 'must hold some of "rho_w", "tau_w", "rho", "tau"; got "x"'),
+        ("/coefficients", ["tau", "tau"], "must name each of its entries once"),
+        ("/inference", {}, "this field is needed", "/inference/seed"),
+        ("/inference", {"seed": 1, "n_resamples": 0}, "a whole number of at least 1", "/inference/n_resamples"),
+        ("/inference", {"seed": 1, "level": 1}, "of at least 1e-06 and of at most", "/inference/level"),
+        (
+            "/inference",
+            {"seed": 1, "method": "basic"},
+            '"copula", "percentile", "bca"; got "basic"',
+            "/inference/method",
+        ),
+        ("/inference", {"seed": 1, "alternative": "more"}, "one of ", "/inference/alternative"),
+        ("/inference", {"seed": 1, "workers": 2}, "unknown field", "/inference/workers"),
+        ("/inference", 3, "must be an object"),
+        ("/inference", None, "this field may not be null"),
+    ],
+    "/v1/ballots": [
+        ("/items", 1, "must be a whole number of at least 2; got 1"),
+        ("/items", True, "must be a number of items, or a list of labels; got true"),
+        ("/items", {"fig": 1}, 'must be a number of items, or a list of labels; got {"fig": 1}'),
+        ("/items", None, "this field may not be null"),
+        ("/items", ["fig"], "must be at least 2 items; got 1"),
+        ("/items", ["fig", 1.5], f"{LABEL}1.5", "/items/1"),
+        ("/items", [True, "fig"], f"{LABEL}true", "/items/0"),
+        ("/items", ["fig", "kiwi", "fig"], "items must be unique; more than once: 'fig'"),
+        ("/voters", 0, "must be a whole number of at least 1; got 0"),
+        ("/voters", [], "must be at least 1 voter; got 0"),
+        ("/voters", ["Ann", "Ann"], "voters must be unique; more than once: 'Ann'"),
+        ("/presentations", "2", "must be a whole number of at least 1"),
+        ("/seed", 2**63, "of at most 9223372036854775807; got 9223372036854775808"),
+        ("/number", 10_001, "must be a whole number of at least 1 and of at most 10000; got 10001"),
+        ("/ballot", 1, "unknown field"),
+    ],
+    "/v1/comparisons/next": [
+        ("/size", 1.5, "must be a whole number of at least 1"),
+        ("/seed", -1, "must be a whole number of at least 0"),
+        ("/n0", -1, "must be a number above -1"),
+        ("/focus", "nan", 'must be a number of at least 0 and of at most 1; got "nan"'),
+        ("/standard_errors", True, "unknown field"),
+        ("/options", {"prior": 0}, "must be a number of at least 0.001", "/options/prior"),
+    ],
+    "/v1/plans": [
+        ("/n_items", "990", 'must be a whole number of at least 2; got "990"'),
+        ("/n_items", None, "this field may not be null"),
+        ("/n_ballots", 10_001, "must be a whole number of at least 2 and of at most 10000; got 10001"),
+        ("/fraction", 1, "must be a number between 0 and 1, both excluded; got 1"),
+        ("/presentations", 2**53 + 1, "of at most 9007199254740992; got 9007199254740993"),
+        ("/seconds_per_comparison", 1.1e9, "above 0 and of at most 1000000000; got 1100000000.0"),
+        ("/n_voters", 0, "must be a whole number of at least 1"),
+        ("/ballots", 7, "unknown field"),
+    ],
+    "/v1/pairings": [
+        ("/tokens", "a,x", 'must be a list of at least 2 tokens; got "a,x"'),
+        ("/tokens", [A], "must be a list of at least 2 tokens; got [{"),
+        ("/tokens", [A, ["b", "x"]], 'must be an object; got ["b", "x"]', "/tokens/1"),
+        ("/tokens", [A, {"token": "b"}], "this field is needed", "/tokens/1/area"),
+        ("/tokens", [{**A, "count": 1}, {}], "unknown field", "/tokens/0/count"),
+        ("/tokens", [{**A, "token": 1}, {}], "must be a text that is not empty; got 1", "/tokens/0/token"),
+        ("/tokens", [{**A, "frequency": -1}, {}], "a number of at least 0; got -1", "/tokens/0/frequency"),
+        ("/sample", 0, "must be a whole number of at least 1; got 0"),
+        ("/across_areas", "yes", 'must be true or false; got "yes"'),
+    ],
+    "/v1/scores": [
+        ("/plan", 4, "must be an object"),
+        ("/plan/n_comparisons", 6, "unknown field"),
+        ("/items", ["king", "queen", "stone", "king"], "items must be unique; more than once: 'king'"),
+        ("/ballots", None, "this field may not be null"),
+        ("/ballots", {}, "must be a list of ballots, at least one; got {"),
+        ("/ballots/0", [], "must be an object; got []"),
+        ("/ballots/0", {}, "this field is needed", "/ballots/0/comparisons"),
+        ("/ballots/0/number", 1, "unknown field"),
+        ("/ballots/0/comparisons", [], "at least one; got []"),
+        (FORM, "king", 'must be an object; got "king"'),
+        (FORM, {"left": [], "right": []}, "this field is needed", f"{FORM}/votes"),
+        (f"{FORM}/vote", [], "unknown field"),
+        (f"{FORM}/voter", None, f"{LABEL}null"),
+        (f"{FORM}/left", "king", 'must be a list of labels; got "king"'),
+        (f"{FORM}/left/1", 1.5, f"{LABEL}1.5"),
+        (f"{FORM}/votes", "left", 'must be a list of votes; got "left"'),
+        (f"{FORM}/votes/1", "up", f'{NO_VOTE}"up"'),
+        (f"{FORM}/votes/0", False, f"{NO_VOTE}false"),
+        (f"{FORM}/votes/0", ["left"], f'{NO_VOTE}["left"]'),
+    ],
+    "/v1/simulations": [
+        ("/plan/presentations", 0, "must be a whole number of at least 1"),
+        ("/voters", 100, "must be an object"),
+        ("/voters/n_voters", 0, "must be a whole number of at least 1"),
+        ("/voters/nonconformity", 0.1, "a list of the least and the largest; got 0.1"),
+        ("/voters/nonconformity", [0.1], "a list of the least and the largest"),
+        ("/voters/oversight", [0, 1.5], "of at least 0 and of at most 1; got 1.5", "/voters/oversight/1"),
+        ("/voters/oversight", ["0", 1], "must be a number", "/voters/oversight/0"),
+        ("/voters/amplitude", 1, "unknown field"),
+        ("/similarity", "power-law", 'must be one of "exponential", "power_law", "embedding"; got'),
+        ("/similarity", 0.5, '"embedding" or a list of numbers; got 0.5'),
+        ("/similarity", [0.5], "must be a similarity for each of at least 2 items; got 1"),
+        ("/similarity", [True, 0.5], "of at least -1 and of at most 1; got true", "/similarity/0"),
+        ("/relatedness", 1, "must be true or false; got 1"),
+        ("/approaches", [], 'must be a list of some of "adaptive", "uniform"; got []'),
+        ("/approaches", ["adaptive", "adaptive"], "must name each of its entries once"),
+        ("/approaches", ["both"], 'must hold some of "adaptive", "uniform"; got "both"'),
+        ("/workers", 2, "unknown field"),
+    ],
+    "/v1/strengths": [
+        ("/model", "borda", 'must be one of "bradley-terry", "thurstone"; got "borda"'),
+        ("/standard_errors", 1, "must be true or false; got 1"),
+        ("/prior", 1, "unknown field"),
+        ("/options", [], "must be an object"),
+        ("/options/ties", "both", 'must be one of "davidson", "half"; got "both"'),
+        ("/options/oversight", 0.5, "number: 0, or of at least 1e-06 and below 0.5; got 0.5"),
+        ("/options/prior", 0, "must be a number of at least 0.001 and of at most 100; got 0"),
+        ("/comparisons", "king", 'must be an object of columns, or a list of comparisons; got "king"'),
+        ("/comparisons/vote", [], "unknown field"),
+        ("/comparisons/left", "king", 'must be a list of labels; got "king"'),
+        ("/comparisons/right/0", True, f"{LABEL}true"),
+        ("/comparisons/voter/2", None, f"{LABEL}null"),
+        ("/comparisons/winner", "left", 'must be a list of votes; got "left"'),
+        ("/comparisons/winner/3", "up", f'{NO_VOTE}"up"'),
+        ("/comparisons/winner/3", ["left"], f'{NO_VOTE}["left"]'),
+        ("/comparisons", [ROW, 1], "must be an object; got 1", "/comparisons/1"),
+        ("/comparisons", [ROW, {**ROW, "winner": "LEFT"}], f'{NO_VOTE}"LEFT"', "/comparisons/1/winner"),
+        ("/comparisons", [ROW, {**ROW, "left": None}], LABEL, "/comparisons/1/left"),
+        ("/comparisons", [ROW, {**ROW, "id": 7}], "unknown field", "/comparisons/1/id"),
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("path", "place", "value", "message", "pointer"),
+    [(path, *row[:3], row[-1] if len(row) > 3 else row[0]) for path, rows in WRONG.items() for row in rows],
+)
+def test_a_wrong_field(path, place, value, message, pointer):
+    request = changed(example(path), place, value)
+    found = problem(path, **request)
+    assert list(found["errors"]) == [pointer]
+    assert message in found["errors"][pointer][0]
+    assert not validator(path, "request").is_valid(request)
+
+
+def needed():
+    for path in PATHS:
+        content = document()["paths"][path]["post"]["requestBody"]["content"]
+        name = content["application/json"]["schema"]["$ref"].rpartition("/")[2]
+        yield from ((path, field) for field in document()["components"]["schemas"][name].get("required", ()))
+
+
+@pytest.mark.parametrize(("path", "name"), [*needed()])
+def test_a_field_that_is_needed(path, name):
+    request = {key: value for key, value in example(path).items() if key != name}
+    assert problem(path, **request)["errors"] == {f"/{name}": ["this field is needed"]}
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_the_same_request_has_the_same_answer(make_client, path):
+    assert answer(path, make_client(), **example(path)) == answer(path, **example(path))
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_a_body_that_is_not_an_object(client, path):
+    found = client.post(path, json=[1])
+    assert (found.status_code, found.json["errors"]) == (422, {"": ["must be an object"]})
