@@ -91,22 +91,16 @@ class TableResult(JsonResult, ABC):
 
     def to_markdown(self) -> str:
         """Return the table in Markdown: numbers on the right, with four digits."""
-        columns = self._columns()
-        lines = [
-            [_text(value).replace("|", "\\|") for value in row]
-            for row in (columns, *zip(*columns.values(), strict=True))
-        ]
-        lines.insert(1, ["---:" if _is_numeric(column) else "---" for column in columns.values()])
-        return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+        return markdown_table(*self._texts())
 
     def to_latex(self) -> str:
         """Return the table in LaTeX, with the rules of booktabs: numbers on the right, with four digits."""
+        return latex_table(*self._texts())
+
+    def _texts(self) -> tuple[list[list[str]], list[bool]]:
         columns = self._columns()
-        rows = (columns, *zip(*columns.values(), strict=True))
-        lines = [" & ".join(_text(value).translate(_LATEX) for value in row) + r" \\" for row in rows]
-        layout = "".join("r" if _is_numeric(column) else "l" for column in columns.values())
-        body = [rf"\begin{{tabular}}{{{layout}}}", r"\toprule", lines[0], r"\midrule", *lines[1:], r"\bottomrule"]
-        return "\n".join([*body, r"\end{tabular}"])
+        rows = [[_text(value) for value in row] for row in (columns, *zip(*columns.values(), strict=True))]
+        return rows, [_is_numeric(column) for column in columns.values()]
 
     def _repr_html_(self) -> str:
         columns = self._columns()
@@ -332,6 +326,21 @@ def table_rows(columns: Mapping[Any, Sequence[Any]]) -> list[dict[Any, Any]]:
     [{'item': 'ant', 'rank': 2}, {'item': 'bee', 'rank': 1}]
     """
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def markdown_table(rows: Sequence[Sequence[str]], right: Sequence[bool]) -> str:
+    """Return rows in Markdown, the first of them as the head; `right` says which columns are aligned to the right."""
+    lines = [[cell.replace("|", "\\|") for cell in row] for row in rows]
+    lines.insert(1, ["---:" if each else "---" for each in right])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def latex_table(rows: Sequence[Sequence[str]], right: Sequence[bool]) -> str:
+    """Return rows in LaTeX, with the rules of booktabs; otherwise as `markdown_table`."""
+    head, *lines = [" & ".join(cell.translate(_LATEX) for cell in row) + r" \\" for row in rows]
+    layout = "".join("r" if each else "l" for each in right)
+    body = [rf"\begin{{tabular}}{{{layout}}}", r"\toprule", head, r"\midrule", *lines, r"\bottomrule"]
+    return "\n".join([*body, r"\end{tabular}"])
 
 
 def square_frame(values: np.ndarray, names: Sequence[Any] | None) -> Any:

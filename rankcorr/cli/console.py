@@ -5,6 +5,7 @@ Imports click, which the libraries do not need, and nothing that takes long to i
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 import math
@@ -14,11 +15,11 @@ import sys
 import unicodedata
 import warnings
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
-from contextlib import suppress
+from contextlib import redirect_stdout, suppress
 from dataclasses import field, fields
 from functools import reduce, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias, TypeVar, cast
 
 import click
 
@@ -26,7 +27,7 @@ from rankcorr.checks import counted
 from rankcorr.errors import RankingError
 from rankcorr.io.records import printable
 from rankcorr.plots.style import FORMS, MissingMatplotlibError, figure_class, save_figure
-from rankcorr.results import json_ready
+from rankcorr.results import json_ready, latex_table, markdown_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 Decorator: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]
 Note: TypeAlias = dict[str, Any]
+
+TABLES: Final = ("text", "markdown", "latex", "csv")
 
 
 class OneLineErrors(click.Group):
@@ -133,19 +136,54 @@ def json_option(more: str = ", with null where undefined") -> Decorator:
     return click.option("--json", "as_json", is_flag=True, help=f"Print JSON{more}.")
 
 
+def format_option() -> Decorator:
+    """Option --format of the tables."""
+    what = "Form of the tables. In any but text they alone go to stdout, and the rest to stderr."
+    return click.option(
+        "--format",
+        type=click.Choice(TABLES),
+        default=TABLES[0],
+        show_default=True,
+        expose_value=False,
+        callback=_into_tables,
+        help=what,
+    )
+
+
+def _into_tables(context: click.Context, _parameter: click.Parameter, form: str) -> None:
+    if form != TABLES[0]:
+        context.meta[__name__] = form, sys.stdout
+        context.with_resource(redirect_stdout(sys.stderr))
+
+
+def _tables() -> tuple[str, Any]:
+    """The form of tables, and the file that they go to."""
+    context = click.get_current_context(silent=True)
+    return (TABLES[0], None) if context is None else context.meta.get(__name__, (TABLES[0], None))
+
+
 def print_json(document: Any) -> None:
     """Print JSON, with null for what is not finite."""
-    click.echo(json.dumps(json_ready(document), indent=2, allow_nan=False))
+    click.echo(json.dumps(json_ready(document), indent=2, allow_nan=False), file=_tables()[1])
 
 
 def print_table(header: Sequence[str], rows: Iterable[Sequence[str]], *, left: Collection[int] = ()) -> None:
     """Print columns: the first, and those of the numbers `left`, aligned to the left, the others to the right."""
-    table = [header, *rows]
+    table, (form, file) = [header, *rows], _tables()
+    right = [column not in {0, *left} for column in range(len(header))]
+    if form == "csv":
+        text = io.StringIO(newline="")
+        csv.writer(text, lineterminator="\n").writerows(table)
+        click.echo(text.getvalue(), nl=False, file=file)
+        return
+    if form != TABLES[0]:
+        click.echo((markdown_table if form == "markdown" else latex_table)(table, right), file=file)
+        return
     widths = [max(map(text_width, column)) for column in zip(*table, strict=True)]
     for row in table:
         gaps = [" " * (width - text_width(cell)) for cell, width in zip(row, widths, strict=True)]
-        pairs = enumerate(zip(row, gaps, strict=True))
-        click.echo("  ".join(cell + gap if n in {0, *left} else gap + cell for n, (cell, gap) in pairs).rstrip(" "))
+        cells = zip(row, gaps, right, strict=True)
+        click.echo("  ".join(gap + cell if each else cell + gap for cell, gap, each in cells).rstrip(" "))
 
 
 def notes_of(messages: Sequence[str], coefficients: Sequence[str], system: str | None = None) -> list[Note]:

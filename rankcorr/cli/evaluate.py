@@ -15,6 +15,7 @@ from rankcorr.cli.console import (
     choice_option,
     example,
     figure_option,
+    format_option,
     gathered,
     json_option,
     label_text,
@@ -190,6 +191,7 @@ class QueryOptions:
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 @gathered("options", QueryOptions)
 @weight_options
+@format_option()
 @json_option()
 def evaluate_command(qrels: str, runs: tuple[str, ...], options: QueryOptions, weights: Weights, as_json: bool) -> None:
     """Evaluate the RUN files by query against QRELS.

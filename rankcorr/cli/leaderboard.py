@@ -10,6 +10,7 @@ import click
 from rankcorr.cli.console import (
     Note,
     example,
+    format_option,
     gathered,
     json_option,
     notes_of,
@@ -112,6 +113,7 @@ board_options = gathered("options", BoardOptions)
 @board_options
 @file_options
 @weight_options
+@format_option()
 @json_option()
 def leaderboard_command(
     gold: str, systems: tuple[str, ...], options: BoardOptions, files: Files, weights: Weights, as_json: bool

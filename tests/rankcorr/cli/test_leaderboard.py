@@ -1,6 +1,8 @@
 """`rankcorr leaderboard`: what it prints is the library's leaderboard."""
 
+import csv
 import inspect
+import io
 import json
 
 import pytest
@@ -214,3 +216,24 @@ def test_columns_of_one_file_are_gold_sets_and_systems(data_dir):
     found = document(path, path, path, "--gold", path, "--id", "word1,word2", *scores)
     assert found["gold_sets"] == [f"{path}:gold", f"{path}:lch"]
     assert [row["system"] for row in found["rows"]] == [f"{path}:path", f"{path}:wup"]
+
+
+@pytest.mark.parametrize("arguments", [("leaderboard", *FILES), ("compare", *FILES), ("test", *FILES, "--versus")])
+def test_tables_of_other_forms_are_alone_on_stdout(arguments):
+    drawn = () if arguments[0] == "compare" else ("--resamples", 200)
+    lines = run_ok(*arguments, *drawn).splitlines()
+    start = next(place for place, line in enumerate(lines) if not line) + 1
+    expected = [line.split() for line in lines[start:] if "decides" not in line]
+    found = {form: run(*arguments, *drawn, "--format", form) for form in ("csv", "markdown", "latex")}
+    assert all(each.exit_code == 0 for each in found.values())
+    rows = list(csv.reader(io.StringIO(found["csv"].stdout)))
+    assert [" ".join(row).split() for row in rows] == expected
+    cells = [line.strip("| ").split(" | ") for line in found["markdown"].stdout.splitlines()]
+    assert [cells[0], *cells[2:]] == rows
+    assert found["latex"].stdout.count(r" \\") == len(rows)
+    assert all(each.stderr.splitlines()[0] == lines[0] for each in found.values())
+
+
+def test_json_stays_on_stdout():
+    plain, formed = (run_ok("compare", *FILES, "--json", *more) for more in ((), ("--format", "csv")))
+    assert json.loads(plain) == json.loads(formed)
