@@ -108,7 +108,7 @@ class Exchange:
         """
         items = SortedItems.of(coefficient, gold, systems)
         has = np.ones(items.y_halves.shape, bool) if present is None else present[:, gold.best_first]
-        return cls(items, has.astype(np.int32, order="C"), scales_of(items.y_halves, has))
+        return cls(items, has.astype(np.int32, order="C"), scales_of(items.y_halves, has, items.x_keys))
 
     @classmethod
     def of_scores(
@@ -127,7 +127,7 @@ class Exchange:
     def without(self, item: int) -> Exchange:
         """The same without one item that all systems have, given by its place in gold."""
         items, has = self.items.without(item), np.delete(self.present > 0, item, axis=1)
-        scales = (self.scales[0].without(item),) if self.by_scores else scales_of(items.y_halves, has)
+        scales = (self.scales[0].without(item),) if self.by_scores else scales_of(items.y_halves, has, items.x_keys)
         return replace(self, items=items, present=has.astype(np.int32, order="C"), scales=scales)
 
     @property
@@ -206,14 +206,21 @@ class Exchange:
         return np.asarray(self.present * self.items.y_halves / (2 * self.present.sum(axis=1, keepdims=True)))
 
 
-def scales_of(halves: NDArray[Any], has: NDArray[np.bool_]) -> tuple[Scale, Scale]:
+def scales_of(halves: NDArray[Any], has: NDArray[np.bool_], x_keys: NDArray[Any] | None = None) -> tuple[Scale, Scale]:
     """The scale of ranks, as shares of the items that a system has, and the scale on which systems agree.
 
-    Two systems have the same scales in either order.
+    Two systems have the same scales in either order, whatever the order of items that are tied in gold; `x_keys` number
+    the groups of gold.
     """
     shares = (halves - 1) / (2 * has.sum(axis=1, keepdims=True))
     # Of several heaviest chains, which one is taken depends on which system is the first.
-    step = -1 if len(halves) == 2 and comes_after(*halves) else 1
+    step = 1
+    if len(halves) == 2:
+        keys = np.zeros(halves.shape[1], np.int64) if x_keys is None else x_keys
+        one, other = (
+            np.array([keys, *pair])[:, np.lexsort((*reversed(pair), keys))].T.ravel() for pair in (halves, halves[::-1])
+        )
+        step = -1 if comes_after(one, other) else 1
     common = common_scale(halves[::step], has[::step])[::step]
     return Scale.of(np.round(shares, 12), has), Scale.of(common, has)
 

@@ -205,6 +205,20 @@ def test_ranks_are_shares_of_the_items_that_a_system_has():
     ]
 
 
+@given(NAMES, SYSTEMS, st.booleans(), st.randoms(use_true_random=False))
+def test_the_order_of_the_items_does_not_matter(name, drawn, by_scores, random):
+    gold, systems = drawn[0], drawn[1][:2]
+    order = random.sample(range(gold.size), gold.size)
+    choices = np.where(all_swaps(gold.size) == 1, GO, STAY)[:, :, np.newaxis]
+    one, other = (
+        exchange_of(gold[rows], [each[rows] for each in systems], coefficient=name, by_scores=by_scores)
+        for rows in (np.arange(gold.size), order)
+    )
+    for own, others in zip(one.exchanged(choices), other.exchanged(choices), strict=True):
+        rows = (np.nan_to_num(np.round(each, 9) + 0.0, nan=9.0).tolist() for each in (own, others))
+        assert_allclose(*map(sorted, rows), rtol=0, atol=2e-9)
+
+
 @given(NAMES, SYSTEMS.filter(lambda drawn: drawn[0].size > 2), st.booleans(), st.data())
 def test_an_exchange_without_an_item_is_that_of_the_others(name, drawn, by_scores, data):
     gold, systems = drawn[0], drawn[1][:2]
