@@ -17,7 +17,6 @@ from rankcorr import OptionError
 from rankcorr.cli.console import (
     Note,
     example,
-    format_option,
     gathered,
     json_option,
     label_text,
@@ -32,6 +31,7 @@ from rankcorr.cli.console import (
     resamples_text,
     seed_option,
     setting,
+    table_option,
 )
 from rankcorr.cli.options import (
     DEFAULT_LEVEL,
@@ -280,7 +280,7 @@ def _n_drawn(ci: dict[str, Any]) -> int:
 @file_options
 @weight_options
 @gathered("details", Details)
-@format_option()
+@table_option()
 @json_option()
 def compare(
     gold: str, systems: tuple[str, ...], files: Files, weights: Weights, details: Details, as_json: bool
@@ -358,7 +358,7 @@ def _row(
 @level_option(None, f"Level of confidence of the intervals of --versus.  [default: {DEFAULT_LEVEL}]")
 @resamples_option(TEST_RESAMPLES, "Number of random permutations, or of swaps with --versus.")
 @seed_option()
-@format_option()
+@table_option()
 @json_option()
 def run_tests(
     gold: str,

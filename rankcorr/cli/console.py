@@ -136,11 +136,11 @@ def json_option(more: str = ", with null where undefined") -> Decorator:
     return click.option("--json", "as_json", is_flag=True, help=f"Print JSON{more}.")
 
 
-def format_option() -> Decorator:
-    """Option --format of the tables."""
+def table_option() -> Decorator:
+    """Option --table."""
     what = "Form of the tables. In any but text they alone go to stdout, and the rest to stderr."
     return click.option(
-        "--format",
+        "--table",
         type=click.Choice(TABLES),
         default=TABLES[0],
         show_default=True,

@@ -15,7 +15,6 @@ from rankcorr.cli.console import (
     choice_option,
     example,
     figure_option,
-    format_option,
     gathered,
     json_option,
     label_text,
@@ -31,6 +30,7 @@ from rankcorr.cli.console import (
     saved_figure,
     seed_option,
     setting,
+    table_option,
     whole,
 )
 from rankcorr.cli.options import (
@@ -191,7 +191,7 @@ class QueryOptions:
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 @gathered("options", QueryOptions)
 @weight_options
-@format_option()
+@table_option()
 @json_option()
 def evaluate_command(qrels: str, runs: tuple[str, ...], options: QueryOptions, weights: Weights, as_json: bool) -> None:
     """Evaluate the RUN files by query against QRELS.

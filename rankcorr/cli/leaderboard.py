@@ -10,7 +10,6 @@ import click
 from rankcorr.cli.console import (
     Note,
     example,
-    format_option,
     gathered,
     json_option,
     notes_of,
@@ -24,6 +23,7 @@ from rankcorr.cli.console import (
     resamples_text,
     seed_option,
     setting,
+    table_option,
     whole,
 )
 from rankcorr.cli.options import (
@@ -113,7 +113,7 @@ board_options = gathered("options", BoardOptions)
 @board_options
 @file_options
 @weight_options
-@format_option()
+@table_option()
 @json_option()
 def leaderboard_command(
     gold: str, systems: tuple[str, ...], options: BoardOptions, files: Files, weights: Weights, as_json: bool

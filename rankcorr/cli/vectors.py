@@ -11,7 +11,6 @@ from rankcorr.checks import counted
 from rankcorr.cli.console import (
     choice_option,
     example,
-    format_option,
     gathered,
     json_option,
     label_text,
@@ -24,6 +23,7 @@ from rankcorr.cli.console import (
     pvalue_text,
     seed_option,
     setting,
+    table_option,
     whole,
 )
 from rankcorr.cli.options import (
@@ -169,7 +169,7 @@ class VectorOptions:
 @click.argument("golds", nargs=-1, required=True, metavar="GOLD...")
 @gathered("options", VectorOptions)
 @weight_options
-@format_option()
+@table_option()
 @json_option()
 def vectors_command(
     vectors: str, golds: tuple[str, ...], options: VectorOptions, weights: Weights, as_json: bool

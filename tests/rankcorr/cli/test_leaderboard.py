@@ -224,7 +224,7 @@ def test_tables_of_other_forms_are_alone_on_stdout(arguments):
     lines = run_ok(*arguments, *drawn).splitlines()
     start = next(place for place, line in enumerate(lines) if not line) + 1
     expected = [line.split() for line in lines[start:] if "decides" not in line]
-    found = {form: run(*arguments, *drawn, "--format", form) for form in ("csv", "markdown", "latex")}
+    found = {form: run(*arguments, *drawn, "--table", form) for form in ("csv", "markdown", "latex")}
     assert all(each.exit_code == 0 for each in found.values())
     rows = list(csv.reader(io.StringIO(found["csv"].stdout)))
     assert [" ".join(row).split() for row in rows] == expected
@@ -235,5 +235,5 @@ def test_tables_of_other_forms_are_alone_on_stdout(arguments):
 
 
 def test_json_stays_on_stdout():
-    plain, formed = (run_ok("compare", *FILES, "--json", *more) for more in ((), ("--format", "csv")))
+    plain, formed = (run_ok("compare", *FILES, "--json", *more) for more in ((), ("--table", "csv")))
     assert json.loads(plain) == json.loads(formed)
