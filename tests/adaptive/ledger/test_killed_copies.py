@@ -4,12 +4,12 @@ import os
 import signal
 import sys
 
-import adaptive.ledger.store.backup
 import pytest
 import sqlalchemy as sa
 from click.testing import CliRunner
 
 import adaptive.cli.run.campaign
+import adaptive.ledger.store.database
 from adaptive.cli.main import main
 from adaptive.ledger import Ledger
 from tests.adaptive.ledger import processes
@@ -90,13 +90,13 @@ def test_a_backup_killed_at_any_line_is_whole_or_not_there(source, tmp_path):
         assert whole(copy, expected) or not done
         assert source.bundle(names=True) == expected
         copy.unlink(missing_ok=True)
-        adaptive.ledger.store.backup.back_up(source.database, copy)  # what was left behind is in nobody's way
+        adaptive.ledger.store.database.back_up(source.database, copy)  # what was left behind is in nobody's way
         assert whole(copy, expected)
         copy.unlink()
 
     assert (
         killed_at_each_line(
-            adaptive.ledger.store.backup, lambda: adaptive.ledger.store.backup.back_up(source.database, copy), check
+            adaptive.ledger.store.database, lambda: adaptive.ledger.store.database.back_up(source.database, copy), check
         )
         > 15
     )
