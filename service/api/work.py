@@ -58,6 +58,7 @@ _FITTED: Final = 3e-5  # a vote, in all iterations of a fit
 _VOTER_STEPS: Final = 200
 _STEP_ITEM: Final = 4e-6
 _STEP_VOTE: Final = 5e-7
+_DRAWN_WITH_VOTERS: Final = 3  # factor on the draws, for long chains of items where each voter compared many
 _INVERTED: Final = 4e-10  # an entry of a matrix of items by items, times the items
 _DRAWN: Final = 2.5e-7  # a vote in one draw of the posterior
 _CHOSEN: Final = 4e-6  # a comparison to be shown next
@@ -224,13 +225,13 @@ def of_simulations(plan: BallotPlan, n_voters: int, n_simulations: int, approach
 def of_fit(n_votes: int, n_items: int, *, standard_errors: bool, voters: bool = False, **_: Any) -> tuple[float, int]:
     """Return the seconds and the bytes of memory for a fit of strengths."""
     steps = _VOTER_STEPS * (_STEP_ITEM * n_items + _STEP_VOTE * n_votes) if voters else 0.0
-    n_read = max(n_votes + n_items, steps / _FITTED)
-    seconds = _FIT + _FITTED * n_read
+    seconds = _FIT + max(_FITTED * (n_votes + n_items), steps)
     n_bytes = _BYTES_OF_VOTE * (n_votes + n_items)
     if standard_errors and n_items <= MAX_EXACT:
         return seconds + _INVERTED * n_items**3, n_bytes + _MATRICES * n_items**2
     if standard_errors:
-        return seconds + _DRAWN * SE_DRAWS * n_read, n_bytes + _BYTES_OF_DRAWS * n_items
+        n_drawn = (n_votes + n_items) * (_DRAWN_WITH_VOTERS if voters else 1)
+        return seconds + _DRAWN * SE_DRAWS * n_drawn, n_bytes + _BYTES_OF_DRAWS * n_items
     return seconds, n_bytes
 
 
