@@ -336,11 +336,7 @@ def simulate_protocol(pool: VoterPool, similarity: NDArray[np.float64], rng: np.
     plan = plan_ballots(similarity.size, n_ballots=N_BALLOTS, fraction=FRACTION, presentations=PRESENTATIONS)
     opinions = pool.opinions(similarity, rng)
     return run_protocol(
-        plan,
-        lambda ballot: pool.answer(ballot, opinions, rng),
-        items=plan.n_items,
-        rng=rng,
-        voters=pool.n_voters,
+        plan, lambda ballot: pool.answer(ballot, opinions, rng), items=plan.n_items, rng=rng, voters=pool.n_voters
     )
 
 

@@ -338,8 +338,7 @@ def main() -> None:
         "speed": lambda: print_speed(chosen.postgresql, chosen.seconds),
         "closing": lambda: print_closing(chosen.postgresql, chosen.rounds),
         "size": lambda: print_size(
-            chosen.postgresql,
-            [("SQLite", 20_000, 40), ("PostgreSQL", 20_000, 40), ("PostgreSQL", 50_000, 40)],
+            chosen.postgresql, [("SQLite", 20_000, 40), ("PostgreSQL", 20_000, 40), ("PostgreSQL", 50_000, 40)]
         ),
         "reading": lambda: print_reading(chosen.postgresql, [("SQLite", 20_000, 40), ("PostgreSQL", 50_000, 40)]),
     }

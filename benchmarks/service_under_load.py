@@ -133,10 +133,7 @@ def small_requests(address: Address, seconds: float) -> Iterator[list[tuple[list
     context = multiprocessing.get_context("fork")
     found: list[tuple[list[float], Counter[object]]] = []
     running = []
-    for method, path, body in (
-        ("POST", "/v1/correlations", encoded(rankings(100))),
-        ("GET", "/health/live", None),
-    ):
+    for method, path, body in (("POST", "/v1/correlations", encoded(rankings(100))), ("GET", "/health/live", None)):
         ours, theirs = context.Pipe()
         process = context.Process(target=sender, args=(address, method, path, body, seconds, theirs))
         process.start()

@@ -85,12 +85,7 @@ class Coefficient:
         return self._ratio(*row)
 
     def of_rows(
-        self,
-        x: Ranking,
-        y_ranks: Ranks,
-        y_ties: NDArray[np.int64],
-        *,
-        weightless: Literal["nan", "raise"] = "nan",
+        self, x: Ranking, y_ranks: Ranks, y_ties: NDArray[np.int64], *, weightless: Literal["nan", "raise"] = "nan"
     ) -> NDArray[np.float64]:
         """Coefficient of x with each row of mid-ranks, in the item order of x; nan if undefined.
 

@@ -120,11 +120,7 @@ class Contributions(Computed, TableResult):
 
 
 def contributions(
-    x: RankingLike,
-    y: RankingLike,
-    *,
-    coefficient: CoefficientLike = "tau_w",
-    missing: Missing = "raise",
+    x: RankingLike, y: RankingLike, *, coefficient: CoefficientLike = "tau_w", missing: Missing = "raise"
 ) -> Contributions:
     """Split a coefficient by items, in O(n log n).
 

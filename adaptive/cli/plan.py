@@ -44,10 +44,7 @@ class PlanOptions:
         "--presentations", type=int, metavar="M", help="Presentations of each item in each ballot."
     )
     budget: int | None = setting(
-        "--budget",
-        type=int,
-        metavar="COMPARISONS",
-        help="Or the most presentations that this many comparisons allow.",
+        "--budget", type=int, metavar="COMPARISONS", help="Or the most presentations that this many comparisons allow."
     )
     hours: float | None = setting(
         "--hours", type=float, help="Or the most presentations that this many person-hours allow, with --seconds."

@@ -293,13 +293,7 @@ def tune_command(
 @_simulations_option(20)
 @gathered("shared", Shared)
 def votes_needed_command(
-    *,
-    shared: Shared,
-    accuracy: float,
-    similarity: str,
-    approach: Approach,
-    most: int | None,
-    simulations: int,
+    *, shared: Shared, accuracy: float, similarity: str, approach: Approach, most: int | None, simulations: int
 ) -> None:
     """Count the votes that a mean accuracy takes, or say that these voters cannot reach it."""
     values = given_similarity(similarity, shared.n_items)

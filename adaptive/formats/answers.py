@@ -30,13 +30,7 @@ NAMED_ANSWERS: Final[dict[str, dict[str, str | None]]] = {
     },
 }
 OWN_WORDS: Final = {word: word for word in MEANINGS}
-ARENA_WORDS: Final = {
-    "model_a": "left",
-    "model_b": "right",
-    "tie": "tie",
-    "tie (bothbad)": "tie",
-    "both_bad": "tie",
-}
+ARENA_WORDS: Final = {"model_a": "left", "model_b": "right", "tie": "tie", "tie (bothbad)": "tie", "both_bad": "tie"}
 _SHOWN: Final = 10  # unknown answers that a message names
 _ADVICE: Final = (
     'The option answers says what other answers mean: "left_won" (1 left, 0 right), "codes" (1 left, 0 tie, -1 right) '

@@ -133,13 +133,7 @@ def chance(winner: int, margin: float, oversight: float, nu: float, link: int, h
 
 @kernel
 def log_likelihood(
-    votes: Votes,
-    voters: Voters,
-    theta: Array,
-    score: Array,
-    weights: Array,
-    slope: Array,
-    diagonals: Array,
+    votes: Votes, voters: Voters, theta: Array, score: Array, weights: Array, slope: Array, diagonals: Array
 ) -> float:
     """Return the sum over votes.
 

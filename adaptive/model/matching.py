@@ -478,12 +478,7 @@ def run_matching(
         strengths = interim_strengths(votes, strengths, voters=fits_voters)
         size = n_first if spent < n_first * matching.first else matching.batch
         matches = next_comparisons(
-            strengths,
-            min(size, total - spent),
-            rng=rng,
-            n0=matching.n0,
-            focus=matching.focus,
-            first=matching.first,
+            strengths, min(size, total - spent), rng=rng, n0=matching.n0, focus=matching.focus, first=matching.first
         )
         if not len(matches):
             break

@@ -73,14 +73,7 @@ NEAR = 3
 
 @kernel
 def opponent(
-    item: int,
-    around: Array,
-    order: Array,
-    seen: PairSet,
-    base: int,
-    taken: PairSet,
-    exhausted: Array,
-    rng: Rng,
+    item: int, around: Array, order: Array, seen: PairSet, base: int, taken: PairSet, exhausted: Array, rng: Rng
 ) -> int:
     """Return an item that the voter has not yet compared with `item`, or -1.
 

@@ -32,11 +32,7 @@ def plot_accuracy(
     curves: Curves, *, coefficient: str = "tau_w", limits: Mapping[str, float] | None = None, ax: Axes
 ) -> Axes: ...
 def plot_accuracy(
-    curves: Curves,
-    *,
-    coefficient: str = "tau_w",
-    limits: Mapping[str, float] | None = None,
-    ax: Axes | None = None,
+    curves: Curves, *, coefficient: str = "tau_w", limits: Mapping[str, float] | None = None, ax: Axes | None = None
 ) -> Figure | Axes:
     """Draw the mean accuracy of each approach against votes, with a band of one standard error on either side.
 

@@ -280,12 +280,7 @@ def _comparisons(
 
 
 def _worst(
-    gold: Qrels,
-    runs: dict[str, Run],
-    evaluation: Evaluation,
-    metrics: Sequence[Metric],
-    baseline: str,
-    k: int | None,
+    gold: Qrels, runs: dict[str, Run], evaluation: Evaluation, metrics: Sequence[Metric], baseline: str, k: int | None
 ) -> list[PairedQueries]:
     """The queries on which each other run differs most from the baseline, by each metric."""
     if k is None:

@@ -43,9 +43,7 @@ _WEIGHTS_EXAMPLE = example(
 @click.option("--share", type=float, help="Find the n0 at which the first rank (or --k ranks) has this share.")
 @click.option("--k", type=click.IntRange(min=1), help="Number of ranks that have the --share.  [default: 1]")
 @click.option(
-    "--top",
-    type=click.IntRange(1, MAX_TOP),
-    help=f"Number of ranks to list.  [default: {DEFAULT_TOP}, or --k if more]",
+    "--top", type=click.IntRange(1, MAX_TOP), help=f"Number of ranks to list.  [default: {DEFAULT_TOP}, or --k if more]"
 )
 @click.option("--n-items", type=click.IntRange(min=1), help="Length of the ranking.  [default: endless]")
 @json_option("")

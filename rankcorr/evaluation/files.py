@@ -108,11 +108,7 @@ def read_qrels(path: str | os.PathLike[str], *, form: Form | None = None, duplic
 
 
 def read_run(
-    path: str | os.PathLike[str],
-    *,
-    form: Form | None = None,
-    duplicates: Duplicates = "error",
-    name: str | None = None,
+    path: str | os.PathLike[str], *, form: Form | None = None, duplicates: Duplicates = "error", name: str | None = None
 ) -> Run:
     r"""Read a run from a file in UTF-8, which may be compressed by gzip.
 

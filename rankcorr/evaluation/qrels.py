@@ -60,13 +60,7 @@ class QueryColumns:
 
     @classmethod
     def from_columns(
-        cls,
-        queries: Any,
-        documents: Any,
-        values: Any,
-        *,
-        duplicates: Duplicates = "error",
-        name: str | None = None,
+        cls, queries: Any, documents: Any, values: Any, *, duplicates: Duplicates = "error", name: str | None = None
     ) -> Self:
         """Build it from three columns of one length, in any order of rows.
 

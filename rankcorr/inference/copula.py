@@ -274,15 +274,7 @@ class Inverted:
     n_undefined: int
 
 
-def inverted(
-    draw: Draw,
-    observed: float,
-    start: float,
-    *,
-    level: float,
-    numbers_each: int,
-    draws: Draws,
-) -> Inverted:
+def inverted(draw: Draw, observed: float, start: float, *, level: float, numbers_each: int, draws: Draws) -> Inverted:
     """Interval of the mean of a value, by the inversion of tests.
 
     A model has one parameter, and the value increases with it. The interval of the parameter holds those at which a

@@ -164,15 +164,7 @@ class Exchange:
         items, values = self.items, np.empty((len(self.scales), len(choices), self.n_systems))
         for scale, own in zip(self.scales, values, strict=True):
             exchange_kernels.exchanged_coefficients(
-                choices,
-                *scale,
-                items.x_keys,
-                self.present,
-                items.table,
-                items.expected,
-                items.scheme,
-                items.kind,
-                own,
+                choices, *scale, items.x_keys, self.present, items.table, items.expected, items.scheme, items.kind, own
             )
         return standardize(values, self.exponents) if self.exponents is not None else values
 

@@ -4,17 +4,7 @@ import math
 
 import numpy as np
 
-from rankcorr.inference.kernels import (
-    RHO,
-    TAU_A,
-    Array,
-    combined,
-    enter,
-    group_weight,
-    rho_of,
-    sign_tree,
-    tau_of,
-)
+from rankcorr.inference.kernels import RHO, TAU_A, Array, combined, enter, group_weight, rho_of, sign_tree, tau_of
 from rankcorr.kernels import kernel
 
 BITS = np.uint64(32)

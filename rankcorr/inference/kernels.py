@@ -258,13 +258,7 @@ def sign_enter(tree: Array, key: int, weight: float) -> float:
 
 @kernel
 def tau_of(
-    n_entries: int,
-    copies: Array,
-    weights: Array,
-    groups: Array,
-    y_keys: Array,
-    tree: Array,
-    variant_a: bool,
+    n_entries: int, copies: Array, weights: Array, groups: Array, y_keys: Array, tree: Array, variant_a: bool
 ) -> float:
     """Sum of w_i w_j sign(a_j - a_i) sign(b_j - b_i) over pairs, divided as Eq. 7 does, or by all pairs (variant "a").
 

@@ -15,11 +15,7 @@ from numpy.typing import NDArray
 from rankcorr.alignment import Missing, align
 from rankcorr.batch import RankCorrelations
 from rankcorr.checks import check_choice, checked_resamples, checked_seed, shown
-from rankcorr.coefficients import (
-    Coefficient,
-    CoefficientLike,
-    as_coefficient,
-)
+from rankcorr.coefficients import Coefficient, CoefficientLike, as_coefficient
 from rankcorr.errors import OptionError, StandardizationError, warn_undefined
 from rankcorr.inference.resampling import BLOCK_NUMBERS, in_blocks
 from rankcorr.inference.standardization import MAX_EXPONENT, TOLERANCE, exponent_of, standardize
@@ -369,14 +365,7 @@ def null_distribution(
     chosen = as_coefficient(coefficient)
     first, second = align(x, y, missing=missing)
     null = null_of(
-        chosen,
-        first,
-        second,
-        missing=missing,
-        n_resamples=n_resamples,
-        seed=seed,
-        workers=workers,
-        progress=progress,
+        chosen, first, second, missing=missing, n_resamples=n_resamples, seed=seed, workers=workers, progress=progress
     )
     if null.n_undefined:
         warn_undefined(left_out(null), stacklevel=3)
@@ -413,14 +402,7 @@ def null_of(
     if not slot:
         first, second = _sorted(x), _sorted(y)
         values = _values(
-            coefficient,
-            first,
-            second,
-            exact=exact,
-            n_resamples=number,
-            seed=key,
-            workers=n_workers,
-            progress=progress,
+            coefficient, first, second, exact=exact, n_resamples=number, seed=key, workers=n_workers, progress=progress
         )
         summary = _summary(values, centred=_is_centred(coefficient, first, second))
         if keep:  # in read-only memory: the next caller gets the same numbers

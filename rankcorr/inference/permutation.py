@@ -112,14 +112,7 @@ def permutation_test(
     first, second = align(x, y, missing=missing)
     value = chosen.of_pair(first, second)
     null = null_of(
-        chosen,
-        first,
-        second,
-        missing=missing,
-        n_resamples=n_resamples,
-        seed=seed,
-        workers=workers,
-        progress=progress,
+        chosen, first, second, missing=missing, n_resamples=n_resamples, seed=seed, workers=workers, progress=progress
     )
     if math.isnan(value):
         warn_undefined(UNDEFINED, stacklevel=3)

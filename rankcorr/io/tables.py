@@ -193,11 +193,7 @@ def _check_header(table: TextTable, name: str, line: int) -> None:
     if not name.strip():
         table.fail("the score column has no name; if this line holds data, use --no-header", line)
     if real_text(name) or name.strip().lower() in _MISSING:
-        table.fail(
-            "this line looks like data; use --no-header, or give the column another name",
-            line,
-            name,
-        )
+        table.fail("this line looks like data; use --no-header, or give the column another name", line, name)
 
 
 def _items(

@@ -352,11 +352,7 @@ class PairwiseAgreement(TableResult):
 
 
 def mean_pairwise_agreement(
-    ratings: RatingsLike,
-    *,
-    coefficient: CoefficientLike = "rho",
-    min_common: int = 3,
-    few_common: FewCommon = "raise",
+    ratings: RatingsLike, *, coefficient: CoefficientLike = "rho", min_common: int = 3, few_common: FewCommon = "raise"
 ) -> PairwiseAgreement:
     """Correlate each annotator with each other: the agreement reported in papers on word similarity.
 

@@ -117,10 +117,7 @@ def _histogram(null: NullDistribution, statistic: Observed, alternative: Alterna
 
 
 def _rows(
-    nulls: Mapping[Any, NullDistribution],
-    statistics: Mapping[Any, Observed],
-    alternative: Alternative,
-    ax: Axes | None,
+    nulls: Mapping[Any, NullDistribution], statistics: Mapping[Any, Observed], alternative: Alternative, ax: Axes | None
 ) -> Figure | Axes:
     names = _checked_names(nulls, statistics)
     pvalues = {}

@@ -141,11 +141,7 @@ def plot_leaderboard(
     leaderboard: Leaderboard, *, chance: ChanceLevels | None = None, column: str | None = None, ax: Axes
 ) -> Axes: ...
 def plot_leaderboard(
-    leaderboard: Leaderboard,
-    *,
-    chance: ChanceLevels | None = None,
-    column: str | None = None,
-    ax: Axes | None = None,
+    leaderboard: Leaderboard, *, chance: ChanceLevels | None = None, column: str | None = None, ax: Axes | None = None
 ) -> Figure | Axes:
     """Draw the coefficient of each system with its interval, best first; each group has its own band and marker.
 
@@ -347,9 +343,7 @@ def _draw_chance(axes: Axes, chance: list[_Chance | None], ink: Ink) -> list[Any
 def _name_systems(axes: Axes, leaderboard: Leaderboard, longest: int) -> None:
     rows = leaderboard.rows
     axes.set_yticks(
-        range(len(rows)),
-        labels=[label_text(row.system, min(longest, LONGEST_LABEL)) for row in rows],
-        fontsize=10,
+        range(len(rows)), labels=[label_text(row.system, min(longest, LONGEST_LABEL)) for row in rows], fontsize=10
     )
 
 

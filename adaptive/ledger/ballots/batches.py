@@ -145,10 +145,6 @@ def n_unanswered(connection: sa.Connection, info: CampaignInfo) -> int:
     found = connection.execute(
         sa.select(sa.func.sum(sheet.c.n_comparisons - sheet.c.n_answered))
         .join(ballot, ballot.c.id == sheet.c.ballot_id)
-        .where(
-            ballot.c.campaign_id == info.id,
-            ballot.c.state == "open",
-            sheet.c.n_answered < sheet.c.n_comparisons,
-        )
+        .where(ballot.c.campaign_id == info.id, ballot.c.state == "open", sheet.c.n_answered < sheet.c.n_comparisons)
     ).scalar()
     return int(found or 0)

@@ -377,12 +377,7 @@ def unfinished_sheets(connection: sa.Connection, voter_id: int) -> list[tuple[in
         sa.select(sheet.c.ballot_id, sheet.c.number)
         .join(lease, sa.and_(lease.c.ballot_id == sheet.c.ballot_id, lease.c.sheet == sheet.c.number))
         .join(ballot, ballot.c.id == sheet.c.ballot_id)
-        .where(
-            lease.c.voter_id == voter_id,
-            lease.c.ended_at.is_(None),
-            ballot.c.state == "open",
-            _is_unfinished(),
-        )
+        .where(lease.c.voter_id == voter_id, lease.c.ended_at.is_(None), ballot.c.state == "open", _is_unfinished())
         .order_by(sheet.c.ballot_id, sheet.c.number)
     )
     return [(row.ballot_id, row.number) for row in rows]

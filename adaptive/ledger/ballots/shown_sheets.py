@@ -179,15 +179,10 @@ def asked(
         Restrict the list to comparisons without a current answer.
     """
     ballot, pair, lease, event = schema.ballot, schema.comparison, schema.lease, schema.vote_event
-    held = sa.and_(
-        lease.c.ballot_id == pair.c.ballot_id,
-        lease.c.sheet == pair.c.sheet,
-        lease.c.ended_at.is_(None),
-    )
+    held = sa.and_(lease.c.ballot_id == pair.c.ballot_id, lease.c.sheet == pair.c.sheet, lease.c.ended_at.is_(None))
     wanted = (
         sa.select(
-            *(ballot.c.number, pair.c.sheet, pair.c.position, pair.c.left_item, pair.c.right_item),
-            lease.c.voter_id,
+            *(ballot.c.number, pair.c.sheet, pair.c.position, pair.c.left_item, pair.c.right_item), lease.c.voter_id
         )
         .select_from(pair)
         .join(ballot, ballot.c.id == pair.c.ballot_id)

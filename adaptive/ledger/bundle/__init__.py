@@ -7,13 +7,7 @@ the data sheet and Croissant metadata. restoring makes the same campaign in anot
 
 from adaptive.ledger.bundle.checking import Verified
 from adaptive.ledger.bundle.contents import Contents
-from adaptive.ledger.bundle.files import (
-    bundle_bytes,
-    contents_of,
-    verify_bundle,
-    verify_campaign,
-    write_bundle,
-)
+from adaptive.ledger.bundle.files import bundle_bytes, contents_of, verify_bundle, verify_campaign, write_bundle
 from adaptive.ledger.bundle.restoring import restore_bundle
 
 __all__ = [

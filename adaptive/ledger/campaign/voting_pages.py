@@ -22,11 +22,7 @@ Outcome: TypeAlias = Literal["complete", "screened out", "quota full"]
 _LANGUAGE: Final = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")  # a tag of BCP 47
 _VERSION: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
 _CODE: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_CODES: Final = {
-    "complete": "completion_code",
-    "screened out": "screened_out_code",
-    "quota full": "quota_full_code",
-}
+_CODES: Final = {"complete": "completion_code", "screened out": "screened_out_code", "quota full": "quota_full_code"}
 _PROLIFIC: Final = "https://app.prolific.com/submissions/complete?cc="
 _MOST_OF_A_LINE: Final = 500
 MOST_OF_TEXT: Final = 20_000  # characters of a text of several lines

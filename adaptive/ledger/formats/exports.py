@@ -130,10 +130,7 @@ def export_votes(
     """
     check_choice("format", format, FORMATS)
     found, contents = database.read(
-        lambda connection: (
-            gathered(connection, info, ballots=ballots, names=names),
-            presented(connection, info),
-        )
+        lambda connection: (gathered(connection, info, ballots=ballots, names=names), presented(connection, info))
     )
     votes, left_out = _expressible(found, format, unanswered=unanswered)
     files = {

@@ -244,11 +244,7 @@ def why_none_left(connection: sa.Connection, info: CampaignInfo, voter_id: int |
 
 
 def next_sheet(
-    connection: sa.Connection,
-    info: CampaignInfo,
-    pages: VotingPages,
-    voter_id: int,
-    origin: Origin | None = None,
+    connection: sa.Connection, info: CampaignInfo, pages: VotingPages, voter_id: int, origin: Origin | None = None
 ) -> tuple[SheetInHand | None, Reason | None]:
     """Return the sheet in hand until all its pairs are answered, then the next one, or None and the reason.
 

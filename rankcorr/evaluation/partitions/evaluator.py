@@ -11,15 +11,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr.checks import (
-    check_choice,
-    check_unique,
-    checked_flag,
-    checked_resamples,
-    checked_seed,
-    offending,
-    shown,
-)
+from rankcorr.checks import check_choice, check_unique, checked_flag, checked_resamples, checked_seed, offending, shown
 from rankcorr.coefficients import Coefficient
 from rankcorr.errors import MetricError, MissingValueError, OptionError, UndefinedQueryError, UnjudgedError
 from rankcorr.evaluation.columns import Codes, Rows

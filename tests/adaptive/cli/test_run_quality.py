@@ -147,10 +147,7 @@ def test_leaving_out_is_looked_at_before(folder):
     ("arguments", "message"),
     [
         (["--probes", "none.csv"], r"none\.csv: cannot be read"),
-        (
-            ["--probes", "odd.csv"],
-            r"odd\.csv:2: \('nut', 'price'\) is no item",
-        ),
+        (["--probes", "odd.csv"], r"odd\.csv:2: \('nut', 'price'\) is no item"),
         (["--probes-per-sheet", 2], r"--probes-per-sheet goes with --probes"),
         (["--repeats", 0.6], r"repeats must be a share from 0 to 0\.5; got 0\.6"),
         (["--overlap", -1], r"overlap must be a share from 0 to 0\.5; got -1"),

@@ -116,10 +116,7 @@ SIMULATE = ("simulate", "--n-items", 10, "--ballots", 2, "--presentations", 4)
         ),
         ([*SIMULATE, "--voters", 0], r"n_voters must be a positive whole number; got 0"),
         ([*SIMULATE, "--simulations", 0], r"n_simulations must be a positive whole number; got 0"),
-        (
-            [*SIMULATE, "--approach", "best"],
-            r"Invalid value for '--approach': 'best' is not one of 'adap",
-        ),
+        ([*SIMULATE, "--approach", "best"], r"Invalid value for '--approach': 'best' is not one of 'adap"),
         ([*SIMULATE, "--seconds", -1], r"seconds_per_comparison must be"),
     ],
 )

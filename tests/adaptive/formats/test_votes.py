@@ -165,10 +165,7 @@ def task(number, left, right, answers, kind="pairwise", value=lambda side: {"sel
     return {"id": number, "data": {"text1": left, "text2": right}, "annotations": annotations}
 
 
-TASKS = [
-    task(1, "one\nfig ", "plum", [(7, "left"), (8, "right")]),
-    task(2, "plum", "kiwi", [(7, "left")]),
-]
+TASKS = [task(1, "one\nfig ", "plum", [(7, "left"), (8, "right")]), task(2, "plum", "kiwi", [(7, "left")])]
 LABELLED = [("7", "one\nfig ", "plum", "left"), ("8", "one\nfig ", "plum", "right"), ("7", "plum", "kiwi", "left")]
 
 

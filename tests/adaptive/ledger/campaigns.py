@@ -99,8 +99,7 @@ def check_ledger(ledger):
         "WHERE e.payload_hash <> l.payload_hash OR e.revision <= l.revision",
     ), "what came too late and counts since it was sent again is not the same vote"
     gaps = query(
-        ledger,
-        "SELECT ballot_id, place FROM vote_event GROUP BY ballot_id, place HAVING max(revision) <> count(*)",
+        ledger, "SELECT ballot_id, place FROM vote_event GROUP BY ballot_id, place HAVING max(revision) <> count(*)"
     )
     assert not gaps
     wrong = query(

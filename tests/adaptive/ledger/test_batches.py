@@ -95,9 +95,7 @@ def test_no_voter_gets_a_pair_twice(n_items, n_voters, sheet_size, batch, overla
     assert {count for pairs in seen.values() for count in pairs.values()} == {1}
     n_pairs = n_items * (n_items - 1) // 2
     (drawn,) = query(
-        campaign,
-        "SELECT sum(b.n_comparisons) FROM ballot b WHERE b.campaign_id = :id",
-        id=campaign.info.id,
+        campaign, "SELECT sum(b.n_comparisons) FROM ballot b WHERE b.campaign_id = :id", id=campaign.info.id
     )[0]
     is_spent = drawn == 20 * n_voters
     assert is_spent or {len(pairs) for pairs in seen.values()} == {

@@ -173,9 +173,7 @@ def test_events_of_revision_0001_are_known_under_their_ids(old):
     assert campaign.cast(vote(voter, n_comparisons + place, answer, event_id=event_id)).repeated
     # A check was answered under the id of a vote, which keeps it; the answer has another one.
     [(n_votes, n_places)] = query(
-        ledger,
-        "SELECT count(*), max(place) FROM vote_event WHERE event_id = :event_id",
-        event_id=expected["reused"],
+        ledger, "SELECT count(*), max(place) FROM vote_event WHERE event_id = :event_id", event_id=expected["reused"]
     )
     assert (n_votes, n_places) == (1, expected["vote"][1])
     kinds = query(ledger, "SELECT kind FROM vote_event WHERE place = :place ORDER BY revision", place=n_comparisons)

@@ -53,8 +53,7 @@ def test_each_vote_beside_a_sheet_that_is_given_away_counts_or_is_late(ledger):
     places = [place for place, sheet, _ in asked(campaign) if sheet == 0]
     ballot = campaign.ballots()[0].id
     first = VoteFile(
-        "votes.csv",
-        tuple(VoteRow(2, pair_ids(campaign)[place], "0", None, None, "left") for place in places),
+        "votes.csv", tuple(VoteRow(2, pair_ids(campaign)[place], "0", None, None, "left") for place in places)
     )
 
     def given():

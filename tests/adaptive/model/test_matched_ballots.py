@@ -43,11 +43,7 @@ def mean_distance(ballot):
 
 
 @given(
-    st.integers(2, 25),
-    st.integers(1, 30),
-    st.integers(1, 12),
-    st.sampled_from([0.0, 0.5, 3.0]),
-    st.integers(0, 2**20),
+    st.integers(2, 25), st.integers(1, 30), st.integers(1, 12), st.sampled_from([0.0, 0.5, 3.0]), st.integers(0, 2**20)
 )
 def test_a_matched_ballot_keeps_what_a_drawn_one_guarantees(n_chosen, presentations, n_voters, noise, seed):
     strengths = fitted(26, n_voters, 2, seed)

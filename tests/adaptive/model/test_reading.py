@@ -178,11 +178,7 @@ HEAD = "comparison,voter,left,right,winner\n"
         ("left,right,Winner\na,b,left\n", TableError, r'column "Winner": did you mean "winner"\?'),
         ("left,right\na,b\n", TableError, r'votes\.csv:1: no column "winner"; the columns are "left", "right"'),
         ("left,right,winner,winner\na,b,tie,tie\n", TableError, 'column "winner": more than one column'),
-        (
-            "left,right,winner,model_a,model_b\na,b,tie,a,b\n",
-            TableError,
-            "formats csv and arena; say which by format=",
-        ),
+        ("left,right,winner,model_a,model_b\na,b,tie,a,b\n", TableError, "formats csv and arena; say which by format="),
         ("left,right,winner,loser\n0,1,0,1\n", TableError, "formats csv and pairs"),
         ("left,right,winner\n", TableError, r"votes\.csv:1: no votes, only the names"),
         ("left,right,winner\na,b\n", TableError, r'votes\.csv:2: 3 cells are wanted.*none for "winner"'),

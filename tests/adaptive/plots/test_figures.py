@@ -220,11 +220,7 @@ def test_accuracy_against_votes():
         (lambda: plot_strengths(FEW, ax=[]), OptionError, "ax must be one Axes of matplotlib"),
         (lambda: plot_strengths(borda(votes_of(3))), ModelError, "the figure is one of Strengths; got <BordaScores"),
         (lambda: plot_in_top(borda(votes_of(3)), 1), ModelError, "the figure is one of Strengths"),
-        (
-            lambda: plot_in_top(FEW, 11),
-            ModelError,
-            "k must be a whole number from 1 to the 10 items; got 11",
-        ),
+        (lambda: plot_in_top(FEW, 11), ModelError, "k must be a whole number from 1 to the 10 items; got 11"),
         (lambda: plot_in_top(FEW, 0), ModelError, "k must be a whole number from 1 to the 10 items; got 0"),
         (lambda: plot_in_top(FEW, 1, n_samples=0), ModelError, "n_samples must be a positive whole number; got 0"),
         (lambda: plot_in_top(FEW, 1, seed=-1), ModelError, "seed must be a whole number, not negative; got -1"),

@@ -171,10 +171,7 @@ def test_names_are_shown_on_one_line_and_aligned(folder):
         ("gold.csv", "Missing argument 'SYSTEM...'; 'rankcorr compare --help' lists the options"),
         ("gold.csv missing.csv", "missing.csv: cannot be read: No such file or directory"),
         (". gold.csv", ".: cannot be read: "),
-        (
-            "gold.csv other.csv",
-            "labels in gold.csv only: 'b', 'c', 'd', 'e'; labels in other.csv only",
-        ),
+        ("gold.csv other.csv", "labels in gold.csv only: 'b', 'c', 'd', 'e'; labels in other.csv only"),
         ("gold.csv both.tsv", "both.tsv:1: say which column holds the ids (--id) and the numbers (--score)"),
         ("gold.csv gold.csv --score x", 'gold.csv:1: no column "x"; the columns are "id", "score"'),
         ("gold.csv gold.csv --id x,id", 'gold.csv:1: no column "x"; the columns are "id", "score"'),

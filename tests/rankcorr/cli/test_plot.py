@@ -79,10 +79,7 @@ RESULTS = correlate(GOLD, A)
                 board(coefficient="tau", level=0.5, seed=2), chance=chance(coefficient="tau", seed=2)
             ),
         ),
-        (
-            "null long_gold.csv long_a.csv --resamples 100",
-            lambda: plot_null(*null(RESULTS["tau_w"])),
-        ),
+        ("null long_gold.csv long_a.csv --resamples 100", lambda: plot_null(*null(RESULTS["tau_w"]))),
         (
             "null long_gold.csv long_a.csv --resamples 100 --coefficient rho --alternative greater --seed 3",
             lambda: plot_null(*null(RESULTS["rho"], seed=3), alternative="greater"),

@@ -296,11 +296,7 @@ def test_groups_from_a_frame_reach_the_comparison():
         (pd.DataFrame({"qid": ["q1"], "query": ["q1"]}), ColumnError, "groups need one column of queries"),
         (pd.DataFrame({"qid": ["q1"]}), ColumnError, "one column besides 'qid'"),
         (pd.DataFrame({"qid": ["q1"], "a": [1], "b": [1]}), ColumnError, "or one called 'group'; got 'qid', 'a', 'b'"),
-        (
-            pd.DataFrame({"qid": ["q1", "q1"], "a": [1, 2]}),
-            ColumnError,
-            "query 'q1' has two groups, 1 and 2",
-        ),
+        (pd.DataFrame({"qid": ["q1", "q1"], "a": [1, 2]}), ColumnError, "query 'q1' has two groups, 1 and 2"),
         (pd.DataFrame({"qid": ["q1", "q2"], "a": [1, 2]}), OptionError, "every query of qrels needs a group; without"),
         (pd.DataFrame({"qid": [1, 2, 3], "a": [1, 2, 3]}), OptionError, "without one: 'q1', 'q2', 'q3'"),
         ({"q1": "a", "q2": math.nan, "q3": "b"}, OptionError, "that of 'q2' is nan"),
@@ -314,8 +310,7 @@ def test_groups_that_cannot_be_used(groups, error, message):
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["query,group\nq1,drama\nq2,war\n", "q1,drama\nq2,war\n", "QID\tgenre\nq1\tdrama\n\nq2\twar\nq2\twar\n"],
+    "text", ["query,group\nq1,drama\nq2,war\n", "q1,drama\nq2,war\n", "QID\tgenre\nq1\tdrama\n\nq2\twar\nq2\twar\n"]
 )
 def test_files_of_groups(tmp_path, text):
     (tmp_path / "groups").write_text(text)

@@ -19,16 +19,8 @@ from rankcorr.evaluation.metrics import LARGEST_GRADE
 from tests import naive
 
 ROOT = Path(__file__).parents[3]
-NEGATIVE = {
-    "all below": {"a": -2, "b": -5, "c": -(2**31) - 1},
-    "at -1": {"a": -1, "b": -1},
-    "one": {"a": -(2**53)},
-}
-MIXED = {
-    "first": {"a": -2, "b": 2, "c": 0, "d": 1},
-    "second": {"a": 3, "b": -7},
-    "third": {"a": 1, "d": -1},
-}
+NEGATIVE = {"all below": {"a": -2, "b": -5, "c": -(2**31) - 1}, "at -1": {"a": -1, "b": -1}, "one": {"a": -(2**53)}}
+MIXED = {"first": {"a": -2, "b": 2, "c": 0, "d": 1}, "second": {"a": 3, "b": -7}, "third": {"a": 1, "d": -1}}
 METRICS = {
     "rr": naive.reciprocal_rank,
     "ndcg": naive.ndcg,

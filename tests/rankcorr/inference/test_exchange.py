@@ -201,7 +201,7 @@ def test_ranks_are_shares_of_the_items_that_a_system_has():
     # (rank - 1/2) / n: 1/8, 3/8, 5/8 and 7/8 beside 1/4 and 3/4.
     assert first.codes.tolist() == list(range(6))
     assert list(zip(first.systems.tolist(), first.items.tolist(), strict=True)) == [
-        *((0, 0), (1, 0), (0, 1), (0, 2), (1, 1), (0, 3)),
+        *((0, 0), (1, 0), (0, 1), (0, 2), (1, 1), (0, 3))
     ]
 
 

@@ -13,16 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from rankcorr import (
-    Hyperbolic,
-    OptionError,
-    Ranking,
-    TauW,
-    TopK,
-    UndefinedCorrelationWarning,
-    Uniform,
-    WeightError,
-)
+from rankcorr import Hyperbolic, OptionError, Ranking, TauW, TopK, UndefinedCorrelationWarning, Uniform, WeightError
 from rankcorr.coefficients import named_coefficient
 from rankcorr.inference import null as null_module
 from rankcorr.inference.null import null_distribution

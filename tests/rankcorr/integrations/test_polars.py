@@ -27,11 +27,7 @@ def frame():
     rng = np.random.default_rng(2)
     sizes = rng.integers(1, 13, size=40)
     queries = rng.permutation(np.repeat(np.arange(40), sizes))
-    columns = {
-        "query": queries,
-        "gold": rng.integers(0, 4, queries.size),
-        "bm25": rng.integers(0, 6, queries.size) / 2,
-    }
+    columns = {"query": queries, "gold": rng.integers(0, 4, queries.size), "bm25": rng.integers(0, 6, queries.size) / 2}
     return pl.DataFrame(columns)
 
 

@@ -125,10 +125,7 @@ def test_minimum_and_maximum_are_sums_over_lists_that_go_on(x, y, p, ties):
 @given(grouped(), grouped(), P, TIES)
 def test_extrapolation_is_the_sum_of_its_sections(x, y, p, ties):
     assert_allclose(
-        overlap(x, y, p=p, ties=ties).extrapolated,
-        naive.extrapolated_overlap(x, y, p, ties, DEPTH),
-        rtol=0,
-        atol=1e-14,
+        overlap(x, y, p=p, ties=ties).extrapolated, naive.extrapolated_overlap(x, y, p, ties, DEPTH), rtol=0, atol=1e-14
     )
 
 
@@ -212,10 +209,7 @@ def test_the_closed_forms_of_webber_et_al(x, y, p):
     extrapolated += ((common[k] - common[s]) / k + common[s] / s) * p**k
     result = overlap(x, y, p=p)
     assert_allclose(
-        [result.minimum, result.residual, result.extrapolated],
-        [minimum, residual, extrapolated],
-        rtol=0,
-        atol=1e-13,
+        [result.minimum, result.residual, result.extrapolated], [minimum, residual, extrapolated], rtol=0, atol=1e-13
     )
 
 

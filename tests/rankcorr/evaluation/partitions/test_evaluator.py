@@ -149,11 +149,7 @@ def test_ids_of_every_kind(ids, kind, as_dictionary):
     found = QueryEvaluator("tau").batch(table)
     kept = "string" if isinstance(ids[0], str) else "int64"
     assert found.schema.equals(QueryEvaluator("tau").schema(kept), check_metadata=True)
-    assert found.to_pydict() == {
-        "query": [ids[0], ids[1], ids[3]],
-        "n_documents": [2, 1, 1],
-        "tau": [1.0, None, None],
-    }
+    assert found.to_pydict() == {"query": [ids[0], ids[1], ids[3]], "n_documents": [2, 1, 1], "tau": [1.0, None, None]}
 
 
 @pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table])

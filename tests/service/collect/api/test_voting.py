@@ -202,13 +202,7 @@ def test_pairs_that_there_are_not(voter, pair, status, kind):
 
 @pytest.mark.parametrize(
     "body",
-    [
-        {},
-        {"pair": "1-0-0"},
-        {"pair": "1-0-0", "answer": "up"},
-        {"pair": "1-0-0", "answer": "left", "voter": 7},
-        [],
-    ],
+    [{}, {"pair": "1-0-0"}, {"pair": "1-0-0", "answer": "up"}, {"pair": "1-0-0", "answer": "left", "voter": 7}, []],
 )
 def test_votes_of_another_form_are_refused(voter, body):
     voter.sheet()
