@@ -24,9 +24,8 @@ from report import heading, machine, row
 from rankcorr import Coefficient, Ranking, Rho, RhoW, Tau, TauW, leaderboard
 from rankcorr.evaluation.grouped import grouped
 from rankcorr.evaluation.query_tests import QueryContest, verdicts
-from rankcorr.inference.exchange import Exchange, on_one_scale
+from rankcorr.inference.exchange import Exchange, on_one_scale, orbits_of
 from rankcorr.inference.leaderboard_groups import contested
-from rankcorr.inference.paired import orbits_of
 from rankcorr.inference.resampling import Draws
 
 Array = np.ndarray

@@ -9,7 +9,8 @@ Scores become a `Ranking`, two rankings become item weights, and both become a `
 - many values in one call: `correlate` (several coefficients), `correlate_many` (one gold ranking, many systems),
   `correlation_matrix`
 - uncertainty: `null_distribution`, `permutation_test`, `bootstrap_interval`
-- comparison of systems: `compare_systems`, `leaderboard`, `holm`, and `contributions` for the items behind a value
+- comparison of systems: `compare_systems`, `compare_many`, `leaderboard`, `holm`, and `contributions` for the items
+  behind a value
 - top-k lists: the option `missing` of all these functions, and `coefficient_bounds`
 - weights: `item_weights`; the weighers `Hyperbolic`, `Logarithmic`, `TopK` and `Uniform` replace 1/(n + n0)^2
 - the meaning of n0: `first_rank_share`, `top_share`, `offset_for_share`
@@ -56,7 +57,14 @@ from rankcorr.errors import (
 from rankcorr.inference.bootstrap import BootstrapInterval, bootstrap_interval
 from rankcorr.inference.leaderboard import Leaderboard, LeaderboardRow, leaderboard
 from rankcorr.inference.null import NullDistribution, null_distribution
-from rankcorr.inference.paired import SystemComparison, compare_systems, holm
+from rankcorr.inference.paired import (
+    ComparedPair,
+    SystemComparison,
+    SystemComparisons,
+    compare_many,
+    compare_systems,
+    holm,
+)
 from rankcorr.inference.permutation import PermutationTest, permutation_test
 from rankcorr.ranking import Ranking
 from rankcorr.results import RankCorrelation
@@ -69,6 +77,7 @@ __all__ = [
     "BootstrapInterval",
     "Coefficient",
     "CoefficientBounds",
+    "ComparedPair",
     "Contributions",
     "DimensionError",
     "DuplicateLabelError",
@@ -97,6 +106,7 @@ __all__ = [
     "ShareError",
     "StandardizationError",
     "SystemComparison",
+    "SystemComparisons",
     "TableError",
     "Tau",
     "TauW",
@@ -108,6 +118,7 @@ __all__ = [
     "align",
     "bootstrap_interval",
     "coefficient_bounds",
+    "compare_many",
     "compare_systems",
     "contributions",
     "correlate",

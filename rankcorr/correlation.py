@@ -7,30 +7,18 @@ a kernel sum over them, and `ratio` divides.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from typing import TypeVar
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankcorr.alignment import Missing, align
-from rankcorr.checks import shown
-from rankcorr.coefficients import (
-    COEFFICIENTS,
-    UNDEFINED,
-    CoefficientLike,
-    Variant,
-    as_coefficient,
-    ratio,
-    rho_w_of,
-    tau_w_of,
-)
+from rankcorr.coefficients import COEFFICIENTS, UNDEFINED, Key, Variant, as_coefficients, ratio, rho_w_of, tau_w_of
 from rankcorr.errors import (
     DimensionError,
     LengthError,
     MissingValueError,
     NonNumericError,
-    OptionError,
     TooFewItemsError,
     warn_undefined,
 )
@@ -38,8 +26,6 @@ from rankcorr.ranking import RankingLike, as_ranking
 from rankcorr.results import RankCorrelation
 from rankcorr.scores import is_masked
 from rankcorr.weights import DEFAULT_N0, Scheme, TiedWeights, Weigher
-
-Key = TypeVar("Key", bound=CoefficientLike)
 
 
 def weighted_rho(
@@ -211,10 +197,7 @@ def correlate(
     >>> {value: round(result, 4) for value, result in correlate(gold, system, coefficients=[TauW(n0=10)]).items()}
     {TauW(n0=10): 0.3105}
     """
-    given = [] if isinstance(coefficients, str) or not isinstance(coefficients, Iterable) else list(coefficients)
-    chosen = {key: as_coefficient(key) for key in given}
-    if not chosen or len(set(chosen.values())) < len(given):
-        raise OptionError(f"coefficients must be a list of different coefficients; got {shown(coefficients)}")
+    chosen = as_coefficients(coefficients)
     x, y = as_ranking(x), as_ranking(y)
     first, second = align(x, y, names=names, missing=missing)
     values = {key: coefficient.of_pair(first, second) for key, coefficient in chosen.items()}

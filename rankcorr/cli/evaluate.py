@@ -48,13 +48,13 @@ from rankcorr.cli.options import (
 from rankcorr.coefficients import Coefficient, TauW
 from rankcorr.errors import OptionError, RankingError, collected_notices, give_notice
 from rankcorr.evaluation.columns import DUPLICATES
-from rankcorr.evaluation.compare import PairedDifference, RunComparison, compare_evaluated
+from rankcorr.evaluation.compare import RunComparison, compare_evaluated, corrected_together
 from rankcorr.evaluation.evaluate import Evaluation, evaluate
 from rankcorr.evaluation.files import FORMATS, read_groups, read_qrels, read_run
 from rankcorr.evaluation.matching import UNJUDGED, UNRETRIEVED, Coverage
 from rankcorr.evaluation.metrics import Metric, name_of
 from rankcorr.evaluation.qrels import Qrels, Run, grouped_queries
-from rankcorr.evaluation.query_tests import TESTS
+from rankcorr.evaluation.query_tests import TESTS, PairedDifference
 from rankcorr.evaluation.values import UNDEFINED
 from rankcorr.evaluation.worst import QueryDifference, matches_of, worst_evaluated
 from rankcorr.plots.queries import plot_pairs
@@ -258,7 +258,7 @@ def _comparisons(
     baseline: str,
     groups: dict[str, str] | None,
     options: QueryOptions,
-) -> list[RunComparison]:
+) -> tuple[RunComparison, ...]:
     found = []
     for metric in metrics:
         with progress_bar(None, "resample") as advance:
@@ -276,7 +276,7 @@ def _comparisons(
                     progress=advance,
                 )
             )
-    return found
+    return corrected_together(found)
 
 
 def _worst(

@@ -31,11 +31,11 @@ from rankcorr.errors import (
 )
 from rankcorr.evaluation.compare import (
     GroupComparison,
-    PairedDifference,
     RunComparison,
     RunScore,
     compare_evaluated,
     compare_runs,
+    corrected_together,
 )
 from rankcorr.evaluation.evaluate import (
     ChanceLevel,
@@ -61,6 +61,7 @@ from rankcorr.evaluation.partitions.means import (
 )
 from rankcorr.evaluation.partitions.streams import read_batches
 from rankcorr.evaluation.qrels import Qrels, Run
+from rankcorr.evaluation.query_tests import PairedDifference
 from rankcorr.evaluation.worst import DocumentDifference, QueryDifference, worst
 
 __all__ = [
@@ -100,6 +101,7 @@ __all__ = [
     "combined_means",
     "compare_evaluated",
     "compare_runs",
+    "corrected_together",
     "correlate_groups",
     "evaluate",
     "merged_means",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, NamedTuple
@@ -25,6 +25,7 @@ from rankcorr.evaluation.query_tests import (
     RANDOMIZATION,
     TESTS,
     Means,
+    PairedDifference,
     QueryContest,
     Test,
     Values,
@@ -38,7 +39,7 @@ from rankcorr.evaluation.values import UndefinedPolicy
 from rankcorr.inference.copula import ROUNDING
 from rankcorr.inference.leaderboard_groups import contested
 from rankcorr.inference.orbit import alpha_of
-from rankcorr.inference.paired import LeftOut, holm
+from rankcorr.inference.paired import holm
 from rankcorr.inference.resampling import Draws
 from rankcorr.results import Result, TableResult
 from rankcorr.scores import midranks
@@ -82,65 +83,6 @@ class RunScore(Result):
     n_queries: int
     pvalue: float
     corrected_pvalue: float
-
-
-@dataclass(frozen=True, eq=False)
-class PairedDifference(Result):
-    """The difference of two runs over the queries that both have.
-
-    Attributes
-    ----------
-    first, second : str
-        Names of the runs; the difference is the mean of the first minus that of the second.
-    difference, low, high : float
-        Mean difference, and the differences that the same test does not reject: 0 is outside exactly if the p-value is
-        at most 1 - level.
-    pvalue, corrected_pvalue : float
-        Two-sided, and corrected by Holm's method over all pairs listed with it.
-    effect_size : float
-        Mean difference over the standard deviation of the differences.
-    n_queries, n_better, n_worse : int
-        Number of queries that both runs have, and of those where the first run is better or worse.
-    detectable : float
-        The least true difference that the test finds with a power of 0.8; nan if the runs are equal on every query.
-    least, most : LeftOut or None
-        The query without which the difference is least, and the one without which it is largest; None with fewer than
-        two queries.
-    fragile : bool
-        Whether one query decides: the test rejects at 1 - level with it, and not without it, or the other way round.
-    """
-
-    first: str
-    second: str
-    difference: float
-    low: float
-    high: float
-    pvalue: float
-    corrected_pvalue: float
-    effect_size: float
-    n_queries: int
-    n_better: int
-    n_worse: int
-    detectable: float
-    least: LeftOut | None
-    most: LeftOut | None
-    fragile: bool
-
-    def turned(self) -> PairedDifference:
-        """Return the second run minus the first."""
-        return replace(
-            self,
-            first=self.second,
-            second=self.first,
-            difference=0.0 - self.difference,
-            low=0.0 - self.high,
-            high=0.0 - self.low,
-            effect_size=0.0 - self.effect_size,
-            n_better=self.n_worse,
-            n_worse=self.n_better,
-            least=self.most and self.most.turned(),
-            most=self.least and self.least.turned(),
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -450,6 +392,34 @@ def compare_evaluated(
     )
 
 
+def corrected_together(comparisons: Iterable[RunComparison]) -> tuple[RunComparison, ...]:
+    """Correct the p-values of several comparisons as one family by Holm's method, such as those of several metrics.
+
+    Pairs over all queries are one family, and pairs within groups of queries another.
+
+    Examples
+    --------
+    >>> qrels = {f"q{q}": {"a": 2, "b": 1, "c": 0} for q in range(6)}
+    >>> good, poor = {"a": 3, "b": 2, "c": 1}, {"a": 1, "b": 2, "c": 3}
+    >>> runs = {name: dict.fromkeys(qrels, own) for name, own in {"good": good, "poor": poor}.items()}
+    >>> evaluation = evaluate(qrels, runs, metrics=["tau_w", "ap"])
+    >>> both = corrected_together(compare_evaluated(evaluation, metric) for metric in evaluation.metrics)
+    >>> [(each.metric, each.pairs[0].pvalue, each.pairs[0].corrected_pvalue) for each in both]
+    [('tau_w', 0.03125, 0.0625), ('ap', 0.03125, 0.0625)]
+    """
+    given = tuple(comparisons)
+    whole = iter(holm([pair.pvalue for each in given for pair in each.pairs]))
+    by_group = iter(holm([pair.pvalue for each in given for group in each.groups for pair in group.pairs]))
+    return tuple(
+        replace(
+            each,
+            pairs=_corrected(each.pairs, whole),
+            groups=tuple(replace(group, pairs=_corrected(group.pairs, by_group)) for group in each.groups),
+        )
+        for each in given
+    )
+
+
 def _checked(runs: Any, test: str, baseline: str | None) -> Any:
     """Check runs, test and baseline, and return the runs."""
     check_choice("test", test, TESTS)
@@ -506,7 +476,7 @@ def _scored(
     pairs = _paired_runs(order, names, options.baseline)
     differences = _differences(values, pairs)
     whole = _pairs(differences, pairs, names, queries, options, options.draws.of_part(PAIRS))
-    corrected = holm([pair.pvalue for pair in whole])
+    corrected = iter(holm([pair.pvalue for pair in whole]))
     by_group = _by_group(values, order, pairs, names, queries, groups, options)
     return order, tuple(rows), _corrected(whole, corrected), by_group
 
@@ -562,8 +532,8 @@ def _pairs(
     ]
 
 
-def _corrected(pairs: Sequence[PairedDifference], corrected: Values) -> tuple[PairedDifference, ...]:
-    return tuple(replace(pair, corrected_pvalue=float(p)) for pair, p in zip(pairs, corrected, strict=True))
+def _corrected(pairs: Iterable[PairedDifference], corrected: Iterator[float]) -> tuple[PairedDifference, ...]:
+    return tuple(replace(pair, corrected_pvalue=float(next(corrected))) for pair in pairs)
 
 
 def _by_group(
@@ -580,13 +550,13 @@ def _by_group(
         own, names_of = values[members], [queries[member] for member in members]
         draws = options.draws.of_part(GROUPS, number)
         parts.append((own, _pairs(_differences(own, pairs), pairs, names, names_of, options, draws)))
-    corrected = holm([pair.pvalue for _, found in parts for pair in found])
+    corrected = iter(holm([pair.pvalue for _, found in parts for pair in found]))
     return tuple(
         GroupComparison(
             group=group,
             n_queries=len(own),
             means=tuple(Means.of(own).means[order].tolist()),
-            pairs=_corrected(found, corrected[number * len(pairs) : (number + 1) * len(pairs)]),
+            pairs=_corrected(found, corrected),
         )
-        for number, (group, (own, found)) in enumerate(zip(groups, parts, strict=True))
+        for group, (own, found) in zip(groups, parts, strict=True)
     )

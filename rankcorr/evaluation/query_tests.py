@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -18,6 +18,7 @@ from rankcorr.inference.leaderboard_groups import reached_by
 from rankcorr.inference.orbit import MAX_EXACT, POWER, Orbit, all_swaps
 from rankcorr.inference.paired import N_LEFT_OUT, LeftOut
 from rankcorr.inference.resampling import Draws
+from rankcorr.results import Result
 
 Values: TypeAlias = NDArray[np.float64]
 Test: TypeAlias = Literal["randomization", "t"]
@@ -27,6 +28,65 @@ RANDOMIZATION: Final = "randomization"
 T: Final = "t"
 PAIRED, JOINT = range(2)  # parts of the resamples
 MOST_COLUMNS: Final = 256  # that are kept in memory at a time, with all their resamples
+
+
+@dataclass(frozen=True, eq=False)
+class PairedDifference(Result):
+    """The difference of two runs over the queries that both have.
+
+    Attributes
+    ----------
+    first, second : str
+        Names of the runs; the difference is the mean of the first minus that of the second.
+    difference, low, high : float
+        Mean difference, and the differences that the same test does not reject: 0 is outside exactly if the p-value is
+        at most 1 - level.
+    pvalue, corrected_pvalue : float
+        Two-sided, and corrected by Holm's method over all pairs listed with it.
+    effect_size : float
+        Mean difference over the standard deviation of the differences.
+    n_queries, n_better, n_worse : int
+        Number of queries that both runs have, and of those where the first run is better or worse.
+    detectable : float
+        The least true difference that the test finds with a power of 0.8; nan if the runs are equal on every query.
+    least, most : LeftOut or None
+        The query without which the difference is least, and the one without which it is largest; None with fewer than
+        two queries.
+    fragile : bool
+        Whether one query decides: the test rejects at 1 - level with it, and not without it, or the other way round.
+    """
+
+    first: str
+    second: str
+    difference: float
+    low: float
+    high: float
+    pvalue: float
+    corrected_pvalue: float
+    effect_size: float
+    n_queries: int
+    n_better: int
+    n_worse: int
+    detectable: float
+    least: LeftOut | None
+    most: LeftOut | None
+    fragile: bool
+
+    def turned(self) -> PairedDifference:
+        """Return the second run minus the first."""
+        return replace(
+            self,
+            first=self.second,
+            second=self.first,
+            difference=0.0 - self.difference,
+            low=0.0 - self.high,
+            high=0.0 - self.low,
+            effect_size=0.0 - self.effect_size,
+            n_better=self.n_worse,
+            n_worse=self.n_better,
+            least=self.most and self.most.turned(),
+            most=self.least and self.least.turned(),
+        )
 
 
 @dataclass(frozen=True, slots=True)

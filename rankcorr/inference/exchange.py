@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -26,8 +27,8 @@ from numpy.typing import NDArray
 
 from rankcorr.coefficients import Coefficient
 from rankcorr.errors import OptionError
-from rankcorr.inference.orbit import MAX_EXACT, all_swaps
-from rankcorr.inference.resampling import SortedItems, Values, comes_after
+from rankcorr.inference.orbit import MAX_EXACT, Orbit, all_swaps
+from rankcorr.inference.resampling import Draws, SortedItems, Values, comes_after
 from rankcorr.inference.standardization import standardize
 from rankcorr.ranking import Ranking, RankingLike
 from rankcorr.scores import checked_numbers, split_labels
@@ -323,3 +324,37 @@ def codes_of_items(codes: Codes, labels: Sequence[Hashable] | None) -> Places:
     if isinstance(codes, Mapping):
         return np.array([codes.get(label, BELOW_ALL) for label in labels or ()], np.int64)
     return codes
+
+
+def orbits_of(pairs: Sequence[Sequence[Exchange]], draws: Draws) -> list[Orbit]:
+    """The difference of each pair of systems, summed over gold sets, and its values after exchanges within each.
+
+    All exchanges are enumerated if a pair has at most `MAX_EXACT` items in all; otherwise they are drawn.
+    """
+    sizes = [[each.n_items for each in pair] for pair in pairs]
+    exact = [sum(size) <= MAX_EXACT for size in sizes]
+    left = [pair for pair, enumerated in zip(pairs, exact, strict=True) if not enumerated]
+    widest = max((sum(size) for size in sizes), default=1)
+    blocks = draws.in_blocks(partial(_drawn, left), 2 * widest) if left else []
+    drawn = iter(np.concatenate(part, axis=-1) for part in zip(*blocks, strict=True))
+    found = []
+    for pair, size, enumerated in zip(pairs, sizes, exact, strict=True):
+        if enumerated:
+            swaps = np.split(all_swaps(sum(size))[:, :, np.newaxis], np.cumsum(size)[:-1], axis=1)
+            values = _exchanged(pair, [np.where(part == 1, GO, STAY) for part in swaps])
+        else:
+            values = next(drawn)
+        first, second = np.sum([each.observed() for each in pair], axis=0).tolist()
+        found.append(Orbit(first - second, values[:-1], values[-1], enumerated))
+    return found
+
+
+def _drawn(pairs: Sequence[Sequence[Exchange]], rng: np.random.Generator, size: int) -> list[Values]:
+    return [_exchanged(pair, [each.choices(rng, size) for each in pair]) for pair in pairs]
+
+
+def _exchanged(pair: Sequence[Exchange], choices: Sequence[Choices]) -> Values:
+    """Difference of two systems on each scale, and share kept less exchanged, shape (n_scales + 1, n_exchanges)."""
+    values = np.sum([each.exchanged(chosen) for each, chosen in zip(pair, choices, strict=True)], axis=0)
+    kept = np.mean([each.kept(chosen) for each, chosen in zip(pair, choices, strict=True)], axis=0)
+    return np.vstack([values[:, :, 0] - values[:, :, 1], kept])

@@ -24,9 +24,8 @@ from rankcorr.errors import (
 )
 from rankcorr.frames import by_name
 from rankcorr.inference.copula import ROUNDING
-from rankcorr.inference.exchange import Codes, Exchange, codes_of_items
+from rankcorr.inference.exchange import Codes, Exchange, codes_of_items, orbits_of
 from rankcorr.inference.orbit import MAX_EXACT, alpha_of
-from rankcorr.inference.paired import orbits_of
 from rankcorr.inference.resampling import Draws, Values
 from rankcorr.ranking import Ranking, as_ranking
 from rankcorr.workers import Progress
@@ -60,16 +59,22 @@ class Entered:
 
 
 def gold_sets_of(gold: Any) -> dict[str, Ranking]:
-    """Gold sets by name; a single ranking is named "gold"."""
-    named = None if isinstance(gold, Ranking) or getattr(gold, "ndim", 2) == 1 else by_name(gold)
-    if named is None or not _holds_rankings(named):
-        return {ONLY_GOLD: as_ranking(gold)}
-    sets = _rankings_by_name(named, "gold set")
+    """Gold sets by name, each of which is a column of the table; a single ranking is named "gold"."""
+    sets = named_golds(gold)
     for total in TOTALS:
         if total in sets:
             raise OptionError(f"a gold set cannot have the name {total!r}, which stands for the {total} over gold sets")
     if taken := [name for name in sets if name in COLUMNS]:
         raise OptionError(offending("a gold set cannot have the name of another column of the table; got", taken))
+    return sets
+
+
+def named_golds(gold: Any) -> dict[str, Ranking]:
+    """Gold sets by name; a single ranking is named "gold"."""
+    named = None if isinstance(gold, Ranking) or getattr(gold, "ndim", 2) == 1 else by_name(gold)
+    if named is None or not _holds_rankings(named):
+        return {ONLY_GOLD: as_ranking(gold)}
+    sets = _rankings_by_name(named, "gold set")
     without = [name for name, ranking in sets.items() if ranking.labels is None]
     if without and len(sets) > 1:
         raise LabelError(offending("several gold sets need labels, to find the items of each; without labels", without))

@@ -9,7 +9,7 @@ from marshmallow import ValidationError
 
 from rankcorr.coefficients import COEFFICIENTS, Coefficient, named_coefficient
 from rankcorr.errors import collected_notices
-from rankcorr.evaluation import Evaluation, Qrels, Run, RunComparison, compare_evaluated, evaluate
+from rankcorr.evaluation import Evaluation, Qrels, Run, RunComparison, compare_evaluated, corrected_together, evaluate
 from rankcorr.evaluation.metrics import Metric, as_metrics
 from rankcorr.results import json_ready
 from service.api import work
@@ -89,10 +89,10 @@ def evaluate_runs(
 
 def _comparisons(
     found: Evaluation, metrics: Mapping[str, Metric], comparison: Mapping[str, Any], clock: Deadline
-) -> list[RunComparison]:
+) -> tuple[RunComparison, ...]:
     options = dict(comparison)
     versus, standardized = options.pop("versus", None), options.pop("standardized")
-    return [
+    return corrected_together(
         compare_evaluated(
             found,
             name,
@@ -103,7 +103,7 @@ def _comparisons(
             **options,
         )
         for name, metric in metrics.items()
-    ]
+    )
 
 
 def listed(result: Any) -> dict[str, Any]:

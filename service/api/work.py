@@ -54,10 +54,11 @@ _SCORED: Final = 3e-6  # a vote
 _OF_ITEM: Final = 1e-5  # an item of a ballot, a plan, a fit
 _FIT: Final = 0.1  # base cost of a fit
 _FITTED: Final = 3e-5  # a vote, in all iterations of a fit
-# Where voters are fitted too, all steps may be taken: 200, of 3.4 us an item with 41,000 items, 89,000 votes, 2 voters.
+# Where voters are fitted too, all steps may be taken: 200, of 3.4 us an item with 41,000 items, 89,000 votes, 2 voters,
+# and half as long again on a busy machine.
 _VOTER_STEPS: Final = 200
-_STEP_ITEM: Final = 4e-6
-_STEP_VOTE: Final = 5e-7
+_STEP_ITEM: Final = 6e-6
+_STEP_VOTE: Final = 8e-7
 _DRAWN_WITH_VOTERS: Final = 3  # factor on the draws, for long chains of items where each voter compared many
 _INVERTED: Final = 4e-10  # an entry of a matrix of items by items, times the items
 _DRAWN: Final = 2.5e-7  # a vote in one draw of the posterior

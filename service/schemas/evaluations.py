@@ -288,7 +288,10 @@ PAIRED: Final = fields.Component.at_least(
     difference={**UNDEFINED, "description": "Mean of the first less that of the second."},
     low={**UNDEFINED, "description": "The interval inverts the test; null where it is unbounded."},
     **dict.fromkeys(("high", "pvalue"), UNDEFINED),
-    corrected_pvalue={**UNDEFINED, "description": "By Holm's method, over the pairs beside it."},
+    corrected_pvalue={
+        **UNDEFINED,
+        "description": "By Holm's method, over the pairs of all metrics, or over those of all groups and metrics.",
+    },
     effect_size={**UNDEFINED, "description": "Mean difference over the standard deviation of the differences."},
     **dict.fromkeys(("n_queries", "n_better", "n_worse"), COUNT),
     detectable={**UNDEFINED, "description": "The least true difference that the test finds with a power of 0.8."},

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rankcorr.evaluation import compare_runs, evaluate, worst
+from rankcorr.evaluation import compare_runs, corrected_together, evaluate, worst
 from tests.rankcorr.cli.commands import refusal, run_ok
 from tests.rankcorr.cli.test_evaluate import RUNS, files
 from tests.rankcorr.evaluation.test_compare import decided_by_one
@@ -46,9 +46,12 @@ def test_runs_are_evaluated_once(files, monkeypatch):
     chosen = ["--metric", "ap", "--metric", "tau_w", "--standardized", "--versus", "c", "--worst", "1", "--json"]
     content = json.loads(run_ok("evaluate", "qrels.txt", *RUNS, *chosen, *FEW))
     assert calls == [1]
-    for metric, standardized in (("ap", False), ("tau_w", True)):
-        alone = compare_runs(*files, metric=metric, standardized=standardized, baseline="c", n_resamples=100)
-        assert content["comparisons"][metric]["pairs"] == alone.to_dict()["pairs"]
+    alone = [
+        compare_runs(*files, metric=metric, standardized=standardized, baseline="c", n_resamples=100)
+        for metric, standardized in (("ap", False), ("tau_w", True))
+    ]
+    for each in corrected_together(alone):
+        assert content["comparisons"][each.metric]["pairs"] == each.to_dict()["pairs"]
 
 
 def test_the_query_that_decides_is_named(tmp_path, monkeypatch):

@@ -10,6 +10,7 @@ from rankcorr.evaluation import (
     PairedDifference,
     compare_evaluated,
     compare_runs,
+    corrected_together,
     evaluate,
     read_qrels,
     read_run,
@@ -309,3 +310,20 @@ def test_an_evaluation_is_compared_without_evaluating_again():
             compare_evaluated(evaluation, metric, **options)
     with pytest.raises(OptionError, match="at least two runs"):
         compare_evaluated(evaluate(qrels, runs["a"]))
+
+
+def test_metrics_are_corrected_together():
+    qrels, runs = case(n_queries=12)
+    groups = {query: query[-1] for query in qrels}
+    evaluation = evaluate(qrels, runs, metrics=["tau_w", "ap", "p@3"])
+    alone = [compare_evaluated(evaluation, name, groups=groups, n_resamples=100) for name in evaluation.metrics]
+    together = corrected_together(alone)
+    assert [each.metric for each in together] == list(evaluation.metrics)
+    whole = [pair for each in together for pair in each.pairs]
+    by_group = [pair for each in together for group in each.groups for pair in group.pairs]
+    for pairs in (whole, by_group):
+        wanted = holm([pair.pvalue for pair in pairs])
+        np.testing.assert_array_equal([pair.corrected_pvalue for pair in pairs], wanted)
+    assert len(whole) == 9
+    assert [pair.pvalue for pair in whole] == [pair.pvalue for each in alone for pair in each.pairs]
+    assert corrected_together([]) == ()

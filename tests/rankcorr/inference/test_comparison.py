@@ -25,9 +25,9 @@ from rankcorr import (
 )
 from rankcorr.coefficients import named_coefficient
 from rankcorr.errors import collected_notices
-from rankcorr.inference.exchange import Exchange
+from rankcorr.inference.exchange import Exchange, orbits_of
 from rankcorr.inference.orbit import alpha_of
-from rankcorr.inference.paired import align_three, compare_systems, orbits_of
+from rankcorr.inference.paired import align_three, compare_systems
 from rankcorr.inference.resampling import Draws
 from tests import naive
 from tests.coefficients import collapsed
@@ -259,7 +259,7 @@ def test_drawn_exchanges_come_close_to_all_of_them(by_scores, monkeypatch):
         codes = np.unique(-np.array(systems), return_inverse=True)[1].reshape(2, 6)
         pair.append(Exchange.of_scores(*arguments, codes) if by_scores else Exchange.of_ranks(*arguments))
     (exact,) = orbits_of([pair], Draws(10, 0))
-    monkeypatch.setattr("rankcorr.inference.paired.MAX_EXACT", 0)
+    monkeypatch.setattr("rankcorr.inference.exchange.MAX_EXACT", 0)
     (drawn,) = orbits_of([pair], Draws(20_000, 0))
     assert (exact.exact, exact.kept.size, drawn.exact, drawn.kept.size) == (True, 2**12, False, 20_000)
     assert exact.observed == drawn.observed

@@ -4,7 +4,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from rankcorr import TauW
-from rankcorr.evaluation import compare_runs, evaluate
+from rankcorr.evaluation import compare_evaluated, compare_runs, corrected_together, evaluate
 from rankcorr.results import json_ready
 from tests.rankcorr.evaluation.test_compare import case, decided_by_one
 from tests.service.answers import answer, posted, problem
@@ -41,8 +41,12 @@ def test_the_answer_is_the_library_call():
     assert found["by_query"]["standardized"] == json_ready(expected.standardized)
     assert found["chance"] == json_ready(expected.chance)
     assert found["warnings"] == []
-    ap = compare_runs(qrels, runs, metric="ap", baseline="c", **chosen).to_dict()
-    assert found["comparisons"][2] == {name: ap[name] for name in found["comparisons"][2]}
+    compared = corrected_together(
+        compare_evaluated(expected, name, baseline="c", standardized=place < 2, **chosen)
+        for place, name in enumerate(expected.metrics)
+    )
+    for each, own in zip(found["comparisons"], compared, strict=True):
+        assert each == {name: value for name, value in own.to_dict().items() if name in each}
     assert [each["standardized"] for each in found["comparisons"]] == [True, True, *[False] * 5]
 
 

@@ -1,0 +1,100 @@
+"""Many comparisons of systems in one call: each as it is alone, and one correction over all."""
+
+import numpy as np
+import pandas
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+
+from rankcorr import LabelError, OptionError, Ranking, TauW, TooFewItemsError, compare_many, compare_systems, holm
+from rankcorr.errors import collected_notices
+from tests.strategies import scores
+
+GOLD = {
+    "nouns": dict(zip("abcdef", [6, 5, 4, 3, 2, 1], strict=True)),
+    "verbs": dict(zip("uvwx", [4, 3, 2, 1], strict=True)),
+}
+SYSTEMS = {
+    "one": dict(zip("abcdefuvwx", [9, 8, 7, 5, 6, 4, 8, 7, 3, 1], strict=True)),
+    "two": dict(zip("abcdefuvwx", [1, 5, 4, 8, 7, 3, 2, 6, 5, 9], strict=True)),
+    "three": dict(zip("abcdefuvwx", [5, 5, 5, 8, 8, 8, 1, 1, 6, 9], strict=True)),
+}
+
+
+@given(st.data())
+def test_each_comparison_is_that_of_the_two_systems_alone(data):
+    n_items = data.draw(st.integers(3, 8))
+    labels = "abcdefgh"[:n_items]
+    gold, *given_ = (dict(zip(labels, data.draw(scores(n_items)), strict=True)) for _ in range(4))
+    systems = dict(zip(("one", "two", "three"), given_, strict=True))
+    with collected_notices():
+        table = compare_many(gold, systems, coefficients=["tau_w", "rho"], n_resamples=60)
+        alone = [
+            compare_systems(gold, systems[row.a], systems[row.b], coefficient=row.coefficient, n_resamples=60)
+            for row in table.rows
+        ]
+    pairs = [("one", "two"), ("one", "three"), ("two", "three")]
+    assert [(row.coefficient, row.a, row.b) for row in table.rows] == [
+        (name, *pair) for name in ("tau_w", "rho") for pair in pairs
+    ]
+    assert [repr(row.comparison) for row in table.rows] == [repr(each) for each in alone]
+    assert_array_equal([row.corrected_pvalue for row in table.rows], holm([each.pvalue for each in alone]))
+
+
+def test_systems_are_restricted_to_the_items_of_each_gold_set():
+    table = compare_many(GOLD, SYSTEMS, baseline="one")
+    assert [(row.gold_set, row.a, row.b) for row in table.rows] == [
+        (name, other, "one") for name in GOLD for other in ("two", "three")
+    ]
+    for row in table.rows:
+        own = GOLD[row.gold_set]
+        a, b = ({label: SYSTEMS[name][label] for label in own} for name in (row.a, row.b))
+        assert repr(row.comparison) == repr(compare_systems(own, a, b))
+
+
+@pytest.mark.parametrize("form", [pandas.Series, Ranking.from_scores], ids=["series", "ranking"])
+def test_systems_in_any_form(form):
+    given_ = {name: form(own) for name, own in SYSTEMS.items()}
+    found, wanted = (compare_many(GOLD, systems, swap="ranks") for systems in (given_, SYSTEMS))
+    assert found.to_dict() == wanted.to_dict()
+
+
+def test_the_table():
+    table = compare_many(GOLD["nouns"], SYSTEMS, missing="gold", coefficients=[TauW(n0=10)])
+    frame = table.to_frame()
+    assert list(frame["gold_set"]) == ["gold"] * 3
+    assert_array_equal(frame["corrected_pvalue"], [row.corrected_pvalue for row in table.rows])
+    assert repr(table) == f"<SystemComparisons: 3 tests, least corrected p {frame.corrected_pvalue.min():.3g}>"
+    assert table.to_markdown().splitlines()[0].startswith("| gold_set | coefficient | a | b |")
+
+
+def test_an_undefined_comparison_says_which_and_counts_for_none():
+    with collected_notices() as notices:
+        table = compare_many([1, 2, 3], {"one": [1, 2, 3], "flat": [1, 1, 1], "two": [3, 1, 2]})
+    assert [notice.split(": ")[:2] for notice in notices] == [
+        [f"{pair} on gold", "the correlation is undefined"] for pair in ("one and flat", "flat and two")
+    ]
+    assert_array_equal(np.isnan([row.corrected_pvalue for row in table.rows]), [True, False, True])
+    assert table.rows[1].corrected_pvalue == table.rows[1].comparison.pvalue
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "error", "message"),
+    [
+        ((GOLD, {"one": SYSTEMS["one"]}), {}, OptionError, "at least two systems are wanted to compare; got 'one'"),
+        ((GOLD, SYSTEMS), {"baseline": "four"}, OptionError, "baseline must be one of 'one', 'two', 'three'"),
+        ((GOLD, SYSTEMS), {"coefficients": "tau"}, OptionError, "coefficients must be a list of different"),
+        ((GOLD, SYSTEMS), {"coefficients": ["tau", "tau"]}, OptionError, "coefficients must be a list of different"),
+        ((GOLD, {"one": [1, 2], "two": [2, 1]}), {}, LabelError, "several gold sets need labels"),
+        (
+            (GOLD, {"one": SYSTEMS["one"], "less": {"a": 1, "f": 2}}),
+            {"missing": "intersection"},
+            TooFewItemsError,
+            "one and less on verbs: ",
+        ),
+    ],
+)
+def test_invalid_inputs(arguments, options, error, message):
+    with pytest.raises(error, match=message):
+        compare_many(*arguments, **options)
