@@ -55,7 +55,7 @@ def scipy_statistic(coefficient: str, x: np.ndarray, y: np.ndarray) -> float:
 def bench_interval(n_items: int = 1_000, n_resamples: int = 2_000, n_peer: int = 40) -> None:
     heading(
         f"95 % interval of n = {n_items:,} items, {n_resamples:,} resamples, {os.cpu_count()} workers (ms)",
-        *("coefficient", "ties", "copula", "percentile", "BCa", "copula, processor time"),
+        *("coefficient", "ties", "copula", "percentile", "copula, processor time"),
         *("percentile, processor time", "copula / percentile, processor time"),
         *(f"scipy.stats.bootstrap, percentile (from {n_peer} resamples)", "scipy / rankcorr"),
     )
@@ -80,10 +80,10 @@ def bench_interval(n_items: int = 1_000, n_resamples: int = 2_000, n_peer: int =
                     method="percentile",
                 )
 
-            (percentile, cpu), (bca, _) = seconds(lambda: ours("percentile")), seconds(lambda: ours("bca"))
+            percentile, cpu = seconds(lambda: ours("percentile"))
             copula, copula_cpu = seconds(lambda: ours("copula"))
             other = seconds(peer, 3)[0] * n_resamples / n_peer
-            times = (f"{value * 1e3:.0f}" for value in (copula, percentile, bca, copula_cpu, cpu))
+            times = (f"{value * 1e3:.0f}" for value in (copula, percentile, copula_cpu, cpu))
             row(coefficient, ties, *times, f"{copula_cpu / cpu:.1f}", f"{other * 1e3:.0f}", f"{other / percentile:.0f}")
 
 

@@ -63,6 +63,20 @@ def contaminated(rng: np.random.Generator, n_items: int) -> Scores:
     return x, np.where(rng.random(n_items) < 0.3, rng.standard_normal(n_items), y)
 
 
+def mostly_alike(rng: np.random.Generator, n_items: int) -> Scores:
+    """Normal scores that correlate by 0.95, of which 30 % are independent of one another."""
+    x, noise = rng.standard_normal((2, n_items))
+    y = 0.95 * x + math.sqrt(1 - 0.95**2) * noise
+    return x, np.where(rng.random(n_items) < 0.3, rng.standard_normal(n_items), y)
+
+
+def top_only(rng: np.random.Generator, n_items: int) -> Scores:
+    """The top fifth of gold is on top of the system too, in nearly the same order; all below it is in any order."""
+    x, noise = rng.standard_normal((2, n_items))
+    top = x > np.quantile(x, 0.8)
+    return x, np.where(top, 5 + x + 0.1 * noise, noise)
+
+
 def five_levels(rng: np.random.Generator, n_items: int) -> Scores:
     """Normal scores that correlate by 0.5, on five levels, the outer ones less frequent."""
     return tuple(np.digitize(scores, CUTS).astype(float) for scores in normal(rng, n_items))
@@ -74,6 +88,8 @@ DESIGNS: dict[str, Design] = {
     "Clayton, top": clayton_top,
     "t, 4 degrees": t_four,
     "contaminated": contaminated,
+    "mostly alike": mostly_alike,
+    "top only": top_only,
     "five levels": five_levels,
 }
 COEFFICIENTS: dict[str, Coefficient] = {

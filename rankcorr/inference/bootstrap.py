@@ -13,19 +13,15 @@ from rankcorr.alignment import Missing, align, n_missing
 from rankcorr.checks import check_choice, checked_level
 from rankcorr.coefficients import UNDEFINED, CoefficientLike, as_coefficient
 from rankcorr.errors import warn_undefined
-from rankcorr.inference.copula import MIN_RESAMPLES, ROUNDING, coefficient_interval
-from rankcorr.inference.resampling import BLOCK_NUMBERS, Draws, SortedItems, Values, derived_seed
+from rankcorr.inference.copula import MIN_RESAMPLES, coefficient_interval
+from rankcorr.inference.resampling import Draws, SortedItems, Values
 from rankcorr.ranking import RankingLike, as_ranking
 from rankcorr.results import Computed
-from rankcorr.workers import Progress, in_threads
+from rankcorr.workers import Progress
 
-Method: TypeAlias = Literal["copula", "percentile", "bca"]
+Method: TypeAlias = Literal["copula", "percentile"]
 
-METHODS: Final = ("copula", "percentile", "bca")
-
-# Items are left out one by one up to this number, and in as many groups above it. Drawn groups add noise of
-# sqrt(15) / (6 * 1000) = 0.0006 to the acceleration, which moves the levels by less than the resamples' own noise.
-MAX_JACKKNIFE: Final = 1_000
+METHODS: Final = ("copula", "percentile")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -41,7 +37,7 @@ class BootstrapInterval(Computed):
     level : float
         Level of confidence requested.
     method : str
-        "copula", "percentile" or "bca".
+        "copula" or "percentile".
     standard_error : float
         Standard deviation of the resampled coefficients.
     n_resamples : int
@@ -81,7 +77,7 @@ def bootstrap_interval(
     """Confidence interval of a rank correlation.
 
     An interval is meant to cover the mean of the coefficient over samples of as many items from the same population,
-    since a top-weighted coefficient depends on the number of items. There are three methods.
+    since a top-weighted coefficient depends on the number of items. There are two methods.
 
     - "copula", the default, assumes that the ranks depend on one another as in a t copula. Its degrees of freedom are
       fitted by likelihood: to the better half of the items if the coefficient has most of its weight there, otherwise
@@ -93,9 +89,6 @@ def bootstrap_interval(
     - "percentile" draws items with replacement, and lies between quantiles of their coefficients. Copies of one item
       are ties in both rankings, which distorts a top-weighted coefficient, because a few items decide it. The method
       assumes nothing about dependence.
-    - "bca", bias-corrected and accelerated (Efron 1987), shifts these quantiles. Its acceleration comes from the
-      jackknife: coefficients without each item for up to 1,000 items, and without each of 1,000 random groups of items
-      for more.
 
     Measured coverage of 95 % intervals by "copula" (benchmarks/interval_coverage.py, 1,000 data sets for each of tau_w
     and rho_w with n0 = 0, 2 and 10, tau and rho; standard error 0.007), from the lowest to the highest of these eight:
@@ -126,7 +119,7 @@ def bootstrap_interval(
         How to treat labels that only one ranking has; see `weighted_tau`. It is applied before items are drawn.
     level : float, default 0.95
         Level of confidence.
-    method : {"copula", "percentile", "bca"}
+    method : {"copula", "percentile"}
         The kind of interval.
     n_resamples : int, default 2000
         Number of resamples; at least 1,000 are drawn for "copula".
@@ -135,8 +128,7 @@ def bootstrap_interval(
     workers : int, optional
         Number of threads, by default one for each processor. The result does not depend on it.
     progress : callable, optional
-        Called with the number of resamples done since the last call, and with 0 between the steps of the jackknife. An
-        exception that it raises stops the work.
+        Called with the number of resamples done since the last call. An exception that it raises stops the work.
 
     Returns
     -------
@@ -155,8 +147,6 @@ def bootstrap_interval(
     Applied Statistics 41 (1992), on tests that are inverted by resampling.
 
     S. Demarta and A. J. McNeil, The t Copula and Related Copulas, International Statistical Review 73 (2005).
-
-    B. Efron, Better Bootstrap Confidence Intervals, Journal of the American Statistical Association 82 (1987).
 
     Examples
     --------
@@ -182,7 +172,6 @@ def bootstrap_interval(
         warn_undefined(UNDEFINED, stacklevel=3)
     else:
         items = SortedItems.of(chosen, first, [second])
-        left_out = None
         if method == "copula":
             found = coefficient_interval(items, value, level=confidence, draws=draws)
             low, high, error, n_undefined = found.low, found.high, found.standard_error, found.n_undefined
@@ -190,19 +179,9 @@ def bootstrap_interval(
             values = resampled(items, draws)[:, 0]
             values = values[~np.isnan(values)]
             n_undefined, error = number - values.size, standard_error(values)
-            if method == "percentile":
-                low, high = percentile_interval(values, confidence)
-            else:
-                left_out = jackknife(items, draws)
-                low, high = bca_interval(value, values, left_out, confidence)
+            low, high = percentile_interval(values, confidence)
         if n_undefined:
             warn_undefined(f"in {n_undefined:,} of {number:,} resamples, which are left out", stacklevel=3)
-        if left_out is not None and n_undefined < number and math.isnan(low):
-            warn_undefined(
-                "the BCa interval, because all resamples lie on one side of the coefficient, or because it does not "
-                'exist without one of the items; method="percentile" gives an interval',
-                stacklevel=3,
-            )
     return BootstrapInterval(
         statistic=value,
         low=low,
@@ -237,56 +216,3 @@ def percentile_interval(values: Values, level: float) -> tuple[float, float]:
 def standard_error(values: Values) -> float:
     """Standard deviation of the resampled values; nan for fewer than two."""
     return float(values.std(ddof=1)) if values.size > 1 else math.nan
-
-
-def jackknife(items: SortedItems, draws: Draws, max_groups: int = MAX_JACKKNIFE) -> Values:
-    """Coefficient without each item, or without each of `max_groups` random groups of items.
-
-    `draws.progress` is called with 0, since no resample is done; this lets it stop the work.
-    """
-    n_items = items.n_items
-    groups = np.arange(n_items) % max_groups
-    if n_items > max_groups:
-        np.random.default_rng(derived_seed(draws.seed)).shuffle(groups)
-    n_groups = min(n_items, max_groups)
-    step = max(1, BLOCK_NUMBERS // n_items)
-    blocks = [np.arange(start, min(start + step, n_groups)) for start in range(0, n_groups, step)]
-
-    def task(left_out: np.ndarray) -> Values:
-        return items.coefficients((groups != left_out[:, np.newaxis]).astype(np.int32))[:, 0]
-
-    return np.concatenate(in_threads(task, blocks, draws.workers, draws.progress, lambda _: 0))
-
-
-def bca_interval(statistic: float, values: Values, left_out: Values, level: float) -> tuple[float, float]:
-    """Quantiles of the resampled values at the levels of Efron's bias-corrected and accelerated interval.
-
-    Both ends are nan if the bias or the acceleration is undefined.
-    """
-    from scipy.special import ndtr, ndtri
-
-    if values.size == 0:
-        return math.nan, math.nan
-    # Half of the values that equal the statistic count as below it.
-    below = 0.5 * (np.mean(values < statistic - ROUNDING) + np.mean(values <= statistic + ROUNDING))
-    bias, acceleration = float(ndtri(below)), accelerated(left_out)
-    if not (math.isfinite(bias) and math.isfinite(acceleration)):
-        return math.nan, math.nan
-
-    def corrected(tail: float) -> float:
-        distance = bias + float(ndtri(tail))
-        stretch = 1 - acceleration * distance
-        if stretch <= 0:  # past the pole: the limit on this side of it
-            return float(distance > 0)
-        return float(ndtr(bias + distance / stretch))
-
-    low, high = np.quantile(values, [corrected((1 - level) / 2), corrected((1 + level) / 2)]).tolist()
-    return low, high
-
-
-def accelerated(left_out: Values) -> float:
-    """A sixth of the skewness of the items' influences, from the coefficients without each; nan if one is undefined."""
-    influences = left_out.mean() - left_out
-    if float(np.abs(influences).max()) <= ROUNDING:
-        return 0.0
-    return float((influences**3).sum() / (6 * (influences**2).sum() ** 1.5))

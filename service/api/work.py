@@ -39,7 +39,6 @@ _MATCHED: Final = 2e-6  # an item by its label
 _EXACT: Final = 0.3  # all permutations of a short list
 _EXACT_PATTERN: Final = 0.02  # the same in an evaluation, where most lists are shorter than the longest of these
 _BOARD: Final = 6  # rankings per system and resample in a leaderboard: interval, two for its test, joint tests
-_LEFT_OUT: Final = 1_000  # most items, or groups of items, that the jackknife of bca leaves out
 # In a simulation: the base cost of an approach, a ballot, an item per approach, an opinion, and a vote. A vote takes
 # longer once opinions, shuffled pairs and votes exceed the processor's caches.
 _SIMULATED: Final = 6e-4
@@ -119,7 +118,7 @@ def of_pair(gold: Ranking, system: Ranking, n_coefficients: int, missing: str, i
     n_items = _aligned(gold, system, missing)
     seconds = _COEFFICIENT + _RANKED * n_items
     if inference is not None:
-        n_rankings = _of_interval(n_items, **inference)
+        n_rankings = _of_interval(**inference)
         if n_items > MAX_EXACT_ITEMS:
             n_rankings += inference["n_resamples"]
         else:
@@ -241,11 +240,9 @@ def of_matching(n_votes: int, n_items: int, size: int) -> float:
     return _OF_ITEM * n_items + size * (_CHOSEN + _LOOKED * min(n_items, 2 * (size + n_votes) // n_items))
 
 
-def _of_interval(n_items: int, *, n_resamples: int, method: str, **_: Any) -> int:
+def _of_interval(*, n_resamples: int, method: str, **_: Any) -> int:
     """Return the number of rankings for an interval."""
-    if method == "copula":
-        return _COPULA * max(n_resamples, MIN_RESAMPLES)
-    return n_resamples + (min(n_items, _LEFT_OUT) if method == "bca" else 0)
+    return _COPULA * max(n_resamples, MIN_RESAMPLES) if method == "copula" else n_resamples
 
 
 def _resampled(n_items: int) -> float:

@@ -334,7 +334,6 @@ def test_defaults_are_those_of_the_library():
         ([], {}),
         (["--level", 0.5, "--seed", 3], {"level": 0.5, "seed": 3}),
         (["--method", "percentile"], {"method": "percentile"}),
-        (["--method", "bca"], {"method": "bca"}),
     ],
 )
 def test_intervals_are_those_of_the_library(arguments, options):
@@ -374,20 +373,22 @@ def test_standardized_values_are_those_of_the_library():
 
 
 def test_the_long_table():
-    table = run_ok("compare", *FILES, "--ci", "--standardize", "--resamples", 100, "--level", 0.9, "--method", "bca")
+    table = run_ok(
+        "compare", *FILES, "--ci", "--standardize", "--resamples", 100, "--level", 0.9, "--method", "percentile"
+    )
     results = correlate(GOLD_RANKING, A)
     lines = table.splitlines()
     assert lines[:5] == [
         "gold: long_gold.csv (20 items, 20 ties)",
         "standardized: chance is 0; percentile: per cent of chance below the value (100 permutations, seed 0)",
-        "low, high: 90 % interval (bca, 100 resamples of the items, seed 0)",
+        "low, high: 90 % interval (percentile, 100 resamples of the items, seed 0)",
         "",
         "system      coefficient    value  standardized  percentile      low    high   n  ties",
     ]
     assert [line.split()[:2] for line in lines[5:]] == [[name, c] for name in FILES[1:] for c in COEFFICIENTS]
     for line, name in zip(lines[5:9], COEFFICIENTS, strict=True):
         options = {"coefficient": name, "n_resamples": 100}
-        interval = bootstrap_interval(GOLD_RANKING, A, level=0.9, method="bca", **collapsed(**options))
+        interval = bootstrap_interval(GOLD_RANKING, A, level=0.9, method="percentile", **collapsed(**options))
         null, value = null_distribution(GOLD_RANKING, A, **collapsed(**options)), results[name].statistic
         numbers = [f"{number:.4f}" for number in (value, null.standardize(value), interval.low, interval.high)]
         numbers.insert(2, f"{null.percentile(value):.2f}")
@@ -518,7 +519,7 @@ def test_missing_items_are_passed_on(folder):
         ("--ci --coefficient tau", "--coefficient belongs to --worst, which is missing"),
         ("--level 0.9", "--level belongs to --ci, which is missing"),
         ("--standardize --level 0.9", "--level belongs to --ci, which is missing"),
-        ("--method bca", "--method belongs to --ci, which is missing"),
+        ("--method percentile", "--method belongs to --ci, which is missing"),
         ("--worst 1 --seed 1", "--seed belongs to --ci or --standardize, which is missing"),
         ("--resamples 10", "--resamples belongs to --ci or --standardize, which is missing"),
         ("--ci --resamples 0", "Invalid value for '--resamples': 0 is not in the range"),
@@ -528,7 +529,7 @@ def test_missing_items_are_passed_on(folder):
         ("--ci --level 0", "'--level': the level must be a number between 0 and 1, both excluded; got 0.0"),
         ("--ci --level nan", "'--level': the level must be a number between 0 and 1, both excluded; got nan"),
         ("--ci --level high", "Invalid value for '--level': 'high' is not a valid float"),
-        ("--ci --method basic", "'basic' is not one of 'copula', 'percentile', 'bca'"),
+        ("--ci --method basic", "'basic' is not one of 'copula', 'percentile'"),
     ],
 )
 def test_refusals(arguments, message):

@@ -29,12 +29,7 @@ WRONG = {
         ("/inference", {}, "this field is needed", "/inference/seed"),
         ("/inference", {"seed": 1, "n_resamples": 0}, "a whole number of at least 1", "/inference/n_resamples"),
         ("/inference", {"seed": 1, "level": 1}, "of at least 1e-06 and of at most", "/inference/level"),
-        (
-            "/inference",
-            {"seed": 1, "method": "basic"},
-            '"copula", "percentile", "bca"; got "basic"',
-            "/inference/method",
-        ),
+        ("/inference", {"seed": 1, "method": "basic"}, '"copula", "percentile"; got "basic"', "/inference/method"),
         ("/inference", {"seed": 1, "alternative": "more"}, "one of ", "/inference/alternative"),
         ("/inference", {"seed": 1, "workers": 2}, "unknown field", "/inference/workers"),
         ("/inference", 3, "must be an object"),
