@@ -325,3 +325,41 @@ def log_chances(votes: Votes, voters: Voters, theta: Array, levels: Array, logs:
     for i in range(logs.shape[0]):
         for g in range(levels.size):
             logs[i, g] += math.log(products[i, g])
+
+
+@kernel
+def wealth_of_bets(
+    left: Array, right: Array, winner: Array, n_items: int, spreads: Array, stakes: Array, log_wealth: Array
+) -> None:
+    """Logarithm of a gambler's wealth after each vote, who bets on the winner by the votes before it.
+
+    Strengths are normal and independent, with a mean and a variance for each item and each of the `spreads`. A vote
+    moves both as one step of an extended Kalman filter does. `stakes` are shares of Kelly's stake, 2 p - 1 at even odds
+    for a probability p. The wealth is the mean over spreads and stakes; a tie is no bet.
+    """
+    means, variances = np.zeros((spreads.size, n_items)), np.empty((spreads.size, n_items))
+    for row in range(spreads.size):
+        variances[row] = spreads[row] * spreads[row]
+    logs = np.zeros((spreads.size, stakes.size))
+    total = 0.0
+    for vote in range(left.size):
+        one, other = left[vote], right[vote]
+        if winner[vote] != 0:
+            for row in range(spreads.size):
+                variance = variances[row, one] + variances[row, other]
+                # The logistic curve, averaged over a normal distribution (MacKay 1992).
+                margin = (means[row, one] - means[row, other]) / math.sqrt(1.0 + math.pi * variance / 8.0)
+                chance = 1.0 / (1.0 + math.exp(-margin))
+                gain = (2.0 * chance - 1.0) * winner[vote]
+                for column in range(stakes.size):
+                    logs[row, column] += math.log1p(stakes[column] * gain)
+                curvature = chance * (1.0 - chance)
+                part = 1.0 / (1.0 + variance * curvature)
+                step = part * (0.5 * (winner[vote] + 1.0) - chance)
+                means[row, one] += variances[row, one] * step
+                means[row, other] -= variances[row, other] * step
+                variances[row, one] *= 1.0 - variances[row, one] * curvature * part
+                variances[row, other] *= 1.0 - variances[row, other] * curvature * part
+            most = logs.max()
+            total = most + math.log(np.exp(logs - most).mean())
+        log_wealth[vote] = total

@@ -27,6 +27,7 @@ from adaptive.model.comparisons import Comparisons
 from adaptive.model.fit import SD_RANGE, SD_START
 from adaptive.model.likelihood import OVERSIGHT, Curvature, Parameters, Prior, VoteModel, curvature_at, rows_of
 from adaptive.model.posterior import Opinions, RankChances, covariance, draw, shared_opinions
+from adaptive.model.signal import Signal, signal
 from adaptive.record import json_label, places_best_first
 from rankcorr import Ranking
 from rankcorr.checks import check_rng, checked_count, checked_seed, counted, real_number, shown
@@ -114,6 +115,11 @@ class Strengths(TableResult):
         return self.comparisons.never_compared
 
     @cached_property
+    def signal(self) -> Signal:
+        """Whether the votes, in their order, can be told from coin flips (`adaptive.model.signal`)."""
+        return signal(self.comparisons)
+
+    @cached_property
     def warnings(self) -> tuple[str, ...]:
         """Caveats for a reader of the ranking, one sentence each; empty if all is well."""
         votes = self.comparisons
@@ -126,6 +132,10 @@ class Strengths(TableResult):
         held = "" if self.prior.sd is not None else f"the spread of the strengths is held at {self.prior_sd:g}"
         found = (
             (not self.converged, f"the fit has not converged in {self.n_iterations} iterations"),
+            (
+                votes.n_comparisons > 0 and not self.signal.found,
+                "the votes cannot be told from coin flips: the ranking may be chance",
+            ),
             (n_never > 0, f"{counted(n_never, 'item')} {was} never compared: only the prior gives a place"),
             (n_parts > 1, f"the comparisons fall into {n_parts} parts: the prior alone orders one against another"),
             (only_won > 0, f"{counted(only_won, 'item')} won every comparison: the prior alone bounds the strength"),
@@ -412,7 +422,7 @@ class StopDecision(JsonResult):
 
 @dataclass(frozen=True)
 class StoppingRule:
-    """Stop once the expected coefficient has reached a target; `stopping_rule` returns it.
+    """Stop once the expected coefficient has reached a target, and not before votes are told from coin flips.
 
     Attributes
     ----------
@@ -429,11 +439,13 @@ class StoppingRule:
     def __call__(self, strengths: Strengths) -> StopDecision:
         """Decide from the votes so far."""
         expected = strengths.expected_correlation(self.coefficient, n_samples=self.n_samples, seed=self.seed)
+        after = f"after {counted(strengths.comparisons.n_comparisons, 'vote')}"
+        if not strengths.signal.found:
+            return StopDecision(False, expected, f"the votes cannot be told from coin flips {after}")
         stop = expected.mean >= self.target
         reason = (
-            f"expected {self.coefficient.name} is {expected.mean:.3f} after "
-            f"{counted(strengths.comparisons.n_comparisons, 'vote')}, {'at least' if stop else 'below'} the target of "
-            f"{self.target:g}"
+            f"expected {self.coefficient.name} is {expected.mean:.3f} {after}, {'at least' if stop else 'below'} the "
+            f"target of {self.target:g}"
         )
         return StopDecision(stop, expected, reason)
 
@@ -442,6 +454,8 @@ def stopping_rule(
     target: float, coefficient: CoefficientLike = "tau_w", *, n_samples: int = 300, seed: int = 0
 ) -> StoppingRule:
     """Return a rule that decides whether there are enough votes.
+
+    It never stops before the votes can be told from coin flips (`signal`).
 
     Parameters
     ----------
@@ -467,8 +481,8 @@ def stopping_rule(
     >>> from adaptive.model.estimators import bradley_terry
     >>> votes = Comparisons.from_labels(["a", "a", "b"], ["b", "c", "c"], ["left", "left", "left"])
     >>> decision = stopping_rule(0.95)(bradley_terry(votes, prior=2))
-    >>> decision.stop, decision.reason.partition(" is ")[0]
-    (False, 'expected tau_w')
+    >>> decision.stop, decision.reason
+    (False, 'the votes cannot be told from coin flips after 3 votes')
     """
     value = real_number(target)
     if not -1 < value < 1:

@@ -12,6 +12,7 @@ from adaptive.votes import LEFT, RIGHT, TIE
 from tests.adaptive.model.fits import MODELS, simulated
 from tests.adaptive.model.votes import comparisons
 
+CHANCE = "the votes cannot be told from coin flips: the ranking may be chance"
 INDEPENDENT = "voters are not known: intervals are as if all votes were independent"
 
 
@@ -50,6 +51,7 @@ def test_one_vote():
     assert found.theta[0] > 0 == found.theta[2] > found.theta[1]
     assert found.never_compared == (2,)
     assert found.warnings == (
+        CHANCE,
         "1 item was never compared: only the prior gives a place",
         "1 item won every comparison: the prior alone bounds the strength",
         "1 item lost every comparison: the prior alone bounds the strength",
@@ -63,6 +65,7 @@ def test_a_graph_in_parts():
     found = bradley_terry(votes, prior=1)
     assert found.parts == 3
     assert found.warnings == (
+        CHANCE,
         "1 item was never compared: only the prior gives a place",
         "the comparisons fall into 2 parts: the prior alone orders one against another",
         "all votes are of one voter: how far others differ is unknown",
@@ -88,6 +91,7 @@ def test_a_spread_at_its_bounds():
     assert half.converged
     assert_allclose(half.prior_sd, 0.05)
     assert half.warnings == (
+        CHANCE,
         "the votes show no difference between items: the spread of the strengths is held at 0.05",
         "every comparison is a tie",
         INDEPENDENT,

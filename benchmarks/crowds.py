@@ -1,0 +1,327 @@
+"""Print how matching, ballots and random pairs do with many kinds of crowds, and how far they know it.
+
+Crowds differ in what they judge (strengths that are exponential, in clusters, heavy-tailed, not one-dimensional) and in
+how they vote (careless, biased, colluding, drifting, undecided, few). Each crowd answers as many votes in each of four
+ways of asking: `matched` (`run_matching`), `uniform` (random pairs), `ballots` (the paper's) and `matched ballots`;
+the same model is fitted to the answers of all. The truth is the expected win share against a random opponent, which
+in one-dimensional crowds has the order of the strengths.
+
+Run it with ``.venv/bin/python benchmarks/crowds.py``; ``--only clusters`` takes crowds with that in their names,
+``--json FILE`` writes all figures. Nothing here asserts.
+"""
+
+import argparse
+import json
+import os
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from report import heading, machine, row
+
+from adaptive import embedding_similarity, exponential_similarity, power_law_similarity
+from adaptive.budget import plan_for_budget
+from adaptive.draw import draw_ballot
+from adaptive.model.comparisons import Comparisons
+from adaptive.model.estimators import bradley_terry
+from adaptive.model.matched_ballots import MATCHED_BALLOTS, run_matched_ballots
+from adaptive.model.matching import run_matching
+from adaptive.model.strengths import Strengths
+from adaptive.protocol import run_protocol
+from rankcorr import Ranking, weighted_rho, weighted_tau
+
+Array = np.ndarray
+Rng = np.random.Generator
+
+SIZES = {"30": (30, 200), "100": (100, 500), "200": (200, 2_000), "990": (990, 6_000)}
+WAYS = ("matched", "uniform", "ballots", "matched ballots")
+TOP = 10  # a tenth of the items at most
+
+
+@dataclass
+class Crowd:
+    """What a crowd judges, and how.
+
+    Voter v prefers the item of the larger opinion: value plus `spread` times a normal number that stays the same for
+    voter and item. `noise` is added anew in each vote. An oversight turns the answer round. Opinions closer than
+    `indifference` tie. `attributes`, shape (n_items, 2), add `twist` times the sine of their difference, which is
+    intransitive.
+    """
+
+    values: Array
+    spread: Array | float = 0.5
+    noise: float = 0.0
+    oversight: float = 0.02
+    indifference: float = 0.0
+    n_voters: int = 30
+    careless: float = 0.0
+    left: float = 0.0
+    colluding: float = 0.0
+    random: float = 0.0
+    drift: float = 0.0
+    twist: float = 0.0
+    opinions: int = 1
+
+    def seated(self, rng: Rng) -> "Voters":
+        """Its voters, drawn at random."""
+        return Voters(self, rng)
+
+
+class Voters:
+    """The voters of a crowd, with their opinions; they answer whatever is asked."""
+
+    def __init__(self, crowd: Crowd, rng: Rng) -> None:
+        self.crowd, self.rng = crowd, rng
+        n = crowd.values.size
+        self.stray = crowd.spread * rng.standard_normal((crowd.n_voters, n))
+        kind = np.full(crowd.n_voters, "honest", dtype="<U9")
+        seats = rng.permutation(crowd.n_voters)
+        for name in ("careless", "left", "colluding"):
+            number = round(getattr(crowd, name) * crowd.n_voters)
+            kind[seats[:number]], seats = name, seats[number:]
+        self.kind = kind
+        self.phase = rng.uniform(0, 2 * np.pi, n)
+        self.moving = rng.standard_normal(n)
+        self.asked = 0
+        # Colluding voters praise the lower half, in an order of their own.
+        self.praised = np.where(np.argsort(np.argsort(-crowd.values)) >= n // 2, 10.0, 0.0) + rng.standard_normal(n)
+
+    def truth(self) -> Array:
+        """Expected win share of each item against a random other one, up to a rising function."""
+        crowd = self.crowd
+        if not crowd.twist:
+            return crowd.values
+        apart = crowd.values[:, np.newaxis] - crowd.values
+        apart = apart + crowd.twist * np.sin(self.phase[:, np.newaxis] - self.phase)
+        spread = np.broadcast_to(crowd.spread, crowd.values.shape)
+        width = np.sqrt(spread[:, np.newaxis] ** 2 + spread**2 + 1e-12)
+        from scipy.special import ndtr
+
+        return ndtr(apart / width).mean(axis=1)
+
+    def answer(self, asked: Any) -> Array:
+        """1 for the left item, -1 for the right one, 0 for a tie."""
+        crowd, rng, number = self.crowd, self.rng, asked.left.size
+        items = np.asarray(asked.items)
+        left, right, voter = items[asked.left], items[asked.right], asked.voter
+        values = crowd.values + crowd.drift * self.moving * self.asked / 1_000
+        stray = self.stray if crowd.opinions else crowd.spread * rng.standard_normal((2, number))
+        of_left, of_right = (
+            values[side] + (stray[voter, side] if crowd.opinions else stray[place])
+            for place, side in enumerate((left, right))
+        )
+        apart = of_left - of_right + crowd.noise * rng.standard_normal(number)
+        apart += crowd.twist * np.sin(self.phase[left] - self.phase[right])
+        answers = (apart > crowd.indifference).astype(np.int8) - (apart < -crowd.indifference).astype(np.int8)
+        answers = np.where(rng.random(number) < crowd.oversight, -answers, answers)
+        coin = rng.choice(np.array([-1, 1], np.int8), number)
+        kind = self.kind[voter]
+        chance = (kind == "careless") | (rng.random(number) < crowd.random)
+        answers = np.where(chance, coin, answers)
+        answers = np.where(kind == "left", 1, answers)
+        praised = np.sign(self.praised[left] - self.praised[right])
+        answers = np.where(kind == "colluding", praised, answers)
+        self.asked += number
+        return answers.astype(np.int8)
+
+
+def of_paper(similarity: Callable[[int], Array], n: int, rng: Rng, **options: Any) -> Crowd:
+    """The paper's voters: nonconformity from .02 to .2 times 1 - z^2, oversights of half a percent to five."""
+    values = rng.permutation(similarity(n))
+    return Crowd(values, spread=0.11 * (1 - values**2), oversight=0.0275, n_voters=100, **options)
+
+
+def normal(n: int, rng: Rng, **options: Any) -> Crowd:
+    """Normal strengths; opinions stray by half of their spread."""
+    return Crowd(rng.standard_normal(n), **options)
+
+
+def clusters(n: int, rng: Rng) -> Crowd:
+    return Crowd(np.where(rng.random(n) < 0.5, 1.5, -1.5) + 0.2 * rng.standard_normal(n))
+
+
+def plateau(n: int, rng: Rng) -> Crowd:
+    """A fifth of the items are spread out above a plateau."""
+    return Crowd(np.where(rng.random(n) < 0.2, 1 + rng.exponential(1, n), 0.02 * rng.standard_normal(n)))
+
+
+def uniform(n: int, rng: Rng) -> Crowd:
+    return Crowd(rng.uniform(-2, 2, n))
+
+
+def heavy(n: int, rng: Rng) -> Crowd:
+    return Crowd(rng.standard_t(2, n))
+
+
+def skewed(n: int, rng: Rng) -> Crowd:
+    return Crowd(rng.exponential(1, n))
+
+
+def attributes(n: int, rng: Rng) -> Crowd:
+    """Voters weigh three attributes differently, so that opinions on similar items go together."""
+    return Crowd(rng.standard_normal((3, n)).sum(axis=0) / np.sqrt(3), spread=0.7)
+
+
+def twisted(n: int, rng: Rng, by: float) -> Crowd:
+    return of_paper(exponential_similarity, n, rng, twist=by)
+
+
+CROWDS: dict[str, Callable[[int, Rng], Crowd]] = {
+    "exponential": partial(of_paper, exponential_similarity),
+    "power law": partial(of_paper, power_law_similarity),
+    "embedding": partial(of_paper, embedding_similarity),
+    "normal": normal,
+    "clusters": clusters,
+    "plateau": plateau,
+    "uniform": uniform,
+    "heavy tails": heavy,
+    "skewed": skewed,
+    "constant noise": partial(normal, spread=0.0, noise=0.7),
+    "noisy": partial(normal, spread=1.5),
+    "forgetful": partial(normal, opinions=0),
+    "25 % careless": partial(normal, careless=0.25),
+    "50 % careless": partial(normal, careless=0.5),
+    "half of the answers at random": partial(normal, random=0.5),
+    "25 % always left": partial(normal, left=0.25),
+    "20 % colluding": partial(normal, colluding=0.2),
+    "drifting": partial(normal, drift=0.3),
+    "ties .1": partial(normal, indifference=0.16),
+    "ties .2": partial(normal, indifference=0.33),
+    "ties .3": partial(normal, indifference=0.5),
+    "intransitive .3": partial(twisted, by=0.3),
+    "intransitive .6": partial(twisted, by=0.6),
+    "three attributes": attributes,
+    "1 voter": partial(normal, n_voters=1),
+    "5 voters": partial(normal, n_voters=5),
+    "5 noisy voters": partial(normal, n_voters=5, spread=1.5),
+    "12 voters": partial(normal, n_voters=12),
+    "100 voters": partial(normal, n_voters=100),
+    "oversights 10 %": partial(normal, oversight=0.1),
+    "coin flips": partial(normal, random=1.0),
+}
+
+
+def asked(way: str, voters: Voters, n: int, n_votes: int, rng: Rng) -> Strengths:
+    """Strengths from the votes that a way of asking collects."""
+    n_voters = voters.crowd.n_voters
+    if way == "matched":
+        return run_matching(n, voters.answer, n_votes, rng=rng, voters=n_voters)
+    if way == "matched ballots":
+        plan = MATCHED_BALLOTS.plan(n, n_votes)
+        return run_matched_ballots(plan, voters.answer, items=n, rng=rng, voters=n_voters, match=MATCHED_BALLOTS)
+    answered = []
+
+    def vote(ballot: Any) -> Array:
+        answered.append((ballot, voters.answer(ballot)))
+        return answered[-1][1]
+
+    if way == "uniform":
+        vote(draw_ballot(n, max(1, 2 * n_votes // n), n_voters, rng))
+    else:
+        n_ballots = 3 if n < 90 else 5
+        run_protocol(
+            plan_for_budget(n, n_ballots=n_ballots, fraction=0.6, comparisons=n_votes),
+            vote,
+            items=n,
+            rng=rng,
+            voters=n_voters,
+        )
+    return bradley_terry(Comparisons.from_ballots(answered, n_items=n), voters=True)
+
+
+def figures(found: Strengths, truth: Array) -> dict[str, float]:
+    """Accuracy reached and stated, and how often what is said of ranks holds."""
+    truth = truth[np.asarray(found.items)]
+    gold = Ranking.from_scores(truth)
+    own = Ranking.from_scores(found.theta)
+    ranks = gold.ranks
+    intervals = found.rank_intervals(0.9)
+    covered = (intervals.low <= ranks) & (ranks <= intervals.high)
+    k = max(3, min(TOP, truth.size // 10))
+    chances = found.in_top(k)
+    probability = np.empty(truth.size)
+    probability[:] = chances.probability
+    likely = probability >= 0.5
+    return {
+        "tau_w": weighted_tau(gold, own).statistic,
+        "rho_w": weighted_rho(gold, own).statistic,
+        "stated": found.expected_correlation("tau_w", n_samples=400).mean,
+        "covered": float(covered.mean()),
+        "covered top": float(covered[ranks <= k].mean()),
+        "in top, stated": float(probability[likely].sum()),
+        "in top, true": float((ranks[likely] <= k).sum()),
+        "likely": float(likely.sum()),
+        "voters": float(found.comparisons.n_comparisons),
+    }
+
+
+def one(name: str, size: str, ways: tuple[str, ...], seed: int) -> dict[str, dict[str, float]]:
+    """Figures of each way of asking the same crowd."""
+    n, n_votes = SIZES[size]
+    found = {}
+    for way in ways:
+        rng = np.random.default_rng([seed, n])
+        voters = CROWDS[name](n, rng).seated(rng)
+        found[way] = figures(asked(way, voters, n, n_votes, rng.spawn(1)[0]), voters.truth())
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--simulations", type=int, default=30)
+    parser.add_argument("--sizes", nargs="+", default=["30", "100", "200"], choices=list(SIZES))
+    parser.add_argument("--ways", nargs="+", default=WAYS, choices=WAYS)
+    parser.add_argument("--only", default="", help="crowds with this in their names")
+    parser.add_argument("--json", help="a file for all figures")
+    options = parser.parse_args()
+    machine("numpy", "scipy", "numba")
+    cells = []
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        for size in options.sizes:
+            n, n_votes = SIZES[size]
+            others = [way for way in options.ways if way != "matched"]
+            heading(
+                f"{n} items, {n_votes:,} votes, {options.simulations} simulations: tau_w and rho_w of matching, what "
+                "others reach less that (standard error), and what matching states",
+                *("crowd", "tau_w", "rho_w", *(f"{way}, tau_w, rho_w" for way in others)),
+                *("stated less true", "90 % intervals", "at the top", "in top: stated, true"),
+            )
+            for name in [name for name in CROWDS if options.only in name]:
+                task = partial(one, name, size, tuple(options.ways))
+                found = list(pool.map(task, range(options.simulations), chunksize=1))
+                columns = {
+                    way: {key: np.array([each[way][key] for each in found]) for key in found[0][way]}
+                    for way in options.ways
+                }
+                cells += [
+                    {"crowd": name, "n": n, "votes": n_votes, "way": way, **{k: v.tolist() for k, v in own.items()}}
+                    for way, own in columns.items()
+                ]
+                own = columns[options.ways[0]]
+                texts = []
+                for way in others:
+                    apart = [own[key] - columns[way][key] for key in ("tau_w", "rho_w")]
+                    errors = [each.std(ddof=1) / np.sqrt(each.size) for each in apart]
+                    texts.append(
+                        " ".join(f"{-each.mean():+.3f} ({e:.3f})" for each, e in zip(apart, errors, strict=True))
+                    )
+                likely = max(1.0, own["likely"].sum())
+                row(
+                    name,
+                    *(f"{own[key].mean():.3f}" for key in ("tau_w", "rho_w")),
+                    *texts,
+                    f"{(own['stated'] - own['tau_w']).mean():+.3f}",
+                    f"{own['covered'].mean():.2f}",
+                    f"{own['covered top'].mean():.2f}",
+                    f"{own['in top, stated'].sum() / likely:.2f}, {own['in top, true'].sum() / likely:.2f}",
+                )
+    if options.json:
+        with open(options.json, "w") as file:
+            json.dump(cells, file)
+
+
+if __name__ == "__main__":
+    main()
