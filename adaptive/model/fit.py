@@ -3,10 +3,10 @@
 A Newton step solves its linear system by conjugate gradients with votes as the rows of the matrix: no n x n array is
 built, and the memory is linear in votes.
 
-To estimate the spread of the strengths, the fit is repeated at different spreads, to maximise the marginal likelihood
-of the votes in Laplace's approximation. Let t be the standard deviation of the prior and H the curvature of the log
-posterior at its mode theta. The votes on n items then have the log marginal likelihood l(theta) - |theta|^2 / (2 t^2) -
-n log t - log det(H) / 2, up to a constant.
+The spread of the strengths is estimated where the marginal likelihood of the votes in Laplace's approximation has
+its peak. Let t be the standard deviation of the prior and H the curvature of the log posterior at its mode theta. The
+votes on n items then have the log marginal likelihood l(theta) - |theta|^2 / (2 t^2) - n log t - log det(H) / 2, up to
+a constant. The root of its derivative in log t needs traces alone, and no determinant.
 """
 
 from __future__ import annotations
@@ -32,7 +32,10 @@ _LARGEST_STEP: Final = 4.0  # of the difference of two items that met
 _FORCING: Final = 0.1
 SD_RANGE: Final = (0.05, 30.0)
 SD_START: Final = 2.0
+_SD_STEP: Final = 0.5  # of log t, the first
 _SD_TOLERANCE: Final = 2e-3  # of log t
+_SLOPE_TOLERANCE: Final = 1e-3  # of the strengths that follow t
+_NUDGE: Final = 1e-3  # of log t
 _SD_FIT_TOLERANCE: Final = 1e-6
 _LEAST_FITTED: Final = 0.9
 _NU_RANGE: Final = (1e-6, 1e4)
@@ -56,6 +59,7 @@ class _Fit:
     now: Parameters
     tolerance: float
     progress: Progress | None
+    holds_groups: bool = False  # voters and ties stay as they are
     fits_nu: bool = field(init=False)
     # The observed curvature makes the last steps converge quadratically; with oversights it may be indefinite.
     observed: bool = False
@@ -63,12 +67,13 @@ class _Fit:
     n_shortened: int = 0  # steps of voters that were too long
 
     def __post_init__(self) -> None:
-        self.fits_nu = not self.rows.half and self.now.nu > 0
+        self.fits_nu = not self.holds_groups and not self.rows.half and self.now.nu > 0
 
     @property
     def fits_groups(self) -> bool:
         """True if other parameters than strengths and their spread are fitted."""
-        return self.rows.model.voters or self.rows.model.side_bias or self.fits_nu
+        model = self.rows.model
+        return not self.holds_groups and (model.voters or model.side_bias or self.fits_nu)
 
     def run(self, max_iterations: int) -> Fitted:
         """Alternate until nothing moves by more than the tolerance."""
@@ -238,98 +243,54 @@ def fit(
 def _estimated_sd(
     rows: Rows, prior: Prior, oversight: float, start: Parameters, max_iterations: int, progress: Progress | None
 ) -> tuple[float, Parameters]:
-    """Return the t of the largest marginal likelihood, and parameters near those that belong to it.
+    """Return the t where the marginal likelihood has its peak next to `SD_START`, and parameters near those for it.
 
     It is `SD_START` if the votes have less information than nine tenths of one strength; on two items they have at most
-    one.
+    one. Voters and ties are fitted at `SD_START`, and stay as they are while t is looked for.
     """
-    last = start
+    from scipy.optimize import brentq
 
-    def curved_at(sd: float) -> Curvature:
-        nonlocal last
-        first = replace(last, sd=sd)
-        last = _Fit(rows, prior, oversight, first, _SD_FIT_TOLERANCE, progress).run(max_iterations).parameters
-        return curvature_at(rows, last)
-
-    curved = curved_at(SD_START)
-    if rows.n_items - curved.precision * curved.trace_of_inverse() < _LEAST_FITTED:
+    first = replace(start, sd=SD_START)
+    last = _Fit(rows, prior, oversight, first, _SD_FIT_TOLERANCE, progress).run(max_iterations).parameters
+    curved = curvature_at(rows, last)
+    if rows.n_items - curved.precision * curved.traces()[0] < _LEAST_FITTED:
         return SD_START, last
-    low, high = (math.log(end) for end in SD_RANGE)
-    found = largest(lambda logarithm: log_evidence(curved_at(math.exp(logarithm)), last), low, high, _SD_TOLERANCE)
-    return float(np.clip(math.exp(found), *SD_RANGE)), last
+
+    def slope(logarithm: float) -> float:
+        nonlocal last
+        at = replace(last, sd=math.exp(logarithm))
+        held = _Fit(rows, prior, oversight, at, _SD_FIT_TOLERANCE, progress, holds_groups=True)
+        last = held.run(max_iterations).parameters
+        return evidence_slope(rows, last)
+
+    ends = [math.log(end) for end in SD_RANGE]
+    here, step = math.log(SD_START), _SD_STEP
+    rises = slope(here) > 0
+    while True:  # in steps that double, until the slope changes its sign
+        ahead = min(here + step, ends[1]) if rises else max(here - step, ends[0])
+        if (slope(ahead) > 0) != rises:
+            break
+        if ahead in ends:
+            return SD_RANGE[int(rises)], last
+        here, step = ahead, 2.0 * step
+    return math.exp(brentq(slope, here, ahead, xtol=_SD_TOLERANCE, rtol=1e-3)), last
 
 
-MAX_DENSE: Final = 1_500  # most items for an exact determinant: 0.1 s at 1,500
-_PROBE_NUMBERS: Final = 40_000  # random signs; at most 16 columns, at least 2
-_LANCZOS_STEPS: Final = 40
-_GRID_STEPS: Final = 12  # of a factor of 1.7
-_GOLDEN: Final = (math.sqrt(5.0) - 1.0) / 2.0
+def evidence_slope(rows: Rows, at: Parameters) -> float:
+    """Return the derivative of the log marginal likelihood in log t, at the mode of theta for t = `at.sd`.
 
-
-def log_evidence(curved: Curvature, at: Parameters) -> float:
-    """Return the log marginal likelihood of the votes at `at.sd`, where `at` is the mode."""
-    squares = float(at.theta @ at.theta)
-    scaled = log_determinant(curved) + 2.0 * at.theta.size * math.log(at.sd)
-    return curved.log_likelihood - 0.5 * (squares * at.precision + scaled)
-
-
-def log_determinant(curved: Curvature) -> float:
-    """Return the logarithm of the determinant of H: exact up to 1,500 items, else by stochastic Lanczos quadrature.
-
-    The diagonal is exact. The rest is estimated with the same random signs every time (Ubaru, Chen and Saad 2017), so
-    differences between two spreads are far more exact than either value.
+    It is (|theta|^2 + trace(H^-1)) / t^2 - n - trace(H^-1 dH) / 2, where dH is the change of the curvature of the votes
+    while theta follows t. Traces are exact up to 300 items. For more they are estimated, always with the same random
+    signs, so that the slope is a smooth function of t (Hutchinson 1990).
     """
-    n_items = curved.rows.n_items
-    if n_items <= MAX_DENSE:
-        return float(np.linalg.slogdet(curved.matrix())[1])
-    from scipy.linalg import eigh_tridiagonal
-    from scipy.sparse import coo_array
-
-    rows, root = curved.rows, np.sqrt(curved.diagonal)
-    outer = np.concatenate([rows.left, rows.right]), np.concatenate([rows.right, rows.left])
-    values = -np.tile(curved.weight, 2) / (root[outer[0]] * root[outer[1]])
-    rest = coo_array((values, outer), (n_items, n_items)).tocsr()
-    n_probes = max(2, min(16, _PROBE_NUMBERS // n_items))
-    signs = np.random.default_rng(0).choice([-1.0, 1.0], (n_items, n_probes))
-    before, now = np.zeros_like(signs), signs / math.sqrt(n_items)
-    diagonal, beside = np.empty((2, _LANCZOS_STEPS, n_probes))
-    for step in range(_LANCZOS_STEPS):
-        ahead = now + rest @ now
-        diagonal[step] = np.sum(ahead * now, axis=0)
-        ahead -= diagonal[step] * now
-        if step:
-            ahead -= beside[step - 1] * before
-        beside[step] = np.maximum(np.linalg.norm(ahead, axis=0), 1e-12)
-        before, now = now, ahead / beside[step]
-    total = 0.0
-    for probe in range(n_probes):
-        nodes, vectors = eigh_tridiagonal(diagonal[:, probe], beside[:-1, probe])
-        total += float(vectors[0] ** 2 @ np.log(np.maximum(nodes, 1e-12)))
-    return 2.0 * float(np.log(root).sum()) + n_items * total / n_probes
-
-
-def largest(function: Callable[[float], float], low: float, high: float, tolerance: float) -> float:
-    """Return the maximum point of a function of one number: on a grid, then by golden section around its best point.
-
-    It is exactly one of the ends if the function rises towards it.
-    """
-    grid = np.linspace(low, high, _GRID_STEPS + 1)
-    found = [function(float(place)) for place in grid]
-    best = int(np.argmax(found))
-    if best in (0, _GRID_STEPS):
-        inside = float(grid[best]) + (2.0 if best == 0 else -2.0) * tolerance
-        if function(inside) <= found[best]:
-            return float(grid[best])
-    left, right = float(grid[max(0, best - 1)]), float(grid[min(_GRID_STEPS, best + 1)])
-    inner, outer = right - _GOLDEN * (right - left), left + _GOLDEN * (right - left)
-    at_inner, at_outer = function(inner), function(outer)
-    while right - left > tolerance:
-        if at_inner >= at_outer:
-            right, outer, at_outer = outer, inner, at_inner
-            inner = right - _GOLDEN * (right - left)
-            at_inner = function(inner)
-        else:
-            left, inner, at_inner = inner, outer, at_outer
-            outer = left + _GOLDEN * (right - left)
-            at_outer = function(outer)
-    return 0.5 * (left + right)
+    curved = curvature_at(rows, at)
+    pull = 2.0 * at.precision * at.theta
+    follows = replace(curved, observed=True).solve(pull, _SLOPE_TOLERANCE)
+    if follows is None:
+        follows = curved.solve_definite(pull, _SLOPE_TOLERANCE)
+    ahead, behind = (
+        curvature_at(rows, replace(at, theta=at.theta + part * follows)).weight for part in (_NUDGE, -_NUDGE)
+    )
+    trace, leverage = curved.traces()
+    bent = float(leverage @ (ahead - behind)) / (2.0 * _NUDGE)
+    return at.precision * (float(at.theta @ at.theta) + trace) - rows.n_items - 0.5 * bent
