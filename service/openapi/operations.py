@@ -20,7 +20,7 @@ from service.schemas.shapes import NUMBER, TEXT, map_of
 class LiveAnswer(Answer):
     """The process answers."""
 
-    status = Dumped({"type": "string", "const": "ok"})
+    status = Dumped(TEXT(const="ok"))
 
 
 class ReadyAnswer(LiveAnswer):

@@ -20,17 +20,15 @@ from rankcorr.checks import counted, counted_need
 from service.http.problems import shown, unknown_fields
 from service.schemas import fields
 from service.schemas.ranking_fields import check_labels, whole
-from service.schemas.shapes import described, exactly, list_of, object_of, one_of, or_null
+from service.schemas.shapes import NUMBER, exactly, list_of, object_of, one_of, or_null
 
 # Above this, some languages cannot read whole numbers in JSON exactly.
 LARGEST: Final = 2**53
 ANSWERS: Final[Mapping[str | None, int]] = MappingProxyType(
     {**{word: int(vote) for word, vote in WORDS.items()}, None: UNANSWERED}
 )
-LABELS_SCHEMA: Final[dict[str, Any]] = list_of(fields.LABEL_SCHEMA)
-SIDES: Final = {
-    side: described(LABELS_SCHEMA, f"The item on the {side} of each comparison.") for side in ("left", "right")
-}
+LABELS_SCHEMA: Final = list_of(fields.LABEL_SCHEMA)
+SIDES: Final = {side: LABELS_SCHEMA(f"The item on the {side} of each comparison.") for side in ("left", "right")}
 
 
 class ItemCount(fields.Count):
@@ -99,7 +97,7 @@ class Interval(fields.Documented):
 
     def __init__(self, *, most: float, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        bounds = {"type": "number", "minimum": 0, "maximum": most}
+        bounds = NUMBER(minimum=0, maximum=most)
         self.documented = list_of(bounds, minItems=2, maxItems=2)
         self._number = fields.Number(least=0, most=most)
 
@@ -123,7 +121,7 @@ def _at(place: int, field: fields.Documented, value: Any) -> Any:
 class Similarity(fields.Documented):
     """A distribution by name, or the similarity of each item."""
 
-    _item: Final = {"type": "number", "minimum": -1, "maximum": 1}
+    _item: Final = NUMBER(minimum=-1, maximum=1)
     documented: Mapping[str, Any] = one_of(
         fields.DISTRIBUTION.reference, list_of(_item, minItems=2, maxItems=fields.Limit("max_items"))
     )
@@ -150,7 +148,7 @@ FORM: Final = fields.Component(
     "VotedComparisons",
     object_of(
         {
-            "voter": {**fields.LABEL_SCHEMA, "description": "Who voted; the scores do not depend on it."},
+            "voter": fields.LABEL_SCHEMA("Who voted; the scores do not depend on it."),
             **SIDES,
             "votes": list_of(
                 or_null(fields.VOTE.reference),

@@ -6,14 +6,13 @@ from dataclasses import fields
 from typing import Any, Final
 
 from marshmallow import validates_schema
-from marshmallow.fields import Integer
 
 from adaptive import BallotCertificate
 from service.schemas.ballot_fields import SIDES, Names
 from service.schemas.base import Answer, Request
 from service.schemas.fields import LABEL_SCHEMA, Component, Count, Dumped, Seed, Whole, check_label_bytes, check_limit
 from service.schemas.plans import MAX_BALLOTS
-from service.schemas.shapes import COUNT, TEXT, list_of, object_of
+from service.schemas.shapes import COUNT, TEXT, WHOLE, list_of, object_of
 
 
 class BallotRequest(Request):
@@ -68,8 +67,8 @@ _OF_CERTIFICATE: Final = {
 class BallotAnswer(Answer):
     """The comparisons of a ballot, and counts that show what the draw guarantees."""
 
-    number = Integer(required=True)
-    n_comparisons = Integer(required=True)
+    number = Dumped(WHOLE)
+    n_comparisons = Dumped(WHOLE)
     comparisons = Dumped(
         list_of(
             VOTER_COMPARISONS.reference,

@@ -35,7 +35,7 @@ from service.environment import variable
 from service.http.body import is_above_zero
 from service.http.problems import Name, shown
 from service.http.state import settings
-from service.schemas.shapes import NUMBER, TRUTH, WHOLE, at_least, described, exactly, list_of
+from service.schemas.shapes import NUMBER, TEXT, TRUTH, WHOLE, Shape, at_least, exactly, list_of
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Component:
 
     Examples
     --------
-    >>> Component("Count", {"type": "integer"}).reference
+    >>> Component("Count", WHOLE).reference
     {'$ref': '#/components/schemas/Count'}
     """
 
@@ -78,7 +78,7 @@ class Vocabulary(Component):
 
 def vocabulary(name: str, words: Iterable[str], about: str) -> Vocabulary:
     """Return a vocabulary of these words."""
-    return Vocabulary(name, {"type": "string", "enum": list(words), "description": about})
+    return Vocabulary(name, TEXT(about, enum=list(words)))
 
 
 COEFFICIENT: Final = vocabulary("Coefficient", COEFFICIENTS, "Top-weighted or plain, Spearman's or Kendall's.")
@@ -102,7 +102,7 @@ QUERY_TEST: Final = vocabulary("QueryTest", TESTS, "Paired test over queries.")
 TIES_MODEL: Final = vocabulary("TiesModel", TIES, "Ties have a parameter of their own, or are half a win each.")
 
 # Whole numbers are read exactly up to 64 bits.
-LABEL_SCHEMA: Final = {"type": ["string", "integer"], "minimum": -(2**63), "maximum": 2**64 - 1}
+LABEL_SCHEMA: Final = Shape(type=["string", "integer"], minimum=-(2**63), maximum=2**64 - 1)
 NOTHING: Final[dict[str, Any]] = {"not": {}}  # the schema that accepts no value: for a field that must be absent
 _NUMBER_TYPES: Final = frozenset((int, float))
 _NUMBER_TEXT: Final = re.compile(r"[+-]?[0-9]{1,30}(\.[0-9]{1,30})?([eE][+-]?[0-9]{1,3})?")
@@ -188,7 +188,7 @@ class Documented(Field[Any]):
     documented: Mapping[str, Any] = MappingProxyType({})
 
     def __init__(self, *, about: str | None = None, **kwargs: Any) -> None:
-        super().__init__(metadata=described({}, about), **kwargs)
+        super().__init__(metadata=Shape()(about), **kwargs)
         # null is refused like any other value of a wrong type
         self.error_messages["null"] = "this field may not be null"
         self.error_messages["required"] = "this field is needed"
@@ -210,7 +210,7 @@ class Documented(Field[Any]):
 class Number(Documented):
     """A finite number; text and booleans are refused."""
 
-    documented: Mapping[str, Any] = MappingProxyType(NUMBER)
+    documented: Mapping[str, Any] = NUMBER
     wanted = "a number"
 
     def __init__(
@@ -257,7 +257,7 @@ class Number(Documented):
 class Whole(Number):
     """A whole number; 2.0 counts as one, as in JSON Schema."""
 
-    documented: Mapping[str, Any] = MappingProxyType(WHOLE)
+    documented: Mapping[str, Any] = WHOLE
     wanted = "a whole number"
 
     def _parsed(self, value: Any) -> int | None:
@@ -301,7 +301,7 @@ class QueryWhole(Whole):
 class Flag(Documented):
     """true or false; 1 and "yes" are refused."""
 
-    documented: Mapping[str, Any] = MappingProxyType(TRUTH)
+    documented: Mapping[str, Any] = TRUTH
 
     def read(self, value: Any) -> bool:
         """Check a value, and return it as the library call takes it."""
@@ -350,7 +350,7 @@ class Choices(Documented):
 class Text(Documented):
     """Text that is not empty."""
 
-    documented: Mapping[str, Any] = MappingProxyType({"type": "string", "minLength": 1})
+    documented: Mapping[str, Any] = TEXT(minLength=1)
 
     def read(self, value: Any) -> str:
         """Check a value, and return it as the library call takes it."""
@@ -374,7 +374,7 @@ class Part(Nested):
     """An object with a separate schema, and the same error messages as other fields."""
 
     def __init__(self, schema: type[Schema], *, about: str | None = None, **kwargs: Any) -> None:
-        super().__init__(schema, metadata=described({}, about), **kwargs)
+        super().__init__(schema, metadata=Shape()(about), **kwargs)
         self.error_messages["null"] = "this field may not be null"
         self.error_messages["required"] = "this field is needed"
 

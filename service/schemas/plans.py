@@ -7,13 +7,12 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from marshmallow import post_load, validates_schema
-from marshmallow.fields import Integer
 
 from adaptive import BallotPlan
 from service.schemas.ballot_fields import LARGEST, Fraction, ItemCount
 from service.schemas.base import WAYS, Answer, Request, check_way
 from service.schemas.fields import NOTHING, Dumped, Number, Whole
-from service.schemas.shapes import NUMBER, NUMBER_OR_NULL, TEXT, exactly, list_of
+from service.schemas.shapes import NUMBER, NUMBER_OR_NULL, TEXT, WHOLE, exactly, list_of
 
 MAX_BALLOTS: Final = 10_000
 
@@ -66,14 +65,14 @@ class PlanInputs(Sizes):
 
 
 PLAN_INPUTS: Final = {"$ref": f"#/components/schemas/{PlanInputs.__name__}"}
-_FROM_ONE: Final = {"type": "integer", "minimum": 1}
+_FROM_ONE: Final = WHOLE(minimum=1)
 COUNTS: Final = list_of(_FROM_ONE, minItems=2)
 
 
 _ADVICE: Final = exactly(
     code=TEXT,
-    value={"type": "number", "description": "What the plan has."},
-    bound={"type": "number", "description": "The most or the least that is recommended."},
+    value=NUMBER("What the plan has."),
+    bound=NUMBER("The most or the least that is recommended."),
     sentence=TEXT,
 )
 
@@ -84,10 +83,8 @@ class PlanAnswer(Answer):
     plan = Dumped(PLAN_INPUTS, about="The inputs, as /v1/scores and /v1/simulations take a plan.")
     sizes = Dumped(COUNTS, about="Items of each ballot.")
     comparisons = Dumped(COUNTS, about="Comparisons of each ballot.")
-    n_comparisons = Integer(required=True, metadata={"description": "Comparisons of all ballots."})
-    top_presentations = Integer(
-        required=True, metadata={"description": "M_top: presentations of an item that survives up to the last ballot."}
-    )
+    n_comparisons = Dumped(WHOLE, about="Comparisons of all ballots.")
+    top_presentations = Dumped(WHOLE, about="M_top: presentations of an item that survives up to the last ballot.")
     uniform_presentations = Dumped(
         NUMBER, about="Presentations of every item in one uniform ballot with as many comparisons."
     )

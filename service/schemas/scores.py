@@ -11,7 +11,7 @@ from service.schemas.base import Answer, Request
 from service.schemas.fields import Component, Dumped, Part, Seed
 from service.schemas.plans import PlanInputs
 from service.schemas.ranking_fields import BEST_FIRST, RANKS_ARRAY
-from service.schemas.shapes import COUNT, NUMBER, list_of, or_null
+from service.schemas.shapes import COUNT, NUMBER, WHOLE, list_of, or_null
 
 
 class ScoresRequest(Request):
@@ -46,27 +46,23 @@ COUNTS: Final = list_of(COUNT)
 
 SCORED_BALLOT: Final = Component.exactly(
     "ScoredBallot",
-    number={"type": "integer", "minimum": 1},
-    items={**LABELS_SCHEMA, "description": "Items of the ballot; the arrays below are in their order."},
-    x={**NUMBERS, "description": "Borda scores of this ballot."},
-    y={**NUMBERS, "description": "The same, on the scale of the ballots before."},
-    b={"type": "number", "description": "Slope of y = 1 - b + b x; 1 in ballot 1."},
-    ybar={**NUMBERS, "description": "Mean of y up to this ballot."},
+    number=WHOLE(minimum=1),
+    items=LABELS_SCHEMA("Items of the ballot; the arrays below are in their order."),
+    x=NUMBERS("Borda scores of this ballot."),
+    y=NUMBERS("The same, on the scale of the ballots before."),
+    b=NUMBER("Slope of y = 1 - b + b x; 1 in ballot 1."),
+    ybar=NUMBERS("Mean of y up to this ballot."),
     presentations=COUNTS,
     wins=COUNTS,
     ties=COUNTS,
     losses=COUNTS,
-    n_tied_at_cut={
-        "type": "integer",
-        "minimum": 0,
-        "description": "Items that shared the score at the cut that followed, of which only some went on.",
-    },
+    n_tied_at_cut=COUNT("Items that shared the score at the cut that followed, of which only some went on."),
 )
 NEXT_BALLOT: Final = Component.exactly(
     "NextBallot",
-    number={"type": "integer", "minimum": 2},
-    items={**LABELS_SCHEMA, "minItems": 2, "description": "Best first."},
-    presentations={"type": "integer", "minimum": 1},
+    number=WHOLE(minimum=2),
+    items=LABELS_SCHEMA("Best first.", minItems=2),
+    presentations=WHOLE(minimum=1),
 )
 
 

@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from flask import g
 from marshmallow import ValidationError, validates_schema
-from marshmallow.fields import Boolean, Integer, List, Nested
 
 from adaptive.model.matching import FOCUS
 from rankcorr.checks import counted_need
@@ -24,9 +23,9 @@ from service.schemas.ballot_fields import (
     no_label,
     no_vote,
 )
-from service.schemas.base import Answer, Notice, Request
+from service.schemas.base import NOTICES, Answer, Request
 from service.schemas.ranking_fields import BEST_FIRST, RANKS_ARRAY, check_labels, whole
-from service.schemas.shapes import COUNT, NUMBER_OR_NULL, list_of, object_of, one_of, or_null
+from service.schemas.shapes import COUNT, NUMBER, NUMBER_OR_NULL, TRUTH, WHOLE, list_of, object_of, one_of, or_null
 
 _ANSWER: Final = or_null(fields.VOTE.reference)
 _WINNER: Final = "The side that won, or a tie; null where there is no answer."
@@ -38,7 +37,7 @@ COMPARISON_COLUMNS: Final = fields.Component(
         {
             **SIDES,
             "winner": list_of(_ANSWER, about=_WINNER, maxItems=fields.Limit("max_comparisons")),
-            "voter": {**LABELS_SCHEMA, "description": _VOTER},
+            "voter": LABELS_SCHEMA(_VOTER),
         },
         about="Answered comparisons as arrays of one length.",
         needed=["left", "right", "winner"],
@@ -50,8 +49,8 @@ COMPARISON: Final = fields.Component(
         {
             "left": fields.LABEL_SCHEMA,
             "right": fields.LABEL_SCHEMA,
-            "winner": {**_ANSWER, "description": _WINNER},
-            "voter": {**fields.LABEL_SCHEMA, "description": _VOTER},
+            "winner": _ANSWER(_WINNER),
+            "voter": fields.LABEL_SCHEMA(_VOTER),
         },
         about="A comparison and its answer.",
         needed=["left", "right", "winner"],
@@ -279,61 +278,55 @@ def _labels(data: dict[str, Any]) -> list[str | int]:
 ITEM_STRENGTH: Final = fields.Component.exactly(
     "ItemStrength",
     item=fields.LABEL_SCHEMA,
-    rank={"type": "number", "minimum": 1},
-    strength={"type": "number", "description": "Mean 0; larger is better."},
-    standard_error={"type": ["number", "null"], "minimum": 0},
+    rank=NUMBER(minimum=1),
+    strength=NUMBER("Mean 0; larger is better."),
+    standard_error=NUMBER_OR_NULL(minimum=0),
     **dict.fromkeys(("presentations", "wins", "ties", "losses"), COUNT),
 )
 FITTED_VOTER: Final = fields.Component.exactly(
     "FittedVoter",
     voter=fields.LABEL_SCHEMA,
-    discrimination={"type": "number", "minimum": 0, "description": "1 is the geometric mean of the voters."},
-    oversight={"type": "number", "minimum": 0, "maximum": 1, "description": "Probability of a slip."},
-    side_bias={"type": "number", "description": "Above 0: prefers the left side."},
+    discrimination=NUMBER("1 is the geometric mean of the voters.", minimum=0),
+    oversight=NUMBER("Probability of a slip.", minimum=0, maximum=1),
+    side_bias=NUMBER("Above 0: prefers the left side."),
 )
 FITTED_PARAMETERS: Final = fields.Component.exactly(
     "FittedParameters",
-    prior_sd={"type": "number", "minimum": 0, "description": "Standard deviation of the strengths before any vote."},
-    tie_parameter={"type": "number", "minimum": 0, "description": "Davidson's nu."},
-    side_bias={"type": "number", "description": "Mean over voters; above 0: the left side is preferred."},
-    opinion_sd={
-        "type": ["number", "null"],
-        "minimum": 0,
-        "description": "Standard deviation of a voter's opinion on an item around its strength; null without voters.",
-    },
+    prior_sd=NUMBER("Standard deviation of the strengths before any vote.", minimum=0),
+    tie_parameter=NUMBER("Davidson's nu.", minimum=0),
+    side_bias=NUMBER("Mean over voters; above 0: the left side is preferred."),
+    opinion_sd=NUMBER_OR_NULL(
+        "Standard deviation of a voter's opinion on an item around its strength; null without voters.", minimum=0
+    ),
 )
 
 
-NEXT_COMPARISONS: Final = fields.Component.exactly(
-    "NextComparisons", **SIDES, voter={**LABELS_SCHEMA, "description": "Who is to answer."}
-)
+NEXT_COMPARISONS: Final = fields.Component.exactly("NextComparisons", **SIDES, voter=LABELS_SCHEMA("Who is to answer."))
 
 
 class StrengthsAnswer(Answer):
     """Strengths, best first, and the other fitted parameters."""
 
-    n_comparisons = Integer(required=True, metadata={"description": "Answered ones."})
-    n_unanswered = Integer(required=True)
+    n_comparisons = fields.Dumped(WHOLE, about="Answered ones.")
+    n_unanswered = fields.Dumped(WHOLE)
     items = fields.Dumped(list_of(ITEM_STRENGTH.reference, minItems=2))
     ranking = fields.Dumped(RANKS_ARRAY.reference, about=BEST_FIRST)
     parameters = fields.Dumped(FITTED_PARAMETERS.reference)
     voters = fields.Dumped(or_null(list_of(FITTED_VOTER.reference), about="null where voters were not fitted."))
     log_likelihood = fields.Dumped(NUMBER_OR_NULL)
-    converged = Boolean(required=True)
-    n_iterations = Integer(required=True)
-    warnings = List(Nested(Notice), required=True)
+    converged = fields.Dumped(TRUTH)
+    n_iterations = fields.Dumped(WHOLE)
+    warnings = fields.Dumped(NOTICES)
 
 
 class NextAnswer(Answer):
     """The next comparisons, in the order to show them."""
 
-    n_comparisons = Integer(required=True)
+    n_comparisons = fields.Dumped(WHOLE)
     comparisons = fields.Dumped(
         NEXT_COMPARISONS.reference,
         about="With the answers as `winner`, an array as long, and after those before, they are what POST "
         "/v1/strengths takes.",
     )
-    converged = Boolean(required=True, metadata={"description": "Of the fit by which they were chosen."})
-    warnings = List(
-        Nested(Notice), required=True, metadata={"description": "Of the fit, and why there are fewer than wanted."}
-    )
+    converged = fields.Dumped(TRUTH, about="Of the fit by which they were chosen.")
+    warnings = fields.Dumped(NOTICES, about="Of the fit, and why there are fewer than wanted.")

@@ -36,7 +36,7 @@ class NameList(Documented):
 
     documented = {  # noqa: RUF012 - as the base has it
         "type": "array",
-        "items": {"type": "string", "minLength": 1, "maxLength": 200},
+        "items": shapes.TEXT(minLength=1, maxLength=200),
         "minItems": 1,
         "maxItems": MOST_INVITED,
         "uniqueItems": True,
@@ -188,7 +188,7 @@ _ITEM: Final = shapes.exactly(
     item=shapes.LABEL,
     kind=shapes.TEXT,
     **dict.fromkeys(("content", "alt_text"), shapes.TEXT_OR_NULL),
-    presentations={**shapes.COUNT, "description": "In the ballots that are open."},
+    presentations=shapes.COUNT("In the ballots that are open."),
     n_answered=shapes.COUNT,
 )
 
@@ -214,7 +214,7 @@ class ParticipantsAnswer(Answer):
     participants = Dumped(shapes.list_of(shapes.shape_of(ledger.Participant)))
 
 
-_SVG: Final = {**shapes.TEXT_OR_NULL, "description": "SVG, where it was asked for."}
+_SVG: Final = shapes.TEXT_OR_NULL("SVG, where it was asked for.")
 _INVITATION: Final = shapes.exactly(name=shapes.TEXT, url=shapes.TEXT, qr=_SVG)
 
 
@@ -280,7 +280,7 @@ _ROW: Final = shapes.object_of(
         **dict.fromkeys(("presentations", "wins", "ties", "losses", "last_ballot"), shapes.COUNT),
         "ybar": shapes.NUMBER_OR_NULL,
         **dict.fromkeys(("standard_error", "rank_low", "rank_high", "in_top"), shapes.NUMBER),
-        "image": {**shapes.TEXT, "description": "Path of the image that the item is, if it is one."},
+        "image": shapes.TEXT("Path of the image that the item is, if it is one."),
         "alt_text": shapes.TEXT,
     },
     needed=["item", "rank", "strength"],

@@ -18,7 +18,6 @@ from service.schemas.shapes import (
     WHOLE,
     WHOLE_OR_NULL,
     at_least,
-    described,
     list_of,
     object_of,
     or_null,
@@ -35,47 +34,47 @@ _CONTENT: Final = Component(
     "Content",
     object_of(
         {
-            "kind": {"type": "string", "enum": ["text", "markdown", "image", "audio"]},
-            "text": {"type": "string", "description": "Of text."},
-            "html": {"type": "string", "description": "Of markdown: HTML that can do no harm."},
-            "url": {"type": "string", "description": "Of an image or audio: a path on this server."},
-            "alt": {"type": "string", "description": "Of an image or audio: what it is."},
+            "kind": TEXT(enum=["text", "markdown", "image", "audio"]),
+            "text": TEXT("Of text."),
+            "html": TEXT("Of markdown: HTML that can do no harm."),
+            "url": TEXT("Of an image or audio: a path on this server."),
+            "alt": TEXT("Of an image or audio: what it is."),
         },
         about="What is shown for an item.",
         needed=["kind"],
         closed=False,
     ),
 )
-_NULLABLE_ANSWER: Final[dict[str, Any]] = or_null(ANSWER.reference)
+_NULLABLE_ANSWER: Final = or_null(ANSWER.reference)
 _PAIR: Final = Component.at_least(
     "Pair",
     "Two items to compare.",
     id=TEXT,
-    practice={"type": "boolean", "description": "It is not counted, and its answer is told."},
+    practice=TRUTH("It is not counted, and its answer is told."),
     left=_CONTENT.reference,
     right=_CONTENT.reference,
-    answer={**_NULLABLE_ANSWER, "description": "The answer that stands."},
-    event_id={"type": ["string", "null"], "description": "Of the answer that stands."},
+    answer=_NULLABLE_ANSWER("The answer that stands."),
+    event_id=TEXT_OR_NULL("Of the answer that stands."),
 )
 # Includes hidden checks, because an unchanged number would reveal that the last pair was one.
-_ANSWERS: Final = {"type": "integer", "description": "Answers of this voter that stand, practice left out."}
+_ANSWERS: Final = WHOLE("Answers of this voter that stand, practice left out.")
 _PROGRESS: Final = at_least(
     sheets_done=WHOLE,
-    sheets_limit={"type": ["integer", "null"], "description": "Most sheets of a voter."},
-    answered={"type": "integer", "description": "Pairs of the sheet in hand with an answer."},
-    of={"type": "integer", "description": "Pairs of the sheet in hand."},
+    sheets_limit=WHOLE_OR_NULL("Most sheets of a voter."),
+    answered=WHOLE("Pairs of the sheet in hand with an answer."),
+    of=WHOLE("Pairs of the sheet in hand."),
     answers=_ANSWERS,
 )
 _ME: Final = Component.at_least(
     "Me",
     "Where a voter is.",
     campaign=TEXT,
-    voter={"type": "string", "description": "A random key, under which the votes are exported."},
-    step={"type": "string", "enum": ["consent", "vote", "finish"]},
-    consent_version={"type": "string", "description": "The version to agree to."},
-    available={"type": "boolean", "description": "Whether there is a pair to ask for, now."},
-    reason={"type": ["string", "null"], "enum": ["limit", "none left", "not open", "wait", None]},
-    retry_after=described(WHOLE_OR_NULL, "wait: seconds until a sheet comes back that nobody answers."),
+    voter=TEXT("A random key, under which the votes are exported."),
+    step=TEXT(enum=["consent", "vote", "finish"]),
+    consent_version=TEXT("The version to agree to."),
+    available=TRUTH("Whether there is a pair to ask for, now."),
+    reason=TEXT_OR_NULL(enum=["limit", "none left", "not open", "wait", None]),
+    retry_after=WHOLE_OR_NULL("wait: seconds until a sheet comes back that nobody answers."),
     progress=_PROGRESS,
 )
 _SHEET: Final = {
@@ -85,7 +84,7 @@ _SHEET: Final = {
     "properties": {
         "ballot": WHOLE,
         "sheet": WHOLE,
-        "expires_at": described(TEXT_OR_NULL, "ISO 8601; after it somebody else may get the sheet."),
+        "expires_at": TEXT_OR_NULL("ISO 8601; after it somebody else may get the sheet."),
         "pairs": list_of(_PAIR.reference),
     },
 }
@@ -203,8 +202,8 @@ class VoteAnswer(Answer):
 class FinishAnswer(Answer):
     """Confirmation that all answers are counted, or that a platform's participant is done."""
 
-    finished = Dumped({"type": "boolean", "const": True})
-    outcome = Dumped({"type": "string", "enum": ["complete", "screened out", "quota full"]})
+    finished = Dumped(TRUTH(const=True))
+    outcome = Dumped(TEXT(enum=["complete", "screened out", "quota full"]))
     answers = Dumped(_ANSWERS)
     completion_code = Dumped(TEXT_OR_NULL)
     completion_url = Dumped(TEXT_OR_NULL)
