@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from adaptive import draw_ballot
 from adaptive.protocol import ballot_rng
 from service.api import work
-from service.openapi.blueprint import Blueprint, link
+from service.openapi.blueprint import Blueprint
 from service.schemas.ballots import BallotAnswer, BallotRequest
 
 Labels = int | Sequence[str | int]
@@ -20,25 +20,8 @@ Labels = int | Sequence[str | int]
 blueprint = Blueprint("ballots", __name__, url_prefix="/v1/ballots", description="Comparisons for voters")
 
 
-@blueprint.post(
-    "",
-    name="drawBallot",
-    links={
-        "score": link(
-            "scoreBallots",
-            "The scores. Add the plan, the ballots before, and `votes` to each of the comparisons.",
-            {
-                "items": "$request.body#/items",
-                "seed": "$request.body#/seed",
-                "ballots": [{"comparisons": "$response.body#/comparisons"}],
-            },
-        )
-    },
-)
-@blueprint.arguments(
-    BallotRequest,
-    example={"items": ["king", "queen", "cabbage", "stone"], "presentations": 2, "voters": ["Ann", "Bob"], "seed": 1},
-)
+@blueprint.post("", name="drawBallot")
+@blueprint.arguments(BallotRequest)
 @blueprint.response(200, BallotAnswer)
 def draw(*, items: Labels, presentations: int, voters: Labels, seed: int, number: int) -> dict[str, Any]:
     """Draw a ballot: balanced comparisons for each voter, reproducible with a seed."""

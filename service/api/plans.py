@@ -8,33 +8,15 @@ from typing import Any
 from adaptive import PlanError
 from adaptive.budget import plan_one_way
 from service.api import work
-from service.openapi.blueprint import Blueprint, link
+from service.openapi.blueprint import Blueprint
 from service.schemas.ballot_fields import LARGEST
 from service.schemas.plans import PlanAnswer, PlanRequest
 
 blueprint = Blueprint("plans", __name__, url_prefix="/v1/plans", description="Sizes and cost of ballots")
 
 
-@blueprint.post(
-    "",
-    name="planBallots",
-    links={
-        "drawFirstBallot": link(
-            "drawBallot",
-            "The first ballot. Add voters and a seed; labels may stand in place of the number of items.",
-            {"items": "$response.body#/plan/n_items", "presentations": "$response.body#/plan/presentations"},
-        ),
-        "simulate": link(
-            "simulatePlan",
-            "What the plan would reach. Add similarity, n_simulations and a seed.",
-            {"plan": "$response.body#/plan"},
-        ),
-    },
-)
-@blueprint.arguments(
-    PlanRequest,
-    example={"n_items": 990, "n_ballots": 7, "fraction": 0.5, "presentations": 20, "seconds_per_comparison": 5},
-)
+@blueprint.post("", name="planBallots")
+@blueprint.arguments(PlanRequest)
 @blueprint.response(200, PlanAnswer)
 def plan(*, seconds_per_comparison: float | None = None, n_voters: int | None = None, **chosen: Any) -> dict[str, Any]:
     """Plan the ballots: their sizes, comparisons and cost, with advice on weak points."""

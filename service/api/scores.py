@@ -9,52 +9,14 @@ from adaptive import BallotPlan, BallotVotes, score_ballots
 from adaptive.record import BallotRecord
 from service.api import work
 from service.api.ballots import Labels, labels_at
-from service.openapi.blueprint import Blueprint, link
+from service.openapi.blueprint import Blueprint
 from service.schemas.scores import ScoresAnswer, ScoresRequest
 
 blueprint = Blueprint("scores", __name__, url_prefix="/v1/scores", description="From votes to a ranking")
 
 
-@blueprint.post(
-    "",
-    name="scoreBallots",
-    links={
-        "drawNextBallot": link(
-            "drawBallot",
-            "The next ballot, unless `next_ballot` is null. Add voters.",
-            {
-                "items": "$response.body#/next_ballot/items",
-                "presentations": "$response.body#/next_ballot/presentations",
-                "number": "$response.body#/next_ballot/number",
-                "seed": "$request.body#/seed",
-            },
-        ),
-        "compare": link(
-            "correlate", "How well a system matches the ranking. Add the system.", {"gold": "$response.body#/ranking"}
-        ),
-    },
-)
-@blueprint.arguments(
-    ScoresRequest,
-    example={
-        "plan": {"n_items": 4, "n_ballots": 2, "fraction": 0.5, "presentations": 2},
-        "items": ["king", "queen", "cabbage", "stone"],
-        "seed": 1,
-        "ballots": [
-            {
-                "comparisons": [
-                    {"voter": "Ann", "left": ["king", "queen"], "right": ["queen", "stone"], "votes": ["left", "left"]},
-                    {
-                        "voter": "Bob",
-                        "left": ["stone", "cabbage"],
-                        "right": ["cabbage", "king"],
-                        "votes": ["tie", None],
-                    },
-                ]
-            }
-        ],
-    },
-)
+@blueprint.post("", name="scoreBallots")
+@blueprint.arguments(ScoresRequest)
 @blueprint.response(200, ScoresAnswer)
 def score(*, plan: BallotPlan, items: Labels, seed: int, ballots: Sequence[BallotVotes]) -> dict[str, Any]:
     """Score the ballots so far, and select the items of the next one."""

@@ -22,16 +22,7 @@ blueprint = Blueprint("simulations", __name__, url_prefix="/v1/simulations", des
 
 
 @blueprint.post("", name="simulatePlan")
-@blueprint.arguments(
-    SimulationRequest,
-    example={
-        "plan": {"n_items": 40, "n_ballots": 3, "fraction": 0.5, "presentations": 6},
-        "voters": {"n_voters": 20, "nonconformity": [0.02, 0.2], "oversight": [0.005, 0.05]},
-        "similarity": "exponential",
-        "n_simulations": 8,
-        "seed": 1,
-    },
-)
+@blueprint.arguments(SimulationRequest)
 @blueprint.response(200, SimulationAnswer)
 def run(
     *,
