@@ -11,10 +11,10 @@ from adaptive import VoterPopulation
 from adaptive.simulation.approaches import simulated_comparisons
 from adaptive.simulation.simulate import COEFFICIENTS
 from service.schemas.ballot_fields import Interval, Similarity
+from service.schemas.ballots import PlanInputs
 from service.schemas.base import NOTICES, Answer, Request
 from service.schemas.correlations import STATISTIC
 from service.schemas.fields import APPROACH, Choices, Component, Count, Dumped, Flag, Number, Part, Seed, check_limit
-from service.schemas.plans import PlanInputs
 from service.schemas.shapes import NUMBER_OR_NULL, WHOLE, object_of
 
 _PAPER: Final = VoterPopulation()
