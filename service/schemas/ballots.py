@@ -11,10 +11,19 @@ from marshmallow import ValidationError, post_load, validates_schema
 
 from adaptive import BallotCertificate, BallotPlan
 from service.schemas import fields
-from service.schemas.ballot_fields import LABELS_SCHEMA, LARGEST, SIDES, Fraction, ItemCount, Names, VotedBallots
+from service.schemas.ballot_fields import (
+    LABELS_SCHEMA,
+    LARGEST,
+    SIDES,
+    Fraction,
+    ItemCount,
+    ItemNames,
+    VotedBallots,
+    VoterNames,
+)
 from service.schemas.base import WAYS, Answer, Request, check_way
 from service.schemas.ranking_fields import BEST_FIRST, RANKS_ARRAY
-from service.schemas.shapes import COUNT, NUMBER, NUMBER_OR_NULL, TEXT, WHOLE, exactly, list_of, object_of, or_null
+from service.schemas.shapes import COUNT, NUMBER, NUMBER_OR_NULL, TEXT, WHOLE, exactly, list_of, object_of
 
 MAX_BALLOTS: Final = 10_000
 
@@ -100,21 +109,14 @@ class PlanAnswer(Answer):
 class BallotRequest(Request):
     """The items and voters of a ballot, and how often each item is presented."""
 
-    items = Names(
-        what="items",
-        least=2,
-        limit="max_items",
-        about="Labels of the items (text or whole numbers), or N for the labels 0 to N - 1.",
-    )
+    items = ItemNames(about="Labels of the items (text or whole numbers), or N for the labels 0 to N - 1.")
     presentations = fields.Count(
         limit="max_comparisons",
         of="comparisons of a ballot",
         required=True,
         about="M: how often each item is presented.",
     )
-    voters = Names(
-        what="voters", least=1, limit="max_comparisons", about="Names of the voters, or V for the names 0 to V - 1."
-    )
+    voters = VoterNames(about="Names of the voters, or V for the names 0 to V - 1.")
     seed = fields.Seed(about="The same seed, and number, draws the same ballot of the same items.")
     number = fields.Whole(
         least=1,
@@ -168,12 +170,7 @@ class ScoresRequest(Request):
     """All ballots of a plan so far, with their votes."""
 
     plan = fields.Part(PlanInputs, required=True)
-    items = Names(
-        what="items",
-        least=2,
-        limit="max_items",
-        about="Labels of the plan's items, in the same order each time, or N for 0 to N - 1.",
-    )
+    items = ItemNames(about="Labels of the plan's items, in the same order each time, or N for 0 to N - 1.")
     seed = fields.Seed(
         about="Breaks ties at the cut. Each ballot has random numbers of its own: a request with more "
         "ballots repeats the selections of those before it."
@@ -202,10 +199,7 @@ SCORED_BALLOT: Final = fields.Component.exactly(
     y=NUMBERS("The same, on the scale of the ballots before."),
     b=NUMBER("Slope of y = 1 - b + b x; 1 in ballot 1."),
     ybar=NUMBERS("Mean of y up to this ballot."),
-    presentations=COUNTS,
-    wins=COUNTS,
-    ties=COUNTS,
-    losses=COUNTS,
+    **dict.fromkeys(("presentations", "wins", "ties", "losses"), COUNTS),
     n_tied_at_cut=COUNT("Items that shared the score at the cut that followed, of which only some went on."),
 )
 NEXT_BALLOT: Final = fields.Component.exactly(
@@ -226,8 +220,7 @@ class ScoresAnswer(Answer):
         COUNTS, about="In the order of the ranking: the last ballot that each item took part in."
     )
     next_ballot = fields.Dumped(
-        or_null(
-            NEXT_BALLOT.reference,
-            about="With `voters` and the seed it is what POST /v1/ballots takes; null after the last ballot.",
+        NEXT_BALLOT.reference.or_null(
+            "With `voters` and the seed it is what POST /v1/ballots takes; null after the last ballot."
         )
     )

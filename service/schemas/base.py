@@ -57,12 +57,17 @@ class Answer(Schema):
 WAYS: Final = ("presentations", "comparisons", "hours", "top_presentations")
 
 
-def check_way(data: Mapping[str, Any], seconds: str) -> None:
-    """Refuse a plan that sets the presentations in no way or in several ways; hours need the field of `seconds`."""
-    given = [name for name in WAYS if name in data]
+def check_one(data: Mapping[str, Any], *names: str) -> None:
+    """Refuse a request that has none or several of these fields."""
+    given = [name for name in names if name in data]
     if len(given) != 1:
         got = offending("got", given) if given else "got none"
-        raise ValidationError(f"exactly one of {', '.join(WAYS)} is needed; {got}")
+        raise ValidationError(f"exactly one of {', '.join(names)} is needed; {got}")
+
+
+def check_way(data: Mapping[str, Any], seconds: str) -> None:
+    """Refuse a plan that sets the presentations in no way or in several ways; hours need the field of `seconds`."""
+    check_one(data, *WAYS)
     if "hours" in data and seconds not in data:
         raise ValidationError("this field is needed: the budget is of hours", seconds)
 

@@ -19,21 +19,8 @@ from service.schemas import fields
 from service.schemas.base import Answer, ItemWeights, Request
 from service.schemas.inference import LARGEST_RANK, LEAST_RANK, UNDEFINED, level
 from service.schemas.ranking_fields import check_labels
-from service.schemas.shapes import (
-    COUNT,
-    NUMBER,
-    TEXT,
-    TRUTH,
-    WHOLE,
-    WHOLE_OR_NULL,
-    at_least,
-    list_of,
-    map_of,
-    object_of,
-    or_null,
-)
+from service.schemas.shapes import COUNT, NUMBER, TEXT, TRUTH, WHOLE, WHOLE_OR_NULL, at_least, exactly, list_of, map_of
 
-_NUMBERS: Final = frozenset((int, float))
 _DEPTH: Final = "@[1-9][0-9]{0,5}"
 _OWN: Final = "|".join((*COEFFICIENTS, "tau_ap", "rbo", "ap", f"p{_DEPTH}"))
 _FAMILIAR: Final = f"ndcg|ndcg{_DEPTH}|rr|r{_DEPTH}"
@@ -51,11 +38,8 @@ _LABELS: Final = {
 def _columns(value: str) -> dict[str, Any]:
     names = ("query", "document", value)
     kinds = (_LABELS, _LABELS, list_of(NUMBER, minItems=1))
-    return object_of(
-        dict(zip(names, kinds, strict=True)),
-        about="Columns of one length, with a row for each document of a query.",
-        needed=list(names),
-    )
+    about = "Columns of one length, with a row for each document of a query."
+    return exactly(about, **dict(zip(names, kinds, strict=True)))
 
 
 NUMBERS_BY_QUERY: Final = fields.Component(
@@ -101,8 +85,8 @@ class ByQuery(fields.Documented):
             if not isinstance(numbers, dict):
                 message = f"must be an object of document to {self.kind.value_name}; got {shown(numbers)}"
                 raise ValidationError({Name(query): [message]})
-            if not set(map(type, numbers.values())) <= _NUMBERS:
-                document = next(name for name, number in numbers.items() if type(number) not in _NUMBERS)
+            if (wrong := fields.place_of_other(numbers.values(), fields.NUMBER_TYPES)) is not None:
+                document = list(numbers)[wrong]
                 message = f"the {self.kind.value_name} must be a number; got {shown(numbers[document])}"
                 raise fields.placed([message], Name(query), Name(document))
         return self.kind.from_dict(value)
@@ -116,8 +100,7 @@ class ByQuery(fields.Documented):
         numbers = value[names[2]]
         if not isinstance(numbers, list):
             raise ValidationError({names[2]: [f"must be a list of numbers; got {shown(numbers)}"]})
-        if not set(map(type, numbers)) <= _NUMBERS:
-            wrong = next(place for place, each in enumerate(numbers) if type(each) not in _NUMBERS)
+        if (wrong := fields.place_of_other(numbers, fields.NUMBER_TYPES)) is not None:
             raise fields.placed([f"must be a number; got {shown(numbers[wrong])}"], names[2], str(wrong))
         return self.kind.from_columns(*(value[name] for name in names))
 
@@ -303,8 +286,8 @@ PAIRED: Final = fields.Component.at_least(
     effect_size=UNDEFINED("Mean difference over the standard deviation of the differences."),
     **dict.fromkeys(("n_queries", "n_better", "n_worse"), COUNT),
     detectable=UNDEFINED("The least true difference that the test finds with a power of 0.8."),
-    least=or_null(_LEFT_OUT, "The same without the query whose absence lowers the difference most."),
-    most=or_null(_LEFT_OUT, "The same without the query whose absence raises the difference most."),
+    least=_LEFT_OUT.or_null("The same without the query whose absence lowers the difference most."),
+    most=_LEFT_OUT.or_null("The same without the query whose absence raises the difference most."),
     fragile=TRUTH("Whether one query decides if the test rejects."),
 )
 _PAIRS: Final = list_of(PAIRED.reference)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final, Self
@@ -62,9 +63,9 @@ class Component:
         return cls(name, at_least(about, **properties))
 
     @property
-    def reference(self) -> dict[str, str]:
+    def reference(self) -> Shape:
         """The reference to use in other schemas."""
-        return {"$ref": f"#/components/schemas/{self.name}"}
+        return Shape({"$ref": f"#/components/schemas/{self.name}"})
 
 
 class Vocabulary(Component):
@@ -104,7 +105,8 @@ TIES_MODEL: Final = vocabulary("TiesModel", TIES, "Ties have a parameter of thei
 # Whole numbers are read exactly up to 64 bits.
 LABEL_SCHEMA: Final = Shape(type=["string", "integer"], minimum=-(2**63), maximum=2**64 - 1)
 NOTHING: Final[dict[str, Any]] = {"not": {}}  # the schema that accepts no value: for a field that must be absent
-_NUMBER_TYPES: Final = frozenset((int, float))
+NUMBER_TYPES: Final = frozenset((int, float))
+LABEL_TYPES: Final = frozenset((str, int))
 _NUMBER_TEXT: Final = re.compile(r"[+-]?[0-9]{1,30}(\.[0-9]{1,30})?([eE][+-]?[0-9]{1,3})?")
 _WHOLE_TEXT: Final = re.compile(r"[+-]?[0-9]{1,18}")
 
@@ -146,6 +148,21 @@ def placed(messages: Any, *path: str) -> ValidationError:
     for step in reversed(path):
         messages = {step: messages}
     return ValidationError(messages)
+
+
+def read_at(field: Documented, value: Any, *path: str) -> Any:
+    """Read a value that stands at this path inside another field, and place its errors there."""
+    try:
+        return field.read(value)
+    except ValidationError as error:
+        raise placed(error.messages, *path) from error
+
+
+def place_of_other(values: Collection[Any], types: AbstractSet[type]) -> int | None:
+    """Return the place of the first value of another type; None, at the speed of C, if there is none."""
+    if set(map(type, values)) <= types:
+        return None
+    return next(place for place, value in enumerate(values) if type(value) not in types)
 
 
 def read_each(field: Documented, value: Mapping[str, Any]) -> dict[str, Any]:
@@ -235,7 +252,7 @@ class Number(Documented):
         return number
 
     def _parsed(self, value: Any) -> float | int | None:
-        return value if type(value) in _NUMBER_TYPES else None
+        return value if type(value) in NUMBER_TYPES else None
 
     def _fits(self, number: float) -> bool:
         return self.above < number < self.below and self.least <= number <= self.most and abs(number) < math.inf

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from marshmallow import ValidationError, post_load, validates_schema
+from marshmallow import post_load, validates_schema
 
 from service.schemas import fields
-from service.schemas.base import NOTICES, Answer, Request, WeightOptions
+from service.schemas.base import NOTICES, Answer, Request, WeightOptions, check_one
 from service.schemas.ranking_fields import NamedRankings, RankingField, scores_in
 from service.schemas.shapes import (
     NUMBER,
@@ -113,8 +113,7 @@ class LeaderboardRequest(WeightOptions):
     @validates_schema(skip_on_field_errors=True)
     def check_gold(self, data: dict[str, Any], **_: Any) -> None:
         """Refuse a request with both or neither of gold and gold_sets, or above a limit."""
-        if ("gold" in data) == ("gold_sets" in data):
-            raise ValidationError("exactly one of gold and gold_sets is needed")
+        check_one(data, "gold", "gold_sets")
         sets, n_systems = data.get("gold_sets", {}), len(data["systems"])
         fields.check_limit("max_matrix_cells", len(sets) * n_systems, of="gold sets times systems", field="gold_sets")
         fields.check_label_bytes("gold_sets", list(sets), n_systems)

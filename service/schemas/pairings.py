@@ -75,10 +75,7 @@ class Tokens(fields.Documented):
         check_keys(entry, {"token", "area"}, {"frequency"}, place)
         checks = {"token": self._text, "area": self._text, "frequency": self._frequency}
         for name, given in entry.items():
-            try:
-                checks[name].read(given)
-            except ValidationError as error:
-                raise fields.placed(error.messages, place, name) from error
+            fields.read_at(checks[name], given, place, name)
         return Token(entry["token"], entry["area"], entry.get("frequency"))
 
 

@@ -23,6 +23,10 @@ class Shape(dict[str, Any]):
         """Return this schema with further keywords, and with a description if there is one."""
         return Shape({**self, **keywords} if about is None else {**self, **keywords, "description": about})
 
+    def or_null(self, about: str | None = None) -> Shape:
+        """Return the schema of a value that fits this one, or null."""
+        return one_of(self, {"type": "null"})(about)
+
 
 LABEL: Final = Shape(
     type=["string", "integer", "array"],
@@ -106,11 +110,6 @@ def one_of(*schemas: Mapping[str, Any]) -> Shape:
     return Shape(oneOf=[dict(schema) for schema in schemas])
 
 
-def or_null(schema: Mapping[str, Any], about: str | None = None) -> Shape:
-    """Return the schema of a value or null."""
-    return one_of(schema, {"type": "null"})(about)
-
-
 def _schema(hint: Any) -> Shape:
     origin, inner = get_origin(hint), get_args(hint)
     if hint is Hashable:
@@ -129,5 +128,5 @@ def _schema(hint: Any) -> Shape:
     if origin in (Union, types.UnionType):
         (only,) = (_schema(each) for each in inner if each is not type(None))
         is_plain = isinstance(only.get("type"), str) and only["type"] not in ("object", "array")
-        return only(type=[only["type"], "null"]) if is_plain else or_null(only)
+        return only(type=[only["type"], "null"]) if is_plain else only.or_null()
     raise TypeError(f"no JSON Schema for {hint}")

@@ -14,20 +14,19 @@ from rankcorr.checks import counted_need
 from service.http.problems import shown
 from service.schemas import fields
 from service.schemas.ballot_fields import (
-    ANSWERS,
     LABELS_SCHEMA,
     SIDES,
-    Names,
+    ItemNames,
+    VoterNames,
     check_keys,
+    check_vote,
     check_votes,
-    no_label,
-    no_vote,
 )
 from service.schemas.base import NOTICES, Answer, Request
-from service.schemas.ranking_fields import BEST_FIRST, RANKS_ARRAY, check_labels, whole
-from service.schemas.shapes import COUNT, NUMBER, NUMBER_OR_NULL, TRUTH, WHOLE, list_of, object_of, one_of, or_null
+from service.schemas.ranking_fields import BEST_FIRST, RANKS_ARRAY, check_labels, read_label
+from service.schemas.shapes import COUNT, NUMBER, NUMBER_OR_NULL, TRUTH, WHOLE, list_of, object_of, one_of
 
-_ANSWER: Final = or_null(fields.VOTE.reference)
+_ANSWER: Final = fields.VOTE.reference.or_null()
 _WINNER: Final = "The side that won, or a tie; null where there is no answer."
 _VOTER: Final = "Who answered; of all comparisons or of none."
 
@@ -117,12 +116,8 @@ def _of_rows(value: list[Any]) -> Answered:
                 raise fields.placed([message], str(place), "voter")
             check_keys(row, needed, set(), str(place))
         for name in names:
-            row[name] = whole(row[name])
-            if type(row[name]) not in (str, int):
-                raise no_label(row[name], str(place), name)
-        vote = row["winner"]
-        if not (vote is None or (type(vote) is str and vote in ANSWERS)):
-            raise no_vote(vote, str(place), "winner")
+            row[name] = read_label(row[name], str(place), name)
+        check_vote(row["winner"], str(place), "winner")
     left, right = ([row[side] for row in value] for side in _SIDES)
     voter = [row["voter"] for row in value] if with_voters else None
     return Answered(left, right, [row["winner"] for row in value], voter)
@@ -189,10 +184,7 @@ class VotesRequest(Request):
         },
     )
 
-    items = Names(
-        what="items",
-        least=2,
-        limit="max_items",
+    items = ItemNames(
         required=False,
         of="items",
         about="All items there may be, those never compared included, or N for 0 to N - 1. By default "
@@ -240,10 +232,7 @@ class NextRequest(VotesRequest):
         about="Number of comparisons; 50 is good.",
     )
     seed = fields.Seed(about="The same seed and votes give the same comparisons.")
-    voters = Names(
-        what="voters",
-        least=1,
-        limit="max_comparisons",
+    voters = VoterNames(
         required=False,
         of="voters",
         about="Who is to vote, or V for the names 0 to V - 1. By default those of the comparisons, or one "
@@ -312,7 +301,7 @@ class StrengthsAnswer(Answer):
     items = fields.Dumped(list_of(ITEM_STRENGTH.reference, minItems=2))
     ranking = fields.Dumped(RANKS_ARRAY.reference, about=BEST_FIRST)
     parameters = fields.Dumped(FITTED_PARAMETERS.reference)
-    voters = fields.Dumped(or_null(list_of(FITTED_VOTER.reference), about="null where voters were not fitted."))
+    voters = fields.Dumped(list_of(FITTED_VOTER.reference).or_null("null where voters were not fitted."))
     log_likelihood = fields.Dumped(NUMBER_OR_NULL)
     converged = fields.Dumped(TRUTH)
     n_iterations = fields.Dumped(WHOLE)

@@ -12,7 +12,7 @@ from service.collect.schemas.campaigns import Line
 from service.collect.schemas.voting import TOKEN, Word, key_field
 from service.http.problems import shown
 from service.schemas import shapes
-from service.schemas.base import Answer, Request
+from service.schemas.base import Answer, Request, check_one
 from service.schemas.fields import Documented, Dumped, Flag, Number, QueryNumber, QueryWhole, Whole
 
 MOST_INVITED: Final = 2_000
@@ -75,8 +75,7 @@ class InvitationRequest(Request):
     @validates_schema
     def check_way(self, data: dict[str, Any], **_: Any) -> None:
         """Refuse both or neither."""
-        if ("voters" in data) == ("number" in data):
-            raise ValidationError("exactly one of voters and number is needed")
+        check_one(data, "voters", "number")
 
 
 class ReasonRequest(Request):
@@ -166,9 +165,8 @@ class BallotAnswer(Answer):
     ballot = Dumped(shapes.shape_of(ledger.BallotProgress))
     chain_digest = Dumped(shapes.TEXT_OR_NULL, about="Of a closed ballot; it proves this ballot and all before it.")
     going_on = Dumped(
-        shapes.or_null(
-            shapes.list_of(shapes.LABEL),
-            about="Items of the next ballot; null while this one is open, and where none follows.",
+        shapes.list_of(shapes.LABEL).or_null(
+            "Items of the next ballot; null while this one is open, and where none follows."
         )
     )
 
@@ -176,12 +174,12 @@ class BallotAnswer(Answer):
 class PreviewAnswer(Answer):
     """What closing a ballot now would do."""
 
-    preview = Dumped(shapes.or_null(shapes.shape_of(ledger.ClosePreview), about="Null for a batch."))
+    preview = Dumped(shapes.shape_of(ledger.ClosePreview).or_null("Null for a batch."))
     ready = Dumped(shapes.TRUTH)
     n_comparisons = Dumped(shapes.COUNT)
     n_answered = Dumped(shapes.COUNT)
     expected = Dumped(shapes.NUMBER_OR_NULL, about="Expected tau_w, of a continuous campaign.")
-    cut = Dumped(shapes.or_null(shapes.shape_of(Cut)))
+    cut = Dumped(shapes.shape_of(Cut).or_null())
 
 
 _ITEM: Final = shapes.exactly(
@@ -293,7 +291,7 @@ class ResultsAnswer(Answer):
     final = Dumped(shapes.TRUTH, about="Whether the paper's scores decide on the ranks.")
     n_votes = Dumped(shapes.COUNT)
     top = Dumped(shapes.COUNT, about="k of the cut.")
-    cut = Dumped(shapes.or_null(shapes.shape_of(Cut)))
+    cut = Dumped(shapes.shape_of(Cut).or_null())
     expected = Dumped(shapes.NUMBER_OR_NULL, about="Expected tau_w of the strengths.")
     excluded = Dumped(shapes.list_of(shapes.TEXT))
     agreement = Dumped(shapes.NUMBER_OR_NULL, about="tau_w with the ranking of all votes.")

@@ -18,7 +18,7 @@ from adaptive.tuning.outlook import Outlook
 from service.collect.content import why_no_asset
 from service.collect.state import collecting
 from service.schemas import shapes
-from service.schemas.base import WAYS, Answer, Request, check_way
+from service.schemas.base import WAYS, Answer, Request, check_one, check_way
 from service.schemas.fields import Choice, Documented, Dumped, Flag, Number, Part, Seed, Text, Whole, placed, vocabulary
 
 T = TypeVar("T")
@@ -257,8 +257,7 @@ class OutlookRequest(Request):
     @validates_schema
     def check_items(self, data: dict[str, Any], **_: Any) -> None:
         """Refuse a request with both or neither way to give items, and known pairs of unknown items."""
-        if ("n_items" in data) == ("items_csv" in data):
-            raise ValidationError("exactly one of n_items and items_csv is needed")
+        check_one(data, "n_items", "items_csv")
         if "items_csv" not in data and "probes_csv" in data.get("settings", {}):
             raise ValidationError("this field is needed: settings.probes_csv names items", "items_csv")
 
@@ -308,7 +307,7 @@ class OutlookAnswer(Answer):
     plan = Dumped(_SIZES)
     spending = Dumped(shapes.shape_of(ledger.PlannedSpending))
     advice = Dumped(shapes.list_of(_ADVICE))
-    outlook = Dumped(shapes.or_null(shapes.shape_of(Outlook)))
+    outlook = Dumped(shapes.shape_of(Outlook).or_null())
 
 
 class CampaignMade(Answer):

@@ -11,17 +11,7 @@ from adaptive.ledger import ANSWERS
 from service.http.problems import shown
 from service.schemas.base import Answer, Request
 from service.schemas.fields import Choice, Component, Documented, Dumped, Part, Whole, vocabulary
-from service.schemas.shapes import (
-    TEXT,
-    TEXT_OR_NULL,
-    TRUTH,
-    WHOLE,
-    WHOLE_OR_NULL,
-    at_least,
-    list_of,
-    object_of,
-    or_null,
-)
+from service.schemas.shapes import TEXT, TEXT_OR_NULL, TRUTH, WHOLE, WHOLE_OR_NULL, at_least, list_of, object_of
 
 VERSION: Final = "[A-Za-z0-9][A-Za-z0-9._-]{0,39}"
 TOKEN: Final = "[A-Za-z0-9_-]{43}"
@@ -45,7 +35,7 @@ _CONTENT: Final = Component(
         closed=False,
     ),
 )
-_NULLABLE_ANSWER: Final = or_null(ANSWER.reference)
+_NULLABLE_ANSWER: Final = ANSWER.reference.or_null()
 _PAIR: Final = Component.at_least(
     "Pair",
     "Two items to compare.",
