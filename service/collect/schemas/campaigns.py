@@ -352,17 +352,13 @@ class PagesAnswer(Answer):
 
 
 def plan_columns(plan: BallotPlan | ledger.ContinuousPlan) -> dict[str, Any]:
-    """Return a plan in the form of the answers."""
+    """Return a plan in the form of the answers; what the other mode alone has is null."""
     if isinstance(plan, BallotPlan):
-        numbers = plan.to_dict()
-        own = {name: numbers[name] for name in ("n_items", "n_ballots", "fraction", "presentations")}
-        columns = {"sizes": numbers["sizes"], "comparisons": numbers["comparisons"]}
-        return {"mode": "ballots", **own, **columns, "batch": None, "target": None}
-    none = dict.fromkeys(("n_ballots", "fraction", "presentations"))
-    columns = {"sizes": [plan.n_items], "comparisons": [plan.budget]}
-    return {
-        "mode": "continuous", "n_items": plan.n_items, **none, **columns, "batch": plan.batch, "target": plan.target
-    }  # fmt: skip
+        own = {"mode": "ballots", **plan.to_dict()}
+    else:
+        columns = {"sizes": [plan.n_items], "comparisons": [plan.budget]}
+        own = {"mode": "continuous", "n_items": plan.n_items, "batch": plan.batch, "target": plan.target, **columns}
+    return {name: own.get(name) for name in _SIZES["properties"]}
 
 
 def settings_of(chosen: Mapping[str, Any], sheet: ledger.ItemSheet | None) -> ledger.Settings:
