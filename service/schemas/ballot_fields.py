@@ -27,8 +27,8 @@ LARGEST: Final = 2**53
 ANSWERS: Final[Mapping[str | None, int]] = MappingProxyType(
     {**{word: int(vote) for word, vote in WORDS.items()}, None: UNANSWERED}
 )
-LABELS_SCHEMA: Final = list_of(fields.LABEL_SCHEMA)
-SIDES: Final = {side: LABELS_SCHEMA(f"The item on the {side} of each comparison.") for side in ("left", "right")}
+LABELS: Final = list_of(fields.LABEL_SCHEMA)
+SIDES: Final = {side: LABELS(f"The item on the {side} of each comparison.") for side in ("left", "right")}
 
 
 class ItemCount(fields.Count):

@@ -12,7 +12,7 @@ from marshmallow import ValidationError, post_load, validates_schema
 from adaptive import BallotCertificate, BallotPlan
 from service.schemas import fields
 from service.schemas.ballot_fields import (
-    LABELS_SCHEMA,
+    LABELS,
     LARGEST,
     SIDES,
     Fraction,
@@ -194,7 +194,7 @@ COUNTS: Final = list_of(COUNT)
 SCORED_BALLOT: Final = fields.Component.exactly(
     "ScoredBallot",
     number=WHOLE(minimum=1),
-    items=LABELS_SCHEMA("Items of the ballot; the arrays below are in their order."),
+    items=LABELS("Items of the ballot; the arrays below are in their order."),
     x=NUMBERS("Borda scores of this ballot."),
     y=NUMBERS("The same, on the scale of the ballots before."),
     b=NUMBER("Slope of y = 1 - b + b x; 1 in ballot 1."),
@@ -203,10 +203,7 @@ SCORED_BALLOT: Final = fields.Component.exactly(
     n_tied_at_cut=COUNT("Items that shared the score at the cut that followed, of which only some went on."),
 )
 NEXT_BALLOT: Final = fields.Component.exactly(
-    "NextBallot",
-    number=WHOLE(minimum=2),
-    items=LABELS_SCHEMA("Best first.", minItems=2),
-    presentations=WHOLE(minimum=1),
+    "NextBallot", number=WHOLE(minimum=2), items=LABELS("Best first.", minItems=2), presentations=WHOLE(minimum=1)
 )
 
 

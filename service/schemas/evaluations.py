@@ -335,16 +335,12 @@ class EvaluationAnswer(Answer):
         )
     )
     by_query = fields.Dumped(
-        {
-            "type": ["object", "null"],
-            "description": "Values by run, metric and query, in the order of runs, metrics and queries.",
-            "required": ["queries", "values", "standardized"],
-            "properties": {
-                "queries": list_of(fields.LABEL_SCHEMA),
-                "values": list_of(list_of(list_of(UNDEFINED))),
-                "standardized": list_of(list_of(list_of(UNDEFINED)), type=["array", "null"]),
-            },
-        }
+        at_least(
+            "Values by run, metric and query, in the order of runs, metrics and queries.",
+            queries=list_of(fields.LABEL_SCHEMA),
+            values=list_of(list_of(list_of(UNDEFINED))),
+            standardized=list_of(list_of(list_of(UNDEFINED)), type=["array", "null"]),
+        )(type=["object", "null"])
     )
     comparisons = fields.Dumped(
         list_of(COMPARISON_OF_RUNS.reference, about="One for each metric, if a comparison was asked for.")

@@ -13,15 +13,7 @@ from adaptive.model.matching import FOCUS
 from rankcorr.checks import counted_need
 from service.http.problems import shown
 from service.schemas import fields
-from service.schemas.ballot_fields import (
-    LABELS_SCHEMA,
-    SIDES,
-    ItemNames,
-    VoterNames,
-    check_keys,
-    check_vote,
-    check_votes,
-)
+from service.schemas.ballot_fields import LABELS, SIDES, ItemNames, VoterNames, check_keys, check_vote, check_votes
 from service.schemas.base import NOTICES, Answer, Request
 from service.schemas.ranking_fields import BEST_FIRST, RANKS_ARRAY, check_labels, read_label
 from service.schemas.shapes import COUNT, NUMBER, NUMBER_OR_NULL, TRUTH, WHOLE, list_of, object_of, one_of
@@ -36,7 +28,7 @@ COMPARISON_COLUMNS: Final = fields.Component(
         {
             **SIDES,
             "winner": list_of(_ANSWER, about=_WINNER, maxItems=fields.Limit("max_comparisons")),
-            "voter": LABELS_SCHEMA(_VOTER),
+            "voter": LABELS(_VOTER),
         },
         about="Answered comparisons as arrays of one length.",
         needed=["left", "right", "winner"],
@@ -290,7 +282,7 @@ FITTED_PARAMETERS: Final = fields.Component.exactly(
 )
 
 
-NEXT_COMPARISONS: Final = fields.Component.exactly("NextComparisons", **SIDES, voter=LABELS_SCHEMA("Who is to answer."))
+NEXT_COMPARISONS: Final = fields.Component.exactly("NextComparisons", **SIDES, voter=LABELS("Who is to answer."))
 
 
 class StrengthsAnswer(Answer):

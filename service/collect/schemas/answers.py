@@ -34,13 +34,9 @@ class QueryFlag(Documented):
 class NameList(Documented):
     """Names of voters, one line each, all different."""
 
-    documented = {  # noqa: RUF012 - as the base has it
-        "type": "array",
-        "items": shapes.TEXT(minLength=1, maxLength=200),
-        "minItems": 1,
-        "maxItems": MOST_INVITED,
-        "uniqueItems": True,
-    }
+    documented = shapes.list_of(
+        shapes.TEXT(minLength=1, maxLength=200), minItems=1, maxItems=MOST_INVITED, uniqueItems=True
+    )
 
     def read(self, value: Any) -> list[str]:
         """Check a value."""

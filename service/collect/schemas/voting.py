@@ -67,17 +67,13 @@ _ME: Final = Component.at_least(
     retry_after=WHOLE_OR_NULL("wait: seconds until a sheet comes back that nobody answers."),
     progress=_PROGRESS,
 )
-_SHEET: Final = {
-    "type": ["object", "null"],
-    "description": "null: none is left for this voter, now.",
-    "required": ["ballot", "sheet", "expires_at", "pairs"],
-    "properties": {
-        "ballot": WHOLE,
-        "sheet": WHOLE,
-        "expires_at": TEXT_OR_NULL("ISO 8601; after it somebody else may get the sheet."),
-        "pairs": list_of(_PAIR.reference),
-    },
-}
+_SHEET: Final = at_least(
+    "null: none is left for this voter, now.",
+    ballot=WHOLE,
+    sheet=WHOLE,
+    expires_at=TEXT_OR_NULL("ISO 8601; after it somebody else may get the sheet."),
+    pairs=list_of(_PAIR.reference),
+)(type=["object", "null"])
 
 VOTING_COMPONENTS: Final = (ANSWER, GIVEN_BY, LAYOUT, _CONTENT, _PAIR, _ME)
 
@@ -179,14 +175,7 @@ class VoteAnswer(Answer):
     pair = Dumped(TEXT)
     answer = Dumped(_NULLABLE_ANSWER)
     repeated = Dumped(TRUTH, about="Whether the server had it already.")
-    feedback = Dumped(
-        {
-            "type": ["object", "null"],
-            "description": "Of practice.",
-            "required": ["expected", "agrees"],
-            "properties": {"expected": ANSWER.reference, "agrees": TRUTH},
-        }
-    )
+    feedback = Dumped(at_least("Of practice.", expected=ANSWER.reference, agrees=TRUTH)(type=["object", "null"]))
 
 
 class FinishAnswer(Answer):

@@ -82,10 +82,17 @@ class TestLeaderboard:
         answer = client.post(self.PATH, json=request | {"seed": 1, "n_resamples": 100})
         assert [row["system"] for row in answer.json["rows"]] == ["a", "b"]
 
-    @pytest.mark.parametrize("golds", [{}, {"gold": {"scores": [1, 2]}, "gold_sets": {"a": {"scores": [1, 2]}}}])
-    def test_gold_is_given_in_one_way(self, client, golds):
+    @pytest.mark.parametrize(
+        ("golds", "got"),
+        [
+            ({}, "got none"),
+            ({"gold": {"scores": [1, 2]}, "gold_sets": {"a": {"scores": [1, 2]}}}, "got: 'gold', 'gold_sets'"),
+        ],
+    )
+    def test_gold_is_given_in_one_way(self, client, golds, got):
         request = {"systems": {"a": {"scores": [1, 2]}}, "seed": 1} | golds
-        assert errors(client.post(self.PATH, json=request)) == {"": ["exactly one of gold and gold_sets is needed"]}
+        message = f"exactly one of gold, gold_sets is needed; {got}"
+        assert errors(client.post(self.PATH, json=request)) == {"": [message]}
 
     def test_ranked_by_what_is_unknown(self, client):
         answer = client.post(self.PATH, json=self.request(by="third"))
