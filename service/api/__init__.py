@@ -18,5 +18,5 @@ BLUEPRINTS = (
     strengths.blueprint,
     strengths.comparisons,
     simulations.blueprint,
-    *operations(lambda: None, when="from the moment on when the service is to stop"),
+    *operations(lambda: None, when="once the service is about to stop"),
 )

@@ -18,7 +18,7 @@ from service.http.state import deadline
 from service.openapi.blueprint import Blueprint
 from service.schemas.simulations import SimulationAnswer, SimulationRequest
 
-blueprint = Blueprint("simulations", __name__, url_prefix="/v1/simulations", description="What a plan would reach")
+blueprint = Blueprint("simulations", __name__, url_prefix="/v1/simulations", description="Simulated accuracy of a plan")
 
 
 @blueprint.post("", name="simulatePlan")

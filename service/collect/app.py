@@ -66,10 +66,10 @@ COMPONENTS: Final = (
     problem_component(
         _KINDS,
         members={
-            "answer": TEXT("Of a conflict: the answer that stands."),
-            "completion_code": TEXT_OR_NULL("Of a full quota: what the platform is told."),
-            "completion_url": TEXT_OR_NULL("Of a full quota: the way back."),
-            "missing": WHOLE("Of what is unfinished: pairs without a counted answer."),
+            "answer": TEXT("Of a conflict: the recorded answer."),
+            "completion_code": TEXT_OR_NULL("Of a full quota: the code for the platform."),
+            "completion_url": TEXT_OR_NULL("Of a full quota: the address that returns the participant."),
+            "missing": WHOLE("Of an unfinished sheet: pairs without a counted answer."),
         },
     ),
     *VOTING_COMPONENTS,

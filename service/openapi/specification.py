@@ -49,9 +49,9 @@ def problem_component(kinds: str, *, members: Mapping[str, Any] | None = None) -
     schema = object_of(
         {
             "type": TEXT(f"Kind of the problem, for programs: urn:rankcorr:problem: and {kinds}."),
-            "title": TEXT("What the status means here."),
+            "title": TEXT("Meaning of the status."),
             "status": WHOLE(minimum=400, maximum=599),
-            "detail": TEXT("What was wanted, and what came."),
+            "detail": TEXT("Expected and given value."),
             "request_id": TEXT("The same as the header X-Request-ID and in the log."),
             "errors": map_of(
                 list_of(TEXT),

@@ -82,10 +82,7 @@ _OF_EACH_BALLOT: Final = list_of(WHOLE(minimum=1), minItems=2)
 
 
 _ADVICE: Final = exactly(
-    code=TEXT,
-    value=NUMBER("What the plan has."),
-    bound=NUMBER("The most or the least that is recommended."),
-    sentence=TEXT,
+    code=TEXT, value=NUMBER("The plan's value."), bound=NUMBER("The recommended maximum or minimum."), sentence=TEXT
 )
 
 
@@ -103,7 +100,7 @@ class PlanAnswer(Answer):
         NUMBER, about="Presentations of every item in one uniform ballot with as many comparisons."
     )
     hours = fields.Dumped(NUMBER_OR_NULL, about="Cost in person-hours; null without seconds_per_comparison.")
-    advice = fields.Dumped(list_of(_ADVICE), about="What to reconsider; never a refusal.")
+    advice = fields.Dumped(list_of(_ADVICE), about="Points to reconsider; a plan is never refused for them.")
 
 
 class BallotRequest(Request):
@@ -122,8 +119,8 @@ class BallotRequest(Request):
         least=1,
         most=MAX_BALLOTS,
         load_default=1,
-        about="Number of the ballot in its plan, counted from 1. Each has random numbers of its own, so "
-        "that one seed serves all ballots.",
+        about="Number of the ballot in its plan, counted from 1. Each ballot has separate random numbers, so one seed "
+        "serves all ballots.",
     )
 
     @validates_schema
@@ -158,8 +155,8 @@ class BallotAnswer(Answer):
     comparisons = fields.Dumped(
         list_of(
             VOTER_COMPARISONS.reference,
-            about="Voter by voter, in the order in which they are to be shown. With the answers as `votes`, "
-            "an array as long, each is what POST /v1/scores takes.",
+            about="Voter by voter, in the order to show them. Add the answers to each as `votes`, an array of the "
+            "same length, and send them to POST /v1/scores.",
             minItems=1,
         )
     )
@@ -172,8 +169,8 @@ class ScoresRequest(Request):
     plan = fields.Part(PlanInputs, required=True)
     items = ItemNames(about="Labels of the plan's items, in the same order each time, or N for 0 to N - 1.")
     seed = fields.Seed(
-        about="Breaks ties at the cut. Each ballot has random numbers of its own: a request with more "
-        "ballots repeats the selections of those before it."
+        about="Breaks ties at the cut. Each ballot has separate random numbers, so a request with more ballots "
+        "repeats the earlier selections."
     )
     ballots = VotedBallots(required=True, about="Ballots 1, 2, ... with all of their comparisons, answered or not.")
 
@@ -200,7 +197,7 @@ SCORED_BALLOT: Final = fields.Component.exactly(
     b=NUMBER("Slope of y = 1 - b + b x; 1 in ballot 1."),
     ybar=NUMBERS("Mean of y up to this ballot."),
     **dict.fromkeys(("presentations", "wins", "ties", "losses"), COUNTS),
-    n_tied_at_cut=COUNT("Items that shared the score at the cut that followed, of which only some went on."),
+    n_tied_at_cut=COUNT("Items that shared the score at the cut, if only some of them were selected."),
 )
 NEXT_BALLOT: Final = fields.Component.exactly(
     "NextBallot", number=WHOLE(minimum=2), items=LABELS("Best first.", minItems=2), presentations=WHOLE(minimum=1)
@@ -218,6 +215,6 @@ class ScoresAnswer(Answer):
     )
     next_ballot = fields.Dumped(
         NEXT_BALLOT.reference.or_null(
-            "With `voters` and the seed it is what POST /v1/ballots takes; null after the last ballot."
+            "Add `voters` and the seed, and send it to POST /v1/ballots; null after the last ballot."
         )
     )

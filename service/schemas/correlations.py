@@ -33,7 +33,7 @@ class CorrelationRequest(WeightOptions):
     gold = RankingField(required=True)
     system = RankingField(required=True)
     coefficients = Choices(COEFFICIENT, load_default=COEFFICIENT.words)
-    worst = Whole(least=1, most=1_000, about="List so many items that cost the system most.")
+    worst = Whole(least=1, most=1_000, about="Number of items to list: those that cost the system most.")
     inference = Part(InferenceOptions, about="Ask for chance level, test and interval too.")
 
 

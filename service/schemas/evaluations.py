@@ -222,7 +222,7 @@ class EvaluationRequest(ItemWeights):
     unjudged = fields.Choice(fields.UNJUDGED_DOCUMENTS, load_default=fields.UNJUDGED_DOCUMENTS.words[0])
     unretrieved = fields.Choice(fields.UNRETRIEVED_DOCUMENTS, load_default=fields.UNRETRIEVED_DOCUMENTS.words[0])
     undefined = fields.Choice(fields.UNDEFINED_QUERIES, load_default=fields.UNDEFINED_QUERIES.words[0])
-    depth = fields.Whole(least=1, most=LARGEST_DEPTH, about="Keep so many documents of a query and run.")
+    depth = fields.Whole(least=1, most=LARGEST_DEPTH, about="Number of documents to keep of each query and run.")
     standardized = fields.Part(
         StandardizationOptions,
         about="Ask for standardized values of rank correlations too: chance gives 0 for each query.",
@@ -282,7 +282,7 @@ PAIRED: Final = fields.Component.at_least(
     difference=UNDEFINED("Mean of the first less that of the second."),
     low=UNDEFINED("The interval inverts the test; null where it is unbounded."),
     **dict.fromkeys(("high", "pvalue"), UNDEFINED),
-    corrected_pvalue=UNDEFINED("By Holm's method, over the pairs beside it."),
+    corrected_pvalue=UNDEFINED("By Holm's method, over all pairs in this list."),
     effect_size=UNDEFINED("Mean difference over the standard deviation of the differences."),
     **dict.fromkeys(("n_queries", "n_better", "n_worse"), COUNT),
     detectable=UNDEFINED("The least true difference that the test finds with a power of 0.8."),
@@ -295,7 +295,7 @@ COMPARISON_OF_RUNS: Final = fields.Component.at_least(
     "RunComparison",
     metric=TEXT,
     standardized=TRUTH,
-    unit=TEXT("What is resampled, flipped and exchanged: queries."),
+    unit=TEXT("The unit that is resampled, flipped and exchanged: queries."),
     rows=list_of(
         at_least(
             run=TEXT,

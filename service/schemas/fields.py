@@ -98,9 +98,9 @@ MODEL: Final = vocabulary(
 )
 UNJUDGED_DOCUMENTS: Final = vocabulary("Unjudged", UNJUDGED, "Retrieved without a judgement: of relevance 0, or not.")
 UNRETRIEVED_DOCUMENTS: Final = vocabulary("Unretrieved", UNRETRIEVED, "Judged and not retrieved: last, or left out.")
-UNDEFINED_QUERIES: Final = vocabulary("UndefinedQueries", UNDEFINED, "What a query counts without a value.")
+UNDEFINED_QUERIES: Final = vocabulary("UndefinedQueries", UNDEFINED, "Treatment of a query without a value.")
 QUERY_TEST: Final = vocabulary("QueryTest", TESTS, "Paired test over queries.")
-TIES_MODEL: Final = vocabulary("TiesModel", TIES, "Ties have a parameter of their own, or are half a win each.")
+TIES_MODEL: Final = vocabulary("TiesModel", TIES, "Ties have a separate parameter, or are half a win each.")
 
 # Whole numbers are read exactly up to 64 bits.
 LABEL_SCHEMA: Final = Shape(type=["string", "integer"], minimum=-(2**63), maximum=2**64 - 1)
@@ -151,7 +151,7 @@ def placed(messages: Any, *path: str) -> ValidationError:
 
 
 def read_at(field: Documented, value: Any, *path: str) -> Any:
-    """Read a value that stands at this path inside another field, and place its errors there."""
+    """Read a value at this path inside another field, and place its errors there."""
     try:
         return field.read(value)
     except ValidationError as error:
@@ -159,7 +159,7 @@ def read_at(field: Documented, value: Any, *path: str) -> Any:
 
 
 def place_of_other(values: Collection[Any], types: AbstractSet[type]) -> int | None:
-    """Return the place of the first value of another type; None, at the speed of C, if there is none."""
+    """Return the place of the first value of another type, or None; a list without any is checked at the speed of C."""
     if set(map(type, values)) <= types:
         return None
     return next(place for place, value in enumerate(values) if type(value) not in types)

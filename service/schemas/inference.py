@@ -164,7 +164,7 @@ class LeaderboardAnswer(Answer):
     exact = fields.Dumped(
         {"type": ["boolean", "null"]}, about="Whether the tests enumerate all swaps; null where nothing is tested."
     )
-    unit = fields.Dumped(TEXT, about="What is resampled: items, within each gold set.")
+    unit = fields.Dumped(TEXT, about="The unit that is resampled: items, within each gold set.")
     gold_sets = fields.Dumped(list_of(TEXT))
     level = fields.Dumped(NUMBER)
     n_resamples = fields.Dumped(WHOLE)

@@ -88,7 +88,7 @@ class PairingRequest(Request):
     sample = fields.Count(
         limit="max_items", of="pairs of tokens", about="Number of random pairs to take; all of them by default."
     )
-    seed = fields.Seed(required=False, about="Of the sample, with which it belongs together.")
+    seed = fields.Seed(required=False, about="Seed of the sample; required with it.")
     across_areas = fields.Flag(load_default=False, about="Pair any two tokens, of one area or two.")
 
     @validates_schema

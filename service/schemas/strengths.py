@@ -227,7 +227,7 @@ class NextRequest(VotesRequest):
     voters = VoterNames(
         required=False,
         of="voters",
-        about="Who is to vote, or V for the names 0 to V - 1. By default those of the comparisons, or one "
+        about="Voters to ask, or V for the names 0 to V - 1. By default those of the comparisons, or one "
         "unknown voter, 0.",
     )
     # Above this, all weights are equal even for a million items.
@@ -282,7 +282,7 @@ FITTED_PARAMETERS: Final = fields.Component.exactly(
 )
 
 
-NEXT_COMPARISONS: Final = fields.Component.exactly("NextComparisons", **SIDES, voter=LABELS("Who is to answer."))
+NEXT_COMPARISONS: Final = fields.Component.exactly("NextComparisons", **SIDES, voter=LABELS("The voter to ask."))
 
 
 class StrengthsAnswer(Answer):
@@ -306,8 +306,8 @@ class NextAnswer(Answer):
     n_comparisons = fields.Dumped(WHOLE)
     comparisons = fields.Dumped(
         NEXT_COMPARISONS.reference,
-        about="With the answers as `winner`, an array as long, and after those before, they are what POST "
-        "/v1/strengths takes.",
+        about="Add the answers as `winner`, an array of the same length, append them to the earlier comparisons, and "
+        "send all to POST /v1/strengths.",
     )
-    converged = fields.Dumped(TRUTH, about="Of the fit by which they were chosen.")
+    converged = fields.Dumped(TRUTH, about="Whether the fit behind the choice converged.")
     warnings = fields.Dumped(NOTICES, about="Of the fit, and why there are fewer than wanted.")

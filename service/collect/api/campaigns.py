@@ -132,7 +132,7 @@ def change_pages(pages: Any, key: str) -> Any:
     campaign, stamp = organiser(key), blueprints.wanted_stamp()
     version, _ = campaign.pages()
     if stamp != str(version).zfill(4):
-        raise Problem(412, f"the pages are of version {version} by now: somebody changed them")
+        raise Problem(412, f"the pages have changed and are now of version {version}; read them again")
     made = campaign.set_pages(pages, replaces=version)
     collecting().campaigns.forget_pages(campaign)
     return blueprints.stamped(str(made).zfill(4), {"version": made, "pages": pages.to_dict()})

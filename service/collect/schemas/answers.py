@@ -263,7 +263,7 @@ class ExclusionAnswer(Answer):
 class WithdrawalAnswer(Answer):
     """The effect of a withdrawal."""
 
-    voided = Dumped(shapes.COUNT, about="Votes of open ballots that do not count any more.")
+    voided = Dumped(shapes.COUNT, about="Votes of open ballots that no longer count.")
 
 
 _ROW: Final = shapes.object_of(

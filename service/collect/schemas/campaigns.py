@@ -106,13 +106,13 @@ class PagesRequest(Request):
     study = ProseOrNull()
     completion_code = ProseOrNull()
     completion_url = ProseOrNull(about="On Prolific null is enough: the code makes the address.")
-    screened_out_code = ProseOrNull(about="For one who was left out before finishing.")
-    quota_full_code = ProseOrNull(about="For one who came when nothing was left.")
+    screened_out_code = ProseOrNull(about="For participants who were excluded before they finished.")
+    quota_full_code = ProseOrNull(about="For participants who came when no pair was left.")
     study_minutes = Number(
         above=0,
         most=100_000,
         allow_none=True,
-        about="The platform's maximum allowed time, for which a participant has a sheet.",
+        about="The platform's maximum allowed time; a participant keeps a sheet for so long.",
     )
 
     @post_load
@@ -138,7 +138,7 @@ class PlanChoice(Request):
         most=10_000,
         about="Continuous: comparisons of a batch; by default as many as there are items, from 10 to 50.",
     )
-    target = Number(above=0, most=1, about="Continuous: an expected tau_w at which the campaign may end.")
+    target = Number(above=0, most=1, about="Continuous: the campaign may end at this expected tau_w.")
 
     @validates_schema
     def check_mode(self, data: dict[str, Any], **_: Any) -> None:
@@ -191,7 +191,7 @@ class SettingsRequest(Request):
         above=0,
         most=100_000,
         load_default=LEASE_MINUTES,
-        about="After this time without a vote a sheet may go to somebody else.",
+        about="After this time without a vote, another voter may get the sheet.",
     )
     first_minutes = Number(
         above=0,
@@ -352,7 +352,7 @@ class PagesAnswer(Answer):
 
 
 def plan_columns(plan: BallotPlan | ledger.ContinuousPlan) -> dict[str, Any]:
-    """Return a plan in the form of the answers; what the other mode alone has is null."""
+    """Return a plan in the form of the answers; fields of the other mode are null."""
     if isinstance(plan, BallotPlan):
         own = {"mode": "ballots", **plan.to_dict()}
     else:

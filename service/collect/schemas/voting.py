@@ -28,9 +28,9 @@ _CONTENT: Final = Component(
             "text": TEXT("Of text."),
             "html": TEXT("Of markdown: HTML that can do no harm."),
             "url": TEXT("Of an image or audio: a path on this server."),
-            "alt": TEXT("Of an image or audio: what it is."),
+            "alt": TEXT("Of an image or audio: its description."),
         },
-        about="What is shown for an item.",
+        about="The content to show for an item.",
         needed=["kind"],
         closed=False,
     ),
@@ -40,38 +40,38 @@ _PAIR: Final = Component.at_least(
     "Pair",
     "Two items to compare.",
     id=TEXT,
-    practice=TRUTH("It is not counted, and its answer is told."),
+    practice=TRUTH("It is not counted, and the expected answer is shown."),
     left=_CONTENT.reference,
     right=_CONTENT.reference,
-    answer=_NULLABLE_ANSWER("The answer that stands."),
-    event_id=TEXT_OR_NULL("Of the answer that stands."),
+    answer=_NULLABLE_ANSWER("The recorded answer."),
+    event_id=TEXT_OR_NULL("Id of the recorded answer."),
 )
 # Includes hidden checks, because an unchanged number would reveal that the last pair was one.
-_ANSWERS: Final = WHOLE("Answers of this voter that stand, practice left out.")
+_ANSWERS: Final = WHOLE("Recorded answers of this voter, without practice.")
 _PROGRESS: Final = at_least(
     sheets_done=WHOLE,
     sheets_limit=WHOLE_OR_NULL("Most sheets of a voter."),
-    answered=WHOLE("Pairs of the sheet in hand with an answer."),
-    of=WHOLE("Pairs of the sheet in hand."),
+    answered=WHOLE("Answered pairs of the current sheet."),
+    of=WHOLE("Pairs of the current sheet."),
     answers=_ANSWERS,
 )
 _ME: Final = Component.at_least(
     "Me",
-    "Where a voter is.",
+    "The progress of a voter and the next step.",
     campaign=TEXT,
     voter=TEXT("A random key, under which the votes are exported."),
     step=TEXT(enum=["consent", "vote", "finish"]),
     consent_version=TEXT("The version to agree to."),
-    available=TRUTH("Whether there is a pair to ask for, now."),
+    available=TRUTH("Whether a pair can be asked now."),
     reason=TEXT_OR_NULL(enum=["limit", "none left", "not open", "wait", None]),
-    retry_after=WHOLE_OR_NULL("wait: seconds until a sheet comes back that nobody answers."),
+    retry_after=WHOLE_OR_NULL("wait: seconds until an unanswered sheet is free again."),
     progress=_PROGRESS,
 )
 _SHEET: Final = at_least(
-    "null: none is left for this voter, now.",
+    "null if no sheet is available for this voter now.",
     ballot=WHOLE,
     sheet=WHOLE,
-    expires_at=TEXT_OR_NULL("ISO 8601; after it somebody else may get the sheet."),
+    expires_at=TEXT_OR_NULL("ISO 8601; after this time another voter may get the sheet."),
     pairs=list_of(_PAIR.reference),
 )(type=["object", "null"])
 
@@ -123,7 +123,7 @@ class SessionRequest(Request):
     token = Word(TOKEN, "the token of a link", about="Of an invitation.")
     platform = Part(PlatformPart)
     consent = Word(
-        VERSION, "a version of the consent text", about="The version agreed to; needed but with an invitation."
+        VERSION, "a version of the consent text", about="The version agreed to; required without an invitation."
     )
 
 
@@ -174,7 +174,7 @@ class VoteAnswer(Answer):
     event_id = Dumped(TEXT)
     pair = Dumped(TEXT)
     answer = Dumped(_NULLABLE_ANSWER)
-    repeated = Dumped(TRUTH, about="Whether the server had it already.")
+    repeated = Dumped(TRUTH, about="Whether the server had already recorded it.")
     feedback = Dumped(at_least("Of practice.", expected=ANSWER.reference, agrees=TRUTH)(type=["object", "null"]))
 
 
