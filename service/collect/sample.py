@@ -35,21 +35,10 @@ VOTERS: Final = 4
 CODE: Final = "SAMPLE"  # the form that platforms need; no platform uses it
 
 # From very similar to unrelated, so that anyone who tries it can judge the ranking.
-PAIRS: Final = (
-    ("car", "automobile"),
-    ("journey", "voyage"),
-    ("coast", "shore"),
-    ("furnace", "stove"),
-    ("bird", "crane"),
-    ("brother", "monk"),
-    ("food", "fruit"),
-    ("cup", "coffee"),
-    ("hill", "woodland"),
-    ("lad", "wizard"),
-    ("glass", "magician"),
-    ("rooster", "voyage"),
+ITEMS: Final = (
+    *("car, automobile", "journey, voyage", "coast, shore", "furnace, stove", "bird, crane", "brother, monk"),
+    *("food, fruit", "cup, coffee", "hill, woodland", "lad, wizard", "glass, magician", "rooster, voyage"),
 )
-ITEMS: Final = tuple(f"{first}, {second}" for first, second in PAIRS)
 _TEXTS: Final = files("service.collect") / "locales" / "sample.json"
 
 
@@ -98,7 +87,7 @@ def _made(ledger: Ledger) -> Campaign:
         seed=1,
         name=NAME,
         settings=Settings(assigned=False, lease_minutes=30, probing=Probing((practice,), repeats=0.2)),
-        contents=[ItemContent("text", f"{first} – {second}") for first, second in PAIRS],  # noqa: RUF001 - a dash
+        contents=[ItemContent("text", item.replace(", ", " – ")) for item in ITEMS],  # noqa: RUF001 - a dash
     )
     texts = {language: PageTexts(**own) for language, own in json.loads(_TEXTS.read_bytes()).items()}
     campaign.set_pages(VotingPages(texts=texts, open_link=True, completion_code=CODE), replaces=0)
