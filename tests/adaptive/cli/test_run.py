@@ -334,7 +334,7 @@ def test_strengths_are_fitted_to_the_votes_of_a_ledger(folder, opened):
         (["run", "init", "new.db", *INIT[3:], "--seconds", "nan"], r"seconds_per_comparison must be .* got nan"),
         (["run", "init", "new.db", *INIT[3:], "--sheet-size", 0], r"sheet_size must be None or a positive whole"),
         (["run", "init", "new.db", *INIT[3:], "--least-answered", 2], r"least_answered must be a share"),
-        (["run", "init", "new.db", *INIT[3:], "--continuous"], r"--continuous takes --budget"),
+        (["run", "init", "new.db", *INIT[3:], "--continuous"], r"--continuous requires --budget"),
         (["run", "init", "none/new.db", *INIT[3:]], r"none/new\.db: unable to open database file"),
         (["run", "init", "mysql://localhost/votes", *INIT[3:]], r"got the scheme 'mysql'"),
         (["run", "open", "v.db"], r"ballot 1 is open: close it before"),
