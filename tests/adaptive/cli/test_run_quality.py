@@ -138,7 +138,7 @@ def test_leaving_out_is_looked_at_before(folder):
     assert (found["n_votes"], found["n_others"], len(found["changes"])) == (7, 13, len(lines) - 2)
     assert rows_in(folder / "v.db") == before
     run_ok("run", "exclude", "v.db", "2", "--reason", "left, left, left")
-    assert run_ok("run", "exclude", "v.db", "2", "--preview").startswith("voter 2 back in: 7 votes")
+    assert run_ok("run", "exclude", "v.db", "2", "--preview").startswith("voter 2 included again: 7 votes")
     assert " excluded" in run_ok("run", "quality", "v.db").splitlines()[3]
 
 
@@ -154,7 +154,7 @@ def test_leaving_out_is_looked_at_before(folder):
         (["--pay-per-vote", 1, "--pay-per-hour", 1], r"give either --pay-per-vote or --pay-per-hour; got both"),
         (["--pay-per-hour", 1], r"--pay-per-hour needs --seconds"),
         (["--pay-per-vote", 0], r"per_vote must be a finite number above 0; got 0"),
-        (["--fee", 0.1], r"--fee and --currency go with --pay-per-vote or --pay-per-hour"),
+        (["--fee", 0.1], r"--fee and --currency require --pay-per-vote or --pay-per-hour"),
         (["--pay-per-vote", 1, "--fee", -0.1], r"fee must be a share from 0 on"),
     ],
 )
