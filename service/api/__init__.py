@@ -1,4 +1,4 @@
-"""Serve the resources, one file each: their routes, and the library calls behind them.
+"""Serve the resources: their routes, and the library calls behind them; plans, ballots and scores share a file.
 
 `work` estimates the cost of each request; `ballots` also finds labels for `strengths`.
 """
