@@ -1,6 +1,6 @@
-"""Print how often intervals by the Poisson bootstrap of queries hold the truth, beside those that draw queries.
+"""Print the coverage of two kinds of intervals: Poisson bootstrap of queries, and resampled queries.
 
-Differences of two exchangeable runs, as in bank_of_designs.py: both kinds of interval are of the same data sets.
+The data are differences of two exchangeable runs, as in bank_of_designs.py; both kinds use the same data sets.
 Nothing here asserts.
 """
 
@@ -24,7 +24,7 @@ SIZES, LEVEL = (30, 100, 1_000), 0.95
 
 
 def one(n_queries: int, n_resamples: int, seed: int) -> tuple[bool, bool, float]:
-    """Whether each interval of one data set holds 0, Poisson's first, and how wide that one is beside the other."""
+    """Return whether each interval of a data set contains 0, Poisson's first, and the ratio of their widths."""
     values = ranked_queries(np.random.default_rng([n_queries, seed]), n_queries, 2, TauW())
     column = np.diff(values, axis=1)[:, 0]
     # Half of a difference is between -1 and 1, as values are.
@@ -36,7 +36,7 @@ def one(n_queries: int, n_resamples: int, seed: int) -> tuple[bool, bool, float]
 
 
 def measured(n_queries: int, n_sets: int, n_resamples: int, workers: int) -> np.ndarray:
-    """Share of data sets in which each interval holds 0, and the mean ratio of their widths."""
+    """Return the share of data sets whose intervals contain 0, and the mean ratio of their widths."""
     run = partial(one, n_queries, n_resamples)
     if workers == 1:
         found = [run(seed) for seed in range(n_sets)]

@@ -23,7 +23,7 @@ class Limits(HttpLimits):
     max_opinions: int = setting(10_000_000, whole_number(1), "opinions of a simulation: voters times items")
     max_resamples: int = setting(100_000, whole_number(1), "resamples of a test or an interval")
     max_label_bytes: int = setting(
-        64 * 2**20, whole_number(1), "bytes of the labels in an answer, each as often as it is written"
+        64 * 2**20, whole_number(1), "bytes of the labels in an answer, with all repetitions"
     )
     max_resampled_values: int = setting(
         20_000_000, whole_number(1), "values of a leaderboard: gold sets times systems times resamples"

@@ -1,6 +1,6 @@
 """The commands that simulate votings: `ballots simulate`, `tune`, `votes-needed`, `table2` and `figures`.
 
-What a plan would reach, what a budget buys, what an accuracy costs, and what the paper shows, from new simulations.
+They simulate the accuracy of a plan, the best plan for a budget, the votes for an accuracy, and the paper's results.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ _SIMULATE_EXAMPLE = example(
 )
 
 
-@click.command("simulate", epilog=_SIMULATE_EXAMPLE, short_help="What a plan would reach, with simulated voters.")
+@click.command("simulate", epilog=_SIMULATE_EXAMPLE, short_help="Simulate the accuracy of a plan.")
 @click.option("--n-items", type=int, metavar="N", help="Number of items; by default those of the file of --similarity.")
 @plan_options
 @option("--similarity", default="exponential", metavar="NAME|FILE", help=_SIMILARITY_HELP)
@@ -93,9 +93,9 @@ def simulate_command(
 ) -> None:
     """Simulate a plan, and a uniform ballot or other approaches of equal cost.
 
-    Approaches: the paper's adaptive ballots, and a uniform one (adaptive, uniform); pairs matched batch by batch, or
-    within fixed ballots (matched, matched_ballots); the paper's votes, but strengths fitted to them (adaptive_fitted,
-    uniform_fitted); and what all voters' full rankings would give, at any cost (full_rankings).
+    Approaches: the paper's adaptive ballots and a uniform ballot (adaptive, uniform), the same votes with fitted
+    strengths (adaptive_fitted, uniform_fitted), pairs matched batch by batch or within fixed ballots (matched,
+    matched_ballots), and the full rankings of all voters, at any cost (full_rankings).
 
     Printed are mean +- sd (standard error of the mean) of the coefficients with the true ranking. Items that tie in an
     estimate share their mid-rank.
@@ -172,7 +172,7 @@ def given_similarity(chosen: str, n_items: int | None) -> NDArray[np.float64]:
             raise OptionError(f"--n-items is {n_items}, but {chosen} has {values.size} similarities")
         return values
     if n_items is None:
-        raise OptionError("--n-items is wanted, unless --similarity is a file")
+        raise OptionError("give --n-items, unless --similarity is a file")
     return named_similarity(chosen, n_items)
 
 
@@ -216,14 +216,14 @@ class Shared:
         return {"relatedness": self.judge == "relatedness", "coefficient": self.coefficient, "seed": self.seed}
 
 
-@click.command("tune", epilog=_TUNE_EXAMPLE, short_help="The best way to spend a budget, with simulated voters.")
-@click.option("--budget", type=int, required=True, metavar="COMPARISONS", help="What may be spent.")
+@click.command("tune", epilog=_TUNE_EXAMPLE, short_help="Find the best plan for a budget, with simulated voters.")
+@click.option("--budget", type=int, required=True, metavar="COMPARISONS", help="Maximum number of comparisons.")
 @click.option("--similarity", metavar="NAME|FILE", help=f"{_SIMILARITY_HELP} Default: exponential, or from --pilot.")
-@click.option("--pilot", type=click.Path(path_type=Path), metavar="VOTES", help="Votes on such items, as a file.")
+@click.option("--pilot", type=click.Path(path_type=Path), metavar="VOTES", help="File of votes on similar items.")
 @click.option(
     "--approach", "approaches", type=click.Choice(CANDIDATES), multiple=True, help="Only these; by default all."
 )
-@_simulations_option(4, "Of all in the first round.")
+@_simulations_option(4, "Simulations of each candidate in the first round.")
 @option("--fresh", type=int, default=40, metavar="S", help="Simulations of the winner.")
 @gathered("shared", Shared)
 def tune_command(
@@ -238,8 +238,8 @@ def tune_command(
 ) -> None:
     """Search fraction, presentations, number of ballots and matching for the best ranking that a budget buys.
 
-    The better half of the candidates goes on to the next round, which has twice as many simulations. What the winner
-    reaches is measured by fresh simulations, beside the paper's plan of the same budget.
+    Each round keeps the better half of the candidates and doubles the number of simulations. Fresh simulations then
+    measure the winner and compare it with the paper's plan of the same budget.
     """
     votes, values, size = _items(pilot, similarity, shared.n_items)
     candidates = candidates_for(size, budget, approaches=approaches or CANDIDATES, batch=shared.batch)
@@ -347,7 +347,7 @@ def _value(mean: float, se: float) -> str:
 def _items(
     pilot: Path | None, similarity: str | None, n_items: int | None
 ) -> tuple[Comparisons | None, NDArray[np.float64] | None, int]:
-    """Pilot votes and similarities, of which there is at least one, and the number of items."""
+    """Return the pilot votes, the similarities, or both, and the number of items."""
     if pilot is None:
         values = given_similarity(similarity or "exponential", n_items)
         return None, values, values.size
@@ -366,7 +366,7 @@ _TABLE2_EXAMPLE = example(
 _FIGURES_EXAMPLE = example("ballots figures --out figures")
 
 
-@click.command("table2", epilog=_TABLE2_EXAMPLE, short_help="Table 2 of the paper, as its text describes it.")
+@click.command("table2", epilog=_TABLE2_EXAMPLE, short_help="Simulate Table 2 of the paper, as its text describes it.")
 @_simulations_option(50)
 @seed_option()
 @_workers_option
@@ -380,8 +380,8 @@ def table2_command(simulations: int, seed: int, workers: int, embedding: str | N
     """Simulate Table 2: mean +- sd (standard error) of the coefficients with the true ranking.
 
     990 items and 100 voters; 7 ballots, each of half the items, at 20 presentations, against a uniform ballot of equal
-    cost. Each similarity has simulations of its own. Items that tie in an estimate share their mid-rank. The numbers
-    are not those the paper prints: its code does not do what its text says.
+    cost. Each similarity has separate simulations. Items that tie in an estimate share their mid-rank. The numbers
+    differ from the paper's, because its code does not match its text.
     """
     values = None if embedding is None else read_similarities(embedding)
     total = simulations * len(SIMILARITIES)

@@ -1,20 +1,9 @@
-"""Serve the resources, one file each: their routes, and the library calls behind them.
+"""Serve the resources: their routes, and the library calls behind them; plans, ballots and scores share a file.
 
-`work` estimates the cost of each request; `ballots` also finds labels for `scores` and `strengths`.
+`work` estimates the cost of each request; `ballots` also finds labels for `strengths`.
 """
 
-from service.api import (
-    ballots,
-    correlations,
-    evaluations,
-    leaderboards,
-    pairings,
-    plans,
-    scores,
-    simulations,
-    strengths,
-    weights,
-)
+from service.api import ballots, correlations, evaluations, leaderboards, pairings, simulations, strengths, weights
 from service.openapi.operations import operations
 
 BLUEPRINTS = (
@@ -23,11 +12,11 @@ BLUEPRINTS = (
     evaluations.blueprint,
     weights.blueprint,
     pairings.blueprint,
-    plans.blueprint,
-    ballots.blueprint,
-    scores.blueprint,
+    ballots.plans,
+    ballots.ballots,
+    ballots.scores,
     strengths.blueprint,
     strengths.comparisons,
     simulations.blueprint,
-    *operations(lambda: None, when="from the moment on when the service is to stop"),
+    *operations(lambda: None, when="once the service is about to stop"),
 )

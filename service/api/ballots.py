@@ -1,4 +1,4 @@
-"""Serve POST /v1/ballots."""
+"""Serve POST /v1/plans, /v1/ballots and /v1/scores."""
 
 from __future__ import annotations
 
@@ -9,37 +9,44 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from adaptive import draw_ballot
+from adaptive import BallotPlan, BallotVotes, PlanError, draw_ballot, score_ballots
+from adaptive.budget import plan_one_way
 from adaptive.protocol import ballot_rng
+from adaptive.record import BallotRecord
 from service.api import work
-from service.openapi.blueprint import Blueprint, link
-from service.schemas.ballots import BallotAnswer, BallotRequest
+from service.openapi.blueprint import Blueprint
+from service.schemas import ballots as schemas
+from service.schemas.ballot_fields import LARGEST
 
 Labels = int | Sequence[str | int]
 
-blueprint = Blueprint("ballots", __name__, url_prefix="/v1/ballots", description="Comparisons for voters")
+plans = Blueprint("plans", __name__, url_prefix="/v1/plans", description="Sizes and cost of ballots")
+ballots = Blueprint("ballots", __name__, url_prefix="/v1/ballots", description="Comparisons for voters")
+scores = Blueprint("scores", __name__, url_prefix="/v1/scores", description="From votes to a ranking")
 
 
-@blueprint.post(
-    "",
-    name="drawBallot",
-    links={
-        "score": link(
-            "scoreBallots",
-            "The scores. Add the plan, the ballots before, and `votes` to each of the comparisons.",
-            {
-                "items": "$request.body#/items",
-                "seed": "$request.body#/seed",
-                "ballots": [{"comparisons": "$response.body#/comparisons"}],
-            },
-        )
-    },
-)
-@blueprint.arguments(
-    BallotRequest,
-    example={"items": ["king", "queen", "cabbage", "stone"], "presentations": 2, "voters": ["Ann", "Bob"], "seed": 1},
-)
-@blueprint.response(200, BallotAnswer)
+@plans.post("", name="planBallots")
+@plans.arguments(schemas.PlanRequest)
+@plans.response(200, schemas.PlanAnswer)
+def plan(*, seconds_per_comparison: float | None = None, n_voters: int | None = None, **chosen: Any) -> dict[str, Any]:
+    """Plan the ballots: their sizes, comparisons and cost, with advice on weak points."""
+    work.admit(work.of_plan(chosen["n_ballots"]))
+    planned = plan_one_way(**chosen, seconds_per_comparison=seconds_per_comparison)
+    if max(planned.n_comparisons, planned.top_presentations) > LARGEST:
+        raise PlanError(f"a plan has at most {LARGEST} comparisons; this one has {planned.n_comparisons}")
+    numbers = planned.to_dict()
+    advice = planned.advice if n_voters is None else planned.advice_for(n_voters)
+    return {
+        "plan": {name: numbers.pop(name) for name in ("n_items", "n_ballots", "fraction", "presentations")},
+        **numbers,
+        "hours": None if seconds_per_comparison is None else planned.cost(seconds_per_comparison),
+        "advice": [asdict(one) for one in advice],
+    }
+
+
+@ballots.post("", name="drawBallot")
+@ballots.arguments(schemas.BallotRequest)
+@ballots.response(200, schemas.BallotAnswer)
 def draw(*, items: Labels, presentations: int, voters: Labels, seed: int, number: int) -> dict[str, Any]:
     """Draw a ballot: balanced comparisons for each voter, reproducible with a seed."""
     n_items, n_voters = (labels if isinstance(labels, int) else len(labels) for labels in (items, voters))
@@ -68,3 +75,30 @@ def draw(*, items: Labels, presentations: int, voters: Labels, seed: int, number
 def labels_at(items: Sequence[Any], places: NDArray[np.integer[Any]]) -> list[Any]:
     """Return the labels of the items at these places; the items of a range are labelled by their places."""
     return places.tolist() if isinstance(items, range) else [items[place] for place in places.tolist()]
+
+
+@scores.post("", name="scoreBallots")
+@scores.arguments(schemas.ScoresRequest)
+@scores.response(200, schemas.ScoresAnswer)
+def score(*, plan: BallotPlan, items: Labels, seed: int, ballots: Sequence[BallotVotes]) -> dict[str, Any]:
+    """Score the ballots so far, and select the items of the next one."""
+    work.admit(work.of_scores(plan, sum(len(ballot.left) for ballot in ballots)))
+    interim = score_ballots(plan, ballots, items=items, seed=seed)
+    result = interim.result
+    ranks, best_first = result.ranking.ranks, result.best_first
+    return {
+        "ballots": [_of_ballot(record) for record in result.ballots],
+        "ranking": {"labels": labels_at(result.items, best_first), "ranks": ranks[best_first]},
+        "ybar": result.ybar[best_first],
+        "last_ballot": result.last_ballot[best_first],
+        "next_ballot": None
+        if interim.next_items is None
+        else {"number": len(ballots) + 1, "items": list(interim.next_items), "presentations": plan.presentations},
+    }
+
+
+def _of_ballot(record: BallotRecord) -> dict[str, Any]:
+    own = {name: getattr(record, name) for name in ("x", "y", "b", "ybar")}
+    counts = {name: getattr(record.tally, name) for name in ("presentations", "wins", "ties", "losses")}
+    ends = {"number": record.number, "items": list(record.items)}
+    return {**ends, **own, **counts, "n_tied_at_cut": record.n_tied_at_cut}

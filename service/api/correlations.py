@@ -18,12 +18,9 @@ from service.schemas import correlations as schemas
 
 blueprint = Blueprint("correlations", __name__, url_prefix="/v1/correlations", description="Compare rankings")
 
-GOLD = {"scores": {"king": 9.1, "queen": 8.7, "cabbage": 1.2, "stone": 0.8}}
-SYSTEM = {"order": ["queen", "king", ["cabbage", "stone"]]}
-
 
 @blueprint.post("", name="correlate")
-@blueprint.arguments(schemas.CorrelationRequest, example={"gold": GOLD, "system": SYSTEM, "n0": 2})
+@blueprint.arguments(schemas.CorrelationRequest)
 @blueprint.response(200, schemas.CorrelationAnswer)
 def correlate(
     gold: Ranking,
@@ -112,10 +109,7 @@ def _inferred(
 
 
 @blueprint.post("/batch", name="correlateBatch")
-@blueprint.arguments(
-    schemas.BatchRequest,
-    example={"gold": GOLD, "systems": {"bm25": SYSTEM, "dense": {"order": ["king", "queen", "stone", "cabbage"]}}},
-)
+@blueprint.arguments(schemas.BatchRequest)
 @blueprint.response(200, schemas.BatchAnswer)
 def correlate_batch(
     gold: Ranking,
@@ -166,9 +160,7 @@ def correlate_batch(
 
 
 @blueprint.post("/matrix", name="correlateMatrix")
-@blueprint.arguments(
-    schemas.MatrixRequest, example={"rankings": {"gold": GOLD, "bm25": SYSTEM}, "coefficient": "tau_w"}
-)
+@blueprint.arguments(schemas.MatrixRequest)
 @blueprint.response(200, schemas.MatrixAnswer)
 def correlate_matrix(rankings: Mapping[str, Ranking], coefficient: Any, options: Mapping[str, Any]) -> dict[str, Any]:
     """Compare many rankings with one another."""

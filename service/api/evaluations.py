@@ -25,20 +25,10 @@ blueprint = Blueprint(
 
 _BY_QUERY: Final = ("queries", "values", "standardized")
 _COMPARED: Final = ("metric", "standardized", "unit", "rows", "pairs", "groups")  # `by_query` has the values by query
-EXAMPLE = {
-    "qrels": {"q1": {"ant": 2, "bee": 1, "cat": 0}, "q2": {"oak": 1, "elm": 0}, "q3": {"oak": 0, "ivy": 2}},
-    "runs": {
-        "bm25": {"q1": {"ant": 9.1, "cat": 8.7}, "q2": {"elm": 3.5, "oak": 1.2}, "q3": {"ivy": 5.0, "oak": 4.5}},
-        "dense": {"q1": {"ant": 0.9, "bee": 0.8}, "q2": {"oak": 0.7, "elm": 0.1}, "q3": {"ivy": 0.6, "oak": 0.2}},
-    },
-    "metrics": ["tau_w", "ap", "p@1"],
-    "by_query": True,
-    "comparison": {"versus": "bm25", "seed": 1},
-}
 
 
 @blueprint.post("", name="evaluateRuns")
-@blueprint.arguments(EvaluationRequest, example=EXAMPLE)
+@blueprint.arguments(EvaluationRequest)
 @blueprint.response(200, EvaluationAnswer)
 def evaluate_runs(
     *,

@@ -16,21 +16,9 @@ from service.schemas.inference import LeaderboardAnswer, LeaderboardRequest
 
 blueprint = Blueprint("leaderboards", __name__, url_prefix="/v1/leaderboards", description="Which system is better?")
 
-EXAMPLE = {
-    "gold_sets": {
-        "animals": {"scores": {"ant": 3, "bee": 2, "cat": 1}},
-        "plants": {"scores": {"oak": 4, "elm": 3, "fir": 2, "ivy": 1}},
-    },
-    "systems": {
-        "bm25": {"order": ["ant", "oak", "bee", "elm", "cat", "fir", "ivy"]},
-        "dense": {"order": ["cat", "oak", "ivy", "ant", "elm", "bee", "fir"]},
-    },
-    "seed": 1,
-}
-
 
 @blueprint.post("", name="rankSystems")
-@blueprint.arguments(LeaderboardRequest, example=EXAMPLE)
+@blueprint.arguments(LeaderboardRequest)
 @blueprint.response(200, LeaderboardAnswer)
 def rank_systems(
     systems: Mapping[str, Ranking],

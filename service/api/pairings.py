@@ -13,38 +13,15 @@ from rankcorr.errors import collected_notices
 from service.api import work
 from service.http.problems import invalid
 from service.http.state import Deadline, deadline
-from service.openapi.blueprint import Blueprint, link
+from service.openapi.blueprint import Blueprint
 from service.schemas.fields import check_label_bytes
 from service.schemas.pairings import PairingAnswer, PairingRequest, number_of_pairs
 
 blueprint = Blueprint("pairings", __name__, url_prefix="/v1/pairings", description="From tokens to items")
 
 
-@blueprint.post(
-    "",
-    name="pairTokens",
-    links={
-        "planBallots": link(
-            "planBallots",
-            "The ballots that rank the items. Add presentations or a budget.",
-            {"n_items": "$response.body#/n_items"},
-        )
-    },
-)
-@blueprint.arguments(
-    PairingRequest,
-    example={
-        "tokens": [
-            {"token": "apple", "area": "fruit"},
-            {"token": "pear", "area": "fruit"},
-            {"token": "plum", "area": "fruit"},
-            {"token": "oak", "area": "tree"},
-            {"token": "pine", "area": "tree"},
-        ],
-        "sample": 3,
-        "seed": 1,
-    },
-)
+@blueprint.post("", name="pairTokens")
+@blueprint.arguments(PairingRequest)
 @blueprint.response(200, PairingAnswer)
 def pair(
     tokens: Sequence[Token], across_areas: bool, sample: int | None = None, seed: int | None = None

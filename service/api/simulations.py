@@ -18,20 +18,11 @@ from service.http.state import deadline
 from service.openapi.blueprint import Blueprint
 from service.schemas.simulations import SimulationAnswer, SimulationRequest
 
-blueprint = Blueprint("simulations", __name__, url_prefix="/v1/simulations", description="What a plan would reach")
+blueprint = Blueprint("simulations", __name__, url_prefix="/v1/simulations", description="Simulated accuracy of a plan")
 
 
 @blueprint.post("", name="simulatePlan")
-@blueprint.arguments(
-    SimulationRequest,
-    example={
-        "plan": {"n_items": 40, "n_ballots": 3, "fraction": 0.5, "presentations": 6},
-        "voters": {"n_voters": 20, "nonconformity": [0.02, 0.2], "oversight": [0.005, 0.05]},
-        "similarity": "exponential",
-        "n_simulations": 8,
-        "seed": 1,
-    },
-)
+@blueprint.arguments(SimulationRequest)
 @blueprint.response(200, SimulationAnswer)
 def run(
     *,

@@ -11,40 +11,15 @@ from adaptive.model.estimators import Model, fit_named
 from service.api import work
 from service.api.ballots import Labels, labels_at
 from service.http.state import deadline
-from service.openapi.blueprint import Blueprint, link
+from service.openapi.blueprint import Blueprint
 from service.schemas.strengths import Answered, NextAnswer, NextRequest, StrengthsAnswer, StrengthsRequest
 
 blueprint = Blueprint("strengths", __name__, url_prefix="/v1/strengths", description="From votes to strengths")
 comparisons = Blueprint("comparisons", __name__, url_prefix="/v1/comparisons", description="Whom to compare next")
 
 
-@blueprint.post(
-    "",
-    name="fitStrengths",
-    links={
-        "compare": link(
-            "correlate", "How well a system matches the ranking. Add the system.", {"gold": "$response.body#/ranking"}
-        ),
-        "chooseComparisons": link(
-            "chooseComparisons",
-            "Whom to compare next. Add size and seed.",
-            {"comparisons": "$request.body#/comparisons"},
-        ),
-    },
-)
-@blueprint.arguments(
-    StrengthsRequest,
-    example={
-        "items": ["king", "queen", "cabbage", "stone"],
-        "comparisons": {
-            "left": ["king", "queen", "stone", "cabbage", "queen"],
-            "right": ["queen", "stone", "cabbage", "king", "cabbage"],
-            "winner": ["left", "left", "tie", "right", "left"],
-            "voter": ["Ann", "Ann", "Bob", "Bob", "Bob"],
-        },
-        "options": {"ties": "davidson"},
-    },
-)
+@blueprint.post("", name="fitStrengths")
+@blueprint.arguments(StrengthsRequest)
 @blueprint.response(200, StrengthsAnswer)
 def strengths(
     *, comparisons: Answered, model: str, options: dict[str, Any], standard_errors: bool, items: Labels | None = None
@@ -65,30 +40,8 @@ def strengths(
     }
 
 
-@comparisons.post(
-    "/next",
-    name="chooseComparisons",
-    links={
-        "fitStrengths": link(
-            "fitStrengths",
-            "The strengths. Put the comparisons after those before, and add `winner`.",
-            {"comparisons": "$response.body#/comparisons"},
-        )
-    },
-)
-@comparisons.arguments(
-    NextRequest,
-    example={
-        "items": ["king", "queen", "cabbage", "stone"],
-        "comparisons": [
-            {"left": "king", "right": "queen", "winner": "left", "voter": "Ann"},
-            {"left": "stone", "right": "cabbage", "winner": "tie", "voter": "Bob"},
-        ],
-        "size": 3,
-        "seed": 1,
-        "voters": ["Ann", "Bob"],
-    },
-)
+@comparisons.post("/next", name="chooseComparisons")
+@comparisons.arguments(NextRequest)
 @comparisons.response(200, NextAnswer)
 def choose(
     *,

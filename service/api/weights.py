@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from marshmallow.fields import Float
-
 from rankcorr.shares import weight_table
 from service.openapi.blueprint import Blueprint
 from service.schemas.base import Answer, Request
 from service.schemas.fields import Dumped, QueryNumber, QueryWhole
-from service.schemas.shapes import WHOLE, WHOLE_OR_NULL, at_least, list_of
+from service.schemas.shapes import NUMBER, TEXT, WHOLE, WHOLE_OR_NULL, at_least, list_of
 
 blueprint = Blueprint("weights", __name__, url_prefix="/v1/weights", description="What n0 means")
 
 TAG = {
-    "schema": {"type": "string"},
+    "schema": TEXT,
     "description": "While a request's If-None-Match holds it and the answer stays the same, 304 and no body is sent.",
 }
 
@@ -34,17 +32,15 @@ class WeightsQuery(Request):
 
 
 _ROW = at_least(
-    rank=WHOLE,
-    weight={"type": "number", "description": "Share of this rank."},
-    cumulative_share={"type": "number", "description": "Share of all ranks up to this one."},
+    rank=WHOLE, weight=NUMBER("Share of this rank."), cumulative_share=NUMBER("Share of all ranks up to this one.")
 )
 
 
 class WeightsAnswer(Answer):
     """The share of the weight of each of the top ranks."""
 
-    n0 = Float(required=True)
-    first_rank_share = Float(required=True, metadata={"description": "R(n0)."})
+    n0 = Dumped(NUMBER)
+    first_rank_share = Dumped(NUMBER, about="R(n0).")
     n_items = Dumped(WHOLE_OR_NULL)
     ranks = Dumped(list_of(_ROW))
 

@@ -204,7 +204,7 @@ def founder() -> None:
     """
     tokens = state().tokens
     if not tokens:
-        raise Problem(403, "nobody may make campaigns here: RANKCORR_TOKENS is empty")
+        raise Problem(403, "this service creates no campaigns, because RANKCORR_TOKENS is empty")
     tokens.check(request)
 
 
@@ -219,7 +219,7 @@ def holder_of_link(campaign: Campaign, token: str, kind: TokenKind) -> Holder:
     holder = _held(campaign, token, kind)
     if holder is None:
         collecting().guesses.count(origin_of(request).address)
-        raise Problem(401, "this link is not valid, or not any more: ask for another one", kind="link-unknown")
+        raise Problem(401, "this link is not valid, or was revoked; ask for another one", kind="link-unknown")
     return holder
 
 

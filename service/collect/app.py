@@ -21,7 +21,7 @@ from service.http.problems import ALL_STATUSES, LIBRARY_KINDS, Problem, from_lib
 from service.http.state import State
 from service.openapi.operations import register_page
 from service.openapi.specification import Api, configuration, problem_component
-from service.schemas.shapes import TEXT_OR_NULL, described
+from service.schemas.shapes import TEXT, TEXT_OR_NULL, WHOLE
 
 # Prefixes of the paths whose requests may need the ledger; caches must not store their answers.
 WITH_LEDGER: Final = (API, "/v/", "/o/")
@@ -66,10 +66,10 @@ COMPONENTS: Final = (
     problem_component(
         _KINDS,
         members={
-            "answer": {"type": "string", "description": "Of a conflict: the answer that stands."},
-            "completion_code": described(TEXT_OR_NULL, "Of a full quota: what the platform is told."),
-            "completion_url": {"type": ["string", "null"], "description": "Of a full quota: the way back."},
-            "missing": {"type": "integer", "description": "Of what is unfinished: pairs without a counted answer."},
+            "answer": TEXT("Of a conflict: the recorded answer."),
+            "completion_code": TEXT_OR_NULL("Of a full quota: the code for the platform."),
+            "completion_url": TEXT_OR_NULL("Of a full quota: the address that returns the participant."),
+            "missing": WHOLE("Of an unfinished sheet: pairs without a counted answer."),
         },
     ),
     *VOTING_COMPONENTS,

@@ -7,9 +7,11 @@ existing sample is reused, with a new link for its organiser, because the ledger
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from typing import Final
 
 from adaptive import plan_ballots
@@ -33,51 +35,11 @@ VOTERS: Final = 4
 CODE: Final = "SAMPLE"  # the form that platforms need; no platform uses it
 
 # From very similar to unrelated, so that anyone who tries it can judge the ranking.
-PAIRS: Final = (
-    ("car", "automobile"),
-    ("journey", "voyage"),
-    ("coast", "shore"),
-    ("furnace", "stove"),
-    ("bird", "crane"),
-    ("brother", "monk"),
-    ("food", "fruit"),
-    ("cup", "coffee"),
-    ("hill", "woodland"),
-    ("lad", "wizard"),
-    ("glass", "magician"),
-    ("rooster", "voyage"),
+ITEMS: Final = (
+    *("car, automobile", "journey, voyage", "coast, shore", "furnace, stove", "bird, crane", "brother, monk"),
+    *("food, fruit", "cup, coffee", "hill, woodland", "lad, wizard", "glass, magician", "rooster, voyage"),
 )
-ITEMS: Final = tuple(f"{first}, {second}" for first, second in PAIRS)
-TEXTS: Final = {
-    "en": PageTexts(
-        title="Words alike",
-        question="In which pair are the two words more alike in meaning?",
-        instructions=(
-            "You will see two pairs of words at a time. Choose the pair whose words are **more alike in meaning**. "
-            "There is no right or wrong answer: your first impression counts. There are four parts of about eight "
-            "questions, a minute each; you may stop after any, and get a completion code at the end."
-        ),
-        consent=(
-            "This is a sample, to try the software with. Your answers are kept on the computer that runs it, and "
-            "nothing else about you. You may stop at any time."
-        ),
-        thanks="Thank you. The organiser's page shows the ranking once the ballot is closed.",
-    ),
-    "de": PageTexts(
-        title="Ähnliche Wörter",
-        question="In welchem Paar haben die beiden Wörter eine ähnlichere Bedeutung?",
-        instructions=(
-            "Du siehst jeweils zwei Wortpaare. Wähle das Paar, dessen Wörter sich **in der Bedeutung ähnlicher** sind. "
-            "Es gibt kein Richtig oder Falsch: Dein erster Eindruck zählt. Es sind vier Teile mit etwa acht Fragen, je "
-            "eine Minute; du kannst nach jedem aufhören und bekommst am Ende einen Abschlusscode."
-        ),
-        consent=(
-            "Dies ist ein Beispiel, um die Software auszuprobieren. Deine Antworten bleiben auf dem Rechner, auf dem "
-            "sie läuft; sonst wird nichts über dich gespeichert. Du kannst jederzeit aufhören."
-        ),
-        thanks="Vielen Dank. Die Seite der Organisation zeigt die Rangfolge, sobald die Abstimmung geschlossen ist.",
-    ),
-}
+_TEXTS: Final = files("service.collect") / "locales" / "sample.json"
 
 
 @dataclass(frozen=True)
@@ -125,10 +87,10 @@ def _made(ledger: Ledger) -> Campaign:
         seed=1,
         name=NAME,
         settings=Settings(assigned=False, lease_minutes=30, probing=Probing((practice,), repeats=0.2)),
-        contents=[ItemContent("text", f"{first} – {second}") for first, second in PAIRS],  # noqa: RUF001 - a dash
+        contents=[ItemContent("text", item.replace(", ", " – ")) for item in ITEMS],  # noqa: RUF001 - a dash
     )
-    pages = VotingPages(texts=TEXTS, open_link=True, completion_code=CODE)
-    campaign.set_pages(pages, replaces=0)
+    texts = {language: PageTexts(**own) for language, own in json.loads(_TEXTS.read_bytes()).items()}
+    campaign.set_pages(VotingPages(texts=texts, open_link=True, completion_code=CODE), replaces=0)
     return campaign
 
 

@@ -59,7 +59,9 @@ class CollectSettings(HttpSettings):
     """
 
     tokens: tuple[str, ...] = setting(
-        (), token_list, "bearer tokens that may make campaigns, with commas, 16 characters or more; none: nobody may"
+        (),
+        token_list,
+        "bearer tokens that may create campaigns, with commas, 16 characters or more; none: creation is off",
     )
     requests_per_minute: int = setting(
         0, whole_number(0), "requests of an address to /v1 in a minute, 0: no limit; a lab may share one address"
@@ -73,7 +75,9 @@ class CollectSettings(HttpSettings):
     ledger: str = setting("collect.db", _ledger, "where the votes are: path of a file, or URL of a PostgreSQL database")
     public_url: str = setting("", _origin, "where voters find the service, for links; empty: on this machine")
     allowed_hosts: tuple[str, ...] = setting(
-        (), _hosts, "further host names of the service, with commas, besides loopback and that of the public URL"
+        (),
+        _hosts,
+        "further host names of the service, with commas; loopback and the host of the public URL are always allowed",
     )
     assets: str = setting("", _folder, "folder with the images and sounds of items; empty: none are served")
     joins_per_minute: int = setting(300, whole_number(0), "new voters of a campaign in a minute, 0: no limit")

@@ -203,22 +203,20 @@ class CollectState:
     @classmethod
     def of(cls, chosen: CollectSettings) -> CollectState:
         """Make the state of an app from its settings, without opening anything."""
+
+        def limiter(name: str, what: str) -> RateLimiter:
+            return RateLimiter(getattr(chosen, name), what=what, name=name)
+
         own_ledger = OwnLedger(chosen.ledger, patience=chosen.max_ledger_seconds)
         return cls(
             settings=chosen,
             own_ledger=own_ledger,
             campaigns=Campaigns(own_ledger.get),
-            joins=RateLimiter(chosen.joins_per_minute, what="new voters of a campaign", name="joins_per_minute"),
-            address_joins=RateLimiter(
-                chosen.address_joins_per_minute, what="new voters of an address", name="address_joins_per_minute"
-            ),
-            votes=RateLimiter(
-                chosen.votes_per_minute, what="votes of a voter, given or taken back,", name="votes_per_minute"
-            ),
-            steps=RateLimiter(chosen.votes_per_minute, what="sheets and sessions of a voter", name="votes_per_minute"),
-            guesses=RateLimiter(
-                chosen.guesses_per_minute, what="links that open nothing, of an address", name="guesses_per_minute"
-            ),
+            joins=limiter("joins_per_minute", "new voters of a campaign"),
+            address_joins=limiter("address_joins_per_minute", "new voters of an address"),
+            votes=limiter("votes_per_minute", "votes of a voter, given or taken back,"),
+            steps=limiter("votes_per_minute", "sheets and sessions of a voter"),
+            guesses=limiter("guesses_per_minute", "links that open nothing, of an address"),
         )
 
     def attach(self, app: Flask) -> None:

@@ -60,7 +60,7 @@ class Tokens:
 
         Raises
         ------
-        401, if the service has tokens and the request carries none that it knows.
+        Problem
             401, if the service has tokens and the request carries none of them.
         """
         if not self:

@@ -2,8 +2,8 @@
 
 orjson rejects nan, infinities, numbers too large for a double, text that is not UTF-8 and nesting of more than 1,024
 levels. It keeps the last of two equal keys, which would drop a score silently, so keys are counted here. It rounds a
-whole number of more than 64 bits to a double, and 1e-400 to 0, which would tie scores that differ: such a number is
-rejected here, unless a double holds it.
+whole number of more than 64 bits to a double, and 1e-400 to 0, which would tie different scores. Numbers that a
+double cannot hold are therefore rejected here.
 """
 
 from __future__ import annotations

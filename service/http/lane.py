@@ -217,7 +217,7 @@ class Lane:
                     theirs.close()
             except OSError as error:  # the nursery was killed: this worker ends, and gunicorn starts another one
                 os.kill(os.getpid(), signal.SIGTERM)
-                raise over_capacity("this worker cannot start processes any more", None) from error
+                raise over_capacity("this worker can no longer start processes", None) from error
             try:
                 ours.settimeout(max(0.01, end - time.monotonic()))
                 _send(ours, head, body)

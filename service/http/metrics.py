@@ -1,6 +1,6 @@
 """Collect Prometheus metrics, of all workers together if PROMETHEUS_MULTIPROC_DIR is set.
 
-prometheus_client writes to memory-mapped files, and a write for which the disk has no space kills the process. So each
+prometheus_client writes to memory-mapped files, and a write without disk space kills the process. Therefore each
 process reserves the space for its counts before it writes any.
 """
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 from service.environment import (
-    PREFIX,
     FromEnvironment,
     SettingError,
     one_of,
@@ -59,7 +58,7 @@ class HttpSettings(FromEnvironment):
 
     def __post_init__(self) -> None:
         if self.metrics == "token" and not self.tokens:
-            raise SettingError(f"{PREFIX}METRICS is 'token', but {PREFIX}TOKENS holds none")
+            raise SettingError(f"{variable('metrics')} is 'token', but {variable('tokens')} holds none")
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ, **more: Any) -> Self:

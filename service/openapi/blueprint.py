@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 from flask_smorest import Blueprint as SmorestBlueprint
@@ -16,19 +18,8 @@ ERRORS_OF_ALL: Final = (401, 422, 429, 500, 503)
 ERRORS_OF_BODIES: Final = (413, 415)
 
 
-def link(target: str, about: str, body: Mapping[str, Any]) -> dict[str, Any]:
-    """Make an OpenAPI link: values of an answer, or of its request, that form part of another request's body.
-
-    Parameters
-    ----------
-    target : str
-        Id of the other operation.
-    about : str
-        What else the body needs.
-    body : mapping
-        Runtime expressions, such as ``$response.body#/plan``, and the objects that contain them.
-    """
-    return {"operationId": target, "description": about, "requestBody": dict(body)}
+# By operation: an example of its request, and OpenAPI's links, which say what other requests its answer holds.
+EXAMPLES: Final[Mapping[str, Any]] = json.loads(Path(__file__).with_name("examples.json").read_bytes())
 
 
 class Blueprint(SmorestBlueprint):  # type: ignore[misc]
@@ -56,10 +47,8 @@ class Blueprint(SmorestBlueprint):  # type: ignore[misc]
         self._security = [dict(scheme) for scheme in security]
         self._prepare_doc_cbks.append(self._prepare_errors_doc)
 
-    def route(
-        self, rule: str, *, name: str, links: Mapping[str, Any] | None = None, **options: Any
-    ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-        """Serve an operation at a path; `get`, `post` and `put` call this.
+    def route(self, rule: str, *, name: str, **options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """Serve an operation at a path; `get`, `post` and `put` call this. Its example is in `examples.json`.
 
         Parameters
         ----------
@@ -67,12 +56,14 @@ class Blueprint(SmorestBlueprint):  # type: ignore[misc]
             The path.
         name : str
             The operation's id in the document, which generated clients use for their functions.
-        links : mapping, optional
-            Links of its answer by name, made by `link`.
         **options
             As in flask-smorest.
         """
-        described = {"operationId": name} | ({"responses": {200: {"links": links}}} if links else {})
+        shown, described = EXAMPLES.get(name, {}), dict[str, Any](operationId=name)
+        if "example" in shown:
+            described["requestBody"] = {"content": {"application/json": {"example": shown["example"]}}}
+        if "links" in shown:
+            described["responses"] = {200: {"links": shown["links"]}}
 
         def served(view: Callable[..., Any]) -> Callable[..., Any]:
             found: Callable[..., Any] = super(Blueprint, self).route(rule, **options)(self.doc(**described)(view))

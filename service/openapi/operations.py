@@ -20,7 +20,7 @@ from service.schemas.shapes import NUMBER, TEXT, map_of
 class LiveAnswer(Answer):
     """The process answers."""
 
-    status = Dumped({"type": "string", "const": "ok"})
+    status = Dumped(TEXT(const="ok"))
 
 
 class ReadyAnswer(LiveAnswer):
@@ -48,7 +48,7 @@ def operations(check: Callable[[], None], *, when: str) -> tuple[Blueprint, Blue
     @probes.get("/live", name="checkLive")
     @probes.response(200, LiveAnswer)
     def live() -> dict[str, str]:
-        """Say that the process answers."""
+        """Confirm that the process answers."""
         return {"status": "ok"}
 
     def ready() -> dict[str, Any]:
@@ -57,7 +57,7 @@ def operations(check: Callable[[], None], *, when: str) -> tuple[Blueprint, Blue
         limits = {name: value for name, value, _ in settings().table() if name.startswith("RANKCORR_MAX")}
         return {"status": "ok", "version": __version__, "limits": limits}
 
-    ready.__doc__ = f"Say that requests are welcome, and what the limits are; 503 {when}."
+    ready.__doc__ = f"Report readiness and the limits on requests; 503 {when}."
     probes.get("/ready", name="checkReady")(probes.response(200, ReadyAnswer)(ready))
 
     @measures.get("", name="readMetrics")
@@ -74,8 +74,17 @@ def register_page(app: Flask, *, is_root: bool = True) -> None:
     """Serve Swagger UI at /docs, with files of flask-swagger-ui; redirect the root there unless it has a page."""
     scripts = str(files("flask_swagger_ui") / "dist")
     own = str(files("service.openapi") / "static")
-    policy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " + (
-        "connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+    policy = "; ".join(
+        (
+            *("default-src 'none'", "script-src 'self'", "style-src 'self' 'unsafe-inline'", "img-src 'self' data:"),
+            *(
+                "connect-src 'self'",
+                "font-src 'self'",
+                "base-uri 'none'",
+                "form-action 'self'",
+                "frame-ancestors 'none'",
+            ),
+        )
     )
     text = (files("service.openapi") / "static" / "docs.html").read_bytes()
 

@@ -18,7 +18,7 @@ from service.http.problems import MEDIA_TYPE, STATUSES, from_http
 from service.http.settings import HttpLimits
 from service.http.state import state
 from service.schemas.fields import Component, Documented, with_limits
-from service.schemas.shapes import TEXT, described, list_of, map_of, object_of
+from service.schemas.shapes import TEXT, WHOLE, list_of, map_of, object_of
 
 TOKEN_SCHEME: Final = {"type": "http", "scheme": "bearer", "description": "Needed where RANKCORR_TOKENS is set."}
 
@@ -48,11 +48,11 @@ def problem_component(kinds: str, *, members: Mapping[str, Any] | None = None) -
     """
     schema = object_of(
         {
-            "type": described(TEXT, f"Kind of the problem, for programs: urn:rankcorr:problem: and {kinds}."),
-            "title": {"type": "string", "description": "What the status means here."},
-            "status": {"type": "integer", "minimum": 400, "maximum": 599},
-            "detail": {"type": "string", "description": "What was wanted, and what came."},
-            "request_id": {"type": "string", "description": "The same as the header X-Request-ID and in the log."},
+            "type": TEXT(f"Kind of the problem, for programs: urn:rankcorr:problem: and {kinds}."),
+            "title": TEXT("Meaning of the status."),
+            "status": WHOLE(minimum=400, maximum=599),
+            "detail": TEXT("Expected and given value."),
+            "request_id": TEXT("The same as the header X-Request-ID and in the log."),
             "errors": map_of(
                 list_of(TEXT),
                 about="Where a field is to blame: JSON pointer to it (of the query: its name after a slash) -> "

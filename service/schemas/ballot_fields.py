@@ -19,18 +19,16 @@ from adaptive.votes import UNANSWERED, WORDS
 from rankcorr.checks import counted, counted_need
 from service.http.problems import shown, unknown_fields
 from service.schemas import fields
-from service.schemas.ranking_fields import check_labels, whole
-from service.schemas.shapes import described, exactly, list_of, object_of, one_of, or_null
+from service.schemas.ranking_fields import check_labels, read_label
+from service.schemas.shapes import NUMBER, WHOLE, exactly, list_of, object_of, one_of
 
 # Above this, some languages cannot read whole numbers in JSON exactly.
 LARGEST: Final = 2**53
 ANSWERS: Final[Mapping[str | None, int]] = MappingProxyType(
     {**{word: int(vote) for word, vote in WORDS.items()}, None: UNANSWERED}
 )
-LABELS_SCHEMA: Final[dict[str, Any]] = list_of(fields.LABEL_SCHEMA)
-SIDES: Final = {
-    side: described(LABELS_SCHEMA, f"The item on the {side} of each comparison.") for side in ("left", "right")
-}
+LABELS: Final = list_of(fields.LABEL_SCHEMA)
+SIDES: Final = {side: LABELS(f"The item on the {side} of each comparison.") for side in ("left", "right")}
 
 
 class ItemCount(fields.Count):
@@ -55,20 +53,20 @@ class Fraction(fields.Number):
         return " between 0 and 1, both excluded"
 
 
-class Names(fields.Documented):
-    """Labels, or a number N for the labels 0 to N - 1."""
+class ItemNames(fields.Documented):
+    """Labels of items, or a number N for the labels 0 to N - 1."""
 
-    def __init__(
-        self, *, what: str, least: int, limit: str, of: str = "", required: bool = True, **kwargs: Any
-    ) -> None:
+    what, least, limit = "items", 2, "max_items"
+
+    def __init__(self, *, of: str = "", required: bool = True, **kwargs: Any) -> None:
         super().__init__(required=required, **kwargs)
-        self.what, self.least, self.limit, self.of = what, least, limit, of or f"{what} of a ballot"
-        most = fields.Limit(limit)
+        self.of = of or f"{self.what} of a ballot"
+        most = fields.Limit(self.limit)
         self.documented = one_of(
-            {"type": "integer", "minimum": least, "maximum": most, "title": f"number of {what}"},
-            list_of(fields.LABEL_SCHEMA, minItems=least, maxItems=most, uniqueItems=True, title="labels"),
+            WHOLE(minimum=self.least, maximum=most, title=f"number of {self.what}"),
+            list_of(fields.LABEL_SCHEMA, minItems=self.least, maxItems=most, uniqueItems=True, title="labels"),
         )
-        self._number = fields.Whole(least=least)
+        self._number = fields.Whole(least=self.least)
 
     def read(self, value: Any) -> int | tuple[str | int, ...]:
         """Check a value, and return it as the library call takes it."""
@@ -94,12 +92,18 @@ class Names(fields.Documented):
             g.n_items = count
 
 
+class VoterNames(ItemNames):
+    """Names of voters, or a number V for the names 0 to V - 1."""
+
+    what, least, limit = "voters", 1, "max_comparisons"
+
+
 class Interval(fields.Documented):
     """The lower and upper end of a voter's level."""
 
     def __init__(self, *, most: float, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        bounds = {"type": "number", "minimum": 0, "maximum": most}
+        bounds = NUMBER(minimum=0, maximum=most)
         self.documented = list_of(bounds, minItems=2, maxItems=2)
         self._number = fields.Number(least=0, most=most)
 
@@ -107,23 +111,16 @@ class Interval(fields.Documented):
         """Check a value, and return it as the library call takes it."""
         if not isinstance(value, list) or len(value) != 2:
             raise ValidationError(f"must be a list of the least and the largest; got {shown(value)}")
-        low, high = (_at(place, self._number, entry) for place, entry in enumerate(value))
+        low, high = (fields.read_at(self._number, entry, str(place)) for place, entry in enumerate(value))
         if low > high:
             raise ValidationError(f"the least comes first, the largest second; got {shown(value)}")
         return low, high
 
 
-def _at(place: int, field: fields.Documented, value: Any) -> Any:
-    try:
-        return field.read(value)
-    except ValidationError as error:
-        raise ValidationError({str(place): error.messages}) from error
-
-
 class Similarity(fields.Documented):
     """A distribution by name, or the similarity of each item."""
 
-    _item: Final = {"type": "number", "minimum": -1, "maximum": 1}
+    _item: Final = NUMBER(minimum=-1, maximum=1)
     documented: Mapping[str, Any] = one_of(
         fields.DISTRIBUTION.reference, list_of(_item, minItems=2, maxItems=fields.Limit("max_items"))
     )
@@ -142,7 +139,7 @@ class Similarity(fields.Documented):
         fields.check_limit("max_items", len(value), of="similarities")
         for place, number in enumerate(value):
             if type(number) not in (int, float) or not -1 <= number <= 1:
-                _at(place, self._number, number)
+                fields.read_at(self._number, number, str(place))
         return np.array(value, np.float64)
 
 
@@ -150,10 +147,10 @@ FORM: Final = fields.Component(
     "VotedComparisons",
     object_of(
         {
-            "voter": {**fields.LABEL_SCHEMA, "description": "Who voted; the scores do not depend on it."},
+            "voter": fields.LABEL_SCHEMA("Who voted; the scores do not depend on it."),
             **SIDES,
             "votes": list_of(
-                or_null(fields.VOTE.reference),
+                fields.VOTE.reference.or_null(),
                 about="The answer to each comparison: the side that won, or a tie; null where there is none.",
             ),
         },
@@ -189,8 +186,8 @@ def _check_form(form: Any, *path: str) -> None:
     check_keys(form, {"left", "right", "votes"}, {"voter"}, *path)
     for side in ("left", "right"):
         check_labels(form[side], *path, side)
-    if "voter" in form and type(whole(form["voter"])) not in (str, int):
-        raise no_label(form["voter"], *path, "voter")
+    if "voter" in form:
+        read_label(form["voter"], *path, "voter")
     votes = form["votes"]
     check_votes(votes, *path, "votes")
     for side in ("left", "right"):
@@ -204,19 +201,14 @@ def check_votes(votes: Any, *path: str) -> None:
     if not isinstance(votes, list):
         raise fields.placed([f"must be a list of votes; got {shown(votes)}"], *path)
     for place, vote in enumerate(votes):
-        if not (vote is None or (type(vote) is str and vote in ANSWERS)):
-            raise no_vote(vote, *path, str(place))
+        check_vote(vote, *path, str(place))
 
 
-def no_vote(value: Any, *path: str) -> ValidationError:
-    """Return the error of a value that is neither a vote nor null."""
-    words = ", ".join(map(shown, WORDS))
-    return fields.placed([f"must be one of {words}, or null for no answer; got {shown(value)}"], *path)
-
-
-def no_label(value: Any, *path: str) -> ValidationError:
-    """Return the error of a value that is neither text nor a whole number."""
-    return fields.placed([f"a label is text or a whole number; got {shown(value)}"], *path)
+def check_vote(value: Any, *path: str) -> None:
+    """Refuse any value except a vote, or null for no answer."""
+    if not (value is None or (type(value) is str and value in ANSWERS)):
+        words = ", ".join(map(shown, WORDS))
+        raise fields.placed([f"must be one of {words}, or null for no answer; got {shown(value)}"], *path)
 
 
 def check_keys(value: Any, needed: set[str], possible: set[str], *path: str) -> None:

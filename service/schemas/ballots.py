@@ -1,46 +1,126 @@
-"""Define the request and the answer for drawing a ballot."""
+"""Define the requests and answers for ballots: to plan them, to draw one, and to score them."""
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields as fields_of
+from itertools import combinations
+from types import MappingProxyType
 from typing import Any, Final
 
-from marshmallow import validates_schema
-from marshmallow.fields import Integer
+from marshmallow import ValidationError, post_load, validates_schema
 
-from adaptive import BallotCertificate
-from service.schemas.ballot_fields import SIDES, Names
-from service.schemas.base import Answer, Request
-from service.schemas.fields import LABEL_SCHEMA, Component, Count, Dumped, Seed, Whole, check_label_bytes, check_limit
-from service.schemas.plans import MAX_BALLOTS
-from service.schemas.shapes import COUNT, TEXT, list_of, object_of
+from adaptive import BallotCertificate, BallotPlan
+from service.schemas import fields
+from service.schemas.ballot_fields import (
+    LABELS,
+    LARGEST,
+    SIDES,
+    Fraction,
+    ItemCount,
+    ItemNames,
+    VotedBallots,
+    VoterNames,
+)
+from service.schemas.base import WAYS, Answer, Request, check_way
+from service.schemas.ranking_fields import BEST_FIRST, RANKS_ARRAY
+from service.schemas.shapes import COUNT, NUMBER, NUMBER_OR_NULL, TEXT, WHOLE, exactly, list_of, object_of
+
+MAX_BALLOTS: Final = 10_000
+
+
+class Sizes(Request):
+    """How the number of items shrinks from ballot to ballot."""
+
+    n_items = ItemCount(about="Items of the first ballot.")
+    n_ballots = fields.Whole(least=2, most=MAX_BALLOTS, required=True, about="n_b.")
+    fraction = Fraction(required=True, about="alpha: the share of its items that a ballot passes on.")
+
+
+class PlanRequest(Sizes):
+    """A plan from a number of presentations, a budget, or the needs of the top items: exactly one of these."""
+
+    n_ballots = fields.Whole(least=2, most=MAX_BALLOTS, load_default=7, about="n_b.")
+    fraction = Fraction(load_default=0.5, about="alpha: the share of its items that a ballot passes on.")
+    presentations = fields.Whole(least=1, most=LARGEST, about="M: presentations of each item in each ballot.")
+    comparisons = fields.Whole(least=1, most=LARGEST, about="A budget: the most comparisons, of all ballots together.")
+    hours = fields.Number(
+        above=0, most=1e12, about="A budget: the most person-hours; seconds_per_comparison is needed as well."
+    )
+    top_presentations = fields.Whole(
+        least=1, most=LARGEST, about="M_top: presentations, over all ballots, that a top item is to have at least."
+    )
+    seconds_per_comparison = fields.Number(above=0, most=1e9, about="Mean time that a voter takes for a comparison.")
+    n_voters = fields.Whole(least=1, most=LARGEST, about="Also advise on this number of voters.")
+
+    refused = (
+        {"properties": dict.fromkeys(WAYS, fields.NOTHING)},
+        *({"required": list(pair)} for pair in combinations(WAYS, 2)),
+    )
+    together = MappingProxyType({"hours": ["seconds_per_comparison"]})
+
+    @validates_schema
+    def check_presentations(self, data: dict[str, Any], **_: Any) -> None:
+        """Refuse a request that sets the presentations in no way or in several ways."""
+        check_way(data, "seconds_per_comparison")
+
+
+class PlanInputs(Sizes):
+    """A plan by its four inputs, as in `plan` of the answer of POST /v1/plans."""
+
+    presentations = fields.Whole(
+        least=1, most=LARGEST, required=True, about="M: presentations of each item in each ballot."
+    )
+
+    @post_load
+    def plan(self, data: dict[str, Any], **_: Any) -> BallotPlan:
+        """Make the plan."""
+        return BallotPlan(**data)
+
+
+PLAN_INPUTS: Final = {"$ref": f"#/components/schemas/{PlanInputs.__name__}"}
+_OF_EACH_BALLOT: Final = list_of(WHOLE(minimum=1), minItems=2)
+
+
+_ADVICE: Final = exactly(
+    code=TEXT, value=NUMBER("The plan's value."), bound=NUMBER("The recommended maximum or minimum."), sentence=TEXT
+)
+
+
+class PlanAnswer(Answer):
+    """Sizes and cost of all ballots, known before any vote."""
+
+    plan = fields.Dumped(PLAN_INPUTS, about="The inputs, as /v1/scores and /v1/simulations take a plan.")
+    sizes = fields.Dumped(_OF_EACH_BALLOT, about="Items of each ballot.")
+    comparisons = fields.Dumped(_OF_EACH_BALLOT, about="Comparisons of each ballot.")
+    n_comparisons = fields.Dumped(WHOLE, about="Comparisons of all ballots.")
+    top_presentations = fields.Dumped(
+        WHOLE, about="M_top: presentations of an item that survives up to the last ballot."
+    )
+    uniform_presentations = fields.Dumped(
+        NUMBER, about="Presentations of every item in one uniform ballot with as many comparisons."
+    )
+    hours = fields.Dumped(NUMBER_OR_NULL, about="Cost in person-hours; null without seconds_per_comparison.")
+    advice = fields.Dumped(list_of(_ADVICE), about="Points to reconsider; a plan is never refused for them.")
 
 
 class BallotRequest(Request):
     """The items and voters of a ballot, and how often each item is presented."""
 
-    items = Names(
-        what="items",
-        least=2,
-        limit="max_items",
-        about="Labels of the items (text or whole numbers), or N for the labels 0 to N - 1.",
-    )
-    presentations = Count(
+    items = ItemNames(about="Labels of the items (text or whole numbers), or N for the labels 0 to N - 1.")
+    presentations = fields.Count(
         limit="max_comparisons",
         of="comparisons of a ballot",
         required=True,
         about="M: how often each item is presented.",
     )
-    voters = Names(
-        what="voters", least=1, limit="max_comparisons", about="Names of the voters, or V for the names 0 to V - 1."
-    )
-    seed = Seed(about="The same seed, and number, draws the same ballot of the same items.")
-    number = Whole(
+    voters = VoterNames(about="Names of the voters, or V for the names 0 to V - 1.")
+    seed = fields.Seed(about="The same seed, and number, draws the same ballot of the same items.")
+    number = fields.Whole(
         least=1,
         most=MAX_BALLOTS,
         load_default=1,
-        about="Number of the ballot in its plan, counted from 1. Each has random numbers of its own, so "
-        "that one seed serves all ballots.",
+        about="Number of the ballot in its plan, counted from 1. Each ballot has separate random numbers, so one seed "
+        "serves all ballots.",
     )
 
     @validates_schema
@@ -48,15 +128,17 @@ class BallotRequest(Request):
         """Refuse a ballot with too many comparisons."""
         n_items = data["items"] if isinstance(data["items"], int) else len(data["items"])
         count = (n_items * data["presentations"] + 1) // 2
-        check_limit("max_comparisons", count, of="comparisons of a ballot", field="presentations")
-        check_label_bytes("items", [] if isinstance(data["items"], int) else data["items"], data["presentations"])
+        fields.check_limit("max_comparisons", count, of="comparisons of a ballot", field="presentations")
+        fields.check_label_bytes(
+            "items", [] if isinstance(data["items"], int) else data["items"], data["presentations"]
+        )
 
 
-VOTER_COMPARISONS: Final = Component.exactly(
-    "VoterComparisons", "The comparisons of one voter.", voter=LABEL_SCHEMA, **SIDES
+VOTER_COMPARISONS: Final = fields.Component.exactly(
+    "VoterComparisons", "The comparisons of one voter.", voter=fields.LABEL_SCHEMA, **SIDES
 )
 _OF_CERTIFICATE: Final = {
-    **{field.name: COUNT for field in fields(BallotCertificate)},
+    **{field.name: COUNT for field in fields_of(BallotCertificate)},
     "item_with_one_more": {
         "type": ["string", "integer", "null"],
         "description": "The item that is presented once more, where the items and the presentations are odd in number.",
@@ -68,14 +150,71 @@ _OF_CERTIFICATE: Final = {
 class BallotAnswer(Answer):
     """The comparisons of a ballot, and counts that show what the draw guarantees."""
 
-    number = Integer(required=True)
-    n_comparisons = Integer(required=True)
-    comparisons = Dumped(
+    number = fields.Dumped(WHOLE)
+    n_comparisons = fields.Dumped(WHOLE)
+    comparisons = fields.Dumped(
         list_of(
             VOTER_COMPARISONS.reference,
-            about="Voter by voter, in the order in which they are to be shown. With the answers as `votes`, "
-            "an array as long, each is what POST /v1/scores takes.",
+            about="Voter by voter, in the order to show them. Add the answers to each as `votes`, an array of the "
+            "same length, and send them to POST /v1/scores.",
             minItems=1,
         )
     )
-    certificate = Dumped(object_of(_OF_CERTIFICATE, about="Counted again from the comparisons alone."))
+    certificate = fields.Dumped(object_of(_OF_CERTIFICATE, about="Counted again from the comparisons alone."))
+
+
+class ScoresRequest(Request):
+    """All ballots of a plan so far, with their votes."""
+
+    plan = fields.Part(PlanInputs, required=True)
+    items = ItemNames(about="Labels of the plan's items, in the same order each time, or N for 0 to N - 1.")
+    seed = fields.Seed(
+        about="Breaks ties at the cut. Each ballot has separate random numbers, so a request with more ballots "
+        "repeats the earlier selections."
+    )
+    ballots = VotedBallots(required=True, about="Ballots 1, 2, ... with all of their comparisons, answered or not.")
+
+    @validates_schema
+    def check_plan(self, data: dict[str, Any], **_: Any) -> None:
+        """Refuse items and ballots that do not match the plan."""
+        plan, items = data["plan"], data["items"]
+        n_items = items if isinstance(items, int) else len(items)
+        if n_items != plan.n_items:
+            raise ValidationError(f"the plan is for {plan.n_items} items; got {n_items}", "items")
+        if len(data["ballots"]) > plan.n_ballots:
+            raise ValidationError(f"the plan has {plan.n_ballots} ballots; got {len(data['ballots'])}", "ballots")
+
+
+NUMBERS: Final = list_of(NUMBER)
+COUNTS: Final = list_of(COUNT)
+
+SCORED_BALLOT: Final = fields.Component.exactly(
+    "ScoredBallot",
+    number=WHOLE(minimum=1),
+    items=LABELS("Items of the ballot; the arrays below are in their order."),
+    x=NUMBERS("Borda scores of this ballot."),
+    y=NUMBERS("The same, on the scale of the ballots before."),
+    b=NUMBER("Slope of y = 1 - b + b x; 1 in ballot 1."),
+    ybar=NUMBERS("Mean of y up to this ballot."),
+    **dict.fromkeys(("presentations", "wins", "ties", "losses"), COUNTS),
+    n_tied_at_cut=COUNT("Items that shared the score at the cut, if only some of them were selected."),
+)
+NEXT_BALLOT: Final = fields.Component.exactly(
+    "NextBallot", number=WHOLE(minimum=2), items=LABELS("Best first.", minItems=2), presentations=WHOLE(minimum=1)
+)
+
+
+class ScoresAnswer(Answer):
+    """Scores of each ballot, the ranking so far, and the next ballot."""
+
+    ballots = fields.Dumped(list_of(SCORED_BALLOT.reference, minItems=1))
+    ranking = fields.Dumped(RANKS_ARRAY.reference, about=BEST_FIRST)
+    ybar = fields.Dumped(NUMBERS, about="In the order of the ranking: mean of y up to the last ballot of each item.")
+    last_ballot = fields.Dumped(
+        COUNTS, about="In the order of the ranking: the last ballot that each item took part in."
+    )
+    next_ballot = fields.Dumped(
+        NEXT_BALLOT.reference.or_null(
+            "Add `voters` and the seed, and send it to POST /v1/ballots; null after the last ballot."
+        )
+    )

@@ -8,14 +8,13 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Final
 
 from marshmallow import EXCLUDE, RAISE, Schema, ValidationError, post_load, pre_load, validates_schema
-from marshmallow.fields import String
 
 from rankcorr.checks import offending
 from rankcorr.errors import WeightError
 from rankcorr.weights import Weigher, named_weigher
 from service.http.problems import MAX_ERRORS, shown, unknown_fields
 from service.schemas import fields
-from service.schemas.shapes import list_of
+from service.schemas.shapes import TEXT, list_of
 
 _WEIGHERS: Final = "hyperbolic|logarithmic|uniform|top-k:[1-9][0-9]{0,17}"
 
@@ -58,12 +57,17 @@ class Answer(Schema):
 WAYS: Final = ("presentations", "comparisons", "hours", "top_presentations")
 
 
-def check_way(data: Mapping[str, Any], seconds: str) -> None:
-    """Refuse a plan that sets the presentations in no way or in several ways; hours need the field of `seconds`."""
-    given = [name for name in WAYS if name in data]
+def check_one(data: Mapping[str, Any], *names: str) -> None:
+    """Refuse a request that has none or several of these fields."""
+    given = [name for name in names if name in data]
     if len(given) != 1:
         got = offending("got", given) if given else "got none"
-        raise ValidationError(f"exactly one of {', '.join(WAYS)} is needed; {got}")
+        raise ValidationError(f"exactly one of {', '.join(names)} is needed; {got}")
+
+
+def check_way(data: Mapping[str, Any], seconds: str) -> None:
+    """Refuse a plan that sets the presentations in no way or in several ways; hours need the field of `seconds`."""
+    check_one(data, *WAYS)
     if "hours" in data and seconds not in data:
         raise ValidationError("this field is needed: the budget is of hours", seconds)
 
@@ -132,8 +136,8 @@ class WeightOptions(ItemWeights):
 OPTION_NAMES = ("n0", "weigher", "scheme", "tied_weights", "variant", "missing")
 
 
-class Notice(Answer):
-    """A note on an answer, such as why a statistic is null."""
-
-    message = String(required=True)
-    coefficients = fields.Dumped(list_of(fields.COEFFICIENT.reference, about="Those that are concerned."))
+# A note on an answer, such as why a statistic is null.
+NOTICE: Final = fields.Component.at_least(
+    "Notice", coefficients=list_of(fields.COEFFICIENT.reference, about="Those that are concerned."), message=TEXT
+)
+NOTICES: Final = list_of(NOTICE.reference)

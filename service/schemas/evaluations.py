@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from flask import g
 from marshmallow import ValidationError, validates_schema
-from marshmallow.fields import Integer, List, String
 
 from rankcorr.coefficients import COEFFICIENTS
 from rankcorr.evaluation import Qrels, Run
@@ -20,9 +19,8 @@ from service.schemas import fields
 from service.schemas.base import Answer, ItemWeights, Request
 from service.schemas.inference import LARGEST_RANK, LEAST_RANK, UNDEFINED, level
 from service.schemas.ranking_fields import check_labels
-from service.schemas.shapes import COUNT, NUMBER, TEXT, TRUTH, WHOLE, at_least, list_of, map_of, object_of, or_null
+from service.schemas.shapes import COUNT, NUMBER, TEXT, TRUTH, WHOLE, WHOLE_OR_NULL, at_least, exactly, list_of, map_of
 
-_NUMBERS: Final = frozenset((int, float))
 _DEPTH: Final = "@[1-9][0-9]{0,5}"
 _OWN: Final = "|".join((*COEFFICIENTS, "tau_ap", "rbo", "ap", f"p{_DEPTH}"))
 _FAMILIAR: Final = f"ndcg|ndcg{_DEPTH}|rr|r{_DEPTH}"
@@ -40,11 +38,8 @@ _LABELS: Final = {
 def _columns(value: str) -> dict[str, Any]:
     names = ("query", "document", value)
     kinds = (_LABELS, _LABELS, list_of(NUMBER, minItems=1))
-    return object_of(
-        dict(zip(names, kinds, strict=True)),
-        about="Columns of one length, with a row for each document of a query.",
-        needed=list(names),
-    )
+    about = "Columns of one length, with a row for each document of a query."
+    return exactly(about, **dict(zip(names, kinds, strict=True)))
 
 
 NUMBERS_BY_QUERY: Final = fields.Component(
@@ -90,8 +85,8 @@ class ByQuery(fields.Documented):
             if not isinstance(numbers, dict):
                 message = f"must be an object of document to {self.kind.value_name}; got {shown(numbers)}"
                 raise ValidationError({Name(query): [message]})
-            if not set(map(type, numbers.values())) <= _NUMBERS:
-                document = next(name for name, number in numbers.items() if type(number) not in _NUMBERS)
+            if (wrong := fields.place_of_other(numbers.values(), fields.NUMBER_TYPES)) is not None:
+                document = list(numbers)[wrong]
                 message = f"the {self.kind.value_name} must be a number; got {shown(numbers[document])}"
                 raise fields.placed([message], Name(query), Name(document))
         return self.kind.from_dict(value)
@@ -105,8 +100,7 @@ class ByQuery(fields.Documented):
         numbers = value[names[2]]
         if not isinstance(numbers, list):
             raise ValidationError({names[2]: [f"must be a list of numbers; got {shown(numbers)}"]})
-        if not set(map(type, numbers)) <= _NUMBERS:
-            wrong = next(place for place, each in enumerate(numbers) if type(each) not in _NUMBERS)
+        if (wrong := fields.place_of_other(numbers, fields.NUMBER_TYPES)) is not None:
             raise fields.placed([f"must be a number; got {shown(numbers[wrong])}"], names[2], str(wrong))
         return self.kind.from_columns(*(value[name] for name in names))
 
@@ -228,7 +222,7 @@ class EvaluationRequest(ItemWeights):
     unjudged = fields.Choice(fields.UNJUDGED_DOCUMENTS, load_default=fields.UNJUDGED_DOCUMENTS.words[0])
     unretrieved = fields.Choice(fields.UNRETRIEVED_DOCUMENTS, load_default=fields.UNRETRIEVED_DOCUMENTS.words[0])
     undefined = fields.Choice(fields.UNDEFINED_QUERIES, load_default=fields.UNDEFINED_QUERIES.words[0])
-    depth = fields.Whole(least=1, most=LARGEST_DEPTH, about="Keep so many documents of a query and run.")
+    depth = fields.Whole(least=1, most=LARGEST_DEPTH, about="Number of documents to keep of each query and run.")
     standardized = fields.Part(
         StandardizationOptions,
         about="Ask for standardized values of rank correlations too: chance gives 0 for each query.",
@@ -264,58 +258,55 @@ MEAN: Final = fields.Component.at_least(
     "MeanOfQueries",
     run=TEXT,
     metric=TEXT,
-    mean={**UNDEFINED, "description": "Over the queries that have a value; null where none has."},
-    standardized={**UNDEFINED, "description": "Mean of the standardized values; null if they were not asked for."},
+    mean=UNDEFINED("Over the queries that have a value; null where none has."),
+    standardized=UNDEFINED("Mean of the standardized values; null if they were not asked for."),
     **dict.fromkeys(("n_queries", "n_undefined"), COUNT),
 )
 COVERAGE: Final = fields.Component.at_least(
     "Coverage",
     run=TEXT,
-    n_queries={**COUNT, "description": "Queries of qrels."},
+    n_queries=COUNT("Queries of qrels."),
     n_not_in_run=COUNT,
     not_in_run=_QUERIES,
-    n_not_in_qrels={**COUNT, "description": "Queries that the run alone has, which are left out."},
+    n_not_in_qrels=COUNT("Queries that the run alone has, which are left out."),
     not_in_qrels=_QUERIES,
-    n_compared={**COUNT, "description": "Documents."},
+    n_compared=COUNT("Documents."),
     **dict.fromkeys(("n_unjudged", "n_unretrieved"), COUNT),
-    n_cut={**COUNT, "description": "Documents beyond the depth."},
-    n_negative={**COUNT, "description": "Judgements below 0, which rank below 0."},
+    n_cut=COUNT("Documents beyond the depth."),
+    n_negative=COUNT("Judgements below 0, which rank below 0."),
 )
 _LEFT_OUT: Final = at_least(label=fields.LABEL_SCHEMA, difference=UNDEFINED, pvalue=UNDEFINED)
 PAIRED: Final = fields.Component.at_least(
     "PairedDifference",
     **dict.fromkeys(("first", "second"), TEXT),
-    difference={**UNDEFINED, "description": "Mean of the first less that of the second."},
-    low={**UNDEFINED, "description": "The interval inverts the test; null where it is unbounded."},
+    difference=UNDEFINED("Mean of the first less that of the second."),
+    low=UNDEFINED("The interval inverts the test; null where it is unbounded."),
     **dict.fromkeys(("high", "pvalue"), UNDEFINED),
-    corrected_pvalue={
-        **UNDEFINED,
-        "description": "By Holm's method, over the pairs of all metrics, or over those of all groups and metrics.",
-    },
-    effect_size={**UNDEFINED, "description": "Mean difference over the standard deviation of the differences."},
+    corrected_pvalue=UNDEFINED("By Holm's method, over all pairs, or all pairs of groups, and all metrics."),
+    effect_size=UNDEFINED("Mean difference over the standard deviation of the differences."),
     **dict.fromkeys(("n_queries", "n_better", "n_worse"), COUNT),
-    detectable={**UNDEFINED, "description": "The least true difference that the test finds with a power of 0.8."},
-    least=or_null(_LEFT_OUT, "The same without the query whose absence lowers the difference most."),
-    most=or_null(_LEFT_OUT, "The same without the query whose absence raises the difference most."),
-    fragile={**TRUTH, "description": "Whether one query decides if the test rejects."},
+    detectable=UNDEFINED("The least true difference that the test finds with a power of 0.8."),
+    least=_LEFT_OUT.or_null("The same without the query whose absence lowers the difference most."),
+    most=_LEFT_OUT.or_null("The same without the query whose absence raises the difference most."),
+    fragile=TRUTH("Whether one query decides if the test rejects."),
 )
 _PAIRS: Final = list_of(PAIRED.reference)
 COMPARISON_OF_RUNS: Final = fields.Component.at_least(
     "RunComparison",
     metric=TEXT,
     standardized=TRUTH,
-    unit={"type": "string", "description": "What is resampled, flipped and exchanged: queries."},
+    unit=TEXT("The unit that is resampled, flipped and exchanged: queries."),
     rows=list_of(
         at_least(
             run=TEXT,
-            rank={**UNDEFINED, "description": "Mid-rank; null without a mean."},
-            group={"type": ["integer", "null"], "description": "Runs of one group cannot be told apart."},
+            rank=UNDEFINED("Mid-rank; null without a mean."),
+            group=WHOLE_OR_NULL("Runs of one group cannot be told apart."),
             least_rank=LEAST_RANK,
             largest_rank=LARGEST_RANK,
             **dict.fromkeys(("mean", "low", "high"), UNDEFINED),
             n_queries=COUNT,
-            pvalue={**UNDEFINED, "description": "Of the test against the best."},
-            corrected_pvalue={**UNDEFINED, "description": "Corrected for a best one that was found by looking."},
+            pvalue=UNDEFINED("Of the test against the best."),
+            corrected_pvalue=UNDEFINED("Corrected for a best one that was found by looking."),
         ),
         about="Runs, best first.",
     ),
@@ -329,9 +320,9 @@ COMPARISON_OF_RUNS: Final = fields.Component.at_least(
 class EvaluationAnswer(Answer):
     """Mean scores of runs over queries, and comparisons of the runs; null where undefined."""
 
-    n_queries = Integer(required=True)
-    runs = List(String(), required=True)
-    metrics = List(String(), required=True)
+    n_queries = fields.Dumped(WHOLE)
+    runs = fields.Dumped(list_of(TEXT))
+    metrics = fields.Dumped(list_of(TEXT))
     means = fields.Dumped(list_of(MEAN.reference))
     coverage = fields.Dumped(list_of(COVERAGE.reference))
     undefined = fields.Dumped(
@@ -344,18 +335,14 @@ class EvaluationAnswer(Answer):
         )
     )
     by_query = fields.Dumped(
-        {
-            "type": ["object", "null"],
-            "description": "Values by run, metric and query, in the order of runs, metrics and queries.",
-            "required": ["queries", "values", "standardized"],
-            "properties": {
-                "queries": list_of(fields.LABEL_SCHEMA),
-                "values": list_of(list_of(list_of(UNDEFINED))),
-                "standardized": list_of(list_of(list_of(UNDEFINED)), type=["array", "null"]),
-            },
-        }
+        at_least(
+            "Values by run, metric and query, in the order of runs, metrics and queries.",
+            queries=list_of(fields.LABEL_SCHEMA),
+            values=list_of(list_of(list_of(UNDEFINED))),
+            standardized=list_of(list_of(list_of(UNDEFINED)), type=["array", "null"]),
+        )(type=["object", "null"])
     )
     comparisons = fields.Dumped(
         list_of(COMPARISON_OF_RUNS.reference, about="One for each metric, if a comparison was asked for.")
     )
-    warnings = List(String(), required=True)
+    warnings = fields.Dumped(list_of(TEXT))

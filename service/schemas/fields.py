@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final, Self
@@ -35,7 +36,7 @@ from service.environment import variable
 from service.http.body import is_above_zero
 from service.http.problems import Name, shown
 from service.http.state import settings
-from service.schemas.shapes import NUMBER, TRUTH, WHOLE, at_least, described, exactly, list_of
+from service.schemas.shapes import NUMBER, TEXT, TRUTH, WHOLE, Shape, at_least, exactly, list_of
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class Component:
 
     Examples
     --------
-    >>> Component("Count", {"type": "integer"}).reference
+    >>> Component("Count", WHOLE).reference
     {'$ref': '#/components/schemas/Count'}
     """
 
@@ -62,9 +63,9 @@ class Component:
         return cls(name, at_least(about, **properties))
 
     @property
-    def reference(self) -> dict[str, str]:
+    def reference(self) -> Shape:
         """The reference to use in other schemas."""
-        return {"$ref": f"#/components/schemas/{self.name}"}
+        return Shape({"$ref": f"#/components/schemas/{self.name}"})
 
 
 class Vocabulary(Component):
@@ -78,7 +79,7 @@ class Vocabulary(Component):
 
 def vocabulary(name: str, words: Iterable[str], about: str) -> Vocabulary:
     """Return a vocabulary of these words."""
-    return Vocabulary(name, {"type": "string", "enum": list(words), "description": about})
+    return Vocabulary(name, TEXT(about, enum=list(words)))
 
 
 COEFFICIENT: Final = vocabulary("Coefficient", COEFFICIENTS, "Top-weighted or plain, Spearman's or Kendall's.")
@@ -97,14 +98,15 @@ MODEL: Final = vocabulary(
 )
 UNJUDGED_DOCUMENTS: Final = vocabulary("Unjudged", UNJUDGED, "Retrieved without a judgement: of relevance 0, or not.")
 UNRETRIEVED_DOCUMENTS: Final = vocabulary("Unretrieved", UNRETRIEVED, "Judged and not retrieved: last, or left out.")
-UNDEFINED_QUERIES: Final = vocabulary("UndefinedQueries", UNDEFINED, "What a query counts without a value.")
+UNDEFINED_QUERIES: Final = vocabulary("UndefinedQueries", UNDEFINED, "Treatment of a query without a value.")
 QUERY_TEST: Final = vocabulary("QueryTest", TESTS, "Paired test over queries.")
-TIES_MODEL: Final = vocabulary("TiesModel", TIES, "Ties have a parameter of their own, or are half a win each.")
+TIES_MODEL: Final = vocabulary("TiesModel", TIES, "Ties have a separate parameter, or are half a win each.")
 
 # Whole numbers are read exactly up to 64 bits.
-LABEL_SCHEMA: Final = {"type": ["string", "integer"], "minimum": -(2**63), "maximum": 2**64 - 1}
+LABEL_SCHEMA: Final = Shape(type=["string", "integer"], minimum=-(2**63), maximum=2**64 - 1)
 NOTHING: Final[dict[str, Any]] = {"not": {}}  # the schema that accepts no value: for a field that must be absent
-_NUMBER_TYPES: Final = frozenset((int, float))
+NUMBER_TYPES: Final = frozenset((int, float))
+LABEL_TYPES: Final = frozenset((str, int))
 _NUMBER_TEXT: Final = re.compile(r"[+-]?[0-9]{1,30}(\.[0-9]{1,30})?([eE][+-]?[0-9]{1,3})?")
 _WHOLE_TEXT: Final = re.compile(r"[+-]?[0-9]{1,18}")
 
@@ -148,6 +150,21 @@ def placed(messages: Any, *path: str) -> ValidationError:
     return ValidationError(messages)
 
 
+def read_at(field: Documented, value: Any, *path: str) -> Any:
+    """Read a value at this path inside another field, and place its errors there."""
+    try:
+        return field.read(value)
+    except ValidationError as error:
+        raise placed(error.messages, *path) from error
+
+
+def place_of_other(values: Collection[Any], types: AbstractSet[type]) -> int | None:
+    """Return the place of the first value of another type, or None; a list without any is checked at the speed of C."""
+    if set(map(type, values)) <= types:
+        return None
+    return next(place for place, value in enumerate(values) if type(value) not in types)
+
+
 def read_each(field: Documented, value: Mapping[str, Any]) -> dict[str, Any]:
     """Read the values of an object that are of one kind, and refuse all that are wrong at once."""
     found, errors = {}, {}
@@ -188,7 +205,7 @@ class Documented(Field[Any]):
     documented: Mapping[str, Any] = MappingProxyType({})
 
     def __init__(self, *, about: str | None = None, **kwargs: Any) -> None:
-        super().__init__(metadata=described({}, about), **kwargs)
+        super().__init__(metadata=Shape()(about), **kwargs)
         # null is refused like any other value of a wrong type
         self.error_messages["null"] = "this field may not be null"
         self.error_messages["required"] = "this field is needed"
@@ -210,7 +227,7 @@ class Documented(Field[Any]):
 class Number(Documented):
     """A finite number; text and booleans are refused."""
 
-    documented: Mapping[str, Any] = MappingProxyType(NUMBER)
+    documented: Mapping[str, Any] = NUMBER
     wanted = "a number"
 
     def __init__(
@@ -235,7 +252,7 @@ class Number(Documented):
         return number
 
     def _parsed(self, value: Any) -> float | int | None:
-        return value if type(value) in _NUMBER_TYPES else None
+        return value if type(value) in NUMBER_TYPES else None
 
     def _fits(self, number: float) -> bool:
         return self.above < number < self.below and self.least <= number <= self.most and abs(number) < math.inf
@@ -257,7 +274,7 @@ class Number(Documented):
 class Whole(Number):
     """A whole number; 2.0 counts as one, as in JSON Schema."""
 
-    documented: Mapping[str, Any] = MappingProxyType(WHOLE)
+    documented: Mapping[str, Any] = WHOLE
     wanted = "a whole number"
 
     def _parsed(self, value: Any) -> int | None:
@@ -301,7 +318,7 @@ class QueryWhole(Whole):
 class Flag(Documented):
     """true or false; 1 and "yes" are refused."""
 
-    documented: Mapping[str, Any] = MappingProxyType(TRUTH)
+    documented: Mapping[str, Any] = TRUTH
 
     def read(self, value: Any) -> bool:
         """Check a value, and return it as the library call takes it."""
@@ -350,7 +367,7 @@ class Choices(Documented):
 class Text(Documented):
     """Text that is not empty."""
 
-    documented: Mapping[str, Any] = MappingProxyType({"type": "string", "minLength": 1})
+    documented: Mapping[str, Any] = TEXT(minLength=1)
 
     def read(self, value: Any) -> str:
         """Check a value, and return it as the library call takes it."""
@@ -374,7 +391,7 @@ class Part(Nested):
     """An object with a separate schema, and the same error messages as other fields."""
 
     def __init__(self, schema: type[Schema], *, about: str | None = None, **kwargs: Any) -> None:
-        super().__init__(schema, metadata=described({}, about), **kwargs)
+        super().__init__(schema, metadata=Shape()(about), **kwargs)
         self.error_messages["null"] = "this field may not be null"
         self.error_messages["required"] = "this field is needed"
 

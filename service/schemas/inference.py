@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from marshmallow import ValidationError, post_load, validates_schema
-from marshmallow.fields import List, Nested
+from marshmallow import post_load, validates_schema
 
 from service.schemas import fields
-from service.schemas.base import Answer, Notice, Request, WeightOptions
+from service.schemas.base import NOTICES, Answer, Request, WeightOptions, check_one
 from service.schemas.ranking_fields import NamedRankings, RankingField, scores_in
 from service.schemas.shapes import (
     NUMBER,
@@ -16,14 +15,14 @@ from service.schemas.shapes import (
     TEXT,
     TRUTH,
     WHOLE,
+    WHOLE_OR_NULL,
     at_least,
-    described,
     list_of,
     map_of,
     object_of,
 )
 
-UNDEFINED: Final[dict[str, Any]] = NUMBER_OR_NULL
+UNDEFINED: Final = NUMBER_OR_NULL
 
 
 def level() -> fields.Number:
@@ -41,7 +40,7 @@ class InferenceOptions(Request):
     alternative = fields.Choice(fields.ALTERNATIVE, load_default=fields.ALTERNATIVE.words[0])
 
 
-INFERENCE: Final[dict[str, Any]] = map_of(
+INFERENCE: Final = map_of(
     at_least(
         chance=at_least(
             "Values when one ranking is permuted at random.",
@@ -51,18 +50,14 @@ INFERENCE: Final[dict[str, Any]] = map_of(
             n_resamples=WHOLE,
             n_undefined=WHOLE,
         ),
-        standardized=described(
-            UNDEFINED,
+        standardized=UNDEFINED(
             "Mapped so that chance gives 0, and -1 and 1 stay; null where n0 is so near -1 that different "
-            "coefficients would have the same value.",
+            "coefficients would have the same value."
         ),
-        percentile={
-            **UNDEFINED,
-            "minimum": 0,
-            "maximum": 100,
-            "description": "Per cent of the values of chance below the coefficient, equal ones counted half.",
-        },
-        zscore={**UNDEFINED, "description": "Standard deviations of chance above the mean of chance."},
+        percentile=UNDEFINED(
+            "Per cent of the values of chance below the coefficient, equal ones counted half.", minimum=0, maximum=100
+        ),
+        zscore=UNDEFINED("Standard deviations of chance above the mean of chance."),
         pvalue={**UNDEFINED, "minimum": 0, "maximum": 1},
         interval=at_least(
             low=UNDEFINED,
@@ -118,8 +113,7 @@ class LeaderboardRequest(WeightOptions):
     @validates_schema(skip_on_field_errors=True)
     def check_gold(self, data: dict[str, Any], **_: Any) -> None:
         """Refuse a request with both or neither of gold and gold_sets, or above a limit."""
-        if ("gold" in data) == ("gold_sets" in data):
-            raise ValidationError("exactly one of gold and gold_sets is needed")
+        check_one(data, "gold", "gold_sets")
         sets, n_systems = data.get("gold_sets", {}), len(data["systems"])
         fields.check_limit("max_matrix_cells", len(sets) * n_systems, of="gold sets times systems", field="gold_sets")
         fields.check_label_bytes("gold_sets", list(sets), n_systems)
@@ -135,11 +129,8 @@ class LeaderboardRequest(WeightOptions):
         return data | {"scores": {name: scores for name, scores in found.items() if scores is not None}}
 
 
-LARGEST_RANK: Final = {"type": ["integer", "null"]}
-LEAST_RANK: Final = {
-    **LARGEST_RANK,
-    "description": "With largest_rank, the ranks that tests of all pairs leave possible.",
-}
+LARGEST_RANK: Final = WHOLE_OR_NULL
+LEAST_RANK: Final = LARGEST_RANK("With largest_rank, the ranks that tests of all pairs leave possible.")
 _RANKED: Final = (
     *("system", "rank", "group", "least_rank", "largest_rank"),
     *("scores", "total", "mean", "pvalue", "corrected_pvalue"),
@@ -147,16 +138,16 @@ _RANKED: Final = (
 _ROW: Final = object_of(
     {
         "system": TEXT,
-        "rank": {**UNDEFINED, "description": "Mid-rank; null where the coefficient is undefined."},
-        "group": {"type": ["integer", "null"], "description": "Systems of one group cannot be told apart."},
+        "rank": UNDEFINED("Mid-rank; null where the coefficient is undefined."),
+        "group": WHOLE_OR_NULL("Systems of one group cannot be told apart."),
         "least_rank": LEAST_RANK,
         "largest_rank": LARGEST_RANK,
         "scores": map_of(SCORE.reference, about="By gold set."),
         "total": SCORE.reference,
         "mean": SCORE.reference,
-        "pvalue": {**UNDEFINED, "description": "Of the paired test against the best."},
-        "corrected_pvalue": {**UNDEFINED, "description": "Corrected for a best one that was found by looking."},
-        "n_unused": {"type": "integer", "description": "Items of the system that are in no gold set."},
+        "pvalue": UNDEFINED("Of the paired test against the best."),
+        "corrected_pvalue": UNDEFINED("Corrected for a best one that was found by looking."),
+        "n_unused": WHOLE("Items of the system that are in no gold set."),
     },
     needed=_RANKED,
     closed=False,
@@ -173,9 +164,9 @@ class LeaderboardAnswer(Answer):
     exact = fields.Dumped(
         {"type": ["boolean", "null"]}, about="Whether the tests enumerate all swaps; null where nothing is tested."
     )
-    unit = fields.Dumped(TEXT, about="What is resampled: items, within each gold set.")
+    unit = fields.Dumped(TEXT, about="The unit that is resampled: items, within each gold set.")
     gold_sets = fields.Dumped(list_of(TEXT))
     level = fields.Dumped(NUMBER)
     n_resamples = fields.Dumped(WHOLE)
     rows = fields.Dumped(list_of(_ROW))
-    warnings = List(Nested(Notice), required=True)
+    warnings = fields.Dumped(NOTICES)

@@ -9,15 +9,14 @@ from typing import Any, Final
 
 from flask import g
 from marshmallow import ValidationError, validates_schema
-from marshmallow.fields import Integer, List, Nested
 
 from adaptive import Token
 from service.http.problems import shown
 from service.http.state import deadline
 from service.schemas import fields
 from service.schemas.ballot_fields import check_keys
-from service.schemas.base import Answer, Notice, Request
-from service.schemas.shapes import TEXT, TEXT_OR_NULL, described, list_of, object_of
+from service.schemas.base import NOTICES, Answer, Request
+from service.schemas.shapes import NUMBER, TEXT, TEXT_OR_NULL, TRUTH, WHOLE, list_of, object_of
 
 # Blanks as Python defines them; regular expressions in JSON Schema do not know all of these.
 _NOT_BLANK: Final = r"[^\s\u001c-\u001f\u0085]"
@@ -25,17 +24,11 @@ TOKEN: Final = fields.Component(
     "Token",
     object_of(
         {
-            "token": {"type": "string", "pattern": _NOT_BLANK},
-            "area": {
-                "type": "string",
-                "pattern": _NOT_BLANK,
-                "description": "A token with several areas is given for each.",
-            },
-            "frequency": {
-                "type": "number",
-                "minimum": 0,
-                "description": "In texts of the domain, as a count or a share; for all tokens or for none.",
-            },
+            "token": TEXT(pattern=_NOT_BLANK),
+            "area": TEXT("A token with several areas is given for each.", pattern=_NOT_BLANK),
+            "frequency": NUMBER(
+                "In texts of the domain, as a count or a share; for all tokens or for none.", minimum=0
+            ),
         },
         about="A word, or words for one concept, in one semantic area.",
         needed=["token", "area"],
@@ -47,8 +40,8 @@ PAIR: Final = fields.Component(
         {
             "item_1": TEXT,
             "item_2": TEXT,
-            "area": described(TEXT_OR_NULL, "The first that both have; null where they share none."),
-            "rare": {"type": "boolean", "description": "Whether one of them is rare, where frequencies are given."},
+            "area": TEXT_OR_NULL("The first that both have; null where they share none."),
+            "rare": TRUTH("Whether one of them is rare, where frequencies are given."),
         },
         about="An item: two tokens.",
         needed=["item_1", "item_2", "area"],
@@ -82,10 +75,7 @@ class Tokens(fields.Documented):
         check_keys(entry, {"token", "area"}, {"frequency"}, place)
         checks = {"token": self._text, "area": self._text, "frequency": self._frequency}
         for name, given in entry.items():
-            try:
-                checks[name].read(given)
-            except ValidationError as error:
-                raise fields.placed(error.messages, place, name) from error
+            fields.read_at(checks[name], given, place, name)
         return Token(entry["token"], entry["area"], entry.get("frequency"))
 
 
@@ -98,7 +88,7 @@ class PairingRequest(Request):
     sample = fields.Count(
         limit="max_items", of="pairs of tokens", about="Number of random pairs to take; all of them by default."
     )
-    seed = fields.Seed(required=False, about="Of the sample, with which it belongs together.")
+    seed = fields.Seed(required=False, about="Seed of the sample; required with it.")
     across_areas = fields.Flag(load_default=False, about="Pair any two tokens, of one area or two.")
 
     @validates_schema
@@ -123,12 +113,12 @@ def number_of_pairs(tokens: Sequence[Token], *, across_areas: bool) -> int:
 class PairingAnswer(Answer):
     """The items in a fixed order: by area, first token and second token, in the order of the request."""
 
-    n_items = Integer(required=True)
-    n_admissible = Integer(required=True, metadata={"description": "Pairs that the items were taken from."})
+    n_items = fields.Dumped(WHOLE)
+    n_admissible = fields.Dumped(WHOLE, about="Pairs that the items were taken from.")
     rare_tokens = fields.Dumped(
         list_of(
             TEXT, about="Tokens below 10 % of the mean frequency; null without frequencies.", type=["array", "null"]
         )
     )
     items = fields.Dumped(list_of(PAIR.reference, minItems=1))
-    warnings = List(Nested(Notice), required=True)
+    warnings = fields.Dumped(NOTICES)

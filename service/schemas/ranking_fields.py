@@ -13,29 +13,26 @@ from rankcorr import Ranking, RankingError
 from rankcorr.errors import LabelError, LengthError
 from service.http.problems import Name, shown, unknown_fields
 from service.http.state import deadline
-from service.schemas.fields import LABEL_SCHEMA, Component, Documented, Limit, check_limit, placed, read_each
+from service.schemas import fields
 from service.schemas.shapes import NUMBER, list_of, map_of, object_of
 
-_LABEL_TYPES: Final = frozenset((str, int))
-_NUMBER_TYPES: Final = frozenset((int, float))
-
-_MOST: Final = Limit("max_items")
+_MOST: Final = fields.Limit("max_items")
 _NUMBERS: Final = list_of(NUMBER, minItems=2, maxItems=_MOST)
 _NUMBER_OF_LABEL: Final = map_of(NUMBER, minProperties=2, maxProperties=_MOST)
-_LABELS: Final = list_of(LABEL_SCHEMA, minItems=2, maxItems=_MOST, uniqueItems=True)
-_TIED: Final = list_of(LABEL_SCHEMA, minItems=1, uniqueItems=True)
+_LABELS: Final = list_of(fields.LABEL_SCHEMA, minItems=2, maxItems=_MOST, uniqueItems=True)
+_TIED: Final = list_of(fields.LABEL_SCHEMA, minItems=1, uniqueItems=True)
 _PLACES: Final = {
     "type": "array",
     "minItems": 1,
     "maxItems": _MOST,
     "uniqueItems": True,
-    "items": {"anyOf": [LABEL_SCHEMA, _TIED]},
+    "items": {"anyOf": [fields.LABEL_SCHEMA, _TIED]},
     "not": {"maxItems": 1, "items": {"not": {"type": "array", "minItems": 2}}},  # a single label
 }
 
 
-def _way_to_give(name: str, needed: str, about: str, **properties: Any) -> Component:
-    return Component(name, object_of(properties, about=about, needed=[needed]))
+def _way_to_give(name: str, needed: str, about: str, **properties: Any) -> fields.Component:
+    return fields.Component(name, object_of(properties, about=about, needed=[needed]))
 
 
 RANKS_ARRAY: Final = _way_to_give(
@@ -49,7 +46,7 @@ WAYS_TO_GIVE: Final = (
     RANKS_ARRAY,
     _way_to_give("Order", "order", "Labels from best to worst; a nested list is a group of ties.", order=_PLACES),
 )
-RANKING: Final = Component(
+RANKING: Final = fields.Component(
     "Ranking",
     {
         "description": (
@@ -65,7 +62,7 @@ RANKING: Final = Component(
 _WAYS: Final = ("scores", "ranks", "order")
 
 
-class RankingField(Documented):
+class RankingField(fields.Documented):
     """A ranking, given in exactly one of `WAYS_TO_GIVE`; it is read into a `Ranking`."""
 
     documented: Mapping[str, Any] = RANKING.reference
@@ -77,7 +74,7 @@ class RankingField(Documented):
         given = value[way]
         if "labels" in value:
             check_labels(value["labels"], "labels")
-        check_limit("max_items", _n_items(way, given), of="items of a ranking")
+        fields.check_limit("max_items", _n_items(way, given), of="items of a ranking")
         try:
             ranking = _ordered(given) if way == "order" else _ranked(way, given, value.get("labels"))
         except RankingError as error:
@@ -129,8 +126,7 @@ def _n_items(way: str, given: Any) -> int:
 
 def _ranked(way: str, given: Any, labels: Any) -> Ranking:
     numbers = list(given.values()) if isinstance(given, dict) else given
-    if not set(map(type, numbers)) <= _NUMBER_TYPES:
-        wrong = next(place for place, number in enumerate(numbers) if type(number) not in _NUMBER_TYPES)
+    if (wrong := fields.place_of_other(numbers, fields.NUMBER_TYPES)) is not None:
         key = Name(list(given)[wrong] if isinstance(given, dict) else wrong)
         raise ValidationError({way: {key: [f"must be a number; got {shown(numbers[wrong])}"]}})
     names = list(given) if isinstance(given, dict) else labels
@@ -138,12 +134,12 @@ def _ranked(way: str, given: Any, labels: Any) -> Ranking:
 
 
 def _ordered(given: list[Any]) -> Ranking:
-    if not set(map(type, given)) <= _LABEL_TYPES:
+    if not set(map(type, given)) <= fields.LABEL_TYPES:
         given[:] = map(whole, given)
         for place, entry in enumerate(given):
             if isinstance(entry, list):
                 check_labels(entry, "order", str(place))
-            elif type(entry) not in _LABEL_TYPES:
+            elif type(entry) not in fields.LABEL_TYPES:
                 message = f"must be a label (text or whole number) or a list of tied labels; got {shown(entry)}"
                 raise ValidationError({"order": {str(place): [message]}})
     return Ranking.from_order(given)
@@ -158,24 +154,31 @@ def whole(label: Any) -> Any:
     return int(label) if type(label) is float and label.is_integer() and abs(label) < 2**63 else label
 
 
+def read_label(value: Any, *path: str) -> str | int:
+    """Return a label; refuse any value that is neither text nor a whole number."""
+    label: str | int = whole(value)
+    if type(label) not in fields.LABEL_TYPES:
+        raise fields.placed([f"a label is text or a whole number; got {shown(value)}"], *path)
+    return label
+
+
 def check_labels(labels: Any, *path: str) -> None:
     """Refuse any value except a list of labels; a label is text or a whole number."""
     if not isinstance(labels, list):
-        raise placed([f"must be a list of labels; got {shown(labels)}"], *path)
-    if not set(map(type, labels)) <= _LABEL_TYPES:
+        raise fields.placed([f"must be a list of labels; got {shown(labels)}"], *path)
+    if fields.place_of_other(labels, fields.LABEL_TYPES) is not None:
         labels[:] = map(whole, labels)
-    if not set(map(type, labels)) <= _LABEL_TYPES:
-        wrong = next(place for place, label in enumerate(labels) if type(label) not in _LABEL_TYPES)
-        raise placed([f"a label is text or a whole number; got {shown(labels[wrong])}"], *path, str(wrong))
+    if (wrong := fields.place_of_other(labels, fields.LABEL_TYPES)) is not None:
+        read_label(labels[wrong], *path, str(wrong))
 
 
-class NamedRankings(Documented):
+class NamedRankings(fields.Documented):
     """Rankings by name."""
 
     def __init__(self, *, limit: str = "max_systems", of: str = "systems of a batch", **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.limit, self.of = limit, of
-        self.documented = map_of(RANKING.reference, minProperties=1, maxProperties=Limit(limit))
+        self.documented = map_of(RANKING.reference, minProperties=1, maxProperties=fields.Limit(limit))
         self.one = RankingField()
 
     def read(self, value: Any) -> dict[str, Ranking]:
@@ -183,10 +186,10 @@ class NamedRankings(Documented):
         if not isinstance(value, dict) or not value:
             raise ValidationError(f"must be an object of name to ranking, with at least one; got {shown(value)}")
         self._check_count(len(value))
-        return read_each(self.one, value)
+        return fields.read_each(self.one, value)
 
     def _check_count(self, count: int) -> None:
-        check_limit(self.limit, count, of=self.of)
+        fields.check_limit(self.limit, count, of=self.of)
 
 
 class MatrixRankings(NamedRankings):
@@ -194,7 +197,7 @@ class MatrixRankings(NamedRankings):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.documented = {**self.documented, "maxProperties": Limit("max_matrix_cells", math.isqrt)}
+        self.documented = {**self.documented, "maxProperties": fields.Limit("max_matrix_cells", math.isqrt)}
 
     def _check_count(self, count: int) -> None:
-        check_limit("max_matrix_cells", count * count, of="cells of a matrix, rankings times rankings")
+        fields.check_limit("max_matrix_cells", count * count, of="cells of a matrix, rankings times rankings")

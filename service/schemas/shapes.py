@@ -9,24 +9,43 @@ from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Any, Final, Literal, Union, get_args, get_origin, get_type_hints
 
-LABEL: Final[dict[str, Any]] = {
-    "type": ["string", "integer", "array"],
-    "items": {"type": ["string", "integer"]},
-    "description": "Label of an item; a list where it has several parts.",
-}
-TEXT: Final[dict[str, Any]] = {"type": "string"}
-TEXT_OR_NULL: Final[dict[str, Any]] = {"type": ["string", "null"]}
-NUMBER: Final[dict[str, Any]] = {"type": "number"}
-NUMBER_OR_NULL: Final[dict[str, Any]] = {"type": ["number", "null"]}
-WHOLE: Final[dict[str, Any]] = {"type": "integer"}
-WHOLE_OR_NULL: Final[dict[str, Any]] = {"type": ["integer", "null"]}
-COUNT: Final[dict[str, Any]] = {"type": "integer", "minimum": 0}
-TRUTH: Final[dict[str, Any]] = {"type": "boolean"}
+
+class Shape(dict[str, Any]):
+    """A JSON Schema; called with a description and further keywords, it returns a schema that has them too.
+
+    Examples
+    --------
+    >>> Shape(type="number")("Probability of a slip.", minimum=0, maximum=1)
+    {'type': 'number', 'minimum': 0, 'maximum': 1, 'description': 'Probability of a slip.'}
+    """
+
+    def __call__(self, about: str | None = None, **keywords: Any) -> Shape:
+        """Return this schema with further keywords, and with a description if there is one."""
+        return Shape({**self, **keywords} if about is None else {**self, **keywords, "description": about})
+
+    def or_null(self, about: str | None = None) -> Shape:
+        """Return the schema of a value that fits this one, or null."""
+        return one_of(self, {"type": "null"})(about)
+
+
+LABEL: Final = Shape(
+    type=["string", "integer", "array"],
+    items={"type": ["string", "integer"]},
+    description="Label of an item; a list where it has several parts.",
+)
+TEXT: Final = Shape(type="string")
+TEXT_OR_NULL: Final = Shape(type=["string", "null"])
+NUMBER: Final = Shape(type="number")
+NUMBER_OR_NULL: Final = Shape(type=["number", "null"])
+WHOLE: Final = Shape(type="integer")
+WHOLE_OR_NULL: Final = Shape(type=["integer", "null"])
+COUNT: Final = WHOLE(minimum=0)
+TRUTH: Final = Shape(type="boolean")
 _PLAIN: Final[dict[Any, str]] = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
 
 
 @cache
-def shape_of(cls: type) -> dict[str, Any]:
+def shape_of(cls: type) -> Shape:
     """Return the JSON Schema of a dataclass; every field is required.
 
     Examples
@@ -42,7 +61,7 @@ def shape_of(cls: type) -> dict[str, Any]:
 
 def object_of(
     properties: Mapping[str, Any], *, about: str | None = None, needed: Sequence[str] | None = None, closed: bool = True
-) -> dict[str, Any]:
+) -> Shape:
     """Return the schema of an object; by default with exactly these properties.
 
     Parameters
@@ -56,73 +75,58 @@ def object_of(
     closed : bool
         Whether the object has no other properties.
     """
-    made = {
-        "type": "object",
-        "required": list(properties if needed is None else needed),
-        "properties": dict(properties),
-        **({"additionalProperties": False} if closed else {}),
-    }
-    return described(made, about)
+    made = Shape(type="object", required=list(properties if needed is None else needed), properties=dict(properties))
+    return made(about, **({"additionalProperties": False} if closed else {}))
 
 
-def exactly(about: str | None = None, /, **properties: Any) -> dict[str, Any]:
+def exactly(about: str | None = None, /, **properties: Any) -> Shape:
     """Return the schema of an object with exactly these properties, all of them required."""
     return object_of(properties, about=about)
 
 
-def at_least(about: str | None = None, /, **properties: Any) -> dict[str, Any]:
+def at_least(about: str | None = None, /, **properties: Any) -> Shape:
     """Return the schema of an object with these properties, all of them required, and perhaps others."""
     return object_of(properties, about=about, closed=False)
 
 
-def map_of(values: Mapping[str, Any], *, about: str | None = None, **bounds: Any) -> dict[str, Any]:
+def map_of(values: Mapping[str, Any], *, about: str | None = None, **bounds: Any) -> Shape:
     """Return the schema of an object of names to these values; `bounds` are further keywords, such as minProperties."""
-    return described({"type": "object", "additionalProperties": dict(values), **bounds}, about)
+    return Shape(type="object", additionalProperties=dict(values))(about, **bounds)
 
 
 def list_of(
     items: Mapping[str, Any], *, about: str | None = None, refused: Mapping[str, Any] | None = None, **bounds: Any
-) -> dict[str, Any]:
+) -> Shape:
     """Return the schema of a list of these values; `bounds` are further keywords, such as minItems, or type.
 
     Lists that fit the schema `refused` are excepted.
     """
     excepted = {} if refused is None else {"not": dict(refused)}
-    return described({"type": "array", "items": dict(items), **bounds, **excepted}, about)
+    return Shape(type="array", items=dict(items), **excepted)(about, **bounds)
 
 
-def one_of(*schemas: Mapping[str, Any]) -> dict[str, Any]:
+def one_of(*schemas: Mapping[str, Any]) -> Shape:
     """Return the schema of a value of one of these forms."""
-    return {"oneOf": [dict(schema) for schema in schemas]}
+    return Shape(oneOf=[dict(schema) for schema in schemas])
 
 
-def or_null(schema: Mapping[str, Any], about: str | None = None) -> dict[str, Any]:
-    """Return the schema of a value or null."""
-    return described(one_of(schema, {"type": "null"}), about)
-
-
-def described(schema: Mapping[str, Any], about: str | None) -> dict[str, Any]:
-    """Return a schema with a description."""
-    return dict(schema) if about is None else {**schema, "description": about}
-
-
-def _schema(hint: Any) -> dict[str, Any]:
+def _schema(hint: Any) -> Shape:
     origin, inner = get_origin(hint), get_args(hint)
     if hint is Hashable:
         return LABEL
     if hint in _PLAIN:
-        return {"type": _PLAIN[hint]}
+        return Shape(type=_PLAIN[hint])
     if isinstance(hint, type) and is_dataclass(hint):
         return shape_of(hint)
     if origin is Literal:
-        return {"type": "string", "description": "One of " + ", ".join(inner) + "."}
+        return TEXT("One of " + ", ".join(inner) + ".")
     if origin is tuple and inner[-1] is Ellipsis:
         return list_of(_schema(inner[0]))
     if origin is tuple:
         parts = [_schema(each) for each in inner]
-        return {"type": "array", "prefixItems": parts, "minItems": len(parts), "maxItems": len(parts)}
+        return Shape(type="array", prefixItems=parts, minItems=len(parts), maxItems=len(parts))
     if origin in (Union, types.UnionType):
         (only,) = (_schema(each) for each in inner if each is not type(None))
         is_plain = isinstance(only.get("type"), str) and only["type"] not in ("object", "array")
-        return {**only, "type": [only["type"], "null"]} if is_plain else or_null(only)
+        return only(type=[only["type"], "null"]) if is_plain else only.or_null()
     raise TypeError(f"no JSON Schema for {hint}")

@@ -6,17 +6,16 @@ from typing import Any, Final
 
 import numpy as np
 from marshmallow import ValidationError, post_load, validates_schema
-from marshmallow.fields import Integer, List, Nested
 
 from adaptive import VoterPopulation
 from adaptive.simulation.approaches import simulated_comparisons
 from adaptive.simulation.simulate import COEFFICIENTS
 from service.schemas.ballot_fields import Interval, Similarity
-from service.schemas.base import Answer, Notice, Request
+from service.schemas.ballots import PlanInputs
+from service.schemas.base import NOTICES, Answer, Request
 from service.schemas.correlations import STATISTIC
 from service.schemas.fields import APPROACH, Choices, Component, Count, Dumped, Flag, Number, Part, Seed, check_limit
-from service.schemas.plans import PlanInputs
-from service.schemas.shapes import object_of
+from service.schemas.shapes import NUMBER_OR_NULL, WHOLE, object_of
 
 _PAPER: Final = VoterPopulation()
 
@@ -74,16 +73,8 @@ class SimulationRequest(Request):
 SIMULATED_COEFFICIENT: Final = Component.exactly(
     "SimulatedCoefficient",
     mean=STATISTIC,
-    sd={
-        "type": ["number", "null"],
-        "minimum": 0,
-        "description": "Standard deviation over the simulations; null for a single one.",
-    },
-    se={
-        "type": ["number", "null"],
-        "minimum": 0,
-        "description": "Standard error of the mean, sd / sqrt(n_simulations); null for a single one.",
-    },
+    sd=NUMBER_OR_NULL("Standard deviation over the simulations; null for a single one.", minimum=0),
+    se=NUMBER_OR_NULL("Standard error of the mean, sd / sqrt(n_simulations); null for a single one.", minimum=0),
 )
 SIMULATED_APPROACH: Final = Component(
     "SimulatedApproach",
@@ -94,7 +85,7 @@ SIMULATED_APPROACH: Final = Component(
 class SimulationAnswer(Answer):
     """How well the plan recovers the true ranking; null if a coefficient is undefined in a simulation."""
 
-    n_simulations = Integer(required=True)
+    n_simulations = Dumped(WHOLE)
     approaches = Dumped(
         {
             "type": "object",
@@ -104,4 +95,4 @@ class SimulationAnswer(Answer):
             "description": "The plan, and the one uniform ballot of equal cost: coefficients against the true ranking.",
         }
     )
-    warnings = List(Nested(Notice), required=True)
+    warnings = Dumped(NOTICES)

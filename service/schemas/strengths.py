@@ -8,27 +8,17 @@ from typing import Any, Final
 
 from flask import g
 from marshmallow import ValidationError, validates_schema
-from marshmallow.fields import Boolean, Integer, List, Nested
 
 from adaptive.model.matching import FOCUS
 from rankcorr.checks import counted_need
 from service.http.problems import shown
 from service.schemas import fields
-from service.schemas.ballot_fields import (
-    ANSWERS,
-    LABELS_SCHEMA,
-    SIDES,
-    Names,
-    check_keys,
-    check_votes,
-    no_label,
-    no_vote,
-)
-from service.schemas.base import Answer, Notice, Request
-from service.schemas.ranking_fields import BEST_FIRST, RANKS_ARRAY, check_labels, whole
-from service.schemas.shapes import COUNT, NUMBER_OR_NULL, list_of, object_of, one_of, or_null
+from service.schemas.ballot_fields import LABELS, SIDES, ItemNames, VoterNames, check_keys, check_vote, check_votes
+from service.schemas.base import NOTICES, Answer, Request
+from service.schemas.ranking_fields import BEST_FIRST, RANKS_ARRAY, check_labels, read_label
+from service.schemas.shapes import COUNT, NUMBER, NUMBER_OR_NULL, TRUTH, WHOLE, list_of, object_of, one_of
 
-_ANSWER: Final = or_null(fields.VOTE.reference)
+_ANSWER: Final = fields.VOTE.reference.or_null()
 _WINNER: Final = "The side that won, or a tie; null where there is no answer."
 _VOTER: Final = "Who answered; of all comparisons or of none."
 
@@ -38,7 +28,7 @@ COMPARISON_COLUMNS: Final = fields.Component(
         {
             **SIDES,
             "winner": list_of(_ANSWER, about=_WINNER, maxItems=fields.Limit("max_comparisons")),
-            "voter": {**LABELS_SCHEMA, "description": _VOTER},
+            "voter": LABELS(_VOTER),
         },
         about="Answered comparisons as arrays of one length.",
         needed=["left", "right", "winner"],
@@ -50,8 +40,8 @@ COMPARISON: Final = fields.Component(
         {
             "left": fields.LABEL_SCHEMA,
             "right": fields.LABEL_SCHEMA,
-            "winner": {**_ANSWER, "description": _WINNER},
-            "voter": {**fields.LABEL_SCHEMA, "description": _VOTER},
+            "winner": _ANSWER(_WINNER),
+            "voter": fields.LABEL_SCHEMA(_VOTER),
         },
         about="A comparison and its answer.",
         needed=["left", "right", "winner"],
@@ -118,12 +108,8 @@ def _of_rows(value: list[Any]) -> Answered:
                 raise fields.placed([message], str(place), "voter")
             check_keys(row, needed, set(), str(place))
         for name in names:
-            row[name] = whole(row[name])
-            if type(row[name]) not in (str, int):
-                raise no_label(row[name], str(place), name)
-        vote = row["winner"]
-        if not (vote is None or (type(vote) is str and vote in ANSWERS)):
-            raise no_vote(vote, str(place), "winner")
+            row[name] = read_label(row[name], str(place), name)
+        check_vote(row["winner"], str(place), "winner")
     left, right = ([row[side] for row in value] for side in _SIDES)
     voter = [row["voter"] for row in value] if with_voters else None
     return Answered(left, right, [row["winner"] for row in value], voter)
@@ -190,10 +176,7 @@ class VotesRequest(Request):
         },
     )
 
-    items = Names(
-        what="items",
-        least=2,
-        limit="max_items",
+    items = ItemNames(
         required=False,
         of="items",
         about="All items there may be, those never compared included, or N for 0 to N - 1. By default "
@@ -241,13 +224,10 @@ class NextRequest(VotesRequest):
         about="Number of comparisons; 50 is good.",
     )
     seed = fields.Seed(about="The same seed and votes give the same comparisons.")
-    voters = Names(
-        what="voters",
-        least=1,
-        limit="max_comparisons",
+    voters = VoterNames(
         required=False,
         of="voters",
-        about="Who is to vote, or V for the names 0 to V - 1. By default those of the comparisons, or one "
+        about="Voters to ask, or V for the names 0 to V - 1. By default those of the comparisons, or one "
         "unknown voter, 0.",
     )
     # Above this, all weights are equal even for a million items.
@@ -279,61 +259,55 @@ def _labels(data: dict[str, Any]) -> list[str | int]:
 ITEM_STRENGTH: Final = fields.Component.exactly(
     "ItemStrength",
     item=fields.LABEL_SCHEMA,
-    rank={"type": "number", "minimum": 1},
-    strength={"type": "number", "description": "Mean 0; larger is better."},
-    standard_error={"type": ["number", "null"], "minimum": 0},
+    rank=NUMBER(minimum=1),
+    strength=NUMBER("Mean 0; larger is better."),
+    standard_error=NUMBER_OR_NULL(minimum=0),
     **dict.fromkeys(("presentations", "wins", "ties", "losses"), COUNT),
 )
 FITTED_VOTER: Final = fields.Component.exactly(
     "FittedVoter",
     voter=fields.LABEL_SCHEMA,
-    discrimination={"type": "number", "minimum": 0, "description": "1 is the geometric mean of the voters."},
-    oversight={"type": "number", "minimum": 0, "maximum": 1, "description": "Probability of a slip."},
-    side_bias={"type": "number", "description": "Above 0: prefers the left side."},
+    discrimination=NUMBER("1 is the geometric mean of the voters.", minimum=0),
+    oversight=NUMBER("Probability of a slip.", minimum=0, maximum=1),
+    side_bias=NUMBER("Above 0: prefers the left side."),
 )
 FITTED_PARAMETERS: Final = fields.Component.exactly(
     "FittedParameters",
-    prior_sd={"type": "number", "minimum": 0, "description": "Standard deviation of the strengths before any vote."},
-    tie_parameter={"type": "number", "minimum": 0, "description": "Davidson's nu."},
-    side_bias={"type": "number", "description": "Mean over voters; above 0: the left side is preferred."},
-    opinion_sd={
-        "type": ["number", "null"],
-        "minimum": 0,
-        "description": "Standard deviation of a voter's opinion on an item around its strength; null without voters.",
-    },
+    prior_sd=NUMBER("Standard deviation of the strengths before any vote.", minimum=0),
+    tie_parameter=NUMBER("Davidson's nu.", minimum=0),
+    side_bias=NUMBER("Mean over voters; above 0: the left side is preferred."),
+    opinion_sd=NUMBER_OR_NULL(
+        "Standard deviation of a voter's opinion on an item around its strength; null without voters.", minimum=0
+    ),
 )
 
 
-NEXT_COMPARISONS: Final = fields.Component.exactly(
-    "NextComparisons", **SIDES, voter={**LABELS_SCHEMA, "description": "Who is to answer."}
-)
+NEXT_COMPARISONS: Final = fields.Component.exactly("NextComparisons", **SIDES, voter=LABELS("The voter to ask."))
 
 
 class StrengthsAnswer(Answer):
     """Strengths, best first, and the other fitted parameters."""
 
-    n_comparisons = Integer(required=True, metadata={"description": "Answered ones."})
-    n_unanswered = Integer(required=True)
+    n_comparisons = fields.Dumped(WHOLE, about="Answered ones.")
+    n_unanswered = fields.Dumped(WHOLE)
     items = fields.Dumped(list_of(ITEM_STRENGTH.reference, minItems=2))
     ranking = fields.Dumped(RANKS_ARRAY.reference, about=BEST_FIRST)
     parameters = fields.Dumped(FITTED_PARAMETERS.reference)
-    voters = fields.Dumped(or_null(list_of(FITTED_VOTER.reference), about="null where voters were not fitted."))
+    voters = fields.Dumped(list_of(FITTED_VOTER.reference).or_null("null where voters were not fitted."))
     log_likelihood = fields.Dumped(NUMBER_OR_NULL)
-    converged = Boolean(required=True)
-    n_iterations = Integer(required=True)
-    warnings = List(Nested(Notice), required=True)
+    converged = fields.Dumped(TRUTH)
+    n_iterations = fields.Dumped(WHOLE)
+    warnings = fields.Dumped(NOTICES)
 
 
 class NextAnswer(Answer):
     """The next comparisons, in the order to show them."""
 
-    n_comparisons = Integer(required=True)
+    n_comparisons = fields.Dumped(WHOLE)
     comparisons = fields.Dumped(
         NEXT_COMPARISONS.reference,
-        about="With the answers as `winner`, an array as long, and after those before, they are what POST "
-        "/v1/strengths takes.",
+        about="Add the answers as `winner`, an array of the same length, append them to the earlier comparisons, and "
+        "send all to POST /v1/strengths.",
     )
-    converged = Boolean(required=True, metadata={"description": "Of the fit by which they were chosen."})
-    warnings = List(
-        Nested(Notice), required=True, metadata={"description": "Of the fit, and why there are fewer than wanted."}
-    )
+    converged = fields.Dumped(TRUTH, about="Whether the fit behind the choice converged.")
+    warnings = fields.Dumped(NOTICES, about="Of the fit, and why there are fewer than wanted.")

@@ -69,7 +69,7 @@ class ServerSettings(FromEnvironment):
         0, whole_number(0, 86_400), "seconds for requests to finish at a stop, 0: for the longest wait and work"
     )
     drain_seconds: int = setting(
-        5, whole_number(0, 3_600), "seconds at a stop in which /health/ready says 503 and everything is still served"
+        5, whole_number(0, 3_600), "seconds of a stop while /health/ready answers 503 and requests are still served"
     )
     client_seconds: float = setting(
         10.0, seconds, "seconds without a byte after which a request that arrives, or an answer, is given up"

@@ -1,4 +1,4 @@
-"""What the commands of `ballots run` share: the ledger and the campaign that they are about, and how it stands."""
+"""Open the ledger and the campaign of a `ballots run` command, and describe its status."""
 
 from __future__ import annotations
 
@@ -29,9 +29,7 @@ def ledger_argument(command: Command) -> Command:
         with opened(ledger, campaign) as found:
             return command(found, **values)
 
-    option = click.option(
-        "--campaign", metavar="KEY", help="Which campaign, by key or name, where LEDGER has more than one."
-    )
+    option = click.option("--campaign", metavar="KEY", help="Key or name of the campaign, if LEDGER has several.")
     argument = click.argument("ledger")
     return argument(option(with_campaign))  # type: ignore[return-value]
 
@@ -48,10 +46,10 @@ def opened(ledger: str, campaign: str | None = None) -> Iterator[Campaign]:
 
 @contextmanager
 def created(ledger: str) -> Iterator[Ledger]:
-    """Open a ledger, or make it; a file that is made is there once the block is done, and not before.
+    """Open a ledger, or create it; a new file appears only after the block is done.
 
-    It is made beside its place and moved there: a block that fails, or a process that is killed, leaves none, and the
-    same command can be given again.
+    The file is created under a temporary name and then moved. If the block fails or the process is killed, no ledger
+    is left, and the same command can be run again.
     """
     from adaptive.ledger import Ledger
 
@@ -62,18 +60,18 @@ def created(ledger: str) -> Iterator[Ledger]:
         return
     part = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
-        with closing(Ledger.create(part)) as found:  # the last connection brings into the file what is beside it
+        with closing(Ledger.create(part)) as found:  # closing the last connection merges the -wal file
             yield found
         put_new(part, target)
     except OSError as error:
-        raise TableError(f"{ledger}: cannot be made: {error.strerror or error}") from error
+        raise TableError(f"{ledger}: cannot be created: {error.strerror or error}") from error
     finally:
         for end in ("", "-wal", "-shm"):
             Path(f"{part}{end}").unlink(missing_ok=True)
 
 
 def described(now: CampaignStatus) -> str:
-    """Where a campaign stands, in one line."""
+    """Return the status of a campaign in one line."""
     if now.mode == "continuous":
         return _described_batches(now)
     where = f"ballot {now.ballot} of {now.n_ballots}"
@@ -95,10 +93,10 @@ def _described_batches(now: CampaignStatus) -> str:
 
 
 def _check_no_json(ledger: str) -> None:
-    """Say what to do with a file of the first release, which SQLite would call no database."""
+    """Refuse a file of the first release and name the command that imports it; SQLite would not recognise it."""
     if "://" not in ledger and first_bytes(ledger).startswith(b"{"):
         name = whole(ledger)
         raise TableError(
-            f"{name}: is a voting in JSON, as earlier releases kept it; `ballots run import LEDGER {name}` takes it "
-            f"into a ledger"
+            f"{name}: is a JSON voting of an earlier release; `ballots run import LEDGER {name}` imports it into a "
+            f"ledger"
         )

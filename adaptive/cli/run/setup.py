@@ -1,4 +1,4 @@
-"""`ballots run init` and `migrate`: a campaign is made, and a ledger of an earlier release is brought up."""
+"""`ballots run init` and `migrate`: create a campaign, and upgrade a ledger of an earlier release."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _MIGRATE_EXAMPLE = example("ballots run backup voting.db copy.db", "ballots run 
 
 @dataclass(frozen=True)
 class AskingOptions:
-    """What the command line says about probes and pay."""
+    """Options of the command line for probes and pay."""
 
     probes: str | None = setting(
         "--probes",
@@ -52,7 +52,7 @@ class AskingOptions:
         default=0.0,
         show_default=False,
         metavar="SHARE",
-        help="Of the comparisons, to ask again.",
+        help="Share of the comparisons to ask the same voter again.",
     )
     overlap: float = setting(
         "--overlap",
@@ -60,46 +60,46 @@ class AskingOptions:
         default=0.0,
         show_default=False,
         metavar="SHARE",
-        help="Of the comparisons, to ask a second voter too.",
+        help="Share of the comparisons to ask a second voter too.",
     )
     pay_per_vote: float | None = setting(
-        "--pay-per-vote", type=float, metavar="AMOUNT", help="What a voter gets for an answer."
+        "--pay-per-vote", type=float, metavar="AMOUNT", help="Pay of a voter for an answer."
     )
     pay_per_hour: float | None = setting(
-        "--pay-per-hour", type=float, metavar="AMOUNT", help="Or for an hour of answers of --seconds."
+        "--pay-per-hour", type=float, metavar="AMOUNT", help="Or pay for an hour of answers, each of --seconds."
     )
     fee: float | None = setting(
-        "--fee", type=float, metavar="SHARE", help="What a platform takes on top, as a share of the pay."
+        "--fee", type=float, metavar="SHARE", help="Fee of the platform, as a share of the pay."
     )
-    currency: str | None = setting("--currency", metavar="TEXT", help="Of the pay.")
+    currency: str | None = setting("--currency", metavar="TEXT", help="Currency of the pay.")
 
     def probing(self, items: Collection[Hashable]) -> Probing | None:
-        """Probes of a campaign; None where none are asked for."""
+        """Return the probes of a campaign; None without probes."""
         from adaptive.ledger import Probing, read_known_pairs
 
         if self.probes is None and self.probes_per_sheet is not None:
-            raise OptionError("--probes-per-sheet goes with --probes")
+            raise OptionError("--probes-per-sheet requires --probes")
         known = () if self.probes is None else read_known_pairs(self.probes, items)
         per_sheet = 1 if self.probes_per_sheet is None else self.probes_per_sheet
         probing = Probing(known, per_sheet, self.repeats, self.overlap)
         return None if probing == Probing() else probing
 
     def pay(self, seconds: float | None) -> Pay | None:
-        """Pay of a campaign; None where nothing is said of it."""
+        """Return the pay of a campaign; None without pay."""
         from adaptive.ledger import Pay
 
         if self.pay_per_vote is None and self.pay_per_hour is None:
             if self.fee is not None or self.currency is not None:
-                raise OptionError("--fee and --currency go with --pay-per-vote or --pay-per-hour")
+                raise OptionError("--fee and --currency require --pay-per-vote or --pay-per-hour")
             return None
         if self.pay_per_vote is not None and self.pay_per_hour is not None:
-            raise OptionError("one of --pay-per-vote and --pay-per-hour is wanted; got both")
+            raise OptionError("give either --pay-per-vote or --pay-per-hour; got both")
         if self.pay_per_hour is not None and seconds is None:
             raise OptionError("--pay-per-hour needs --seconds, the mean time of one comparison")
         return Pay(self.pay_per_vote, self.pay_per_hour, seconds, self.fee or 0.0, self.currency or "")
 
 
-@click.command(epilog=_INIT_EXAMPLE, short_help="Plan the voting and make the ledger.")
+@click.command(epilog=_INIT_EXAMPLE, short_help="Plan a campaign and create its ledger.")
 @click.argument("ledger")
 @click.option(
     "--items",
@@ -110,8 +110,8 @@ class AskingOptions:
 @plan_options
 @click.option("--voters", type=int, required=True, metavar="V", help="Number of voters; they are named 0 to V-1.")
 @click.option("--seed", type=click.IntRange(min=0), required=True, help="Seed of all draws.")
-@option("--name", default="campaign", help="What the campaign is called.")
-@click.option("--sheet-size", type=int, metavar="N", help="Most comparisons that one person gets in one go.")
+@option("--name", default="campaign", help="Name of the campaign.")
+@click.option("--sheet-size", type=int, metavar="N", help="Maximum number of comparisons on a sheet.")
 @option(
     "--least-answered",
     type=float,
@@ -119,9 +119,11 @@ class AskingOptions:
     metavar="SHARE",
     help="Share of a ballot's comparisons that must be answered before it closes.",
 )
-@click.option("--continuous", is_flag=True, help="Small matched batches until --budget comparisons, not ballots.")
+@click.option(
+    "--continuous", is_flag=True, help="Draw small matched batches up to --budget comparisons, instead of ballots."
+)
 @click.option("--batch", type=int, help="Comparisons of a batch.  [default: as many as items, from 10 to 50]")
-@click.option("--target", type=float, metavar="TAU_W", help="End when the expected tau_w reaches this.")
+@click.option("--target", type=float, metavar="TAU_W", help="End when the expected tau_w reaches this value.")
 @gathered("asking", AskingOptions)
 def init(
     ledger: str,
@@ -137,16 +139,16 @@ def init(
     target: float | None,
     asking: AskingOptions,
 ) -> None:
-    """Plan a voting on the items of a file, and keep it in LEDGER: a file, or the URL of a PostgreSQL database.
+    """Plan a campaign on the items of a file, and create it in LEDGER: a file, or the URL of a PostgreSQL database.
 
-    Probes are asked among the comparisons, and never scored: pairs whose answer is known, comparisons of the same voter
-    asked again with the sides swapped (--repeats), and those of another voter (--overlap). `ballots run quality` says
-    what they tell of each voter.
+    Probes are extra comparisons that are never scored: pairs with a known answer (--probes), comparisons that a voter
+    gets again with the sides swapped (--repeats), and comparisons that a second voter gets too (--overlap). `ballots
+    run quality` reports the results for each voter.
     """
     from adaptive.ledger import Ledger, Settings, read_item_file
 
     if "://" not in ledger and Ledger(ledger).exists():
-        raise ProtocolError(f"{ledger}: exists already; a ledger is never replaced")
+        raise ProtocolError(f"{ledger}: already exists, and is never overwritten")
     labels, contents = read_item_file(items)
     plan: Any = _continuous_plan(options, len(labels), batch, target) if continuous else options.plan(len(labels))
     settings = Settings(
@@ -170,10 +172,10 @@ def init(
     click.echo(f"\n{where} is made; ballot 1 can be opened.")
 
 
-@click.command(epilog=_MIGRATE_EXAMPLE, short_help="Bring the tables of an earlier release up to this one.")
+@click.command(epilog=_MIGRATE_EXAMPLE, short_help="Upgrade the tables of an earlier release.")
 @click.argument("ledger")
 def migrate(ledger: str) -> None:
-    """Bring the tables of LEDGER up to this release; make a backup first."""
+    """Upgrade the tables of LEDGER to this release; make a backup first."""
     from adaptive.ledger import Ledger
 
     found = Ledger(ledger)
@@ -181,17 +183,17 @@ def migrate(ledger: str) -> None:
         raise ProtocolError(f"{ledger}: does not exist")
     before = found.migrate()
     found.close()
-    done = "is up to date" if before is None else f"is brought up from revision {before}"
+    done = "is up to date" if before is None else f"is upgraded from revision {before}"
     click.echo(f"{whole(found.name)} {done}")
 
 
 def _say_cost(plan: Any, n_voters: int, settings: Settings) -> None:
-    """What is asked beside the plan, and what all of it costs."""
+    """Print the number of probes, and the cost with them."""
     from adaptive.ledger import planned_spending
 
     planned = planned_spending(plan, n_voters, settings)
     if settings.probing is not None:
-        click.echo(f"Probes: {counted(round(planned.n_probes), 'probe')} on average, beside the comparisons.")
+        click.echo(f"Probes: {counted(round(planned.n_probes), 'probe')} on average, in addition to the comparisons.")
     pay = settings.pay
     if pay is None or planned.cost is None:
         return
@@ -205,6 +207,6 @@ def _continuous_plan(options: PlanOptions, n_items: int, batch: int | None, targ
     from adaptive.ledger import ContinuousPlan, batch_for
 
     if options.budget is None or any((options.presentations, options.hours, options.top)):
-        raise OptionError("--continuous takes --budget, the most comparisons, and neither --presentations nor --top")
+        raise OptionError("--continuous requires --budget, and does not take --presentations, --hours or --top")
     size = batch_for(n_items) if batch is None else batch
     return ContinuousPlan(n_items=n_items, budget=options.budget, batch=size, target=target)

@@ -1,4 +1,4 @@
-"""`ballots run quality`, `exclude` and `link`: whose votes count, and the link of whoever decides that."""
+"""`ballots run quality`, `exclude` and `link`: check voters, exclude them, and make a link to the organiser's pages."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ _EXCLUDE_EXAMPLE = example(
 _LINK_EXAMPLE = example("ballots run link voting.db --url https://votes.example.org")
 
 
-@click.command(epilog=_LINK_EXAMPLE, short_help="A new link to the organiser's pages of rankcorr-collect.")
+@click.command(epilog=_LINK_EXAMPLE, short_help="Make a link to the organiser's pages of rankcorr-collect.")
 @ledger_argument
 @click.option(
-    "--url", default="http://127.0.0.1:8080", show_default=True, metavar="URL", help="Where rankcorr-collect is."
+    "--url", default="http://127.0.0.1:8080", show_default=True, metavar="URL", help="Address of rankcorr-collect."
 )
 def link(campaign: Campaign, url: str) -> None:
-    """Print a link with which the campaign in LEDGER is organised in a browser.
+    """Print a link that opens the organiser's pages of the campaign in LEDGER.
 
-    What stands behind # is a secret, of which the ledger keeps only a hash: whoever has lost a link gets another one
-    here. Those of before go on working.
+    The part after # is a secret. The ledger stores only its hash, so a lost link cannot be shown again; this command
+    makes a new one. Earlier links still work.
     """
     token = campaign.tokens.issue("organiser")
     click.echo(f"{url.rstrip('/')}/o/{campaign.key}#{token}")
 
 
-@click.command(epilog=_QUALITY_EXAMPLE, short_help="Voters: speed, side, probes, agreement, and whom to look at.")
+@click.command(epilog=_QUALITY_EXAMPLE, short_help="Report speed, side, probes and agreement of each voter.")
 @ledger_argument
 @click.option(
     "--fast",
@@ -51,11 +51,12 @@ def link(campaign: Campaign, url: str) -> None:
 )
 @json_option("")
 def quality(campaign: Campaign, fast: float, as_json: bool) -> None:
-    """Say how far the votes in LEDGER can be trusted, voter by voter; nobody is left out by it.
+    """Report how reliable the votes in LEDGER are, voter by voter. No voter is excluded.
 
-    seconds is the median time of a vote, left the share of votes for the left side. attention and gold are answers as
-    expected, repeats those that were the same again with the sides swapped, agreement the answers of others on the
-    same pairs that are the same. random is the probability, by a model of all votes, that the voter flips coins.
+    seconds is the median time of a vote, and left the share of votes for the left side. attention and gold count the
+    expected answers, repeats the equal answers to pairs asked again with the sides swapped, and agreement the equal
+    answers of other voters to the same pairs. random is the probability, by a model of all votes, that the voter
+    answers at random.
     """
     found = campaign.quality(Limits(fast_seconds=fast))
     if as_json:
@@ -64,22 +65,21 @@ def quality(campaign: Campaign, fast: float, as_json: bool) -> None:
         _show_quality(found)
 
 
-@click.command(epilog=_EXCLUDE_EXAMPLE, short_help="Leave a voter's votes out of the scores, or take them back in.")
+@click.command(epilog=_EXCLUDE_EXAMPLE, short_help="Exclude a voter's votes from the scores, or include them again.")
 @ledger_argument
 @click.argument("voter")
-@click.option("--reason", help="Why; it is kept. Wanted without --preview.")
-@click.option("--back", is_flag=True, help="Take the voter back in.")
-@click.option("--preview", is_flag=True, help="Say how the ranking would change, and change nothing.")
+@click.option("--reason", help="Reason, which the ledger keeps; required without --preview.")
+@click.option("--back", is_flag=True, help="Include the voter again.")
+@click.option("--preview", is_flag=True, help="Show how the ranking would change, and change nothing.")
 @click.option("--json", "as_json", is_flag=True, help="With --preview: print JSON.")
 def exclude(campaign: Campaign, voter: str, reason: str | None, back: bool, preview: bool, as_json: bool) -> None:
-    """Leave the votes of VOTER out of all scores from now on; no vote is deleted.
+    """Exclude the votes of VOTER from all scores from now on; no vote is deleted.
 
-    Ballots that are closed keep their scores. `ballots run result` says how the ranking differs from the one with all
-    voters.
+    Closed ballots keep their scores. `ballots run result` reports how the ranking differs from the one with all voters.
     """
     if preview:
         if reason is not None or back:
-            raise OptionError("--preview goes with neither --reason nor --back: it changes nothing")
+            raise OptionError("--preview changes nothing, so leave out --reason and --back")
         seen = campaign.voters.named(voter).preview_exclusion()
         if as_json:
             changes = [{"item": item_cells(item), "now": now, "then": then} for item, now, then in seen.changes]
@@ -88,20 +88,20 @@ def exclude(campaign: Campaign, voter: str, reason: str | None, back: bool, prev
             _show_exclusion(seen)
         return
     if as_json:
-        raise OptionError("--json goes with --preview")
+        raise OptionError("--json requires --preview")
     if reason is None:
-        raise OptionError("--reason is wanted, which is kept; --preview says what would change")
+        raise OptionError("--reason is required; to see the effect first, use --preview")
     found = campaign.voters.named(voter)
     if back:
         found.include(reason)
     else:
         found.exclude(reason)
-    click.echo(f"voter {voter} {'counts again' if back else 'is left out'}")
+    click.echo(f"voter {voter} {'is included again' if back else 'is excluded'}")
 
 
 def _show_quality(found: CampaignQuality) -> None:
     if not found.voters:
-        click.echo("nobody has answered yet")
+        click.echo("no voter has answered yet")
         return
     rows = [
         [
@@ -141,7 +141,7 @@ def _show_quality(found: CampaignQuality) -> None:
 
 
 def _agreement(found: CampaignQuality) -> str:
-    """Agreement with its intervals, or how many pairs it lacks."""
+    """Return the agreement with its intervals, or the number of pairs still needed."""
     agreeing = f"{found.agreement} pairs of answers agree"
     if found.n_missing:
         return f"{agreeing}; agreement and alpha need {counted(found.n_missing, 'more pair')}"
@@ -153,10 +153,10 @@ def _agreement(found: CampaignQuality) -> str:
 
 
 def _show_exclusion(seen: ExclusionPreview) -> None:
-    done = "back in" if seen.excluded else "left out"
+    done = "included again" if seen.excluded else "excluded"
     click.echo(
-        f"voter {seen.voter} {done}: {counted(seen.n_votes, 'vote')} beside {seen.n_others:,} of the others; tau_w of "
-        f"the rankings with and without them {seen.tau_w:.3f}"
+        f"voter {seen.voter} {done}: {counted(seen.n_votes, 'vote')}, and {seen.n_others:,} by the others; tau_w "
+        f"of the rankings with and without them {seen.tau_w:.3f}"
     )
     if seen.changes:
         print_table(

@@ -1,4 +1,4 @@
-"""`ballots run open`, `record`, `correct`, `conflicts` and `assign`: what is asked, and what comes back."""
+"""`ballots run open`, `record`, `correct`, `conflicts` and `assign`: write comparisons, and record the votes."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ _ASSIGN_EXAMPLE = example("ballots run assign voting.db Dora --from 17", "ballot
 @click.command("open", epilog=_OPEN_EXAMPLE, short_help="Draw the next ballot: comparisons for each voter.")
 @ledger_argument
 @click.option("--out", metavar="FILE", help="Write the comparisons here.  [default: standard output]")
-@click.option("--again", is_flag=True, help="Write what is open once more.")
-@click.option("--voter", metavar="NAME", help="With --again: only this voter's.")
-@click.option("--unanswered", is_flag=True, help="With --again: only what has no vote yet.")
-@click.option("--now", "at_once", is_flag=True, help="Draw the next batch although much of the last is unanswered.")
+@click.option("--again", is_flag=True, help="Write the open comparisons again.")
+@click.option("--voter", metavar="NAME", help="With --again: only those of this voter.")
+@click.option("--unanswered", is_flag=True, help="With --again: only those without a vote.")
+@click.option("--now", "at_once", is_flag=True, help="Draw the next batch even if much of the last is unanswered.")
 def open_command(
     campaign: Campaign, out: str | None, again: bool, voter: str | None, unanswered: bool, at_once: bool
 ) -> None:
@@ -43,11 +43,11 @@ def open_command(
 
     The comparisons are CSV, voter by voter, with the columns comparison, voter, left, right (or left_1, left_2, ...)
     and an empty winner to fill in: left, right, tie or "cannot say". Checks on voters, if the campaign asks any, are
-    among them and look the same: record them with the others. They are never scored.
+    among them and look the same. Record their answers with the others; they are never scored.
     """
     check_other(out, campaign)
     if (voter is not None or unanswered) and not again:
-        raise OptionError("--voter and --unanswered go with --again")
+        raise OptionError("--voter and --unanswered require --again")
     what = campaign.info.unit
     if again:
         shown = campaign.asked(voter=voter, unanswered=unanswered)
@@ -67,13 +67,12 @@ def open_command(
 @reading_options
 @json_option("")
 def record(campaign: Campaign, votes: str, reading: Reading, as_json: bool) -> None:
-    """Record the votes of a file in LEDGER: all of them, or none if a row means nothing.
+    """Record the votes of a file in LEDGER: all of them, or none if a row is not valid.
 
-    VOTES is CSV, TSV or JSON with the columns comparison and winner: left, right, tie, "cannot say", or empty where
-    there is no answer yet. The columns left and right, if it has them, must be those of the comparison, and voter is
-    whoever voted. Column seconds is the time that an answer took; other columns are kept with the votes. Votes that are
-    recorded already change nothing; one that contradicts the vote that stands is kept aside, see `ballots run
-    conflicts`.
+    VOTES is CSV, TSV or JSON with the columns comparison and winner: left, right, tie, "cannot say", or empty for no
+    answer yet. The columns left and right, if present, must match the comparison; voter names the voter. Column seconds
+    is the time that an answer took. Other columns are stored with the votes. Votes that are already recorded change
+    nothing. A vote that contradicts a recorded one is kept aside; see `ballots run conflicts`.
     """
     file = read_votes(votes, **reading._asdict(), needed=["comparison", "winner"]).file()
     recorded = campaign.record_file(file)
@@ -90,29 +89,29 @@ def record(campaign: Campaign, votes: str, reading: Reading, as_json: bool) -> N
     click.echo(f"{counted(recorded.n_new, 'new vote')}{probes}{aside}; {described(status)}")
 
 
-@click.command(epilog=_CORRECT_EXAMPLE, short_help="Put a correction over a vote, with its reason.")
+@click.command(epilog=_CORRECT_EXAMPLE, short_help="Correct a vote, with a reason.")
 @ledger_argument
 @click.argument("comparison")
 @click.argument("winner", type=click.Choice(["left", "right", "tie", "cannot say", "none"]))
-@click.option("--reason", required=True, help="Why; it is kept with the correction.")
+@click.option("--reason", required=True, help="Reason, which the ledger keeps.")
 def correct(campaign: Campaign, comparison: str, winner: str, reason: str) -> None:
     """Correct the vote on a COMPARISON like 1-0-17 while its ballot is open; "none" voids it.
 
-    Both votes stay in the ledger. The winner that stands confirms it, which decides a conflict too. A comparison that
-    was voided can be answered again.
+    Both votes stay in the ledger. To resolve a conflict for the recorded vote, repeat its winner. A voided comparison
+    can be answered again.
     """
     if not reason.strip():
-        raise OptionError("--reason wants some words")
+        raise OptionError("--reason must not be empty")
     answer = None if winner == "none" else winner
     campaign.correct(comparison, answer, reason)
     click.echo(f"comparison {comparison}: {'voided' if answer is None else f'the vote is {answer!r} now'}")
 
 
-@click.command(epilog=_CONFLICTS_EXAMPLE, short_help="Votes that contradict the one that stands.")
+@click.command(epilog=_CONFLICTS_EXAMPLE, short_help="List votes that contradict recorded ones.")
 @ledger_argument
 @json_option("")
 def conflicts(campaign: Campaign, as_json: bool) -> None:
-    """List the votes of LEDGER that were kept aside because another vote stood; `ballots run correct` decides."""
+    """List the votes of LEDGER that contradict recorded ones; resolve each with `ballots run correct`."""
     found = campaign.conflicts()
     if as_json:
         print_json([asdict(each) for each in found])
@@ -126,7 +125,7 @@ def conflicts(campaign: Campaign, as_json: bool) -> None:
         print_table(["comparison", "voter", "stands", "came", "corrected"], rows)
 
 
-@click.command(epilog=_ASSIGN_EXAMPLE, short_help="Give sheets to somebody, late or instead of another.")
+@click.command(epilog=_ASSIGN_EXAMPLE, short_help="Give sheets to another voter.")
 @ledger_argument
 @click.argument("voter")
 @click.option("--from", "giver", metavar="NAME", help="All unfinished sheets of this voter.")
@@ -134,12 +133,12 @@ def conflicts(campaign: Campaign, as_json: bool) -> None:
     "--sheet", "sheets", type=click.IntRange(1, 2**31 - 1), multiple=True, help="This sheet; may be repeated."
 )
 def assign(campaign: Campaign, voter: str, giver: str | None, sheets: tuple[int, ...]) -> None:
-    """Give sheets of the open ballot to VOTER, who is made if nobody is called so yet.
+    """Give sheets of the open ballot to VOTER; a new name creates a voter.
 
-    What the former voter has answered stays; whatever still comes from them is kept as late.
+    Answers of the previous voter stay. Their later votes on these sheets are stored as late votes.
     """
     if (giver is None) == (not sheets):
-        raise OptionError("one of --from and --sheet is wanted")
+        raise OptionError("give either --from or --sheet")
     number = campaign.voters.give_sheets(voter, giver=giver, sheets=sheets)
     click.echo(f"{counted(number, 'sheet')} given to {voter}")
 
@@ -147,4 +146,4 @@ def assign(campaign: Campaign, voter: str, giver: str | None, sheets: tuple[int,
 def check_other(out: str | None, campaign: Campaign) -> None:
     """Refuse to write over the ledger itself."""
     if out is not None and campaign.is_kept_in(out):
-        raise ProtocolError(f"{out}: is the ledger itself; --out needs another one")
+        raise ProtocolError(f"{out}: is the ledger itself; choose another file for --out")

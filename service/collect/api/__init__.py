@@ -14,5 +14,5 @@ BLUEPRINTS = (
     *(links.browsers, campaigns.making, campaigns.blueprint, campaigns.voting_pages, links.blueprint, links.tokens),
     *(campaigns.listed, ballots.blueprint, ballots.monitored, voters.blueprint, voters.of_platform),
     *(results.blueprint, results.files),
-    *operations(_check_ledger, when="without the ledger, and before a stop"),
+    *operations(_check_ledger, when="if the ledger does not answer, and before a stop"),
 )

@@ -13,7 +13,7 @@ from service.http.problems import Problem
 
 blueprint = of_organisers("ballots", __name__, "Ballots of a campaign")
 
-monitored = of_organisers("progress", __name__, "Where it stands")
+monitored = of_organisers("progress", __name__, "Progress and quality")
 
 _previews = Remembered()
 _progress = Remembered()

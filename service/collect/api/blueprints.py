@@ -9,6 +9,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, Generic, TypeVar
 
 from flask import Response, after_this_request, request
@@ -127,27 +128,22 @@ def tagged(
         response.set_etag(stamp + ending, weak=True)
         return response
     kept = memory.get(name, stamp, make)
-
-    @after_this_request
-    def tag(response: Response) -> Response:
-        if response.status_code == 200:
-            response.set_etag(kept.stamp + ending, weak=True)
-            response.headers["Cache-Control"] = "private, no-cache"  # stored, but used only after asking
-        return response
-
+    after_this_request(partial(_tag, kept.stamp + ending, weak=True))
     return answer(kept.value)
 
 
 def stamped(stamp: str, answer: Any) -> Any:
     """Return the answer with a stamp as its ETag, for a request that changes the stamped object."""
-
-    @after_this_request
-    def tag(response: Response) -> Response:
-        if response.status_code in (200, 201):
-            response.set_etag(stamp)
-        return response
-
+    after_this_request(partial(_tag, stamp))
     return answer
+
+
+def _tag(stamp: str, response: Response, *, weak: bool = False) -> Response:
+    if response.status_code in (200, 201):
+        response.set_etag(stamp, weak=weak)
+        if weak:
+            response.headers["Cache-Control"] = "private, no-cache"  # stored, but used only after asking
+    return response
 
 
 def wanted_stamp() -> str:

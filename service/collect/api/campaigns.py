@@ -40,16 +40,7 @@ _TENTH_IS_TWO = 20  # with fewer items, 10 % is less than the two items that the
 
 
 @making.post("", name="makeCampaign")
-@making.arguments(
-    schemas.CampaignRequest,
-    example={
-        "name": "Fruit",
-        "items_csv": "item\nfig\nplum\npear\nquince\n",
-        "voters": 4,
-        "plan": {"presentations": 4},
-        "pages": {"texts": [{"language": "en", "title": "Fruit", "question": "Which is sweeter?"}], "open_link": True},
-    },
-)
+@making.arguments(schemas.CampaignRequest)
 @making.response(201, schemas.CampaignMade)
 def make(**request: Any) -> dict[str, str]:
     """Create a campaign; its organiser's token is in this answer and nowhere else."""
@@ -59,7 +50,7 @@ def make(**request: Any) -> dict[str, str]:
 
 
 @making.post("/check", name="checkItems")
-@making.arguments(schemas.ItemSheetRequest, as_kwargs=False, example={"items_csv": "item\nfig\nplum\nfig\n"})
+@making.arguments(schemas.ItemSheetRequest, as_kwargs=False)
 @making.response(200, schemas.ItemSheetAnswer)
 def check(sheet: ItemSheet) -> dict[str, Any]:
     """Check a table of items: return its content and all errors by line, and store nothing."""
@@ -69,10 +60,7 @@ def check(sheet: ItemSheet) -> dict[str, Any]:
 
 
 @making.post("/plan", name="planCampaign")
-@making.arguments(
-    schemas.OutlookRequest,
-    example={"n_items": 40, "voters": 20, "plan": {"presentations": 10, "seconds": 6}, "accuracy": True},
-)
+@making.arguments(schemas.OutlookRequest)
 @making.response(200, schemas.OutlookAnswer)
 def plan(**request: Any) -> dict[str, Any]:
     """Estimate the questions, the cost and the accuracy of a plan; store nothing.
@@ -144,7 +132,7 @@ def change_pages(pages: Any, key: str) -> Any:
     campaign, stamp = organiser(key), blueprints.wanted_stamp()
     version, _ = campaign.pages()
     if stamp != str(version).zfill(4):
-        raise Problem(412, f"the pages are of version {version} by now: somebody changed them")
+        raise Problem(412, f"the pages have changed and are now of version {version}; read them again")
     made = campaign.set_pages(pages, replaces=version)
     collecting().campaigns.forget_pages(campaign)
     return blueprints.stamped(str(made).zfill(4), {"version": made, "pages": pages.to_dict()})

@@ -33,7 +33,7 @@ _PROLIFIC = "PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID=
 
 
 @blueprint.post("/<key>/invitations", name="inviteVoters")
-@blueprint.arguments(answers.InvitationRequest, example={"voters": ["Ada", "Grace"]})
+@blueprint.arguments(answers.InvitationRequest)
 @blueprint.response(201, answers.InvitationsAnswer)
 def invitations(key: str, qr: bool, voters: list[str] | None = None, number: int = 0) -> Any:
     """Make a link for each voter, which only that voter can use; a voter who already has a link gets another."""

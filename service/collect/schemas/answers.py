@@ -12,7 +12,7 @@ from service.collect.schemas.campaigns import Line
 from service.collect.schemas.voting import TOKEN, Word, key_field
 from service.http.problems import shown
 from service.schemas import shapes
-from service.schemas.base import Answer, Request
+from service.schemas.base import Answer, Request, check_one
 from service.schemas.fields import Documented, Dumped, Flag, Number, QueryNumber, QueryWhole, Whole
 
 MOST_INVITED: Final = 2_000
@@ -34,13 +34,9 @@ class QueryFlag(Documented):
 class NameList(Documented):
     """Names of voters, one line each, all different."""
 
-    documented = {  # noqa: RUF012 - as the base has it
-        "type": "array",
-        "items": {"type": "string", "minLength": 1, "maxLength": 200},
-        "minItems": 1,
-        "maxItems": MOST_INVITED,
-        "uniqueItems": True,
-    }
+    documented = shapes.list_of(
+        shapes.TEXT(minLength=1, maxLength=200), minItems=1, maxItems=MOST_INVITED, uniqueItems=True
+    )
 
     def read(self, value: Any) -> list[str]:
         """Check a value."""
@@ -75,8 +71,7 @@ class InvitationRequest(Request):
     @validates_schema
     def check_way(self, data: dict[str, Any], **_: Any) -> None:
         """Refuse both or neither."""
-        if ("voters" in data) == ("number" in data):
-            raise ValidationError("exactly one of voters and number is needed")
+        check_one(data, "voters", "number")
 
 
 class ReasonRequest(Request):
@@ -166,9 +161,8 @@ class BallotAnswer(Answer):
     ballot = Dumped(shapes.shape_of(ledger.BallotProgress))
     chain_digest = Dumped(shapes.TEXT_OR_NULL, about="Of a closed ballot; it proves this ballot and all before it.")
     going_on = Dumped(
-        shapes.or_null(
-            shapes.list_of(shapes.LABEL),
-            about="Items of the next ballot; null while this one is open, and where none follows.",
+        shapes.list_of(shapes.LABEL).or_null(
+            "Items of the next ballot; null while this one is open, and where none follows."
         )
     )
 
@@ -176,19 +170,19 @@ class BallotAnswer(Answer):
 class PreviewAnswer(Answer):
     """What closing a ballot now would do."""
 
-    preview = Dumped(shapes.or_null(shapes.shape_of(ledger.ClosePreview), about="Null for a batch."))
+    preview = Dumped(shapes.shape_of(ledger.ClosePreview).or_null("Null for a batch."))
     ready = Dumped(shapes.TRUTH)
     n_comparisons = Dumped(shapes.COUNT)
     n_answered = Dumped(shapes.COUNT)
     expected = Dumped(shapes.NUMBER_OR_NULL, about="Expected tau_w, of a continuous campaign.")
-    cut = Dumped(shapes.or_null(shapes.shape_of(Cut)))
+    cut = Dumped(shapes.shape_of(Cut).or_null())
 
 
 _ITEM: Final = shapes.exactly(
     item=shapes.LABEL,
     kind=shapes.TEXT,
     **dict.fromkeys(("content", "alt_text"), shapes.TEXT_OR_NULL),
-    presentations={**shapes.COUNT, "description": "In the ballots that are open."},
+    presentations=shapes.COUNT("In the ballots that are open."),
     n_answered=shapes.COUNT,
 )
 
@@ -214,7 +208,7 @@ class ParticipantsAnswer(Answer):
     participants = Dumped(shapes.list_of(shapes.shape_of(ledger.Participant)))
 
 
-_SVG: Final = {**shapes.TEXT_OR_NULL, "description": "SVG, where it was asked for."}
+_SVG: Final = shapes.TEXT_OR_NULL("SVG, where it was asked for.")
 _INVITATION: Final = shapes.exactly(name=shapes.TEXT, url=shapes.TEXT, qr=_SVG)
 
 
@@ -269,7 +263,7 @@ class ExclusionAnswer(Answer):
 class WithdrawalAnswer(Answer):
     """The effect of a withdrawal."""
 
-    voided = Dumped(shapes.COUNT, about="Votes of open ballots that do not count any more.")
+    voided = Dumped(shapes.COUNT, about="Votes of open ballots that no longer count.")
 
 
 _ROW: Final = shapes.object_of(
@@ -280,7 +274,7 @@ _ROW: Final = shapes.object_of(
         **dict.fromkeys(("presentations", "wins", "ties", "losses", "last_ballot"), shapes.COUNT),
         "ybar": shapes.NUMBER_OR_NULL,
         **dict.fromkeys(("standard_error", "rank_low", "rank_high", "in_top"), shapes.NUMBER),
-        "image": {**shapes.TEXT, "description": "Path of the image that the item is, if it is one."},
+        "image": shapes.TEXT("Path of the image that the item is, if it is one."),
         "alt_text": shapes.TEXT,
     },
     needed=["item", "rank", "strength"],
@@ -293,7 +287,7 @@ class ResultsAnswer(Answer):
     final = Dumped(shapes.TRUTH, about="Whether the paper's scores decide on the ranks.")
     n_votes = Dumped(shapes.COUNT)
     top = Dumped(shapes.COUNT, about="k of the cut.")
-    cut = Dumped(shapes.or_null(shapes.shape_of(Cut)))
+    cut = Dumped(shapes.shape_of(Cut).or_null())
     expected = Dumped(shapes.NUMBER_OR_NULL, about="Expected tau_w of the strengths.")
     excluded = Dumped(shapes.list_of(shapes.TEXT))
     agreement = Dumped(shapes.NUMBER_OR_NULL, about="tau_w with the ranking of all votes.")

@@ -18,7 +18,7 @@ from adaptive.tuning.outlook import Outlook
 from service.collect.content import why_no_asset
 from service.collect.state import collecting
 from service.schemas import shapes
-from service.schemas.base import WAYS, Answer, Request, check_way
+from service.schemas.base import WAYS, Answer, Request, check_one, check_way
 from service.schemas.fields import Choice, Documented, Dumped, Flag, Number, Part, Seed, Text, Whole, placed, vocabulary
 
 T = TypeVar("T")
@@ -106,13 +106,13 @@ class PagesRequest(Request):
     study = ProseOrNull()
     completion_code = ProseOrNull()
     completion_url = ProseOrNull(about="On Prolific null is enough: the code makes the address.")
-    screened_out_code = ProseOrNull(about="For one who was left out before finishing.")
-    quota_full_code = ProseOrNull(about="For one who came when nothing was left.")
+    screened_out_code = ProseOrNull(about="For participants who were excluded before they finished.")
+    quota_full_code = ProseOrNull(about="For participants who came when no pair was left.")
     study_minutes = Number(
         above=0,
         most=100_000,
         allow_none=True,
-        about="The platform's maximum allowed time, for which a participant has a sheet.",
+        about="The platform's maximum allowed time; a participant keeps a sheet for so long.",
     )
 
     @post_load
@@ -138,7 +138,7 @@ class PlanChoice(Request):
         most=10_000,
         about="Continuous: comparisons of a batch; by default as many as there are items, from 10 to 50.",
     )
-    target = Number(above=0, most=1, about="Continuous: an expected tau_w at which the campaign may end.")
+    target = Number(above=0, most=1, about="Continuous: the campaign may end at this expected tau_w.")
 
     @validates_schema
     def check_mode(self, data: dict[str, Any], **_: Any) -> None:
@@ -191,7 +191,7 @@ class SettingsRequest(Request):
         above=0,
         most=100_000,
         load_default=LEASE_MINUTES,
-        about="After this time without a vote a sheet may go to somebody else.",
+        about="After this time without a vote, another voter may get the sheet.",
     )
     first_minutes = Number(
         above=0,
@@ -257,8 +257,7 @@ class OutlookRequest(Request):
     @validates_schema
     def check_items(self, data: dict[str, Any], **_: Any) -> None:
         """Refuse a request with both or neither way to give items, and known pairs of unknown items."""
-        if ("n_items" in data) == ("items_csv" in data):
-            raise ValidationError("exactly one of n_items and items_csv is needed")
+        check_one(data, "n_items", "items_csv")
         if "items_csv" not in data and "probes_csv" in data.get("settings", {}):
             raise ValidationError("this field is needed: settings.probes_csv names items", "items_csv")
 
@@ -308,7 +307,7 @@ class OutlookAnswer(Answer):
     plan = Dumped(_SIZES)
     spending = Dumped(shapes.shape_of(ledger.PlannedSpending))
     advice = Dumped(shapes.list_of(_ADVICE))
-    outlook = Dumped(shapes.or_null(shapes.shape_of(Outlook)))
+    outlook = Dumped(shapes.shape_of(Outlook).or_null())
 
 
 class CampaignMade(Answer):
@@ -353,17 +352,13 @@ class PagesAnswer(Answer):
 
 
 def plan_columns(plan: BallotPlan | ledger.ContinuousPlan) -> dict[str, Any]:
-    """Return a plan in the form of the answers."""
+    """Return a plan in the form of the answers; fields of the other mode are null."""
     if isinstance(plan, BallotPlan):
-        numbers = plan.to_dict()
-        own = {name: numbers[name] for name in ("n_items", "n_ballots", "fraction", "presentations")}
-        columns = {"sizes": numbers["sizes"], "comparisons": numbers["comparisons"]}
-        return {"mode": "ballots", **own, **columns, "batch": None, "target": None}
-    none = dict.fromkeys(("n_ballots", "fraction", "presentations"))
-    columns = {"sizes": [plan.n_items], "comparisons": [plan.budget]}
-    return {
-        "mode": "continuous", "n_items": plan.n_items, **none, **columns, "batch": plan.batch, "target": plan.target
-    }  # fmt: skip
+        own = {"mode": "ballots", **plan.to_dict()}
+    else:
+        columns = {"sizes": [plan.n_items], "comparisons": [plan.budget]}
+        own = {"mode": "continuous", "n_items": plan.n_items, "batch": plan.batch, "target": plan.target, **columns}
+    return {name: own.get(name) for name in _SIZES["properties"]}
 
 
 def settings_of(chosen: Mapping[str, Any], sheet: ledger.ItemSheet | None) -> ledger.Settings:

@@ -11,18 +11,7 @@ from adaptive.ledger import ANSWERS
 from service.http.problems import shown
 from service.schemas.base import Answer, Request
 from service.schemas.fields import Choice, Component, Documented, Dumped, Part, Whole, vocabulary
-from service.schemas.shapes import (
-    TEXT,
-    TEXT_OR_NULL,
-    TRUTH,
-    WHOLE,
-    WHOLE_OR_NULL,
-    at_least,
-    described,
-    list_of,
-    object_of,
-    or_null,
-)
+from service.schemas.shapes import TEXT, TEXT_OR_NULL, TRUTH, WHOLE, WHOLE_OR_NULL, at_least, list_of, object_of
 
 VERSION: Final = "[A-Za-z0-9][A-Za-z0-9._-]{0,39}"
 TOKEN: Final = "[A-Za-z0-9_-]{43}"
@@ -35,60 +24,56 @@ _CONTENT: Final = Component(
     "Content",
     object_of(
         {
-            "kind": {"type": "string", "enum": ["text", "markdown", "image", "audio"]},
-            "text": {"type": "string", "description": "Of text."},
-            "html": {"type": "string", "description": "Of markdown: HTML that can do no harm."},
-            "url": {"type": "string", "description": "Of an image or audio: a path on this server."},
-            "alt": {"type": "string", "description": "Of an image or audio: what it is."},
+            "kind": TEXT(enum=["text", "markdown", "image", "audio"]),
+            "text": TEXT("Of text."),
+            "html": TEXT("Of markdown: HTML that can do no harm."),
+            "url": TEXT("Of an image or audio: a path on this server."),
+            "alt": TEXT("Of an image or audio: its description."),
         },
-        about="What is shown for an item.",
+        about="The content to show for an item.",
         needed=["kind"],
         closed=False,
     ),
 )
-_NULLABLE_ANSWER: Final[dict[str, Any]] = or_null(ANSWER.reference)
+_NULLABLE_ANSWER: Final = ANSWER.reference.or_null()
 _PAIR: Final = Component.at_least(
     "Pair",
     "Two items to compare.",
     id=TEXT,
-    practice={"type": "boolean", "description": "It is not counted, and its answer is told."},
+    practice=TRUTH("It is not counted, and the expected answer is shown."),
     left=_CONTENT.reference,
     right=_CONTENT.reference,
-    answer={**_NULLABLE_ANSWER, "description": "The answer that stands."},
-    event_id={"type": ["string", "null"], "description": "Of the answer that stands."},
+    answer=_NULLABLE_ANSWER("The recorded answer."),
+    event_id=TEXT_OR_NULL("Id of the recorded answer."),
 )
 # Includes hidden checks, because an unchanged number would reveal that the last pair was one.
-_ANSWERS: Final = {"type": "integer", "description": "Answers of this voter that stand, practice left out."}
+_ANSWERS: Final = WHOLE("Recorded answers of this voter, without practice.")
 _PROGRESS: Final = at_least(
     sheets_done=WHOLE,
-    sheets_limit={"type": ["integer", "null"], "description": "Most sheets of a voter."},
-    answered={"type": "integer", "description": "Pairs of the sheet in hand with an answer."},
-    of={"type": "integer", "description": "Pairs of the sheet in hand."},
+    sheets_limit=WHOLE_OR_NULL("Most sheets of a voter."),
+    answered=WHOLE("Answered pairs of the current sheet."),
+    of=WHOLE("Pairs of the current sheet."),
     answers=_ANSWERS,
 )
 _ME: Final = Component.at_least(
     "Me",
-    "Where a voter is.",
+    "The progress of a voter and the next step.",
     campaign=TEXT,
-    voter={"type": "string", "description": "A random key, under which the votes are exported."},
-    step={"type": "string", "enum": ["consent", "vote", "finish"]},
-    consent_version={"type": "string", "description": "The version to agree to."},
-    available={"type": "boolean", "description": "Whether there is a pair to ask for, now."},
-    reason={"type": ["string", "null"], "enum": ["limit", "none left", "not open", "wait", None]},
-    retry_after=described(WHOLE_OR_NULL, "wait: seconds until a sheet comes back that nobody answers."),
+    voter=TEXT("A random key, under which the votes are exported."),
+    step=TEXT(enum=["consent", "vote", "finish"]),
+    consent_version=TEXT("The version to agree to."),
+    available=TRUTH("Whether a pair can be asked now."),
+    reason=TEXT_OR_NULL(enum=["limit", "none left", "not open", "wait", None]),
+    retry_after=WHOLE_OR_NULL("wait: seconds until an unanswered sheet is free again."),
     progress=_PROGRESS,
 )
-_SHEET: Final = {
-    "type": ["object", "null"],
-    "description": "null: none is left for this voter, now.",
-    "required": ["ballot", "sheet", "expires_at", "pairs"],
-    "properties": {
-        "ballot": WHOLE,
-        "sheet": WHOLE,
-        "expires_at": described(TEXT_OR_NULL, "ISO 8601; after it somebody else may get the sheet."),
-        "pairs": list_of(_PAIR.reference),
-    },
-}
+_SHEET: Final = at_least(
+    "null if no sheet is available for this voter now.",
+    ballot=WHOLE,
+    sheet=WHOLE,
+    expires_at=TEXT_OR_NULL("ISO 8601; after this time another voter may get the sheet."),
+    pairs=list_of(_PAIR.reference),
+)(type=["object", "null"])
 
 VOTING_COMPONENTS: Final = (ANSWER, GIVEN_BY, LAYOUT, _CONTENT, _PAIR, _ME)
 
@@ -138,7 +123,7 @@ class SessionRequest(Request):
     token = Word(TOKEN, "the token of a link", about="Of an invitation.")
     platform = Part(PlatformPart)
     consent = Word(
-        VERSION, "a version of the consent text", about="The version agreed to; needed but with an invitation."
+        VERSION, "a version of the consent text", about="The version agreed to; required without an invitation."
     )
 
 
@@ -189,22 +174,15 @@ class VoteAnswer(Answer):
     event_id = Dumped(TEXT)
     pair = Dumped(TEXT)
     answer = Dumped(_NULLABLE_ANSWER)
-    repeated = Dumped(TRUTH, about="Whether the server had it already.")
-    feedback = Dumped(
-        {
-            "type": ["object", "null"],
-            "description": "Of practice.",
-            "required": ["expected", "agrees"],
-            "properties": {"expected": ANSWER.reference, "agrees": TRUTH},
-        }
-    )
+    repeated = Dumped(TRUTH, about="Whether the server had already recorded it.")
+    feedback = Dumped(at_least("Of practice.", expected=ANSWER.reference, agrees=TRUTH)(type=["object", "null"]))
 
 
 class FinishAnswer(Answer):
     """Confirmation that all answers are counted, or that a platform's participant is done."""
 
-    finished = Dumped({"type": "boolean", "const": True})
-    outcome = Dumped({"type": "string", "enum": ["complete", "screened out", "quota full"]})
+    finished = Dumped(TRUTH(const=True))
+    outcome = Dumped(TEXT(enum=["complete", "screened out", "quota full"]))
     answers = Dumped(_ANSWERS)
     completion_code = Dumped(TEXT_OR_NULL)
     completion_url = Dumped(TEXT_OR_NULL)

@@ -164,7 +164,7 @@ def test_refused(folder, arguments, message):
 def test_an_export_spares_the_ledger(folder, form):
     before = (folder / "v.db").read_bytes()
     assert refusal("run", "export", "v.db", "--format", form, "--out", "./v.db") == (
-        "./v.db: is the ledger itself; --out needs another one"
+        "./v.db: is the ledger itself; choose another file for --out"
     )
     assert (folder / "v.db").read_bytes() == before
 

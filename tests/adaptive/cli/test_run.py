@@ -52,7 +52,7 @@ def test_run_init_keeps_the_plan(opened):
 
 def test_a_ledger_is_never_replaced(opened):
     before = rows_in(opened)
-    assert refusal(*INIT) == "v.db: exists already; a ledger is never replaced"
+    assert refusal(*INIT) == "v.db: already exists, and is never overwritten"
     assert rows_in(opened) == before
 
 
@@ -334,19 +334,16 @@ def test_strengths_are_fitted_to_the_votes_of_a_ledger(folder, opened):
         (["run", "init", "new.db", *INIT[3:], "--seconds", "nan"], r"seconds_per_comparison must be .* got nan"),
         (["run", "init", "new.db", *INIT[3:], "--sheet-size", 0], r"sheet_size must be None or a positive whole"),
         (["run", "init", "new.db", *INIT[3:], "--least-answered", 2], r"least_answered must be a share"),
-        (["run", "init", "new.db", *INIT[3:], "--continuous"], r"--continuous takes --budget"),
+        (["run", "init", "new.db", *INIT[3:], "--continuous"], r"--continuous requires --budget"),
         (["run", "init", "none/new.db", *INIT[3:]], r"none/new\.db: unable to open database file"),
         (["run", "init", "mysql://localhost/votes", *INIT[3:]], r"got the scheme 'mysql'"),
         (["run", "open", "v.db"], r"ballot 1 is open: close it before"),
         (["run", "open", "none.db"], r"none\.db: does not exist"),
         (["run", "open", "tokens.csv"], r"tokens\.csv: file is not a database"),
-        (
-            ["run", "open", "voting.json"],
-            r"is a voting in JSON, as earlier releases kept it; `ballots run import LEDGER",
-        ),
+        (["run", "open", "voting.json"], r"is a JSON voting of an earlier release; `ballots run import LEDGER"),
         (["run", "open", "empty.db"], r"empty\.db: holds no ledger"),
         (["run", "open", "v.db", "--campaign", "other"], r"the ledger has no campaign called 'other'"),
-        (["run", "open", "v.db", "--voter", "1"], r"--voter and --unanswered go with --again"),
+        (["run", "open", "v.db", "--voter", "1"], r"--voter and --unanswered require --again"),
         (["run", "open", "ready.db", "--again"], r"no ballot is open: there is nothing to show"),
         (["run", "open", "ready.db", "--out", "./ready.db"], r"is the ledger itself"),
         (["run", "record", "v.db", "none.csv"], r"none\.csv: cannot be read"),
@@ -354,7 +351,7 @@ def test_strengths_are_fitted_to_the_votes_of_a_ledger(folder, opened):
         (["run", "record", "ready.db", "votes.csv"], r"votes\.csv:2: comparison '1-0-0' is unknown: ballot 1 has not"),
         (["run", "correct", "v.db", "one", "tie", "--reason", "x"], r'an id like "2-0-17"'),
         (["run", "correct", "v.db", "1-0-99", "tie", "--reason", "x"], r"comparison 1-0-99 is unknown"),
-        (["run", "assign", "v.db", "Dora"], r"one of --from and --sheet is wanted"),
+        (["run", "assign", "v.db", "Dora"], r"give either --from or --sheet"),
         (["run", "assign", "v.db", "Dora", "--sheet", 9], r"the ballot has no sheet 9"),
         (["run", "assign", "v.db", "Dora", "--from", "Bob"], r"no voter is called 'Bob'"),
         (["run", "assign", "ready.db", "Dora", "--sheet", 1], r"no ballot is open: there is no sheet to give"),

@@ -41,7 +41,7 @@ def answer(folder, *, part=("0", "1", "2")):
 
 def test_init_says_what_it_costs(asking):
     # 30 comparisons, half as many again as repeats and overlaps, and one known pair in each of six sheets.
-    assert "Probes: 21 probes on average, beside the comparisons.\n" in asking
+    assert "Probes: 21 probes on average, in addition to the comparisons.\n" in asking
     assert "Cost: 1.27 EUR, 0.25 EUR of it the fee. Voters get 0.02 EUR an answer, 12.00 EUR an hour.\n" in asking
 
 
@@ -89,7 +89,7 @@ def test_answers_to_probes_come_with_the_votes(folder):
 
 @pytest.mark.usefixtures("asking")
 def test_quality_says_whom_to_look_at(folder, monkeypatch):
-    assert run_ok("run", "quality", "v.db") == "nobody has answered yet\n"
+    assert run_ok("run", "quality", "v.db") == "no voter has answered yet\n"
     answer(folder)
     lines = run_ok("run", "quality", "v.db").splitlines()
     names = [
@@ -130,7 +130,7 @@ def test_leaving_out_is_looked_at_before(folder):
     before = rows_in(folder / "v.db")
     lines = run_ok("run", "exclude", "v.db", "2", "--preview").splitlines()
     assert re.fullmatch(
-        r"voter 2 left out: 7 votes beside 13 of the others; tau_w of the rankings with and without them [01]\.\d{3}",
+        r"voter 2 excluded: 7 votes, and 13 by the others; tau_w of the rankings with and without them [01]\.\d{3}",
         lines[0],
     )
     assert lines[1].split() == ["item", "rank", "now", "rank", "then"]
@@ -138,7 +138,7 @@ def test_leaving_out_is_looked_at_before(folder):
     assert (found["n_votes"], found["n_others"], len(found["changes"])) == (7, 13, len(lines) - 2)
     assert rows_in(folder / "v.db") == before
     run_ok("run", "exclude", "v.db", "2", "--reason", "left, left, left")
-    assert run_ok("run", "exclude", "v.db", "2", "--preview").startswith("voter 2 back in: 7 votes")
+    assert run_ok("run", "exclude", "v.db", "2", "--preview").startswith("voter 2 included again: 7 votes")
     assert " excluded" in run_ok("run", "quality", "v.db").splitlines()[3]
 
 
@@ -148,13 +148,13 @@ def test_leaving_out_is_looked_at_before(folder):
     [
         (["--probes", "none.csv"], r"none\.csv: cannot be read"),
         (["--probes", "odd.csv"], r"odd\.csv:2: \('nut', 'price'\) is no item"),
-        (["--probes-per-sheet", 2], r"--probes-per-sheet goes with --probes"),
+        (["--probes-per-sheet", 2], r"--probes-per-sheet requires --probes"),
         (["--repeats", 0.6], r"repeats must be a share from 0 to 0\.5; got 0\.6"),
         (["--overlap", -1], r"overlap must be a share from 0 to 0\.5; got -1"),
-        (["--pay-per-vote", 1, "--pay-per-hour", 1], r"one of --pay-per-vote and --pay-per-hour is wanted; got both"),
+        (["--pay-per-vote", 1, "--pay-per-hour", 1], r"give either --pay-per-vote or --pay-per-hour; got both"),
         (["--pay-per-hour", 1], r"--pay-per-hour needs --seconds"),
         (["--pay-per-vote", 0], r"per_vote must be a finite number above 0; got 0"),
-        (["--fee", 0.1], r"--fee and --currency go with --pay-per-vote or --pay-per-hour"),
+        (["--fee", 0.1], r"--fee and --currency require --pay-per-vote or --pay-per-hour"),
         (["--pay-per-vote", 1, "--fee", -0.1], r"fee must be a share from 0 on"),
     ],
 )
@@ -168,10 +168,16 @@ def test_options_that_are_refused_make_no_ledger(folder, arguments, message):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["exclude", "v.db", "2"], r"--reason is wanted, which is kept; --preview says what would change"),
-        (["exclude", "v.db", "2", "--reason", "x", "--json"], r"--json goes with --preview"),
-        (["exclude", "v.db", "2", "--preview", "--back"], r"--preview goes with neither --reason nor --back"),
-        (["exclude", "v.db", "2", "--preview", "--reason", "x"], r"--preview goes with neither --reason nor --back"),
+        (["exclude", "v.db", "2"], r"--reason is required; to see the effect first, use --preview"),
+        (["exclude", "v.db", "2", "--reason", "x", "--json"], r"--json requires --preview"),
+        (
+            ["exclude", "v.db", "2", "--preview", "--back"],
+            r"--preview changes nothing, so leave out --reason and --back",
+        ),
+        (
+            ["exclude", "v.db", "2", "--preview", "--reason", "x"],
+            r"--preview changes nothing, so leave out --reason and --back",
+        ),
         (["exclude", "v.db", "2", "--preview"], r"voter '2' has no votes: there is no difference to show"),
         (["exclude", "v.db", "Dora", "--preview"], r"no voter is called 'Dora'"),
         (["quality", "v.db", "--fast", -1], r"fast_seconds must be a finite number from 0 on; got -1"),

@@ -106,7 +106,7 @@ SIMULATE = ("simulate", "--n-items", 10, "--ballots", 2, "--presentations", 4)
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["simulate", "--top", 4], r"--n-items is wanted, unless --similarity is a file"),
+        (["simulate", "--top", 4], r"give --n-items, unless --similarity is a file"),
         ([*SIMULATE, "--similarity", "exponental"], r"one of exponential, power_law, embedding, or a file; got 'exp"),
         ([*SIMULATE, "--similarity", "tokens.csv"], r'tokens\.csv:1: one column "similarity" is wanted'),
         ([*SIMULATE, "--similarity", "z.csv"], r"--n-items is 10, but z\.csv has 3 similarities"),

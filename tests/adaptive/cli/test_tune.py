@@ -78,7 +78,7 @@ def test_progress_counts_all_runs(bars, command, total):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (TUNE, "--n-items is wanted, unless --similarity is a file"),
+        (TUNE, "give --n-items, unless --similarity is a file"),
         ((*TUNE, "--n-items", 10, "--similarity", "expo"), "--similarity must be one of exponential"),
         ((*TUNE, "--n-items", 200), "a budget of 80 comparisons is too small"),
         ((*TUNE, "--pilot", "none.csv"), r"none\.csv"),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from adaptive import DrawError, draw_ballot, plan_ballots
 from adaptive.protocol import ballot_rng
 from tests.adaptive.votings import Voting
-from tests.service.answers import answer, example, problem
+from tests.service.answers import answer, problem
 
 PATH = "/v1/ballots"
 REQUEST = {"items": ["fig", "kiwi", "pear", "plum"], "presentations": 2, "voters": ["Ann", "Bob"], "seed": 1}
@@ -52,12 +52,6 @@ def test_every_ballot_is_the_one_of_the_library(items, presentations, voters, se
     assert certificate == expected
 
 
-def test_the_example():
-    found = answer(PATH, **example(PATH))
-    assert [one["voter"] for one in found["comparisons"]] == ["Ann", "Bob"]
-    assert found["n_comparisons"] == 4
-
-
 def test_another_seed_or_number_draws_another_ballot():
     request = {**REQUEST, "items": 50}
     drawn = [answer(PATH, **request, **other)["comparisons"] for other in ({}, {"number": 2})]
@@ -94,35 +88,6 @@ def test_labels_of_text_and_number_are_different():
     assert [one["voter"] for one in found["comparisons"]] == ["", 0]
 
 
-@pytest.mark.parametrize(("items", "most"), [(5, ["a", "b", "c", "d", "e"]), (["a", "b", "c", "d", "e"], 5)])
-def test_the_limit_of_items(make_client, items, most):
-    client = make_client(max_items=5)
-    assert answer(PATH, client, **{**REQUEST, "items": items})["certificate"]["n_items"] == 5
-    assert answer(PATH, client, **{**REQUEST, "items": most})["certificate"]["n_items"] == 5
-    for six in (6, list("abcdef")):
-        found = problem(PATH, client, **{**REQUEST, "items": six})
-        assert found["errors"] == {"/items": ["at most 5 items of a ballot (RANKCORR_MAX_ITEMS); got 6"]}
-
-
-def test_the_limit_of_comparisons(make_client):
-    client = make_client(max_comparisons=8)
-    request = {"items": 5, "voters": 2, "seed": 1}
-    assert answer(PATH, client, **request, presentations=3)["n_comparisons"] == 8  # ceil(5 * 3 / 2)
-    found = problem(PATH, client, **request, presentations=4)
-    message = "at most 8 comparisons of a ballot (RANKCORR_MAX_COMPARISONS); got 10"
-    assert found["errors"] == {"/presentations": [message]}
-    assert "RANKCORR_MAX_COMPARISONS" in problem(PATH, client, **request, presentations=2**53)["detail"]
-
-
-def test_the_limit_of_voters(make_client):
-    client = make_client(max_comparisons=8)
-    request = {"items": 4, "presentations": 1, "seed": 1}
-    assert answer(PATH, client, **request, voters=8)["certificate"]["n_voters"] == 8
-    for nine in (9, list("abcdefghi")):
-        found = problem(PATH, client, **request, voters=nine)
-        assert found["errors"] == {"/voters": ["at most 8 voters of a ballot (RANKCORR_MAX_COMPARISONS); got 9"]}
-
-
 def test_what_the_schema_leaves_to_the_library(make_client):
     """More items than any ballot can hold, where the limits allow them."""
     client = make_client(max_items=2**40, max_comparisons=2**40, max_seconds=86_400)
@@ -131,12 +96,3 @@ def test_what_the_schema_leaves_to_the_library(make_client):
         draw_ballot(2**30, 1, 1, np.random.default_rng(1))
     found = problem(PATH, client, **request)
     assert (found["type"], found["detail"]) == ("urn:rankcorr:problem:draw", str(raised.value))
-
-
-def test_the_labels_of_a_ballot_are_limited_as_often_as_they_are_written(make_client):
-    client = make_client(max_label_bytes=1_000)
-    items = ["é" * 249, "bb"]  # 2 presentations of 500 bytes
-    answer(PATH, client, **REQUEST | {"items": items})
-    found = problem(PATH, client, **REQUEST | {"items": [*items[:1], "bbb"]})
-    message = "at most 1000 bytes of labels in an answer (RANKCORR_MAX_LABEL_BYTES); got 1002"
-    assert found["errors"] == {"/items": [message]}

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from adaptive import next_comparisons, thurstone
 from rankcorr import TauW
 from tests.adaptive.model.votes import comparisons
-from tests.service.answers import answer, example, problem
+from tests.service.answers import answer, example
 from tests.service.api.test_strengths import COLUMNS, columns_of, library, rows_of
 
 PATH = "/v1/comparisons/next"
@@ -85,15 +85,3 @@ def test_a_whole_voting():
     gold = {label: -place for place, label in enumerate(items)}
     system = {label: -rank for label, rank in zip(ranking["labels"], ranking["ranks"], strict=True)}
     assert TauW()(gold, system) > 0.95
-
-
-def test_the_limits(make_client):
-    answer(PATH, make_client(max_comparisons=5), **REQUEST)
-    found = problem(PATH, make_client(max_comparisons=5), **{**REQUEST, "size": 6})
-    assert found["errors"] == {"/size": ["at most 5 comparisons of an answer (RANKCORR_MAX_COMPARISONS); got 6"]}
-    n_bytes = 3 * (2 * len("cabbage") + len("Ann"))
-    answer(PATH, make_client(max_label_bytes=n_bytes), **REQUEST)
-    found = problem(PATH, make_client(max_label_bytes=n_bytes - 1), **REQUEST)
-    assert found["errors"] == {
-        "/size": [f"at most {n_bytes - 1} bytes of labels in an answer (RANKCORR_MAX_LABEL_BYTES); got {n_bytes}"]
-    }

@@ -82,40 +82,6 @@ def test_an_undefined_coefficient_is_null_with_a_warning():
     assert "all items that have weight are tied in one ranking" in warning["message"]
 
 
-@pytest.mark.parametrize(
-    ("request_", "kind", "message"),
-    [
-        (
-            {"gold": GOLD, "system": {"order": ["king", "queen", "stone", "leaf"]}},
-            "label-mismatch",
-            "labels in gold only: 'cabbage'; labels in system only: 'leaf'",
-        ),
-        (
-            {
-                "gold": {"order": ["a", "b"]},
-                "system": {"order": ["b", "a"]},
-                "weigher": "top-k:1",
-                "scheme": "multiplicative",
-            },
-            "weight",
-            "all weights are zero",
-        ),
-    ],
-)
-def test_errors_of_the_library_are_mapped_by_class(request_, kind, message):
-    found = problem_of(posted(**request_))
-    assert found["type"] == f"urn:rankcorr:problem:{kind}"
-    assert message in found["detail"]
-    assert "errors" not in found
-
-
-def test_two_weights_are_refused():
-    message = "n0 and weigher exclude each other: n0 belongs to the weight 1/(n + n0)^2"
-    for path, others in (("", {"system": SYSTEM}), ("/batch", {"systems": {"x": SYSTEM}})):
-        found = problem_of(posted(PATH + path, gold=GOLD, **others, n0=2, weigher="uniform"))
-        assert found["errors"] == {"/weigher": [message]}
-
-
 class TestBatch:
     PATH = PATH + "/batch"
     SYSTEMS = {  # noqa: RUF012 - a constant
@@ -157,13 +123,6 @@ class TestBatch:
     def test_equal_systems_keep_their_order(self):
         systems = {"b": GOLD, "a": GOLD}
         assert [row["name"] for row in posted(self.PATH, gold=GOLD, systems=systems).json["systems"]] == ["b", "a"]
-
-    def test_the_limit_of_systems_from_both_sides(self, make_client):
-        client = make_client(max_systems=2)
-        systems = dict(list(self.SYSTEMS.items())[:2])
-        assert posted(self.PATH, client, gold=GOLD, systems=systems).status_code == 200
-        found = problem_of(posted(self.PATH, client, gold=GOLD, systems=self.SYSTEMS))
-        assert found["errors"] == {"/systems": ["at most 2 systems of a batch (RANKCORR_MAX_SYSTEMS); got 4"]}
 
     def test_each_wrong_system_is_named(self):
         found = problem_of(posted(self.PATH, gold=GOLD, systems={"a/b": {"scores": ["x", 1]}, "c": 3, "good": GOLD}))
@@ -210,24 +169,6 @@ class TestMatrix:
         answer = posted(self.PATH, rankings={"a": {"scores": [1, 2]}, "flat": {"scores": [1, 1]}})
         assert answer.json["matrix"] == [[1.0, None], [None, None]]
         assert answer.json["warnings"][0]["coefficients"] == ["tau_w"]
-
-    def test_the_limit_of_cells_from_both_sides(self, make_client):
-        client = make_client(max_matrix_cells=4)
-        two = {"a": GOLD, "b": SYSTEM}
-        assert posted(self.PATH, client, rankings=two).status_code == 200
-        found = problem_of(posted(self.PATH, client, rankings=two | {"c": GOLD}))
-        message = "at most 4 cells of a matrix, rankings times rankings (RANKCORR_MAX_MATRIX_CELLS); got 9"
-        assert found["errors"] == {"/rankings": [message]}
-
-
-def test_the_limit_of_items_from_both_sides(make_client):
-    client = make_client(max_items=3)
-    three, four = {"scores": [1, 2, 3]}, {"scores": [1, 2, 3, 4]}
-    assert posted(PATH, client, gold=three, system=three).status_code == 200
-    found = problem_of(posted(PATH, client, gold=three, system=four))
-    assert found["errors"] == {"/system": ["at most 3 items of a ranking (RANKCORR_MAX_ITEMS); got 4"]}
-    found = problem_of(posted(PATH, client, gold=three, system={"order": ["a", ["b", "c", "d"]]}))
-    assert "got 4" in found["errors"]["/system"][0]
 
 
 @pytest.mark.usefixtures("slow_clock")

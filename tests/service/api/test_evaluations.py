@@ -165,50 +165,10 @@ ONE = {"qrels": {"q": {"a": 1, "b": 0}}, "runs": {"x": {"q": {"a": 1, "b": 2}}, 
     ],
 )
 def test_a_wrong_field_is_pointed_at(change, pointer, message):
-    errors = problem(PATH, **{**ONE, **change})["errors"]
-    assert message in errors[pointer][0]
-
-
-@pytest.mark.parametrize(
-    ("change", "kind", "message"),
-    [
-        ({"runs": {"x": {"z": {"a": 1}}}}, "query-mismatch", "the run share no query; qrels have 'q'"),
-        ({"qrels": {"query": ["q"], "document": ["a"], "relevance": [1, 2]}}, "column", "must have the same length"),
-        ({"unjudged": "error", "qrels": {"q": {"a": 1}}}, "unjudged", "every retrieved document needs a judgement"),
-        ({"undefined": "error", "qrels": {"q": {"a": 1, "b": 1}}}, "undefined-query", "the gold scores are one tie"),
-        (
-            {"metrics": ["tau", "rr"], "qrels": {"q": {"a": 1, "b": 2**31 - 1}}},
-            "metric",
-            "rr: relevance must be at most 1,000; it is 2147483647 for (query, document) ('q', 'b')",
-        ),
-        ({"comparison": {"seed": 1, "groups": {"z": "a"}}}, "option", "every query of qrels needs a group"),
-    ],
-)
-def test_errors_of_the_library_keep_their_class(change, kind, message):
-    found = problem(PATH, **{**ONE, **change})
-    assert found["type"] == f"urn:rankcorr:problem:{kind}"
-    assert message in found["detail"]
+    assert message in problem(PATH, **{**ONE, **change})["errors"][pointer][0]
 
 
 class TestLimits:
-    @pytest.mark.parametrize(
-        ("limit", "change", "pointer"),
-        [
-            ({"max_queries": 1}, {"qrels": QRELS, "runs": {"x": RUN}}, "/qrels"),
-            ({"max_query_documents": 5}, {}, "/runs/y"),
-            ({"max_query_values": 3}, {"metrics": ["ap", "tau"]}, "/metrics"),
-            ({"max_systems": 1}, {}, "/runs"),
-            ({"max_resamples": 50}, {"comparison": {"seed": 1, "n_resamples": 51}}, "/comparison/n_resamples"),
-            ({"max_resamples": 50}, {"standardized": {"seed": 1, "n_resamples": 51}}, "/standardized/n_resamples"),
-        ],
-    )
-    def test_counts(self, make_client, limit, change, pointer):
-        found = problem(PATH, make_client(**limit), **{**ONE, **change})
-        ((name, most),) = limit.items()
-        message = found["errors"][pointer][0]
-        assert f"RANKCORR_{name.upper()}" in message
-        assert f"at most {most} " in message
-
     def test_the_text_of_an_answer(self, make_client):
         """A query that the runs lack is named for each of them, in its coverage and with each metric."""
         sent = {

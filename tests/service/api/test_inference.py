@@ -48,12 +48,6 @@ class TestInference:
         assert all(warning["coefficients"] == ["rho_w", "tau_w", "rho", "tau"] for warning in answer.json["warnings"])
         assert answer.json["warnings"]
 
-    def test_the_limit_of_resamples_from_both_sides(self, make_client):
-        client = make_client(max_resamples=20)
-        assert client.post(PATH, json=PAIR | {"inference": {"seed": 1, "n_resamples": 20}}).status_code == 200
-        found = errors(client.post(PATH, json=PAIR | {"inference": {"seed": 1, "n_resamples": 21}}))
-        assert found == {"/inference/n_resamples": ["at most 20 resamples (RANKCORR_MAX_RESAMPLES); got 21"]}
-
     def test_the_limit_of_seconds(self, make_client):
         request = PAIR | {"inference": {"seed": 1, "n_resamples": 5_000}}
         answer = make_client(max_seconds=1e-6).post(PATH, json=request)
@@ -75,13 +69,3 @@ class TestMissing:
         matrix = client.post(PATH + "/matrix", json={"rankings": {"g": self.GOLD, "s": self.SHORT}, "missing": missing})
         assert matrix.json["n_compared"][0][1] == n_items
         assert matrix.json["matrix"][0][1] == answer.json["coefficients"]["tau_w"]
-
-    def test_they_are_an_error_unless_asked(self, client):
-        answer = client.post(PATH, json={"gold": self.GOLD, "system": self.SHORT})
-        assert problem_of(answer)["type"] == "urn:rankcorr:problem:label-mismatch"
-
-    def test_no_common_items(self, client):
-        request = {"gold": self.GOLD, "system": {"order": ["x", "y"]}, "missing": "intersection"}
-        answer = client.post(PATH, json=request)
-        assert problem_of(answer)["type"] == "urn:rankcorr:problem:too-few-items"
-        assert "must have at least two labels in common" in answer.json["detail"]

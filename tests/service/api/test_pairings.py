@@ -3,11 +3,10 @@
 import warnings
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adaptive import FewRareTokensWarning, TokenError, pair_tokens
+from adaptive import FewRareTokensWarning, pair_tokens
 from service.api import pairings
 from tests.service.answers import answer, example, posted, problem
 
@@ -84,59 +83,9 @@ def test_items_across_areas_may_have_none():
     assert found["items"] == [{"item_1": "a", "item_2": "b", "area": None}]
 
 
-@pytest.mark.parametrize(
-    ("options", "errors"),
-    [
-        ({"sample": 2}, {"/seed": ["this field is needed: seed and sample belong together"]}),
-        ({"seed": 2}, {"/sample": ["this field is needed: sample and seed belong together"]}),
-    ],
-)
-def test_wrong_options(options, errors):
-    assert problem(PATH, tokens=as_tokens(FRUIT), **options)["errors"] == errors
-
-
-@pytest.mark.parametrize(("rows", "options"), [([("a", "x"), ("b", "y")], {}), (FRUIT, {"sample": 5})])
-def test_what_makes_no_pairs_is_the_error_of_the_library(rows, options):
-    rng = {"rng": np.random.default_rng(1)} if options else {}
-    with pytest.raises(TokenError) as raised:
-        pair_tokens(rows, **options, **rng)
-    found = problem(PATH, tokens=as_tokens(rows), **options, **({"seed": 1} if options else {}))
-    assert found["type"] == "urn:rankcorr:problem:token"
-    assert found["detail"] == str(raised.value)
-
-
-def test_the_limits_of_items(make_client):
-    client = make_client(max_items=5)
-    assert answer(PATH, client, tokens=as_tokens(FRUIT))["n_items"] == 4
-    found = problem(PATH, client, tokens=as_tokens([*FRUIT, ("fig", "fruit")]))
-    assert found["errors"] == {"/tokens": ["at most 5 tokens (RANKCORR_MAX_ITEMS); got 6"]}
-    found = problem(PATH, client, tokens=as_tokens(FRUIT), across_areas=True)
-    message = "at most 5 pairs of tokens; a sample takes fewer (RANKCORR_MAX_ITEMS); got 10"
-    assert found["errors"] == {"/tokens": [message]}
-    assert answer(PATH, client, tokens=as_tokens(FRUIT), across_areas=True, sample=5, seed=1)["n_admissible"] == 10
-    found = problem(PATH, client, tokens=as_tokens(FRUIT), across_areas=True, sample=6, seed=1)
-    assert found["errors"] == {"/sample": ["at most 5 pairs of tokens (RANKCORR_MAX_ITEMS); got 6"]}
-
-
 def test_a_token_of_several_areas_counts_once_across_areas(make_client):
     rows = [("a", "x"), ("b", "x"), ("a", "y"), ("c", "y")]
     assert answer(PATH, make_client(max_items=4), tokens=as_tokens(rows), across_areas=True)["n_items"] == 3
-
-
-def test_a_token_of_very_many_areas_is_refused_before_its_areas_are_compared(make_client):
-    """Whether two tokens share two areas takes time with the square of the areas of a token."""
-    rows = [("a", area) for area in "uvwx"]
-    found = problem(PATH, make_client(max_items=5), tokens=as_tokens(rows))
-    message = "at most 5 pairs of areas that have a token in common (RANKCORR_MAX_ITEMS); got 6"
-    assert found["errors"] == {"/tokens": [message]}
-
-
-def test_the_limit_of_the_text_of_an_answer(make_client):
-    client = make_client(max_label_bytes=51)
-    assert answer(PATH, client, tokens=as_tokens(FRUIT[:3]))["n_items"] == 3
-    found = problem(PATH, client, tokens=as_tokens(FRUIT))
-    message = "at most 51 bytes of labels in an answer (RANKCORR_MAX_LABEL_BYTES); got 52"
-    assert found["errors"] == {"/tokens": [message]}
 
 
 def test_each_step_looks_at_the_clock(make_client, monkeypatch):

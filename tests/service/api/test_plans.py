@@ -2,7 +2,6 @@
 
 from dataclasses import asdict
 
-import pytest
 from hypothesis import given, reject
 from hypothesis import strategies as st
 
@@ -84,44 +83,9 @@ def test_advice_for_voters():
     assert {one["code"] for one in answer(PATH, **sizes, n_voters=7)["advice"]} == without
 
 
-@pytest.mark.parametrize(
-    ("given", "got"),
-    [
-        ({}, "got none"),
-        ({"presentations": 20, "comparisons": 20_000}, "got: 'presentations', 'comparisons'"),
-        ({"top_presentations": 100, "hours": 40, "comparisons": 9}, "got: 'comparisons', 'hours', 'top_presentations'"),
-    ],
-)
-def test_exactly_one_way_is_needed(given, got):
-    found = problem(PATH, **SIZES, **given)
-    message = f"exactly one of presentations, comparisons, hours, top_presentations is needed; {got}"
-    assert found["errors"] == {"": [message]}
-
-
-def test_hours_need_the_seconds():
-    found = problem(PATH, **SIZES, hours=40)
-    assert found["errors"] == {"/seconds_per_comparison": ["this field is needed: the budget is of hours"]}
-
-
 def test_ballots_and_fraction_have_the_defaults_of_the_command():
     plan = answer(PATH, n_items=990, presentations=20)["plan"]
     assert plan == {"n_items": 990, "n_ballots": 7, "fraction": 0.5, "presentations": 20}
-
-
-@pytest.mark.parametrize(
-    ("request_", "call"),
-    [
-        ({"n_ballots": 9, "presentations": 20, "n_items": 20}, plan_ballots),
-        ({"hours": 0.1, "seconds_per_comparison": 5}, plan_for_budget),
-    ],
-)
-def test_what_makes_no_plan_is_the_error_of_the_library(request_, call):
-    request = {**SIZES, **request_}
-    with pytest.raises(PlanError) as raised:
-        call(**request)
-    found = problem(PATH, **request)
-    assert found["type"] == "urn:rankcorr:problem:plan"
-    assert found["detail"] == str(raised.value)
 
 
 def test_numbers_that_json_would_round():
@@ -130,13 +94,6 @@ def test_numbers_that_json_would_round():
     assert (most["n_comparisons"], most["top_presentations"]) == (2**53, 2**53)
     found = problem(PATH, **small, presentations=2**52 + 1)
     assert found["detail"] == f"a plan has at most {2**53} comparisons; this one has {2**53 + 2}"
-
-
-def test_the_limit_of_items(make_client):
-    client = make_client(max_items=990)
-    assert answer(PATH, client, **SIZES, presentations=20)["plan"]["n_items"] == 990
-    found = problem(PATH, client, **{**SIZES, "n_items": 991}, presentations=20)
-    assert found["errors"] == {"/n_items": ["at most 990 items of a plan (RANKCORR_MAX_ITEMS); got 991"]}
 
 
 def test_the_most_ballots():

@@ -3,7 +3,6 @@
 import copy
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,7 +11,7 @@ from adaptive.votes import Vote
 from rankcorr import Ranking, correlate
 from tests.adaptive.ballots import PLANS, SEEDS, answers_to
 from tests.adaptive.votings import Voting
-from tests.service.answers import answer, changed, example, problem
+from tests.service.answers import answer, example, problem
 
 PATH = "/v1/scores"
 PLAN = {"n_items": 4, "n_ballots": 2, "fraction": 0.5, "presentations": 2}
@@ -195,50 +194,3 @@ def test_the_ranking_is_a_ranking_of_the_other_endpoints():
     compared = answer("/v1/correlations", gold=ranking, system=ranking)
     assert compared["coefficients"]["tau"] == 1
     assert compared["ties"] == {"gold": 2, "system": 2}
-
-
-@pytest.mark.parametrize(
-    ("place", "value", "pointer", "message"),
-    [
-        ("/items", 5, "/items", "the plan is for 4 items; got 5"),
-        ("/items", ITEMS[:3], "/items", "the plan is for 4 items; got 3"),
-        ("/ballots", [FIRST] * 3, "/ballots", "the plan has 2 ballots; got 3"),
-        (f"{FORM}/votes", ["left"], f"{FORM}/left", "1 vote needs as many items on each side; got 2"),
-        (f"{FORM}/right", ["queen"], f"{FORM}/right", "2 votes need as many items on each side; got 1"),
-    ],
-)
-def test_fields_that_do_not_fit_together(place, value, pointer, message):
-    assert problem(PATH, **changed(REQUEST, place, value))["errors"] == {pointer: [message]}
-
-
-@pytest.mark.parametrize(
-    ("place", "value", "kind", "detail"),
-    [
-        (f"{FORM}/left/0", "kings", "vote", "ballot 1: the plan has no such items: 'kings'"),
-        ("/ballots/0/comparisons/1/votes/0", None, "vote", "ballot 1: every item needs an answered comparison in each"),
-        ("/plan/n_ballots", 5, "plan", "every ballot needs two items; ballot 3 would have 1, as 0.5 of 2: "),
-    ],
-)
-def test_what_the_schema_cannot_say_is_the_error_of_the_library(place, value, kind, detail):
-    found = problem(PATH, **changed(REQUEST, place, value))
-    assert found["type"] == f"urn:rankcorr:problem:{kind}"
-    assert found["detail"].startswith(detail)
-
-
-def test_the_limit_of_comparisons_counts_all_ballots(make_client):
-    chosen = answer(PATH, **REQUEST)["next_ballot"]["items"]
-    second = {"comparisons": [{"left": chosen, "right": chosen[::-1], "votes": ["left", "left"]}]}
-    request = {**REQUEST, "ballots": [FIRST, second]}
-    answer(PATH, make_client(max_comparisons=6), **request)
-    found = problem(PATH, make_client(max_comparisons=5), **request)
-    message = "at most 5 comparisons of all ballots together (RANKCORR_MAX_COMPARISONS); got 6"
-    assert found["errors"] == {"/ballots": [message]}
-
-
-def test_the_limit_of_items(make_client):
-    answer(PATH, make_client(max_items=4), **REQUEST)
-    found = problem(PATH, make_client(max_items=3), **REQUEST)
-    assert found["errors"] == {
-        "/plan/n_items": ["at most 3 items of a plan (RANKCORR_MAX_ITEMS); got 4"],
-        "/items": ["at most 3 items of a ballot (RANKCORR_MAX_ITEMS); got 4"],
-    }

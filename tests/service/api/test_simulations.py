@@ -3,14 +3,13 @@
 import math
 from concurrent.futures import ThreadPoolExecutor
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adaptive import PlanError, VoterPopulation, plan_ballots, simulate
+from adaptive import VoterPopulation, plan_ballots, simulate
 from adaptive.simulation.similarity import SIMILARITIES, named_similarity
-from tests.service.answers import answer, example, problem
+from tests.service.answers import answer, problem
 
 PATH = "/v1/simulations"
 PLAN = {"n_items": 12, "n_ballots": 2, "fraction": 0.5, "presentations": 4}
@@ -60,10 +59,6 @@ def test_every_answer_is_the_library_call_to_the_last_bit(options):
     assert list(found["approaches"]) == list(expected.statistics)
 
 
-def test_the_example():
-    assert answer(PATH, **example(PATH))["n_simulations"] == 8
-
-
 def test_the_defaults_are_the_papers():
     population = VoterPopulation()
     voters = {
@@ -95,67 +90,6 @@ def test_requests_at_once_do_not_mix():
     alone = [answer(PATH, **request) for request in requests]
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(lambda request: answer(PATH, **request), requests)) == alone
-
-
-def test_an_interval_whose_ends_are_swapped():
-    found = problem(PATH, **REQUEST, voters={"nonconformity": [0.2, 0.1]})
-    message = "the least comes first, the largest second; got [0.2, 0.1]"
-    assert found["errors"] == {"/voters/nonconformity": [message]}
-    assert answer(PATH, **REQUEST, voters={"nonconformity": [0.2, 0.2]})["n_simulations"] == 3
-
-
-def test_similarities_of_other_items_than_the_plans():
-    found = problem(PATH, **{**REQUEST, "similarity": [0.5, 0.1]})
-    assert found["errors"] == {"/similarity": ["the plan has 12 items; got 2 numbers"]}
-
-
-def test_inputs_that_make_no_plan():
-    wrong = {**PLAN, "n_ballots": 9}
-    with pytest.raises(PlanError) as raised:
-        plan_ballots(**wrong)
-    found = problem(PATH, **{**REQUEST, "plan": wrong})
-    assert (found["type"], found["detail"]) == ("urn:rankcorr:problem:plan", str(raised.value))
-
-
-# The plan has 24 and 12 comparisons; the uniform ballot of equal cost has 6 presentations of each item, and so 36.
-
-
-def test_the_limit_of_votes(make_client):
-    client = make_client(max_simulated_votes=3 * 72)
-    answer(PATH, client, **REQUEST)
-    message = "at most 216 votes of all simulations (RANKCORR_MAX_SIMULATED_VOTES); got 288"
-    found = problem(PATH, client, **{**REQUEST, "n_simulations": 4})
-    assert found["errors"] == {"/n_simulations": [message]}
-    for approach in ("adaptive", "uniform"):
-        request = {**REQUEST, "approaches": [approach]}
-        answer(PATH, client, **{**request, "n_simulations": 6})
-        assert "got 252" in problem(PATH, client, **{**request, "n_simulations": 7})["detail"]
-
-
-def test_the_limit_of_opinions(make_client):
-    client = make_client(max_opinions=60)
-    answer(PATH, client, **REQUEST, voters={"n_voters": 5})
-    found = problem(PATH, client, **REQUEST, voters={"n_voters": 6})
-    message = "at most 60 opinions, voters times items (RANKCORR_MAX_OPINIONS); got 72"
-    assert found["errors"] == {"/voters": [message]}
-
-
-def test_the_limit_of_comparisons_of_a_ballot(make_client):
-    client = make_client(max_comparisons=35)
-    answer(PATH, client, **REQUEST, approaches=["adaptive"])
-    found = problem(PATH, client, **REQUEST)
-    message = "at most 35 comparisons of a ballot (RANKCORR_MAX_COMPARISONS); got 36"
-    assert found["errors"] == {"/plan": [message]}
-
-
-def test_the_limit_of_items(make_client):
-    client = make_client(max_items=12)
-    answer(PATH, client, **{**REQUEST, "similarity": np.linspace(1, 0, 12).tolist()})
-    found = problem(PATH, client, **{**REQUEST, "plan": {**PLAN, "n_items": 13}, "similarity": [0.5] * 13})
-    assert found["errors"] == {
-        "/plan/n_items": ["at most 12 items of a plan (RANKCORR_MAX_ITEMS); got 13"],
-        "/similarity": ["at most 12 similarities (RANKCORR_MAX_ITEMS); got 13"],
-    }
 
 
 @pytest.mark.usefixtures("slow_clock")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from adaptive import Comparisons, bradley_terry, thurstone
 from adaptive.votes import LEFT, RIGHT, TIE
 from tests.adaptive.model.votes import comparisons
-from tests.service.answers import answer, changed, example, posted, problem
+from tests.service.answers import answer, example, posted, problem
 
 PATH = "/v1/strengths"
 WORDS = {LEFT: "left", TIE: "tie", RIGHT: "right"}
@@ -109,83 +109,6 @@ def test_standard_errors_may_be_left_out():
 def test_the_ranking_is_one_of_the_other_endpoints():
     ranking = answer(PATH, **REQUEST)["ranking"]
     assert answer("/v1/correlations", gold=ranking, system=ranking)["coefficients"]["tau"] == 1
-
-
-ROWS = rows_of(COLUMNS)
-
-
-FIVE = "5 winners need as many entries here;"
-NOBODY = [{key: row[key] for key in ("left", "right", "winner")} for row in ROWS]
-
-
-@pytest.mark.parametrize(
-    ("request_", "pointer", "message"),
-    [
-        (
-            changed(REQUEST, "/comparisons/left", ["king"]),
-            "/comparisons/left",
-            "5 winners need as many entries here; got 1",
-        ),
-        (
-            changed(REQUEST, "/comparisons/voter", []),
-            "/comparisons/voter",
-            "5 winners need as many entries here; got 0",
-        ),
-        (
-            {"comparisons": [*NOBODY, ROWS[0]]},
-            "/comparisons/5/voter",
-            "either all comparisons have a voter or none; the first has none",
-        ),
-        ({"comparisons": [*ROWS, NOBODY[0]]}, "/comparisons/5/voter", "this field is needed"),
-        ({"comparisons": []}, "/comparisons", "must have at least 2 items, or there must be a list of items; got 0"),
-        (
-            {"comparisons": NOBODY, "options": {"voters": True}},
-            "/options/voters",
-            "voters can be fitted where each comparison has one",
-        ),
-        (
-            {"comparisons": ROWS, "model": "thurstone", "options": {"ties": "half"}},
-            "/options/ties",
-            "thurstone does not have this option",
-        ),
-    ],
-)
-def test_fields_that_do_not_fit_together(request_, pointer, message):
-    assert problem(PATH, **request_)["errors"] == {pointer: [message]}
-
-
-@pytest.mark.parametrize(
-    ("request_", "detail"),
-    [
-        (changed(REQUEST, "/comparisons/right/0", "king"), "left[0]"),
-        (changed(REQUEST, "/items", ["king", "queen", "cabbage"]), "'stone'"),
-    ],
-)
-def test_what_the_schema_cannot_say_is_the_error_of_the_library(request_, detail):
-    found = problem(PATH, **request_)
-    assert found["type"] == "urn:rankcorr:problem:comparison"
-    assert detail in found["detail"] or "'king' is compared with itself" in found["detail"]
-
-
-def test_the_limits(make_client):
-    answer(PATH, make_client(max_comparisons=5, max_items=4), **REQUEST)
-    message = "at most 4 comparisons of a request (RANKCORR_MAX_COMPARISONS); got 5"
-    for given_ in (COLUMNS, ROWS):
-        assert problem(PATH, make_client(max_comparisons=4), comparisons=given_)["errors"] == {
-            "/comparisons": [message]
-        }
-    assert problem(PATH, make_client(max_items=3), **REQUEST)["errors"] == {
-        "/comparisons": ["at most 3 items (RANKCORR_MAX_ITEMS); got 4"]
-    }
-    found = problem(PATH, make_client(max_items=3), **REQUEST, items=4)
-    assert found["errors"]["/items"] == ["at most 3 items (RANKCORR_MAX_ITEMS); got 4"]
-    n_bytes = 2 * sum(map(len, ["king", "queen", "stone", "cabbage"]))
-    answer(PATH, make_client(max_label_bytes=n_bytes), **REQUEST)
-    assert problem(PATH, make_client(max_label_bytes=n_bytes - 1), **REQUEST)["errors"] == {
-        "/comparisons": [
-            f"at most {n_bytes - 1} bytes of labels in an answer (RANKCORR_MAX_LABEL_BYTES); got {n_bytes}"
-        ]
-    }
 
 
 def test_the_memory_is_estimated(make_client):

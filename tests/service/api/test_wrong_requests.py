@@ -48,6 +48,7 @@ WRONG = {
         ("/voters", [], "must be at least 1 voter; got 0"),
         ("/voters", ["Ann", "Ann"], "voters must be unique; more than once: 'Ann'"),
         ("/presentations", "2", "must be a whole number of at least 1"),
+        ("/presentations", 2**53, "at most 500000 comparisons of a ballot (RANKCORR_MAX_COMPARISONS); got "),
         ("/seed", 2**63, "of at most 9223372036854775807; got 9223372036854775808"),
         ("/number", 10_001, "must be a whole number of at least 1 and of at most 10000; got 10001"),
         ("/ballot", 1, "unknown field"),

@@ -92,6 +92,12 @@ def problem(answer):
     return answer.json["type"].rpartition(":")[2], answer.json["detail"]
 
 
+def check_refused(answer, status, kind):
+    """An answer is this refusal; its document is returned."""
+    assert (answer.status_code, problem(answer)[0]) == (status, kind), answer.text
+    return answer.json
+
+
 def check_answer(app, answer):
     """What comes back is what the document says of the operation."""
     try:

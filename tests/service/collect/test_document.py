@@ -8,6 +8,8 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 
 import service.collect
 from service.collect import CollectSettings, create_app
+from service.openapi.blueprint import EXAMPLES
+from tests.service.answers import COMMITTED
 
 DOCUMENT = create_app(CollectSettings()).test_client().get("/openapi.json").json
 OPERATIONS = [
@@ -27,6 +29,12 @@ def test_every_operation_has_a_name_of_its_own_and_says_what_it_does():
     assert len(set(names)) == len(names)
     assert all(re.fullmatch("[a-z]+([A-Z][a-z]*)*", name) for name in names)
     assert all(operation.get("summary") for _, _, operation in OPERATIONS)
+
+
+def test_every_example_is_of_an_operation():
+    """A name without an operation would be left out of both documents in silence."""
+    own = {operation["operationId"] for _, _, operation in OPERATIONS}
+    assert EXAMPLES.keys() <= own | set(re.findall(r'"operationId": "(\w+)"', COMMITTED.read_text(encoding="utf-8")))
 
 
 def test_no_schema_was_renamed_because_two_have_its_name():

@@ -51,11 +51,6 @@ class TestErrors:
                 assert response.json["type"] == "urn:rankcorr:problem:" + kind
                 assert response.json["title"] == title
 
-    def test_a_status_of_werkzeug_that_we_do_not_have(self, client):
-        answer = client.get("/docs/swagger-ui.css", headers={"Range": "bytes=99999999-"})
-        assert answer.status_code == 400
-        assert answer.content_type == "application/problem+json"
-
     def test_a_websocket_is_refused_in_plain_words(self, client):
         answer = client.get("/health/live", headers={"Connection": "Upgrade", "Upgrade": "websocket"})
         assert (answer.status_code, answer.content_type) == (400, "application/problem+json")
@@ -163,8 +158,9 @@ def test_errors_of_werkzeug_keep_their_side_and_when_to_retry():
     assert (later.status, later.headers) == (429, {"Retry-After": "7"})
 
 
-def test_the_error_of_another_status_does_not_speak_of_json(client):
+def test_a_status_of_werkzeug_that_we_do_not_have_does_not_speak_of_json(client):
     answer = client.get("/docs/swagger-ui.css", headers={"Range": "bytes=99999999-"})
+    assert (answer.status_code, answer.content_type) == (400, "application/problem+json")
     assert (answer.json["type"], answer.json["title"]) == (
         "urn:rankcorr:problem:bad-request",
         "The request cannot be read",

@@ -202,8 +202,8 @@ def test_a_plan_costs_before_and_after_the_campaign_is_made_the_same(admin):
 @pytest.mark.parametrize(
     ("fields", "pointer", "says"),
     [
-        ({}, "", "exactly one of n_items and items_csv"),
-        ({"n_items": 6, "items_csv": CSV}, "", "exactly one of n_items and items_csv"),
+        ({}, "", "exactly one of n_items, items_csv"),
+        ({"n_items": 6, "items_csv": CSV}, "", "exactly one of n_items, items_csv"),
         ({"items_csv": "item\nash\nash\n"}, "/items_csv", "'ash' is also on line 2"),
         ({"n_items": 6, "settings": {"probes_csv": "left\n"}}, "/items_csv", "settings.probes_csv names items"),
         ({"items_csv": CSV, "settings": {"probes_csv": "left\n"}}, "/settings/probes_csv", "no column"),

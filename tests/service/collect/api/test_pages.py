@@ -17,7 +17,7 @@ def test_pages_are_changed_as_they_were_read(organiser):
     assert organiser.get("/pages").json == answer.json
     assert organiser.get("/links").json["open_url"] is None
     again = organiser.put("/pages", pages, status=412, headers={"If-Match": read.headers["ETag"]})
-    assert problem(again) == ("changed", "the pages are of version 2 by now: somebody changed them")
+    assert problem(again) == ("changed", "the pages have changed and are now of version 2; read them again")
     assert problem(organiser.put("/pages", pages, status=428))[0] == "condition-needed"
 
 

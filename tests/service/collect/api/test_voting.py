@@ -6,16 +6,7 @@ from adaptive.ledger import KnownPair, Probing
 from adaptive.ledger.campaign.status import status_of
 from tests.adaptive.ledger.campaigns import check_ledger, query
 from tests.service.collect.browsing import ITEMS, Voter, arrived, change_pages, invited, new_campaign, new_id, token_of
-from tests.service.collect.organiser import ADMIN, Organiser
-
-
-def kind_of(answer):
-    return answer.json["type"].rpartition(":")[2]
-
-
-def check_refused(answer, status, kind):
-    assert (answer.status_code, kind_of(answer)) == (status, kind), answer.text
-    return answer.json
+from tests.service.collect.organiser import ADMIN, Organiser, check_refused
 
 
 @pytest.fixture

@@ -32,9 +32,14 @@ def campaign(site):
     return site.campaign()
 
 
-def test_an_answer_that_is_lost_after_the_commit_is_asked_for_again(site, visit, campaign):
+@pytest.fixture
+def page(site, visit, campaign):
+    """The comparisons of a voter, whose requests may fail."""
     visit.breaks_requests = True
-    page = voter(site, visit, campaign)
+    return voter(site, visit, campaign)
+
+
+def test_an_answer_that_is_lost_after_the_commit_is_asked_for_again(page, campaign):
     sent = []
 
     def lose_the_first(route):
@@ -88,9 +93,7 @@ def test_a_bad_network_loses_and_doubles_nothing(site, visit):
     assert (len(given), votes(campaign), events(campaign)) == (12, given, 12)
 
 
-def test_a_vote_without_a_network_is_kept_and_the_next_one_waits_for_it(site, visit, campaign):
-    visit.breaks_requests = True
-    page = voter(site, visit, campaign)
+def test_a_vote_without_a_network_is_kept_and_the_next_one_waits_for_it(page, campaign):
     first = shown(page)
     page.context.set_offline(True)
     answer(page)
@@ -109,9 +112,7 @@ def test_a_vote_without_a_network_is_kept_and_the_next_one_waits_for_it(site, vi
     assert (unsent(page), events(campaign)) == (0, 2)
 
 
-def test_a_reload_sends_what_was_not_sent(site, visit, campaign):
-    visit.breaks_requests = True
-    page = voter(site, visit, campaign)
+def test_a_reload_sends_what_was_not_sent(page, campaign):
     first = shown(page)
     page.route(VOTES, lambda route: route.abort())
     answer(page)
@@ -128,9 +129,7 @@ def test_a_reload_sends_what_was_not_sent(site, visit, campaign):
     assert votes(campaign) == {}
 
 
-def test_a_busy_server_is_given_the_time_that_it_asks_for(site, visit, campaign):
-    visit.breaks_requests = True
-    page = voter(site, visit, campaign)
+def test_a_busy_server_is_given_the_time_that_it_asks_for(page, campaign):
     moments = []
 
     def busy_once(route):
@@ -150,15 +149,13 @@ def test_a_busy_server_is_given_the_time_that_it_asks_for(site, visit, campaign)
     assert events(campaign) == 1
 
 
-def test_two_windows_keep_one_vote_and_show_it(site, visit, campaign):
-    visit.breaks_requests = True
-    one = voter(site, visit, campaign)
-    other = visit(site.link(campaign, "vote"), context=one.context)
+def test_two_windows_keep_one_vote_and_show_it(page, site, visit, campaign):
+    other = visit(site.link(campaign, "vote"), context=page.context)
     ready(other)
-    first = shown(one)
+    first = shown(page)
     assert shown(other) == first
-    answer(one, "left")
-    saved(one, 1, 4)
+    answer(page, "left")
+    saved(page, 1, 4)
     answer(other, "right")
     expect(other.locator(WARNING)).to_have_text(
         "You have already answered this pair, perhaps in another window. The recorded answer is: the first option."
@@ -168,16 +165,14 @@ def test_two_windows_keep_one_vote_and_show_it(site, visit, campaign):
     assert (votes(campaign), events(campaign)) == ({first: "left"}, 1)
 
 
-def test_the_last_pair_of_a_sheet_may_be_answered_in_another_window_too(site, visit, campaign):
-    visit.breaks_requests = True
-    one = voter(site, visit, campaign)
+def test_the_last_pair_of_a_sheet_may_be_answered_in_another_window_too(page, site, visit, campaign):
     for number in range(3):
-        answer(one)
-        saved(one, number + 1, 4)
-    other = visit(site.link(campaign, "vote"), context=one.context)
+        answer(page)
+        saved(page, number + 1, 4)
+    other = visit(site.link(campaign, "vote"), context=page.context)
     ready(other)
     last = shown(other)
-    answer(one, "tie")
+    answer(page, "tie")
     answer(other, "right")
     expect(other.get_by_role("heading", name="This part is complete")).to_be_visible()
     expect(other.locator(WARNING)).to_contain_text("The recorded answer is: both alike.")
@@ -239,9 +234,7 @@ def test_a_slow_network_keeps_the_pace_of_the_voter(site, visit, campaign):
     assert events(campaign) == 4
 
 
-def test_a_late_vote_is_said_to_be_late_and_another_sheet_comes(site, visit, campaign):
-    visit.breaks_requests = True
-    page = voter(site, visit, campaign)
+def test_a_late_vote_is_said_to_be_late_and_another_sheet_comes(page, campaign):
     answer(page)
     saved(page, 1, 4)
     for _ in range(2):
@@ -259,9 +252,7 @@ def test_a_late_vote_is_said_to_be_late_and_another_sheet_comes(site, visit, cam
     assert events(campaign) == 10
 
 
-def test_another_consent_text_leads_to_the_welcome_page_and_the_vote_comes_after(site, visit, campaign):
-    visit.breaks_requests = True
-    page = voter(site, visit, campaign)
+def test_another_consent_text_leads_to_the_welcome_page_and_the_vote_comes_after(page, campaign):
     first = shown(page)
     page.route(
         VOTES,
@@ -293,9 +284,7 @@ def test_a_vote_of_another_voter_is_not_sent_as_ones_own(site, visit, campaign):
     assert (unsent(page), events(campaign)) == (1, 0)
 
 
-def test_a_refused_vote_is_asked_for_again(site, visit, campaign):
-    visit.breaks_requests = True
-    page = voter(site, visit, campaign)
+def test_a_refused_vote_is_asked_for_again(page, campaign):
     first = shown(page)
     refusal = {"type": "urn:rankcorr:problem:invalid-request", "status": 422}
     page.route(VOTES, lambda route: route.fulfill(status=422, json=refusal), times=1)
@@ -353,9 +342,7 @@ def test_an_answer_after_undo_is_to_the_pair_that_was_taken_back(site, visit, ca
     assert votes(campaign) == {first: "right"}
 
 
-def test_a_vote_left_over_that_is_refused_is_spoken_of(site, visit, campaign):
-    visit.breaks_requests = True
-    page = voter(site, visit, campaign)
+def test_a_vote_left_over_that_is_refused_is_spoken_of(page, site, visit, campaign):
     other = visit(site.link(campaign, "vote"), context=page.context)
     ready(other)
     page.route(VOTES, lambda route: route.abort())

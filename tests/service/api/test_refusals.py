@@ -1,0 +1,190 @@
+"""Requests whose fields have the right form, and which are refused: fields that do not fit, errors of the library.
+
+Fields of the wrong form are in `test_wrong_requests`; limits are in `test_limits`.
+"""
+
+import pytest
+
+from tests.service.answers import GOLD, SYSTEM, changed, example, problem
+from tests.service.api.test_evaluations import ONE
+from tests.service.api.test_strengths import COLUMNS, rows_of
+
+FORM = "/ballots/0/comparisons/0"
+WEIGHTS = {"gold": GOLD, "n0": 2, "weigher": "uniform"}
+TWO_WEIGHTS = "n0 and weigher exclude each other: n0 belongs to the weight 1/(n + n0)^2"
+SIZES = {"n_items": 990, "n_ballots": 7, "fraction": 0.5}
+ONE_WAY = "exactly one of presentations, comparisons, hours, top_presentations is needed; got"
+FRUIT = [{"token": token, "area": "fruit"} for token in ("apple", "pear", "plum")]
+ROWS = rows_of(COLUMNS)
+NOBODY = [{key: row[key] for key in ("left", "right", "winner")} for row in ROWS]
+SCORES, STRENGTHS, SIMULATION = (example(f"/v1/{name}") for name in ("scores", "strengths", "simulations"))
+BOARD = {"systems": {"a": {"scores": [1, 2]}}, "seed": 1}
+GOLDS = {"gold": {"scores": [1, 2]}, "gold_sets": {"a": {"scores": [1, 2]}}}
+
+# Path -> request, where the error is, and what it says in full.
+UNFIT = {
+    "/v1/correlations": [(WEIGHTS | {"system": SYSTEM}, "/weigher", TWO_WEIGHTS)],
+    "/v1/correlations/batch": [(WEIGHTS | {"systems": {"x": SYSTEM}}, "/weigher", TWO_WEIGHTS)],
+    "/v1/leaderboards": [
+        (BOARD, "", "exactly one of gold, gold_sets is needed; got none"),
+        (BOARD | GOLDS, "", "exactly one of gold, gold_sets is needed; got: 'gold', 'gold_sets'"),
+    ],
+    "/v1/pairings": [
+        ({"tokens": FRUIT, "sample": 2}, "/seed", "this field is needed: seed and sample belong together"),
+        ({"tokens": FRUIT, "seed": 2}, "/sample", "this field is needed: sample and seed belong together"),
+    ],
+    "/v1/plans": [
+        (SIZES, "", f"{ONE_WAY} none"),
+        (SIZES | {"presentations": 20, "comparisons": 20_000}, "", f"{ONE_WAY}: 'presentations', 'comparisons'"),
+        (
+            SIZES | {"top_presentations": 100, "hours": 40, "comparisons": 9},
+            "",
+            f"{ONE_WAY}: 'comparisons', 'hours', 'top_presentations'",
+        ),
+        (SIZES | {"hours": 40}, "/seconds_per_comparison", "this field is needed: the budget is of hours"),
+    ],
+    "/v1/scores": [
+        (SCORES | {"items": 5}, "/items", "the plan is for 4 items; got 5"),
+        (SCORES | {"items": ["a", "b", "c"]}, "/items", "the plan is for 4 items; got 3"),
+        (SCORES | {"ballots": SCORES["ballots"] * 3}, "/ballots", "the plan has 2 ballots; got 3"),
+        (changed(SCORES, f"{FORM}/votes", ["left"]), f"{FORM}/left", "1 vote needs as many items on each side; got 2"),
+        (
+            changed(SCORES, f"{FORM}/right", ["queen"]),
+            f"{FORM}/right",
+            "2 votes need as many items on each side; got 1",
+        ),
+    ],
+    "/v1/strengths": [
+        (
+            changed(STRENGTHS, "/comparisons/left", ["king"]),
+            "/comparisons/left",
+            "5 winners need as many entries here; got 1",
+        ),
+        (
+            changed(STRENGTHS, "/comparisons/voter", []),
+            "/comparisons/voter",
+            "5 winners need as many entries here; got 0",
+        ),
+        (
+            {"comparisons": [*NOBODY, ROWS[0]]},
+            "/comparisons/5/voter",
+            "either all comparisons have a voter or none; the first has none",
+        ),
+        ({"comparisons": [*ROWS, NOBODY[0]]}, "/comparisons/5/voter", "this field is needed"),
+        ({"comparisons": []}, "/comparisons", "must have at least 2 items, or there must be a list of items; got 0"),
+        (
+            {"comparisons": NOBODY, "options": {"voters": True}},
+            "/options/voters",
+            "voters can be fitted where each comparison has one",
+        ),
+        (
+            {"comparisons": ROWS, "model": "thurstone", "options": {"ties": "half"}},
+            "/options/ties",
+            "thurstone does not have this option",
+        ),
+    ],
+    "/v1/simulations": [
+        (
+            SIMULATION | {"voters": {"nonconformity": [0.2, 0.1]}},
+            "/voters/nonconformity",
+            "the least comes first, the largest second; got [0.2, 0.1]",
+        ),
+        (SIMULATION | {"similarity": [0.5, 0.1]}, "/similarity", "the plan has 40 items; got 2 numbers"),
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("path", "request_", "pointer", "message"), [(path, *row) for path, rows in UNFIT.items() for row in rows]
+)
+def test_fields_that_do_not_fit_together(path, request_, pointer, message):
+    assert problem(path, **request_)["errors"] == {pointer: [message]}
+
+
+ORDERS = {"gold": {"order": ["a", "b"]}, "system": {"order": ["b", "a"]}}
+ABSENT = {"order": ["king", "queen", "stone", "leaf"]}
+SWAPPED = {"gold": {"scores": [2, 1], "labels": ["0", "1"]}, "seed": 1, "swap": "scores"}
+SCORED = {"scores": [2, 1], "labels": ["0", "1"]}
+NO_SCORES = "swap=\"scores\" exchanges scores, and system 'b' is a Ranking"
+
+# Path -> request, the kind of the problem, which is the class of the library's error, and a part of what it says.
+LIBRARY = {
+    "/v1/correlations": [
+        ({"gold": GOLD, "system": ABSENT}, "label-mismatch", "labels in gold only: 'cabbage'; labels in system only: "),
+        (ORDERS | {"weigher": "top-k:1", "scheme": "multiplicative"}, "weight", "all weights are zero"),
+        (
+            {"gold": GOLD, "system": {"order": ["x", "y"]}, "missing": "intersection"},
+            "too-few-items",
+            "must have at least two labels in common",
+        ),
+    ],
+    "/v1/leaderboards": [
+        (
+            BOARD | {"gold_sets": GOLDS["gold_sets"], "by": "third"},
+            "option",
+            "by must be one of 'sum', 'mean', 'a'; got",
+        ),
+        (SWAPPED | {"systems": {"a": SCORED, "b": {"ranks": {"0": 1, "1": 2}}}}, "option", NO_SCORES),
+        (SWAPPED | {"systems": {"a": SCORED, "b": {"order": ["0", "1"]}}}, "option", NO_SCORES),
+    ],
+    "/v1/evaluations": [
+        (ONE | {"runs": {"x": {"z": {"a": 1}}}}, "query-mismatch", "the run share no query; qrels have 'q'"),
+        (
+            ONE | {"qrels": {"query": ["q"], "document": ["a"], "relevance": [1, 2]}},
+            "column",
+            "must have the same length",
+        ),
+        (
+            ONE | {"unjudged": "error", "qrels": {"q": {"a": 1}}},
+            "unjudged",
+            "every retrieved document needs a judgement",
+        ),
+        (
+            ONE | {"undefined": "error", "qrels": {"q": {"a": 1, "b": 1}}},
+            "undefined-query",
+            "the gold scores are one tie",
+        ),
+        (
+            ONE | {"metrics": ["tau", "rr"], "qrels": {"q": {"a": 1, "b": 2**31 - 1}}},
+            "metric",
+            "rr: relevance must be at most 1,000; it is 2147483647 for (query, document) ('q', 'b')",
+        ),
+        (ONE | {"comparison": {"seed": 1, "groups": {"z": "a"}}}, "option", "every query of qrels needs a group"),
+    ],
+    "/v1/pairings": [
+        ({"tokens": [{"token": t, "area": t} for t in "ab"]}, "token", "has one token, "),
+        ({"tokens": FRUIT, "sample": 5, "seed": 1}, "token", "sample must be an integer from 1 to the number of pairs"),
+    ],
+    "/v1/plans": [
+        (SIZES | {"n_ballots": 9, "presentations": 20, "n_items": 20}, "plan", "every ballot needs two items"),
+        (SIZES | {"hours": 0.1, "seconds_per_comparison": 5}, "plan", "a budget of "),
+    ],
+    "/v1/scores": [
+        (changed(SCORES, f"{FORM}/left/0", "kings"), "vote", "ballot 1: the plan has no such items: 'kings'"),
+        (
+            changed(SCORES, "/ballots/0/comparisons/1/votes/0", None),
+            "vote",
+            "ballot 1: every item needs an answered comparison in each",
+        ),
+        (
+            changed(SCORES, "/plan/n_ballots", 5),
+            "plan",
+            "every ballot needs two items; ballot 3 would have 1, as 0.5 of 2: ",
+        ),
+    ],
+    "/v1/strengths": [
+        (changed(STRENGTHS, "/comparisons/right/0", "king"), "comparison", "'king' is compared with itself"),
+        (changed(STRENGTHS, "/items", ["king", "queen", "cabbage"]), "comparison", "'stone'"),
+    ],
+    "/v1/simulations": [(changed(SIMULATION, "/plan/n_ballots", 9), "plan", "every ballot needs two items")],
+}
+
+
+@pytest.mark.parametrize(
+    ("path", "request_", "kind", "message"), [(path, *row) for path, rows in LIBRARY.items() for row in rows]
+)
+def test_an_error_of_the_library_keeps_its_class(path, request_, kind, message):
+    found = problem(path, **request_)
+    assert found["type"] == f"urn:rankcorr:problem:{kind}"
+    assert message in found["detail"]
+    assert "errors" not in found
