@@ -90,9 +90,9 @@ def bootstrap_interval(
       are ties in both rankings, which distorts a top-weighted coefficient, because a few items decide it. The method
       assumes nothing about dependence.
 
-    Intervals by "copula" cover about as often as they say where the dependence is anything like that of a t copula. They
-    are too wide for rho_w where all dependence is at the top, and too narrow where most items agree closely and the
-    others not at all. docs/systems.md has the measured coverage and width.
+    Intervals by "copula" cover about as often as they say where the dependence is anything like that of a t copula.
+    They are too wide for rho_w where all dependence is at the top, and too narrow where most items agree closely and
+    the others not at all. docs/systems.md has the measured coverage and width.
 
     Parameters
     ----------
