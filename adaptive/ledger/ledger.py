@@ -18,10 +18,8 @@ from adaptive.formats.saved_voting import SavedVoting
 from adaptive.formats.votes import VoteFile, VoteRow
 from adaptive.ledger import bundle as bundles
 from adaptive.ledger import formats
-from adaptive.ledger.ballots import closing, results, shown_sheets
-from adaptive.ledger.ballots.results import Preview
-from adaptive.ledger.ballots.rounds import Ballots, Continuous
-from adaptive.ledger.ballots.stored import StoredBallot, standing_after, stored_ballots
+from adaptive.ledger.ballots import closing, results, rounds, shown_sheets
+from adaptive.ledger.ballots.stored import standing_after, stored_ballots
 from adaptive.ledger.bundle.archive import MOST_BYTES
 from adaptive.ledger.bundle.protocols import import_protocol
 from adaptive.ledger.campaign import status as progress_of
@@ -50,7 +48,6 @@ from adaptive.ledger.votes.recording import Recorded
 from adaptive.plan import BallotPlan
 from adaptive.protocol import Items, Position
 from adaptive.record import BallotRecord, ProtocolResult
-from rankcorr.workers import Progress
 
 
 class Ledger:
@@ -175,7 +172,7 @@ class Ledger:
             info = insert_campaign(
                 connection, plan, items, voters, seed, name=name, settings=settings, contents=contents
             )
-            set_pages(connection, info.id, pages, replaces=0)
+            set_pages(connection, info, pages, replaces=0)
             return info, issue(connection, info, "organiser")
 
         info, token = self.database.write(work)
@@ -268,11 +265,6 @@ class Campaign(Steps):
         """Links and sessions."""
         return Tokens(self.database, self.info)
 
-    @cached_property
-    def _rounds(self) -> Ballots | Continuous:
-        kind = Continuous if self.info.mode == "continuous" else Ballots
-        return kind(self.database, self.info)
-
     def voter(self, voter_id: int) -> Voter:
         """Return the voter of an id, without checking that it exists."""
         return Voter(self.database, self.info, voter_id)
@@ -283,79 +275,10 @@ class Campaign(Steps):
 
     # Ballots and batches
 
-    def ballots(self) -> list[StoredBallot]:
-        """List all ballots so far."""
-        return self.database.read(lambda connection: stored_ballots(connection, self.info.id))
-
-    def open_next(self, *, at_once: bool = False) -> int:
-        """Draw the next ballot or batch from the votes so far, store it, and return its number.
-
-        Votes are read in one transaction, and the ballot is stored in another, which checks that nothing has changed.
-
-        Parameters
-        ----------
-        at_once : bool
-            Draw a batch even if much of the last one is unanswered.
-
-        Raises
-        ------
-        NotReadyError
-            If too much of the last batch is unanswered.
-        LedgerError
-            If a ballot is open, all are closed, or the campaign needs no further batch.
-        """
-        return self._rounds.open_next(at_once=at_once)
-
-    def preview(
-        self, number: int | None = None, *, least_answered: float | None = None, progress: Progress | None = None
-    ) -> Preview:
-        """Return the effect of closing the open ballot, or all batches, without changing anything.
-
-        Parameters
-        ----------
-        number : int or None
-            The ballot of the stamp; None: the last one.
-        least_answered : float or None
-            Share of the comparisons that must be answered; None: the campaign's setting.
-        progress : callable, optional
-            Progress function, as in `Strengths.drawn`.
-
-        Raises
-        ------
-        LedgerError
-            If no ballot is open.
-        """
-        return self._rounds.preview(number, least_answered=least_answered, progress=progress)
-
-    def close(
-        self, number: int, *, least_answered: float | None = None, stamp: str | None = None
-    ) -> BallotRecord | None:
-        """Close a ballot and return its record, or end a continuous campaign, whose batches have none.
-
-        A ballot is scored between two transactions; see `closing.close`. Batches are closed in one.
-
-        Parameters
-        ----------
-        number : int
-            Number of the open ballot, so that two simultaneous calls cannot close two ballots.
-        least_answered : float or None
-            Share of the comparisons that must be answered; None: the campaign's setting.
-        stamp : str or None
-            The stamp that the caller has seen, from `preview` or `ballot`; None: accept any.
-
-        Raises
-        ------
-        LedgerError
-            If that ballot, or every batch, is closed.
-        ChangedError
-            If its stamp has changed.
-        NotReadyError
-            If too few comparisons are answered, or an item has no answer; it stays open.
-        ConflictError
-            If another caller is closing it.
-        """
-        return self._rounds.close(number, least_answered=least_answered, stamp=stamp)
-
+    ballots = reads(stored_ballots)
+    open_next = runs(rounds.open_next)
+    preview = reads(rounds.preview)
+    close = runs(rounds.close)
     reopen = runs(closing.reopen)
     asked = reads(shown_sheets.asked)
     shown_pairs = reads(shown_sheets.shown_pairs)
@@ -387,17 +310,9 @@ class Campaign(Steps):
 
     # Contents for voters
 
-    def pages(self) -> tuple[int, VotingPages]:
-        """Return the version of the voting pages and the pages; version 0 with the defaults if none were set."""
-        return self.database.read(lambda connection: pages_of(connection, self.info.id))
-
-    def set_pages(self, pages: VotingPages, *, replaces: int) -> int:
-        """Show these pages from now on, and return their version; see `voting_pages.set_pages`."""
-        return self.database.write(lambda connection: set_pages(connection, self.info.id, pages, replaces=replaces))
-
-    def contents(self) -> tuple[ItemContent, ...]:
-        """Return the content shown for each item, by place."""
-        return self.database.read(lambda connection: contents_of(connection, self.info.id))
+    pages = reads(pages_of)
+    set_pages = writes(set_pages)
+    contents = reads(contents_of)
 
     # Progress
 

@@ -95,7 +95,7 @@ def may_draw(connection: sa.Connection, info: CampaignInfo, voter_id: int | None
     """
     if not isinstance(info.plan, ContinuousPlan):
         return False
-    ballots = stored_ballots(connection, info.id)
+    ballots = stored_ballots(connection, info)
     has_ended = bool(ballots) and all(each.state == "closed" for each in ballots)
     is_spent = sum(each.n_comparisons for each in ballots) >= info.plan.budget
     if has_ended or is_spent or n_waiting(connection, info, voter_id) > info.plan.batch // 2:
@@ -110,7 +110,7 @@ def note_in_vain(connection: sa.Connection, info: CampaignInfo, voter_id: int) -
     """Record that a voter gets none of the remaining sheets, though others would, and no further batch is drawn."""
     if not isinstance(info.plan, ContinuousPlan) or not is_sheet_left(connection, info):
         return
-    spent = sum(each.n_comparisons for each in stored_ballots(connection, info.id))
+    spent = sum(each.n_comparisons for each in stored_ballots(connection, info))
     if spent >= info.plan.budget:
         reason = "the voter has seen a pair of each sheet that is left"
         write_refusal(connection, info, Refusal(reason, "pairs", state_of(connection, info), voter_id))

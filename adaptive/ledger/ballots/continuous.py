@@ -58,7 +58,7 @@ def draw_batch(database: Database, info: CampaignInfo, *, at_once: bool = False,
     plan = _plan(info)
 
     def read(connection: sa.Connection) -> tuple[int, Matches] | Refusal:
-        ballots = stored_ballots(connection, info.id)
+        ballots = stored_ballots(connection, info)
         spent = sum(each.n_comparisons for each in ballots)
         if ballots and all(each.state == "closed" for each in ballots):
             raise LedgerError("the campaign has ended: no more is asked")
@@ -97,11 +97,11 @@ def draw_batch(database: Database, info: CampaignInfo, *, at_once: bool = False,
     places = np.arange(info.n_items)
 
     def write(connection: sa.Connection) -> int:
-        ballots = stored_ballots(connection, info.id)
+        ballots = stored_ballots(connection, info)
         if ballots:
             # The campaign may be ended before or after this step, but not during it.
             lock_ballot(connection, ballots[-1].id, exclusive=True)
-            ballots = stored_ballots(connection, info.id)
+            ballots = stored_ballots(connection, info)
         if len(ballots) != number - 1:
             raise LedgerError(f"batch {number} was drawn by somebody else at the same moment")
         if ballots and all(each.state == "closed" for each in ballots):
@@ -140,7 +140,7 @@ def finish(
     _plan(info)
 
     def write(connection: sa.Connection) -> int:
-        ballots = stored_ballots(connection, info.id)
+        ballots = stored_ballots(connection, info)
         if not ballots or all(each.state == "closed" for each in ballots):
             raise LedgerError("no batch is open: there is nothing to close")
         for stored in ballots:

@@ -230,7 +230,7 @@ def result_of(
     LedgerError
         If a ballot is not closed and `interim` is false, or if there is no vote yet.
     """
-    ballots = stored_ballots(connection, info.id)
+    ballots = stored_ballots(connection, info)
     n_closed = sum(each.state == "closed" for each in ballots)
     paper = None
     if isinstance(info.plan, BallotPlan):
@@ -292,7 +292,7 @@ def preview_of(
         If no ballot is open.
     """
     plan = info.ballot_plan
-    ballots = stored_ballots(connection, info.id)
+    ballots = stored_ballots(connection, info)
     if not ballots or ballots[-1].state == "closed":
         raise LedgerError("no ballot is open: there is nothing to close")
     stored = ballots[-1]
@@ -359,7 +359,7 @@ def by_item(connection: sa.Connection, info: CampaignInfo) -> list[ItemProgress]
 
 def items_shown(connection: sa.Connection, info: CampaignInfo) -> list[tuple[ItemProgress, ItemContent]]:
     """Return all items with their presentations: those of open ballots as in `by_item`, then the others."""
-    contents = dict(zip(info.items, contents_of(connection, info.id), strict=True))
+    contents = dict(zip(info.items, contents_of(connection, info), strict=True))
     asked = by_item(connection, info)
     known = {each.item for each in asked}
     asked += [ItemProgress(item, 0, 0) for item in info.items if item not in known]

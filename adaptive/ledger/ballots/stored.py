@@ -116,10 +116,10 @@ class Scored:
     n_answered: int
 
 
-def stored_ballots(connection: sa.Connection, campaign_id: int) -> list[StoredBallot]:
+def stored_ballots(connection: sa.Connection, info: CampaignInfo) -> list[StoredBallot]:
     """Return all ballots of a campaign so far."""
     table = schema.ballot
-    rows = connection.execute(sa.select(table).where(table.c.campaign_id == campaign_id).order_by(table.c.number))
+    rows = connection.execute(sa.select(table).where(table.c.campaign_id == info.id).order_by(table.c.number))
     found = []
     for row in rows:
         decoded = {"places": value_of(row.places), "record": None if row.record is None else value_of(row.record)}

@@ -93,7 +93,7 @@ def _import_ballots(connection: sa.Connection, info: CampaignInfo, protocol: Sav
         if number <= len(records):
             after = Position(number, following[number].copy(), np.full(info.n_items, np.nan))
             record = record_dict(Scored(records[number - 1], after, n_answered), {})
-            stored = stored_ballots(connection, info.id)[-1]
+            stored = stored_ballots(connection, info)[-1]
             previous = write_record(connection, stored, previous, votes_digest(connection, ballot_id), record)
             audit(connection, info.id, "closed", {"n_answered": n_answered, "imported": True}, ballot_id=ballot_id)
 

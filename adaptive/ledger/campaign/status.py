@@ -238,7 +238,7 @@ def ballot_state(connection: sa.Connection, info: CampaignInfo, number: int) -> 
         If the ballot has not been opened.
     """
     stamp = ballot_stamp(connection, info, number)
-    stored = stored_ballots(connection, info.id)[number - 1]
+    stored = stored_ballots(connection, info)[number - 1]
     going_on = None
     if isinstance(info.plan, BallotPlan) and stored.record is not None and number < info.plan.n_ballots:
         going_on = tuple(info.items[place] for place in stored.record["selected"])

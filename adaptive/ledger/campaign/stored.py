@@ -95,12 +95,12 @@ def is_asset(path: str) -> bool:
     return _ASSET.fullmatch(path) is not None
 
 
-def contents_of(connection: sa.Connection, campaign_id: int) -> tuple[ItemContent, ...]:
+def contents_of(connection: sa.Connection, info: CampaignInfo) -> tuple[ItemContent, ...]:
     """Return the content shown for each item of a campaign, by place."""
     table = schema.item
     rows = connection.execute(
         sa.select(table.c.kind, table.c.content, table.c.alt_text)
-        .where(table.c.campaign_id == campaign_id)
+        .where(table.c.campaign_id == info.id)
         .order_by(table.c.place)
     )
     return tuple(ItemContent(*row, is_new=False) for row in rows)

@@ -305,7 +305,7 @@ class Answered:
 
 def presented(connection: sa.Connection, info: CampaignInfo) -> dict[Hashable, ItemContent]:
     """Return the content of each item, or an empty result if no item has more than its label."""
-    contents = contents_of(connection, info.id)
+    contents = contents_of(connection, info)
     if all(each.content is None for each in contents):
         return {}
     return dict(zip(info.items, contents, strict=True))
@@ -328,7 +328,7 @@ def gathered(
     LedgerError
         If a ballot has not been opened.
     """
-    stored = {each.number for each in stored_ballots(connection, info.id)}
+    stored = {each.number for each in stored_ballots(connection, info)}
     wanted = sorted(stored) if ballots is None else sorted(set(ballots))
     missing = [number for number in wanted if number not in stored]
     if missing:

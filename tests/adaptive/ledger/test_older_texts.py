@@ -38,7 +38,7 @@ def test_a_campaign_of_an_earlier_release_goes_on(campaign, tmp_path):
     assert campaign.info.settings.pay.currency == " "
     version, pages = campaign.pages()
     assert (version, pages.texts) == (1, {"en": OLD})
-    contents = campaign.database.read(lambda connection: contents_of(connection, campaign.info.id))
+    contents = campaign.database.read(lambda connection: contents_of(connection, campaign.info))
     assert contents[0] == ItemContent("markdown", LONG, is_new=False)
     voter = joined(campaign, pages)
     answer(campaign, voter, claimed(campaign, voter, pages)[0])
