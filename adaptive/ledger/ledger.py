@@ -16,12 +16,12 @@ import sqlalchemy as sa
 
 from adaptive.formats.saved_voting import SavedVoting
 from adaptive.formats.votes import VoteFile, VoteRow
-from adaptive.ledger import bundle as bundles
 from adaptive.ledger import formats
 from adaptive.ledger.ballots import closing, results, rounds, shown_sheets
 from adaptive.ledger.ballots.stored import standing_after, stored_ballots
+from adaptive.ledger.bundle import files as bundles
 from adaptive.ledger.bundle.archive import MOST_BYTES
-from adaptive.ledger.bundle.protocols import import_protocol
+from adaptive.ledger.bundle.restoring import import_protocol, restore_bundle
 from adaptive.ledger.campaign import status as progress_of
 from adaptive.ledger.campaign.info import CampaignInfo, ContinuousPlan, Settings
 from adaptive.ledger.campaign.status import BallotProgress, CampaignStatus
@@ -37,7 +37,7 @@ from adaptive.ledger.campaign.stored import (
 )
 from adaptive.ledger.campaign.voting_pages import VotingPages, pages_of, set_pages
 from adaptive.ledger.errors import LedgerError
-from adaptive.ledger.quality import quality_of
+from adaptive.ledger.quality.report import quality_of
 from adaptive.ledger.store.database import PATIENCE_SECONDS, Database, back_up
 from adaptive.ledger.store.migrations import bring_up, check_revision, make_tables, migrate
 from adaptive.ledger.voters.tokens import Tokens, issue
@@ -179,11 +179,11 @@ class Ledger:
         return Campaign(self.database, info), token
 
     def restore(self, path: str | os.PathLike[str], *, most_bytes: int = MOST_BYTES) -> Campaign:
-        """Make the campaign of a bundle, once it is verified; see `adaptive.ledger.bundle.restore_bundle`."""
-        return Campaign(self.database, bundles.restore_bundle(self.database, path, most_bytes=most_bytes))
+        """Make the campaign of a bundle, once it is verified; see `restoring.restore_bundle`."""
+        return Campaign(self.database, restore_bundle(self.database, path, most_bytes=most_bytes))
 
     def import_protocol(self, protocol: SavedVoting, name: str, *, settings: Settings | None = None) -> Campaign:
-        """Make a campaign from a file of an earlier voting; see `protocols.import_protocol`."""
+        """Make a campaign from a file of an earlier voting; see `restoring.import_protocol`."""
         return Campaign(self.database, import_protocol(self.database, protocol, name, settings=settings))
 
     def campaign(self, key: str | None = None) -> Campaign:

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from adaptive.ledger import ItemContent, Ledger, LedgerError, PageTexts, Settings, VotingPages
-from adaptive.ledger.bundle import verify_bundle
+from adaptive.ledger.bundle.files import verify_bundle
 from adaptive.ledger.campaign.info import Pay
 from adaptive.ledger.campaign.stored import contents_of
 from tests.adaptive.ledger.campaigns import ITEMS, PLAN, change, query
