@@ -19,8 +19,7 @@ from adaptive.model.comparisons import Comparisons
 from adaptive.model.estimators import MODELS, BordaScores, bradley_terry, fit_named
 from adaptive.model.matching import FOCUS, Matches, next_comparisons
 from adaptive.model.strengths import Strengths
-from adaptive.plots import agreement, plot_in_top, plot_strengths, plot_voters
-from adaptive.plots.rows import AT_RANDOM, LEVEL, SCALES, TOP, Scale
+from adaptive.plots import AT_RANDOM, LEVEL, SCALES, TOP, Scale, agreement, plot_in_top, plot_strengths, plot_voters
 from adaptive.tables import csv_text, item_cells, item_columns
 from rankcorr import OptionError
 from rankcorr.checks import checked_level, counted, repeated

@@ -19,9 +19,8 @@ from adaptive.formats.votes import VoteFile, VoteRow
 from adaptive.ledger import formats
 from adaptive.ledger.ballots import closing, results, rounds, shown_sheets
 from adaptive.ledger.ballots.stored import standing_after, stored_ballots
-from adaptive.ledger.bundle import files as bundles
+from adaptive.ledger.bundle import files
 from adaptive.ledger.bundle.archive import MOST_BYTES
-from adaptive.ledger.bundle.restoring import import_protocol, restore_bundle
 from adaptive.ledger.campaign import status as progress_of
 from adaptive.ledger.campaign.info import CampaignInfo, ContinuousPlan, Settings
 from adaptive.ledger.campaign.status import BallotProgress, CampaignStatus
@@ -172,19 +171,19 @@ class Ledger:
             info = insert_campaign(
                 connection, plan, items, voters, seed, name=name, settings=settings, contents=contents
             )
-            set_pages(connection, info, pages, replaces=0)
+            set_pages(connection, info.id, pages, replaces=0)
             return info, issue(connection, info, "organiser")
 
         info, token = self.database.write(work)
         return Campaign(self.database, info), token
 
     def restore(self, path: str | os.PathLike[str], *, most_bytes: int = MOST_BYTES) -> Campaign:
-        """Make the campaign of a bundle, once it is verified; see `restoring.restore_bundle`."""
-        return Campaign(self.database, restore_bundle(self.database, path, most_bytes=most_bytes))
+        """Make the campaign of a bundle, once it is verified; see `files.restore_bundle`."""
+        return Campaign(self.database, files.restore_bundle(self.database, path, most_bytes=most_bytes))
 
     def import_protocol(self, protocol: SavedVoting, name: str, *, settings: Settings | None = None) -> Campaign:
-        """Make a campaign from a file of an earlier voting; see `restoring.import_protocol`."""
-        return Campaign(self.database, import_protocol(self.database, protocol, name, settings=settings))
+        """Make a campaign from a file of an earlier voting; see `files.import_protocol`."""
+        return Campaign(self.database, files.import_protocol(self.database, protocol, name, settings=settings))
 
     def campaign(self, key: str | None = None) -> Campaign:
         """Return the campaign of a key or name, or the only one.
@@ -310,8 +309,14 @@ class Campaign(Steps):
 
     # Contents for voters
 
-    pages = reads(pages_of)
-    set_pages = writes(set_pages)
+    def pages(self) -> tuple[int, VotingPages]:
+        """Return the version of the voting pages and the pages; version 0 with the defaults if none were set."""
+        return self.database.read(lambda connection: pages_of(connection, self.info.id))
+
+    def set_pages(self, pages: VotingPages, *, replaces: int) -> int:
+        """Show these pages from now on, and return their version; see `voting_pages.set_pages`."""
+        return self.database.write(lambda connection: set_pages(connection, self.info.id, pages, replaces=replaces))
+
     contents = reads(contents_of)
 
     # Progress
@@ -361,6 +366,6 @@ class Campaign(Steps):
 
     export_votes = runs(formats.export_votes)
     import_votes = runs(formats.import_votes)
-    bundle = runs(bundles.bundle_bytes)
-    write_bundle = runs(bundles.write_bundle)
-    verify = runs(bundles.verify_campaign)
+    bundle = runs(files.bundle_bytes)
+    write_bundle = runs(files.write_bundle)
+    verify = runs(files.verify_campaign)

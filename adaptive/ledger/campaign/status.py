@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 
 import sqlalchemy as sa
 
-from adaptive.ledger.ballots.batches import Waits, why_it_waits
+from adaptive.ledger.ballots.continuous import Waits, why_it_waits
 from adaptive.ledger.ballots.stored import ballot_stamp, stored_ballots
 from adaptive.ledger.campaign.info import CampaignInfo
 from adaptive.ledger.campaign.spending import Spending, spending_of

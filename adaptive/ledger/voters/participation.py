@@ -15,7 +15,7 @@ from typing import Final, Literal, TypeAlias
 
 import sqlalchemy as sa
 
-from adaptive.ledger.ballots.batches import may_draw, note_in_vain
+from adaptive.ledger.ballots.continuous import may_draw, note_in_vain
 from adaptive.ledger.ballots.sheets import (
     Lease,
     claim_sheet,

@@ -8,8 +8,7 @@ from typing import Literal
 import sqlalchemy as sa
 
 from adaptive.ledger.ballots import sheets
-from adaptive.ledger.ballots.batches import may_draw
-from adaptive.ledger.ballots.continuous import draw_batch
+from adaptive.ledger.ballots.continuous import draw_batch, may_draw
 from adaptive.ledger.ballots.sheets import is_sheet_left, seconds_left
 from adaptive.ledger.ballots.shown_sheets import KnownEvent, answer_at, pair_of_event
 from adaptive.ledger.campaign.status import by_voter, voter_of_key, voter_rows
@@ -336,6 +335,6 @@ class Voters(Steps):
         """List the participants of the campaign's platform by their ids, which are personal data."""
         return self.database.read(
             lambda connection: PlatformVoters(
-                pages_of(connection, self.info)[1].platform, participants(connection, self.info)
+                pages_of(connection, self.info.id)[1].platform, participants(connection, self.info)
             )
         )

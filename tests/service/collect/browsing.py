@@ -28,7 +28,7 @@ def change_pages(campaign, **pages):
     """Show these pages from now on."""
     shown = VotingPages(**{"texts": TEXTS, "open_link": True, **pages})
     version = campaign.database.read(lambda connection: _version(connection, campaign))
-    campaign.database.write(lambda connection: set_pages(connection, campaign.info, shown, replaces=version))
+    campaign.database.write(lambda connection: set_pages(connection, campaign.info.id, shown, replaces=version))
 
 
 def invited(campaign, *names):
@@ -82,4 +82,4 @@ def arrived(app, campaign, **fields):
 def _version(connection, campaign):
     from adaptive.ledger.campaign.voting_pages import pages_of
 
-    return pages_of(connection, campaign.info)[0]
+    return pages_of(connection, campaign.info.id)[0]

@@ -25,7 +25,7 @@ def simulated_campaign(
     """A campaign of items 0, 1, ... whose sheets go to whoever comes; no ballot is open."""
     chosen = Settings(**{"assigned": False, "sheet_size": 20, "least_answered": 1.0, **settings})
     campaign = Ledger.create(target).new_campaign(plan, plan.n_items, n_voters, seed, settings=chosen)
-    campaign.database.write(lambda connection: set_pages(connection, campaign.info, PAGES, replaces=0))
+    campaign.database.write(lambda connection: set_pages(connection, campaign.info.id, PAGES, replaces=0))
     return campaign
 
 

@@ -43,8 +43,8 @@ def test_pages_have_no_script_or_style_of_their_own(page_of, page):
 def test_texts_older_than_their_limits_are_shown_as_they_were_typed(page_of, campaign):
     slow = f"**a** <b>\n{'[' * 49_000}"
     pages = VotingPages({"en": PageTexts("Trees", "Which?", slow, "I agree.", is_new=False)}, open_link=True)
-    version = campaign.database.read(lambda connection: pages_of(connection, campaign.info))[0]
-    campaign.database.write(lambda connection: set_pages(connection, campaign.info, pages, replaces=version))
+    version = campaign.database.read(lambda connection: pages_of(connection, campaign.info.id))[0]
+    campaign.database.write(lambda connection: set_pages(connection, campaign.info.id, pages, replaces=version))
     assert f"<p>**a** &lt;b&gt;<br>{'[' * 49_000}</p>" in page_of().text
     assert shown_content(ItemContent("markdown", slow, is_new=False), "a") == {"kind": "text", "text": slow}
 
