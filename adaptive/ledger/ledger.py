@@ -22,19 +22,11 @@ from adaptive.ledger.ballots.stored import standing_after, stored_ballots
 from adaptive.ledger.bundle import files
 from adaptive.ledger.bundle.archive import MOST_BYTES
 from adaptive.ledger.campaign import status as progress_of
+from adaptive.ledger.campaign import stored, voting_pages
 from adaptive.ledger.campaign.info import CampaignInfo, ContinuousPlan, Settings
 from adaptive.ledger.campaign.status import BallotProgress, CampaignStatus
-from adaptive.ledger.campaign.stored import (
-    ItemContent,
-    Steps,
-    contents_of,
-    insert_campaign,
-    load_campaign,
-    reads,
-    runs,
-    writes,
-)
-from adaptive.ledger.campaign.voting_pages import VotingPages, pages_of, set_pages
+from adaptive.ledger.campaign.stored import ItemContent, Steps, reads, runs, writes
+from adaptive.ledger.campaign.voting_pages import VotingPages
 from adaptive.ledger.errors import LedgerError
 from adaptive.ledger.quality.report import quality_of
 from adaptive.ledger.store.database import PATIENCE_SECONDS, Database, back_up
@@ -144,7 +136,7 @@ class Ledger:
         """
         chosen = Settings() if settings is None else settings
         made = self.database.write(
-            lambda connection: insert_campaign(
+            lambda connection: stored.insert_campaign(
                 connection, plan, items, voters, seed, name=name, settings=chosen, contents=contents
             )
         )
@@ -168,10 +160,10 @@ class Ledger:
         """
 
         def work(connection: sa.Connection) -> tuple[CampaignInfo, str]:
-            info = insert_campaign(
+            info = stored.insert_campaign(
                 connection, plan, items, voters, seed, name=name, settings=settings, contents=contents
             )
-            set_pages(connection, info.id, pages, replaces=0)
+            voting_pages.set_pages(connection, info.id, pages, replaces=0)
             return info, issue(connection, info, "organiser")
 
         info, token = self.database.write(work)
@@ -193,7 +185,7 @@ class Ledger:
         LedgerError
             If the campaign does not exist, or if there are several and no key is given.
         """
-        return Campaign(self.database, self.database.read(lambda connection: load_campaign(connection, key)))
+        return Campaign(self.database, self.database.read(lambda connection: stored.load_campaign(connection, key)))
 
     @property
     def name(self) -> str:
@@ -311,13 +303,15 @@ class Campaign(Steps):
 
     def pages(self) -> tuple[int, VotingPages]:
         """Return the version of the voting pages and the pages; version 0 with the defaults if none were set."""
-        return self.database.read(lambda connection: pages_of(connection, self.info.id))
+        return self.database.read(lambda connection: voting_pages.pages_of(connection, self.info.id))
 
     def set_pages(self, pages: VotingPages, *, replaces: int) -> int:
         """Show these pages from now on, and return their version; see `voting_pages.set_pages`."""
-        return self.database.write(lambda connection: set_pages(connection, self.info.id, pages, replaces=replaces))
+        return self.database.write(
+            lambda connection: voting_pages.set_pages(connection, self.info.id, pages, replaces=replaces)
+        )
 
-    contents = reads(contents_of)
+    contents = reads(stored.contents_of)
 
     # Progress
 
