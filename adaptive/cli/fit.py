@@ -20,7 +20,7 @@ from adaptive.model.estimators import MODELS, BordaScores, bradley_terry, fit_na
 from adaptive.model.matching import FOCUS, Matches, next_comparisons
 from adaptive.model.strengths import Strengths
 from adaptive.plots import AT_RANDOM, LEVEL, SCALES, TOP, Scale, agreement, plot_in_top, plot_strengths, plot_voters
-from adaptive.tables import csv_text, item_cells, item_columns
+from adaptive.tables import item_cells, items_csv
 from rankcorr import OptionError
 from rankcorr.checks import checked_level, counted, repeated
 from rankcorr.cli import console
@@ -73,9 +73,8 @@ def fit_command(
     if as_json:
         console.print_json({**_summary(comparisons), "model": model, **content})
     elif out is not None:
-        header = [*item_columns("item", found.items), *list(content["items"][0])[1:]]
-        rows = [[*item_cells(_label(row["item"])), *list(row.values())[1:]] for row in content["items"]]
-        emit(csv_text(header, rows), out, f"{len(rows):,} items written to {out}")
+        rows = [{**row, "item": _label(row["item"])} for row in content["items"]]
+        emit(items_csv(rows), out, f"{len(rows):,} items written to {out}")
     else:
         click.echo(_counts(comparisons))
         click.echo(_model(found, model) + "\n")

@@ -25,7 +25,7 @@ from adaptive.model.estimators import bradley_terry
 from adaptive.model.strengths import Strengths
 from adaptive.plan import BallotPlan
 from adaptive.record import ProtocolResult, places_best_first
-from adaptive.tables import csv_text, item_cells, item_columns
+from adaptive.tables import items_csv
 from rankcorr import TauW
 from rankcorr.results import TableResult
 from rankcorr.workers import Progress
@@ -81,8 +81,7 @@ class CampaignResult(TableResult):
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the table row by row."""
-        columns = self._columns()
-        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        return self._rows()
 
     def to_csv(self, *, guard: bool = False) -> str:
         """Return the table as CSV; tuples have a column for each part.
@@ -92,14 +91,7 @@ class CampaignResult(TableResult):
         guard : bool
             Whether to put an apostrophe before labels that a spreadsheet would run as formulas.
         """
-        safe = guarded if guard else str
-        columns = self._columns()
-        items = columns.pop("item")
-        rows = (
-            [*map(safe, item_cells(item)), *(repr(cell) if isinstance(cell, float) else cell for cell in cells)]
-            for item, *cells in zip(items, *columns.values(), strict=True)
-        )
-        return csv_text([*item_columns("item", items), *columns], rows)
+        return items_csv(self._rows(), guarded if guard else str)
 
     def _columns(self) -> dict[str, Sequence[Any]]:
         order = places_best_first(self.items, self.ranking.ranks)

@@ -380,7 +380,7 @@ def import_protocol(
             connection, protocol.plan, protocol.items, protocol.voters, protocol.seed, name=name, settings=chosen
         )
         _import_ballots(connection, info, protocol)
-        audit(connection, info.id, "imported", {"ballots": len(protocol.answers())})
+        audit(connection, info.id, "imported", {"ballots": len(protocol.voted)})
         checked(gathered(connection, info, names=False))
         return info
 
@@ -400,7 +400,7 @@ def _check_name(connection: sa.Connection, name: str) -> None:
 def _import_ballots(connection: sa.Connection, info: CampaignInfo, protocol: SavedVoting) -> None:
     records, previous = protocol.records, None
     following = [*(record.places for record in records), protocol.standing.places]
-    for number, (ballot, answers) in enumerate(protocol.answers(), start=1):
+    for number, (ballot, answers) in enumerate(protocol.voted, start=1):
         ballot_id = store_ballot(
             connection, info, ballot, following[number - 1], number=number, presentations=ballot.presentations
         )

@@ -21,7 +21,7 @@ from adaptive.plan import plan_ballots
 from adaptive.protocol import run_protocol
 from adaptive.scores import borda_scores
 from adaptive.selection import select_top
-from adaptive.simulation.approaches import PAPER_APPROACHES, simulate_once, simulated_comparisons
+from adaptive.simulation.approaches import PAPER_APPROACHES, Settings, simulate_once, simulated_comparisons
 from adaptive.simulation.similarity import embedding_similarity, exponential_similarity, read_similarities
 from adaptive.simulation.simulate import COEFFICIENTS, SimulationResult, coefficients, simulate
 from adaptive.simulation.voters import VoterPool, VoterPopulation, true_ranking
@@ -156,7 +156,7 @@ def test_voters_without_error_find_the_true_top(relatedness, approach):
     plan = plan_ballots(6, n_ballots=2, fraction=0.5, presentations=20)
     perfect = VoterPool([0.0], [0.0])
     rng = np.random.default_rng(0)
-    ranking = simulate_once(plan, perfect, similarity, approach, rng, relatedness=relatedness)
+    ranking = simulate_once(plan, perfect, similarity, approach, rng, Settings(relatedness))
     assert ranking == true_ranking(similarity, relatedness=relatedness)
     result = simulate(
         plan, perfect, similarity, n_simulations=2, seed=0, relatedness=relatedness, approaches=(approach,)

@@ -31,7 +31,7 @@ def test_a_voting_is_the_same_in_the_ledger(n_closed, items, target):
     assert standing.places.tolist() == (protocol.standing.places if n_closed else np.arange(8)).tolist()
     np.testing.assert_array_equal(standing.mean, protocol.standing.mean)
     votes = campaign.database.read(lambda connection: gathered(connection, campaign.info, names=True))
-    for number, (ballot, answers) in enumerate(protocol.answers(), start=1):
+    for number, (ballot, answers) in enumerate(protocol.voted, start=1):
         own = [vote for vote in votes if vote.comparison.startswith(f"{number}-")]
         assert [vote.left for vote in own] == [ballot.items[place] for place in ballot.left]
         assert [vote.right for vote in own] == [ballot.items[place] for place in ballot.right]
@@ -72,7 +72,7 @@ def test_the_voting_goes_on_in_the_ledger(sqlite):
 
 def test_votes_that_do_not_give_the_records_are_not_imported(sqlite):
     protocol = run(started(), 2)
-    answers = protocol.answers()
+    answers = protocol.voted
 
     class Edited:
         plan, items, voters, seed = protocol.plan, protocol.items, protocol.voters, protocol.seed
