@@ -31,7 +31,7 @@ from adaptive.ledger.errors import (
     UnfinishedError,
     UnreachableError,
 )
-from adaptive.ledger.formats import FORMATS
+from adaptive.ledger.formats.exports import FORMATS
 from adaptive.ledger.ledger import Campaign, Ledger
 from adaptive.ledger.quality.flags import Flag, Limits
 from adaptive.ledger.quality.report import CampaignQuality, ExclusionPreview

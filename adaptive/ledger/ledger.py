@@ -16,7 +16,6 @@ import sqlalchemy as sa
 
 from adaptive.formats.saved_voting import SavedVoting
 from adaptive.formats.votes import VoteFile, VoteRow
-from adaptive.ledger import formats
 from adaptive.ledger.ballots import closing, results, rounds, shown_sheets
 from adaptive.ledger.ballots.stored import standing_after, stored_ballots
 from adaptive.ledger.bundle import files
@@ -28,6 +27,7 @@ from adaptive.ledger.campaign.status import BallotProgress, CampaignStatus
 from adaptive.ledger.campaign.stored import ItemContent, Steps, reads, runs, writes
 from adaptive.ledger.campaign.voting_pages import VotingPages
 from adaptive.ledger.errors import LedgerError
+from adaptive.ledger.formats import exports, imports
 from adaptive.ledger.quality.report import quality_of
 from adaptive.ledger.store.database import PATIENCE_SECONDS, Database, back_up
 from adaptive.ledger.store.migrations import bring_up, check_revision, make_tables, migrate
@@ -134,10 +134,9 @@ class Ledger:
         ProtocolError
             If the items are not those of the plan, or cannot be stored as JSON.
         """
-        chosen = Settings() if settings is None else settings
         made = self.database.write(
             lambda connection: stored.insert_campaign(
-                connection, plan, items, voters, seed, name=name, settings=chosen, contents=contents
+                connection, plan, items, voters, seed, name=name, settings=settings, contents=contents
             )
         )
         return Campaign(self.database, made)
@@ -358,8 +357,8 @@ class Campaign(Steps):
 
     # Files
 
-    export_votes = runs(formats.export_votes)
-    import_votes = runs(formats.import_votes)
+    export_votes = runs(exports.export_votes)
+    import_votes = runs(imports.import_votes)
     bundle = runs(files.bundle_bytes)
     write_bundle = runs(files.write_bundle)
     verify = runs(files.verify_campaign)

@@ -135,6 +135,14 @@ def drawn_columns(connection: sa.Connection, ballot_id: int) -> DrawnColumns:
     return DrawnColumns(*integer_columns(connection, scored.order_by(table.c.place)))
 
 
+def drawn_with_slots(connection: sa.Connection, ballot_id: int) -> tuple[DrawnColumns, Array]:
+    """Return the comparisons of a ballot, and the slot of each."""
+    drawn, table = drawn_columns(connection, ballot_id), schema.sheet
+    wanted = sa.select(table.c.slot).where(table.c.ballot_id == ballot_id)
+    (slots,) = integer_columns(connection, wanted.order_by(table.c.number))
+    return drawn, slots[drawn.sheet]
+
+
 def ballot_probes(connection: sa.Connection, ballot_id: int) -> list[Probe]:
     """Return the probes of a ballot by place; their positions are among all pairs of the sheet."""
     table = schema.comparison
@@ -149,12 +157,7 @@ def ballot_probes(connection: sa.Connection, ballot_id: int) -> list[Probe]:
 
 def load_ballot(connection: sa.Connection, info: CampaignInfo, stored: StoredBallot) -> Ballot:
     """Return the ballot that `draw_ballot` drew, from its rows."""
-    drawn = drawn_columns(connection, stored.id)
-    table = schema.sheet
-    (slots,) = integer_columns(
-        connection, sa.select(table.c.slot).where(table.c.ballot_id == stored.id).order_by(table.c.number)
-    )
-    return ballot_of(info, stored, drawn, slots[drawn.sheet])
+    return ballot_of(info, stored, *drawn_with_slots(connection, stored.id))
 
 
 def ballot_of(info: CampaignInfo, stored: StoredBallot, drawn: DrawnColumns, slot: Array) -> Ballot:

@@ -371,13 +371,12 @@ def import_protocol(
     BundleError
         If the votes do not reproduce the records.
     """
-    chosen = Settings() if settings is None else settings
 
     def work(connection: sa.Connection) -> CampaignInfo:
         lock_tables(connection)  # two simultaneous imports of one name run one after the other
         _check_name(connection, name)
         info = insert_campaign(
-            connection, protocol.plan, protocol.items, protocol.voters, protocol.seed, name=name, settings=chosen
+            connection, protocol.plan, protocol.items, protocol.voters, protocol.seed, name=name, settings=settings
         )
         _import_ballots(connection, info, protocol)
         audit(connection, info.id, "imported", {"ballots": len(protocol.voted)})

@@ -114,13 +114,15 @@ def insert_campaign(
     seed: int,
     *,
     name: str,
-    settings: Settings,
+    settings: Settings | None = None,
     contents: Sequence[ItemContent] | None = None,
 ) -> CampaignInfo:
     """Insert a campaign and its items, and return it.
 
     Parameters
     ----------
+    settings : Settings or None
+        None: the defaults.
     contents : sequence of ItemContent or None
         The content shown for each item; None: the label.
 
@@ -141,8 +143,9 @@ def insert_campaign(
         raise LedgerError("voting needs at least one voter; got none")
     _check_writable(labels)
     texts = [label_text(label) for label in labels]
-    if settings.probing is not None:
-        settings.probing.check_items(labels)
+    chosen = Settings() if settings is None else settings
+    if chosen.probing is not None:
+        chosen.probing.check_items(labels)
     made: dict[str, Any] = {
         "key": uuid.uuid4().hex,
         "name": name,
@@ -150,7 +153,7 @@ def insert_campaign(
         "plan": json_of(plan.to_dict()),
         "slots": json_of([value_of(label_text(slot)) for slot in slots]),
         "seed": str(checked_seed(seed, LedgerError)),
-        "settings": json_of(settings.to_dict()),
+        "settings": json_of(chosen.to_dict()),
         "hash_key": secrets.token_hex(32),
         "created_at": now(),
     }
