@@ -31,6 +31,10 @@ _INIT_EXAMPLE = example(
 _MIGRATE_EXAMPLE = example("ballots run backup voting.db copy.db", "ballots run migrate voting.db")
 
 
+def _number(name: str, metavar: str, what: str, default: float | None = None) -> Any:
+    return setting(name, type=float, default=default, show_default=False, metavar=metavar, help=what)
+
+
 @dataclass(frozen=True)
 class AskingOptions:
     """What the command line says about probes and pay."""
@@ -46,31 +50,11 @@ class AskingOptions:
         metavar="N",
         help="Attention checks and gold pairs of each sheet.  [default: 1, with --probes]",
     )
-    repeats: float = setting(
-        "--repeats",
-        type=float,
-        default=0.0,
-        show_default=False,
-        metavar="SHARE",
-        help="Of the comparisons, to ask again.",
-    )
-    overlap: float = setting(
-        "--overlap",
-        type=float,
-        default=0.0,
-        show_default=False,
-        metavar="SHARE",
-        help="Of the comparisons, to ask a second voter too.",
-    )
-    pay_per_vote: float | None = setting(
-        "--pay-per-vote", type=float, metavar="AMOUNT", help="What a voter gets for an answer."
-    )
-    pay_per_hour: float | None = setting(
-        "--pay-per-hour", type=float, metavar="AMOUNT", help="Or for an hour of answers of --seconds."
-    )
-    fee: float | None = setting(
-        "--fee", type=float, metavar="SHARE", help="What a platform takes on top, as a share of the pay."
-    )
+    repeats: float = _number("--repeats", "SHARE", "Of the comparisons, to ask again.", 0.0)
+    overlap: float = _number("--overlap", "SHARE", "Of the comparisons, to ask a second voter too.", 0.0)
+    pay_per_vote: float | None = _number("--pay-per-vote", "AMOUNT", "What a voter gets for an answer.")
+    pay_per_hour: float | None = _number("--pay-per-hour", "AMOUNT", "Or for an hour of answers of --seconds.")
+    fee: float | None = _number("--fee", "SHARE", "What a platform takes on top, as a share of the pay.")
     currency: str | None = setting("--currency", metavar="TEXT", help="Of the pay.")
 
     def probing(self, items: Collection[Hashable]) -> Probing | None:
