@@ -1,6 +1,5 @@
 """Simulations: the same numbers under any executor, the right true ranks, and Table 2 as published."""
 
-import importlib.util
 import io
 import json
 import math
@@ -8,7 +7,6 @@ import sys
 import types
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -30,7 +28,6 @@ from rankcorr import Ranking, weighted_tau
 PLAN = plan_ballots(24, n_ballots=3, fraction=0.5, presentations=6)
 SIMILARITY = exponential_similarity(24)
 POPULATION = VoterPopulation(n_voters=9)
-BENCHMARK = Path(__file__).parents[3] / "benchmarks" / "table2_as_published.py"
 
 
 def select_by_x(scores, n_selected, rng):
@@ -310,14 +307,8 @@ def test_no_bar_is_drawn_on_a_terminal_unless_asked_for(monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def published():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(BENCHMARK.parent)  # where the scripts find what they share
-        specification = importlib.util.spec_from_file_location("table2_as_published", BENCHMARK)
-        module = importlib.util.module_from_spec(specification)
-        patch.setitem(sys.modules, specification.name, module)  # where dataclasses look their annotations up
-        specification.loader.exec_module(module)
-        yield module
+def published(script):
+    return script("table2_as_published")
 
 
 def cells_of_the_paper(published, n_simulations):
