@@ -66,94 +66,22 @@ from adaptive.votes import LEFT, RIGHT, TIE, UNANSWERED, Vote
 # Read by rankcorr.cli.launch: other projects have a package of this name.
 __distribution__ = "rankcorr-adaptive"
 
-__all__ = [
-    "LEFT",
-    "RIGHT",
-    "TIE",
-    "UNANSWERED",
-    "AccuracyCurve",
-    "AdaptiveError",
-    "Advice",
-    "Ballot",
-    "BallotCertificate",
-    "BallotPlan",
-    "BallotRecord",
-    "BallotVotes",
-    "BordaScores",
-    "Candidate",
-    "ComparisonError",
-    "Comparisons",
-    "Cut",
-    "DrawError",
-    "ExpectedCorrelation",
-    "FewRareTokensWarning",
-    "Influence",
-    "InterimResult",
-    "MatchedBallots",
-    "Matches",
-    "Matching",
-    "ModelError",
-    "Pairing",
-    "PlanError",
-    "PopulationFit",
-    "Prior",
-    "ProtocolError",
-    "ProtocolResult",
-    "RankIntervals",
-    "ScoredLeaderboard",
-    "Selection",
-    "SimilarityError",
-    "SimulationResult",
-    "StopDecision",
-    "StoppingRule",
-    "Strengths",
-    "SystemScore",
-    "TableError",
-    "Token",
-    "TokenError",
-    "TopProbabilities",
-    "TunedPlan",
-    "Vote",
-    "VoteError",
-    "VoteModel",
-    "VoterPool",
-    "VoterPopulation",
-    "VoterReport",
-    "VotesNeeded",
-    "borda",
-    "borda_scores",
-    "bradley_terry",
-    "candidates_for",
-    "draw_ballot",
-    "embedding_similarity",
-    "exponential_similarity",
-    "fit_population",
-    "influence",
-    "next_comparisons",
-    "pair_tokens",
-    "plan_ballots",
-    "plan_for_budget",
-    "plan_for_top",
-    "power_law_similarity",
-    "read_comparisons",
-    "read_similarities",
-    "read_tokens",
-    "rescale",
-    "run_matched_ballots",
-    "run_matching",
-    "run_protocol",
-    "running_mean",
-    "score_ballots",
-    "score_leaderboard",
-    "score_system",
-    "select_by_mean",
-    "select_top",
-    "simulate",
-    "simulate_curve",
-    "stopping_rule",
-    "thurstone",
-    "true_ranking",
-    "tune_plan",
-    "voter_report",
-    "votes_needed",
-]
+# In the order of the description above.
+__all__ = ["FewRareTokensWarning", "Pairing", "Token", "pair_tokens", "read_tokens"]
+__all__ += ["Advice", "BallotPlan", "plan_ballots", "plan_for_budget", "plan_for_top"]
+__all__ += ["LEFT", "RIGHT", "TIE", "UNANSWERED", "Ballot", "BallotCertificate", "Vote", "draw_ballot"]
+__all__ += ["Selection", "borda_scores", "rescale", "running_mean", "select_by_mean", "select_top"]
+__all__ += ["BallotRecord", "BallotVotes", "InterimResult", "ProtocolResult", "run_protocol", "score_ballots"]
+__all__ += ["BordaScores", "Comparisons", "Prior", "Strengths", "VoteModel"]
+__all__ += ["borda", "bradley_terry", "read_comparisons", "thurstone"]
+__all__ += ["MatchedBallots", "Matches", "Matching", "next_comparisons", "run_matched_ballots", "run_matching"]
+__all__ += ["StopDecision", "StoppingRule", "stopping_rule"]
+__all__ += ["Cut", "ExpectedCorrelation", "RankIntervals", "TopProbabilities"]
+__all__ += ["Influence", "VoterReport", "influence", "voter_report"]
+__all__ += ["ScoredLeaderboard", "SystemScore", "score_leaderboard", "score_system"]
+__all__ += ["PopulationFit", "VoterPool", "VoterPopulation", "fit_population", "true_ranking"]
+__all__ += ["embedding_similarity", "exponential_similarity", "power_law_similarity", "read_similarities"]
+__all__ += ["AccuracyCurve", "SimulationResult", "simulate", "simulate_curve"]
+__all__ += ["Candidate", "TunedPlan", "VotesNeeded", "candidates_for", "tune_plan", "votes_needed"]
+__all__ += ["AdaptiveError", "ComparisonError", "DrawError", "ModelError", "PlanError", "ProtocolError"]
+__all__ += ["SimilarityError", "TableError", "TokenError", "VoteError"]

@@ -17,10 +17,10 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from adaptive.errors import TableError, TokenError
-from adaptive.tables import check_spelling, check_width, csv_text
+from adaptive.tables import check_spelling, check_width, csv_text, header_and_records
 from rankcorr.checks import real_number, shown, whole_number
 from rankcorr.errors import give_notice
-from rankcorr.io.records import Record, TextTable, delimiters_of
+from rankcorr.io.records import Record, TextTable
 from rankcorr.results import TableResult, json_ready
 
 _RARE = Fraction(1, 10)  # of the mean frequency: footnote 2 of the paper
@@ -347,11 +347,7 @@ def _rare_tokens(frequencies: dict[str, float | None]) -> dict[str, None] | None
 
 
 def _read(table: TextTable) -> tuple[Token, ...]:
-    text = table.text()
-    # In a file without any delimiter, an error about the missing columns is more helpful.
-    delimiter = table.delimiter(text, ["token", "area"]) if delimiters_of(text)[1] else ","
-    records = table.records(text, delimiter)
-    header = next(records)
+    header, records = header_and_records(table, table.text(), "token", "area")
     columns = _columns(table, header)
     tokens, lines = [], []
     for record in records:

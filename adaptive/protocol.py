@@ -160,15 +160,7 @@ def close_ballot(
     else:
         selection = Selection(np.empty(0, np.intp), 0)
     record = BallotRecord(
-        number=number,
-        items=ballot.items,
-        places=places,
-        tally=scores.tally,
-        x=scores.x,
-        y=scores.y,
-        b=scores.b,
-        ybar=scores.ybar,
-        n_tied_at_cut=selection.n_tied_at_cut,
+        number=number, items=ballot.items, places=places, n_tied_at_cut=selection.n_tied_at_cut, **vars(scores)
     )
     return record, Position(number, places[selection.chosen], mean)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
@@ -17,6 +15,7 @@ from numpy.typing import NDArray
 from adaptive.errors import ProtocolError
 from adaptive.plan import BallotPlan
 from adaptive.scores import Counts, Scores, Tally
+from adaptive.tables import items_csv
 from rankcorr import Ranking
 from rankcorr.checks import shown
 from rankcorr.results import TableResult, read_only
@@ -171,17 +170,10 @@ class ProtocolResult(TableResult):
         3,4.0,0.0,3,0,0,3,1
         <BLANKLINE>
         """
-        lengths = {len(item) if isinstance(item, tuple) else 0 for item in self.items}
-        n_parts = lengths.pop() if len(lengths) == 1 else 0
-        file = io.StringIO()
-        writer = csv.writer(file, lineterminator="\n")
         rows = self._rows()
-        names = [f"item_{part}" for part in range(1, n_parts + 1)] or ["item"]
-        writer.writerow([*names, *list(rows[0])[1:]])
-        for row in rows:
-            item, *values = row.values()
-            writer.writerow([*(item if n_parts else [item]), *values])
-        return file.getvalue()
+        if len({len(item) if isinstance(item, tuple) else 0 for item in self.items}) > 1:
+            rows = [{**row, "item": str(row["item"])} for row in rows]  # no columns fit all of them
+        return items_csv(rows)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain Python objects, items best first, ready for JSON.

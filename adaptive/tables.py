@@ -10,9 +10,9 @@ import csv
 import io
 import os
 import re
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from adaptive.errors import TableError
 from rankcorr.checks import shown
@@ -63,10 +63,10 @@ def open_table(
     return table, *header_and_records(table, text, asked)
 
 
-def header_and_records(table: TextTable, text: str, asked: str) -> tuple[Record, Iterator[Record]]:
-    """Return the first row of a table's text, and the rows after it; the column `asked` decides on the delimiter."""
+def header_and_records(table: TextTable, text: str, *asked: str) -> tuple[Record, Iterator[Record]]:
+    """Return the first row of a table's text, and the rows after it; the columns `asked` decide on the delimiter."""
     # A table of one column has no delimiter; an error about missing columns is more helpful.
-    delimiter = table.delimiter(text, [asked]) if delimiters_of(text)[1] else ","
+    delimiter = table.delimiter(text, asked) if delimiters_of(text)[1] else ","
     records = table.records(text, delimiter)
     return next(records), records
 
@@ -92,6 +92,17 @@ def label_columns(table: TextTable, header: Record, stem: str) -> list[int]:
         missing = next(number for number, part in enumerate(parts, start=1) if not part)
         table.fail(f'no column "{stem}_{missing}"; parts are numbered from 1', header.line)
     return single or [part[0] for part in parts]
+
+
+def item_label_columns(table: TextTable, header: Record) -> list[int]:
+    """Return the positions of "item" or of "item_1", "item_2", ..., which a table of items must have."""
+    columns = label_columns(table, header, "item")
+    if not columns:
+        table.fail(
+            f'a column "item" is wanted, or "item_1", "item_2", ...; the columns are {listed(header.cells)}',
+            header.line,
+        )
+    return columns
 
 
 def label_in(table: TextTable, header: Record, record: Record, columns: Sequence[int]) -> Label:
@@ -151,12 +162,7 @@ def read_items(path: str | os.PathLike[str]) -> tuple[Label, ...]:
     (('salary', 'wage'), ('salary', 'tax'))
     """
     table, header, records = open_table(path, "item")
-    columns = label_columns(table, header, "item")
-    if not columns:
-        table.fail(
-            f'a column "item" is wanted, or "item_1", "item_2", ...; the columns are {listed(header.cells)}',
-            header.line,
-        )
+    columns = item_label_columns(table, header)
     lines: dict[Label, int] = {}
     for record in records:
         item = label_in(table, header, record, columns)
@@ -217,3 +223,11 @@ def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
         else:
             writer.writerow(row)
     return file.getvalue()
+
+
+def items_csv(rows: Sequence[Mapping[str, Any]], safe: Callable[[str], str] = str) -> str:
+    """Return rows of items as CSV: the columns of the labels, made `safe` for spreadsheets, then all others."""
+    names = [name for name in rows[0] if name != "item"]
+    header = [*item_columns("item", (row["item"] for row in rows)), *names]
+    cells = ((*map(safe, item_cells(row["item"])), *(row[name] for name in names)) for row in rows)
+    return csv_text(header, cells)

@@ -39,7 +39,7 @@ from adaptive.selection import Selection, select_top
 from adaptive.simulation.approaches import STREAMS, simulate_once
 from adaptive.simulation.similarity import SIMILARITIES
 from adaptive.simulation.simulate import COEFFICIENTS, coefficients
-from adaptive.simulation.voters import VoterPool, VoterPopulation, true_ranking
+from adaptive.simulation.voters import VoterPopulation, true_ranking
 from rankcorr import Ranking
 
 N_ITEMS, N_VOTERS = 990, 100
@@ -116,7 +116,7 @@ def draw_with_repeats(labels: int | list[int], presentations: int, n_voters: int
 
 def rank_as_published(plan: BallotPlan, similarity: np.ndarray, approach: str, rng: np.random.Generator) -> Ranking:
     """Rank the items by one simulation with departures 2 to 4."""
-    pool = VoterPool.draw(N_VOTERS, rng, amplitude=published_amplitude)
+    pool = VoterPopulation(N_VOTERS, amplitude=published_amplitude).draw(rng)
     opinions = pool.opinions(similarity, rng)
     if approach == "uniform":
         ballot = draw_with_repeats(plan.n_items, round(plan.uniform_presentations), N_VOTERS, rng)

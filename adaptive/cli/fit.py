@@ -19,23 +19,11 @@ from adaptive.model.comparisons import Comparisons
 from adaptive.model.estimators import MODELS, BordaScores, bradley_terry, fit_named
 from adaptive.model.matching import FOCUS, Matches, next_comparisons
 from adaptive.model.strengths import Strengths
-from adaptive.plots import agreement, plot_in_top, plot_strengths, plot_voters
-from adaptive.plots.rows import AT_RANDOM, LEVEL, SCALES, TOP, Scale
-from adaptive.tables import csv_text, item_cells, item_columns
+from adaptive.plots import AT_RANDOM, LEVEL, SCALES, TOP, Scale, agreement, plot_in_top, plot_strengths, plot_voters
+from adaptive.tables import item_cells, items_csv
 from rankcorr import OptionError
 from rankcorr.checks import checked_level, counted, repeated
-from rankcorr.cli.console import (
-    choice_option,
-    example,
-    json_option,
-    option,
-    out_option,
-    print_json,
-    print_table,
-    seed_option,
-    stacked,
-    write_figure,
-)
+from rankcorr.cli import console
 from rankcorr.io.records import printable
 from rankcorr.workers import progress_bar
 
@@ -45,7 +33,7 @@ if TYPE_CHECKING:
 Draw = TypeVar("Draw", bound="Callable[..., Figure]")
 
 _SHOWN: Final = 20
-_FIT_EXAMPLE = example(
+_FIT_EXAMPLE = console.example(
     "ballots fit votes.csv",
     "ballots fit votes1.csv votes2.csv --voters --out ranking.csv",
     "ballots fit voting.db --top 10",
@@ -69,7 +57,7 @@ _FIT_EXAMPLE = example(
 @model_options(list(MODELS))
 @click.option("--top", type=click.IntRange(min=1), help=f"The best N items.  [default: {_SHOWN} printed, all in files]")
 @click.option("--out", metavar="FILE", help="Write the ranking here, as CSV.")
-@json_option(", with all that was fitted")
+@console.json_option(", with all that was fitted")
 def fit_command(
     votes: tuple[str, ...], reading: Reading, items: str | None, model: Any, top: int | None, out: str | None,
     as_json: bool, **options: Any,
@@ -83,11 +71,10 @@ def fit_command(
     content["items"] = content["items"][:top]
     notes = _notes(found)
     if as_json:
-        print_json({**_summary(comparisons), "model": model, **content})
+        console.print_json({**_summary(comparisons), "model": model, **content})
     elif out is not None:
-        header = [*item_columns("item", found.items), *list(content["items"][0])[1:]]
-        rows = [[*item_cells(_label(row["item"])), *list(row.values())[1:]] for row in content["items"]]
-        emit(csv_text(header, rows), out, f"{len(rows):,} items written to {out}")
+        rows = [{**row, "item": _label(row["item"])} for row in content["items"]]
+        emit(items_csv(rows), out, f"{len(rows):,} items written to {out}")
     else:
         click.echo(_counts(comparisons))
         click.echo(_model(found, model) + "\n")
@@ -137,7 +124,7 @@ def _model(found: Strengths | BordaScores, model: str) -> str:
 
 def _print_items(rows: list[dict[str, Any]], n_items: int) -> None:
     names = [name.replace("_", " ") for name in rows[0]]
-    print_table(names, [[printable(", ".join(item_cells(_label(row["item"])))), *_cells(row)] for row in rows])
+    console.print_table(names, [[printable(", ".join(item_cells(_label(row["item"])))), *_cells(row)] for row in rows])
     if n_items > len(rows):
         click.echo(f"... and {n_items - len(rows):,} more: --top N prints them, --out FILE writes them")
 
@@ -232,11 +219,13 @@ _EXAMPLES: Final = {
 }
 
 
-_level_option = option("--level", type=float, default=LEVEL, help="Of the intervals.")
+_level_option = console.option("--level", type=float, default=LEVEL, help="Of the intervals.")
 _OWN: Final = ("k", "top", "level", "scale", "seed")
 
 
-@click.group(no_args_is_help=False, epilog=example(*_EXAMPLES.values()), short_help="Draw strengths and voters.")
+@click.group(
+    no_args_is_help=False, epilog=console.example(*_EXAMPLES.values()), short_help="Draw strengths and voters."
+)
 def plot() -> None:
     """Draw figures of what votes say. Needs matplotlib: pip install 'rankcorr[plot]'."""
 
@@ -251,15 +240,15 @@ def _command(short_help: str, text: str, *options: Callable[[Any], Any]) -> Call
                 checked_level(own["level"])  # before a fit that may take long
             comparisons = read_files(votes, reading, items).votes
             found = cast("Strengths", fit_named(comparisons, given.pop("model"), **given))
-            for message in [*write_figure(lambda: draw(found, **own), out), *found.warnings]:
+            for message in [*console.write_figure(lambda: draw(found, **own), out), *found.warnings]:
                 print_note(message)
 
         votes = click.argument("votes", nargs=-1, required=True, metavar="VOTES...")
-        command = stacked(votes, out_option, vote_options, model_options(_MODELS), *options)(run)
+        command = console.stacked(votes, console.out_option, vote_options, model_options(_MODELS), *options)(run)
         name = draw.__name__
-        plot.command(name, epilog=example(_EXAMPLES[name]), short_help=short_help, help=f"{text}\n    {FILES_HELP}")(
-            command
-        )
+        plot.command(
+            name, epilog=console.example(_EXAMPLES[name]), short_help=short_help, help=f"{text}\n    {FILES_HELP}"
+        )(command)
         return draw
 
     return add
@@ -277,9 +266,9 @@ def _draw(found: Strengths, seed: int) -> None:
 
     Of more than 100 items the intervals are a band.
 """,
-    option("--top", type=click.IntRange(min=1), default=TOP, help="Number of items."),
+    console.option("--top", type=click.IntRange(min=1), default=TOP, help="Number of items."),
     _level_option,
-    choice_option("--scale", SCALES, "What is drawn."),
+    console.choice_option("--scale", SCALES, "What is drawn."),
 )
 def strengths(found: Strengths, *, top: int, level: float, scale: Scale) -> Figure:
     """Figure of `ballots plot strengths`."""
@@ -293,7 +282,7 @@ def strengths(found: Strengths, *, top: int, level: float, scale: Scale) -> Figu
     "Draw the probability of each item to be in the top k, in the order of the ranking.\n",
     click.option("--k", type=click.IntRange(min=1), required=True, help="Size of the top."),
     click.option("--top", type=click.IntRange(min=1), help=f"Most items to draw.  [default: {TOP}, or 2 k]"),
-    seed_option(what="Same seed, same draws."),
+    console.seed_option(what="Same seed, same draws."),
 )
 def top(found: Strengths, *, k: int, top: int | None, seed: int) -> Figure:
     """Figure of `ballots plot top`."""
@@ -304,7 +293,7 @@ def top(found: Strengths, *, k: int, top: int | None, seed: int) -> Figure:
 @_command(
     "How often each voter agrees with the common order.",
     "Draw the share of each voter's votes that agree with the common order, lowest first, with its interval.\n",
-    option("--top", type=click.IntRange(min=1), default=TOP, help="Number of voters."),
+    console.option("--top", type=click.IntRange(min=1), default=TOP, help="Number of voters."),
     _level_option,
 )
 def voters(found: Strengths, *, top: int, level: float) -> Figure:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import ExitStack, contextmanager
+from dataclasses import asdict
 from multiprocessing import get_context
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from adaptive.errors import TableError
 from rankcorr import UndefinedCorrelationWarning
-from rankcorr.cli.console import print_json, whole
+from rankcorr.cli.console import print_json, print_table, whole
 from rankcorr.io.files import prepared_file
 
 if TYPE_CHECKING:
@@ -34,6 +35,14 @@ def emit(text: str, out: str | None, note: str) -> None:
 def print_note(message: str) -> None:
     """Print a note on stderr, in one line."""
     click.echo(f"ballots: note: {whole(message)}", err=True)
+
+
+def print_rows(rows: Sequence[Any], columns: Mapping[str, Callable[[Any], str]], as_json: bool) -> None:
+    """Print values as a table, with the text that each of `columns` makes of them, or as JSON with all their fields."""
+    if as_json:
+        print_json([asdict(each) for each in rows])
+    else:
+        print_table(list(columns), [[text(each) for text in columns.values()] for each in rows])
 
 
 @contextmanager

@@ -25,7 +25,7 @@ from adaptive.pairing import FewRareTokensWarning, pair_tokens, pairing_csv, rea
 from adaptive.plan import BallotPlan
 from adaptive.record import places_best_first
 from adaptive.scores import score_ballot
-from adaptive.tables import csv_text, item_cells, item_columns, read_items
+from adaptive.tables import items_csv, read_items
 from adaptive.votes import UNANSWERED, comparisons_of
 from rankcorr import OptionError, Ranking
 from rankcorr.cli.console import example, gathered, json_option, print_json, setting
@@ -197,9 +197,7 @@ def score_command(votes: tuple[str, ...], reading: Reading, out: str | None, as_
             raise OptionError("--json and --out exclude each other: --out writes CSV")
         print_json({"ballots": ballots, "items": table})
         return
-    header = [*item_columns("item", rows), *list(table[0])[1:]]
-    text = csv_text(header, [[*item_cells(row["item"]), *list(row.values())[1:]] for row in table])
-    emit(text, out, f"{len(table):,} items written to {out}")
+    emit(items_csv(table), out, f"{len(table):,} items written to {out}")
 
 
 def _score(votes: VoteColumns, number: int, rows: dict[Hashable, dict[str, Any]]) -> dict[str, Any]:

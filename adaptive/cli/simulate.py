@@ -29,32 +29,21 @@ from adaptive.tuning.candidates import CANDIDATES, candidates_for
 from adaptive.tuning.needed import votes_needed
 from adaptive.tuning.tune import TunedPlan, tune_plan, tuning_runs
 from rankcorr import OptionError
-from rankcorr.cli.console import (
-    Decorator,
-    choice_option,
-    example,
-    gathered,
-    json_option,
-    option,
-    print_json,
-    print_table,
-    seed_option,
-    setting,
-    whole,
-)
+from rankcorr.cli import console
+from rankcorr.cli.console import Decorator
 from rankcorr.plots.style import MissingMatplotlibError
 from rankcorr.workers import progress_bar
 
 _SIMILARITY_HELP = f"{', '.join(SIMILARITIES)}, or a CSV file with the column similarity."
-_judge_option = choice_option("--judge", ("relatedness", "similarity"), "Voters judge abs(z), or z itself.")
-_workers_option = option("--workers", type=click.IntRange(min=1), default=1, help="Number of processes.")
+_judge_option = console.choice_option("--judge", ("relatedness", "similarity"), "Voters judge abs(z), or z itself.")
+_workers_option = console.option("--workers", type=click.IntRange(min=1), default=1, help="Number of processes.")
 
 
 def _simulations_option(default: int, what: str = "Number of simulations.") -> Decorator:
-    return option("--simulations", type=int, default=default, metavar="S", help=what)
+    return console.option("--simulations", type=int, default=default, metavar="S", help=what)
 
 
-_SIMULATE_EXAMPLE = example(
+_SIMULATE_EXAMPLE = console.example(
     "ballots simulate --n-items 990 --presentations 20 --simulations 50",
     "ballots simulate --similarity cosines.csv --top 100 --workers 2 --json",
     "ballots simulate --n-items 990 --presentations 20 --approach adaptive --approach matched",
@@ -64,9 +53,9 @@ _SIMULATE_EXAMPLE = example(
 @click.command("simulate", epilog=_SIMULATE_EXAMPLE, short_help="Simulate the accuracy of a plan.")
 @click.option("--n-items", type=int, metavar="N", help="Number of items; by default those of the file of --similarity.")
 @plan_options
-@option("--similarity", default="exponential", metavar="NAME|FILE", help=_SIMILARITY_HELP)
+@console.option("--similarity", default="exponential", metavar="NAME|FILE", help=_SIMILARITY_HELP)
 @_judge_option
-@option(
+@console.option(
     "--approach",
     "approaches",
     type=click.Choice(APPROACHES),
@@ -74,11 +63,11 @@ _SIMULATE_EXAMPLE = example(
     default=PAPER_APPROACHES,
     help="How votes are collected and counted; repeat it to compare several.",
 )
-@option("--voters", type=int, default=100, metavar="V", help="Number of voters.")
+@console.option("--voters", type=int, default=100, metavar="V", help="Number of voters.")
 @_simulations_option(50)
-@seed_option()
+@console.seed_option()
 @_workers_option
-@json_option()
+@console.json_option()
 def simulate_command(
     n_items: int | None,
     options: PlanOptions,
@@ -117,14 +106,14 @@ def simulate_command(
     if as_json:
         voting = {"similarity": similarity, "judge": judge, "voters": voters}
         chosen = {**voting, "simulations": simulations, "seed": seed, "ties": TIES}
-        print_json({"plan": planned.to_dict(), "options": chosen, "coefficients": result.to_dict()})
+        console.print_json({"plan": planned.to_dict(), "options": chosen, "coefficients": result.to_dict()})
         return
     click.echo(
-        f"{planned.n_items:,} items ({whole(similarity)}), {planned.n_comparisons:,} comparisons, "
+        f"{planned.n_items:,} items ({console.whole(similarity)}), {planned.n_comparisons:,} comparisons, "
         f"{voters} voters, {simulations} simulations, seed {seed}\n"
     )
     presentations = _presentations(planned)
-    print_table(
+    console.print_table(
         ["approach", "presentations", *COEFFICIENTS],
         [[name, presentations[name], *cells] for name, cells in result.cells().items()],
     )
@@ -176,11 +165,11 @@ def given_similarity(chosen: str, n_items: int | None) -> NDArray[np.float64]:
     return named_similarity(chosen, n_items)
 
 
-_TUNE_EXAMPLE = example(
+_TUNE_EXAMPLE = console.example(
     "ballots tune --budget 2000 --n-items 100 --similarity power_law --workers 2",
     "ballots tune --budget 2000 --pilot votes.csv --json",
 )
-_NEEDED_EXAMPLE = example(
+_NEEDED_EXAMPLE = console.example(
     "ballots votes-needed --accuracy 0.95 --n-items 100",
     "ballots votes-needed --accuracy 0.8 --coefficient rho_w --approach adaptive --n-items 100",
 )
@@ -190,20 +179,20 @@ _NEEDED_EXAMPLE = example(
 class Shared:
     """Options of `ballots tune` and `ballots votes-needed`, as they were given."""
 
-    n_items: int | None = setting(
+    n_items: int | None = console.setting(
         "--n-items", type=int, metavar="N", help="Number of items; else those of --similarity's file."
     )
-    coefficient: Literal["tau_w", "rho_w", "tau", "rho"] = setting(
-        choice_option("--coefficient", ("tau_w", "rho_w", "tau", "rho"), "What counts.")
+    coefficient: Literal["tau_w", "rho_w", "tau", "rho"] = console.setting(
+        console.choice_option("--coefficient", ("tau_w", "rho_w", "tau", "rho"), "What counts.")
     )
-    judge: Literal["relatedness", "similarity"] = setting(_judge_option)
-    voters: int | None = setting(
+    judge: Literal["relatedness", "similarity"] = console.setting(_judge_option)
+    voters: int | None = console.setting(
         "--voters", type=int, metavar="V", help="Number of voters; by default 100, or those of --pilot."
     )
-    batch: int = setting("--batch", type=int, default=Matching().batch, help="Matches chosen at a time.")
-    seed: int = setting(seed_option())
-    workers: int = setting(_workers_option)
-    as_json: bool = setting(json_option())
+    batch: int = console.setting("--batch", type=int, default=Matching().batch, help="Matches chosen at a time.")
+    seed: int = console.setting(console.seed_option())
+    workers: int = console.setting(_workers_option)
+    as_json: bool = console.setting(console.json_option())
 
     @property
     def population(self) -> VoterPopulation:
@@ -224,8 +213,8 @@ class Shared:
     "--approach", "approaches", type=click.Choice(CANDIDATES), multiple=True, help="Only these; by default all."
 )
 @_simulations_option(4, "Simulations of each candidate in the first round.")
-@option("--fresh", type=int, default=40, metavar="S", help="Simulations of the winner.")
-@gathered("shared", Shared)
+@console.option("--fresh", type=int, default=40, metavar="S", help="Simulations of the winner.")
+@console.gathered("shared", Shared)
 def tune_command(
     *,
     shared: Shared,
@@ -258,9 +247,9 @@ def tune_command(
             **shared.simulated,
         )
     if shared.as_json:
-        print_json(_tuned_dict(tuned))
+        console.print_json(_tuned_dict(tuned))
         return
-    print_table(
+    console.print_table(
         ["candidate", shared.coefficient, "simulations", "fell out"],
         [
             [row.candidate.name, _value(row.mean, row.se), str(row.simulations), str(row.fell_out or "best")]
@@ -282,8 +271,8 @@ def tune_command(
 
 @click.command("votes-needed", epilog=_NEEDED_EXAMPLE, short_help="How many votes an accuracy takes.")
 @click.option("--accuracy", type=float, required=True, metavar="A", help="Wanted mean of the coefficient.")
-@option("--similarity", default="exponential", metavar="NAME|FILE", help=_SIMILARITY_HELP)
-@option(
+@console.option("--similarity", default="exponential", metavar="NAME|FILE", help=_SIMILARITY_HELP)
+@console.option(
     "--approach",
     type=click.Choice([name for name in APPROACHES if name != "full_rankings"]),
     default="matched",
@@ -291,7 +280,7 @@ def tune_command(
 )
 @click.option("--most", type=int, metavar="VOTES", help="The most votes that are tried; by default 20 for each item.")
 @_simulations_option(20)
-@gathered("shared", Shared)
+@console.gathered("shared", Shared)
 def votes_needed_command(
     *, shared: Shared, accuracy: float, similarity: str, approach: Approach, most: int | None, simulations: int
 ) -> None:
@@ -311,9 +300,9 @@ def votes_needed_command(
             **shared.simulated,
         )
     if shared.as_json:
-        print_json({**needed.to_dict(), "reached": needed.reached, "verdict": needed.verdict})
+        console.print_json({**needed.to_dict(), "reached": needed.reached, "verdict": needed.verdict})
         return
-    print_table(
+    console.print_table(
         ["votes", shared.coefficient],
         [
             [f"{budget:,}", _value(mean, se)]
@@ -360,22 +349,22 @@ def _items(
     return votes, values, values.size
 
 
-_TABLE2_EXAMPLE = example(
+_TABLE2_EXAMPLE = console.example(
     "ballots table2 --workers 2", "ballots table2 --simulations 200 --embedding cosines.csv --json"
 )
-_FIGURES_EXAMPLE = example("ballots figures --out figures")
+_FIGURES_EXAMPLE = console.example("ballots figures --out figures")
 
 
 @click.command("table2", epilog=_TABLE2_EXAMPLE, short_help="Simulate Table 2 of the paper, as its text describes it.")
 @_simulations_option(50)
-@seed_option()
+@console.seed_option()
 @_workers_option
 @click.option(
     "--embedding",
     metavar="FILE",
     help="Your own cosines: a CSV file with the column similarity.  [default: those of the paper, summarised]",
 )
-@json_option()
+@console.json_option()
 def table2_command(simulations: int, seed: int, workers: int, embedding: str | None, as_json: bool) -> None:
     """Simulate Table 2: mean +- sd (standard error) of the coefficients with the true ranking.
 
@@ -389,9 +378,9 @@ def table2_command(simulations: int, seed: int, workers: int, embedding: str | N
         table = table2(n_simulations=simulations, seed=seed, executor=executor, embedding=values, progress=advance)
     if as_json:
         chosen = {"simulations": simulations, "seed": seed, "seeds": row_seeds(seed), "ties": TIES}
-        print_json({"options": {**chosen, "embedding": embedding}, "coefficients": table.to_dict()})
+        console.print_json({"options": {**chosen, "embedding": embedding}, "coefficients": table.to_dict()})
         return
-    own = "" if values is None else f", embedding of {values.size:,} items from {whole(embedding)}"
+    own = "" if values is None else f", embedding of {values.size:,} items from {console.whole(embedding)}"
     click.echo(f"{simulations} simulations, seed {seed}{own}\n")
     click.echo(f"{table.to_text()}\n\n{LEGEND}")
     statistics = [result.statistics for result in table.results.values()]
@@ -401,7 +390,7 @@ def table2_command(simulations: int, seed: int, workers: int, embedding: str | N
 
 @click.command("figures", epilog=_FIGURES_EXAMPLE, short_help="Figures 2, 3 and 4 of the paper, as PNG and SVG.")
 @click.option("--out", required=True, metavar="DIR", help="Folder of the files; it is made if it is missing.")
-@seed_option(what="Same seed, same figures.")
+@console.seed_option(what="Same seed, same figures.")
 def figures_command(out: str, seed: int) -> None:
     """Draw Figures 2, 3 and 4 from a simulation, and write each as PNG and SVG.
 
@@ -413,4 +402,4 @@ def figures_command(out: str, seed: int) -> None:
     except MissingMatplotlibError as error:
         raise click.ClickException(str(error)) from error
     for path in paths:
-        click.echo(whole(path))
+        click.echo(console.whole(path))

@@ -83,10 +83,6 @@ class SavedVoting:
     records: tuple[BallotRecord, ...]
     standing: Position
 
-    def answers(self) -> tuple[tuple[Ballot, NDArray[np.int8]], ...]:
-        """Return the ballots opened so far with their answers, as `Ledger.import_protocol` takes them."""
-        return self.voted
-
 
 def read_saved_voting(path: str | os.PathLike[str]) -> SavedVoting:
     """Read a voting from a file.

@@ -8,7 +8,8 @@ servers, so that `import adaptive` does not load SQLAlchemy.
 
 from adaptive.ledger.ballots.results import CampaignResult, ClosePreview, Preview
 from adaptive.ledger.ballots.shown_sheets import ShownPair
-from adaptive.ledger.bundle import Verified, verify_bundle
+from adaptive.ledger.bundle.checking import Verified
+from adaptive.ledger.bundle.files import verify_bundle
 from adaptive.ledger.campaign.info import ContinuousPlan, KnownPair, Pay, Probing, Settings, batch_for
 from adaptive.ledger.campaign.item_sheets import ItemFault, ItemSheet, read_item_file, read_item_sheet, read_known_pairs
 from adaptive.ledger.campaign.spending import PlannedSpending, planned_spending
@@ -30,9 +31,10 @@ from adaptive.ledger.errors import (
     UnfinishedError,
     UnreachableError,
 )
-from adaptive.ledger.formats import FORMATS
+from adaptive.ledger.formats.exports import FORMATS
 from adaptive.ledger.ledger import Campaign, Ledger
-from adaptive.ledger.quality import CampaignQuality, ExclusionPreview, Flag, Limits
+from adaptive.ledger.quality.flags import Flag, Limits
+from adaptive.ledger.quality.report import CampaignQuality, ExclusionPreview
 from adaptive.ledger.store.encoding import ANSWERS, guarded, pair_at, pair_id, time_text
 from adaptive.ledger.voters.identity import DECISIONS, Participant
 from adaptive.ledger.voters.newcomers import Origin
@@ -42,74 +44,20 @@ from adaptive.ledger.voters.voter import PlatformVoters, Visit, Voter
 from adaptive.ledger.votes.casting import Receipt, VoteCast
 from adaptive.ledger.votes.reading import MOST_WITH_INTERVALS, LedgerEvent
 
-__all__ = [
-    "ANSWERS",
-    "DECISIONS",
-    "FORMATS",
-    "MOST_OF_ITEM",
-    "MOST_OF_TEXT",
-    "MOST_WITH_INTERVALS",
-    "BallotProgress",
-    "BundleError",
-    "Campaign",
-    "CampaignQuality",
-    "CampaignResult",
-    "CampaignStatus",
-    "ChangedError",
-    "ClosePreview",
-    "ConflictError",
-    "ContinuousPlan",
-    "ExclusionPreview",
-    "Flag",
-    "Holder",
-    "ItemContent",
-    "ItemFault",
-    "ItemSheet",
-    "Journey",
-    "KnownPair",
-    "LateVoteError",
-    "Ledger",
-    "LedgerBusyError",
-    "LedgerError",
-    "LedgerEvent",
-    "Limits",
-    "NoCampaignError",
-    "NoVoterError",
-    "NotReadyError",
-    "Origin",
-    "PageTexts",
-    "Participant",
-    "Pay",
-    "PlannedSpending",
-    "PlatformVoters",
-    "Preview",
-    "Probing",
-    "Receipt",
-    "RevisionError",
-    "Settings",
-    "SheetInHand",
-    "ShownPair",
-    "TokenKind",
-    "TokenRow",
-    "UnfinishedError",
-    "UnreachableError",
-    "Verified",
-    "Visit",
-    "VoteCast",
-    "Voter",
-    "VoterRow",
-    "VotingPages",
-    "batch_for",
-    "guarded",
-    "is_asset",
-    "is_line",
-    "is_quick_to_render",
-    "pair_at",
-    "pair_id",
-    "planned_spending",
-    "read_item_file",
-    "read_item_sheet",
-    "read_known_pairs",
-    "time_text",
-    "verify_bundle",
-]
+# By what they are for: a campaign, what it is made of, who votes, what comes out, errors.
+__all__ = ["Campaign", "Ledger"]
+__all__ += ["ContinuousPlan", "KnownPair", "Pay", "Probing", "Settings", "batch_for"]
+__all__ += ["MOST_OF_ITEM", "ItemContent", "ItemFault", "ItemSheet", "is_asset"]
+__all__ += ["read_item_file", "read_item_sheet", "read_known_pairs"]
+__all__ += ["MOST_OF_TEXT", "PageTexts", "VotingPages", "is_line", "is_quick_to_render"]
+__all__ += ["PlannedSpending", "planned_spending"]
+__all__ += ["BallotProgress", "CampaignStatus", "VoterRow"]
+__all__ += ["DECISIONS", "Origin", "Participant", "PlatformVoters", "Visit", "Voter"]
+__all__ += ["Holder", "TokenKind", "TokenRow"]
+__all__ += ["Journey", "SheetInHand", "ShownPair"]
+__all__ += ["ANSWERS", "LedgerEvent", "Receipt", "VoteCast", "pair_at", "pair_id"]
+__all__ += ["MOST_WITH_INTERVALS", "CampaignResult", "ClosePreview", "Preview"]
+__all__ += ["CampaignQuality", "ExclusionPreview", "Flag", "Limits"]
+__all__ += ["FORMATS", "Verified", "guarded", "time_text", "verify_bundle"]
+__all__ += ["BundleError", "ChangedError", "ConflictError", "LateVoteError", "LedgerBusyError", "LedgerError"]
+__all__ += ["NoCampaignError", "NoVoterError", "NotReadyError", "RevisionError", "UnfinishedError", "UnreachableError"]

@@ -16,30 +16,19 @@ import sqlalchemy as sa
 
 from adaptive.formats.saved_voting import SavedVoting
 from adaptive.formats.votes import VoteFile, VoteRow
-from adaptive.ledger import bundle as bundles
-from adaptive.ledger import formats
-from adaptive.ledger.ballots import closing, results, shown_sheets
-from adaptive.ledger.ballots.results import Preview
-from adaptive.ledger.ballots.rounds import Ballots, Continuous
-from adaptive.ledger.ballots.stored import StoredBallot, standing_after, stored_ballots
+from adaptive.ledger.ballots import closing, results, rounds, shown_sheets
+from adaptive.ledger.ballots.stored import standing_after, stored_ballots
+from adaptive.ledger.bundle import files
 from adaptive.ledger.bundle.archive import MOST_BYTES
-from adaptive.ledger.bundle.protocols import import_protocol
 from adaptive.ledger.campaign import status as progress_of
+from adaptive.ledger.campaign import stored, voting_pages
 from adaptive.ledger.campaign.info import CampaignInfo, ContinuousPlan, Settings
 from adaptive.ledger.campaign.status import BallotProgress, CampaignStatus
-from adaptive.ledger.campaign.stored import (
-    ItemContent,
-    Steps,
-    contents_of,
-    insert_campaign,
-    load_campaign,
-    reads,
-    runs,
-    writes,
-)
-from adaptive.ledger.campaign.voting_pages import VotingPages, pages_of, set_pages
+from adaptive.ledger.campaign.stored import ItemContent, Steps, reads, runs, writes
+from adaptive.ledger.campaign.voting_pages import VotingPages
 from adaptive.ledger.errors import LedgerError
-from adaptive.ledger.quality import quality_of
+from adaptive.ledger.formats import exports, imports
+from adaptive.ledger.quality.report import quality_of
 from adaptive.ledger.store.database import PATIENCE_SECONDS, Database, back_up
 from adaptive.ledger.store.migrations import bring_up, check_revision, make_tables, migrate
 from adaptive.ledger.voters.tokens import Tokens, issue
@@ -50,7 +39,6 @@ from adaptive.ledger.votes.recording import Recorded
 from adaptive.plan import BallotPlan
 from adaptive.protocol import Items, Position
 from adaptive.record import BallotRecord, ProtocolResult
-from rankcorr.workers import Progress
 
 
 class Ledger:
@@ -146,10 +134,9 @@ class Ledger:
         ProtocolError
             If the items are not those of the plan, or cannot be stored as JSON.
         """
-        chosen = Settings() if settings is None else settings
         made = self.database.write(
-            lambda connection: insert_campaign(
-                connection, plan, items, voters, seed, name=name, settings=chosen, contents=contents
+            lambda connection: stored.insert_campaign(
+                connection, plan, items, voters, seed, name=name, settings=settings, contents=contents
             )
         )
         return Campaign(self.database, made)
@@ -172,22 +159,22 @@ class Ledger:
         """
 
         def work(connection: sa.Connection) -> tuple[CampaignInfo, str]:
-            info = insert_campaign(
+            info = stored.insert_campaign(
                 connection, plan, items, voters, seed, name=name, settings=settings, contents=contents
             )
-            set_pages(connection, info.id, pages, replaces=0)
+            voting_pages.set_pages(connection, info.id, pages, replaces=0)
             return info, issue(connection, info, "organiser")
 
         info, token = self.database.write(work)
         return Campaign(self.database, info), token
 
     def restore(self, path: str | os.PathLike[str], *, most_bytes: int = MOST_BYTES) -> Campaign:
-        """Make the campaign of a bundle, once it is verified; see `adaptive.ledger.bundle.restore_bundle`."""
-        return Campaign(self.database, bundles.restore_bundle(self.database, path, most_bytes=most_bytes))
+        """Make the campaign of a bundle, once it is verified; see `files.restore_bundle`."""
+        return Campaign(self.database, files.restore_bundle(self.database, path, most_bytes=most_bytes))
 
     def import_protocol(self, protocol: SavedVoting, name: str, *, settings: Settings | None = None) -> Campaign:
-        """Make a campaign from a file of an earlier voting; see `protocols.import_protocol`."""
-        return Campaign(self.database, import_protocol(self.database, protocol, name, settings=settings))
+        """Make a campaign from a file of an earlier voting; see `files.import_protocol`."""
+        return Campaign(self.database, files.import_protocol(self.database, protocol, name, settings=settings))
 
     def campaign(self, key: str | None = None) -> Campaign:
         """Return the campaign of a key or name, or the only one.
@@ -197,7 +184,7 @@ class Ledger:
         LedgerError
             If the campaign does not exist, or if there are several and no key is given.
         """
-        return Campaign(self.database, self.database.read(lambda connection: load_campaign(connection, key)))
+        return Campaign(self.database, self.database.read(lambda connection: stored.load_campaign(connection, key)))
 
     @property
     def name(self) -> str:
@@ -268,11 +255,6 @@ class Campaign(Steps):
         """Links and sessions."""
         return Tokens(self.database, self.info)
 
-    @cached_property
-    def _rounds(self) -> Ballots | Continuous:
-        kind = Continuous if self.info.mode == "continuous" else Ballots
-        return kind(self.database, self.info)
-
     def voter(self, voter_id: int) -> Voter:
         """Return the voter of an id, without checking that it exists."""
         return Voter(self.database, self.info, voter_id)
@@ -283,79 +265,10 @@ class Campaign(Steps):
 
     # Ballots and batches
 
-    def ballots(self) -> list[StoredBallot]:
-        """List all ballots so far."""
-        return self.database.read(lambda connection: stored_ballots(connection, self.info.id))
-
-    def open_next(self, *, at_once: bool = False) -> int:
-        """Draw the next ballot or batch from the votes so far, store it, and return its number.
-
-        Votes are read in one transaction, and the ballot is stored in another, which checks that nothing has changed.
-
-        Parameters
-        ----------
-        at_once : bool
-            Draw a batch even if much of the last one is unanswered.
-
-        Raises
-        ------
-        NotReadyError
-            If too much of the last batch is unanswered.
-        LedgerError
-            If a ballot is open, all are closed, or the campaign needs no further batch.
-        """
-        return self._rounds.open_next(at_once=at_once)
-
-    def preview(
-        self, number: int | None = None, *, least_answered: float | None = None, progress: Progress | None = None
-    ) -> Preview:
-        """Return the effect of closing the open ballot, or all batches, without changing anything.
-
-        Parameters
-        ----------
-        number : int or None
-            The ballot of the stamp; None: the last one.
-        least_answered : float or None
-            Share of the comparisons that must be answered; None: the campaign's setting.
-        progress : callable, optional
-            Progress function, as in `Strengths.drawn`.
-
-        Raises
-        ------
-        LedgerError
-            If no ballot is open.
-        """
-        return self._rounds.preview(number, least_answered=least_answered, progress=progress)
-
-    def close(
-        self, number: int, *, least_answered: float | None = None, stamp: str | None = None
-    ) -> BallotRecord | None:
-        """Close a ballot and return its record, or end a continuous campaign, whose batches have none.
-
-        A ballot is scored between two transactions; see `closing.close`. Batches are closed in one.
-
-        Parameters
-        ----------
-        number : int
-            Number of the open ballot, so that two simultaneous calls cannot close two ballots.
-        least_answered : float or None
-            Share of the comparisons that must be answered; None: the campaign's setting.
-        stamp : str or None
-            The stamp that the caller has seen, from `preview` or `ballot`; None: accept any.
-
-        Raises
-        ------
-        LedgerError
-            If that ballot, or every batch, is closed.
-        ChangedError
-            If its stamp has changed.
-        NotReadyError
-            If too few comparisons are answered, or an item has no answer; it stays open.
-        ConflictError
-            If another caller is closing it.
-        """
-        return self._rounds.close(number, least_answered=least_answered, stamp=stamp)
-
+    ballots = reads(stored_ballots)
+    open_next = runs(rounds.open_next)
+    preview = reads(rounds.preview)
+    close = runs(rounds.close)
     reopen = runs(closing.reopen)
     asked = reads(shown_sheets.asked)
     shown_pairs = reads(shown_sheets.shown_pairs)
@@ -389,15 +302,15 @@ class Campaign(Steps):
 
     def pages(self) -> tuple[int, VotingPages]:
         """Return the version of the voting pages and the pages; version 0 with the defaults if none were set."""
-        return self.database.read(lambda connection: pages_of(connection, self.info.id))
+        return self.database.read(lambda connection: voting_pages.pages_of(connection, self.info.id))
 
     def set_pages(self, pages: VotingPages, *, replaces: int) -> int:
         """Show these pages from now on, and return their version; see `voting_pages.set_pages`."""
-        return self.database.write(lambda connection: set_pages(connection, self.info.id, pages, replaces=replaces))
+        return self.database.write(
+            lambda connection: voting_pages.set_pages(connection, self.info.id, pages, replaces=replaces)
+        )
 
-    def contents(self) -> tuple[ItemContent, ...]:
-        """Return the content shown for each item, by place."""
-        return self.database.read(lambda connection: contents_of(connection, self.info.id))
+    contents = reads(stored.contents_of)
 
     # Progress
 
@@ -444,8 +357,8 @@ class Campaign(Steps):
 
     # Files
 
-    export_votes = runs(formats.export_votes)
-    import_votes = runs(formats.import_votes)
-    bundle = runs(bundles.bundle_bytes)
-    write_bundle = runs(bundles.write_bundle)
-    verify = runs(bundles.verify_campaign)
+    export_votes = runs(exports.export_votes)
+    import_votes = runs(imports.import_votes)
+    bundle = runs(files.bundle_bytes)
+    write_bundle = runs(files.write_bundle)
+    verify = runs(files.verify_campaign)

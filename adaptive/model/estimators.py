@@ -10,19 +10,11 @@ from typing import Any, Final, Literal, TypeAlias
 import numpy as np
 
 from adaptive.errors import ComparisonError, ModelError
+from adaptive.model import likelihood
 from adaptive.model.columns import same_labels
 from adaptive.model.comparisons import Comparisons
 from adaptive.model.fit import MAX_ITERATIONS, TOLERANCE, fit
-from adaptive.model.likelihood import (
-    OVERSIGHT,
-    Parameters,
-    Prior,
-    TiesModel,
-    VoteModel,
-    checked_oversight,
-    checked_prior,
-    rows_of,
-)
+from adaptive.model.likelihood import Parameters, Prior, TiesModel, VoteModel
 from adaptive.model.strengths import Strengths
 from adaptive.record import json_label, places_best_first
 from adaptive.scores import Scores, Tally
@@ -155,7 +147,7 @@ def bradley_terry(
     comparisons: Comparisons,
     *,
     ties: TiesModel = "davidson",
-    oversight: float = OVERSIGHT,
+    oversight: float = likelihood.OVERSIGHT,
     prior: float | Prior | None = None,
     voters: bool = False,
     side_bias: bool = False,
@@ -216,7 +208,7 @@ def bradley_terry(
 def thurstone(
     comparisons: Comparisons,
     *,
-    oversight: float = OVERSIGHT,
+    oversight: float = likelihood.OVERSIGHT,
     prior: float | Prior | None = None,
     voters: bool = False,
     side_bias: bool = False,
@@ -307,14 +299,14 @@ def _fitted(
         raise ModelError(f"strengths are fitted to Comparisons; got {shown(comparisons)}")
     if comparisons.n_items < 2:
         raise ModelError(f"a ranking needs at least two items; got {comparisons.n_items}")
-    own_prior, own_oversight = checked_prior(prior), checked_oversight(oversight)
+    own_prior, own_oversight = likelihood.checked_prior(prior), likelihood.checked_oversight(oversight)
     if not 0 < real_number(tolerance) < 1:
         raise ModelError(f"tolerance must be a number between 0 and 1; got {shown(tolerance)}")
     n_iterations = checked_count(max_iterations, "max_iterations", ModelError)
     if own_prior.sd == np.inf:
         _check_finite(comparisons)
     found = fit(
-        rows_of(comparisons, model),
+        likelihood.rows_of(comparisons, model),
         own_prior,
         own_oversight,
         start=None if start is None else _start(start, comparisons, model, own_oversight),

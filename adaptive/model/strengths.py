@@ -11,18 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adaptive.errors import ModelError
-from adaptive.model.accuracy import (
-    N_SAMPLES,
-    Cut,
-    DrawnRanks,
-    ExpectedCorrelation,
-    RankIntervals,
-    TopProbabilities,
-    cut_of,
-    expected_correlation_of,
-    rank_intervals_of,
-    top_probabilities_of,
-)
+from adaptive.model import accuracy
+from adaptive.model.accuracy import N_SAMPLES, Cut, DrawnRanks, ExpectedCorrelation, RankIntervals, TopProbabilities
 from adaptive.model.comparisons import Comparisons
 from adaptive.model.fit import SD_RANGE, SD_START
 from adaptive.model.likelihood import OVERSIGHT, Curvature, Parameters, Prior, VoteModel, curvature_at, rows_of
@@ -275,7 +265,7 @@ class Strengths(TableResult):
         >>> intervals.low.tolist(), intervals.high.tolist()
         ([1.0, 1.0, 2.0], [2.0, 3.0, 3.0])
         """
-        return rank_intervals_of(self.drawn(n_samples, seed), level)
+        return accuracy.rank_intervals_of(self.drawn(n_samples, seed), level)
 
     def in_top(self, k: int, *, n_samples: int = N_SAMPLES, seed: int = 0) -> TopProbabilities:
         """Return the probability that each item is among the true top k; they sum to k.
@@ -292,7 +282,7 @@ class Strengths(TableResult):
         >>> round(float(bradley_terry(votes, prior=2).in_top(2).probability.sum()), 9)
         2.0
         """
-        return top_probabilities_of(self.drawn(n_samples, seed), k)
+        return accuracy.top_probabilities_of(self.drawn(n_samples, seed), k)
 
     def cut(self, k: int, *, n_samples: int = N_SAMPLES, seed: int = 0) -> Cut:
         """Return the confidence of a cut after the estimated top k: the probability that these are the true top k.
@@ -302,7 +292,7 @@ class Strengths(TableResult):
         ModelError
             As `in_top`.
         """
-        return cut_of(self.drawn(n_samples, seed), k)
+        return accuracy.cut_of(self.drawn(n_samples, seed), k)
 
     def expected_correlation(
         self,
@@ -339,7 +329,7 @@ class Strengths(TableResult):
         >>> reached.low < reached.mean < reached.high
         True
         """
-        return expected_correlation_of(self.drawn(n_samples, seed), coefficient, level, workers)
+        return accuracy.expected_correlation_of(self.drawn(n_samples, seed), coefficient, level, workers)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the fields alone: cached draws and inverses would add megabytes to a pickle."""

@@ -54,29 +54,28 @@ class Settings:
     matched_ballots: MatchedBallots = MATCHED_BALLOTS
 
 
+SETTINGS: Final = Settings()
+
+
 def simulate_once(
     plan: BallotPlan,
     pool: VoterPool | VoterPopulation,
     similarity: ArrayLike,
     approach: Approach,
     rng: np.random.Generator,
-    *,
-    relatedness: bool = True,
-    select: Select = select_by_mean,
-    average: Average = running_mean,
-    matching: Matching = MATCHING,
-    matched_ballots: MatchedBallots = MATCHED_BALLOTS,
+    settings: Settings = SETTINGS,
 ) -> Ranking:
     """Rank the items once by simulated votes.
 
     Parameters
     ----------
-    plan, pool, similarity, relatedness, select, average, matching, matched_ballots
+    plan, pool, similarity
         As in `simulate`.
     approach : str
         One of `APPROACHES`.
     rng : Generator
         Draws voters, opinions, ballots and answers.
+    settings : Settings
 
     Returns
     -------
@@ -98,7 +97,6 @@ def simulate_once(
     """
     values = checked_input(plan.n_items, pool, similarity)
     check_approach(approach)
-    settings = Settings(relatedness, select, average, matching, matched_ballots)
     return rankings_of(approach, (plan,), (plan.n_comparisons,), pool, values, lambda: rng, settings)[0]
 
 

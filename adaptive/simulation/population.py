@@ -80,16 +80,6 @@ class PopulationFit(TableResult):
         """Return estimate, low and high of each level."""
         return {name: (estimate, low, high) for name, estimate, low, high, _ in self.rows()}
 
-    @property
-    def nonconformity_intervals(self) -> tuple[Interval, Interval]:
-        """Intervals of the least and of the largest nonconformity."""
-        return self._interval(0), self._interval(1)
-
-    @property
-    def oversight_intervals(self) -> tuple[Interval, Interval]:
-        """Intervals of the least and of the largest oversight."""
-        return self._interval(2), self._interval(3)
-
     def rows(self) -> list[tuple[str, float, float, float, float]]:
         """Return the rows of the table: level, estimate, low, high and uncorrected."""
         estimates = (*self.population.nonconformity, *self.population.oversight)

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from adaptive.errors import SimilarityError, TableError
-from adaptive.tables import check_spelling, check_width
+from adaptive.tables import check_spelling, check_width, header_and_records
 from rankcorr.checks import checked_count, shown
-from rankcorr.io.records import TextTable, delimiters_of, listed
+from rankcorr.io.records import TextTable, listed
 
 _SHOWN = 5
 
@@ -224,9 +224,7 @@ def read_similarities(path: str | os.PathLike[str], *, column: str = "similarity
     array([ 0.71, -0.02])
     """
     table = TextTable(os.fspath(path), error=TableError)
-    text = table.text()
-    records = table.records(text, table.delimiter(text, [column]) if delimiters_of(text)[1] else ",")
-    header = next(records)
+    header, records = header_and_records(table, table.text(), column)
     check_spelling(table, header, [column])
     if header.cells.count(column) != 1:
         table.fail(f'one column "{column}" is wanted; the columns are {listed(header.cells)}', header.line)

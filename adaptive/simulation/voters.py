@@ -121,30 +121,6 @@ class VoterPool(Result):
         object.__setattr__(self, "nonconformity", nonconformity)
         object.__setattr__(self, "oversight", oversight)
 
-    @classmethod
-    def draw(
-        cls,
-        n_voters: int,
-        rng: np.random.Generator,
-        *,
-        nonconformity: Interval = (0.02, 0.2),
-        oversight: Interval = (0.005, 0.05),
-        amplitude: Amplitude = vanishing_amplitude,
-    ) -> VoterPool:
-        """Draw voters whose levels are uniform in the intervals given, by default the paper's.
-
-        Raises
-        ------
-        SimilarityError
-            As `VoterPopulation`.
-
-        Examples
-        --------
-        >>> VoterPool.draw(100, np.random.default_rng(1))
-        VoterPool(100 voters, nonconformity 0.021 to 0.197, oversight 0.00575 to 0.05)
-        """
-        return VoterPopulation(n_voters, nonconformity, oversight, amplitude).draw(rng)
-
     @property
     def n_voters(self) -> int:
         """Number of voters."""

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from adaptive.budget import plan_for_budget
 from adaptive.errors import PlanError, SimilarityError
-from adaptive.model.matched_ballots import MatchedBallots
-from adaptive.model.matching import Matching
+from adaptive.model.matched_ballots import MATCHED_BALLOTS, MatchedBallots
+from adaptive.model.matching import MATCHING, Matching
 from adaptive.plan import BallotPlan
 from adaptive.simulation.approaches import Approach, Settings, rankings_of
 from adaptive.simulation.voters import VoterPool, VoterPopulation, true_ranking
@@ -30,8 +30,6 @@ from rankcorr.workers import Progress, in_executor
 
 CANDIDATES: Final[tuple[Approach, ...]] = ("adaptive", "adaptive_fitted", "matched_ballots", "matched")
 
-MATCHING: Final = Matching()
-MATCHED_BALLOTS: Final = MatchedBallots()
 _N_BALLOTS: Final = (3, 5, 7, 9)
 _FRACTIONS: Final = (0.35, 0.5, 0.65)
 _MATCHED_BALLOTS: Final = ((5, 9), (0.5, 0.6, 0.7), (0.5, 1.0))

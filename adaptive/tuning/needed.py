@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from adaptive.errors import SimilarityError
-from adaptive.model.matched_ballots import MatchedBallots
-from adaptive.model.matching import Matching
+from adaptive.model.matched_ballots import MATCHED_BALLOTS, MatchedBallots
+from adaptive.model.matching import MATCHING, Matching
 from adaptive.plan import plan_ballots
 from adaptive.simulation.approaches import APPROACHES, Approach, checked_voters
 from adaptive.simulation.similarity import positive_count
 from adaptive.simulation.voters import Interval, VoterPool, VoterPopulation
-from adaptive.tuning.candidates import MATCHED_BALLOTS, MATCHING, Candidate, Trial, accuracies, paper_candidate
+from adaptive.tuning.candidates import Candidate, Trial, accuracies, paper_candidate
 from adaptive.tuning.tune import mean_interval
 from rankcorr.checks import checked_level, checked_seed, real_number, shown
 from rankcorr.coefficients import CoefficientLike, as_coefficient

@@ -270,14 +270,7 @@ def test_areas_of_one_token_are_fine_across_areas():
 # Files.
 
 
-@pytest.fixture
-def write(tmp_path):
-    def write_file(content, name="tokens.csv"):
-        path = tmp_path / name
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return path
-
-    return write_file
+FILE = "tokens.csv"
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,11 @@
 
 import csv
 import gzip
-import importlib.util
 import re
-import sys
 from collections import Counter, defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,20 +19,13 @@ from adaptive.scores import borda_scores
 from adaptive.votes import LEFT, RIGHT, TIE
 from rankcorr import Ranking, weighted_rho
 
-BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "replay_real_votes.py"
 HEADER = "topic,item_a,item_b,worker,vote\n"
 ADAPTIVE, UNIFORM = 0, 1
 
 
 @pytest.fixture(scope="module")
-def benchmark():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(BENCHMARK.parent)  # where the scripts find what they share
-        specification = importlib.util.spec_from_file_location("replay_real_votes", BENCHMARK)
-        module = importlib.util.module_from_spec(specification)
-        patch.setitem(sys.modules, specification.name, module)  # where dataclasses look their annotations up
-        specification.loader.exec_module(module)
-        yield module
+def benchmark(script):
+    return script("replay_real_votes")
 
 
 @pytest.fixture(scope="module")

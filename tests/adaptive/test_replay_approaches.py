@@ -1,9 +1,6 @@
 """Every approach replayed on recorded votes: none is drawn twice, and none of those held out."""
 
-import importlib.util
-import sys
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,19 +9,10 @@ from adaptive.draw import draw_ballot
 from adaptive.votes import LEFT, UNANSWERED
 from rankcorr import Ranking
 
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
-
 
 @pytest.fixture(scope="module")
-def benchmark():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(BENCHMARKS)  # where the scripts find what they share
-        path = BENCHMARKS / "replay_approaches.py"
-        specification = importlib.util.spec_from_file_location("replay_approaches", path)
-        module = importlib.util.module_from_spec(specification)
-        patch.setitem(sys.modules, specification.name, module)  # where dataclasses look their annotations up
-        specification.loader.exec_module(module)
-        yield module
+def benchmark(script):
+    return script("replay_approaches")
 
 
 @pytest.fixture

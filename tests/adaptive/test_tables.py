@@ -14,14 +14,7 @@ TABLE = TextTable("f.csv", error=TableError)
 CELLS = st.text(st.sampled_from("aßЖ,;|\"' 1_-"), min_size=1, max_size=6).filter(lambda text: text == text.strip())
 
 
-@pytest.fixture
-def write(tmp_path):
-    def write(text):
-        path = tmp_path / "table.csv"
-        path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        return path
-
-    return write
+FILE = "table.csv"
 
 
 @pytest.fixture(scope="module")

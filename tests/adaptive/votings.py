@@ -64,7 +64,8 @@ class Voting:
         self.cuts.append(self.standing.places.tolist())
         return record
 
-    def answers(self):
+    @property
+    def voted(self):
         return tuple((ballot, answers.copy()) for ballot, answers in self.boxes)
 
     def result(self):

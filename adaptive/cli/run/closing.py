@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from typing import Any, Final
 
 import click
 
-from adaptive.cli.output import emit, print_note
+from adaptive.cli.output import emit, print_note, print_rows
 from adaptive.cli.run.campaign import described, ledger_argument
 from adaptive.cli.run.voting import check_other
 from adaptive.errors import ProtocolError
@@ -15,7 +17,7 @@ from adaptive.model.accuracy import N_SAMPLES
 from adaptive.tables import item_cells
 from rankcorr import OptionError
 from rankcorr.checks import counted
-from rankcorr.cli.console import example, json_option, print_json, print_table
+from rankcorr.cli.console import example, json_option, print_json
 from rankcorr.workers import progress_bar
 
 _STATUS_EXAMPLE = example(
@@ -37,9 +39,17 @@ _REOPEN_EXAMPLE = example('ballots run reopen voting.db --reason "votes of one g
 @json_option("")
 def status(campaign: Campaign, by: str | None, as_json: bool) -> None:
     """Say where the voting in LEDGER stands."""
-    if by is not None:
-        {"voter": _show_voters, "item": _show_items, "ballot": _show_ballots}[by](campaign, as_json)
-        return
+    if by == "voter":
+        print_rows(campaign.voters.progress(), _OF_VOTER, as_json)
+    elif by == "ballot":
+        print_rows(campaign.ballot_progress(), _OF_BALLOT, as_json)
+    elif by == "item":
+        print_rows([replace(each, item=item_cells(each.item)) for each in campaign.item_progress()], _OF_ITEM, as_json)
+    else:
+        _show_status(campaign, as_json)
+
+
+def _show_status(campaign: Campaign, as_json: bool) -> None:
     now = campaign.status()
     if as_json:
         print_json(asdict(now))
@@ -66,53 +76,30 @@ def status(campaign: Campaign, by: str | None, as_json: bool) -> None:
         click.echo(f"spent: {so_far}; expected in the end: {in_the_end}")
 
 
-def _show_voters(campaign: Campaign, as_json: bool) -> None:
-    voters = campaign.voters.progress()
-    if as_json:
-        print_json([asdict(each) for each in voters])
-        return
-    rows = [
-        [
-            each.voter,
-            f"{each.n_answered:,} of {each.n_comparisons:,}",
-            f"{each.n_votes:,}",
-            _to_seconds(each.last_vote),
-            "excluded" if each.excluded else "",
-        ]
-        for each in voters
-    ]
-    print_table(["voter", "answered", "votes", "last vote", ""], rows)
+def _answered(each: Any) -> str:
+    return f"{each.n_answered:,} of {each.n_comparisons:,}"
 
 
-def _show_items(campaign: Campaign, as_json: bool) -> None:
-    items = campaign.item_progress()
-    if as_json:
-        print_json([{**asdict(each), "item": item_cells(each.item)} for each in items])
-        return
-    print_table(
-        ["item", "answered"],
-        [[" ".join(item_cells(each.item)), f"{each.n_answered:,} of {each.presentations:,}"] for each in items],
-    )
-
-
-def _show_ballots(campaign: Campaign, as_json: bool) -> None:
-    ballots = campaign.ballot_progress()
-    if as_json:
-        print_json([asdict(each) for each in ballots])
-        return
-    rows = [
-        [
-            str(each.ballot),
-            each.state,
-            f"{each.n_items:,}",
-            f"{each.n_answered:,} of {each.n_comparisons:,}",
-            f"{each.n_sheets_done:,} of {each.n_sheets:,}",
-            _to_seconds(each.opened_at),
-            _to_seconds(each.closed_at),
-        ]
-        for each in ballots
-    ]
-    print_table(["ballot", "state", "items", "answered", "sheets done", "opened", "closed"], rows)
+_OF_VOTER: Final[dict[str, Callable[[Any], str]]] = {
+    "voter": lambda each: each.voter,
+    "answered": _answered,
+    "votes": lambda each: f"{each.n_votes:,}",
+    "last vote": lambda each: _to_seconds(each.last_vote),
+    "": lambda each: "excluded" if each.excluded else "",
+}
+_OF_BALLOT: Final[dict[str, Callable[[Any], str]]] = {
+    "ballot": lambda each: str(each.ballot),
+    "state": lambda each: each.state,
+    "items": lambda each: f"{each.n_items:,}",
+    "answered": _answered,
+    "sheets done": lambda each: f"{each.n_sheets_done:,} of {each.n_sheets:,}",
+    "opened": lambda each: _to_seconds(each.opened_at),
+    "closed": lambda each: _to_seconds(each.closed_at),
+}
+_OF_ITEM: Final[dict[str, Callable[[Any], str]]] = {
+    "item": lambda each: " ".join(each.item),
+    "answered": lambda each: f"{each.n_answered:,} of {each.presentations:,}",
+}
 
 
 def _to_seconds(time: str | None) -> str:

@@ -31,6 +31,10 @@ _INIT_EXAMPLE = example(
 _MIGRATE_EXAMPLE = example("ballots run backup voting.db copy.db", "ballots run migrate voting.db")
 
 
+def _number(name: str, metavar: str, what: str, default: float | None = None) -> Any:
+    return setting(name, type=float, default=default, show_default=False, metavar=metavar, help=what)
+
+
 @dataclass(frozen=True)
 class AskingOptions:
     """Options of the command line for probes and pay."""
@@ -46,31 +50,13 @@ class AskingOptions:
         metavar="N",
         help="Attention checks and gold pairs of each sheet.  [default: 1, with --probes]",
     )
-    repeats: float = setting(
-        "--repeats",
-        type=float,
-        default=0.0,
-        show_default=False,
-        metavar="SHARE",
-        help="Share of the comparisons to ask the same voter again.",
+    repeats: float = _number("--repeats", "SHARE", "Share of the comparisons to ask the same voter again.", 0.0)
+    overlap: float = _number("--overlap", "SHARE", "Share of the comparisons to ask a second voter too.", 0.0)
+    pay_per_vote: float | None = _number("--pay-per-vote", "AMOUNT", "Pay of a voter for an answer.")
+    pay_per_hour: float | None = _number(
+        "--pay-per-hour", "AMOUNT", "Or pay for an hour of answers, each of --seconds."
     )
-    overlap: float = setting(
-        "--overlap",
-        type=float,
-        default=0.0,
-        show_default=False,
-        metavar="SHARE",
-        help="Share of the comparisons to ask a second voter too.",
-    )
-    pay_per_vote: float | None = setting(
-        "--pay-per-vote", type=float, metavar="AMOUNT", help="Pay of a voter for an answer."
-    )
-    pay_per_hour: float | None = setting(
-        "--pay-per-hour", type=float, metavar="AMOUNT", help="Or pay for an hour of answers, each of --seconds."
-    )
-    fee: float | None = setting(
-        "--fee", type=float, metavar="SHARE", help="Fee of the platform, as a share of the pay."
-    )
+    fee: float | None = _number("--fee", "SHARE", "Fee of the platform, as a share of the pay.")
     currency: str | None = setting("--currency", metavar="TEXT", help="Currency of the pay.")
 
     def probing(self, items: Collection[Hashable]) -> Probing | None:

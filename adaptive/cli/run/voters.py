@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict
+from typing import Any, Final
 
 import click
 
+from adaptive.cli.output import print_rows
 from adaptive.cli.run.campaign import ledger_argument
 from adaptive.ledger import Campaign, CampaignQuality, ExclusionPreview, Limits
 from adaptive.tables import item_cells
@@ -99,40 +102,31 @@ def exclude(campaign: Campaign, voter: str, reason: str | None, back: bool, prev
     click.echo(f"voter {voter} {'is included again' if back else 'is excluded'}")
 
 
+def _left(each: Any) -> str:
+    left = each.left.share
+    return "-" if left is None else f"{left:.2f} ({each.left_low:.2f} to {each.left_high:.2f})"
+
+
+_OF_VOTER: Final[dict[str, Callable[[Any], str]]] = {
+    "voter": lambda each: each.voter,
+    "votes": lambda each: f"{each.n_votes:,}",
+    "seconds": lambda each: "-" if each.seconds is None else f"{each.seconds:.1f}",
+    "fast": lambda each: str(each.fast),
+    "left": _left,
+    "attention": lambda each: str(each.attention),
+    "gold": lambda each: str(each.gold),
+    "repeats": lambda each: str(each.repeats),
+    "agreement": lambda each: str(each.agreement),
+    "random": lambda each: "-" if each.random is None else f"{each.random:.2f}",
+    "flags": lambda each: "excluded" if each.excluded else " ".join(flag.kind for flag in each.flags),
+}
+
+
 def _show_quality(found: CampaignQuality) -> None:
     if not found.voters:
         click.echo("no voter has answered yet")
         return
-    rows = [
-        [
-            each.voter,
-            f"{each.n_votes:,}",
-            "-" if each.seconds is None else f"{each.seconds:.1f}",
-            str(each.fast),
-            "-" if each.left.share is None else f"{each.left.share:.2f} ({each.left_low:.2f} to {each.left_high:.2f})",
-            str(each.attention),
-            str(each.gold),
-            str(each.repeats),
-            str(each.agreement),
-            "-" if each.random is None else f"{each.random:.2f}",
-            "excluded" if each.excluded else " ".join(flag.kind for flag in each.flags),
-        ]
-        for each in found.voters
-    ]
-    names = [
-        "voter",
-        "votes",
-        "seconds",
-        "fast",
-        "left",
-        "attention",
-        "gold",
-        "repeats",
-        "agreement",
-        "random",
-        "flags",
-    ]
-    print_table(names, rows)
+    print_rows(found.voters, _OF_VOTER, as_json=False)
     if found.n_pairs:
         click.echo(f"{counted(found.n_pairs, 'pair')} asked of several voters: {_agreement(found)}")
     for each in found.voters:

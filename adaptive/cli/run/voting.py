@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict
+from typing import Any, Final
 
 import click
 
-from adaptive.cli.output import emit
+from adaptive.cli.output import emit, print_rows
 from adaptive.cli.run.campaign import described, ledger_argument
 from adaptive.cli.vote_files import Reading, reading_options
 from adaptive.errors import ProtocolError
@@ -14,7 +16,7 @@ from adaptive.formats.votes import comparisons_csv, read_votes
 from adaptive.ledger import Campaign
 from rankcorr import OptionError
 from rankcorr.checks import counted
-from rankcorr.cli.console import example, json_option, print_json, print_table
+from rankcorr.cli.console import example, json_option, print_json
 
 _OPEN_EXAMPLE = example(
     "ballots run open voting.db --out ballot.csv",
@@ -107,22 +109,25 @@ def correct(campaign: Campaign, comparison: str, winner: str, reason: str) -> No
     click.echo(f"comparison {comparison}: {'voided' if answer is None else f'the vote is {answer!r} now'}")
 
 
+_OF_CONFLICT: Final[dict[str, Callable[[Any], str]]] = {
+    "comparison": lambda each: each.comparison,
+    "voter": lambda each: each.voter,
+    "stands": lambda each: each.stands or "none",
+    "came": lambda each: each.came,
+    "corrected": lambda each: "yes" if each.corrected else "no",
+}
+
+
 @click.command(epilog=_CONFLICTS_EXAMPLE, short_help="List votes that contradict recorded ones.")
 @ledger_argument
 @json_option("")
 def conflicts(campaign: Campaign, as_json: bool) -> None:
     """List the votes of LEDGER that contradict recorded ones; resolve each with `ballots run correct`."""
     found = campaign.conflicts()
-    if as_json:
-        print_json([asdict(each) for each in found])
-    elif not found:
-        click.echo("no conflicts")
+    if found or as_json:
+        print_rows(found, _OF_CONFLICT, as_json)
     else:
-        rows = [
-            [each.comparison, each.voter, each.stands or "none", each.came, "yes" if each.corrected else "no"]
-            for each in found
-        ]
-        print_table(["comparison", "voter", "stands", "came", "corrected"], rows)
+        click.echo("no conflicts")
 
 
 @click.command(epilog=_ASSIGN_EXAMPLE, short_help="Give sheets to another voter.")

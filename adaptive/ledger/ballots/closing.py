@@ -115,11 +115,11 @@ def reopen(database: Database, info: CampaignInfo, number: int, reason: str) -> 
     """
 
     def work(connection: sa.Connection) -> None:
-        ballots = stored_ballots(connection, info.id)
+        ballots = stored_ballots(connection, info)
         if 1 <= number <= len(ballots):
             # Another process may draw a ballot from these scores; the lock makes it do so before or after this step.
             lock_ballot(connection, ballots[number - 1].id, exclusive=True)
-            ballots = stored_ballots(connection, info.id)
+            ballots = stored_ballots(connection, info)
         if not 1 <= number <= len(ballots) or ballots[number - 1].state != "closed":
             raise LedgerError(f"ballot {number} is not closed: there is nothing to open again")
         if number < len(ballots):
@@ -174,7 +174,7 @@ def _elect(connection: sa.Connection, info: CampaignInfo, number: int, closer: s
 
 
 def _count(connection: sa.Connection, info: CampaignInfo, ballot_id: int) -> _Counted:
-    ballots = stored_ballots(connection, info.id)
+    ballots = stored_ballots(connection, info)
     stored = next(each for each in ballots if each.id == ballot_id)
     _, before = standing_after(info, ballots[: stored.number - 1])
     excluded = excluded_voters(connection, info.id)

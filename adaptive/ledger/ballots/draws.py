@@ -23,12 +23,10 @@ from adaptive.draw import Asked
 from adaptive.ledger.ballots.stored import Array, DrawnColumns, Probe
 from adaptive.ledger.campaign.info import CampaignInfo, Probing, n_repeatable
 from adaptive.ledger.store import schema
-from adaptive.ledger.store.encoding import digest_of, json_of, label_text, now
+from adaptive.ledger.store.encoding import answer_name, digest_of, json_of, label_text, now
 from adaptive.ledger.store.rows import insert_columns
 from adaptive.protocol import ballot_rng
 from adaptive.votes import WORDS
-
-_WORDS: Final = {int(vote): word for word, vote in WORDS.items()}
 
 
 def store_ballot(
@@ -195,7 +193,7 @@ def _probes_for(
     seen = _seen(connection, info.id, known)
     # If sheets are claimed, every sheet has the practice.
     practised = _slots_so_far(connection, info.id) if info.settings.assigned else None
-    return draw_probes(probing, known, drawn, seen, practised, ballot_rng(info.seed, number, "probe"))
+    return ProbeDraw(probing, known, drawn, seen, practised, ballot_rng(info.seed, number, "probe")).probes()
 
 
 def probe_lines(labels: Sequence[str], probes: Sequence[Probe]) -> list[str]:
@@ -211,7 +209,7 @@ def probe_lines(labels: Sequence[str], probes: Sequence[Probe]) -> list[str]:
     """
     return [
         f'["p",{place},{probe.sheet},{probe.position},{labels[probe.left]},{labels[probe.right]},"{probe.kind}",'
-        f"{json_of(None if probe.expected is None else _WORDS[probe.expected])},{json_of(probe.repeats)}]"
+        f"{json_of(None if probe.expected is None else answer_name(probe.expected))},{json_of(probe.repeats)}]"
         for place, probe in enumerate(probes)
     ]
 
@@ -259,15 +257,8 @@ class Drawn(DrawnColumns):
     slots: Array
 
 
-def draw_probes(
-    probing: Probing,
-    known: tuple[Known, ...],
-    drawn: Drawn,
-    seen: Mapping[tuple[int, int], int],
-    practised: Collection[int] | None,
-    rng: np.random.Generator,
-) -> list[Probe]:
-    """Draw the probes of a ballot, sheet by sheet and in display order.
+class ProbeDraw:
+    """A draw of the probes of a ballot.
 
     A known pair or an overlap is never one of the slot's own comparisons in the ballot. If sheets are not assigned, a
     practice pair is never one of the comparisons on its sheet. Apart from repeats, a sheet has no pair twice, and a
@@ -286,16 +277,7 @@ def draw_probes(
         are not assigned.
     rng : numpy.random.Generator
     """
-    order = np.lexsort((drawn.position, drawn.sheet))
-    by_sheet = np.split(order, np.flatnonzero(np.diff(drawn.sheet[order])) + 1)
-    draw = _Draw(probing, known, drawn, seen, practised, rng)
-    found = []
-    for sheet, places in enumerate(by_sheet):
-        found += sorted(draw.sheet(sheet, int(drawn.slots[sheet]), places), key=lambda probe: probe.position)
-    return found
 
-
-class _Draw:
     def __init__(
         self,
         probing: Probing,
@@ -314,7 +296,17 @@ class _Draw:
         for slot, pair in zip(self.slot_of.tolist(), self.pairs.tolist(), strict=True):
             self.shown[slot].add(pair)
 
-    def sheet(self, sheet: int, slot: int, places: NDArray[Any]) -> list[Probe]:
+    def probes(self) -> list[Probe]:
+        """Draw them sheet by sheet and in display order."""
+        order = np.lexsort((self.drawn.position, self.drawn.sheet))
+        by_sheet = np.split(order, np.flatnonzero(np.diff(self.drawn.sheet[order])) + 1)
+        found = []
+        for sheet, places in enumerate(by_sheet):
+            own = self._of_sheet(sheet, int(self.drawn.slots[sheet]), places)
+            found += sorted(own, key=lambda probe: probe.position)
+        return found
+
+    def _of_sheet(self, sheet: int, slot: int, places: NDArray[Any]) -> list[Probe]:
         found = []
         if self.practised is None:
             own = set(self.pairs[places].tolist())

@@ -25,7 +25,7 @@ from adaptive.model.estimators import bradley_terry
 from adaptive.model.strengths import Strengths
 from adaptive.plan import BallotPlan
 from adaptive.record import ProtocolResult, places_best_first
-from adaptive.tables import csv_text, item_cells, item_columns
+from adaptive.tables import items_csv
 from rankcorr import TauW
 from rankcorr.results import TableResult
 from rankcorr.workers import Progress
@@ -81,8 +81,7 @@ class CampaignResult(TableResult):
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the table row by row."""
-        columns = self._columns()
-        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        return self._rows()
 
     def to_csv(self, *, guard: bool = False) -> str:
         """Return the table as CSV; tuples have a column for each part.
@@ -92,14 +91,7 @@ class CampaignResult(TableResult):
         guard : bool
             Whether to put an apostrophe before labels that a spreadsheet would run as formulas.
         """
-        safe = guarded if guard else str
-        columns = self._columns()
-        items = columns.pop("item")
-        rows = (
-            [*map(safe, item_cells(item)), *(repr(cell) if isinstance(cell, float) else cell for cell in cells)]
-            for item, *cells in zip(items, *columns.values(), strict=True)
-        )
-        return csv_text([*item_columns("item", items), *columns], rows)
+        return items_csv(self._rows(), guarded if guard else str)
 
     def _columns(self) -> dict[str, Sequence[Any]]:
         order = places_best_first(self.items, self.ranking.ranks)
@@ -230,7 +222,7 @@ def result_of(
     LedgerError
         If a ballot is not closed and `interim` is false, or if there is no vote yet.
     """
-    ballots = stored_ballots(connection, info.id)
+    ballots = stored_ballots(connection, info)
     n_closed = sum(each.state == "closed" for each in ballots)
     paper = None
     if isinstance(info.plan, BallotPlan):
@@ -292,7 +284,7 @@ def preview_of(
         If no ballot is open.
     """
     plan = info.ballot_plan
-    ballots = stored_ballots(connection, info.id)
+    ballots = stored_ballots(connection, info)
     if not ballots or ballots[-1].state == "closed":
         raise LedgerError("no ballot is open: there is nothing to close")
     stored = ballots[-1]
@@ -359,7 +351,7 @@ def by_item(connection: sa.Connection, info: CampaignInfo) -> list[ItemProgress]
 
 def items_shown(connection: sa.Connection, info: CampaignInfo) -> list[tuple[ItemProgress, ItemContent]]:
     """Return all items with their presentations: those of open ballots as in `by_item`, then the others."""
-    contents = dict(zip(info.items, contents_of(connection, info.id), strict=True))
+    contents = dict(zip(info.items, contents_of(connection, info), strict=True))
     asked = by_item(connection, info)
     known = {each.item for each in asked}
     asked += [ItemProgress(item, 0, 0) for item in info.items if item not in known]

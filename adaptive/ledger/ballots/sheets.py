@@ -126,7 +126,7 @@ def give_sheets(
     LedgerError
         If no ballot is open, if the giver has no unfinished sheet, or for the reasons given in `give_sheet`.
     """
-    open_ones = [each for each in stored_ballots(connection, info.id) if each.state == "open"]
+    open_ones = [each for each in stored_ballots(connection, info) if each.state == "open"]
     if not open_ones:
         raise LedgerError("no ballot is open: there is no sheet to give")
     taker = register(connection, info, name)

@@ -15,9 +15,7 @@ from adaptive.ledger.store import schema
 from adaptive.ledger.store.encoding import answer_name, pair_at, pair_id
 from adaptive.ledger.voters.identity import names_of, voter_named
 from adaptive.ledger.votes.reading import in_force
-from adaptive.votes import Comparison, Vote
-
-_WORDS = {int(vote): vote.name.lower() for vote in Vote}
+from adaptive.votes import Comparison
 
 
 @dataclass(frozen=True)
@@ -84,7 +82,7 @@ def shown_pairs(connection: sa.Connection, info: CampaignInfo, number: int, shee
     pairs = []
     for row in rows:
         practice = row.probe == "practice"
-        expected = _WORDS[row.expected] if practice else None
+        expected = answer_name(row.expected) if practice else None
         pairs.append(ShownPair(row.position, row.place, row.left_item, row.right_item, practice, expected))
     return tuple(pairs)
 

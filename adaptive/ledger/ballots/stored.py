@@ -116,10 +116,10 @@ class Scored:
     n_answered: int
 
 
-def stored_ballots(connection: sa.Connection, campaign_id: int) -> list[StoredBallot]:
+def stored_ballots(connection: sa.Connection, info: CampaignInfo) -> list[StoredBallot]:
     """Return all ballots of a campaign so far."""
     table = schema.ballot
-    rows = connection.execute(sa.select(table).where(table.c.campaign_id == campaign_id).order_by(table.c.number))
+    rows = connection.execute(sa.select(table).where(table.c.campaign_id == info.id).order_by(table.c.number))
     found = []
     for row in rows:
         decoded = {"places": value_of(row.places), "record": None if row.record is None else value_of(row.record)}
@@ -133,6 +133,14 @@ def drawn_columns(connection: sa.Connection, ballot_id: int) -> DrawnColumns:
     wanted = sa.select(table.c.sheet, table.c.position, table.c.left_item, table.c.right_item)
     scored = wanted.where(table.c.ballot_id == ballot_id, table.c.probe.is_(None))
     return DrawnColumns(*integer_columns(connection, scored.order_by(table.c.place)))
+
+
+def drawn_with_slots(connection: sa.Connection, ballot_id: int) -> tuple[DrawnColumns, Array]:
+    """Return the comparisons of a ballot, and the slot of each."""
+    drawn, table = drawn_columns(connection, ballot_id), schema.sheet
+    wanted = sa.select(table.c.slot).where(table.c.ballot_id == ballot_id)
+    (slots,) = integer_columns(connection, wanted.order_by(table.c.number))
+    return drawn, slots[drawn.sheet]
 
 
 def ballot_probes(connection: sa.Connection, ballot_id: int) -> list[Probe]:
@@ -149,12 +157,7 @@ def ballot_probes(connection: sa.Connection, ballot_id: int) -> list[Probe]:
 
 def load_ballot(connection: sa.Connection, info: CampaignInfo, stored: StoredBallot) -> Ballot:
     """Return the ballot that `draw_ballot` drew, from its rows."""
-    drawn = drawn_columns(connection, stored.id)
-    table = schema.sheet
-    (slots,) = integer_columns(
-        connection, sa.select(table.c.slot).where(table.c.ballot_id == stored.id).order_by(table.c.number)
-    )
-    return ballot_of(info, stored, drawn, slots[drawn.sheet])
+    return ballot_of(info, stored, *drawn_with_slots(connection, stored.id))
 
 
 def ballot_of(info: CampaignInfo, stored: StoredBallot, drawn: DrawnColumns, slot: Array) -> Ballot:

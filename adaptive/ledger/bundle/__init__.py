@@ -2,21 +2,5 @@
 
 contents (the tables of a campaign, without what only its database means) -> members (files of text) -> archive (a zip,
 and checks of untrusted zips). checking compares digests, the chain, replayed records and strengths. documents writes
-the data sheet and Croissant metadata. restoring makes the same campaign in another ledger.
+the data sheet and Croissant metadata. files makes the same campaign in another ledger.
 """
-
-from adaptive.ledger.bundle.checking import Verified
-from adaptive.ledger.bundle.contents import Contents
-from adaptive.ledger.bundle.files import bundle_bytes, contents_of, verify_bundle, verify_campaign, write_bundle
-from adaptive.ledger.bundle.restoring import restore_bundle
-
-__all__ = [
-    "Contents",
-    "Verified",
-    "bundle_bytes",
-    "contents_of",
-    "restore_bundle",
-    "verify_bundle",
-    "verify_campaign",
-    "write_bundle",
-]

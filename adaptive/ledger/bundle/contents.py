@@ -11,11 +11,10 @@ import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
 
-from adaptive.ledger.ballots.stored import DrawnColumns, Probe, StoredBallot, ballot_probes
+from adaptive.ledger.ballots.stored import DrawnColumns, Probe, StoredBallot, ballot_probes, drawn_with_slots
 from adaptive.ledger.campaign.info import CampaignInfo
 from adaptive.ledger.store import schema
 from adaptive.ledger.store.encoding import answer_name, label_of, value_of
-from adaptive.ledger.store.rows import integer_columns
 
 Array = NDArray[np.int64]
 Row = dict[str, Any]
@@ -121,7 +120,7 @@ def gathered(connection: sa.Connection, info: CampaignInfo, *, names: bool) -> C
     keys |= {row.pop("id"): row["voter"] for row in voters}
     drawn, slots, checks = {}, {}, {}
     for ballot_id, number in ids.items():
-        drawn[number], slots[number] = _drawn(connection, ballot_id)
+        drawn[number], slots[number] = drawn_with_slots(connection, ballot_id)
         checks[number] = ballot_probes(connection, ballot_id)
     (campaign,) = rows(
         sa.select(schema.campaign).where(schema.campaign.c.id == info.id),
@@ -184,15 +183,3 @@ def _voters(connection: sa.Connection, info: CampaignInfo, *, names: bool, numbe
         own = {column: row[column] for column in ("id", "source", "consent_version", "joined_at", "withdrawn_at")}
         found.append({**own, "voter": row["key"], "name": name})
     return found
-
-
-def _drawn(connection: sa.Connection, ballot_id: int) -> tuple[DrawnColumns, Array]:
-    asked, sheet = schema.comparison, schema.sheet
-    *columns, slot = integer_columns(
-        connection,
-        sa.select(asked.c.sheet, asked.c.position, asked.c.left_item, asked.c.right_item, sheet.c.slot)
-        .join(sheet, sa.and_(sheet.c.ballot_id == asked.c.ballot_id, sheet.c.number == asked.c.sheet))
-        .where(asked.c.ballot_id == ballot_id, asked.c.probe.is_(None))
-        .order_by(asked.c.place),
-    )
-    return DrawnColumns(*columns), slot

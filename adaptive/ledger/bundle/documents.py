@@ -8,10 +8,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from adaptive.ledger.bundle.archive import SUMS, sum_of
-from adaptive.ledger.bundle.checking import Verified
+from adaptive.ledger.bundle.checking import Verified, label_cells
 from adaptive.ledger.bundle.contents import Contents
 from adaptive.ledger.store.encoding import time_text
-from adaptive.tables import item_columns
 
 _FILES: Final = {
     "items.csv": "Items by place, counted from 0: label as JSON, kind and content as shown.",
@@ -133,11 +132,8 @@ def croissant(contents: Contents, members: Mapping[str, str]) -> str:
         for name in sorted(members)
         if name in _FILES
     ]
-    lengths = {len(label) if isinstance(label, tuple) else 0 for label in info.items}
-    sides = item_columns("", info.items) if len(lengths) == 1 else [""]
-    parts = [side.lstrip("_") for side in sides]
-    sided = [f"{stem}_{part}" if part else stem for stem in ("left", "right") for part in parts]
-    items = [f"item_{part}" if part else "item" for part in parts]
+    columns, _ = label_cells(contents.labels)
+    sided, items = [*columns("left"), *columns("right")], columns("item")
     if info.mode == "continuous":
         scores = {"rank": "Float", "strength": "Float"}
     else:

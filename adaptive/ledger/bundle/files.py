@@ -1,20 +1,44 @@
-"""Write a campaign to a bundle file, and read and check bundles without a ledger."""
+"""Write a campaign to a bundle file, read and check bundles, and make campaigns of bundles and of votings in JSON."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import secrets
+import uuid
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
+from numpy.typing import NDArray
 
 from adaptive.errors import AdaptiveError
+from adaptive.formats.saved_voting import SavedVoting
+from adaptive.ledger.ballots.draws import n_checks, store_ballot, store_comparisons
+from adaptive.ledger.ballots.sheets import assign_slots
+from adaptive.ledger.ballots.stored import Scored, record_dict, stored_ballots, write_record
 from adaptive.ledger.bundle.archive import MOST_BYTES, SUMS, packed, unpacked
 from adaptive.ledger.bundle.checking import Verified, check_strengths, checked, result_csv, strengths_csv, votes_csv
-from adaptive.ledger.bundle.contents import Contents, gathered
+from adaptive.ledger.bundle.contents import JSON, STORED_AS, Contents, Row, gathered
 from adaptive.ledger.bundle.documents import croissant, data_sheet
 from adaptive.ledger.bundle.members import data_members, parsed
-from adaptive.ledger.campaign.info import CampaignInfo
-from adaptive.ledger.errors import BundleError
+from adaptive.ledger.campaign.info import CampaignInfo, Settings
+from adaptive.ledger.campaign.stored import insert_campaign, load_campaign
+from adaptive.ledger.errors import BundleError, LedgerError
+from adaptive.ledger.store import schema
 from adaptive.ledger.store.database import Database
+from adaptive.ledger.store.encoding import answer_code, answer_name, json_of, now
+from adaptive.ledger.store.locks import count_answers, lock_tables
+from adaptive.ledger.store.rows import audit, insert_columns
+from adaptive.ledger.voters.identity import external_hash
+from adaptive.ledger.votes.casting import correction_hash, retraction_hash, vote_hash
+from adaptive.ledger.votes.reading import votes_digest
+from adaptive.protocol import Position
+from adaptive.votes import UNANSWERED
+from rankcorr.checks import shown
 from rankcorr.io.files import write_atomically
 
 
@@ -147,3 +171,280 @@ def _bytes(path: str | os.PathLike[str], most_bytes: int) -> tuple[str, bytes]:
     if len(data) > most_bytes:
         raise BundleError(f"{name}: has more than {most_bytes:,} bytes")
     return name, data
+
+
+def restore_bundle(database: Database, path: str | os.PathLike[str], *, most_bytes: int = MOST_BYTES) -> CampaignInfo:
+    """Verify a bundle and make its campaign in a ledger, in one transaction.
+
+    Voters keep their keys. Voters whose names the bundle does not have are found only by key, and their old links are
+    void.
+
+    Raises
+    ------
+    BundleError
+        If `verify_bundle` raises it, or the ledger already has the campaign or an event of it.
+    """
+    contents, _ = verified(path, most_bytes=most_bytes)
+
+    def work(connection: sa.Connection) -> CampaignInfo:
+        _insert(connection, contents)
+        return load_campaign(connection, contents.info.key)
+
+    key = contents.info.key
+    try:
+        return database.write(work)
+    except (KeyError, sa.exc.DataError) as error:
+        raise BundleError(f"{os.fspath(path)}: its rows contradict each other, or cannot be stored: {error}") from error
+    except sa.exc.IntegrityError as error:
+        raise BundleError(
+            f"{os.fspath(path)}: the ledger {database.name} has rows of the campaign {key} already, or the "
+            f"bundle has one twice: {str(error.orig).splitlines()[0]}"
+        ) from error
+
+
+def _insert(connection: sa.Connection, contents: Contents) -> None:
+    campaign = contents.campaign
+    found = connection.execute(sa.select(schema.campaign.c.id).where(schema.campaign.c.key == campaign["key"])).scalar()
+    if found is not None:
+        raise BundleError(f"the ledger has the campaign {campaign['key']} already")
+    hash_key, slots = secrets.token_hex(32), campaign["slots"]
+    made = {**campaign, "slots": list(range(slots)) if isinstance(slots, int) else slots, "hash_key": hash_key}
+    values = {name: json_of(value) if isinstance(value, dict | list) else value for name, value in made.items()}
+    campaign_id: int = connection.execute(
+        sa.insert(schema.campaign).values(values).returning(schema.campaign.c.id)
+    ).scalar_one()
+    same = {"campaign_id": campaign_id}
+    _add(connection, schema.item, contents.items, same)
+    _add(connection, schema.voting_pages, _stored(contents.pages), same)
+    ballots = _insert_ballots(connection, contents, campaign_id)
+    voters = _insert_voters(connection, contents, campaign_id, hash_key)
+    _add(connection, schema.lease, _stored(contents.leases, ballots, voters))
+    leases = _leases(connection, ballots)
+    sheets = {
+        number: drawn.sheet.tolist() + [check.sheet for check in contents.checks[number]]
+        for number, drawn in contents.drawn.items()
+    }
+    votes = _hashed(_stored(contents.votes, ballots, voters), contents.votes)
+    for row, values in zip(contents.votes, votes, strict=True):
+        sheet, fence = sheets[row["ballot"]][row["place"]], values.pop("fence")
+        values["lease_id"] = None if fence is None else leases[row["ballot"], sheet, fence]
+    _add(connection, schema.vote_event, votes)
+    late = _hashed(_stored(contents.late_votes, ballots, voters), contents.late_votes)
+    _add(connection, schema.late_vote, late)
+    _add(connection, schema.audit_event, _stored(contents.audit, ballots, voters), same)
+
+
+def _stored(
+    rows: Sequence[Row], ballots: Mapping[int, int] | None = None, voters: Mapping[str, int] | None = None
+) -> list[Row]:
+    """Return rows of a bundle in the form of their table: `contents` has the reverse."""
+    forms: dict[str, Callable[[Any], Any]] = dict.fromkeys(JSON, json_of)
+    forms |= {"answer": answer_code, "ballot": (ballots or {}).__getitem__, "voter": (voters or {}).__getitem__}
+    return [
+        {
+            STORED_AS.get(name, name): value if value is None or name not in forms else forms[name](value)
+            for name, value in row.items()
+        }
+        for row in rows
+    ]
+
+
+def _hashed(stored: list[Row], rows: Sequence[Row]) -> list[Row]:
+    """Return the rows of votes with the hashes that their voters' ids in this ledger give."""
+    return [{**own, "payload_hash": _payload_hash(row, own["voter_id"])} for own, row in zip(stored, rows, strict=True)]
+
+
+def _add(
+    connection: sa.Connection, table: sa.Table, rows: Sequence[Mapping[str, Any]], same: Mapping[str, Any] | None = None
+) -> None:
+    if rows:
+        columns = {name: [row[name] for row in rows] for name in rows[0]}
+        insert_columns(connection, table, {**(same or {}), **columns})
+
+
+def _insert_ballots(connection: sa.Connection, contents: Contents, campaign_id: int) -> dict[int, int]:
+    answered, checked = _answered(contents)
+    ids = {}
+    for row in _stored(contents.ballots):
+        number = row["number"]
+        ids[number] = connection.execute(
+            sa.insert(schema.ballot).values(campaign_id=campaign_id, **row).returning(schema.ballot.c.id)
+        ).scalar_one()
+        drawn, slot = contents.drawn[number], contents.slots[number]
+        sheets, first, counts = np.unique(drawn.sheet, return_index=True, return_counts=True)
+        insert_columns(
+            connection,
+            schema.sheet,
+            {
+                "ballot_id": ids[number],
+                "number": sheets.tolist(),
+                "slot": slot[first].tolist(),
+                "n_comparisons": counts.tolist(),
+                "n_answered": [answered[number, sheet] for sheet in sheets.tolist()],
+                "n_checks": n_checks(contents.checks[number], sheets.tolist()),
+                "n_checked": [checked[number, sheet] for sheet in sheets.tolist()],
+            },
+        )
+        store_comparisons(connection, ids[number], drawn, contents.checks[number])
+    return ids
+
+
+def _answered(contents: Contents) -> tuple[Counter[tuple[int, int]], Counter[tuple[int, int]]]:
+    """Return the number of comparisons with a current vote, by ballot and sheet, and of checks, practice left out."""
+    last: dict[tuple[int, int], tuple[int, str]] = {}
+    for row in contents.votes:
+        where = (row["ballot"], row["place"])
+        last[where] = max(last.get(where, (0, "")), (row["revision"], row["kind"]))
+    scored, checked = Counter[tuple[int, int]](), Counter[tuple[int, int]]()
+    for (number, place), (_, kind) in last.items():
+        sheets = contents.drawn[number].sheet
+        check = None if place < sheets.size else contents.checks[number][place - sheets.size]
+        if kind == "cast" and check is None:
+            scored[number, int(sheets[place])] += 1
+        elif kind == "cast" and check is not None and check.kind != "practice":
+            checked[number, check.sheet] += 1
+    return scored, checked
+
+
+def _insert_voters(connection: sa.Connection, contents: Contents, campaign_id: int, hash_key: str) -> dict[str, int]:
+    info = replace(contents.info, hash_key=hash_key)
+    names = ("source", "consent_version", "joined_at", "withdrawn_at")
+    rows = [
+        {
+            "key": voter["voter"],
+            **{name: voter[name] for name in names},
+            "external_hash": None if voter["name"] is None else external_hash(info, voter["name"]),
+        }
+        for voter in contents.voters
+    ]
+    _add(connection, schema.voter, rows, {"campaign_id": campaign_id})
+    table = schema.voter
+    ids = {row.key: row.id for row in connection.execute(sa.select(table).where(table.c.campaign_id == campaign_id))}
+    named = [voter for voter in contents.voters if voter["name"] is not None]
+    identities = [{"voter_id": ids[voter["voter"]], "external_id": voter["name"]} for voter in named]
+    _add(connection, schema.voter_identity, identities)
+    return ids
+
+
+def _leases(connection: sa.Connection, ballots: Mapping[int, int]) -> dict[tuple[int, int, int], int]:
+    """Return the id of each lease, by number of the ballot, sheet and fence."""
+    numbers = {ballot_id: number for number, ballot_id in ballots.items()}
+    table = schema.lease
+    found = connection.execute(
+        sa.select(table.c.id, table.c.ballot_id, table.c.sheet, table.c.fence).where(
+            table.c.ballot_id.in_(list(numbers))
+        )
+    )
+    return {(numbers[row.ballot_id], row.sheet, row.fence): row.id for row in found}
+
+
+def _payload_hash(row: Row, voter_id: int) -> str:
+    number, place = row["ballot"], row["place"]
+    if row["given_by"] == "correction":
+        return correction_hash(number, place, row["answer"], row["reason"])
+    if row.get("kind") == "retract":
+        return retraction_hash(number, place, voter_id)
+    return vote_hash(number, place, voter_id, row["answer"])
+
+
+def import_protocol(
+    database: Database, protocol: SavedVoting, name: str, *, settings: Settings | None = None
+) -> CampaignInfo:
+    """Make a campaign of a voting, with its ballots, votes and records unchanged; nothing is drawn or scored anew.
+
+    `read_saved_voting` has compared the draws with their digests. Here everything is stored, checked as `verify_bundle`
+    checks a bundle, and kept only if every number agrees. Each slot of the voting becomes a voter with its name and its
+    votes. The times of the votes are unknown, so the current time is recorded.
+
+    Parameters
+    ----------
+    protocol : SavedVoting
+    name : str
+        Name of the campaign.
+    settings : Settings
+        Settings for the rest of the voting.
+
+    Raises
+    ------
+    LedgerError
+        If the ledger has a campaign of this name.
+    BundleError
+        If the votes do not reproduce the records.
+    """
+
+    def work(connection: sa.Connection) -> CampaignInfo:
+        lock_tables(connection)  # two simultaneous imports of one name run one after the other
+        _check_name(connection, name)
+        info = insert_campaign(
+            connection, protocol.plan, protocol.items, protocol.voters, protocol.seed, name=name, settings=settings
+        )
+        _import_ballots(connection, info, protocol)
+        audit(connection, info.id, "imported", {"ballots": len(protocol.voted)})
+        checked(gathered(connection, info, names=False))
+        return info
+
+    return database.write(work)
+
+
+def _check_name(connection: sa.Connection, name: str) -> None:
+    """Refuse a name that is taken: a voting in a file has no key, so only its name identifies it."""
+    table = schema.campaign
+    found = connection.execute(sa.select(table.c.key).where(table.c.name == name).limit(1)).scalar()
+    if found is not None:
+        raise LedgerError(
+            f"the ledger has a campaign called {shown(name)} already, with the key {found}: another name is wanted"
+        )
+
+
+def _import_ballots(connection: sa.Connection, info: CampaignInfo, protocol: SavedVoting) -> None:
+    records, previous = protocol.records, None
+    following = [*(record.places for record in records), protocol.standing.places]
+    for number, (ballot, answers) in enumerate(protocol.voted, start=1):
+        ballot_id = store_ballot(
+            connection, info, ballot, following[number - 1], number=number, presentations=ballot.presentations
+        )
+        assign_slots(connection, info, ballot_id)
+        audit(connection, info.id, "opened", {"imported": True}, ballot_id=ballot_id)
+        n_answered = _insert_votes(connection, info, number, ballot_id, answers)
+        if number <= len(records):
+            after = Position(number, following[number].copy(), np.full(info.n_items, np.nan))
+            record = record_dict(Scored(records[number - 1], after, n_answered), {})
+            stored = stored_ballots(connection, info)[-1]
+            previous = write_record(connection, stored, previous, votes_digest(connection, ballot_id), record)
+            audit(connection, info.id, "closed", {"n_answered": n_answered, "imported": True}, ballot_id=ballot_id)
+
+
+def _insert_votes(
+    connection: sa.Connection, info: CampaignInfo, number: int, ballot_id: int, answers: NDArray[np.int8]
+) -> int:
+    """Insert a vote for each answer, by the holder of its sheet, and return the number of votes."""
+    asked, lease = schema.comparison, schema.lease
+    rows = connection.execute(
+        sa.select(asked.c.place, asked.c.sheet, lease.c.id, lease.c.voter_id)
+        .join(lease, sa.and_(lease.c.ballot_id == asked.c.ballot_id, lease.c.sheet == asked.c.sheet))
+        .where(asked.c.ballot_id == ballot_id)
+        .order_by(asked.c.place)
+    )
+    codes = answers.tolist()
+    answered = [(row, codes[row.place]) for row in rows if codes[row.place] != UNANSWERED]
+    hashes = [vote_hash(number, row.place, row.voter_id, answer_name(code)) for row, code in answered]
+    space = uuid.UUID(info.key)
+    insert_columns(
+        connection,
+        schema.vote_event,
+        {
+            "event_id": [str(uuid.uuid5(space, f"{number}-{row.place}")) for row, _ in answered],
+            "ballot_id": ballot_id,
+            "place": [row.place for row, _ in answered],
+            "voter_id": [row.voter_id for row, _ in answered],
+            "answer": [code for _, code in answered],
+            "given_by": "file",
+            "received_at": now(),
+            "payload_hash": hashes,
+            "revision": 1,
+            "kind": "cast",
+            "lease_id": [row.id for row, _ in answered],
+        },
+    )
+    count_answers(connection, ballot_id, Counter(row.sheet for row, _ in answered), {})
+    return len(answered)

@@ -12,9 +12,9 @@ from adaptive.formats.votes import VoteFile, VoteRow, read_votes
 from adaptive.ledger.campaign.info import KINDS, KnownPair
 from adaptive.ledger.campaign.stored import ItemContent, content_faults, is_asset
 from adaptive.ledger.errors import LedgerError
-from adaptive.tables import Label, header_and_records, label_columns, label_in, named_column, open_table
+from adaptive.tables import Label, header_and_records, item_label_columns, label_in, named_column, open_table
 from rankcorr.checks import shown
-from rankcorr.io.records import Record, TextTable, listed
+from rankcorr.io.records import Record, TextTable
 
 T = TypeVar("T")
 _MOST_FAULTS: Final = 100
@@ -181,12 +181,7 @@ class _Reading:
 
     def columns_of(self, header: Record) -> tuple[Sequence[int], dict[str, int]]:
         """Return the positions of the label columns and of the content columns."""
-        columns = label_columns(self.table, header, "item")
-        if not columns:
-            self.table.fail(
-                f'a column "item" is wanted, or "item_1", "item_2", ...; the columns are {listed(header.cells)}',
-                header.line,
-            )
+        columns = item_label_columns(self.table, header)
         return columns, {name: places[0] for name in _CONTENT if (places := named_column(self.table, header, name))}
 
     def row(

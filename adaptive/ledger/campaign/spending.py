@@ -65,12 +65,12 @@ class PlannedSpending:
     n_probes: float
     n_sheets: int
     hours: float | None
-    pay: float | None
-    fee: float | None
-    cost: float | None
-    per_answer: float | None
-    hourly: float | None
-    currency: str
+    pay: float | None = None
+    fee: float | None = None
+    cost: float | None = None
+    per_answer: float | None = None
+    hourly: float | None = None
+    currency: str = ""
 
 
 def planned_spending(
@@ -103,7 +103,7 @@ def planned_spending(
     dealt = n_slots if isinstance(plan, BallotPlan) else slots_of_batch(first, n_slots, settings)
     n_sheets = sum(1 for _ in _sheets([first], [dealt], n_slots, settings.sheet_size, 0))
     if pay is None:
-        return PlannedSpending(n_comparisons, n_probes, n_sheets, hours, None, None, None, None, None, "")
+        return PlannedSpending(n_comparisons, n_probes, n_sheets, hours)
     cost = pay.cost(n_answers)
     earned = cost / (1 + pay.fee)
     hourly = None if each is None else pay.per_answer * 3600 / each

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 
 import sqlalchemy as sa
 
-from adaptive.ledger.ballots.batches import Waits, why_it_waits
+from adaptive.ledger.ballots.continuous import Waits, why_it_waits
 from adaptive.ledger.ballots.stored import ballot_stamp, stored_ballots
 from adaptive.ledger.campaign.info import CampaignInfo
 from adaptive.ledger.campaign.spending import Spending, spending_of
@@ -238,7 +238,7 @@ def ballot_state(connection: sa.Connection, info: CampaignInfo, number: int) -> 
         If the ballot has not been opened.
     """
     stamp = ballot_stamp(connection, info, number)
-    stored = stored_ballots(connection, info.id)[number - 1]
+    stored = stored_ballots(connection, info)[number - 1]
     going_on = None
     if isinstance(info.plan, BallotPlan) and stored.record is not None and number < info.plan.n_ballots:
         going_on = tuple(info.items[place] for place in stored.record["selected"])
@@ -450,25 +450,20 @@ def campaign_stamp(connection: sa.Connection, info: CampaignInfo) -> str:
     change the stamp.
     """
     ballot, sheet, lease, voter = schema.ballot, schema.sheet, schema.lease, schema.voter
+    pages, audited = schema.voting_pages, schema.audit_event
     own = sa.select(ballot.c.id).where(ballot.c.campaign_id == info.id)
+    state = sa.case((ballot.c.state == "open", 1), (ballot.c.state == "closing", 2), else_=4)
     parts = [
-        sa.select(sa.func.max(table.c.id)).scalar_subquery() for table in (schema.vote_event, schema.late_vote, lease)
-    ]
-    parts += [
+        *(sa.select(sa.func.max(table.c.id)) for table in (schema.vote_event, schema.late_vote, lease)),
         # A transaction that commits after a later one leaves the highest number unchanged, but not this sum.
-        sa.select(sa.func.sum(sheet.c.n_answered)).where(sheet.c.ballot_id.in_(own)).scalar_subquery(),
-        sa.select(sa.func.sum(sa.case((ballot.c.state == "open", 1), (ballot.c.state == "closing", 2), else_=4)))
-        .where(ballot.c.campaign_id == info.id)
-        .scalar_subquery(),
-        sa.select(sa.func.max(schema.audit_event.c.id))
-        .where(schema.audit_event.c.campaign_id == info.id)
-        .scalar_subquery(),
-        sa.select(sa.func.count()).select_from(voter).where(voter.c.campaign_id == info.id).scalar_subquery(),
-        sa.select(sa.func.max(schema.voting_pages.c.version))
-        .where(schema.voting_pages.c.campaign_id == info.id)
-        .scalar_subquery(),
+        sa.select(sa.func.sum(sheet.c.n_answered)).where(sheet.c.ballot_id.in_(own)),
+        sa.select(sa.func.sum(state)).where(ballot.c.campaign_id == info.id),
+        sa.select(sa.func.max(audited.c.id)).where(audited.c.campaign_id == info.id),
+        sa.select(sa.func.count()).select_from(voter).where(voter.c.campaign_id == info.id),
+        sa.select(sa.func.max(pages.c.version)).where(pages.c.campaign_id == info.id),
     ]
-    return digest_of([info.key, *map(str, connection.execute(sa.select(*parts)).one())])[:32]
+    found = connection.execute(sa.select(*(part.scalar_subquery() for part in parts))).one()
+    return digest_of([info.key, *map(str, found)])[:32]
 
 
 def progress_stamp(connection: sa.Connection, info: CampaignInfo) -> str:

@@ -95,12 +95,12 @@ def is_asset(path: str) -> bool:
     return _ASSET.fullmatch(path) is not None
 
 
-def contents_of(connection: sa.Connection, campaign_id: int) -> tuple[ItemContent, ...]:
+def contents_of(connection: sa.Connection, info: CampaignInfo) -> tuple[ItemContent, ...]:
     """Return the content shown for each item of a campaign, by place."""
     table = schema.item
     rows = connection.execute(
         sa.select(table.c.kind, table.c.content, table.c.alt_text)
-        .where(table.c.campaign_id == campaign_id)
+        .where(table.c.campaign_id == info.id)
         .order_by(table.c.place)
     )
     return tuple(ItemContent(*row, is_new=False) for row in rows)
@@ -114,13 +114,15 @@ def insert_campaign(
     seed: int,
     *,
     name: str,
-    settings: Settings,
+    settings: Settings | None = None,
     contents: Sequence[ItemContent] | None = None,
 ) -> CampaignInfo:
     """Insert a campaign and its items, and return it.
 
     Parameters
     ----------
+    settings : Settings or None
+        None: the defaults.
     contents : sequence of ItemContent or None
         The content shown for each item; None: the label.
 
@@ -141,8 +143,9 @@ def insert_campaign(
         raise LedgerError("voting needs at least one voter; got none")
     _check_writable(labels)
     texts = [label_text(label) for label in labels]
-    if settings.probing is not None:
-        settings.probing.check_items(labels)
+    chosen = Settings() if settings is None else settings
+    if chosen.probing is not None:
+        chosen.probing.check_items(labels)
     made: dict[str, Any] = {
         "key": uuid.uuid4().hex,
         "name": name,
@@ -150,7 +153,7 @@ def insert_campaign(
         "plan": json_of(plan.to_dict()),
         "slots": json_of([value_of(label_text(slot)) for slot in slots]),
         "seed": str(checked_seed(seed, LedgerError)),
-        "settings": json_of(settings.to_dict()),
+        "settings": json_of(chosen.to_dict()),
         "hash_key": secrets.token_hex(32),
         "created_at": now(),
     }

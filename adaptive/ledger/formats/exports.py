@@ -136,8 +136,8 @@ def export_votes(
     files = {
         "csv": lambda: {"votes.csv": csv_votes(votes, guard=guard)},
         "arena": lambda: {"votes.jsonl": arena_lines(votes)},
-        "label_studio": lambda: {"tasks.json": label_studio_tasks(votes, contents)},
-        "potato": lambda: {"instances.jsonl": potato_lines(votes, contents)},
+        "label_studio": lambda: {"tasks.json": _one_on_a_line(_task(vote, contents) for vote in votes)},
+        "potato": lambda: {"instances.jsonl": _lines(_instance(vote, contents) for vote in votes)},
         "choix": lambda: choix_files(votes, info.items, guard=guard),
     }[format]()
     return Export(files, sum(vote.answer is not None for vote in votes), left_out)
@@ -200,17 +200,6 @@ def arena_lines(votes: Sequence[Answered]) -> str:
     )
 
 
-def label_studio_tasks(votes: Sequence[Answered], items: Mapping[Hashable, ItemContent]) -> str:
-    """Return a JSON list with one task on each line; a comparison without a vote is a task without annotations."""
-    lines = [json.dumps(_task(vote, items), ensure_ascii=False) for vote in votes]
-    return "[\n" + ",\n".join(lines) + "\n]\n"
-
-
-def potato_lines(votes: Sequence[Answered], items: Mapping[Hashable, ItemContent]) -> str:
-    """Return one line for each comparison; one without a vote has no preference and is an instance to annotate."""
-    return _lines(_instance(vote, items) for vote in votes)
-
-
 def choix_files(votes: Sequence[Answered], items: Sequence[Hashable], *, guard: bool) -> dict[str, str]:
     """Return CSV with the columns winner and loser, and one of the items; all votes must be left or right."""
     place = {item: at for at, item in enumerate(items)}
@@ -266,6 +255,10 @@ def _instance(vote: Answered, items: Mapping[Hashable, ItemContent]) -> dict[str
     return instance
 
 
+def _one_on_a_line(entries: Iterable[Mapping[str, Any]]) -> str:
+    return "[\n" + ",\n".join(json.dumps(entry, ensure_ascii=False) for entry in entries) + "\n]\n"
+
+
 def _lines(entries: Iterable[Mapping[str, Any]]) -> str:
     return "".join(json.dumps(entry, ensure_ascii=False) + "\n" for entry in entries)
 
@@ -305,7 +298,7 @@ class Answered:
 
 def presented(connection: sa.Connection, info: CampaignInfo) -> dict[Hashable, ItemContent]:
     """Return the content of each item, or an empty result if no item has more than its label."""
-    contents = contents_of(connection, info.id)
+    contents = contents_of(connection, info)
     if all(each.content is None for each in contents):
         return {}
     return dict(zip(info.items, contents, strict=True))
@@ -328,7 +321,7 @@ def gathered(
     LedgerError
         If a ballot has not been opened.
     """
-    stored = {each.number for each in stored_ballots(connection, info.id)}
+    stored = {each.number for each in stored_ballots(connection, info)}
     wanted = sorted(stored) if ballots is None else sorted(set(ballots))
     missing = [number for number in wanted if number not in stored]
     if missing:

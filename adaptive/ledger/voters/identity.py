@@ -10,7 +10,7 @@ import hmac
 import secrets
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import sqlalchemy as sa
 
@@ -171,15 +171,16 @@ def excluded_voters(connection: sa.Connection, campaign_id: int) -> dict[int, st
 
 def write_outcome(connection: sa.Connection, info: CampaignInfo, voter_id: int, outcome: Outcome) -> None:
     """Record which code a participant got; repeating this changes nothing, and other voters have no record."""
-    if is_participant(connection, voter_id) and _outcomes(connection, info, voter_id).get(voter_id) != outcome:
-        audit(connection, info.id, _ENDED, {"outcome": outcome}, voter_id=voter_id)
+    ended = {"outcome": outcome}
+    if is_participant(connection, voter_id) and _last_details(connection, info, _ENDED, voter_id) != {voter_id: ended}:
+        audit(connection, info.id, _ENDED, ended, voter_id=voter_id)
 
 
 def participants(connection: sa.Connection, info: CampaignInfo) -> tuple[Participant, ...]:
     """Return all participants whose ids are known, in order of joining; those who withdrew are forgotten."""
     voter, identity = schema.voter, schema.voter_identity
-    outcomes, excluded = _outcomes(connection, info), excluded_voters(connection, info.id)
-    reasons = _reasons(connection, info)
+    excluded = excluded_voters(connection, info.id)
+    ended, reasons = (_last_details(connection, info, kind) for kind in (_ENDED, "excluded"))
     rows = connection.execute(
         sa.select(voter.c.id, voter.c.key, identity.c.external_id)
         .join(identity, identity.c.voter_id == voter.c.id)
@@ -189,11 +190,12 @@ def participants(connection: sa.Connection, info: CampaignInfo) -> tuple[Partici
     found = []
     for row in rows:
         study, _, name = row.external_id.partition(" ")
-        outcome, is_left_out = outcomes.get(row.id), row.id in excluded
+        outcome, is_left_out = ended.get(row.id, {}).get("outcome"), row.id in excluded
         decision: Decision | None = None
         if outcome == "complete":
             decision = "reject" if is_left_out else "approve"
-        found.append(Participant(name, study, row.key, outcome, decision, reasons[row.id] if is_left_out else None))
+        reason = reasons[row.id]["reason"] if is_left_out else None
+        found.append(Participant(name, study, row.key, outcome, decision, reason))
     return tuple(found)
 
 
@@ -203,21 +205,10 @@ def is_participant(connection: sa.Connection, voter_id: int) -> bool:
     return connection.execute(sa.select(voter.c.source).where(voter.c.id == voter_id)).scalar() in PLATFORMS
 
 
-def _outcomes(connection: sa.Connection, info: CampaignInfo, *voters: int) -> dict[int, Outcome]:
-    """Return the outcome that was recorded last, by voter."""
+def _last_details(connection: sa.Connection, info: CampaignInfo, kind: str, *voters: int) -> dict[int, dict[str, Any]]:
+    """Return the details that were recorded last of one kind, by voter; of some voters or all."""
     event = schema.audit_event
-    wanted = sa.select(event.c.voter_id, event.c.details).where(event.c.campaign_id == info.id, event.c.kind == _ENDED)
+    wanted = sa.select(event.c.voter_id, event.c.details).where(event.c.campaign_id == info.id, event.c.kind == kind)
     if voters:
         wanted = wanted.where(event.c.voter_id.in_(voters))
-    rows = connection.execute(wanted.order_by(event.c.id))
-    return {row.voter_id: value_of(row.details)["outcome"] for row in rows}
-
-
-def _reasons(connection: sa.Connection, info: CampaignInfo) -> dict[int, str]:
-    event = schema.audit_event
-    rows = connection.execute(
-        sa.select(event.c.voter_id, event.c.details)
-        .where(event.c.campaign_id == info.id, event.c.kind == "excluded")
-        .order_by(event.c.id)
-    )
-    return {row.voter_id: value_of(row.details)["reason"] for row in rows}
+    return {row.voter_id: value_of(row.details) for row in connection.execute(wanted.order_by(event.c.id))}

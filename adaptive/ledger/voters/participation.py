@@ -15,16 +15,8 @@ from typing import Final, Literal, TypeAlias
 
 import sqlalchemy as sa
 
-from adaptive.ledger.ballots.batches import may_draw, note_in_vain
-from adaptive.ledger.ballots.sheets import (
-    Lease,
-    claim_sheet,
-    has_begun,
-    is_sheet_left,
-    lease_of_voter,
-    renew_lease,
-    seconds_left,
-)
+from adaptive.ledger.ballots import sheets
+from adaptive.ledger.ballots.continuous import may_draw, note_in_vain
 from adaptive.ledger.ballots.shown_sheets import Answered, ShownPair, answers_on, shown_pairs
 from adaptive.ledger.campaign.info import CampaignInfo
 from adaptive.ledger.campaign.voting_pages import Outcome, VotingPages
@@ -155,7 +147,7 @@ def is_turned_away(
     name, source = _of_platform(pages, participant, study)
     if find_voter(connection, info, name, source=source) is not None:
         return False
-    is_left = is_sheet_left(connection, info) or may_draw(connection, info)
+    is_left = sheets.is_sheet_left(connection, info) or may_draw(connection, info)
     return not is_left and why_none_left(connection, info) == "none left"
 
 
@@ -201,7 +193,9 @@ def journey_of(connection: sa.Connection, info: CampaignInfo, pages: VotingPages
     reason: Reason | None = None
     if hand is None or not hand.missing:
         reason = _bar(connection, info, pages, voter_id, hand)
-        if reason is None and not (is_sheet_left(connection, info, voter_id) or may_draw(connection, info, voter_id)):
+        if reason is None and not (
+            sheets.is_sheet_left(connection, info, voter_id) or may_draw(connection, info, voter_id)
+        ):
             reason = why_none_left(connection, info, voter_id)
     return journey_with(connection, info, pages, voter_id, hand, reason)
 
@@ -224,7 +218,7 @@ def journey_with(
         step = "consent"
     done = _n_done(connection, info, voter_id, hand)
     n_answers = _n_standing(connection, info, voter_id)
-    wait = seconds_left(connection, info, voter_id) if reason == "wait" else None
+    wait = sheets.seconds_left(connection, info, voter_id) if reason == "wait" else None
     return Journey(key, step, hand, done, n_answers, reason is None, reason, wait)
 
 
@@ -234,7 +228,7 @@ def why_none_left(connection: sa.Connection, info: CampaignInfo, voter_id: int |
     Either all sheets are leased or done, or a ballot has not been opened yet. The reason is "wait" if a sheet becomes
     free again unless it is answered.
     """
-    if seconds_left(connection, info, voter_id) is not None:
+    if sheets.seconds_left(connection, info, voter_id) is not None:
         return "wait"
     ballot = schema.ballot
     states = connection.execute(sa.select(ballot.c.state).where(ballot.c.campaign_id == info.id)).scalars().all()
@@ -255,7 +249,7 @@ def next_sheet(
     """
     hand = _in_hand(connection, info, voter_id)
     if hand is not None and hand.missing:
-        renewed = renew_lease(connection, info, voter_id)
+        renewed = sheets.renew_lease(connection, info, voter_id)
         return replace(hand, expires_at=None if renewed is None else renewed.expires_at), None
     bar = _bar(connection, info, pages, voter_id, hand)
     if bar is not None:
@@ -263,7 +257,7 @@ def next_sheet(
     origin = None if origin is None or _is_known(connection, voter_id) else origin
     if origin is not None and not has_room(connection, info, origin):
         return None, "wait"
-    lease = claim_sheet(connection, info, voter_id, origin)
+    lease = sheets.claim_sheet(connection, info, voter_id, origin)
     if lease is None:
         note_in_vain(connection, info, voter_id)
         return None, why_none_left(connection, info, voter_id)
@@ -430,19 +424,19 @@ def _is_known(connection: sa.Connection, voter_id: int) -> bool:
     """Return whether a voter was invited or has answered something."""
     voter = schema.voter
     source = connection.execute(sa.select(voter.c.source).where(voter.c.id == voter_id)).scalar_one()
-    return source == INVITED or has_begun(connection, voter_id)
+    return source == INVITED or sheets.has_begun(connection, voter_id)
 
 
 def _in_hand(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> SheetInHand | None:
-    lease = lease_of_voter(connection, voter_id)
+    lease = sheets.lease_of_voter(connection, voter_id)
     return None if lease is None or lease.is_closed else _sheet(connection, info, voter_id, lease)
 
 
-def _sheet(connection: sa.Connection, info: CampaignInfo, voter_id: int, lease: Lease) -> SheetInHand:
+def _sheet(connection: sa.Connection, info: CampaignInfo, voter_id: int, lease: sheets.Lease) -> SheetInHand:
     pairs = shown_pairs(connection, info, lease.number, lease.sheet)
     answers = answers_on(connection, info, lease.number, pairs)
     here = lease.ballot_id, lease.sheet
-    if any(pair.is_practice for pair in pairs) and has_begun(connection, voter_id, besides=here):
+    if any(pair.is_practice for pair in pairs) and sheets.has_begun(connection, voter_id, besides=here):
         pairs = tuple(pair for pair in pairs if not pair.is_practice)
     own = {position: answer for position, answer in answers.items() if answer.voter_id == voter_id}
     pairs = tuple(pair for pair in pairs if pair.position in own or pair.position not in answers)

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, TypeAlias
 import sqlalchemy as sa
 
 from adaptive.ledger.campaign.info import CampaignInfo
-from adaptive.ledger.campaign.stored import Steps
+from adaptive.ledger.campaign.stored import Steps, reads, writes
 from adaptive.ledger.errors import LedgerError
 from adaptive.ledger.store import schema
 from adaptive.ledger.store.encoding import now, time_text
@@ -75,32 +75,6 @@ class TokenRow:
     ends_at: str | None
     revoked_at: str | None
     is_valid: bool
-
-
-@dataclass(frozen=True, eq=False)
-class Tokens(Steps):
-    """The tokens of a campaign; each step is one transaction."""
-
-    def issue(self, kind: TokenKind, *, hours: float | None = None) -> str:
-        """Make a token that is not a voter's; see the function `issue`."""
-        return self._write(issue, kind, hours=hours)
-
-    def holder(self, token: str, kind: TokenKind) -> Holder | None:
-        """Return the access that a token gives in this campaign; None if it gives none or its voter has left."""
-        found = self.database.look_up(lambda connection: holder_of(connection, token, (kind,)))
-        return None if found is None or found.campaign_key != self.info.key or found.withdrawn else found
-
-    def revoke(self, token: str) -> None:
-        """Revoke a token."""
-        self.database.write(lambda connection: revoke(connection, token))
-
-    def revoke_listed(self, token_id: str, *, mine: str = "") -> bool:
-        """Revoke a token of `rows`; see the function `revoke_listed`."""
-        return self._write(revoke_listed, token_id, mine=mine)
-
-    def rows(self, *, start: int = 0, most: int = 200, names: bool = False) -> tuple[int, tuple[TokenRow, ...]]:
-        """Return the number of issued tokens and list some; see `token_rows`."""
-        return self._read(token_rows, start=start, most=most, names=names)
 
 
 def issue(
@@ -268,3 +242,24 @@ def _revoke(connection: sa.Connection, which: sa.ColumnElement[bool]) -> None:
 
 def _hash(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()
+
+
+@dataclass(frozen=True, eq=False)
+class Tokens(Steps):
+    """The tokens of a campaign; each step is one transaction."""
+
+    def issue(self, kind: TokenKind, *, hours: float | None = None) -> str:
+        """Make a token that is not a voter's; see the function `issue`."""
+        return self._write(issue, kind, hours=hours)
+
+    def holder(self, token: str, kind: TokenKind) -> Holder | None:
+        """Return the access that a token gives in this campaign; None if it gives none or its voter has left."""
+        found = self.database.look_up(lambda connection: holder_of(connection, token, (kind,)))
+        return None if found is None or found.campaign_key != self.info.key or found.withdrawn else found
+
+    def revoke(self, token: str) -> None:
+        """Revoke a token."""
+        self.database.write(lambda connection: revoke(connection, token))
+
+    revoke_listed = writes(revoke_listed)
+    rows = reads(token_rows)

@@ -8,24 +8,15 @@ from typing import Literal
 import sqlalchemy as sa
 
 from adaptive.ledger.ballots import sheets
-from adaptive.ledger.ballots.batches import may_draw
-from adaptive.ledger.ballots.continuous import draw_batch
-from adaptive.ledger.ballots.sheets import is_sheet_left, seconds_left
+from adaptive.ledger.ballots.continuous import draw_batch, may_draw
 from adaptive.ledger.ballots.shown_sheets import KnownEvent, answer_at, pair_of_event
 from adaptive.ledger.campaign.status import by_voter, voter_of_key, voter_rows
 from adaptive.ledger.campaign.stored import Steps, reads, writes
 from adaptive.ledger.campaign.voting_pages import Outcome, VotingPages, pages_of
 from adaptive.ledger.errors import ConflictError, LedgerBusyError, LedgerError, UnfinishedError, UnreachableError
 from adaptive.ledger.quality.report import ExclusionPreview, exclusion_preview
-from adaptive.ledger.voters import participation
-from adaptive.ledger.voters.identity import (
-    Participant,
-    excluded_voters,
-    participants,
-    set_excluded,
-    voter_named,
-    write_outcome,
-)
+from adaptive.ledger.voters import identity, participation
+from adaptive.ledger.voters.identity import Participant
 from adaptive.ledger.voters.newcomers import Origin
 from adaptive.ledger.voters.participation import Journey, Reason, SheetInHand
 from adaptive.ledger.voters.tokens import issue, voter_of_session
@@ -214,11 +205,11 @@ class Voter(Steps):
 
     def exclude(self, reason: str) -> None:
         """Exclude the voter's votes from all scores from now on, without changing any vote."""
-        self._write(set_excluded, self.id, True, reason)
+        self._write(identity.set_excluded, self.id, True, reason)
 
     def include(self, reason: str) -> None:
         """Include the voter's votes again."""
-        self._write(set_excluded, self.id, False, reason)
+        self._write(identity.set_excluded, self.id, False, reason)
 
     def preview_exclusion(self) -> ExclusionPreview:
         """Return the effect of leaving the voter out, or of taking back one who is left out.
@@ -238,7 +229,7 @@ class Voter(Steps):
 
     def _ended(self, pages: VotingPages, journey: Journey, outcome: Outcome) -> Ending:
         if pages.platform is not None:
-            self._write(write_outcome, self.id, outcome)
+            self._write(identity.write_outcome, self.id, outcome)
         return Ending(outcome, journey.n_answers)
 
 
@@ -291,7 +282,7 @@ class Voters(Steps):
 
         def read(connection: sa.Connection) -> bool:
             voter_id = voter_of_session(connection, self.info, token)
-            return voter_id is not None and voter_id in excluded_voters(connection, self.info.id)
+            return voter_id is not None and voter_id in identity.excluded_voters(connection, self.info.id)
 
         return self.database.read(read)
 
@@ -299,10 +290,10 @@ class Voters(Steps):
         """Return why a newcomer gets no sheet, and the seconds until one that others hold becomes free."""
 
         def read(connection: sa.Connection) -> tuple[Reason | None, int | None]:
-            if is_sheet_left(connection, self.info) or may_draw(connection, self.info):
+            if sheets.is_sheet_left(connection, self.info) or may_draw(connection, self.info):
                 return None, None
             reason = participation.why_none_left(connection, self.info)
-            return (None, seconds_left(connection, self.info)) if reason == "wait" else (reason, None)
+            return (None, sheets.seconds_left(connection, self.info)) if reason == "wait" else (reason, None)
 
         return self.database.read(read)
 
@@ -326,7 +317,7 @@ class Voters(Steps):
         NoVoterError
             If no voter has this name or key.
         """
-        return Voter(self.database, self.info, self._read(voter_named, name))
+        return Voter(self.database, self.info, self._read(identity.voter_named, name))
 
     rows = reads(voter_rows)
     progress = reads(by_voter)
@@ -336,6 +327,6 @@ class Voters(Steps):
         """List the participants of the campaign's platform by their ids, which are personal data."""
         return self.database.read(
             lambda connection: PlatformVoters(
-                pages_of(connection, self.info.id)[1].platform, participants(connection, self.info)
+                pages_of(connection, self.info.id)[1].platform, identity.participants(connection, self.info)
             )
         )

@@ -143,7 +143,7 @@ def votes_of(connection: sa.Connection, info: CampaignInfo, *, without: Collecti
     """
     answered, silent = [np.empty((4, 0), np.int64)], [np.empty((3, 0), np.int64)]
     n_asked = 0
-    for stored in stored_ballots(connection, info.id):
+    for stored in stored_ballots(connection, info):
         n_asked += stored.n_comparisons
         votes = standing_votes(connection, stored.id).without(without)
         says = votes.answer != CANNOT_SAY

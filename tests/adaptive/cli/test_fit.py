@@ -133,7 +133,7 @@ def test_a_voting_of_ballots_run(folder):
     answers = {each.id: said[str(each.voter), *each.left, *each.right] for each in protocol.comparisons()}
     protocol.record({name: answer for name, answer in answers.items() if answer})
     protocol.save("voting.json")
-    expected = bradley_terry(Comparisons.from_ballots(protocol.answers(), items=protocol.items, voters=protocol.voters))
+    expected = bradley_terry(Comparisons.from_ballots(protocol.voted, items=protocol.items, voters=protocol.voters))
     assert json.loads(invoke("fit", "voting.json", "--json").stdout)["items"] == expected.to_dict()["items"]
     found = json.loads(invoke("fit", "v.db", "--json").stdout)
     assert found["items"] == expected.to_dict()["items"]

@@ -22,7 +22,7 @@ def test_items_have_their_contents():
     run_ok(*CONTINUOUS)
     ledger = Ledger.open("v.db")
     campaign = ledger.campaign()
-    found = campaign.database.read(lambda connection: contents_of(connection, campaign.info.id))
+    found = campaign.database.read(lambda connection: contents_of(connection, campaign.info))
     assert campaign.info.items[:2] == ("fig", "plum")
     assert found[:2] == (ItemContent("markdown", "**fig**"), ItemContent("image", "plum.png", "A plum"))
     assert set(found[2:]) == {ItemContent()}

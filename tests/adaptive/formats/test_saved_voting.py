@@ -33,7 +33,7 @@ def assert_same(found, voting):
     )
     assert found.records == voting.records
     assert found.standing == voting.standing
-    for (ballot, answers), (drawn, said) in zip(found.answers(), voting.answers(), strict=True):
+    for (ballot, answers), (drawn, said) in zip(found.voted, voting.voted, strict=True):
         assert ballot == drawn
         assert_array_equal(answers, said)
 

@@ -68,14 +68,7 @@ def pair_ids(campaign, number=1):
 
 def check_ids(campaign, number=1):
     """Id of each check of a ballot."""
-    rows = query(
-        campaign,
-        "SELECT c.sheet, c.position FROM comparison c JOIN ballot b ON b.id = c.ballot_id "
-        "WHERE b.campaign_id = :campaign AND b.number = :number AND c.probe IS NOT NULL ORDER BY c.place",
-        campaign=campaign.info.id,
-        number=number,
-    )
-    return [f"{number}-{sheet}-{position}" for sheet, position in rows]
+    return pair_ids(campaign, number)[campaign.ballots()[number - 1].n_comparisons :]
 
 
 def new_id():

@@ -8,8 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from adaptive.ledger import ContinuousPlan, LedgerError, NotReadyError, Probing, Settings, VoteCast
-from adaptive.ledger.ballots.batches import Refusal, may_draw, state_of, write_refusal
-from adaptive.ledger.ballots.continuous import draw_batch
+from adaptive.ledger.ballots.continuous import Refusal, draw_batch, may_draw, state_of, write_refusal
 from adaptive.ledger.campaign.info import batch_for, slots_of_batch
 from adaptive.ledger.votes.casting import retract
 from tests.adaptive.ledger.campaigns import change, new_id, query

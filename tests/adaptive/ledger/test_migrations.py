@@ -16,7 +16,7 @@ from alembic.script import ScriptDirectory
 from adaptive.ledger import ConflictError, Ledger, LedgerError, RevisionError
 from adaptive.ledger.ballots.shown_sheets import asked as shown
 from adaptive.ledger.campaign.status import status_of
-from adaptive.ledger.quality import quality_of
+from adaptive.ledger.quality.report import quality_of
 from adaptive.ledger.store import migrations, schema
 from adaptive.ledger.voters.participation import erase
 from adaptive.ledger.votes.reading import conflicts

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from adaptive.ledger import ItemContent, Ledger, LedgerError, PageTexts, Settings, VotingPages
-from adaptive.ledger.bundle import verify_bundle
+from adaptive.ledger.bundle.files import verify_bundle
 from adaptive.ledger.campaign.info import Pay
 from adaptive.ledger.campaign.stored import contents_of
 from tests.adaptive.ledger.campaigns import ITEMS, PLAN, change, query
@@ -38,7 +38,7 @@ def test_a_campaign_of_an_earlier_release_goes_on(campaign, tmp_path):
     assert campaign.info.settings.pay.currency == " "
     version, pages = campaign.pages()
     assert (version, pages.texts) == (1, {"en": OLD})
-    contents = campaign.database.read(lambda connection: contents_of(connection, campaign.info.id))
+    contents = campaign.database.read(lambda connection: contents_of(connection, campaign.info))
     assert contents[0] == ItemContent("markdown", LONG, is_new=False)
     voter = joined(campaign, pages)
     answer(campaign, voter, claimed(campaign, voter, pages)[0])

@@ -287,7 +287,7 @@ def test_items_have_contents_of_their_own(ledger):
     contents = [ItemContent(), ItemContent("markdown", "**fir**"), ItemContent("image", "trees/oak.png", "an oak")]
     contents += [ItemContent("text", "a tree") for _ in range(3)]
     made = ledger.new_campaign(PLAN, ITEMS, 3, 1, settings=Settings(assigned=False), contents=contents)
-    assert made.database.read(lambda connection: contents_of(connection, made.info.id)) == tuple(contents)
+    assert made.database.read(lambda connection: contents_of(connection, made.info)) == tuple(contents)
     with pytest.raises(LedgerError, match="one for each of the 6 items; got 1"):
         ledger.new_campaign(PLAN, ITEMS, 3, 1, contents=contents[:1])
 

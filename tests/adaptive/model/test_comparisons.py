@@ -180,8 +180,8 @@ def test_ballots_of_a_voting_give_the_answers_of_closed_and_open_ones(seed):
     plan = plan_ballots(8, n_ballots=2, fraction=0.5, presentations=3)
     voting = Voting(plan, list("hgfedcba"), [ANN, BOB], seed)
     known = {"items": voting.items, "voters": voting.voters}
-    assert Comparisons.from_ballots(voting.answers(), **known).n_comparisons == 0
-    assert Comparisons.from_ballots(voting.answers(), **known).items == tuple("hgfedcba")
+    assert Comparisons.from_ballots(voting.voted, **known).n_comparisons == 0
+    assert Comparisons.from_ballots(voting.voted, **known).items == tuple("hgfedcba")
     cast = []
     for n_left_out in (0, 2):
         voting.open_ballot()
@@ -192,7 +192,7 @@ def test_ballots_of_a_voting_give_the_answers_of_closed_and_open_ones(seed):
                 cast.append((shown.voter, shown.left, shown.right, word))
         if not n_left_out:
             voting.close_ballot()
-    votes = Comparisons.from_ballots(voting.answers(), **known)
+    votes = Comparisons.from_ballots(voting.voted, **known)
     assert rows_of(votes) == cast
     assert votes.n_unanswered == 2
     assert (votes.items, votes.voters) == (voting.items, voting.voters)

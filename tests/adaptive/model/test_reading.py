@@ -24,16 +24,6 @@ ARENA = (
 )
 
 
-@pytest.fixture
-def write(tmp_path):
-    def write(text, name="votes.csv"):
-        path = tmp_path / name
-        path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        return path
-
-    return write
-
-
 @pytest.fixture(scope="module")
 def file(tmp_path_factory):
     return tmp_path_factory.mktemp("comparisons") / "votes.csv"

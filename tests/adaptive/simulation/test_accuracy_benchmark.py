@@ -1,9 +1,5 @@
 """benchmarks/accuracy.py: its tables and figure show what `simulate_curve` gives."""
 
-import importlib.util
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -12,20 +8,12 @@ from adaptive.simulation.similarity import exponential_similarity
 from adaptive.simulation.simulate import simulate_curve
 from adaptive.simulation.voters import VoterPopulation
 
-BENCHMARK = Path(__file__).parents[3] / "benchmarks" / "accuracy.py"
-
 
 @pytest.fixture(scope="module")
-def accuracy():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(BENCHMARK.parent)  # where the scripts find what they share
-        specification = importlib.util.spec_from_file_location("accuracy", BENCHMARK)
-        module = importlib.util.module_from_spec(specification)
-        patch.setitem(sys.modules, specification.name, module)
-        specification.loader.exec_module(module)
-        patch.setattr(module, "N_ITEMS", 24)
-        patch.setattr(module, "N_BALLOTS", 3)
-        yield module
+def accuracy(script):
+    module = script("accuracy")
+    module.N_ITEMS, module.N_BALLOTS = 24, 3
+    return module
 
 
 @pytest.fixture(scope="module")

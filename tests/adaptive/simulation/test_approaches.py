@@ -15,7 +15,7 @@ from adaptive.model.matched_ballots import MatchedBallots, run_matched_ballots
 from adaptive.model.matching import Matching, run_matching
 from adaptive.plan import plan_ballots
 from adaptive.protocol import run_protocol
-from adaptive.simulation.approaches import APPROACHES, simulate_once, simulated_comparisons
+from adaptive.simulation.approaches import APPROACHES, Settings, simulate_once, simulated_comparisons
 from adaptive.simulation.similarity import exponential_similarity
 from adaptive.simulation.simulate import COEFFICIENTS, simulate, simulate_curve
 from adaptive.simulation.voters import VoterPool, VoterPopulation
@@ -43,7 +43,9 @@ def table(result):
 
 def test_matched_is_a_run_of_matching():
     matching = Matching(batch=10, n0=5.0)
-    found = simulate_once(PLAN, POPULATION, SIMILARITY, "matched", np.random.default_rng(8), matching=matching)
+    found = simulate_once(
+        PLAN, POPULATION, SIMILARITY, "matched", np.random.default_rng(8), Settings(matching=matching)
+    )
     rng, answer, _ = voting(8)
     strengths = run_matching(24, answer, 126, rng=rng.spawn(1)[0], voters=9, matching=matching)
     assert found == Ranking.from_scores(strengths.theta)
@@ -51,9 +53,8 @@ def test_matched_is_a_run_of_matching():
 
 def test_matched_ballots_have_a_plan_of_their_own():
     match = MatchedBallots(noise=1.0, n_ballots=3)
-    found = simulate_once(
-        PLAN, POPULATION, SIMILARITY, "matched_ballots", np.random.default_rng(8), matched_ballots=match
-    )
+    settings = Settings(matched_ballots=match)
+    found = simulate_once(PLAN, POPULATION, SIMILARITY, "matched_ballots", np.random.default_rng(8), settings)
     rng, answer, _ = voting(8)
     strengths = run_matched_ballots(match.plan(24, 126), answer, items=24, rng=rng, voters=9, match=match)
     assert found == Ranking.from_scores(strengths.theta)

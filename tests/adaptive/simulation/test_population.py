@@ -183,8 +183,7 @@ def test_the_result_says_what_was_found():
     assert_array_equal(np.argsort(found.similarity), np.argsort(bradley_terry(votes).theta))
     names = ["nonconformity_least", "nonconformity_largest", "oversight_least", "oversight_largest"]
     assert [row[0] for row in found.rows()] == names
-    assert found.nonconformity_intervals[0] == tuple(found.intervals[0])
-    assert found.oversight_intervals[1] == tuple(found.intervals[3])
+    assert found.intervals_by_name[names[3]][1:] == tuple(found.intervals[3])
     assert re.match(r"<PopulationFit of 200 votes, 8 voters: nonconformity 0\.\d+ \(0", repr(found))
     assert found.to_frame().shape == (4, 5)
 

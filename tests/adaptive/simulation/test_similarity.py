@@ -118,14 +118,7 @@ def test_whole_numbers_are_similarities():
 # Files.
 
 
-@pytest.fixture
-def write(tmp_path):
-    def write_file(content):
-        path = tmp_path / "f.csv"
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return path
-
-    return write_file
+FILE = "f.csv"
 
 
 @pytest.mark.parametrize(

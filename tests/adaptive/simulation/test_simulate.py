@@ -1,6 +1,5 @@
 """Simulations: the same numbers under any executor, the right true ranks, and Table 2 as published."""
 
-import importlib.util
 import io
 import json
 import math
@@ -8,7 +7,6 @@ import sys
 import types
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,7 +19,7 @@ from adaptive.plan import plan_ballots
 from adaptive.protocol import run_protocol
 from adaptive.scores import borda_scores
 from adaptive.selection import select_top
-from adaptive.simulation.approaches import PAPER_APPROACHES, simulate_once, simulated_comparisons
+from adaptive.simulation.approaches import PAPER_APPROACHES, Settings, simulate_once, simulated_comparisons
 from adaptive.simulation.similarity import embedding_similarity, exponential_similarity, read_similarities
 from adaptive.simulation.simulate import COEFFICIENTS, SimulationResult, coefficients, simulate
 from adaptive.simulation.voters import VoterPool, VoterPopulation, true_ranking
@@ -30,7 +28,6 @@ from rankcorr import Ranking, weighted_tau
 PLAN = plan_ballots(24, n_ballots=3, fraction=0.5, presentations=6)
 SIMILARITY = exponential_similarity(24)
 POPULATION = VoterPopulation(n_voters=9)
-BENCHMARK = Path(__file__).parents[3] / "benchmarks" / "table2_as_published.py"
 
 
 def select_by_x(scores, n_selected, rng):
@@ -156,7 +153,7 @@ def test_voters_without_error_find_the_true_top(relatedness, approach):
     plan = plan_ballots(6, n_ballots=2, fraction=0.5, presentations=20)
     perfect = VoterPool([0.0], [0.0])
     rng = np.random.default_rng(0)
-    ranking = simulate_once(plan, perfect, similarity, approach, rng, relatedness=relatedness)
+    ranking = simulate_once(plan, perfect, similarity, approach, rng, Settings(relatedness))
     assert ranking == true_ranking(similarity, relatedness=relatedness)
     result = simulate(
         plan, perfect, similarity, n_simulations=2, seed=0, relatedness=relatedness, approaches=(approach,)
@@ -310,14 +307,8 @@ def test_no_bar_is_drawn_on_a_terminal_unless_asked_for(monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def published():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(BENCHMARK.parent)  # where the scripts find what they share
-        specification = importlib.util.spec_from_file_location("table2_as_published", BENCHMARK)
-        module = importlib.util.module_from_spec(specification)
-        patch.setitem(sys.modules, specification.name, module)  # where dataclasses look their annotations up
-        specification.loader.exec_module(module)
-        yield module
+def published(script):
+    return script("table2_as_published")
 
 
 def cells_of_the_paper(published, n_simulations):

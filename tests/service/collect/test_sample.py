@@ -27,7 +27,7 @@ def test_the_sample_is_open_to_everybody_and_has_a_ballot(ledger):
     assert links.voter == f"{URL}/v/{campaign.key}"
     assert [ballot.state for ballot in campaign.ballots()] == ["open"]
     contents, (version, pages) = campaign.database.read(
-        lambda connection: (contents_of(connection, campaign.info.id), pages_of(connection, campaign.info.id))
+        lambda connection: (contents_of(connection, campaign.info), pages_of(connection, campaign.info.id))
     )
     assert (len(contents), contents[0].content) == (len(ITEMS), "car \u2013 automobile")
     assert (version, pages.open_link, list(pages.texts)) == (1, True, ["en", "de"])

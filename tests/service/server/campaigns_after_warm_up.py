@@ -9,7 +9,7 @@ from pathlib import Path
 from adaptive.ledger import ContinuousPlan, Ledger
 from adaptive.ledger.ballots.continuous import draw_batch, finish
 from adaptive.ledger.ballots.results import preview_of, result_of
-from adaptive.ledger.quality import exclusion_preview, quality_of
+from adaptive.ledger.quality.report import exclusion_preview, quality_of
 from adaptive.plan import plan_ballots
 from service.server.warm_up import warm_up_campaigns
 from tests.adaptive.ledger.campaigns import asked, campaign_of, vote

@@ -14,7 +14,7 @@ from numpy.testing import assert_array_equal
 from adaptive.formats.votes import VoteRow
 from adaptive.ledger import ContinuousPlan, LateVoteError, Settings, VoteCast
 from adaptive.ledger.ballots.draws import store_ballot
-from adaptive.ledger.bundle import contents_of, verify_bundle
+from adaptive.ledger.bundle.files import contents_of, verify_bundle
 from adaptive.ledger.campaign.info import KnownPair, Probing
 from adaptive.ledger.errors import BundleError
 from adaptive.ledger.store.encoding import unguarded

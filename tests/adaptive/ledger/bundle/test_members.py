@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adaptive.ledger import Ledger, PageTexts, VotingPages
-from adaptive.ledger.bundle import contents_of, verify_bundle
 from adaptive.ledger.bundle.checking import votes_csv
 from adaptive.ledger.bundle.contents import gathered
+from adaptive.ledger.bundle.files import contents_of, verify_bundle
 from adaptive.ledger.bundle.members import data_members, parsed
 from adaptive.ledger.errors import BundleError
 from adaptive.ledger.store.encoding import label_text

@@ -8,10 +8,9 @@ import pytest
 
 from adaptive.ledger import ContinuousPlan
 from adaptive.ledger.ballots.continuous import draw_batch, finish
-from adaptive.ledger.bundle import verify_bundle
 from adaptive.ledger.bundle.checking import check_strengths
 from adaptive.ledger.bundle.documents import croissant
-from adaptive.ledger.bundle.files import contents_of
+from adaptive.ledger.bundle.files import contents_of, verify_bundle
 from adaptive.ledger.errors import BundleError
 from adaptive.ledger.store.encoding import unguarded
 from tests.adaptive.ledger.bundle.zips import edited, members_of, packed

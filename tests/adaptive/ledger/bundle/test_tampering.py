@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adaptive.formats.votes import VoteRow
-from adaptive.ledger.bundle import verify_bundle
+from adaptive.ledger.bundle.files import verify_bundle
 from adaptive.ledger.campaign.info import KnownPair, Probing
 from adaptive.ledger.errors import BundleError, LedgerError
 from adaptive.ledger.store.encoding import digest_of, json_of

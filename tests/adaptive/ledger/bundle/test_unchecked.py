@@ -15,10 +15,10 @@ from adaptive.ledger import ContinuousPlan, Settings
 from adaptive.ledger.ballots.continuous import draw_batch
 from adaptive.ledger.ballots.draws import draw_digest
 from adaptive.ledger.ballots.stored import chain_digest
-from adaptive.ledger.bundle import verify_bundle
 from adaptive.ledger.bundle.archive import NAMES, SUMS
 from adaptive.ledger.bundle.checking import checked, events_by_ballot, vote_line
 from adaptive.ledger.bundle.documents import croissant, data_sheet
+from adaptive.ledger.bundle.files import verify_bundle
 from adaptive.ledger.bundle.members import data_members, parsed
 from adaptive.ledger.campaign.info import KnownPair, Probing
 from adaptive.ledger.campaign.stored import ItemContent

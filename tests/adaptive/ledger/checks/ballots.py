@@ -5,7 +5,7 @@ from collections import defaultdict
 import numpy as np
 
 from adaptive.draw import draw_ballot
-from adaptive.ledger.ballots.draws import Drawn, Known, draw_probes
+from adaptive.ledger.ballots.draws import Drawn, Known, ProbeDraw
 from adaptive.ledger.campaign.info import KnownPair
 
 KIND_OF = {0: "attention", 1: "gold"}
@@ -40,7 +40,7 @@ def known_places(known):
 
 
 def probes_of(probing, known, drawn, *, seen=None, practised=(), rng):
-    return draw_probes(probing, known_places(known), drawn, seen or {}, practised, rng)
+    return ProbeDraw(probing, known_places(known), drawn, seen or {}, practised, rng).probes()
 
 
 def places_by_sheet(drawn):

@@ -9,7 +9,7 @@ from adaptive.ledger.ballots.sheets import give_sheet
 from adaptive.ledger.ballots.shown_sheets import asked as asked_of
 from adaptive.ledger.campaign.info import Probing
 from adaptive.ledger.campaign.status import by_voter, status_of
-from adaptive.ledger.quality import quality_of
+from adaptive.ledger.quality.report import quality_of
 from adaptive.ledger.votes.casting import correct, retract
 from adaptive.ledger.votes.reading import conflicts, events_after
 from tests.adaptive.ledger.campaigns import (

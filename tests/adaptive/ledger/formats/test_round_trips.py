@@ -7,8 +7,7 @@ import json
 import pytest
 
 from adaptive.ledger import Settings
-from adaptive.ledger.formats import FORMATS
-from adaptive.ledger.formats.exports import gathered
+from adaptive.ledger.formats.exports import FORMATS, gathered
 from adaptive.model.comparisons import read_comparisons
 from adaptive.tables import read_items
 from tests.adaptive.ledger.voted import ITEMS, PAIRS, PLAN, VOTERS, ledger_at, record, rows_of, voted

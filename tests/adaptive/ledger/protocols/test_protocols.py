@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from adaptive.formats.saved_voting import read_saved_voting, saved_voting
+from adaptive.formats.saved_voting import SavedVoting, read_saved_voting, saved_voting
 from adaptive.ledger.errors import BundleError
 from adaptive.ledger.formats.exports import gathered
 from adaptive.votes import Vote
@@ -31,7 +31,7 @@ def test_a_voting_is_the_same_in_the_ledger(n_closed, items, target):
     assert standing.places.tolist() == (protocol.standing.places if n_closed else np.arange(8)).tolist()
     np.testing.assert_array_equal(standing.mean, protocol.standing.mean)
     votes = campaign.database.read(lambda connection: gathered(connection, campaign.info, names=True))
-    for number, (ballot, answers) in enumerate(protocol.answers(), start=1):
+    for number, (ballot, answers) in enumerate(protocol.voted, start=1):
         own = [vote for vote in votes if vote.comparison.startswith(f"{number}-")]
         assert [vote.left for vote in own] == [ballot.items[place] for place in ballot.left]
         assert [vote.right for vote in own] == [ballot.items[place] for place in ballot.right]
@@ -72,20 +72,14 @@ def test_the_voting_goes_on_in_the_ledger(sqlite):
 
 def test_votes_that_do_not_give_the_records_are_not_imported(sqlite):
     protocol = run(started(), 2)
-    answers = protocol.answers()
-
-    class Edited:
-        plan, items, voters, seed = protocol.plan, protocol.items, protocol.voters, protocol.seed
-        records, standing = protocol.records, protocol.standing
-
-        def answers(self):
-            first, codes = answers[0]
-            flipped = codes.copy()
-            flipped[np.flatnonzero(codes == 1)[0]] = -1
-            return ((first, flipped), *answers[1:])
-
+    (first, codes), *others = protocol.voted
+    flipped = codes.copy()
+    flipped[np.flatnonzero(codes == 1)[0]] = -1
+    names = ("plan", "items", "voters", "seed", "records", "standing")
+    kept = {name: getattr(protocol, name) for name in names}
+    edited = SavedVoting(**kept, voted=((first, flipped), *others))
     ledger = ledger_at(sqlite)
     with pytest.raises(BundleError, match=r"record of ballot 1: (the votes do not give|.* cannot be scored)"):
-        ledger.import_protocol(Edited(), "Fruit")
+        ledger.import_protocol(edited, "Fruit")
     with pytest.raises(Exception, match="no campaign"):
         ledger.campaign()

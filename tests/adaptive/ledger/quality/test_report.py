@@ -17,8 +17,8 @@ from adaptive.ledger.ballots.results import result_of
 from adaptive.ledger.ballots.shown_sheets import asked as asked_of
 from adaptive.ledger.ballots.stored import ballot_probes
 from adaptive.ledger.campaign.info import KnownPair, Probing
-from adaptive.ledger.quality import Flag, Limits, Share, VoterQuality, exclusion_preview, quality_of
-from adaptive.ledger.quality.flags import flags_of, is_low
+from adaptive.ledger.quality.flags import Flag, Limits, Share, VoterQuality, flags_of, is_low
+from adaptive.ledger.quality.report import exclusion_preview, quality_of
 from adaptive.ledger.voters.identity import voter_named
 from adaptive.ledger.votes.reading import votes_of
 from adaptive.ledger.votes.recording import record_file

@@ -1,0 +1,38 @@
+"""What tests of files and of scripts share."""
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+
+
+@pytest.fixture
+def write(tmp_path, request):
+    """Write a file, called as the module's FILE says, and return its path."""
+    usual = getattr(request.module, "FILE", "votes.csv")
+
+    def write(content, name=usual):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write
+
+
+@pytest.fixture(scope="module")
+def script():
+    """Load a script of benchmarks/ as a module of its own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(BENCHMARKS)  # where the scripts find what they share
+
+        def script(name):
+            specification = importlib.util.spec_from_file_location(name, BENCHMARKS / f"{name}.py")
+            module = importlib.util.module_from_spec(specification)
+            patch.setitem(sys.modules, name, module)  # where dataclasses look their annotations up
+            specification.loader.exec_module(module)
+            return module
+
+        yield script
