@@ -18,7 +18,7 @@ from rankcorr.alignment import Missing, align, n_missing
 from rankcorr.checks import check_choice, shown
 from rankcorr.errors import OptionError, warn_undefined
 from rankcorr.ranking import Ranking, RankingLike, as_ranking
-from rankcorr.results import Options, RankCorrelation
+from rankcorr.results import RankCorrelation
 from rankcorr.scores import Ranks, loops
 from rankcorr.weights import DEFAULT_N0, Scheme, TiedWeights, Uniform, Weigher, Weighting, check_usable, name_of
 
@@ -131,17 +131,26 @@ class Coefficient:
     def result(self, value: float, x: Ranking, y: Ranking, n_items: int, missing: Missing) -> RankCorrelation:
         """Wrap a value as a `RankCorrelation`; x and y are the rankings before alignment."""
         if missing == "raise":
-            return RankCorrelation.of(value, self._options, n_items, None, None)
-        return RankCorrelation.of(value, self._options, n_items, missing, n_missing(x, y, n_items))
+            return RankCorrelation(value, n_items=n_items, **self._options)
+        n_lone = n_missing(x, y, n_items)
+        return RankCorrelation(value, n_items=n_items, **self._options, missing=missing, n_missing=n_lone)
 
     def described(self, n_items: int, missing: Missing = "raise") -> dict[str, Any]:
         """Fields of `Computed` for a comparison of n_items items."""
-        return {"n_items": n_items, **self._options._asdict(), "missing": None if missing == "raise" else missing}
+        return {"n_items": n_items, **self._options, "missing": None if missing == "raise" else missing}
 
     @cached_property
-    def _options(self) -> Options:
+    def _options(self) -> dict[str, Any]:
+        """The options that all its results share."""
         weighting = self.weighting
-        return Options(self.name, weighting.scheme, weighting.n0, weighting.name, weighting.tied_weights, self.variant)
+        return {
+            "coefficient": self.name,
+            "scheme": weighting.scheme,
+            "n0": weighting.n0,
+            "weigher": weighting.name,
+            "tied_weights": weighting.tied_weights,
+            "variant": self.variant,
+        }
 
 
 class _Weighted(Coefficient):
@@ -297,38 +306,23 @@ BY_NAME: Final[dict[str, Coefficient]] = {kind.name: kind() for kind in (RhoW, T
 COEFFICIENTS: Final[tuple[CoefficientName, ...]] = ("rho_w", "tau_w", "rho", "tau")
 
 
-def rho_w_of(n0: float | None, weigher: Weigher | None, scheme: Scheme, tied_weights: TiedWeights) -> RhoW:
-    """Return ``RhoW(...)`` with these options: the same object each time they recur."""
+def coefficient_of(
+    kind: Callable[..., Coefficient], n0: float | None, weigher: Weigher | None, *options: str
+) -> Coefficient:
+    """Return a weighted coefficient with these options: the same object each time they recur."""
     if weigher is None:
         try:
-            return _kept_rho_w(n0, scheme, tied_weights)
+            return _kept(kind, n0, *options)
         except TypeError:  # an option that cannot be hashed: the class refuses it
             pass
-    return RhoW(n0, weigher, scheme, tied_weights)
-
-
-def tau_w_of(
-    n0: float | None, weigher: Weigher | None, scheme: Scheme, tied_weights: TiedWeights, variant: Variant
-) -> TauW:
-    """Return ``TauW(...)`` with these options: the same object each time they recur."""
-    if weigher is None:
-        try:
-            return _kept_tau_w(n0, scheme, tied_weights, variant)
-        except TypeError:  # an option that cannot be hashed: the class refuses it
-            pass
-    return TauW(n0, weigher, scheme, tied_weights, variant)
+    return kind(n0, weigher, *options)
 
 
 # Most calls repeat their options: a value is made and checked once. `typed`, because True is not an n0 although it
 # equals 1. Weighers are left out: two custom ones that are equal need not give equal weights.
-@lru_cache(maxsize=64, typed=True)
-def _kept_rho_w(n0: float | None, scheme: Scheme, tied_weights: TiedWeights) -> RhoW:
-    return RhoW(n0, None, scheme, tied_weights)
-
-
-@lru_cache(maxsize=64, typed=True)
-def _kept_tau_w(n0: float | None, scheme: Scheme, tied_weights: TiedWeights, variant: Variant) -> TauW:
-    return TauW(n0, None, scheme, tied_weights, variant)
+@lru_cache(maxsize=128, typed=True)
+def _kept(kind: Callable[..., Coefficient], n0: float | None, *options: str) -> Coefficient:
+    return kind(n0, None, *options)
 
 
 def as_coefficient(coefficient: CoefficientLike) -> Coefficient:

@@ -19,11 +19,12 @@ from rankcorr.coefficients import (
     COEFFICIENTS,
     UNDEFINED,
     CoefficientLike,
+    RhoW,
+    TauW,
     Variant,
     as_coefficient,
+    coefficient_of,
     ratio,
-    rho_w_of,
-    tau_w_of,
 )
 from rankcorr.errors import (
     DimensionError,
@@ -99,7 +100,7 @@ def weighted_rho(
     >>> round(weighted_rho(gold, system).statistic, 4)
     0.5273
     """
-    coefficient = rho_w_of(n0, weigher, scheme, tied_weights)
+    coefficient = coefficient_of(RhoW, n0, weigher, scheme, tied_weights)
     return coefficient.correlate(x, y, missing=missing, stacklevel=4)
 
 
@@ -165,7 +166,7 @@ def weighted_tau(
     >>> round(weighted_tau(gold, system).statistic, 4)
     0.2074
     """
-    coefficient = tau_w_of(n0, weigher, scheme, tied_weights, variant)
+    coefficient = coefficient_of(TauW, n0, weigher, scheme, tied_weights, variant)
     return coefficient.correlate(x, y, missing=missing, stacklevel=4)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -136,16 +137,10 @@ class Evaluation(TableResult):
 
     def table(self) -> list[dict[str, Any]]:
         """One flat row for each run and metric: means, and how many queries they are over."""
-        rows = []
-        for i, run in enumerate(self.runs):
-            for j, metric in enumerate(self.metrics):
-                own = [each for each in self.undefined if (each.run, each.metric) == (run, metric)]
-                row = {"run": run, "metric": metric, "mean": mean_of(self.values[i, j])}
-                if self.standardized is not None:
-                    row["standardized"] = mean_of(self.standardized[i, j])
-                row["n_queries"] = int(np.count_nonzero(~np.isnan(self.values[i, j])))
-                row["n_undefined"] = sum(len(each.queries) for each in own)
-                rows.append(row)
+        rows = self._means({}, slice(None))
+        for row in rows:
+            own = [each for each in self.undefined if (each.run, each.metric) == (row["run"], row["metric"])]
+            row["n_undefined"] = sum(len(each.queries) for each in own)
         return rows
 
     def group_table(self, groups: Any) -> list[dict[str, Any]]:
@@ -161,15 +156,18 @@ class Evaluation(TableResult):
         OptionError, ColumnError
             As `compare_runs`.
         """
+        grouped = grouped_queries(groups, self.queries)
+        return [row for group, places in grouped.items() for row in self._means({"group": group}, places)]
+
+    def _means(self, group: dict[str, Any], places: Any) -> list[dict[str, Any]]:
+        """Means over the queries at these places, a row for each run and metric, which begins with the group."""
         rows = []
-        for group, places in grouped_queries(groups, self.queries).items():
-            for i, run in enumerate(self.runs):
-                for j, metric in enumerate(self.metrics):
-                    values = self.values[i, j, places]
-                    row = {"group": group, "run": run, "metric": metric, "mean": mean_of(values)}
-                    if self.standardized is not None:
-                        row["standardized"] = mean_of(self.standardized[i, j, places])
-                    rows.append({**row, "n_queries": int(np.count_nonzero(~np.isnan(values)))})
+        for (i, run), (j, metric) in product(enumerate(self.runs), enumerate(self.metrics)):
+            values = self.values[i, j, places]
+            row = {**group, "run": run, "metric": metric, "mean": mean_of(values)}
+            if self.standardized is not None:
+                row["standardized"] = mean_of(self.standardized[i, j, places])
+            rows.append({**row, "n_queries": int(np.count_nonzero(~np.isnan(values)))})
         return rows
 
     def by_query(self) -> dict[str, list[Any]]:
@@ -332,7 +330,9 @@ def evaluate(
         raise UndefinedQueryError(
             f"run {shown(first.run)}, {first.metric}: {offending(f'{first.reason}; queries', first.queries)}"
         )
-    lacking = [(run, metric) for i, run in enumerate(found) for j, metric in enumerate(named) if _none(values[i, j])]
+    lacking = [
+        (run, metric) for i, run in enumerate(found) for j, metric in enumerate(named) if np.isnan(values[i, j]).all()
+    ]
     if lacking:
         warn_undefined(offending("no query has a value; (run, metric)", lacking), what="a mean", stacklevel=3)
     if undefined == "zero":
@@ -369,10 +369,6 @@ def _grouped(gold: Qrels, run: str, metric: str, found: QueryValues) -> list[Und
     return [Undefined(run, metric, reason, tuple(queries)) for reason, queries in by_reason.items()]
 
 
-def _none(values: NDArray[np.float64]) -> bool:
-    return bool(np.isnan(values).all())
-
-
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class GroupCorrelations(Computed, TableResult):
     """A rank correlation of each group; numpy reads it as the array `values`.
@@ -403,11 +399,6 @@ class GroupCorrelations(Computed, TableResult):
     def mean(self) -> float:
         """Mean over the groups that have a value."""
         return mean_of(self.values)
-
-    @property
-    def standardized_mean(self) -> float:
-        """Mean of the standardized values; nan without any."""
-        return float("nan") if self.standardized is None else mean_of(self.standardized)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         return np.array(self.values, dtype=dtype, copy=copy)

@@ -10,8 +10,8 @@ from typing import Any, Final, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr.checks import shown, whole_number
-from rankcorr.errors import OptionError, QueryMismatchError, UnjudgedError
+from rankcorr.checks import checked_count, offending, shown
+from rankcorr.errors import QueryMismatchError, UnjudgedError
 from rankcorr.evaluation.columns import Codes
 from rankcorr.evaluation.grouped import BLOCK_ROWS, blocks_of
 from rankcorr.evaluation.qrels import Qrels, Run
@@ -108,12 +108,7 @@ class Joined:
 
 def checked_depth(depth: object) -> int | None:
     """Return a depth as an int, or None for no limit."""
-    if depth is None:
-        return None
-    number = whole_number(depth)
-    if number is None or number < 1:
-        raise OptionError(f"depth must be a positive whole number; got {shown(depth)}")
-    return number
+    return None if depth is None else checked_count(depth, "depth")
 
 
 def joined(qrels: Qrels, run: Run, depth: int | None, *, name: str = "the run") -> Joined:
@@ -292,8 +287,5 @@ def _refuse_unjudged(joint: Joined, n_unjudged: Codes) -> None:
         if len(pairs) > 5:
             break
     total = int(n_unjudged.sum())
-    listed = ", ".join(map(shown, pairs[:5]))
-    raise UnjudgedError(
-        f"every retrieved document needs a judgement; without one (query, document): {listed}"
-        f'{f", ... ({total:,} in all)" if total > 5 else ""}; unjudged="zero" or "omit" says what they count'
-    )
+    listed = offending("every retrieved document needs a judgement; without one (query, document)", pairs, total)
+    raise UnjudgedError(f'{listed}; unjudged="zero" or "omit" says what they count')

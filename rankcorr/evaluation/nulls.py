@@ -23,7 +23,7 @@ from rankcorr.errors import StandardizationError
 from rankcorr.evaluation.columns import Codes
 from rankcorr.evaluation.grouped import BLOCK_ROWS, blocks_of, kind_of, tables_of
 from rankcorr.inference.null import MAX_EXACT_ITEMS, null_of
-from rankcorr.inference.resampling import derived_seed
+from rankcorr.inference.resampling import Draws, derived_seed
 from rankcorr.inference.standardization import MAX_EXPONENT, exponent_of, mean_standardized, standardize
 from rankcorr.ranking import Ranking
 from rankcorr.scores import read_only
@@ -254,9 +254,7 @@ def _drawn(
 ) -> Values:
     """Coefficients of x with permutations of y that exist."""
     if x.size <= MAX_EXACT_ITEMS:
-        rankings = Ranking.from_scores(x), Ranking.from_scores(y)
-        options = {"missing": "raise", "n_resamples": n_resamples, "seed": seed, "workers": 1, "progress": None}
-        return null_of(coefficient, *rankings, **options).values  # type: ignore[arg-type]
+        return null_of(coefficient, Ranking.from_scores(x), Ranking.from_scores(y), Draws(n_resamples, seed)).values
 
     from rankcorr.evaluation.kernels import permuted_coefficients
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr.alignment import MISSING, Missing
-from rankcorr.checks import N_SHOWN, check_choice, checked_flag, checked_level, offending, shown
+from rankcorr.checks import N_SHOWN, check_choice, checked_flag, checked_level, counted, offending, shown
 from rankcorr.coefficients import Coefficient, CoefficientLike, as_coefficient
 from rankcorr.errors import ManyGoldSetsWarning, OptionError, StandardizationError, give_notice, warn_undefined
 from rankcorr.frames import by_name
@@ -151,7 +151,7 @@ class Leaderboard(Computed, TableResult):
         column = self._column
         best = ", ".join(f"{row.system} {column(row).statistic:.3f}" for row in self.rows[:N_SHOWN])
         more = ", ..." if len(self.rows) > N_SHOWN else ""
-        systems, sets = _counted(len(self.rows), "system"), _counted(len(self.gold_sets), "gold set")
+        systems, sets = counted(len(self.rows), "system"), counted(len(self.gold_sets), "gold set")
         return f"<Leaderboard of {systems}, {self.coefficient}, {sets}, by {self.by}: {best}{more}>"
 
     def _column(self, row: LeaderboardRow) -> Score:
@@ -185,10 +185,6 @@ class Leaderboard(Computed, TableResult):
     def _columns(self) -> dict[str, list[Any]]:
         rows = self.table()
         return {name: [row[name] for row in rows] for name in rows[0]}
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def leaderboard(
@@ -483,16 +479,7 @@ def _exponents(
     exponents = np.empty((len(entries), len(entries[0])))
     for system, row in enumerate(entries):
         for number, entry in enumerate(row):
-            null = null_of(
-                coefficient,
-                entry.gold,
-                entry.system,
-                missing="raise",
-                n_resamples=draws.n_resamples,
-                seed=derived_seed(draws.seed, 2, number),
-                workers=draws.workers,
-                progress=draws.progress,
-            )
+            null = null_of(coefficient, entry.gold, entry.system, draws.of_part(2, number))
             if null.saturates:
                 where = f"system {shown(names[system])}, gold set {shown(set_names[number])}"
                 raise StandardizationError(f"{where}: {null.why_saturated}")

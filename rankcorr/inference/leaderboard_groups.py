@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple, Protocol
@@ -11,17 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr.alignment import Missing, align
-from rankcorr.checks import check_unique, offending, shown
+from rankcorr.batch import named_rankings
+from rankcorr.checks import offending, shown
 from rankcorr.coefficients import Coefficient
-from rankcorr.errors import (
-    DimensionError,
-    DuplicateLabelError,
-    LabelError,
-    LabelMismatchError,
-    OptionError,
-    RankingError,
-    TooFewItemsError,
-)
+from rankcorr.errors import DimensionError, LabelError, LabelMismatchError, OptionError, TooFewItemsError
 from rankcorr.frames import by_name
 from rankcorr.inference.copula import ROUNDING
 from rankcorr.inference.exchange import Codes, Exchange, codes_of_items
@@ -81,8 +74,7 @@ def systems_of(systems: Any) -> dict[str, Ranking]:
     named = by_name(systems)
     if named is None:
         raise DimensionError(f"systems must be a mapping of name to ranking; got {shown(systems)}")
-    found = _rankings_by_name(named, "system")
-    if not found:
+    if not (found := _rankings_by_name(named, "system")):
         raise TooFewItemsError("there is no system to rank")
     return found
 
@@ -164,23 +156,9 @@ def _holds_rankings(gold: Any) -> bool:
 
 
 def _rankings_by_name(rankings: Any, whose: str) -> dict[str, Ranking]:
-    names: list[Any] = list(rankings.keys())
-    _check_names(names, whose)
-    found = {}
-    for name in names:
-        try:
-            found[name] = as_ranking(rankings[name])
-        except RankingError as error:
-            raise type(error)(f"{whose} {shown(name)}: {error}") from error
-    return found
-
-
-def _check_names(names: Iterable[Any], whose: str) -> None:
-    listed = list(names)
-    wrong = [name for name in listed if not isinstance(name, str)]
-    if wrong:
+    if wrong := [name for name in rankings.keys() if not isinstance(name, str)]:  # noqa: SIM118 - a Series iterates values
         raise LabelError(offending(f"the name of a {whose} must be a string; got", wrong))
-    check_unique(listed, f"names of {whose}s", DuplicateLabelError)
+    return named_rankings(rankings, whose)
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -66,61 +66,30 @@ class Draws:
         return replace(self, n_resamples=min(self.n_resamples, most), progress=uncounted)
 
     def in_blocks(self, task: Callable[[np.random.Generator, int], Result], numbers_each: int) -> list[Result]:
-        """See the function `in_blocks`."""
-        return in_blocks(
-            task,
-            self.n_resamples,
-            numbers_each,
-            seed=self.seed,
-            workers=self.workers,
-            progress=self.progress,
-            executor=self.executor,
+        """Results of a task for each block of resamples, the same for any number of threads.
+
+        Parameters
+        ----------
+        task : callable
+            Takes the generator of a block and the number of its resamples. Block i draws from
+            `numpy.random.SeedSequence(seed, spawn_key=(i,))`.
+        numbers_each : int
+            Numbers that one resample takes in memory; this determines the size of the blocks.
+
+        Examples
+        --------
+        >>> blocks = Draws(5, seed=1, workers=2).in_blocks(lambda rng, size: rng.random(size), 1 << 14)
+        >>> [block.size for block in blocks]
+        [2, 2, 1]
+        """
+        step = max(1, BLOCK_NUMBERS // max(1, numbers_each))
+        starts = range(0, self.n_resamples, step)
+        blocks = list(enumerate(min(step, self.n_resamples - start) for start in starts))
+        if self.executor is not None:
+            return _by_executor(self.executor, task, self.seed, blocks, self.progress)
+        return in_threads(
+            lambda block: _run(task, self.seed, block), blocks, self.workers, self.progress, lambda block: block[1]
         )
-
-
-def in_blocks(
-    task: Callable[[np.random.Generator, int], Result],
-    n_resamples: int,
-    numbers_each: int,
-    *,
-    seed: int,
-    workers: int | None = None,
-    progress: Progress | None = None,
-    executor: Executor | None = None,
-) -> list[Result]:
-    """Results of a task for each block of resamples.
-
-    Parameters
-    ----------
-    task : callable
-        Takes the generator of a block and the number of its resamples.
-    n_resamples : int
-        Number of resamples in all blocks together.
-    numbers_each : int
-        Numbers that one resample takes in memory; this determines the size of the blocks.
-    seed : int
-        Block i draws from `numpy.random.SeedSequence(seed, spawn_key=(i,))`.
-    workers : int, optional
-        Number of threads, by default one for each processor.
-    progress : callable, optional
-        Called with the number of resamples done since the last call; an exception from it stops the work.
-    executor : concurrent.futures.Executor, optional
-        Does the work instead of threads. If it has processes, the task must be picklable.
-
-    Examples
-    --------
-    >>> blocks = in_blocks(lambda rng, size: rng.random(size), 5, 1 << 14, seed=1, workers=2)
-    >>> [block.size for block in blocks]
-    [2, 2, 1]
-    """
-    number, key = checked_resamples(n_resamples), checked_seed(seed)
-    step = max(1, BLOCK_NUMBERS // max(1, numbers_each))
-    blocks = list(enumerate(min(step, number - start) for start in range(0, number, step)))
-    if executor is not None:
-        return _by_executor(executor, task, key, blocks, progress)
-    return in_threads(
-        lambda block: _run(task, key, block), blocks, checked_workers(workers), progress, lambda block: block[1]
-    )
 
 
 def _run(task: Callable[[np.random.Generator, int], Result], seed: int, block: tuple[int, int]) -> Result:
