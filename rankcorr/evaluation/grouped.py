@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from rankcorr.coefficients import Coefficient
 from rankcorr.errors import WeightError
+from rankcorr.inference.resampling import kind_of
 from rankcorr.scores import read_only
 from rankcorr.weights import READY_WEIGHERS, SCHEMES, rank_table
 from rankcorr.workers import Progress, in_threads
@@ -121,12 +122,3 @@ def tables_of(coefficient: Coefficient, sizes: Offsets) -> tuple[Values, Offsets
         n_before += table.size
         tables.append(table)
     return read_only(np.concatenate([*tables, np.ones(1)])), starts, expected, scheme
-
-
-def kind_of(coefficient: Coefficient) -> int:
-    """Number of the formula, as the kernels know it."""
-    from rankcorr.inference.kernels import RHO, TAU_A, TAU_B
-
-    if coefficient.variant is None:
-        return RHO
-    return TAU_B if coefficient.variant == "b" else TAU_A

@@ -8,7 +8,7 @@ nan.
 
 import numpy as np
 
-from rankcorr.inference.kernels import RHO, TAU_B, quotient
+from rankcorr.inference.kernels import RHO, TAU_B, quotient, shuffle
 from rankcorr.kernels import Array, item_weights, kernel, midranks, pair_sums, rank_weights, weighted_moments
 
 # Up to this many items, comparing all pairs is faster than sorting: its inner loops run on vectors. At 250 items tau_w
@@ -456,16 +456,6 @@ def flipped_sums(rng: np.random.Generator, differences: Array, sums: Array) -> N
             for query in range(n_queries):
                 total += signs[query] * differences[pair, query]
             sums[resample, pair] = total
-
-
-@kernel
-def shuffle(rng: np.random.Generator, values: Array, size: int) -> None:
-    """Permute the first `size` values at random: Fisher and Yates."""
-    for last in range(size - 1, 0, -1):
-        other = int(rng.random() * (last + 1))
-        kept = values[last]
-        values[last] = values[other]
-        values[other] = kept
 
 
 @kernel

@@ -21,9 +21,9 @@ from rankcorr.checks import shown
 from rankcorr.coefficients import Coefficient
 from rankcorr.errors import StandardizationError
 from rankcorr.evaluation.columns import Codes
-from rankcorr.evaluation.grouped import BLOCK_ROWS, blocks_of, kind_of, tables_of
+from rankcorr.evaluation.grouped import BLOCK_ROWS, blocks_of, tables_of
 from rankcorr.inference.null import MAX_EXACT_ITEMS, null_of
-from rankcorr.inference.resampling import Draws, derived_seed
+from rankcorr.inference.resampling import Draws, derived_seed, kind_of
 from rankcorr.inference.standardization import MAX_EXPONENT, exponent_of, mean_standardized, standardize
 from rankcorr.ranking import Ranking
 from rankcorr.scores import read_only

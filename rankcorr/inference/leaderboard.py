@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankcorr.alignment import MISSING, Missing
 from rankcorr.checks import N_SHOWN, check_choice, checked_flag, checked_level, counted, offending, shown
@@ -37,6 +36,7 @@ from rankcorr.inference.resampling import Draws, SortedItems, Values, derived_se
 from rankcorr.inference.standardization import standardize
 from rankcorr.ranking import Ranking, RankingLike
 from rankcorr.results import Computed, Result, TableResult, json_ready
+from rankcorr.scores import midranks
 from rankcorr.workers import Progress
 
 ROUNDED: Final = 12
@@ -371,14 +371,14 @@ def leaderboard(
             stacklevel=3,
         )
     _warn_of_undefined(names, list(sets), scores, draws.n_resamples)
-    ranks = _midranks(deciding[best_first])
+    ranks = midranks(np.round(deciding[defined], ROUNDED), descending=True)[0] if defined.size else np.empty(0)
     rows = []
     for place, system in enumerate(best_first.tolist()):
         ranked = place < defined.size
         rows.append(
             LeaderboardRow(
                 system=names[system],
-                rank=float(ranks[place]),
+                rank=float(ranks[place]) if ranked else math.nan,
                 group=tests.groups[place] if ranked else None,
                 least_rank=tests.least_ranks[place] if ranked else None,
                 largest_rank=tests.largest_ranks[place] if ranked else None,
@@ -518,16 +518,6 @@ def _check_reach(competitors: Sequence[Competitor], n_resamples: int, level: flo
             f"n_resamples must be at least {math.floor(1 / smallest + 1e-9):,} to compare {n_systems} systems at level "
             f"{level:g}, or no test could tell the last two of them apart; got {n_resamples:,}"
         )
-
-
-def _midranks(values: Values) -> NDArray[np.float64]:
-    """Mid-ranks of values in descending order, nan last; values that agree to 12 decimals tie, nan has no rank."""
-    ranks = np.full(values.size, np.nan)
-    rounded = np.round(values[~np.isnan(values)], ROUNDED)
-    for value in set(rounded.tolist()):
-        places = np.flatnonzero(rounded == value)
-        ranks[places] = 1 + places.mean()
-    return ranks
 
 
 def _warn_of_undefined(

@@ -260,15 +260,7 @@ class Contest:
 
         Shape (len(rows) - 1,), in the order of `rows`.
         """
-        first, others = rows[0], np.array(rows[1:])
-        leads = self._leads(rows, first)[1:]
-        ranges = self._ranges(rows, stage)
-        pvalues, largest = np.empty(others.size), 0.0
-        for n_before, row in enumerate(np.argsort(-leads, kind="stable").tolist()):
-            # The systems with larger leads have been removed; any of the exchanged ones may represent the others.
-            largest = max(largest, reached_by(ranges[:, :, len(rows) - 1 - n_before], leads[[row]])[0])
-            pvalues[row] = largest
-        return pvalues
+        return step_down(self._ranges(rows, stage), self._leads(rows, rows[0])[1:])
 
     def joint(self) -> Values:
         """P-value of each system, a row, being better than each other one, corrected for all pairs.
@@ -366,6 +358,19 @@ def reached_by(ranges: Values, leads: Values) -> Values:
     return np.asarray(np.max(found, axis=0))
 
 
+def step_down(ranges: Values, leads: Values) -> Values:
+    """Corrected p-values of the leads of one system over others, the largest lead first.
+
+    `ranges`, shape (n_scales, n_resamples, n_systems), are those of the first 1, 2, .. exchanged systems.
+    """
+    pvalues, largest = np.empty(leads.size), 0.0
+    for n_before, row in enumerate(np.argsort(-leads, kind="stable").tolist()):
+        # The systems with larger leads have been removed; any of the exchanged ones may represent the others.
+        largest = max(largest, reached_by(ranges[:, :, leads.size - n_before], leads[[row]])[0])
+        pvalues[row] = largest
+    return pvalues
+
+
 class Standings(NamedTuple):
     """What tests say of systems from best to worst.
 
@@ -393,7 +398,7 @@ def contested(contest: Testable, level: float) -> Standings:
     pvalues, corrected, leads = (np.full(n_systems, np.nan) for _ in range(3))
     if n_systems > 1:
         pvalues[1:], leads[1:] = contest.pvalues(0, range(1, n_systems))
-        corrected[1:] = _step_down(contest, pvalues, alpha)
+        corrected[1:] = _with_removals(contest, pvalues, alpha)
     groups, leader = [1] * min(1, n_systems), 0
     joint, joint_alpha = corrected, alpha
     for row in range(1, n_systems):
@@ -417,7 +422,7 @@ def contested(contest: Testable, level: float) -> Standings:
     return Standings(pvalues, corrected, groups, least.tolist(), largest.tolist())
 
 
-def _step_down(contest: Testable, pvalues: Values, alpha: float) -> Values:
+def _with_removals(contest: Testable, pvalues: Values, alpha: float) -> Values:
     """Corrected p-values of the best against each other system, after those that differ have been removed."""
     corrected = np.full(pvalues.size, np.nan)
     left, largest = np.arange(1, pvalues.size), 0.0
