@@ -6,14 +6,14 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr.checks import check_choice, checked_flag, checked_resamples, checked_seed, counted, offending, shown
+from rankcorr.checks import check_choice, checked_flag, counted, offending, shown
 from rankcorr.coefficients import Coefficient, CoefficientLike, as_coefficient
 from rankcorr.errors import ColumnError, OptionError, UndefinedQueryError, warn_undefined
 from rankcorr.evaluation.columns import checked_values, coded
@@ -33,10 +33,11 @@ from rankcorr.evaluation.metrics import MetricLike, as_metrics
 from rankcorr.evaluation.nulls import RESAMPLES, standardization
 from rankcorr.evaluation.qrels import Qrels, grouped_queries
 from rankcorr.evaluation.values import UNDEFINED, Competition, QueryValues, UndefinedPolicy
+from rankcorr.inference.resampling import Draws
 from rankcorr.inference.standardization import standardize
 from rankcorr.results import Computed, Result, TableResult, json_ready, mean_of
 from rankcorr.scores import read_only
-from rankcorr.workers import Progress, checked_workers
+from rankcorr.workers import Progress
 
 Values = NDArray[np.float64]
 
@@ -297,30 +298,23 @@ def evaluate(
     check_choice("unretrieved", unretrieved, UNRETRIEVED)
     check_choice("undefined", undefined, UNDEFINED)
     wanted, level = checked_flag(standardized, "standardized"), checked_depth(depth)
-    number, key, n_workers = checked_resamples(n_resamples), checked_seed(seed), checked_workers(workers)
-    gold, found = qrels_of(qrels), runs_of(runs)
     pulse = None if progress is None else lambda _: progress(0)
+    draws = Draws.checked(n_resamples, seed, workers, pulse)
+    gold, found = qrels_of(qrels), runs_of(runs)
 
     shape = len(found), len(named), gold.n_queries
     values, mapped = np.full(shape, np.nan), np.full(shape, np.nan)
     coverage, why, chance = [], [], []
     for i, (name, run) in enumerate(found.items()):
         joint = joined(gold, run, level, name=f"run {shown(name)}" if len(found) > 1 else "the run")
-        pairs = matched(joint, unjudged=unjudged, unretrieved=unretrieved, workers=n_workers, progress=pulse)
+        pairs = matched(joint, unjudged=unjudged, unretrieved=unretrieved, workers=draws.workers, progress=pulse)
         coverage.append(pairs.coverage)
-        for j, (metric, own) in enumerate(Competition(joint, pairs, n_workers, pulse).values(named).items()):
+        for j, (metric, own) in enumerate(Competition(joint, pairs, draws.workers, pulse).values(named).items()):
             values[i, j] = own.values
             why += _grouped(gold, name, metric, own)
             coefficient = named[metric]
             if wanted and isinstance(coefficient, Coefficient):
-                null = standardization(
-                    coefficient,
-                    *(pairs.x, pairs.y, pairs.offsets),
-                    n_resamples=number,
-                    seed=key,
-                    workers=n_workers,
-                    progress=pulse,
-                )
+                null = standardization(coefficient, pairs.x, pairs.y, pairs.offsets, draws)
                 mapped[i, j] = standardize(own.values, null.exponents)
                 chance.append(ChanceLevel(name, metric, null.n_patterns, null.n_drawn, null.error))
         if progress is not None:
@@ -355,8 +349,8 @@ def evaluate(
             "unretrieved": unretrieved,
             "depth": level,
             "undefined": undefined,
-            "n_resamples": number,
-            "seed": key,
+            "n_resamples": draws.n_resamples,
+            "seed": draws.seed,
         },
     )
 
@@ -460,8 +454,7 @@ def correlate_groups(
     """
     chosen = as_coefficient(coefficient)
     check_choice("undefined", undefined, UNDEFINED)
-    wanted, n_workers = checked_flag(standardized, "standardized"), checked_workers(workers)
-    number, key = checked_resamples(n_resamples), checked_seed(seed)
+    wanted, draws = checked_flag(standardized, "standardized"), Draws.checked(n_resamples, seed, workers, progress)
     codes, ids = coded(groups, "group")
     x, y = checked_values(gold, "gold score"), checked_values(values, "score")
     if not codes.size == x.size == y.size:
@@ -475,7 +468,7 @@ def correlate_groups(
         codes, x, y = codes[order], x[order], y[order]
     sizes = np.bincount(codes, minlength=len(ids)).astype(np.int64)
     offsets = np.append(0, np.cumsum(sizes))
-    found = grouped(chosen, x, y, offsets, workers=n_workers, progress=progress)
+    found = grouped(chosen, x, y, offsets, workers=draws.workers, progress=progress)
     by_reason: dict[str, list[Hashable]] = {}
     for group, reason in reasons(found, x, y, offsets).items():
         by_reason.setdefault(reason.replace("documents", "rows").replace("of the run ", ""), []).append(ids[group])
@@ -484,7 +477,7 @@ def correlate_groups(
         raise UndefinedQueryError(offending(f"{chosen.name}: {reason}; groups", which))
     mapped = None
     if wanted:
-        null = standardization(chosen, x, y, offsets, n_resamples=number, seed=key, workers=n_workers)
+        null = standardization(chosen, x, y, offsets, replace(draws, progress=None))
         mapped = standardize(found, null.exponents)
     if undefined == "zero":
         found = np.nan_to_num(found)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, ClassVar, Final, TypeAlias
 
 from rankcorr.checks import check_choice, checked_count, checked_level, shown, whole_number
 from rankcorr.coefficients import BY_NAME, Coefficient, as_coefficient
@@ -26,10 +26,7 @@ class AveragePrecision:
     `unjudged` and `unretrieved` do not change it. A query without a relevant document has 0.
     """
 
-    @property
-    def name(self) -> str:
-        """Name in tables."""
-        return "ap"
+    name: ClassVar[str] = "ap"
 
 
 @dataclass(frozen=True)

@@ -69,17 +69,7 @@ class Standardization:
     error: float
 
 
-def standardization(
-    coefficient: Coefficient,
-    x: Values,
-    y: Values,
-    offsets: Codes,
-    *,
-    n_resamples: int,
-    seed: int,
-    workers: int = 1,
-    progress: Progress | None = None,
-) -> Standardization:
+def standardization(coefficient: Coefficient, x: Values, y: Values, offsets: Codes, draws: Draws) -> Standardization:
     """Find the exponent of each group.
 
     Parameters
@@ -87,12 +77,9 @@ def standardization(
     coefficient : Coefficient
     x, y, offsets
         As in `grouped`.
-    n_resamples : int
-        Number of random permutations of each drawn pattern; lists of at most 8 documents take every permutation.
-    seed : int
-    workers : int
-    progress : callable, optional
-        Called with 1 after each step of the work.
+    draws : Draws
+        Random permutations of each drawn pattern; lists of at most 8 documents take every permutation. Progress is
+        called with 1 after each step of the work.
 
     Raises
     ------
@@ -102,6 +89,7 @@ def standardization(
     n_groups = offsets.size - 1
     if type(coefficient.weighting.weigher) is Uniform:  # the mean over permutations is 0 by symmetry
         return Standardization(np.zeros(n_groups), 0, 0, math.nan)
+    workers, progress = draws.workers, draws.progress
     keys, traits = _traits(coefficient, x, y, offsets, workers, progress)
     usable = np.flatnonzero((np.diff(offsets) > 1) & (traits[:, 4] > 0))
     exponents = np.zeros(n_groups)
@@ -114,9 +102,9 @@ def standardization(
         group = int(usable[firsts[number]])
         rows = slice(int(offsets[group]), int(offsets[group + 1]))
         # Sorted, and seeded by pattern: a pattern has the same null wherever its groups are.
-        own_seed = derived_seed(seed, *keys[group].tolist())
+        own_seed = derived_seed(draws.seed, *keys[group].tolist())
         sorted_scores = np.sort(x[rows]), np.sort(y[rows])
-        return _drawn(coefficient, *sorted_scores, n_resamples, own_seed, progress if workers == 1 else None)
+        return _drawn(coefficient, *sorted_scores, draws.n_resamples, own_seed, progress if workers == 1 else None)
 
     nulls = in_threads(draw, chosen.tolist(), workers, progress)
     own = np.array([exponent_of(values) if values.size else 0.0 for values in nulls])
