@@ -158,7 +158,7 @@ def matched(
     UnjudgedError
         A retrieved document has no judgement, and `unjudged` is "error".
     """
-    from rankcorr.evaluation.kernels import count_matches, fill_matches
+    from rankcorr.evaluation.kernels import Judged, Scored, count_matches, fill_matches
 
     qrels = joint.qrels
     n_queries, n_documents = qrels.n_queries, len(joint.documents)
@@ -166,10 +166,12 @@ def matched(
     # A block has a table of all documents, so it should have at least as many rows.
     blocks = blocks_of(qrels.offsets, max(BLOCK_ROWS, n_documents))
 
+    def rows(block: slice) -> tuple[Judged, Scored]:
+        gold = Judged(qrels.offsets[block.start : block.stop + 1], qrels.codes, qrels.values)
+        return gold, Scored(joint.starts[block], joint.stops[block], joint.codes, joint.values)
+
     def count(block: slice) -> None:
-        table = np.full(n_documents, -1, np.int64)
-        part = joint.starts[block], joint.stops[block]
-        count_matches(qrels.offsets[block.start : block.stop + 1], qrels.codes, *part, joint.codes, table, n[block])
+        count_matches(*rows(block), np.full(n_documents, -1, np.int64), n[block])
 
     in_threads(count, blocks, workers, progress)
     n[~joint.retrieved] = 0
@@ -180,22 +182,8 @@ def matched(
     x, y, codes = np.empty(offsets[-1]), np.empty(offsets[-1]), np.empty(offsets[-1], np.int64)
 
     def fill(block: slice) -> None:
-        fill_matches(
-            qrels.offsets[block.start : block.stop + 1],
-            qrels.codes,
-            qrels.values,
-            joint.starts[block],
-            joint.stops[block],
-            joint.codes,
-            joint.values,
-            unjudged == "zero",
-            unretrieved == "last",
-            np.full(n_documents, -1, np.int64),
-            offsets[block.start : block.stop + 1],
-            x,
-            y,
-            codes,
-        )
+        table, part = np.full(n_documents, -1, np.int64), offsets[block.start : block.stop + 1]
+        fill_matches(*rows(block), unjudged == "zero", unretrieved == "last", table, part, x, y, codes)
 
     in_threads(fill, blocks, workers, progress)
     coverage = Coverage(

@@ -21,9 +21,9 @@ from rankcorr.checks import shown
 from rankcorr.coefficients import Coefficient
 from rankcorr.errors import StandardizationError
 from rankcorr.evaluation.columns import Codes
-from rankcorr.evaluation.grouped import BLOCK_ROWS, blocks_of, tables_of
+from rankcorr.evaluation.grouped import BLOCK_ROWS, blocks_of, formula_of
 from rankcorr.inference.null import MAX_EXACT_ITEMS, null_of
-from rankcorr.inference.resampling import Draws, derived_seed, kind_of
+from rankcorr.inference.resampling import Draws, derived_seed
 from rankcorr.inference.standardization import MAX_EXPONENT, exponent_of, mean_standardized, standardize
 from rankcorr.ranking import Ranking
 from rankcorr.scores import read_only
@@ -183,14 +183,14 @@ def _traits(
 
     n_groups = offsets.size - 1
     patterns, traits = np.zeros((n_groups, 2), np.int64), np.zeros((n_groups, N_TRAITS))
-    tables, starts, expected, _ = tables_of(coefficient, np.diff(offsets))
+    formula = formula_of(coefficient, np.diff(offsets))
     x, y, offsets = (read_only(column) for column in (x, y, offsets))
 
-    scrambles = np.random.default_rng(0).integers(0, 1 << 62, 2 * starts.size)
+    scrambles = np.random.default_rng(0).integers(0, 1 << 62, 2 * formula.starts.size)
 
     def run(block: slice) -> None:
         part = offsets[block.start : block.stop + 1]
-        group_traits(x, y, part, tables, starts, expected, scrambles, patterns[block], traits[block])
+        group_traits(x, y, part, formula, scrambles, patterns[block], traits[block])
 
     in_threads(run, blocks_of(offsets), workers, progress)
     return np.column_stack([np.diff(offsets), patterns]), traits
@@ -246,14 +246,12 @@ def _drawn(
 
     from rankcorr.evaluation.kernels import permuted_coefficients
 
-    tables, starts, expected, scheme = tables_of(coefficient, np.array([x.size]))
-    first = int(starts[x.size])
-    table = tables[first : first + (x.size if expected else 2 * x.size - 1)]
+    formula = formula_of(coefficient, np.array([x.size]))
     values, rng = np.empty(n_resamples), np.random.default_rng(seed)
     step = max(1, BLOCK_ROWS // x.size)
     for start in range(0, n_resamples, step):
         part = values[start : start + step]
-        permuted_coefficients(rng, read_only(x), read_only(y), table, expected, scheme, kind_of(coefficient), part)
+        permuted_coefficients(rng, read_only(x), read_only(y), formula, part)
         if progress is not None:
             progress(1)
     return values[~np.isnan(values)]

@@ -129,7 +129,7 @@ class Competition:
     def _relevance(self) -> tuple[Any, ...]:
         """Place, relevance and query of each row of the run, best first; number of relevant documents of each query."""
         if self._ordered is None:
-            from rankcorr.evaluation.kernels import mark_relevant
+            from rankcorr.evaluation.kernels import Judged, Scored, mark_relevant
 
             joint, qrels = self._joint, self._joint.qrels
             sizes = joint.stops - joint.starts
@@ -138,8 +138,8 @@ class Competition:
             is_relevant = read_only(qrels.values >= 1)
             relevant = np.zeros(joint.codes.size, bool)
             table = np.zeros(len(joint.documents), bool)
-            run = joint.starts, joint.stops, joint.codes
-            mark_relevant(qrels.offsets, qrels.codes, is_relevant, *run, table, relevant)
+            run = Scored(joint.starts, joint.stops, joint.codes, joint.values)
+            mark_relevant(Judged(qrels.offsets, qrels.codes, is_relevant), run, table, relevant)
             relevant = relevant[trec_order(joint)]
             n_relevant = np.diff(np.append(0, np.cumsum(is_relevant))[qrels.offsets])
             self._ordered = (place, relevant, group, n_relevant)
