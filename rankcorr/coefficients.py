@@ -82,7 +82,7 @@ class Coefficient:
         ties = np.array([y.n_ties]) if y.n_ties else _UNTIED
         (row,) = self._sums(x, y.ranks[np.newaxis], ties, y.n_ties > 0).tolist()
         check_usable(row[-1])
-        return self._ratio(*row)
+        return self._of_sums(*row)
 
     def of_rows(
         self, x: Ranking, y_ranks: Ranks, y_ties: NDArray[np.int64], *, weightless: Literal["nan", "raise"] = "nan"
@@ -102,8 +102,7 @@ class Coefficient:
         sums = self._sums(x, y_ranks, y_ties, bool(np.count_nonzero(y_ties)))
         if weightless == "raise":
             check_usable(float(sums[:, -1].min()))
-        of_sums = self._ratio
-        return np.array([of_sums(*row) for row in sums.tolist()])
+        return np.array([self._of_sums(*row) for row in sums.tolist()])
 
     def _sums(self, x: Ranking, y_ranks: Ranks, y_ties: NDArray[np.int64], y_tied: bool) -> NDArray[np.float64]:
         """Return the sums of the kernel for each row of y; the last is the largest weight."""
@@ -116,12 +115,17 @@ class Coefficient:
         loops().pair_sums(x.ranks, x.best_first, y_ranks, y_ties, *table, sums)
         return sums
 
-    @property
-    def _ratio(self) -> Callable[..., float]:
-        """Function that turns a row of sums into the coefficient."""
+    def _of_sums(self, *sums: float) -> float:
+        """Coefficient from a row of the kernels' sums; nan if undefined."""
+        *sums_of_pairs, heaviest = sums
+        if not heaviest:
+            return math.nan
         if self.variant is None:
-            return ratio_of_moments
-        return ratio_of_pairs if self.variant == "b" else ratio_of_all_pairs
+            return ratio(*sums_of_pairs)
+        concordant, discordant, untied_in_x, untied_in_y, all_pairs = sums_of_pairs
+        if self.variant == "a" and untied_in_x > 0 and untied_in_y > 0:
+            return ratio(concordant - discordant, all_pairs, all_pairs)
+        return ratio(concordant - discordant, untied_in_x, untied_in_y)
 
     @property
     def swapped(self) -> Coefficient:
@@ -153,21 +157,22 @@ class Coefficient:
         }
 
 
+@dataclass(frozen=True, repr=False)
 class _Weighted(Coefficient):
     """Coefficients with a choice of weight: n0, or a weigher in its place, is fixed on creation."""
 
-    n0: float | None
-    weigher: Weigher | None
-    scheme: Scheme
-    tied_weights: TiedWeights
+    n0: float | None = DEFAULT_N0
+    weigher: Weigher | None = None
+    scheme: Scheme = "additive"
+    tied_weights: TiedWeights = "midrank"
 
     @property
     def swapped(self) -> Coefficient:
         """The coefficient with x and y exchanged; the same object if it treats both alike."""
         other: dict[str, Scheme] = {"first": "second", "second": "first"}
-        return replace(self, scheme=other[self.scheme]) if self.scheme in other else self  # type: ignore[type-var]
+        return replace(self, scheme=other[self.scheme]) if self.scheme in other else self
 
-    def _settle(self) -> None:
+    def __post_init__(self) -> None:
         weighting = Weighting.of(n0=self.n0, weigher=self.weigher, scheme=self.scheme, tied_weights=self.tied_weights)
         object.__setattr__(self, "weighting", weighting)
         object.__setattr__(self, "n0", weighting.n0)
@@ -205,14 +210,6 @@ class RhoW(_Weighted):
     name: ClassVar[CoefficientName] = "rho_w"
     variant: ClassVar[None] = None  # type: ignore[misc]
 
-    n0: float | None = DEFAULT_N0
-    weigher: Weigher | None = None
-    scheme: Scheme = "additive"
-    tied_weights: TiedWeights = "midrank"
-
-    def __post_init__(self) -> None:
-        self._settle()
-
 
 @dataclass(frozen=True, repr=False)
 class TauW(_Weighted):
@@ -246,15 +243,11 @@ class TauW(_Weighted):
 
     name: ClassVar[CoefficientName] = "tau_w"
 
-    n0: float | None = DEFAULT_N0
-    weigher: Weigher | None = None
-    scheme: Scheme = "additive"
-    tied_weights: TiedWeights = "midrank"
     variant: Variant = "b"
 
     def __post_init__(self) -> None:
         check_choice("variant", self.variant, VARIANTS)
-        self._settle()
+        super().__post_init__()
 
 
 @dataclass(frozen=True, repr=False)
@@ -367,27 +360,6 @@ def named_coefficient(name: str, **options: Any) -> Coefficient:
     kind = type(as_coefficient(name))  # type: ignore[arg-type]
     known = {field.name for field in fields(kind)}  # type: ignore[arg-type]
     return kind(**{option: value for option, value in options.items() if option in known})
-
-
-def ratio_of_moments(covariance: float, x_variance: float, y_variance: float, heaviest: float) -> float:
-    """Rho from the sums of `kernels.weighted_moments`."""
-    return ratio(covariance, x_variance, y_variance) if heaviest else math.nan
-
-
-def ratio_of_pairs(
-    concordant: float, discordant: float, untied_in_x: float, untied_in_y: float, _all_pairs: float, heaviest: float
-) -> float:
-    """Tau, variant "b", from the sums of `kernels.pair_sums`."""
-    return ratio(concordant - discordant, untied_in_x, untied_in_y) if heaviest else math.nan
-
-
-def ratio_of_all_pairs(
-    concordant: float, discordant: float, untied_in_x: float, untied_in_y: float, all_pairs: float, heaviest: float
-) -> float:
-    """Tau, variant "a", from the sums of `kernels.pair_sums`."""
-    if not (heaviest and untied_in_x > 0 and untied_in_y > 0):
-        return math.nan
-    return ratio(concordant - discordant, all_pairs, all_pairs)
 
 
 def ratio(numerator: float, x_norm: float, y_norm: float) -> float:

@@ -188,7 +188,11 @@ def evaluate_command(qrels: str, runs: tuple[str, ...], asked: QueryOptions, wei
     if as_json:
         content = evaluation.to_dict()
         content["groups"] = None if groups is None else evaluation.group_table(groups)
-        content["comparisons"] = {each.metric: _comparison_json(each) for each in comparisons} or None
+        known = ("values", "queries", "coverage", "metric")  # of the evaluation
+        content["comparisons"] = {
+            each.metric: {name: value for name, value in each.to_dict().items() if name not in known}
+            for each in comparisons
+        } or None
         content["worst"] = worst or None
         console.print_json({**content, "weights": weights.described(), "warnings": notes})
         return
@@ -278,12 +282,6 @@ class PairedQueries:
     first: str
     second: str
     queries: tuple[QueryDifference, ...]
-
-
-def _comparison_json(comparison: RunComparison) -> dict[str, Any]:
-    """A comparison without the values by query, which the evaluation has."""
-    content = comparison.to_dict()
-    return {name: content[name] for name in content if name not in ("values", "queries", "coverage", "metric")}
 
 
 def _print_means(evaluation: Evaluation) -> None:

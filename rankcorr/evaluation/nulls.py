@@ -112,7 +112,8 @@ def standardization(coefficient: Coefficient, x: Values, y: Values, offsets: Cod
     of_patterns[chosen] = own
     if chosen.size < firsts.size:
         long = np.flatnonzero(keys[usable[firsts[chosen]], 0] > MAX_EXACT_ITEMS)
-        known = long if long.size >= 2 * _terms(traits.shape[1]) else np.arange(chosen.size)
+        n_terms = math.comb(traits.shape[1] + 2, 2)  # of a quadratic function
+        known = long if long.size >= 2 * n_terms else np.arange(chosen.size)
         others = np.setdiff1d(np.arange(firsts.size), chosen)
         of_traits = traits[usable[firsts]]
         of_patterns[others], left_out = _interpolated(of_traits[chosen[known]], own[known], of_traits[others])
@@ -285,8 +286,3 @@ def _error(nulls: list[Values], exponents: Values) -> float:
         squares.append(mean_standardized(values, exponent) ** 2)
         noise.append(standardize(values, exponent).var() / values.size)
     return math.sqrt(max(0.0, float(np.mean(squares)) - float(np.mean(noise))))
-
-
-def _terms(n_traits: int) -> int:
-    """Number of terms of a quadratic function."""
-    return (n_traits + 1) * (n_traits + 2) // 2

@@ -147,7 +147,11 @@ class Competition:
 
     def _familiar(self, metrics: Sequence[Familiar]) -> dict[str, QueryValues]:
         found = familiar_values(metrics, self._joint, lambda _: self._step())
-        return {name: QueryValues(values, _without_value(values)) for name, values in found.items()}
+        why = "ir_measures gives no value"
+        return {
+            name: QueryValues(values, dict.fromkeys(np.flatnonzero(np.isnan(values)).tolist(), why))
+            for name, values in found.items()
+        }
 
     def _step(self) -> None:
         """Report that the next query begins."""
@@ -157,10 +161,6 @@ class Competition:
     def _explained(self, values: Values, why: dict[int, str]) -> QueryValues:
         missing = ~self._joint.retrieved
         return QueryValues(values, {query: NOT_IN_RUN if missing[query] else reason for query, reason in why.items()})
-
-
-def _without_value(values: Values) -> dict[int, str]:
-    return dict.fromkeys(np.flatnonzero(np.isnan(values)).tolist(), "ir_measures gives no value")
 
 
 def familiar_values(metrics: Sequence[Familiar], joint: Joined, step: Progress) -> dict[str, NDArray[np.float64]]:

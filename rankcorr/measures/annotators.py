@@ -414,7 +414,9 @@ def mean_pairwise_agreement(
     enough = [(i, j) for i in range(n_annotators) for j in range(i) if n_common[i, j] >= least]
     few = [(j, i) for i in range(n_annotators) for j in range(i) if n_common[i, j] < least]
     if few and (few_common == "raise" or not enough):
-        raise AnnotatorError(_few(found, few, n_common, least))
+        which = [(found.name(i), found.name(j), int(n_common[i, j])) for i, j in few]
+        what = f"any two annotators must have rated {least} items in common; too few (annotators, items)"
+        raise AnnotatorError(offending(what, which))
 
     pairs = np.full((n_annotators, n_annotators), np.nan)
     undefined = []
@@ -437,8 +439,3 @@ def mean_pairwise_agreement(
         len(few),
         chosen.name,
     )
-
-
-def _few(found: Ratings, few: list[tuple[int, int]], n_common: NDArray[np.int64], least: int) -> str:
-    which = [(found.name(i), found.name(j), int(n_common[i, j])) for i, j in few]
-    return offending(f"any two annotators must have rated {least} items in common; too few (annotators, items)", which)

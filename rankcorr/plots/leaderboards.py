@@ -236,7 +236,7 @@ def _check_chance(leaderboard: Leaderboard, chance: ChanceLevels) -> None:
 def _column(leaderboard: Leaderboard, name: str, chance: ChanceLevels | None) -> _Column:
     """Values, intervals and chance of a gold set, or of the column that the leaderboard is ranked by."""
     sets = leaderboard.gold_sets
-    standardized = _is_standardized(leaderboard)
+    standardized = leaderboard.standardized
     if name in sets:
         scores = [row.scores[sets.index(name)] for row in leaderboard.rows]
         values = [(score.statistic, score.low, score.high) for score in scores]
@@ -275,14 +275,9 @@ def _title(leaderboard: Leaderboard, name: str) -> str:
     return f"{name.capitalize()} over {len(leaderboard.gold_sets)} gold sets"
 
 
-def _is_standardized(leaderboard: Leaderboard) -> bool:
-    """Whether the values are standardized coefficients, so that chance gives 0 on average."""
-    return bool(getattr(leaderboard, "standardized", False))
-
-
 def _interval_text(leaderboard: Leaderboard) -> str:
-    what = f"{described(leaderboard)}, standardized" if _is_standardized(leaderboard) else described(leaderboard)
-    return f"{what}, with its {100 * leaderboard.level:g} % interval"
+    standardized = ", standardized" * leaderboard.standardized
+    return f"{described(leaderboard)}{standardized}, with its {100 * leaderboard.level:g} % interval"
 
 
 def _draw_panel(axes: Axes, leaderboard: Leaderboard, column: _Column) -> list[Any]:
