@@ -12,7 +12,7 @@ import click
 
 from rankcorr.checks import counted, offending, repeated
 from rankcorr.cli import console, options
-from rankcorr.cli.console import choice_option, gathered, label_text, number_text, pvalue_text, setting, whole
+from rankcorr.cli.console import choice_setting, gathered, label_text, number_text, pvalue_text, setting, whole
 from rankcorr.cli.options import Weights
 from rankcorr.coefficients import Coefficient, TauW
 from rankcorr.errors import OptionError, RankingError, collected_notices, give_notice
@@ -54,21 +54,17 @@ class QueryOptions:
         metavar="NAME",
         help="tau_w, rho_w, tau, rho, ap, p@10, tau_ap, rbo, or one of ir_measures, as ndcg@10; may be repeated.",
     )
-    unjudged: Any = setting(
-        choice_option(
-            "--unjudged", UNJUDGED, "A retrieved document without a judgement: of relevance 0, left out, or an error."
-        )
+    unjudged: Any = choice_setting(
+        "--unjudged", UNJUDGED, "A retrieved document without a judgement: of relevance 0, left out, or an error."
     )
-    unretrieved: Any = setting(
-        choice_option("--unretrieved", UNRETRIEVED, "A judged document that a run did not retrieve: last, or left out.")
+    unretrieved: Any = choice_setting(
+        "--unretrieved", UNRETRIEVED, "A judged document that a run did not retrieve: last, or left out."
     )
     depth: int | None = setting(
         "--depth", type=click.IntRange(min=1), metavar="K", help="Keep the first K documents of each query."
     )
-    undefined: Any = setting(
-        choice_option(
-            "--undefined", UNDEFINED, "A query for which a metric does not exist: left out of the mean, 0, or an error."
-        )
+    undefined: Any = choice_setting(
+        "--undefined", UNDEFINED, "A query for which a metric does not exist: left out of the mean, 0, or an error."
     )
     standardized: bool = setting(
         "--standardized", is_flag=True, help="Also standardize rank correlations: chance gives 0 for each query."
@@ -80,7 +76,7 @@ class QueryOptions:
         "--versus", metavar="RUN", help="Test the other runs against this one: a file or its name in tables."
     )
     names: tuple[str, ...] = setting(options.names_option("run"))
-    test: Any = setting(choice_option("--test", TESTS, "Paired test over queries."))
+    test: Any = choice_setting("--test", TESTS, "Paired test over queries.")
     groups: str | None = setting(
         "--groups",
         metavar="FILE",
@@ -102,12 +98,10 @@ class QueryOptions:
     )
     seed: int = setting(console.seed_option())
     form: Any = setting("--format", type=click.Choice(FORMATS), help="Form of all files.  [default: told from each]")
-    duplicates: Any = setting(
-        choice_option(
-            "--duplicates",
-            DUPLICATES,
-            "A document that a query has more than once: an error, or the first or the largest value counts.",
-        )
+    duplicates: Any = choice_setting(
+        "--duplicates",
+        DUPLICATES,
+        "A document that a query has more than once: an error, or the first or the largest value counts.",
     )
 
     def __post_init__(self) -> None:

@@ -9,7 +9,7 @@ import click
 
 from rankcorr.checks import counted
 from rankcorr.cli import console, options
-from rankcorr.cli.console import choice_option, gathered, label_text, number_text, pvalue_text, setting, whole
+from rankcorr.cli.console import choice_setting, gathered, label_text, number_text, pvalue_text, setting, whole
 from rankcorr.cli.options import Weights
 from rankcorr.coefficients import COEFFICIENTS
 from rankcorr.errors import OptionError, RankingError, collected_notices
@@ -43,26 +43,20 @@ class VectorOptions:
         "--score", multiple=True, metavar="COLUMN", help="Column of the scores: once, or once for each GOLD."
     )
     no_header: bool = setting(options.header_option())
-    duplicates: Any = setting(
-        choice_option(
-            "--duplicates",
-            DUPLICATES,
-            "A pair that a file has more than once, in either order unless --relata: an error, or the mean or the "
-            "first of its scores counts.",
-        )
+    duplicates: Any = choice_setting(
+        "--duplicates",
+        DUPLICATES,
+        "A pair that a file has more than once, in either order unless --relata: an error, or the mean or the "
+        "first of its scores counts.",
     )
     form: Any = setting("--form", type=click.Choice(FORMS), help="Form of VECTORS.  [default: told from the file]")
     encoding: str = setting("--encoding", default="utf-8", help="Encoding of the words in VECTORS.")
-    undecodable: Any = setting(
-        choice_option(
-            "--undecodable", UNDECODABLE, "A word in VECTORS that is not text in this encoding: an error, or left out."
-        )
+    undecodable: Any = choice_setting(
+        "--undecodable", UNDECODABLE, "A word in VECTORS that is not text in this encoding: an error, or left out."
     )
     lower: bool = setting("--lower", is_flag=True, help="Look words up in lower case.")
-    oov: Any = setting(
-        choice_option(
-            "--oov", OOV, "A pair of which a word has no vector: left out, an error, or tied below all others."
-        )
+    oov: Any = choice_setting(
+        "--oov", OOV, "A pair of which a word has no vector: left out, an error, or tied below all others."
     )
     self_pairs: Any = setting(
         "--self-pairs",
