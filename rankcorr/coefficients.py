@@ -6,10 +6,10 @@ A kernel turns aligned ranks and weights into sums, and `ratio` divides them as 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache
-from typing import Any, ClassVar, Final, Literal, TypeAlias
+from typing import Any, ClassVar, Final, Literal, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -295,6 +295,7 @@ class Tau(Coefficient):
 
 
 CoefficientLike: TypeAlias = Coefficient | CoefficientName
+Key = TypeVar("Key", bound=CoefficientLike)
 BY_NAME: Final[dict[str, Coefficient]] = {kind.name: kind() for kind in (RhoW, TauW, Rho, Tau)}
 COEFFICIENTS: Final[tuple[CoefficientName, ...]] = ("rho_w", "tau_w", "rho", "tau")
 
@@ -340,6 +341,15 @@ def as_coefficient(coefficient: CoefficientLike) -> Coefficient:
             f"coefficient must be one of {names}, or a value such as TauW(n0=10); got {shown(coefficient)}"
         )
     return found
+
+
+def different_coefficients(coefficients: Iterable[Key]) -> dict[Key, Coefficient]:
+    """Coefficients by what each was requested by; refuse an empty list, and two that are one."""
+    given = [] if isinstance(coefficients, str) or not isinstance(coefficients, Iterable) else list(coefficients)
+    chosen = {key: as_coefficient(key) for key in given}
+    if not chosen or len(set(chosen.values())) < len(given):
+        raise OptionError(f"coefficients must be a list of different coefficients; got {shown(coefficients)}")
+    return chosen
 
 
 def named_coefficient(name: str, **options: Any) -> Coefficient:

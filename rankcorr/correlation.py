@@ -7,23 +7,21 @@ a kernel sum over them, and `ratio` divides.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from typing import TypeVar
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankcorr.alignment import Missing, align
-from rankcorr.checks import shown
 from rankcorr.coefficients import (
     COEFFICIENTS,
     UNDEFINED,
-    CoefficientLike,
+    Key,
     RhoW,
     TauW,
     Variant,
-    as_coefficient,
     coefficient_of,
+    different_coefficients,
     ratio,
 )
 from rankcorr.errors import (
@@ -31,7 +29,6 @@ from rankcorr.errors import (
     LengthError,
     MissingValueError,
     NonNumericError,
-    OptionError,
     TooFewItemsError,
     warn_undefined,
 )
@@ -39,8 +36,6 @@ from rankcorr.ranking import RankingLike, as_ranking
 from rankcorr.results import RankCorrelation
 from rankcorr.scores import is_masked
 from rankcorr.weights import DEFAULT_N0, Scheme, TiedWeights, Weigher
-
-Key = TypeVar("Key", bound=CoefficientLike)
 
 
 def weighted_rho(
@@ -212,10 +207,7 @@ def correlate(
     >>> {value: round(result, 4) for value, result in correlate(gold, system, coefficients=[TauW(n0=10)]).items()}
     {TauW(n0=10): 0.3105}
     """
-    given = [] if isinstance(coefficients, str) or not isinstance(coefficients, Iterable) else list(coefficients)
-    chosen = {key: as_coefficient(key) for key in given}
-    if not chosen or len(set(chosen.values())) < len(given):
-        raise OptionError(f"coefficients must be a list of different coefficients; got {shown(coefficients)}")
+    chosen = different_coefficients(coefficients)
     x, y = as_ranking(x), as_ranking(y)
     first, second = align(x, y, names=names, missing=missing)
     values = {key: coefficient.of_pair(first, second) for key, coefficient in chosen.items()}

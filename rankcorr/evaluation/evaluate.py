@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
@@ -31,8 +31,8 @@ from rankcorr.evaluation.matching import (
 )
 from rankcorr.evaluation.metrics import MetricLike, as_metrics
 from rankcorr.evaluation.nulls import RESAMPLES, standardization
-from rankcorr.evaluation.qrels import Qrels, grouped_queries
-from rankcorr.evaluation.values import UNDEFINED, Competition, QueryValues, UndefinedPolicy
+from rankcorr.evaluation.qrels import grouped_queries
+from rankcorr.evaluation.values import UNDEFINED, Competition, UndefinedPolicy
 from rankcorr.inference.resampling import Draws
 from rankcorr.inference.standardization import standardize
 from rankcorr.results import Computed, Result, TableResult, json_ready, mean_of
@@ -311,7 +311,8 @@ def evaluate(
         coverage.append(pairs.coverage)
         for j, (metric, own) in enumerate(Competition(joint, pairs, draws.workers, pulse).values(named).items()):
             values[i, j] = own.values
-            why += _grouped(gold, name, metric, own)
+            reasons_of = _by_reason(own.undefined, gold.queries)
+            why += [Undefined(name, metric, reason, queries) for reason, queries in reasons_of.items()]
             coefficient = named[metric]
             if wanted and isinstance(coefficient, Coefficient):
                 null = standardization(coefficient, pairs.x, pairs.y, pairs.offsets, draws)
@@ -355,12 +356,12 @@ def evaluate(
     )
 
 
-def _grouped(gold: Qrels, run: str, metric: str, found: QueryValues) -> list[Undefined]:
-    """Queries without a value by reason, the reasons in the order of their first queries."""
-    by_reason: dict[str, list[Any]] = {}
-    for query, reason in found.undefined.items():
-        by_reason.setdefault(reason, []).append(gold.queries[query])
-    return [Undefined(run, metric, reason, tuple(queries)) for reason, queries in by_reason.items()]
+def _by_reason(why: Mapping[int, str], ids: Sequence[Hashable]) -> dict[str, tuple[Hashable, ...]]:
+    """Queries or groups without a value by reason, the reasons in the order of their first ones."""
+    found: dict[str, list[Hashable]] = {}
+    for place, reason in why.items():
+        found.setdefault(reason, []).append(ids[place])
+    return {reason: tuple(members) for reason, members in found.items()}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -469,9 +470,9 @@ def correlate_groups(
     sizes = np.bincount(codes, minlength=len(ids)).astype(np.int64)
     offsets = np.append(0, np.cumsum(sizes))
     found = grouped(chosen, x, y, offsets, workers=draws.workers, progress=progress)
-    by_reason: dict[str, list[Hashable]] = {}
-    for group, reason in reasons(found, x, y, offsets).items():
-        by_reason.setdefault(reason.replace("documents", "rows").replace("of the run ", ""), []).append(ids[group])
+    why = reasons(found, x, y, offsets)
+    of_rows = {group: why[group].replace("documents", "rows").replace("of the run ", "") for group in why}
+    by_reason = _by_reason(of_rows, ids)
     if by_reason and undefined == "error":
         reason, which = next(iter(by_reason.items()))
         raise UndefinedQueryError(offending(f"{chosen.name}: {reason}; groups", which))
@@ -487,6 +488,6 @@ def correlate_groups(
         values=read_only(found),
         standardized=None if mapped is None else read_only(mapped),
         sizes=read_only(sizes),
-        undefined={reason: tuple(which) for reason, which in by_reason.items()},
+        undefined=by_reason,
         **chosen.described(codes.size),
     )
