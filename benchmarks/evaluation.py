@@ -20,6 +20,7 @@ from rankcorr.coefficients import Coefficient
 from rankcorr.evaluation import Qrels, Run, evaluate
 from rankcorr.evaluation.grouped import grouped
 from rankcorr.evaluation.nulls import standardization
+from rankcorr.inference.resampling import Draws
 
 COEFFICIENTS: dict[str, Coefficient] = {"tau_w": TauW(), "rho_w": RhoW(), "tau": Tau()}
 
@@ -110,9 +111,8 @@ def bench_standardized(n_queries: int, n_documents: int) -> None:
     for name in ("tau_w", "rho_w"):
         coefficient = COEFFICIENTS[name]
         raw = best(partial(grouped, coefficient, gold, scores, offsets))
-        options = {"n_resamples": 500, "seed": 0}
-        more = best(partial(standardization, coefficient, gold, scores, offsets, **options))
-        found = standardization(coefficient, gold, scores, offsets, n_resamples=500, seed=0)
+        more = best(partial(standardization, coefficient, gold, scores, offsets, Draws(500, seed=0)))
+        found = standardization(coefficient, gold, scores, offsets, Draws(500, seed=0))
         cells = f"{raw:.2f}", f"{more:.2f}", f"{(raw + more) / raw:.2f}", f"{found.n_patterns:,}", found.n_drawn
         row(name, *cells, f"{found.error:.4f}")
 

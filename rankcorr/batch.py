@@ -186,7 +186,9 @@ def correlate_each(
     names: tuple[Any, ...] | None = None
     named = _by_name(systems)
     if named is not None:
-        names, rankings = _named(named, whose="system")
+        read = named_rankings(named, "system")
+        _check_any(len(read), "system")
+        names, rankings = tuple(read), list(read.values())
         called = [("gold", f"system {shown(name)}") for name in names]
         if missing == "raise":
             matrix, ties = _stacked(
@@ -272,7 +274,9 @@ def correlation_matrix(
     n_workers = checked_workers(workers)
     named = _by_name(rankings)
     if named is not None:
-        names, items = _named(named, whose="ranking")
+        read = named_rankings(named, "ranking")
+        _check_any(len(read), "ranking")
+        names, items = tuple(read), list(read.values())
     else:
         names = None
         rows, best_first, row_ties = midrank_rows(_matrix(rankings, None, whose="ranking"), descending=True)
@@ -360,18 +364,17 @@ def _by_name(rankings: ManyRankings) -> Mapping[Any, RankingLike] | None:
     return by_name(rankings)
 
 
-def _named(rankings: Mapping[Any, RankingLike], *, whose: str) -> tuple[tuple[Any, ...], list[Ranking]]:
-    """Names, and rankings, each in its own item order."""
-    names = tuple(rankings.keys())
-    _check_any(len(names), whose)
+def named_rankings(rankings: Mapping[Any, RankingLike], whose: str) -> dict[Any, Ranking]:
+    """Rankings by unique names, each in its own item order; errors name the ranking."""
+    names = list(rankings.keys())
     check_unique(names, f"names of {whose}s", DuplicateLabelError)
-    items: list[Ranking] = []
+    found: dict[Any, Ranking] = {}
     for name in names:
         try:
-            items.append(as_ranking(rankings[name]))
+            found[name] = as_ranking(rankings[name])
         except RankingError as error:
             raise type(error)(f"{whose} {shown(name)}: {error}") from error
-    return names, items
+    return found
 
 
 def _matrix(rankings: Any, gold: Ranking | None, *, whose: str, missing: Missing = "raise") -> NDArray[Any]:

@@ -184,10 +184,11 @@ def is_unhashable(value: object) -> bool:
     return False
 
 
-def offending(message: str, values: Iterable[object]) -> str:
-    """Append up to five offending values, and their number if there are more."""
+def offending(message: str, values: Iterable[object], number: int | None = None) -> str:
+    """Append up to five offending values, and their number if there are more; of many, only the first may be given."""
     listed = list(values)
-    more = f", ... ({len(listed)} in all)" if len(listed) > N_SHOWN else ""
+    number = len(listed) if number is None else number
+    more = f", ... ({number} in all)" if number > N_SHOWN else ""
     return f"{message}: {', '.join(shown(value) for value in listed[:N_SHOWN])}{more}"
 
 

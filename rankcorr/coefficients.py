@@ -18,7 +18,7 @@ from rankcorr.alignment import Missing, align, n_missing
 from rankcorr.checks import check_choice, shown
 from rankcorr.errors import OptionError, warn_undefined
 from rankcorr.ranking import Ranking, RankingLike, as_ranking
-from rankcorr.results import Options, RankCorrelation
+from rankcorr.results import RankCorrelation
 from rankcorr.scores import Ranks, loops
 from rankcorr.weights import DEFAULT_N0, Scheme, TiedWeights, Uniform, Weigher, Weighting, check_usable, name_of
 
@@ -82,7 +82,7 @@ class Coefficient:
         ties = np.array([y.n_ties]) if y.n_ties else _UNTIED
         (row,) = self._sums(x, y.ranks[np.newaxis], ties, y.n_ties > 0).tolist()
         check_usable(row[-1])
-        return self._ratio(*row)
+        return self._of_sums(*row)
 
     def of_rows(
         self, x: Ranking, y_ranks: Ranks, y_ties: NDArray[np.int64], *, weightless: Literal["nan", "raise"] = "nan"
@@ -102,8 +102,7 @@ class Coefficient:
         sums = self._sums(x, y_ranks, y_ties, bool(np.count_nonzero(y_ties)))
         if weightless == "raise":
             check_usable(float(sums[:, -1].min()))
-        of_sums = self._ratio
-        return np.array([of_sums(*row) for row in sums.tolist()])
+        return np.array([self._of_sums(*row) for row in sums.tolist()])
 
     def _sums(self, x: Ranking, y_ranks: Ranks, y_ties: NDArray[np.int64], y_tied: bool) -> NDArray[np.float64]:
         """Return the sums of the kernel for each row of y; the last is the largest weight."""
@@ -116,12 +115,17 @@ class Coefficient:
         loops().pair_sums(x.ranks, x.best_first, y_ranks, y_ties, *table, sums)
         return sums
 
-    @property
-    def _ratio(self) -> Callable[..., float]:
-        """Function that turns a row of sums into the coefficient."""
+    def _of_sums(self, *sums: float) -> float:
+        """Coefficient from a row of the kernels' sums; nan if undefined."""
+        *sums_of_pairs, heaviest = sums
+        if not heaviest:
+            return math.nan
         if self.variant is None:
-            return ratio_of_moments
-        return ratio_of_pairs if self.variant == "b" else ratio_of_all_pairs
+            return ratio(*sums_of_pairs)
+        concordant, discordant, untied_in_x, untied_in_y, all_pairs = sums_of_pairs
+        if self.variant == "a" and untied_in_x > 0 and untied_in_y > 0:
+            return ratio(concordant - discordant, all_pairs, all_pairs)
+        return ratio(concordant - discordant, untied_in_x, untied_in_y)
 
     @property
     def swapped(self) -> Coefficient:
@@ -131,34 +135,44 @@ class Coefficient:
     def result(self, value: float, x: Ranking, y: Ranking, n_items: int, missing: Missing) -> RankCorrelation:
         """Wrap a value as a `RankCorrelation`; x and y are the rankings before alignment."""
         if missing == "raise":
-            return RankCorrelation.of(value, self._options, n_items, None, None)
-        return RankCorrelation.of(value, self._options, n_items, missing, n_missing(x, y, n_items))
+            return RankCorrelation(value, n_items=n_items, **self._options)
+        n_lone = n_missing(x, y, n_items)
+        return RankCorrelation(value, n_items=n_items, **self._options, missing=missing, n_missing=n_lone)
 
     def described(self, n_items: int, missing: Missing = "raise") -> dict[str, Any]:
         """Fields of `Computed` for a comparison of n_items items."""
-        return {"n_items": n_items, **self._options._asdict(), "missing": None if missing == "raise" else missing}
+        return {"n_items": n_items, **self._options, "missing": None if missing == "raise" else missing}
 
     @cached_property
-    def _options(self) -> Options:
+    def _options(self) -> dict[str, Any]:
+        """The options that all its results share."""
         weighting = self.weighting
-        return Options(self.name, weighting.scheme, weighting.n0, weighting.name, weighting.tied_weights, self.variant)
+        return {
+            "coefficient": self.name,
+            "scheme": weighting.scheme,
+            "n0": weighting.n0,
+            "weigher": weighting.name,
+            "tied_weights": weighting.tied_weights,
+            "variant": self.variant,
+        }
 
 
+@dataclass(frozen=True, repr=False)
 class _Weighted(Coefficient):
     """Coefficients with a choice of weight: n0, or a weigher in its place, is fixed on creation."""
 
-    n0: float | None
-    weigher: Weigher | None
-    scheme: Scheme
-    tied_weights: TiedWeights
+    n0: float | None = DEFAULT_N0
+    weigher: Weigher | None = None
+    scheme: Scheme = "additive"
+    tied_weights: TiedWeights = "midrank"
 
     @property
     def swapped(self) -> Coefficient:
         """The coefficient with x and y exchanged; the same object if it treats both alike."""
         other: dict[str, Scheme] = {"first": "second", "second": "first"}
-        return replace(self, scheme=other[self.scheme]) if self.scheme in other else self  # type: ignore[type-var]
+        return replace(self, scheme=other[self.scheme]) if self.scheme in other else self
 
-    def _settle(self) -> None:
+    def __post_init__(self) -> None:
         weighting = Weighting.of(n0=self.n0, weigher=self.weigher, scheme=self.scheme, tied_weights=self.tied_weights)
         object.__setattr__(self, "weighting", weighting)
         object.__setattr__(self, "n0", weighting.n0)
@@ -196,14 +210,6 @@ class RhoW(_Weighted):
     name: ClassVar[CoefficientName] = "rho_w"
     variant: ClassVar[None] = None  # type: ignore[misc]
 
-    n0: float | None = DEFAULT_N0
-    weigher: Weigher | None = None
-    scheme: Scheme = "additive"
-    tied_weights: TiedWeights = "midrank"
-
-    def __post_init__(self) -> None:
-        self._settle()
-
 
 @dataclass(frozen=True, repr=False)
 class TauW(_Weighted):
@@ -237,15 +243,11 @@ class TauW(_Weighted):
 
     name: ClassVar[CoefficientName] = "tau_w"
 
-    n0: float | None = DEFAULT_N0
-    weigher: Weigher | None = None
-    scheme: Scheme = "additive"
-    tied_weights: TiedWeights = "midrank"
     variant: Variant = "b"
 
     def __post_init__(self) -> None:
         check_choice("variant", self.variant, VARIANTS)
-        self._settle()
+        super().__post_init__()
 
 
 @dataclass(frozen=True, repr=False)
@@ -298,38 +300,23 @@ BY_NAME: Final[dict[str, Coefficient]] = {kind.name: kind() for kind in (RhoW, T
 COEFFICIENTS: Final[tuple[CoefficientName, ...]] = ("rho_w", "tau_w", "rho", "tau")
 
 
-def rho_w_of(n0: float | None, weigher: Weigher | None, scheme: Scheme, tied_weights: TiedWeights) -> RhoW:
-    """Return ``RhoW(...)`` with these options: the same object each time they recur."""
+def coefficient_of(
+    kind: Callable[..., Coefficient], n0: float | None, weigher: Weigher | None, *options: str
+) -> Coefficient:
+    """Return a weighted coefficient with these options: the same object each time they recur."""
     if weigher is None:
         try:
-            return _kept_rho_w(n0, scheme, tied_weights)
+            return _kept(kind, n0, *options)
         except TypeError:  # an option that cannot be hashed: the class refuses it
             pass
-    return RhoW(n0, weigher, scheme, tied_weights)
-
-
-def tau_w_of(
-    n0: float | None, weigher: Weigher | None, scheme: Scheme, tied_weights: TiedWeights, variant: Variant
-) -> TauW:
-    """Return ``TauW(...)`` with these options: the same object each time they recur."""
-    if weigher is None:
-        try:
-            return _kept_tau_w(n0, scheme, tied_weights, variant)
-        except TypeError:  # an option that cannot be hashed: the class refuses it
-            pass
-    return TauW(n0, weigher, scheme, tied_weights, variant)
+    return kind(n0, weigher, *options)
 
 
 # Most calls repeat their options: a value is made and checked once. `typed`, because True is not an n0 although it
 # equals 1. Weighers are left out: two custom ones that are equal need not give equal weights.
-@lru_cache(maxsize=64, typed=True)
-def _kept_rho_w(n0: float | None, scheme: Scheme, tied_weights: TiedWeights) -> RhoW:
-    return RhoW(n0, None, scheme, tied_weights)
-
-
-@lru_cache(maxsize=64, typed=True)
-def _kept_tau_w(n0: float | None, scheme: Scheme, tied_weights: TiedWeights, variant: Variant) -> TauW:
-    return TauW(n0, None, scheme, tied_weights, variant)
+@lru_cache(maxsize=128, typed=True)
+def _kept(kind: Callable[..., Coefficient], n0: float | None, *options: str) -> Coefficient:
+    return kind(n0, None, *options)
 
 
 def as_coefficient(coefficient: CoefficientLike) -> Coefficient:
@@ -356,14 +343,8 @@ def as_coefficient(coefficient: CoefficientLike) -> Coefficient:
     return found
 
 
-def as_coefficients(coefficients: Iterable[Key]) -> dict[Key, Coefficient]:
-    """Return several different coefficients, each under the value that it was given as.
-
-    Raises
-    ------
-    OptionError
-        The values are no list, or not all coefficients, or two are the same.
-    """
+def different_coefficients(coefficients: Iterable[Key]) -> dict[Key, Coefficient]:
+    """Coefficients by what each was requested by; refuse an empty list, and two that are one."""
     given = [] if isinstance(coefficients, str) or not isinstance(coefficients, Iterable) else list(coefficients)
     chosen = {key: as_coefficient(key) for key in given}
     if not chosen or len(set(chosen.values())) < len(given):
@@ -389,27 +370,6 @@ def named_coefficient(name: str, **options: Any) -> Coefficient:
     kind = type(as_coefficient(name))  # type: ignore[arg-type]
     known = {field.name for field in fields(kind)}  # type: ignore[arg-type]
     return kind(**{option: value for option, value in options.items() if option in known})
-
-
-def ratio_of_moments(covariance: float, x_variance: float, y_variance: float, heaviest: float) -> float:
-    """Rho from the sums of `kernels.weighted_moments`."""
-    return ratio(covariance, x_variance, y_variance) if heaviest else math.nan
-
-
-def ratio_of_pairs(
-    concordant: float, discordant: float, untied_in_x: float, untied_in_y: float, _all_pairs: float, heaviest: float
-) -> float:
-    """Tau, variant "b", from the sums of `kernels.pair_sums`."""
-    return ratio(concordant - discordant, untied_in_x, untied_in_y) if heaviest else math.nan
-
-
-def ratio_of_all_pairs(
-    concordant: float, discordant: float, untied_in_x: float, untied_in_y: float, all_pairs: float, heaviest: float
-) -> float:
-    """Tau, variant "a", from the sums of `kernels.pair_sums`."""
-    if not (heaviest and untied_in_x > 0 and untied_in_y > 0):
-        return math.nan
-    return ratio(concordant - discordant, all_pairs, all_pairs)
 
 
 def ratio(numerator: float, x_norm: float, y_norm: float) -> float:

@@ -13,7 +13,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankcorr.alignment import Missing, align
-from rankcorr.coefficients import COEFFICIENTS, UNDEFINED, Key, Variant, as_coefficients, ratio, rho_w_of, tau_w_of
+from rankcorr.coefficients import (
+    COEFFICIENTS,
+    UNDEFINED,
+    Key,
+    RhoW,
+    TauW,
+    Variant,
+    coefficient_of,
+    different_coefficients,
+    ratio,
+)
 from rankcorr.errors import (
     DimensionError,
     LengthError,
@@ -85,7 +95,7 @@ def weighted_rho(
     >>> round(weighted_rho(gold, system).statistic, 4)
     0.5273
     """
-    coefficient = rho_w_of(n0, weigher, scheme, tied_weights)
+    coefficient = coefficient_of(RhoW, n0, weigher, scheme, tied_weights)
     return coefficient.correlate(x, y, missing=missing, stacklevel=4)
 
 
@@ -151,7 +161,7 @@ def weighted_tau(
     >>> round(weighted_tau(gold, system).statistic, 4)
     0.2074
     """
-    coefficient = tau_w_of(n0, weigher, scheme, tied_weights, variant)
+    coefficient = coefficient_of(TauW, n0, weigher, scheme, tied_weights, variant)
     return coefficient.correlate(x, y, missing=missing, stacklevel=4)
 
 
@@ -197,7 +207,7 @@ def correlate(
     >>> {value: round(result, 4) for value, result in correlate(gold, system, coefficients=[TauW(n0=10)]).items()}
     {TauW(n0=10): 0.3105}
     """
-    chosen = as_coefficients(coefficients)
+    chosen = different_coefficients(coefficients)
     x, y = as_ranking(x), as_ranking(y)
     first, second = align(x, y, names=names, missing=missing)
     values = {key: coefficient.of_pair(first, second) for key, coefficient in chosen.items()}

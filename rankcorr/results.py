@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from html import escape
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -132,17 +132,6 @@ class Computed(Result):
         return described_by(self, shown)
 
 
-class Options(NamedTuple):
-    """The options that all results of one coefficient share."""
-
-    coefficient: str
-    scheme: str | None = None
-    n0: float | None = None
-    weigher: str | None = None
-    tied_weights: str | None = None
-    variant: str | None = None
-
-
 class RankCorrelation(float):
     """A rank correlation: a number that remembers the options it was computed with.
 
@@ -177,9 +166,17 @@ class RankCorrelation(float):
     ('0.88', True, 4, 2.0)
     """
 
-    __slots__ = ("_options", "missing", "n_items", "n_missing")
-    _options: Options
+    __slots__ = (
+        *("n_items", "coefficient", "scheme", "n0", "weigher", "tied_weights", "variant"),
+        *("missing", "n_missing"),
+    )
     n_items: int
+    coefficient: str
+    scheme: str | None
+    n0: float | None
+    weigher: str | None
+    tied_weights: str | None
+    variant: str | None
     missing: str | None
     n_missing: int | None
 
@@ -204,51 +201,11 @@ class RankCorrelation(float):
         """
         if n_items is None or coefficient is None:
             return float(statistic)  # type: ignore[return-value]
-        options = Options(coefficient, scheme, n0, weigher, tied_weights, variant)
-        return cls.of(statistic, options, n_items, missing, n_missing)
-
-    @classmethod
-    def of(
-        cls, statistic: float, options: Options, n_items: int, missing: str | None, n_missing: int | None
-    ) -> RankCorrelation:
-        """Make a result that shares its options with others."""
         result = float.__new__(cls, statistic)
-        fill = object.__setattr__
-        fill(result, "_options", options)
-        fill(result, "n_items", n_items)
-        fill(result, "missing", missing)
-        fill(result, "n_missing", n_missing)
+        memory = n_items, coefficient, scheme, n0, weigher, tied_weights, variant, missing, n_missing
+        for name, value in zip(RankCorrelation.__slots__, memory, strict=True):
+            object.__setattr__(result, name, value)
         return result
-
-    @property
-    def coefficient(self) -> str:
-        """Name of the coefficient."""
-        return self._options.coefficient
-
-    @property
-    def scheme(self) -> str | None:
-        """How the weights of the two ranks of an item are combined."""
-        return self._options.scheme
-
-    @property
-    def n0(self) -> float | None:
-        """Offset of the weight 1/(n + n0)^2."""
-        return self._options.n0
-
-    @property
-    def weigher(self) -> str | None:
-        """Name of the weigher, with its parameters."""
-        return self._options.weigher
-
-    @property
-    def tied_weights(self) -> str | None:
-        """How tied items are weighted."""
-        return self._options.tied_weights
-
-    @property
-    def variant(self) -> str | None:
-        """Denominator of tau."""
-        return self._options.variant
 
     @property
     def statistic(self) -> float:
@@ -276,12 +233,7 @@ class RankCorrelation(float):
         return repr(float(self))
 
     def _memory(self) -> dict[str, Any]:
-        return {
-            "n_items": self.n_items,
-            **self._options._asdict(),
-            "missing": self.missing,
-            "n_missing": self.n_missing,
-        }
+        return {name: getattr(self, name) for name in RankCorrelation.__slots__}
 
 
 def _remade(kind: type[RankCorrelation], statistic: float, memory: dict[str, Any]) -> RankCorrelation:

@@ -14,7 +14,7 @@ from decimal import Context, Decimal, DivisionByZero, InvalidOperation, Overflow
 from fractions import Fraction
 from typing import Any, Final
 
-from rankcorr.checks import real_number, shown, whole_number
+from rankcorr.checks import checked_count, real_number, shown, whole_number
 from rankcorr.errors import OptionError, ShareError
 from rankcorr.results import TableResult
 from rankcorr.weights import DEFAULT_N0, check_offset
@@ -263,9 +263,7 @@ def weight_table(
 
 def _checked_sizes(k: object, n_items: object) -> tuple[int, int | None]:
     """`k` and `n_items` as plain integers with 1 <= k <= n_items."""
-    checked_k = whole_number(k)
-    if checked_k is None or checked_k < 1:
-        raise ShareError(f"k must be a positive integer; got {shown(k)}")
+    checked_k = checked_count(k, "k", ShareError)
     if n_items is None:
         return checked_k, None
     checked_n_items = whole_number(n_items)

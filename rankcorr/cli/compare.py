@@ -14,47 +14,9 @@ from typing import Any, Final
 import click
 
 from rankcorr import OptionError
-from rankcorr.cli.console import (
-    Note,
-    example,
-    gathered,
-    json_option,
-    label_text,
-    notes_of,
-    number_text,
-    percent_text,
-    print_json,
-    print_notes,
-    print_table,
-    pvalue_text,
-    rank_text,
-    resamples_text,
-    seed_option,
-    setting,
-    table_option,
-)
-from rankcorr.cli.options import (
-    DEFAULT_LEVEL,
-    DEFAULT_SEED,
-    Files,
-    Named,
-    Weights,
-    alternative_option,
-    check_owner,
-    coefficient_option,
-    coverage_lines,
-    decisive_text,
-    described,
-    errors_of,
-    file_options,
-    gold_line,
-    level_option,
-    match_items,
-    permutations_text,
-    resamples_option,
-    swap_option,
-    weight_options,
-)
+from rankcorr.cli import console, options
+from rankcorr.cli.console import Note, gathered, label_text, number_text, pvalue_text, setting
+from rankcorr.cli.options import Files, Named, Weights
 from rankcorr.coefficients import COEFFICIENTS
 from rankcorr.contributions import contributions
 from rankcorr.correlation import correlate
@@ -72,12 +34,12 @@ CI_RESAMPLES: Final = 2_000
 PERMUTATIONS: Final = 10_000
 TEST_RESAMPLES: Final = 10_000
 
-_COMPARE_EXAMPLE = example(
+_COMPARE_EXAMPLE = console.example(
     "rankcorr compare gold.csv system_a.csv system_b.csv",
     "rankcorr compare --id word1,word2 --score gold --score lch pairs.tsv pairs.tsv",
     "rankcorr compare gold.csv system_a.csv --ci --standardize --worst 10",
 )
-_TEST_EXAMPLE = example(
+_TEST_EXAMPLE = console.example(
     "rankcorr test gold.csv system_a.csv", "rankcorr test gold.csv system_a.csv system_b.csv --versus"
 )
 
@@ -89,31 +51,35 @@ class Details:
     worst: int | None = setting(
         "--worst", type=click.IntRange(min=1), metavar="K", help="List the K items that cost each system most."
     )
-    coefficient: Any = setting(coefficient_option(None, "Coefficient of --worst.  [default: tau_w]"))
+    coefficient: Any = setting(options.coefficient_option(None, "Coefficient of --worst.  [default: tau_w]"))
     ci: bool = setting("--ci", is_flag=True, help="Add the confidence interval of each coefficient.")
     standardize: bool = setting(
         "--standardize",
         is_flag=True,
         help="Add each coefficient on a scale where chance gives 0, and its percentile among the values of chance.",
     )
-    level: float | None = setting(level_option(None, f"Level of confidence of --ci.  [default: {DEFAULT_LEVEL}]"))
+    level: float | None = setting(
+        options.level_option(None, f"Level of confidence of --ci.  [default: {options.DEFAULT_LEVEL}]")
+    )
     method: Any = setting("--method", type=click.Choice(METHODS), help=f"Method of --ci.  [default: {METHODS[0]}]")
     resamples: int | None = setting(
-        resamples_option(
+        options.resamples_option(
             None,
             f"Resamples of --ci and permutations of --standardize.  [default: {CI_RESAMPLES:,} and {PERMUTATIONS:,}]",
         )
     )
     seed: int | None = setting(
-        seed_option(None, f"Same seed, same numbers of --ci and --standardize.  [default: {DEFAULT_SEED}]")
+        console.seed_option(
+            None, f"Same seed, same numbers of --ci and --standardize.  [default: {options.DEFAULT_SEED}]"
+        )
     )
 
     def check(self) -> None:
         """Refuse an option that has no effect, because what it belongs to is missing."""
-        check_owner("--worst", self.worst is not None, {"--coefficient": self.coefficient})
-        check_owner("--ci", self.ci, {"--level": self.level, "--method": self.method})
+        options.check_owner("--worst", self.worst is not None, {"--coefficient": self.coefficient})
+        options.check_owner("--ci", self.ci, {"--level": self.level, "--method": self.method})
         drawn = {"--resamples": self.resamples, "--seed": self.seed}
-        check_owner("--ci or --standardize", self.by_coefficient, drawn)
+        options.check_owner("--ci or --standardize", self.by_coefficient, drawn)
 
     @property
     def by_coefficient(self) -> bool:
@@ -135,13 +101,13 @@ class Details:
         """What was asked for, ready for JSON."""
         worst = None if self.worst is None else {"k": self.worst, "coefficient": self.taken_apart}
         asked = {"worst": worst, "ci": self._ci, "standardize": self._standardize}
-        return {name: options for name, options in asked.items() if options is not None}
+        return {name: chosen for name, chosen in asked.items() if chosen is not None}
 
     @property
     def _ci(self) -> dict[str, Any] | None:
         if not self.ci:
             return None
-        level = DEFAULT_LEVEL if self.level is None else self.level
+        level = options.DEFAULT_LEVEL if self.level is None else self.level
         return {"level": level, "method": self.method or METHODS[0], **self._draws(CI_RESAMPLES)}
 
     @property
@@ -149,7 +115,7 @@ class Details:
         return self._draws(PERMUTATIONS) if self.standardize else None
 
     def _draws(self, default: int) -> dict[str, Any]:
-        return {"resamples": self.resamples or default, "seed": self.seed or DEFAULT_SEED}
+        return {"resamples": self.resamples or default, "seed": self.seed or options.DEFAULT_SEED}
 
     def of(
         self,
@@ -168,8 +134,8 @@ class Details:
             row["coefficients"] = {}
             for name, result in results.items():
                 with collected_notices() as notices:
-                    options = {"coefficient": weights.of(name), "missing": files.missing}
-                    row["coefficients"][name] = self._inferred(gold, system, result.statistic, options, progress)
+                    shared = {"coefficient": weights.of(name), "missing": files.missing}
+                    row["coefficients"][name] = self._inferred(gold, system, result.statistic, shared, progress)
                 for message in dict.fromkeys(notices):
                     notes.setdefault(message, []).append(name)
         if self.worst is not None:
@@ -188,10 +154,12 @@ class Details:
                     if item.cost
                 ]
             )
-        return row, [note for message, names in notes.items() for note in notes_of([message], names, system.name)]
+        return row, [
+            note for message, names in notes.items() for note in console.notes_of([message], names, system.name)
+        ]
 
     def _inferred(
-        self, gold: Named, system: Named, statistic: float, options: Mapping[str, Any], progress: Progress
+        self, gold: Named, system: Named, statistic: float, shared: Mapping[str, Any], progress: Progress
     ) -> dict[str, Any]:
         """Interval and standardized value of one coefficient; nan where it is undefined, which the caller reports."""
         found: dict[str, Any] = {"statistic": statistic}
@@ -201,13 +169,13 @@ class Details:
             found |= dict.fromkeys(("chance", *figures), math.nan)
             if defined:
                 drawn = {"n_resamples": self._standardize["resamples"], "seed": self._standardize["seed"]}
-                test = permutation_test(gold.ranking, system.ranking, **options, **drawn, progress=progress)
+                test = permutation_test(gold.ranking, system.ranking, **shared, **drawn, progress=progress)
                 found |= {"chance": test.null.mean} | {name: getattr(test, name) for name in figures}
         if self._ci is not None:
             found |= {"low": math.nan, "high": math.nan, "standard_error": math.nan}
             if defined:
                 drawn = {"n_resamples" if name == "resamples" else name: value for name, value in self._ci.items()}
-                interval = bootstrap_interval(gold.ranking, system.ranking, **options, **drawn, progress=progress)
+                interval = bootstrap_interval(gold.ranking, system.ranking, **shared, **drawn, progress=progress)
                 found |= {name: getattr(interval, name) for name in ("low", "high", "standard_error")}
         return found
 
@@ -215,12 +183,12 @@ class Details:
         """Lines above the table of coefficients that explain its columns; `sizes` are the numbers of items."""
         lines = []
         if (draws := self._standardize) is not None:
-            drawn = permutations_text(draws["resamples"], draws["seed"], sizes)
+            drawn = options.permutations_text(draws["resamples"], draws["seed"], sizes)
             lines.append(f"standardized: chance is 0; percentile: per cent of chance below the value ({drawn})")
         if (draws := self._ci) is not None:
             model = draws["method"] == METHODS[0]
-            drawn = resamples_text(_n_drawn(draws), draws["seed"], None if model else "the items")
-            lines.append(f"low, high: {percent_text(draws['level'])} interval ({draws['method']}, {drawn})")
+            drawn = console.resamples_text(_n_drawn(draws), draws["seed"], None if model else "the items")
+            lines.append(f"low, high: {console.percent_text(draws['level'])} interval ({draws['method']}, {drawn})")
         return lines
 
     def print_table(self, names: list[str], rows: list[dict[str, Any]]) -> None:
@@ -240,7 +208,7 @@ class Details:
             for shown, row in zip(names, rows, strict=True)
             for name in COEFFICIENTS
         ]
-        print_table(["system", "coefficient", "value", *columns, "n", "ties"], cells, left=[1])
+        console.print_table(["system", "coefficient", "value", *columns, "n", "ties"], cells, left=[1])
 
     def print_worst(self, shown: str, row: Mapping[str, Any]) -> None:
         """Print the items that cost a system most, below the other tables."""
@@ -255,12 +223,12 @@ class Details:
             f"\n{shown}: {len(items):,} of {row['n']:,} items cost {total:{form}} of the {1 - row[name]:{form}} that "
             f"{name} is short of 1"
         )
-        print_table(
+        console.print_table(
             ["item", "gold rank", "system rank", "weight", "contribution", "cost"],
             [
                 [
                     label_text(item["label"]),
-                    *(rank_text(item[column]) for column in ("gold_rank", "system_rank")),
+                    *(console.rank_text(item[column]) for column in ("gold_rank", "system_rank")),
                     *(f"{item[column]:{form}}" for column in ("weight", "contribution", "cost")),
                 ]
                 for item in items
@@ -277,11 +245,11 @@ def _n_drawn(ci: dict[str, Any]) -> int:
 @click.command(epilog=_COMPARE_EXAMPLE)
 @click.argument("gold")
 @click.argument("systems", nargs=-1, required=True, metavar="SYSTEM...")
-@file_options
-@weight_options
+@options.file_options
+@options.weight_options
 @gathered("details", Details)
-@table_option()
-@json_option()
+@console.table_option()
+@console.json_option()
 def compare(
     gold: str, systems: tuple[str, ...], files: Files, weights: Weights, details: Details, as_json: bool
 ) -> None:
@@ -292,10 +260,10 @@ def compare(
 
     With --ci or --standardize each coefficient has a row of its own.
     """
-    options = weights.described()
+    weighing = weights.described()
     details.check()
     reference, *others = files.read([gold], systems)
-    matches = [match_items(reference, other, files.missing) for other in others]
+    matches = [options.match_items(reference, other, files.missing) for other in others]
     rows, notes = [], []
     with progress_bar(len(others) * len(COEFFICIENTS) * details.n_resamples_each, "resample") as advance:
         for other, match in zip(others, matches, strict=True):
@@ -303,15 +271,17 @@ def compare(
             rows.append(row | match.described())
             notes += messages
     if as_json:
-        chosen = {**files.described(), **options, **details.described()}
-        print_json({"gold": described(reference), "options": chosen, "systems": rows, "warnings": notes})
+        chosen = {**files.described(), **weighing, **details.described()}
+        console.print_json(
+            {"gold": options.described(reference), "options": chosen, "systems": rows, "warnings": notes}
+        )
         return
-    lines = [gold_line(reference), *coverage_lines(matches, others, files.missing)]
+    lines = [options.gold_line(reference), *options.coverage_lines(matches, others, files.missing)]
     click.echo("\n".join([*lines, *details.headings([row["n"] for row in rows]), ""]))
     if details.by_coefficient:
         details.print_table([other.shown for other in others], rows)
     else:
-        print_table(
+        console.print_table(
             ["system", *COEFFICIENTS, "n", "ties"],
             [
                 [other.shown, *(f"{row[name]:.4f}" for name in COEFFICIENTS), str(row["n"]), str(row["ties"])]
@@ -321,14 +291,14 @@ def compare(
     if details.worst is not None:
         for other, row in zip(others, rows, strict=True):
             details.print_worst(other.shown, row)
-    print_notes(notes)
+    console.print_notes(notes)
 
 
 def _row(
     gold: Named, system: Named, files: Files, weights: Weights, details: Details, progress: Progress
 ) -> tuple[dict[str, Any], list[Note]]:
     """Row of the table for one system, and what the library warned of."""
-    with errors_of(gold, system):
+    with options.errors_of(gold, system):
         with collected_notices() as notices:
             found = correlate(
                 gold.ranking,
@@ -343,23 +313,23 @@ def _row(
     row |= {name: result.statistic for name, result in results.items()}
     row |= {"n": next(iter(results.values())).n_items}
     undefined = [name for name, result in results.items() if math.isnan(result.statistic)]
-    return row | more, notes_of(notices, undefined, system.name) + notes
+    return row | more, console.notes_of(notices, undefined, system.name) + notes
 
 
 @click.command("test", epilog=_TEST_EXAMPLE, short_help="Test systems against chance, or against each other.")
 @click.argument("gold")
 @click.argument("systems", nargs=-1, required=True, metavar="SYSTEM...")
 @click.option("--versus", is_flag=True, help="Test the first SYSTEM against each other one, over the same items.")
-@file_options
-@coefficient_option()
-@weight_options
-@alternative_option("the system beats chance, or with --versus the first one beats the other")
-@swap_option(None, f"What two systems exchange in a test of --versus.  [default: {SWAPS[0]}]")
-@level_option(None, f"Level of confidence of the intervals of --versus.  [default: {DEFAULT_LEVEL}]")
-@resamples_option(TEST_RESAMPLES, "Number of random permutations, or of swaps with --versus.")
-@seed_option()
-@table_option()
-@json_option()
+@options.file_options
+@options.coefficient_option()
+@options.weight_options
+@options.alternative_option("the system beats chance, or with --versus the first one beats the other")
+@options.swap_option(None, f"What two systems exchange in a test of --versus.  [default: {SWAPS[0]}]")
+@options.level_option(None, f"Level of confidence of the intervals of --versus.  [default: {options.DEFAULT_LEVEL}]")
+@options.resamples_option(TEST_RESAMPLES, "Number of random permutations, or of swaps with --versus.")
+@console.seed_option()
+@console.table_option()
+@console.json_option()
 def run_tests(
     gold: str,
     systems: tuple[str, ...],
@@ -386,12 +356,12 @@ def run_tests(
     """
     if versus and len(systems) < 2:
         raise OptionError("--versus needs at least two SYSTEM files; got one")
-    check_owner("--versus", versus, {"--swap": swap, "--level": level})
-    paired = {"swap": SWAPS[0] if swap is None else swap, "level": DEFAULT_LEVEL if level is None else level}
-    options = {"coefficient": weights.of_one(coefficient), "missing": files.missing}
+    options.check_owner("--versus", versus, {"--swap": swap, "--level": level})
+    paired = {"swap": SWAPS[0] if swap is None else swap, "level": options.DEFAULT_LEVEL if level is None else level}
+    shared = {"coefficient": weights.of_one(coefficient), "missing": files.missing}
     asked = {"alternative": alternative, "n_resamples": resamples, "seed": seed}
     reference, *others = files.read([gold], systems)
-    matches = [match_items(reference, other, files.missing) for other in others]
+    matches = [options.match_items(reference, other, files.missing) for other in others]
     chosen = {
         **files.described(),
         "coefficient": coefficient,
@@ -401,38 +371,40 @@ def run_tests(
         "resamples": resamples,
         "seed": seed,
     }
-    document: dict[str, Any] = {"gold": described(reference), "options": chosen}
+    document: dict[str, Any] = {"gold": options.described(reference), "options": chosen}
     if versus:
         first, *rest = others
-        results, notes = _differences(reference, first, rest, {**options, **asked, **paired})
+        results, notes = _differences(reference, first, rest, {**shared, **asked, **paired})
         rows = _difference_rows(rest, results)
-        document |= {"a": described(first), "comparisons": rows, "warnings": notes}
+        document |= {"a": options.described(first), "comparisons": rows, "warnings": notes}
     else:
-        tests, notes = _tests(reference, others, {**options, **asked})
+        tests, notes = _tests(reference, others, {**shared, **asked})
         rows = [
             _test_row(other, test) | match.described()
             for other, test, match in zip(others, tests, matches, strict=True)
         ]
         document |= {"systems": rows, "warnings": notes}
     if as_json:
-        print_json(document)
+        console.print_json(document)
         return
-    click.echo("\n".join([gold_line(reference), *coverage_lines(matches, others, files.missing)]))
+    click.echo("\n".join([options.gold_line(reference), *options.coverage_lines(matches, others, files.missing)]))
     if versus:
         _print_differences(others, rows, results, chosen)
     else:
         _print_tests(others, rows, chosen)
-    print_notes(notes)
+    console.print_notes(notes)
 
 
-def _tests(gold: Named, systems: Sequence[Named], options: dict[str, Any]) -> tuple[list[PermutationTest], list[Note]]:
+def _tests(
+    gold: Named, systems: Sequence[Named], arguments: dict[str, Any]
+) -> tuple[list[PermutationTest], list[Note]]:
     """Each system against chance, and what the library warned of."""
     tests, notes = [], []
-    with progress_bar(len(systems) * options["n_resamples"], "permutation") as advance:
+    with progress_bar(len(systems) * arguments["n_resamples"], "permutation") as advance:
         for system in systems:
-            with errors_of(gold, system), collected_notices() as notices:
-                tests.append(permutation_test(gold.ranking, system.ranking, **options, progress=advance))
-            notes += notes_of(notices, [options["coefficient"].name], system.name)
+            with options.errors_of(gold, system), collected_notices() as notices:
+                tests.append(permutation_test(gold.ranking, system.ranking, **arguments, progress=advance))
+            notes += console.notes_of(notices, [arguments["coefficient"].name], system.name)
     return tests, notes
 
 
@@ -444,9 +416,9 @@ def _test_row(system: Named, test: PermutationTest) -> dict[str, Any]:
 
 
 def _print_tests(systems: Sequence[Named], rows: Sequence[dict[str, Any]], chosen: dict[str, Any]) -> None:
-    drawn = permutations_text(chosen["resamples"], chosen["seed"], [row["n"] for row in rows])
+    drawn = options.permutations_text(chosen["resamples"], chosen["seed"], [row["n"] for row in rows])
     click.echo(f"{chosen['coefficient']} against chance, {chosen['alternative']} ({drawn})\n")
-    print_table(
+    console.print_table(
         ["system", chosen["coefficient"], "chance", "standardized", "percentile", "p", "n", "ties"],
         [
             [
@@ -463,17 +435,17 @@ def _print_tests(systems: Sequence[Named], rows: Sequence[dict[str, Any]], chose
 
 
 def _differences(
-    gold: Named, first: Named, others: Sequence[Named], options: dict[str, Any]
+    gold: Named, first: Named, others: Sequence[Named], arguments: dict[str, Any]
 ) -> tuple[list[SystemComparison], list[Note]]:
     """The first system against each other one, and what the library warned of."""
     results, notes = [], []
-    number = options["n_resamples"]
+    number = arguments["n_resamples"]
     with progress_bar(len(others) * number, "swap") as advance:
         for other in others:
-            with errors_of(gold, first, other), collected_notices() as notices:
-                given = [each.exchanging(options["swap"]) for each in (first, other)]
-                results.append(compare_systems(gold.ranking, *given, **options, progress=advance))
-            notes += notes_of(notices, [options["coefficient"].name], other.name)
+            with options.errors_of(gold, first, other), collected_notices() as notices:
+                given = [each.exchanging(arguments["swap"]) for each in (first, other)]
+                results.append(compare_systems(gold.ranking, *given, **arguments, progress=advance))
+            notes += console.notes_of(notices, [arguments["coefficient"].name], other.name)
     return results, notes
 
 
@@ -507,11 +479,11 @@ def _print_differences(
     if any(exact) and not all(exact):
         swaps += f", all of {MAX_EXACT} items or fewer"
     seed = "" if all(exact) else f", seed {chosen['seed']}"
-    click.echo(gold_line(first, "a"))
+    click.echo(options.gold_line(first, "a"))
     click.echo(f"p: {chosen['alternative']}, paired test of {name} ({swaps}{seed}){'; corrected by Holm' * several}")
-    click.echo(f"low, high: {percent_text(chosen['level'])} interval of a - b, by the same test")
+    click.echo(f"low, high: {console.percent_text(chosen['level'])} interval of a - b, by the same test")
     click.echo("detectable: least true difference that the test finds with a power of 0.8\n")
-    print_table(
+    console.print_table(
         ["b", f"{name} of a", "of b", "a - b", "low", "high", "p", *(["p (Holm)"] * several), "detectable", "n"],
         [
             [
@@ -526,5 +498,5 @@ def _print_differences(
     )
     for other, result in zip(others, results, strict=True):
         if result.fragile:
-            decides = decisive_text("item", result.pvalue, (result.least, result.most), result.level)
+            decides = options.decisive_text("item", result.pvalue, (result.least, result.most), result.level)
             click.echo(f"{other.shown}: {decides}")

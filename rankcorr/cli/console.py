@@ -126,6 +126,11 @@ def choice_option(name: str, choices: Sequence[str], what: str) -> Decorator:
     return option(name, type=click.Choice(choices), default=choices[0], help=what)
 
 
+def choice_setting(name: str, choices: Sequence[str], what: str) -> Any:
+    """Make a field of a dataclass that `gathered` fills, from one of some words, by default the first."""
+    return setting(choice_option(name, choices, what))
+
+
 def seed_option(default: int | None = 0, what: str = "Same seed, same numbers.") -> Decorator:
     """Option --seed."""
     return option("--seed", type=click.IntRange(min=0), default=default, help=what)

@@ -11,40 +11,9 @@ from typing import Any, Final
 import click
 
 from rankcorr.checks import counted, offending, repeated
-from rankcorr.cli.console import (
-    choice_option,
-    example,
-    figure_option,
-    gathered,
-    json_option,
-    label_text,
-    notes_of,
-    number_text,
-    percent_text,
-    print_json,
-    print_notes,
-    print_table,
-    pvalue_text,
-    rank_text,
-    resamples_text,
-    saved_figure,
-    seed_option,
-    setting,
-    table_option,
-    whole,
-)
-from rankcorr.cli.options import (
-    Weights,
-    check_names,
-    check_owner,
-    check_stdin,
-    decisive_text,
-    level_option,
-    metrics_of,
-    names_option,
-    resamples_option,
-    weight_options,
-)
+from rankcorr.cli import console, options
+from rankcorr.cli.console import choice_setting, gathered, label_text, number_text, pvalue_text, setting, whole
+from rankcorr.cli.options import Weights
 from rankcorr.coefficients import Coefficient, TauW
 from rankcorr.errors import OptionError, RankingError, collected_notices, give_notice
 from rankcorr.evaluation.columns import DUPLICATES
@@ -62,7 +31,7 @@ from rankcorr.workers import progress_bar
 
 RESAMPLES: Final = 10_000
 
-_EXAMPLE = example(
+_EXAMPLE = console.example(
     "rankcorr evaluate qrels.txt bm25.run lsa.run --metric tau_w --metric ndcg@10",
     "rankcorr evaluate qrels.txt bm25.run lsa.run --metric ndcg@10 --versus bm25.run",
     "rankcorr evaluate qrels.txt bm25.run lsa.run --name BM25 --name LSA --by-query",
@@ -85,21 +54,17 @@ class QueryOptions:
         metavar="NAME",
         help="tau_w, rho_w, tau, rho, ap, p@10, tau_ap, rbo, or one of ir_measures, as ndcg@10; may be repeated.",
     )
-    unjudged: Any = setting(
-        choice_option(
-            "--unjudged", UNJUDGED, "A retrieved document without a judgement: of relevance 0, left out, or an error."
-        )
+    unjudged: Any = choice_setting(
+        "--unjudged", UNJUDGED, "A retrieved document without a judgement: of relevance 0, left out, or an error."
     )
-    unretrieved: Any = setting(
-        choice_option("--unretrieved", UNRETRIEVED, "A judged document that a run did not retrieve: last, or left out.")
+    unretrieved: Any = choice_setting(
+        "--unretrieved", UNRETRIEVED, "A judged document that a run did not retrieve: last, or left out."
     )
     depth: int | None = setting(
         "--depth", type=click.IntRange(min=1), metavar="K", help="Keep the first K documents of each query."
     )
-    undefined: Any = setting(
-        choice_option(
-            "--undefined", UNDEFINED, "A query for which a metric does not exist: left out of the mean, 0, or an error."
-        )
+    undefined: Any = choice_setting(
+        "--undefined", UNDEFINED, "A query for which a metric does not exist: left out of the mean, 0, or an error."
     )
     standardized: bool = setting(
         "--standardized", is_flag=True, help="Also standardize rank correlations: chance gives 0 for each query."
@@ -110,8 +75,8 @@ class QueryOptions:
     versus: str | None = setting(
         "--versus", metavar="RUN", help="Test the other runs against this one: a file or its name in tables."
     )
-    names: tuple[str, ...] = setting(names_option("run"))
-    test: Any = setting(choice_option("--test", TESTS, "Paired test over queries."))
+    names: tuple[str, ...] = setting(options.names_option("run"))
+    test: Any = choice_setting("--test", TESTS, "Paired test over queries.")
     groups: str | None = setting(
         "--groups",
         metavar="FILE",
@@ -124,26 +89,28 @@ class QueryOptions:
         help="List the K queries on which a run differs most from that of --versus, and the documents that make the "
         "difference.",
     )
-    plot: str | None = setting(figure_option("--plot", "Draw the differences from the run of --versus by query"))
-    level: float = setting(level_option())
-    resamples: int = setting(resamples_option(RESAMPLES, "Number of resamples of each interval and of each test."))
-    seed: int = setting(seed_option())
+    plot: str | None = setting(
+        console.figure_option("--plot", "Draw the differences from the run of --versus by query")
+    )
+    level: float = setting(options.level_option())
+    resamples: int = setting(
+        options.resamples_option(RESAMPLES, "Number of resamples of each interval and of each test.")
+    )
+    seed: int = setting(console.seed_option())
     form: Any = setting("--format", type=click.Choice(FORMATS), help="Form of all files.  [default: told from each]")
-    duplicates: Any = setting(
-        choice_option(
-            "--duplicates",
-            DUPLICATES,
-            "A document that a query has more than once: an error, or the first or the largest value counts.",
-        )
+    duplicates: Any = choice_setting(
+        "--duplicates",
+        DUPLICATES,
+        "A document that a query has more than once: an error, or the first or the largest value counts.",
     )
 
     def __post_init__(self) -> None:
-        check_owner("--versus", self.versus is not None, {"--worst": self.worst, "--plot": self.plot})
+        options.check_owner("--versus", self.versus is not None, {"--worst": self.worst, "--plot": self.plot})
 
     def read(self, qrels: str, runs: Sequence[str]) -> tuple[Qrels, dict[str, Run], str | None]:
         """Qrels, runs by name, and the name of the one to test against."""
-        check_stdin([qrels, *runs, *([] if self.groups is None else [self.groups])])
-        check_names(self.names, len(runs), "run")
+        options.check_stdin([qrels, *runs, *([] if self.groups is None else [self.groups])])
+        options.check_names(self.names, len(runs), "run")
         gold = read_qrels(qrels, form=self.form, duplicates=self.duplicates)
         read = [read_run(path, form=self.form, duplicates=self.duplicates) for path in runs]
         found = dict(zip(self.names or self._names(runs, read), read, strict=True))
@@ -189,35 +156,39 @@ class QueryOptions:
 @click.command("evaluate", epilog=_EXAMPLE, short_help="Evaluate runs by query against qrels.")
 @click.argument("qrels")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
-@gathered("options", QueryOptions)
-@weight_options
-@table_option()
-@json_option()
-def evaluate_command(qrels: str, runs: tuple[str, ...], options: QueryOptions, weights: Weights, as_json: bool) -> None:
+@gathered("asked", QueryOptions)
+@options.weight_options
+@console.table_option()
+@console.json_option()
+def evaluate_command(qrels: str, runs: tuple[str, ...], asked: QueryOptions, weights: Weights, as_json: bool) -> None:
     """Evaluate the RUN files by query against QRELS.
 
     Files are TREC's, MS MARCO's or BEIR's, or JSON, perhaps compressed by gzip ('-' is stdin). AP and P@k are those of
     trec_eval. Intervals and tests are over queries: --versus says which runs differ from one, and by how much.
     """
-    metrics = metrics_of(options.metrics, weights)
+    metrics = options.metrics_of(asked.metrics, weights)
     with collected_notices() as notices:
-        gold, found, baseline = options.read(qrels, runs)
-        groups = options.read_groups(gold.queries)
+        gold, found, baseline = asked.read(qrels, runs)
+        groups = asked.read_groups(gold.queries)
         policies = ("unjudged", "unretrieved", "depth", "undefined", "seed", "standardized")
-        chosen: dict[str, Any] = {name: getattr(options, name) for name in policies}
+        chosen: dict[str, Any] = {name: getattr(asked, name) for name in policies}
         with progress_bar(len(found), "run") as advance:
             evaluation = evaluate(gold, found, metrics=metrics, progress=advance, **chosen)
-        comparisons = [] if baseline is None else _comparisons(evaluation, metrics, baseline, groups, options)
-        worst = [] if baseline is None else _worst(gold, found, evaluation, metrics, baseline, options.worst)
+        comparisons = [] if baseline is None else _comparisons(evaluation, metrics, baseline, groups, asked)
+        worst = [] if baseline is None else _worst(gold, found, evaluation, metrics, baseline, asked.worst)
         pairs = [(comparison, pair.first, pair.second) for comparison in comparisons for pair in comparison.pairs]
-        lacking = [] if options.plot is None else saved_figure(lambda: plot_pairs(pairs), options.plot)
-    notes = [*notes_of(notices, []), *({"message": message} for message in lacking)]
+        lacking = [] if asked.plot is None else console.saved_figure(lambda: plot_pairs(pairs), asked.plot)
+    notes = [*console.notes_of(notices, []), *({"message": message} for message in lacking)]
     if as_json:
         content = evaluation.to_dict()
         content["groups"] = None if groups is None else evaluation.group_table(groups)
-        content["comparisons"] = {each.metric: _comparison_json(each) for each in comparisons} or None
+        known = ("values", "queries", "coverage", "metric")  # of the evaluation
+        content["comparisons"] = {
+            each.metric: {name: value for name, value in each.to_dict().items() if name not in known}
+            for each in comparisons
+        } or None
         content["worst"] = worst or None
-        print_json({**content, "weights": weights.described(), "warnings": notes})
+        console.print_json({**content, "weights": weights.described(), "warnings": notes})
         return
     click.echo(
         f"qrels: {whole(qrels)} ({counted(gold.n_queries, 'query', 'queries')}, {counted(len(gold), 'judgement')})"
@@ -225,15 +196,15 @@ def evaluate_command(qrels: str, runs: tuple[str, ...], options: QueryOptions, w
     if groups is not None:
         others = sum(query not in gold.places for query in groups)
         more = f"; {others:,} queries that qrels do not have" * bool(others)
-        click.echo(f"groups: {whole(options.groups)} ({len(set(groups.values())):,} groups{more})")
+        click.echo(f"groups: {whole(asked.groups)} ({len(set(groups.values())):,} groups{more})")
     _print_means(evaluation)
     for comparison in comparisons:
         click.echo(f"\n{_heading(comparison)}\n")
         cells = [[whole(pair.first), *_difference_cells(pair)] for pair in comparison.pairs]
-        print_table(["run", *_DIFFERENCES], cells)
+        console.print_table(["run", *_DIFFERENCES], cells)
         for pair in comparison.pairs:
             if pair.fragile:
-                decides = decisive_text("query", pair.pvalue, (pair.least, pair.most), comparison.level)
+                decides = options.decisive_text("query", pair.pvalue, (pair.least, pair.most), comparison.level)
                 click.echo(f"{whole(pair.first)}: {decides}")
     if groups is not None:
         click.echo()
@@ -242,22 +213,18 @@ def evaluate_command(qrels: str, runs: tuple[str, ...], options: QueryOptions, w
             _print_group_differences(comparison)
     for each in worst:
         _print_worst(each)
-    if options.by_query and len(evaluation.runs) == 2:
+    if asked.by_query and len(evaluation.runs) == 2:
         _print_side_by_side(evaluation, baseline or evaluation.runs[0])
-    elif options.by_query:
+    elif asked.by_query:
         _print_queries(evaluation)
-    if options.plot is not None:
+    if asked.plot is not None:
         click.echo()
-        click.echo(whole(Path(options.plot)))
-    print_notes(notes)
+        click.echo(whole(Path(asked.plot)))
+    console.print_notes(notes)
 
 
 def _comparisons(
-    evaluation: Evaluation,
-    metrics: Sequence[Metric],
-    baseline: str,
-    groups: dict[str, str] | None,
-    options: QueryOptions,
+    evaluation: Evaluation, metrics: Sequence[Metric], baseline: str, groups: dict[str, str] | None, asked: QueryOptions
 ) -> tuple[RunComparison, ...]:
     found = []
     for metric in metrics:
@@ -266,13 +233,13 @@ def _comparisons(
                 compare_evaluated(
                     evaluation,
                     name_of(metric),
-                    standardized=options.standardized and isinstance(metric, Coefficient),
+                    standardized=asked.standardized and isinstance(metric, Coefficient),
                     baseline=baseline,
                     groups=groups,
-                    test=options.test,
-                    level=options.level,
-                    n_resamples=options.resamples,
-                    seed=options.seed,
+                    test=asked.test,
+                    level=asked.level,
+                    n_resamples=asked.resamples,
+                    seed=asked.seed,
                     progress=advance,
                 )
             )
@@ -311,12 +278,6 @@ class PairedQueries:
     queries: tuple[QueryDifference, ...]
 
 
-def _comparison_json(comparison: RunComparison) -> dict[str, Any]:
-    """A comparison without the values by query, which the evaluation has."""
-    content = comparison.to_dict()
-    return {name: content[name] for name in content if name not in ("values", "queries", "coverage", "metric")}
-
-
 def _print_means(evaluation: Evaluation) -> None:
     for run, coverage in zip(evaluation.runs, evaluation.coverage, strict=True):
         click.echo(f"{whole(run)}: {_coverage_text(coverage, evaluation.options)}")
@@ -340,13 +301,13 @@ def _print_rows(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> None
         ]
         for row in rows
     ]
-    print_table([*names, *columns, "queries"], cells, left=range(len(names)))
+    console.print_table([*names, *columns, "queries"], cells, left=range(len(names)))
 
 
-def _coverage_text(coverage: Coverage, options: dict[str, Any]) -> str:
+def _coverage_text(coverage: Coverage, policies: dict[str, Any]) -> str:
     """What of a run was compared, on one line."""
-    unjudged = {"zero": "of relevance 0", "omit": "left out", "error": ""}[options["unjudged"]]
-    unretrieved = {"last": "last", "omit": "left out"}[options["unretrieved"]]
+    unjudged = {"zero": "of relevance 0", "omit": "left out", "error": ""}[policies["unjudged"]]
+    unretrieved = {"last": "last", "omit": "left out"}[policies["unretrieved"]]
     parts = [
         f"{coverage.n_compared:,} documents compared",
         f"{coverage.n_unjudged:,} unjudged ({unjudged})" if coverage.n_unjudged else "",
@@ -364,11 +325,11 @@ def _coverage_text(coverage: Coverage, options: dict[str, Any]) -> str:
 def _heading(comparison: RunComparison, within: str = "") -> str:
     """What a table of differences shows."""
     standardized = ", standardized" * comparison.standardized
-    drawn = resamples_text(comparison.n_resamples, comparison.seed, "queries")
+    drawn = console.resamples_text(comparison.n_resamples, comparison.seed, "queries")
     baseline = whole(comparison.baseline)
     return (
         f"{comparison.metric}{standardized}: difference from {baseline} over the queries{within} that both have, "
-        f"{percent_text(comparison.level)} intervals, {comparison.test} test ({drawn})"
+        f"{console.percent_text(comparison.level)} intervals, {comparison.test} test ({drawn})"
     )
 
 
@@ -391,7 +352,7 @@ def _print_group_differences(comparison: RunComparison) -> None:
         for group in comparison.groups
         for pair in group.pairs
     ]
-    print_table(["group", "run", *_DIFFERENCES], rows, left=[1])
+    console.print_table(["group", "run", *_DIFFERENCES], rows, left=[1])
 
 
 def _print_worst(found: PairedQueries) -> None:
@@ -400,7 +361,7 @@ def _print_worst(found: PairedQueries) -> None:
     click.echo(f"\n{found.metric}: queries on which {first} and {second} differ most, and their documents")
     click.echo(f"cost: how much more {found.coefficient} the place of a document costs {first} than {second}\n")
     header = ["query", first, second, "difference", "document", "relevance", f"rank in {first}", f"rank in {second}"]
-    print_table([*header, "cost"], _worst_rows(found.queries), left=[4])
+    console.print_table([*header, "cost"], _worst_rows(found.queries), left=[4])
 
 
 def _worst_rows(queries: Iterable[QueryDifference]) -> Iterable[list[str]]:
@@ -409,7 +370,7 @@ def _worst_rows(queries: Iterable[QueryDifference]) -> Iterable[list[str]]:
         if not each.documents:
             yield [*head, "-", "-", "-", "-", "-"]
         for row in each.documents:
-            ranks = rank_text(row.first_rank), rank_text(row.second_rank)
+            ranks = console.rank_text(row.first_rank), console.rank_text(row.second_rank)
             relevance = "unjudged" if math.isnan(row.relevance) else f"{row.relevance:g}"
             yield [*head, label_text(row.document), relevance, *ranks, number_text(row.cost)]
             head = ["", "", "", ""]
@@ -425,7 +386,7 @@ def _print_side_by_side(evaluation: Evaluation, second: str) -> None:
             continue
         click.echo(f"\n{metric} by query; difference: {whole(first)} minus {whole(second)}\n")
         ours, theirs = (values[starts[run] : starts[run] + n_queries] for run in (first, second))
-        print_table(
+        console.print_table(
             ["query", whole(first), whole(second), "difference"],
             [
                 [label_text(query), *map(number_text, (own, other, own - other))]
@@ -440,4 +401,4 @@ def _print_queries(evaluation: Evaluation) -> None:
     others = [name for name in columns if name not in ("run", "query")]
     rows = zip(columns["run"], columns["query"], *(columns[name] for name in others), strict=True)
     cells = [[whole(run), label_text(query), *map(number_text, values)] for run, query, *values in rows]
-    print_table(["run", "query", *others], cells, left=[1])
+    console.print_table(["run", "query", *others], cells, left=[1])

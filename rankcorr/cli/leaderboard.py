@@ -7,38 +7,9 @@ from typing import Any, Final
 
 import click
 
-from rankcorr.cli.console import (
-    Note,
-    example,
-    gathered,
-    json_option,
-    notes_of,
-    percent_text,
-    print_json,
-    print_notes,
-    print_table,
-    pvalue_text,
-    rank_text,
-    ranks_text,
-    resamples_text,
-    seed_option,
-    setting,
-    table_option,
-    whole,
-)
-from rankcorr.cli.options import (
-    Files,
-    Named,
-    Weights,
-    by_name,
-    coefficient_option,
-    file_options,
-    gold_line,
-    level_option,
-    resamples_option,
-    swap_option,
-    weight_options,
-)
+from rankcorr.cli import console, options
+from rankcorr.cli.console import Note, gathered, pvalue_text, setting, whole
+from rankcorr.cli.options import Files, Named, Weights
 from rankcorr.errors import collected_notices
 from rankcorr.inference.leaderboard import Leaderboard, leaderboard
 from rankcorr.inference.leaderboard_groups import MEAN, SUM, TOTALS
@@ -46,7 +17,7 @@ from rankcorr.workers import progress_bar
 
 RESAMPLES: Final = 1_000
 
-_EXAMPLE = example(
+_EXAMPLE = console.example(
     "rankcorr leaderboard gold.csv system_a.csv system_b.csv",
     "rankcorr leaderboard gold.csv system_a.csv system_b.csv --gold gold2.csv --by gold2.csv --missing intersection",
 )
@@ -71,13 +42,15 @@ class BoardOptions:
     standardized: bool = setting(
         "--standardized", is_flag=True, help="Standardize coefficients, so that chance gives 0 in each gold set."
     )
-    swap: Any = setting(swap_option())
-    coefficient: Any = setting(coefficient_option())
+    swap: Any = setting(options.swap_option())
+    coefficient: Any = setting(options.coefficient_option())
     level: float = setting(
-        level_option(what="Level of confidence of the intervals, and of the tests behind the groups.")
+        options.level_option(what="Level of confidence of the intervals, and of the tests behind the groups.")
     )
-    resamples: int = setting(resamples_option(RESAMPLES, "Number of resamples of each interval and of each test."))
-    seed: int = setting(seed_option())
+    resamples: int = setting(
+        options.resamples_option(RESAMPLES, "Number of resamples of each interval and of each test.")
+    )
+    seed: int = setting(console.seed_option())
 
     def compute(
         self, gold: str, systems: tuple[str, ...], files: Files, weights: Weights
@@ -86,7 +59,7 @@ class BoardOptions:
         chosen = weights.of_one(self.coefficient)
         n_golds = 1 + len(self.golds)
         read = files.read([gold, *self.golds], systems)
-        golds, others = by_name(read[:n_golds]), by_name(read[n_golds:], self.swap)
+        golds, others = options.by_name(read[:n_golds]), options.by_name(read[n_golds:], self.swap)
         with progress_bar(None, "resample") as advance, collected_notices() as notices:
             board = leaderboard(
                 golds,
@@ -101,22 +74,22 @@ class BoardOptions:
                 progress=advance,
                 coefficient=chosen,
             )
-        return board, read[:n_golds], read[n_golds:], notes_of(notices, [self.coefficient])
+        return board, read[:n_golds], read[n_golds:], console.notes_of(notices, [self.coefficient])
 
 
-board_options = gathered("options", BoardOptions)
+board_options = gathered("asked", BoardOptions)
 
 
 @click.command("leaderboard", epilog=_EXAMPLE, short_help="Rank systems by one or several gold sets.")
 @click.argument("gold")
 @click.argument("systems", nargs=-1, required=True, metavar="SYSTEM...")
 @board_options
-@file_options
-@weight_options
-@table_option()
-@json_option()
+@options.file_options
+@options.weight_options
+@console.table_option()
+@console.json_option()
 def leaderboard_command(
-    gold: str, systems: tuple[str, ...], options: BoardOptions, files: Files, weights: Weights, as_json: bool
+    gold: str, systems: tuple[str, ...], asked: BoardOptions, files: Files, weights: Weights, as_json: bool
 ) -> None:
     """Rank the SYSTEM files by their agreement with GOLD and further gold sets.
 
@@ -125,34 +98,34 @@ def leaderboard_command(
     possible: each system with 1 among them may be the best. With several gold sets a SYSTEM file holds the items
     of all of them; items are resampled within each, so that nothing is said of further gold sets.
     """
-    board, golds, _, notes = options.compute(gold, systems, files, weights)
+    board, golds, _, notes = asked.compute(gold, systems, files, weights)
     if as_json:
-        chosen = {**files.described(), **weights.described(options.coefficient), "seed": options.seed}
-        print_json({**board.to_dict(), "options": chosen, "warnings": notes})
+        chosen = {**files.described(), **weights.described(asked.coefficient), "seed": asked.seed}
+        console.print_json({**board.to_dict(), "options": chosen, "warnings": notes})
         return
-    _print(board, golds, options)
-    print_notes(notes)
+    _print(board, golds, asked)
+    console.print_notes(notes)
 
 
-def _print(board: Leaderboard, golds: list[Named], options: BoardOptions) -> None:
+def _print(board: Leaderboard, golds: list[Named], asked: BoardOptions) -> None:
     several = len(golds) > 1
     for number, each in enumerate(golds, start=1):
-        click.echo(gold_line(each, f"gold {number}" if several else "gold"))
-    chosen = whole(options.by)
-    ranked = f"ranked by {f'the {chosen}' if options.by in TOTALS else chosen}, its " if several else ""
+        click.echo(options.gold_line(each, f"gold {number}" if several else "gold"))
+    chosen = whole(asked.by)
+    ranked = f"ranked by {f'the {chosen}' if asked.by in TOTALS else chosen}, its " if several else ""
     name = f"{board.coefficient}{', standardized' * board.standardized}"
-    click.echo(f"{name}: {ranked}{percent_text(board.level)} intervals{_drawn(board, options.seed)}\n")
-    total = MEAN if options.by == MEAN else SUM
+    click.echo(f"{name}: {ranked}{console.percent_text(board.level)} intervals{_drawn(board, asked.seed)}\n")
+    total = MEAN if asked.by == MEAN else SUM
     columns = [*board.gold_sets, total] if several else [SUM]
     headings = [*(f"gold {number}" for number in range(1, len(golds) + 1)), total] if several else [board.coefficient]
     rows = board.table()
     lacking = any(row["n_missing"] for row in rows)
-    print_table(
+    console.print_table(
         ["rank", "ranks", "group", "system", *headings, "low", "high", "p (corrected)", "n", *(["missing"] * lacking)],
         [
             [
-                rank_text(row["rank"]),
-                ranks_text(row["least_rank"], row["largest_rank"]),
+                console.rank_text(row["rank"]),
+                console.ranks_text(row["least_rank"], row["largest_rank"]),
                 "-" if row["group"] is None else str(row["group"]),
                 whole(row["system"]),
                 *(f"{row[column]:z.4f}" for column in (*columns, "low", "high")),
@@ -170,6 +143,6 @@ def _drawn(board: Leaderboard, seed: int) -> str:
     """What intervals and tests were computed from."""
     if board.exact is False:
         swaps = f"items and swaps of {board.swap}"
-        return f", tests against the best ({resamples_text(board.n_resamples, seed, swaps)})"
+        return f", tests against the best ({console.resamples_text(board.n_resamples, seed, swaps)})"
     tests = f", tests against the best (all swaps of {board.swap})" if board.exact else ""
-    return f" ({resamples_text(board.n_resamples, seed, 'items')}){tests}"
+    return f" ({console.resamples_text(board.n_resamples, seed, 'items')}){tests}"

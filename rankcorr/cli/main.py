@@ -2,7 +2,7 @@
 
 import click
 
-from rankcorr import OptionError, __version__
+from rankcorr import __version__
 from rankcorr.cli.compare import compare, run_tests
 from rankcorr.cli.console import OneLineErrors, example, json_option, print_json, print_table
 from rankcorr.cli.evaluate import evaluate_command
@@ -54,12 +54,6 @@ def weights(
 
     R(n0) is the share of the first rank.
     """
-    if share is not None and n0 is not None:
-        raise OptionError("--n0 and --share exclude each other")
-    if share is None and k is not None:
-        raise OptionError("--k belongs to --share, which is missing")
-    if top is not None and n_items is not None and top > n_items:
-        raise OptionError(f"--top is {top}, but --n-items is {n_items}")
     table = weight_table(n0, share=share, k=k, top=top, n_items=n_items)
     n0, first = table.n0, table.first_rank_share
     if as_json:

@@ -14,7 +14,8 @@ import click
 from rankcorr import Coefficient, InverseSquare, OptionError, Ranking, RankingError, TableError, WeightError
 from rankcorr.alignment import MISSING, Missing, align
 from rankcorr.checks import checked_level, counted, repeated
-from rankcorr.cli.console import Decorator, choice_option, gathered, label_text, option, pvalue_text, setting, whole
+from rankcorr.cli import console
+from rankcorr.cli.console import Decorator, choice_option, choice_setting, gathered, option, setting, whole
 from rankcorr.coefficients import COEFFICIENTS, VARIANTS, named_coefficient
 from rankcorr.errors import MissingMeasuresError
 from rankcorr.evaluation.files import is_trec
@@ -197,23 +198,19 @@ class Files:
     )
     ranks: bool = setting("--ranks", is_flag=True, help="The numbers in all files are ranks: smaller is better.")
     no_header: bool = setting(header_option())
-    missing: Any = setting(
-        choice_option(
-            "--missing",
-            MISSING,
-            "Items in one file only: an error; left out; all kept, tied below what a file has; or only those of gold "
-            "kept, tied below what a system has.",
-        )
+    missing: Any = choice_setting(
+        "--missing",
+        MISSING,
+        "Items in one file only: an error; left out; all kept, tied below what a file has; or only those of gold "
+        "kept, tied below what a system has.",
     )
     unordered: bool = setting(
         "--unordered", is_flag=True, help="The two columns of --id are a pair in either order: a, b is the item b, a."
     )
-    duplicates: Any = setting(
-        choice_option(
-            "--duplicates",
-            DUPLICATES,
-            "An item that a file has more than once: an error, or the mean or the first of its numbers counts.",
-        )
+    duplicates: Any = choice_setting(
+        "--duplicates",
+        DUPLICATES,
+        "An item that a file has more than once: an error, or the mean or the first of its numbers counts.",
     )
     names: tuple[str, ...] = setting(names_option("system"))
 
@@ -283,15 +280,11 @@ class Weights:
         metavar="NAME",
         help="Weight in place of that of --n0: hyperbolic, logarithmic, top-k:K (such as top-k:10), uniform.",
     )
-    scheme: Any = setting(
-        choice_option("--scheme", SCHEMES, "How the weights of an item's two ranks combine; 'first' is gold's alone.")
+    scheme: Any = choice_setting(
+        "--scheme", SCHEMES, "How the weights of an item's two ranks combine; 'first' is gold's alone."
     )
-    tied_weights: Any = setting(
-        choice_option(
-            "--tied-weights",
-            TIED_WEIGHTS,
-            "A tied item weighs f(mid-rank), or the mean of f over its group's positions.",
-        )
+    tied_weights: Any = choice_setting(
+        "--tied-weights", TIED_WEIGHTS, "A tied item weighs f(mid-rank), or the mean of f over its group's positions."
     )
     variant: Any = setting(
         "--variant",
@@ -415,6 +408,6 @@ def decisive_text(unit: str, pvalue: float, without: Sequence[LeftOut | None], l
     alpha = alpha_of(level)
     found = next(each for each in without if each is not None and (each.pvalue <= alpha) != (pvalue <= alpha))
     return (
-        f"one {unit} decides: without {label_text(found.label)} the difference is {found.difference:z.4f}, "
-        f"p {pvalue_text(found.pvalue)}"
+        f"one {unit} decides: without {console.label_text(found.label)} the difference is {found.difference:z.4f}, "
+        f"p {console.pvalue_text(found.pvalue)}"
     )

@@ -8,33 +8,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
+from rankcorr.cli import console, options
 from rankcorr.cli.compare import TEST_RESAMPLES
-from rankcorr.cli.console import (
-    Command,
-    Note,
-    example,
-    notes_of,
-    option,
-    out_option,
-    print_notes,
-    seed_option,
-    write_figure,
-)
+from rankcorr.cli.console import Command, Note, option
 from rankcorr.cli.leaderboard import BoardOptions, board_options
-from rankcorr.cli.options import (
-    Files,
-    Named,
-    Weights,
-    alternative_option,
-    by_name,
-    coefficient_option,
-    errors_of,
-    file_options,
-    match_items,
-    resamples_option,
-    scheme_options,
-    weight_options,
-)
+from rankcorr.cli.options import Files, Named, Weights
 from rankcorr.errors import collected_notices
 from rankcorr.inference.leaderboard_groups import COLUMNS, TOTALS
 from rankcorr.inference.permutation import permutation_test
@@ -52,7 +30,9 @@ _EXAMPLES = {
 }
 
 
-@click.group(no_args_is_help=False, epilog=example(*_EXAMPLES.values()), short_help="Draw figures as PNG, SVG or PDF.")
+@click.group(
+    no_args_is_help=False, epilog=console.example(*_EXAMPLES.values()), short_help="Draw figures as PNG, SVG or PDF."
+)
 def plot() -> None:
     """Draw figures of rankings and their coefficients. Needs matplotlib: pip install 'rankcorr[plot]'."""
 
@@ -60,22 +40,24 @@ def plot() -> None:
 def _of_systems(command: Command) -> Command:
     """Add the arguments of files, and the option --out."""
     systems = click.argument("systems", nargs=-1, required=True, metavar="SYSTEM...")
-    return cast(Command, click.argument("gold")(systems(out_option(command))))
+    return cast(Command, click.argument("gold")(systems(console.out_option(command))))
 
 
 def _matching(files: Files, gold: str, systems: Sequence[str]) -> tuple[Named, list[Named]]:
     """Read gold and systems, whose items must match."""
     reference, *others = files.read([gold], systems)
     for other in others:
-        match_items(reference, other, files.missing)
+        options.match_items(reference, other, files.missing)
     return reference, others
 
 
-@plot.command(epilog=example(_EXAMPLES["ranks"]), short_help="The rank of each item in systems against that in gold.")
+@plot.command(
+    epilog=console.example(_EXAMPLES["ranks"]), short_help="The rank of each item in systems against that in gold."
+)
 @_of_systems
-@file_options
-@coefficient_option()
-@weight_options
+@options.file_options
+@options.coefficient_option()
+@options.weight_options
 @option("--worst", type=click.IntRange(min=0), default=5, metavar="K", help="Name the K items that cost most.")
 def ranks(
     gold: str, systems: tuple[str, ...], out: str, files: Files, coefficient: str, weights: Weights, worst: int
@@ -89,7 +71,7 @@ def ranks(
     named = {other.short: other.ranking for other in others}
 
     def draw() -> Figure:
-        with errors_of(reference, *others):
+        with options.errors_of(reference, *others):
             return plot_ranks(
                 reference.ranking,
                 others[0].ranking if len(others) == 1 else named,
@@ -102,11 +84,13 @@ def ranks(
     _write(draw, out, coefficient, _only(others))
 
 
-@plot.command(epilog=example(_EXAMPLES["offset"]), short_help="The coefficient of each system as a function of n0.")
+@plot.command(
+    epilog=console.example(_EXAMPLES["offset"]), short_help="The coefficient of each system as a function of n0."
+)
 @_of_systems
-@file_options
-@coefficient_option(choices=("rho_w", "tau_w"))
-@scheme_options
+@options.file_options
+@options.coefficient_option(choices=("rho_w", "tau_w"))
+@options.scheme_options
 def offset(gold: str, systems: tuple[str, ...], out: str, files: Files, coefficient: Any, weights: Weights) -> None:
     """Draw the coefficient of each SYSTEM as a function of n0, and R(n0), the weight of the first rank.
 
@@ -116,26 +100,28 @@ def offset(gold: str, systems: tuple[str, ...], out: str, files: Files, coeffici
     named = {other.short: other.ranking for other in others}
 
     def draw() -> Figure:
-        with errors_of(reference, *others):
+        with options.errors_of(reference, *others):
             return plot_offset(reference.ranking, named, coefficient=weights.of(coefficient), missing=files.missing)
 
     _write(draw, out, coefficient)
 
 
-@plot.command("leaderboard", epilog=example(_EXAMPLES["leaderboard"]), short_help="Systems with intervals and groups.")
+@plot.command(
+    "leaderboard", epilog=console.example(_EXAMPLES["leaderboard"]), short_help="Systems with intervals and groups."
+)
 @_of_systems
 @board_options
-@file_options
-@weight_options
+@options.file_options
+@options.weight_options
 def leaderboard_figure(
-    gold: str, systems: tuple[str, ...], out: str, options: BoardOptions, files: Files, weights: Weights
+    gold: str, systems: tuple[str, ...], out: str, asked: BoardOptions, files: Files, weights: Weights
 ) -> None:
     """Draw what `rankcorr leaderboard` prints: the coefficient of each system, its interval, and the groups.
 
     Bars behind the systems show what chance alone gives, by as many permutations as there are resamples. Several gold
     sets have a panel each, beside the one of what the systems are ranked by.
     """
-    board, golds, others, notes = options.compute(gold, systems, files, weights)
+    board, golds, others, notes = asked.compute(gold, systems, files, weights)
     taken = (*TOTALS, *COLUMNS)  # a table of a leaderboard has columns of these names beside those of its gold sets
     sets = {each.name: each if each.short in taken else each.in_figures for each in golds}
     rows = {each.name: each.in_figures for each in others}
@@ -143,13 +129,13 @@ def leaderboard_figure(
     def draw() -> Figure:
         with progress_bar(None, "permutation") as advance:
             chance = chance_levels(
-                by_name(list(sets.values())),
-                by_name(list(rows.values())),
+                options.by_name(list(sets.values())),
+                options.by_name(list(rows.values())),
                 missing=files.missing,
-                n_resamples=options.resamples,
-                seed=options.seed,
+                n_resamples=asked.resamples,
+                seed=asked.seed,
                 progress=advance,
-                coefficient=weights.of_one(options.coefficient),
+                coefficient=weights.of_one(asked.coefficient),
             )
         renamed = replace(
             board,
@@ -159,17 +145,17 @@ def leaderboard_figure(
         )
         return plot_leaderboard(renamed, chance=chance)
 
-    _write(draw, out, options.coefficient, notes=notes)
+    _write(draw, out, asked.coefficient, notes=notes)
 
 
-@plot.command(epilog=example(_EXAMPLES["null"]), short_help="What chance alone gives, and where systems lie.")
+@plot.command(epilog=console.example(_EXAMPLES["null"]), short_help="What chance alone gives, and where systems lie.")
 @_of_systems
-@file_options
-@coefficient_option()
-@weight_options
-@alternative_option()
-@resamples_option(TEST_RESAMPLES, "Number of random permutations.")
-@seed_option()
+@options.file_options
+@options.coefficient_option()
+@options.weight_options
+@options.alternative_option()
+@options.resamples_option(TEST_RESAMPLES, "Number of random permutations.")
+@console.seed_option()
 def null(
     gold: str,
     systems: tuple[str, ...],
@@ -189,7 +175,7 @@ def null(
     reference, others = _matching(files, gold, systems)
 
     def draw() -> Figure:
-        with errors_of(reference, *others), progress_bar(resamples * len(others), "permutation") as advance:
+        with options.errors_of(reference, *others), progress_bar(resamples * len(others), "permutation") as advance:
             tests = {
                 other.short: permutation_test(
                     reference.ranking,
@@ -224,7 +210,7 @@ def _write(
 ) -> None:
     """Draw a figure, write it, and print its path and any notes."""
     with collected_notices() as notices:
-        lacking = write_figure(draw, out)
-    print_notes(notes)
-    print_notes(notes_of(notices, [coefficient], system))
-    print_notes([{"message": message} for message in lacking])
+        lacking = console.write_figure(draw, out)
+    console.print_notes(notes)
+    console.print_notes(console.notes_of(notices, [coefficient], system))
+    console.print_notes([{"message": message} for message in lacking])

@@ -8,36 +8,9 @@ from typing import Any, Final
 import click
 
 from rankcorr.checks import counted
-from rankcorr.cli.console import (
-    choice_option,
-    example,
-    gathered,
-    json_option,
-    label_text,
-    notes_of,
-    number_text,
-    percent_text,
-    print_json,
-    print_notes,
-    print_table,
-    pvalue_text,
-    seed_option,
-    setting,
-    table_option,
-    whole,
-)
-from rankcorr.cli.options import (
-    Weights,
-    check_owner,
-    check_stdin,
-    columns_of,
-    header_option,
-    level_option,
-    metrics_of,
-    resamples_option,
-    split_columns,
-    weight_options,
-)
+from rankcorr.cli import console, options
+from rankcorr.cli.console import choice_setting, gathered, label_text, number_text, pvalue_text, setting, whole
+from rankcorr.cli.options import Weights
 from rankcorr.coefficients import COEFFICIENTS
 from rankcorr.errors import OptionError, RankingError, collected_notices
 from rankcorr.io.tables import DUPLICATES
@@ -49,7 +22,7 @@ from rankcorr.workers import progress_bar
 
 MAX_WORDS: Final = 10
 
-_EXAMPLE = example(
+_EXAMPLE = console.example(
     "rankcorr evaluate-vectors glove.txt.gz wordsim.tsv rg65.tsv",
     "rankcorr evaluate-vectors word2vec.bin rdt.csv --relata --candidates all --depth 100",
 )
@@ -63,33 +36,27 @@ class VectorOptions:
         "--words",
         multiple=True,
         metavar="COLUMN,COLUMN",
-        callback=split_columns,
+        callback=options.split_columns,
         help="Columns of the two words, in all GOLD files.  [default: the first two]",
     )
     scores: tuple[str, ...] = setting(
         "--score", multiple=True, metavar="COLUMN", help="Column of the scores: once, or once for each GOLD."
     )
-    no_header: bool = setting(header_option())
-    duplicates: Any = setting(
-        choice_option(
-            "--duplicates",
-            DUPLICATES,
-            "A pair that a file has more than once, in either order unless --relata: an error, or the mean or the "
-            "first of its scores counts.",
-        )
+    no_header: bool = setting(options.header_option())
+    duplicates: Any = choice_setting(
+        "--duplicates",
+        DUPLICATES,
+        "A pair that a file has more than once, in either order unless --relata: an error, or the mean or the "
+        "first of its scores counts.",
     )
     form: Any = setting("--form", type=click.Choice(FORMS), help="Form of VECTORS.  [default: told from the file]")
     encoding: str = setting("--encoding", default="utf-8", help="Encoding of the words in VECTORS.")
-    undecodable: Any = setting(
-        choice_option(
-            "--undecodable", UNDECODABLE, "A word in VECTORS that is not text in this encoding: an error, or left out."
-        )
+    undecodable: Any = choice_setting(
+        "--undecodable", UNDECODABLE, "A word in VECTORS that is not text in this encoding: an error, or left out."
     )
     lower: bool = setting("--lower", is_flag=True, help="Look words up in lower case.")
-    oov: Any = setting(
-        choice_option(
-            "--oov", OOV, "A pair of which a word has no vector: left out, an error, or tied below all others."
-        )
+    oov: Any = choice_setting(
+        "--oov", OOV, "A pair of which a word has no vector: left out, an error, or tied below all others."
     )
     self_pairs: Any = setting(
         "--self-pairs",
@@ -113,16 +80,16 @@ class VectorOptions:
         metavar="NAME",
         help="Of --relata, as in 'rankcorr evaluate'; may be repeated.  [default: tau_w, ap]",
     )
-    level: float = setting(level_option())
+    level: float = setting(options.level_option())
     resamples: int = setting(
-        resamples_option(RESAMPLES, "Number of permutations behind chance, and of resamples of each interval.")
+        options.resamples_option(RESAMPLES, "Number of permutations behind chance, and of resamples of each interval.")
     )
-    seed: int = setting(seed_option())
+    seed: int = setting(console.seed_option())
 
     def read_gold(self, paths: tuple[str, ...]) -> dict[str, dict[Pair, float]]:
         """Gold scores by the name of the file, with the column where a file is given several times."""
         found: dict[str, dict[Pair, float]] = {}
-        for path, column in zip(paths, columns_of(self.scores, len(paths)), strict=True):
+        for path, column in zip(paths, options.columns_of(self.scores, len(paths)), strict=True):
             name = path if paths.count(path) == 1 else f"{path}:{column}"
             if name in found:
                 raise OptionError(f"each gold file can be given only once; more than once: {name}")
@@ -167,77 +134,77 @@ class VectorOptions:
 @click.command("evaluate-vectors", epilog=_EXAMPLE, short_help="Evaluate word vectors on gold scores of pairs.")
 @click.argument("vectors")
 @click.argument("golds", nargs=-1, required=True, metavar="GOLD...")
-@gathered("options", VectorOptions)
-@weight_options
-@table_option()
-@json_option()
+@gathered("asked", VectorOptions)
+@options.weight_options
+@console.table_option()
+@console.json_option()
 def vectors_command(
-    vectors: str, golds: tuple[str, ...], options: VectorOptions, weights: Weights, as_json: bool
+    vectors: str, golds: tuple[str, ...], asked: VectorOptions, weights: Weights, as_json: bool
 ) -> None:
     """Evaluate the word vectors in VECTORS on the pairs of words in the GOLD files, by cosine.
 
     VECTORS is text or binary of word2vec, text of GloVe, or a file of gensim, which must be trusted; GOLD files are CSV
     or TSV in UTF-8. Any of them may be compressed by gzip; '-' is stdin.
     """
-    of_relata = {"--candidates": options.candidates, "--depth": options.depth, "--metric": options.metrics or None}
-    check_owner("--relata", options.relata, of_relata)
-    if options.relata and options.self_pairs is not None:
+    of_relata = {"--candidates": asked.candidates, "--depth": asked.depth, "--metric": asked.metrics or None}
+    options.check_owner("--relata", asked.relata, of_relata)
+    if asked.relata and asked.self_pairs is not None:
         raise OptionError("--self-pairs does not go with --relata")
-    check_stdin([vectors, *golds])
+    options.check_stdin([vectors, *golds])
     weights.described()  # refuses options that contradict each other before files are read
     metrics = (
-        metrics_of(options.metrics or METRICS, weights)
-        if options.relata
+        options.metrics_of(asked.metrics or METRICS, weights)
+        if asked.relata
         else [weights.of(name) for name in COEFFICIENTS]
     )
-    pairs = options.read_gold(golds)
-    found = options.read(vectors, pairs)
+    pairs = asked.read_gold(golds)
+    found = asked.read(vectors, pairs)
     results: dict[str, VectorEvaluation | RelataEvaluation] = {}
     notes = []
     for name, gold in pairs.items():
         with collected_notices() as notices:
-            results[name] = _evaluate(found, name, gold, metrics, options)
-        notes += notes_of(notices, [], name)
+            results[name] = _evaluate(found, name, gold, metrics, asked)
+        notes += console.notes_of(notices, [], name)
     if as_json:
         described = {"name": vectors, "form": found.form, "n_words": found.n_known, "dimension": found.dimension}
         described |= {"n_undecodable": found.n_undecodable}
         content = [{"gold": name, **result.to_dict()} for name, result in results.items()]
-        chosen = {**options.described(), **weights.described()}
-        print_json({"vectors": described, "options": chosen, "evaluations": content, "warnings": notes})
+        chosen = {**asked.described(), **weights.described()}
+        console.print_json({"vectors": described, "options": chosen, "evaluations": content, "warnings": notes})
         return
     undecodable = f", {found.n_undecodable:,} undecodable" if found.n_undecodable else ""
     click.echo(
         f"vectors: {whole(vectors)} ({found.form}, {counted(found.n_known, 'word')}{undecodable}, "
         f"{counted(found.dimension, 'dimension')})"
     )
-    _print_pairs({name: each for name, each in results.items() if isinstance(each, VectorEvaluation)}, options)
+    _print_pairs({name: each for name, each in results.items() if isinstance(each, VectorEvaluation)}, asked)
     _print_relata({name: each for name, each in results.items() if isinstance(each, RelataEvaluation)})
-    print_notes(notes)
+    console.print_notes(notes)
 
 
 def _evaluate(
-    vectors: WordVectors, name: str, gold: dict[Pair, float], metrics: list[Any], options: VectorOptions
+    vectors: WordVectors, name: str, gold: dict[Pair, float], metrics: list[Any], asked: VectorOptions
 ) -> VectorEvaluation | RelataEvaluation:
-    shared: dict[str, Any] = {"oov": options.oov, "lower": options.lower, "seed": options.seed}
+    shared: dict[str, Any] = {"oov": asked.oov, "lower": asked.lower, "seed": asked.seed}
     try:
-        if options.relata:
+        if asked.relata:
             return evaluate_relata(
                 vectors,
                 gold,
                 metrics=metrics,
-                candidates=options.candidates or "gold",
-                depth=options.depth,
-                n_resamples=options.resamples,
+                candidates=asked.candidates or "gold",
+                depth=asked.depth,
+                n_resamples=asked.resamples,
                 **shared,
             )
-        with progress_bar(2 * len(metrics) * options.resamples, "resample") as advance:
+        with progress_bar(2 * len(metrics) * asked.resamples, "resample") as advance:
             return evaluate_vectors(
                 vectors,
                 gold,
                 coefficients=metrics,
-                self_pairs=options.self_pairs or SELF_PAIRS[0],
-                level=options.level,
-                n_resamples=options.resamples,
+                self_pairs=asked.self_pairs or SELF_PAIRS[0],
+                level=asked.level,
+                n_resamples=asked.resamples,
                 progress=advance,
                 **shared,
             )
@@ -245,21 +212,21 @@ def _evaluate(
         raise click.ClickException(f"{name}: {error}") from error
 
 
-def _print_pairs(results: dict[str, VectorEvaluation], options: VectorOptions) -> None:
+def _print_pairs(results: dict[str, VectorEvaluation], asked: VectorOptions) -> None:
     if not results:
         return
-    what = "tied below all others" if options.oov == "lowest" else "left out"
+    what = "tied below all others" if asked.oov == "lowest" else "left out"
     for name, result in results.items():
         lacking = f", {len(result.oov_pairs):,} without a vector ({what})" if result.oov_pairs else ""
         click.echo(f"{whole(name)}: {result.n_compared:,} of {result.n_pairs:,} pairs compared{lacking}")
         _print_words("words without a vector", result.oov_words)
-    click.echo(f"low, high: {percent_text(options.level)} interval; p: of agreement by chance alone\n")
+    click.echo(f"low, high: {console.percent_text(asked.level)} interval; p: of agreement by chance alone\n")
     rows = [
         (gold, name, each)
         for gold, result in results.items()
         for name, each in zip(COEFFICIENTS, result.coefficients, strict=True)
     ]
-    print_table(
+    console.print_table(
         ["gold", "coefficient", "value", "chance", "standardized", "low", "high", "p"],
         [
             [
@@ -287,7 +254,7 @@ def _print_relata(results: dict[str, RelataEvaluation]) -> None:
         _print_words("relata without a vector", result.oov_relata)
     rows = [(name, row) for name, result in results.items() for row in result.evaluation.table()]
     click.echo()
-    print_table(
+    console.print_table(
         ["gold", "metric", "mean", "standardized", "words"],
         [
             [whole(gold), row["metric"], *map(number_text, (row["mean"], row["standardized"])), f"{row['n_queries']:,}"]

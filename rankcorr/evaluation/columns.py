@@ -172,7 +172,7 @@ def sorted_rows(queries: Ids, documents: Ids, values: NDArray[np.float64], what:
         if duplicates == "error":
             rows = again[np.sort(np.unique(firsts[again], return_index=True)[1])]  # the second of each pair
             pairs = [(queries.ids[query_codes[row]], documents.ids[codes[row]]) for row in rows[: N_SHOWN + 1].tolist()]
-            listed = _first_of(
+            listed = offending(
                 "a query may have each document once; more than once (query, document)", pairs, rows.size
             )
             raise DuplicateDocumentError(f'{listed}; duplicates="first" or "max" keeps one')
@@ -183,12 +183,6 @@ def sorted_rows(queries: Ids, documents: Ids, values: NDArray[np.float64], what:
         query_codes, codes, values = query_codes[kept], codes[kept], values[kept]
         offsets = np.append(0, np.cumsum(np.bincount(query_codes, minlength=n_queries)))
     return Rows(queries.ids, read_only(offsets), documents.ids, read_only(codes), read_only(values))
-
-
-def _first_of(message: str, values: Sequence[object], number: int) -> str:
-    """Message of `offending` for `number` values, given only the first: to convert a million takes seconds."""
-    more = f", ... ({number} in all)" if number > N_SHOWN else ""
-    return f"{message}: {', '.join(map(shown, values[:N_SHOWN]))}{more}"
 
 
 def is_number(value: object) -> bool:

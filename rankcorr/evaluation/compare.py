@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, NamedTuple
@@ -187,10 +187,18 @@ class RunComparison(TableResult):
 
     def _columns(self) -> dict[str, list[Any]]:
         names = (
-            *("rank", "group", "least_rank", "largest_rank", "run", "mean", "low", "high"),
-            *("pvalue", "corrected_pvalue", "n_queries"),
+            "rank",
+            "group",
+            "least_rank",
+            "largest_rank",
+            "run",
+            "mean",
+            "low",
+            "high",
+            "pvalue",
+            "corrected_pvalue",
         )
-        return {name: [getattr(row, name) for row in self.rows] for name in names}
+        return {name: [getattr(row, name) for row in self.rows] for name in (*names, "n_queries")}
 
     def __repr__(self) -> str:
         best = ", ".join(f"{row.run} {row.mean:.4f}" for row in self.rows[:5])
@@ -289,12 +297,11 @@ def compare_runs(
     if len(named) != 1:
         raise OptionError(f"one metric is wanted to compare runs; got {shown(metric)}")
     ((name, chosen),) = named.items()
-    wanted = checked_flag(standardized, "standardized")
+    # What would be an error of the comparison is one before the evaluation, which takes longer.
+    wanted, found = checked_flag(standardized, "standardized"), runs_of(runs)
     if wanted and not isinstance(chosen, Coefficient):
         raise OptionError(f"only rank correlations can be standardized; got {shown(metric)}")
-    found = _checked(runs_of(runs), test, baseline)
-    checked_level(level)
-    Draws.checked(n_resamples, seed, workers, None)
+    _options(found, test, baseline, level, Draws.checked(n_resamples, seed, workers, None))
     evaluation = evaluate(
         qrels,
         found,
@@ -363,14 +370,13 @@ def compare_evaluated(
     >>> comparison.pairs[0].difference == comparison.rows[0].mean - comparison.rows[1].mean
     True
     """
-    _checked(evaluation.runs, test, baseline)
-    confidence, draws = checked_level(level), Draws.checked(n_resamples, seed, workers, progress)
+    draws = Draws.checked(n_resamples, seed, workers, progress)
+    options = _options(evaluation.runs, test, baseline, level, draws)
     wanted = checked_flag(standardized, "standardized")
     if wanted and metric is not None and metric not in {each.metric for each in evaluation.chance}:
         raise OptionError(f"only rank correlations can be standardized; got {shown(metric)}")
     columns = np.array([evaluation.of(metric, run, standardized=wanted) for run in evaluation.runs])
     parts = grouped_queries(groups, evaluation.queries)
-    options = Options(test, baseline, confidence, draws)
     order, rows, pairs, by_group = _scored(columns.T, evaluation.runs, evaluation.queries, parts, options)
     ordered = np.ascontiguousarray(columns[order])
     ordered.flags.writeable = False
@@ -386,7 +392,7 @@ def compare_evaluated(
         test=test,
         unit="queries",
         baseline=baseline,
-        level=confidence,
+        level=options.level,
         n_resamples=draws.n_resamples,
         seed=draws.seed,
     )
@@ -420,16 +426,6 @@ def corrected_together(comparisons: Iterable[RunComparison]) -> tuple[RunCompari
     )
 
 
-def _checked(runs: Any, test: str, baseline: str | None) -> Any:
-    """Check runs, test and baseline, and return the runs."""
-    check_choice("test", test, TESTS)
-    if len(runs) < 2:
-        raise OptionError(f"at least two runs are wanted to compare; got {', '.join(map(shown, runs))}")
-    if baseline is not None:
-        check_choice("baseline", baseline, tuple(runs))
-    return runs
-
-
 class Options(NamedTuple):
     """Options of a comparison of runs."""
 
@@ -437,6 +433,16 @@ class Options(NamedTuple):
     baseline: str | None
     level: float
     draws: Draws
+
+
+def _options(runs: Collection[str], test: Test, baseline: str | None, level: float, draws: Draws) -> Options:
+    """Check the options of a comparison of these runs."""
+    check_choice("test", test, TESTS)
+    if len(runs) < 2:
+        raise OptionError(f"at least two runs are wanted to compare; got {', '.join(map(shown, runs))}")
+    if baseline is not None:
+        check_choice("baseline", baseline, tuple(runs))
+    return Options(test, baseline, checked_level(level), draws)
 
 
 def _scored(

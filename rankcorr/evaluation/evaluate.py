@@ -5,14 +5,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr.checks import check_choice, checked_flag, checked_resamples, checked_seed, counted, offending, shown
+from rankcorr.checks import check_choice, checked_flag, counted, offending, shown
 from rankcorr.coefficients import Coefficient, CoefficientLike, as_coefficient
 from rankcorr.errors import ColumnError, OptionError, UndefinedQueryError, warn_undefined
 from rankcorr.evaluation.columns import checked_values, coded
@@ -30,12 +31,13 @@ from rankcorr.evaluation.matching import (
 )
 from rankcorr.evaluation.metrics import MetricLike, as_metrics
 from rankcorr.evaluation.nulls import RESAMPLES, standardization
-from rankcorr.evaluation.qrels import Qrels, grouped_queries
-from rankcorr.evaluation.values import UNDEFINED, Competition, QueryValues, UndefinedPolicy
+from rankcorr.evaluation.qrels import grouped_queries
+from rankcorr.evaluation.values import UNDEFINED, Competition, UndefinedPolicy
+from rankcorr.inference.resampling import Draws
 from rankcorr.inference.standardization import standardize
 from rankcorr.results import Computed, Result, TableResult, json_ready, mean_of
 from rankcorr.scores import read_only
-from rankcorr.workers import Progress, checked_workers
+from rankcorr.workers import Progress
 
 Values = NDArray[np.float64]
 
@@ -136,16 +138,10 @@ class Evaluation(TableResult):
 
     def table(self) -> list[dict[str, Any]]:
         """One flat row for each run and metric: means, and how many queries they are over."""
-        rows = []
-        for i, run in enumerate(self.runs):
-            for j, metric in enumerate(self.metrics):
-                own = [each for each in self.undefined if (each.run, each.metric) == (run, metric)]
-                row = {"run": run, "metric": metric, "mean": mean_of(self.values[i, j])}
-                if self.standardized is not None:
-                    row["standardized"] = mean_of(self.standardized[i, j])
-                row["n_queries"] = int(np.count_nonzero(~np.isnan(self.values[i, j])))
-                row["n_undefined"] = sum(len(each.queries) for each in own)
-                rows.append(row)
+        rows = self._means({}, slice(None))
+        for row in rows:
+            own = [each for each in self.undefined if (each.run, each.metric) == (row["run"], row["metric"])]
+            row["n_undefined"] = sum(len(each.queries) for each in own)
         return rows
 
     def group_table(self, groups: Any) -> list[dict[str, Any]]:
@@ -161,15 +157,18 @@ class Evaluation(TableResult):
         OptionError, ColumnError
             As `compare_runs`.
         """
+        grouped = grouped_queries(groups, self.queries)
+        return [row for group, places in grouped.items() for row in self._means({"group": group}, places)]
+
+    def _means(self, group: dict[str, Any], places: Any) -> list[dict[str, Any]]:
+        """Means over the queries at these places, a row for each run and metric, which begins with the group."""
         rows = []
-        for group, places in grouped_queries(groups, self.queries).items():
-            for i, run in enumerate(self.runs):
-                for j, metric in enumerate(self.metrics):
-                    values = self.values[i, j, places]
-                    row = {"group": group, "run": run, "metric": metric, "mean": mean_of(values)}
-                    if self.standardized is not None:
-                        row["standardized"] = mean_of(self.standardized[i, j, places])
-                    rows.append({**row, "n_queries": int(np.count_nonzero(~np.isnan(values)))})
+        for (i, run), (j, metric) in product(enumerate(self.runs), enumerate(self.metrics)):
+            values = self.values[i, j, places]
+            row = {**group, "run": run, "metric": metric, "mean": mean_of(values)}
+            if self.standardized is not None:
+                row["standardized"] = mean_of(self.standardized[i, j, places])
+            rows.append({**row, "n_queries": int(np.count_nonzero(~np.isnan(values)))})
         return rows
 
     def by_query(self) -> dict[str, list[Any]]:
@@ -299,30 +298,24 @@ def evaluate(
     check_choice("unretrieved", unretrieved, UNRETRIEVED)
     check_choice("undefined", undefined, UNDEFINED)
     wanted, level = checked_flag(standardized, "standardized"), checked_depth(depth)
-    number, key, n_workers = checked_resamples(n_resamples), checked_seed(seed), checked_workers(workers)
-    gold, found = qrels_of(qrels), runs_of(runs)
     pulse = None if progress is None else lambda _: progress(0)
+    draws = Draws.checked(n_resamples, seed, workers, pulse)
+    gold, found = qrels_of(qrels), runs_of(runs)
 
     shape = len(found), len(named), gold.n_queries
     values, mapped = np.full(shape, np.nan), np.full(shape, np.nan)
     coverage, why, chance = [], [], []
     for i, (name, run) in enumerate(found.items()):
         joint = joined(gold, run, level, name=f"run {shown(name)}" if len(found) > 1 else "the run")
-        pairs = matched(joint, unjudged=unjudged, unretrieved=unretrieved, workers=n_workers, progress=pulse)
+        pairs = matched(joint, unjudged=unjudged, unretrieved=unretrieved, workers=draws.workers, progress=pulse)
         coverage.append(pairs.coverage)
-        for j, (metric, own) in enumerate(Competition(joint, pairs, n_workers, pulse).values(named).items()):
+        for j, (metric, own) in enumerate(Competition(joint, pairs, draws.workers, pulse).values(named).items()):
             values[i, j] = own.values
-            why += _grouped(gold, name, metric, own)
+            reasons_of = _by_reason(own.undefined, gold.queries)
+            why += [Undefined(name, metric, reason, queries) for reason, queries in reasons_of.items()]
             coefficient = named[metric]
             if wanted and isinstance(coefficient, Coefficient):
-                null = standardization(
-                    coefficient,
-                    *(pairs.x, pairs.y, pairs.offsets),
-                    n_resamples=number,
-                    seed=key,
-                    workers=n_workers,
-                    progress=pulse,
-                )
+                null = standardization(coefficient, pairs.x, pairs.y, pairs.offsets, draws)
                 mapped[i, j] = standardize(own.values, null.exponents)
                 chance.append(ChanceLevel(name, metric, null.n_patterns, null.n_drawn, null.error))
         if progress is not None:
@@ -332,7 +325,9 @@ def evaluate(
         raise UndefinedQueryError(
             f"run {shown(first.run)}, {first.metric}: {offending(f'{first.reason}; queries', first.queries)}"
         )
-    lacking = [(run, metric) for i, run in enumerate(found) for j, metric in enumerate(named) if _none(values[i, j])]
+    lacking = [
+        (run, metric) for i, run in enumerate(found) for j, metric in enumerate(named) if np.isnan(values[i, j]).all()
+    ]
     if lacking:
         warn_undefined(offending("no query has a value; (run, metric)", lacking), what="a mean", stacklevel=3)
     if undefined == "zero":
@@ -355,22 +350,18 @@ def evaluate(
             "unretrieved": unretrieved,
             "depth": level,
             "undefined": undefined,
-            "n_resamples": number,
-            "seed": key,
+            "n_resamples": draws.n_resamples,
+            "seed": draws.seed,
         },
     )
 
 
-def _grouped(gold: Qrels, run: str, metric: str, found: QueryValues) -> list[Undefined]:
-    """Queries without a value by reason, the reasons in the order of their first queries."""
-    by_reason: dict[str, list[Any]] = {}
-    for query, reason in found.undefined.items():
-        by_reason.setdefault(reason, []).append(gold.queries[query])
-    return [Undefined(run, metric, reason, tuple(queries)) for reason, queries in by_reason.items()]
-
-
-def _none(values: NDArray[np.float64]) -> bool:
-    return bool(np.isnan(values).all())
+def _by_reason(why: Mapping[int, str], ids: Sequence[Hashable]) -> dict[str, tuple[Hashable, ...]]:
+    """Queries or groups without a value by reason, the reasons in the order of their first ones."""
+    found: dict[str, list[Hashable]] = {}
+    for place, reason in why.items():
+        found.setdefault(reason, []).append(ids[place])
+    return {reason: tuple(members) for reason, members in found.items()}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -403,11 +394,6 @@ class GroupCorrelations(Computed, TableResult):
     def mean(self) -> float:
         """Mean over the groups that have a value."""
         return mean_of(self.values)
-
-    @property
-    def standardized_mean(self) -> float:
-        """Mean of the standardized values; nan without any."""
-        return float("nan") if self.standardized is None else mean_of(self.standardized)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         return np.array(self.values, dtype=dtype, copy=copy)
@@ -469,8 +455,7 @@ def correlate_groups(
     """
     chosen = as_coefficient(coefficient)
     check_choice("undefined", undefined, UNDEFINED)
-    wanted, n_workers = checked_flag(standardized, "standardized"), checked_workers(workers)
-    number, key = checked_resamples(n_resamples), checked_seed(seed)
+    wanted, draws = checked_flag(standardized, "standardized"), Draws.checked(n_resamples, seed, workers, progress)
     codes, ids = coded(groups, "group")
     x, y = checked_values(gold, "gold score"), checked_values(values, "score")
     if not codes.size == x.size == y.size:
@@ -484,16 +469,16 @@ def correlate_groups(
         codes, x, y = codes[order], x[order], y[order]
     sizes = np.bincount(codes, minlength=len(ids)).astype(np.int64)
     offsets = np.append(0, np.cumsum(sizes))
-    found = grouped(chosen, x, y, offsets, workers=n_workers, progress=progress)
-    by_reason: dict[str, list[Hashable]] = {}
-    for group, reason in reasons(found, x, y, offsets).items():
-        by_reason.setdefault(reason.replace("documents", "rows").replace("of the run ", ""), []).append(ids[group])
+    found = grouped(chosen, x, y, offsets, workers=draws.workers, progress=progress)
+    why = reasons(found, x, y, offsets)
+    of_rows = {group: why[group].replace("documents", "rows").replace("of the run ", "") for group in why}
+    by_reason = _by_reason(of_rows, ids)
     if by_reason and undefined == "error":
         reason, which = next(iter(by_reason.items()))
         raise UndefinedQueryError(offending(f"{chosen.name}: {reason}; groups", which))
     mapped = None
     if wanted:
-        null = standardization(chosen, x, y, offsets, n_resamples=number, seed=key, workers=n_workers)
+        null = standardization(chosen, x, y, offsets, replace(draws, progress=None))
         mapped = standardize(found, null.exponents)
     if undefined == "zero":
         found = np.nan_to_num(found)
@@ -503,6 +488,6 @@ def correlate_groups(
         values=read_only(found),
         standardized=None if mapped is None else read_only(mapped),
         sizes=read_only(sizes),
-        undefined={reason: tuple(which) for reason, which in by_reason.items()},
+        undefined=by_reason,
         **chosen.described(codes.size),
     )

@@ -355,9 +355,8 @@ def _id(table: TextTable, cell: str, line: int, column: str) -> str:
 def _json(table: TextTable, text: str, value_name: str) -> Columns:
     """Columns of an object of query to an object of document to value; repeated names are kept as such."""
     try:
-        given = json.loads(
-            text, object_pairs_hook=_Pairs, parse_constant=_Constant, parse_float=_number, parse_int=_whole
-        )
+        # NaN and Infinity, which are not valid JSON, become text, and so no number.
+        given = json.loads(text, object_pairs_hook=_Pairs, parse_constant=str, parse_float=_number, parse_int=_whole)
     except json.JSONDecodeError as error:
         table.fail(f"is not JSON: {error.msg}, column {error.colno}", error.lineno)
     except RecursionError:
@@ -396,13 +395,6 @@ def _whole(text: str) -> int | _Lost:
 
 class _Lost:
     """A number beyond the range of a 64-bit float."""
-
-
-class _Constant:
-    """NaN or Infinity, which are not valid JSON."""
-
-    def __init__(self, _text: str) -> None:
-        pass
 
 
 def _check_ranks(table: TextTable, found: Columns) -> None:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr.coefficients import Coefficient
 from rankcorr.errors import WeightError
+from rankcorr.inference.resampling import kind_of
 from rankcorr.scores import read_only
 from rankcorr.weights import READY_WEIGHERS, SCHEMES, rank_table
 from rankcorr.workers import Progress, in_threads
+
+if TYPE_CHECKING:
+    from rankcorr.evaluation.kernels import Formula
 
 Values = NDArray[np.float64]
 Offsets = NDArray[np.int64]
@@ -68,10 +72,10 @@ def grouped(
     x, y, offsets = (read_only(column) for column in (x, y, offsets))
     n_groups = offsets.size - 1
     values = np.empty(n_groups)
-    options = (*tables_of(coefficient, np.diff(offsets)), kind_of(coefficient))
+    formula = formula_of(coefficient, np.diff(offsets))
 
     def run(block: slice) -> None:
-        grouped_coefficients(x, y, offsets[block.start : block.stop + 1], *options, values[block.start : block.stop])
+        grouped_coefficients(x, y, offsets[block.start : block.stop + 1], formula, values[block.start : block.stop])
 
     in_threads(run, blocks_of(offsets), workers, progress, lambda block: block.stop - block.start)
     return values
@@ -102,14 +106,17 @@ def _reason(x: Values, y: Values) -> str:
     return RUN_TIED if (y == y[0]).all() else NO_WEIGHT
 
 
-def tables_of(coefficient: Coefficient, sizes: Offsets) -> tuple[Values, Offsets, bool, int]:
-    """Weights of ranks, where those for groups of each size begin, whether ties take means, and the scheme."""
+def formula_of(coefficient: Coefficient, sizes: Offsets) -> Formula:
+    """Input of the kernels for groups of these sizes."""
+    from rankcorr.evaluation.kernels import Formula
+
     weighting = coefficient.weighting
-    expected, scheme = weighting.tied_weights == "expected", SCHEMES.index(weighting.scheme)
+    expected = weighting.tied_weights == "expected"
+    options = expected, SCHEMES.index(weighting.scheme), kind_of(coefficient)
     most = max(2, int(sizes.max(initial=0)))
     starts = np.zeros(most + 1, np.int64)
     if type(weighting.weigher) in READY_WEIGHERS:  # the weight of a rank does not depend on the length of the list
-        return read_only(rank_table(weighting.weigher, most, not expected)), starts, expected, scheme
+        return Formula(read_only(rank_table(weighting.weigher, most, not expected)), starts, *options)
     tables: list[Values] = []
     n_before = 0
     for size in np.unique(sizes[sizes > 1]).tolist():
@@ -120,13 +127,4 @@ def tables_of(coefficient: Coefficient, sizes: Offsets) -> tuple[Values, Offsets
         starts[size] = n_before
         n_before += table.size
         tables.append(table)
-    return read_only(np.concatenate([*tables, np.ones(1)])), starts, expected, scheme
-
-
-def kind_of(coefficient: Coefficient) -> int:
-    """Number of the formula, as the kernels know it."""
-    from rankcorr.inference.kernels import RHO, TAU_A, TAU_B
-
-    if coefficient.variant is None:
-        return RHO
-    return TAU_B if coefficient.variant == "b" else TAU_A
+    return Formula(read_only(np.concatenate([*tables, np.ones(1)])), starts, *options)

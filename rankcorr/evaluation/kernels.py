@@ -6,9 +6,11 @@ in the current query; only the rows of that query fill and clear it. The callers
 nan.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
-from rankcorr.inference.kernels import RHO, TAU_B, quotient
+from rankcorr.inference.kernels import RHO, TAU_B, quotient, shuffle
 from rankcorr.kernels import Array, item_weights, kernel, midranks, pair_sums, rank_weights, weighted_moments
 
 # Up to this many items, comparing all pairs is faster than sorting: its inner loops run on vectors. At 250 items tau_w
@@ -20,6 +22,52 @@ N_TRAITS = 7
 FIRST_SHIFT, SECOND_SHIFT, THIRD_SHIFT, HALF = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(32)
 FIRST_FACTOR, SECOND_FACTOR = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 LOW_HALF, MIDDLE = np.uint64(0xFFFFFFFF), 1 << 31
+
+
+class Judged(NamedTuple):
+    """Rows of qrels, sorted by query: where those of each query begin, and the document and value of each row."""
+
+    offsets: Array
+    codes: Array
+    values: Array
+
+
+class Scored(NamedTuple):
+    """Rows of a run: where those of each query begin and end, and the document and score of each row."""
+
+    starts: Array
+    stops: Array
+    codes: Array
+    values: Array
+
+
+class Formula(NamedTuple):
+    """A coefficient: its formula, and how items are weighed.
+
+    Attributes
+    ----------
+    tables : ndarray of float64
+        Weights of the ranks 1, 1.5, 2, .. or, if `expected`, of 1, 2, ..
+    starts : ndarray of int64
+        Where in `tables` those of a group of each length begin.
+    expected : bool
+        Whether a tied item has the mean weight of the positions of its group.
+    scheme, kind : int
+    """
+
+    tables: Array
+    starts: Array
+    expected: bool
+    scheme: int
+    kind: int
+
+
+@kernel
+def table_of(formula: Formula, n_items: int) -> Array:
+    """Weights of the ranks in a group of `n_items`."""
+    first = formula.starts[n_items]
+    table: Array = formula.tables[first : first + (n_items if formula.expected else 2 * n_items - 1)]
+    return table
 
 
 @kernel
@@ -34,43 +82,30 @@ def first_rows(offsets: Array, codes: Array, table: Array, firsts: Array) -> Non
 
 
 @kernel
-def count_matches(
-    gold_offsets: Array,
-    gold_codes: Array,
-    run_starts: Array,
-    run_stops: Array,
-    run_codes: Array,
-    table: Array,
-    n: Array,
-) -> None:
+def count_matches(gold: Judged, run: Scored, table: Array, n: Array) -> None:
     """Set how many documents of each query are in both, in the run alone and in qrels alone: a row of `n` each.
 
-    The run of a query is the rows from `run_starts` to `run_stops`; `table` holds -1 for each code, and does so again
+    The run of a query is the rows from `run.starts` to `run.stops`; `table` holds -1 for each code, and does so again
     at the end.
     """
-    for group in range(gold_offsets.size - 1):
-        start, stop = gold_offsets[group], gold_offsets[group + 1]
+    for group in range(gold.offsets.size - 1):
+        start, stop = gold.offsets[group], gold.offsets[group + 1]
         for row in range(start, stop):
-            table[gold_codes[row]] = row
+            table[gold.codes[row]] = row
         n_both = 0
-        for row in range(run_starts[group], run_stops[group]):
-            n_both += table[run_codes[row]] >= 0
+        for row in range(run.starts[group], run.stops[group]):
+            n_both += table[run.codes[row]] >= 0
         for row in range(start, stop):
-            table[gold_codes[row]] = -1
+            table[gold.codes[row]] = -1
         n[group, 0] = n_both
-        n[group, 1] = run_stops[group] - run_starts[group] - n_both
+        n[group, 1] = run.stops[group] - run.starts[group] - n_both
         n[group, 2] = stop - start - n_both
 
 
 @kernel
 def fill_matches(
-    gold_offsets: Array,
-    gold_codes: Array,
-    gold_values: Array,
-    run_starts: Array,
-    run_stops: Array,
-    run_codes: Array,
-    run_values: Array,
+    gold: Judged,
+    run: Scored,
     zero_unjudged: bool,
     unretrieved_last: bool,
     table: Array,
@@ -85,27 +120,27 @@ def fill_matches(
     the order of qrels, or left out. A query that the run lacks has no rows.
     """
     lowest = -1.7976931348623157e308
-    for group in range(gold_offsets.size - 1):
-        start, stop = gold_offsets[group], gold_offsets[group + 1]
+    for group in range(gold.offsets.size - 1):
+        start, stop = gold.offsets[group], gold.offsets[group + 1]
         place = offsets[group]
         if place == offsets[group + 1]:
             continue
         for row in range(start, stop):
-            table[gold_codes[row]] = row
-        for row in range(run_starts[group], run_stops[group]):
-            code = run_codes[row]
+            table[gold.codes[row]] = row
+        for row in range(run.starts[group], run.stops[group]):
+            code = run.codes[row]
             found = table[code]
             if found >= 0 or zero_unjudged:
-                x[place] = gold_values[found] if found >= 0 else 0.0
-                y[place] = max(run_values[row], lowest)  # a score of -inf is above what was not retrieved
+                x[place] = gold.values[found] if found >= 0 else 0.0
+                y[place] = max(run.values[row], lowest)  # a score of -inf is above what was not retrieved
                 codes[place] = code
                 place += 1
                 table[code] = -1
         for row in range(start, stop):
-            code = gold_codes[row]
+            code = gold.codes[row]
             if table[code] >= 0:
                 if unretrieved_last:
-                    x[place] = gold_values[row]
+                    x[place] = gold.values[row]
                     y[place] = -np.inf
                     codes[place] = code
                     place += 1
@@ -113,25 +148,16 @@ def fill_matches(
 
 
 @kernel
-def mark_relevant(
-    gold_offsets: Array,
-    gold_codes: Array,
-    is_relevant: Array,
-    run_starts: Array,
-    run_stops: Array,
-    run_codes: Array,
-    table: Array,
-    relevant: Array,
-) -> None:
+def mark_relevant(gold: Judged, run: Scored, table: Array, relevant: Array) -> None:
     """Set whether each row of the run is relevant to its query; `table` holds False for each code, then and again."""
-    for group in range(gold_offsets.size - 1):
-        start, stop = gold_offsets[group], gold_offsets[group + 1]
+    for group in range(gold.offsets.size - 1):
+        start, stop = gold.offsets[group], gold.offsets[group + 1]
         for row in range(start, stop):
-            table[gold_codes[row]] = is_relevant[row]
-        for row in range(run_starts[group], run_stops[group]):
-            relevant[row] = table[run_codes[row]]
+            table[gold.codes[row]] = gold.values[row]
+        for row in range(run.starts[group], run.stops[group]):
+            relevant[row] = table[run.codes[row]]
         for row in range(start, stop):
-            table[gold_codes[row]] = False
+            table[gold.codes[row]] = False
 
 
 @kernel
@@ -217,17 +243,15 @@ def tau_of_few(x: Array, y: Array, weights: Array, x_tied: bool, y_tied: bool, k
 
 
 @kernel
-def tau_of_many(
-    x: Array, x_order: Array, y: Array, y_ties: int, table: Array, expected: bool, scheme: int, kind: int
-) -> float:
+def tau_of_many(x: Array, x_order: Array, y: Array, y_ties: int, table: Array, formula: Formula) -> float:
     """Tau of many items, from their mid-ranks."""
     sums = np.empty((1, 6))
     ties = np.full(1, y_ties, np.int64)
-    pair_sums(x, x_order, y.reshape(1, y.size), ties, table, expected, scheme, sums)
+    pair_sums(x, x_order, y.reshape(1, y.size), ties, table, formula.expected, formula.scheme, sums)
     concordant, discordant, x_norm, y_norm, norm, heaviest = sums[0]
     if heaviest == 0.0:
         return np.nan
-    if kind == TAU_B:
+    if formula.kind == TAU_B:
         return float(quotient(concordant - discordant, x_norm, y_norm))
     return float(quotient(concordant - discordant, norm, norm)) if x_norm > 0.0 and y_norm > 0.0 else np.nan
 
@@ -251,9 +275,7 @@ def coefficient_of(
     y: Array,
     y_ties: int,
     table: Array,
-    expected: bool,
-    scheme: int,
-    kind: int,
+    formula: Formula,
     sums: Array,
     moments: Array,
 ) -> float:
@@ -261,27 +283,17 @@ def coefficient_of(
 
     `sums` has at least `MOST_PAIRED` columns or one for each item, `moments` has the shape (1, 4).
     """
-    if kind == RHO:
-        weighted_moments(x, y.reshape(1, y.size), table, expected, scheme, moments)
+    if formula.kind == RHO:
+        weighted_moments(x, y.reshape(1, y.size), table, formula.expected, formula.scheme, moments)
         return float(quotient(moments[0, 0], moments[0, 1], moments[0, 2])) if moments[0, 3] > 0.0 else np.nan
     if x.size <= MOST_PAIRED:
-        weights = item_weights(x, y, table, expected, scheme)
-        return float(tau_of_few(x, y, weights, x_ties > 0, y_ties > 0, kind, sums))
-    return float(tau_of_many(x, x_order, y, y_ties, table, expected, scheme, kind))
+        weights = item_weights(x, y, table, formula.expected, formula.scheme)
+        return float(tau_of_few(x, y, weights, x_ties > 0, y_ties > 0, formula.kind, sums))
+    return float(tau_of_many(x, x_order, y, y_ties, table, formula))
 
 
 @kernel
-def grouped_coefficients(
-    x_values: Array,
-    y_values: Array,
-    offsets: Array,
-    tables: Array,
-    starts: Array,
-    expected: bool,
-    scheme: int,
-    kind: int,
-    values: Array,
-) -> None:
+def grouped_coefficients(x_values: Array, y_values: Array, offsets: Array, formula: Formula, values: Array) -> None:
     """Set the coefficient of each group; nan for one item, for a single tie, and where no item has weight.
 
     Parameters
@@ -289,13 +301,7 @@ def grouped_coefficients(
     x_values, y_values : ndarray of float64, shape (n_rows,)
         Scores, larger is better.
     offsets : ndarray of int64, shape (n_groups + 1,)
-    tables : ndarray of float64
-        Weights of the ranks 1, 1.5, 2, .. or, if `expected`, of 1, 2, ..
-    starts : ndarray of int64
-        Where in `tables` those of a group of each length begin.
-    expected : bool
-        Whether a tied item has the mean weight of the positions of its group.
-    scheme, kind : int
+    formula : Formula
     values : ndarray of float64, shape (n_groups,)
     """
     most = 1
@@ -312,33 +318,24 @@ def grouped_coefficients(
             x, y = x_ranks[:n], y_ranks[:n]
             x_ties = ranked(x_values[start:stop], x, x_order[:n])
             y_ties = ranked(y_values[start:stop], y, y_order[:n])
-            first = starts[n]
-            table = tables[first : first + (n if expected else 2 * n - 1)]
-            values[group] = coefficient_of(
-                x, x_ties, x_order[:n], y, y_ties, table, expected, scheme, kind, sums, moments
-            )
+            table = table_of(formula, n)
+            values[group] = coefficient_of(x, x_ties, x_order[:n], y, y_ties, table, formula, sums, moments)
 
 
 @kernel
 def permuted_coefficients(
-    rng: np.random.Generator,
-    x_values: Array,
-    y_values: Array,
-    table: Array,
-    expected: bool,
-    scheme: int,
-    kind: int,
-    values: Array,
+    rng: np.random.Generator, x_values: Array, y_values: Array, formula: Formula, values: Array
 ) -> None:
     """Set the coefficients of one group with its y in random orders."""
     n = x_values.size
+    table = table_of(formula, n)
     x, y, order = np.empty(n), np.empty(n), np.empty(n, np.int32)
     x_order = np.empty(n, np.int32)
     sums, moments = np.empty((4, min(n, MOST_PAIRED))), np.empty((1, 4))
     x_ties, y_ties = ranked(x_values, x, x_order), ranked(y_values, y, order)
     for number in range(values.size):
         shuffle(rng, y, n)
-        values[number] = coefficient_of(x, x_ties, x_order, y, y_ties, table, expected, scheme, kind, sums, moments)
+        values[number] = coefficient_of(x, x_ties, x_order, y, y_ties, table, formula, sums, moments)
 
 
 @kernel
@@ -386,15 +383,7 @@ def untied_weight(own: Array, other: Array, n_items: int) -> float:
 
 @kernel
 def group_traits(
-    x_values: Array,
-    y_values: Array,
-    offsets: Array,
-    tables: Array,
-    starts: Array,
-    expected: bool,
-    scrambles: Array,
-    patterns: Array,
-    traits: Array,
+    x_values: Array, y_values: Array, offsets: Array, formula: Formula, scrambles: Array, patterns: Array, traits: Array
 ) -> None:
     """Set the patterns of ties of x and y, and the traits behind each group's chance level, in O(n) after ranking.
 
@@ -415,12 +404,11 @@ def group_traits(
         patterns[group] = 0
         if n < 2:
             continue
-        first = starts[n]
-        table = tables[first : first + (n if expected else 2 * n - 1)]
+        table = table_of(formula, n)
         for side in range(2):
             values = x_values[start:stop] if side == 0 else y_values[start:stop]
             ranked(values, ranks[:n], order[:n])
-            rank_weights(ranks[:n], table, expected, weights[:n])
+            rank_weights(ranks[:n], table, formula.expected, weights[:n])
             patterns[group, side] = described(ranks[:n], weights[:n], sizes, scrambles, sums[side])
         x, y = sums[0], sums[1]
         total = x[1] + y[1]
@@ -456,16 +444,6 @@ def flipped_sums(rng: np.random.Generator, differences: Array, sums: Array) -> N
             for query in range(n_queries):
                 total += signs[query] * differences[pair, query]
             sums[resample, pair] = total
-
-
-@kernel
-def shuffle(rng: np.random.Generator, values: Array, size: int) -> None:
-    """Permute the first `size` values at random: Fisher and Yates."""
-    for last in range(size - 1, 0, -1):
-        other = int(rng.random() * (last + 1))
-        kept = values[last]
-        values[last] = values[other]
-        values[other] = kept
 
 
 @kernel

@@ -10,8 +10,8 @@ from typing import Any, Final, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr.checks import shown, whole_number
-from rankcorr.errors import OptionError, QueryMismatchError, UnjudgedError
+from rankcorr.checks import checked_count, offending, shown
+from rankcorr.errors import QueryMismatchError, UnjudgedError
 from rankcorr.evaluation.columns import Codes
 from rankcorr.evaluation.grouped import BLOCK_ROWS, blocks_of
 from rankcorr.evaluation.qrels import Qrels, Run
@@ -108,12 +108,7 @@ class Joined:
 
 def checked_depth(depth: object) -> int | None:
     """Return a depth as an int, or None for no limit."""
-    if depth is None:
-        return None
-    number = whole_number(depth)
-    if number is None or number < 1:
-        raise OptionError(f"depth must be a positive whole number; got {shown(depth)}")
-    return number
+    return None if depth is None else checked_count(depth, "depth")
 
 
 def joined(qrels: Qrels, run: Run, depth: int | None, *, name: str = "the run") -> Joined:
@@ -163,7 +158,7 @@ def matched(
     UnjudgedError
         A retrieved document has no judgement, and `unjudged` is "error".
     """
-    from rankcorr.evaluation.kernels import count_matches, fill_matches
+    from rankcorr.evaluation.kernels import Judged, Scored, count_matches, fill_matches
 
     qrels = joint.qrels
     n_queries, n_documents = qrels.n_queries, len(joint.documents)
@@ -171,10 +166,12 @@ def matched(
     # A block has a table of all documents, so it should have at least as many rows.
     blocks = blocks_of(qrels.offsets, max(BLOCK_ROWS, n_documents))
 
+    def rows(block: slice) -> tuple[Judged, Scored]:
+        gold = Judged(qrels.offsets[block.start : block.stop + 1], qrels.codes, qrels.values)
+        return gold, Scored(joint.starts[block], joint.stops[block], joint.codes, joint.values)
+
     def count(block: slice) -> None:
-        table = np.full(n_documents, -1, np.int64)
-        part = joint.starts[block], joint.stops[block]
-        count_matches(qrels.offsets[block.start : block.stop + 1], qrels.codes, *part, joint.codes, table, n[block])
+        count_matches(*rows(block), np.full(n_documents, -1, np.int64), n[block])
 
     in_threads(count, blocks, workers, progress)
     n[~joint.retrieved] = 0
@@ -185,22 +182,8 @@ def matched(
     x, y, codes = np.empty(offsets[-1]), np.empty(offsets[-1]), np.empty(offsets[-1], np.int64)
 
     def fill(block: slice) -> None:
-        fill_matches(
-            qrels.offsets[block.start : block.stop + 1],
-            qrels.codes,
-            qrels.values,
-            joint.starts[block],
-            joint.stops[block],
-            joint.codes,
-            joint.values,
-            unjudged == "zero",
-            unretrieved == "last",
-            np.full(n_documents, -1, np.int64),
-            offsets[block.start : block.stop + 1],
-            x,
-            y,
-            codes,
-        )
+        table, part = np.full(n_documents, -1, np.int64), offsets[block.start : block.stop + 1]
+        fill_matches(*rows(block), unjudged == "zero", unretrieved == "last", table, part, x, y, codes)
 
     in_threads(fill, blocks, workers, progress)
     coverage = Coverage(
@@ -292,8 +275,5 @@ def _refuse_unjudged(joint: Joined, n_unjudged: Codes) -> None:
         if len(pairs) > 5:
             break
     total = int(n_unjudged.sum())
-    listed = ", ".join(map(shown, pairs[:5]))
-    raise UnjudgedError(
-        f"every retrieved document needs a judgement; without one (query, document): {listed}"
-        f'{f", ... ({total:,} in all)" if total > 5 else ""}; unjudged="zero" or "omit" says what they count'
-    )
+    listed = offending("every retrieved document needs a judgement; without one (query, document)", pairs, total)
+    raise UnjudgedError(f'{listed}; unjudged="zero" or "omit" says what they count')

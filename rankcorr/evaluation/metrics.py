@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, ClassVar, Final, TypeAlias
 
-from rankcorr.checks import check_choice, checked_level, shown, whole_number
+from rankcorr.checks import check_choice, checked_count, checked_level, shown, whole_number
 from rankcorr.coefficients import BY_NAME, Coefficient, as_coefficient
-from rankcorr.errors import MetricError, MissingMeasuresError, OptionError
+from rankcorr.errors import MetricError, MissingMeasuresError
 from rankcorr.measures.correlations import AP_TIES, ApTies
 from rankcorr.measures.overlap import OVERLAP_TIES, OverlapTies
 
@@ -26,10 +26,7 @@ class AveragePrecision:
     `unjudged` and `unretrieved` do not change it. A query without a relevant document has 0.
     """
 
-    @property
-    def name(self) -> str:
-        """Name in tables."""
-        return "ap"
+    name: ClassVar[str] = "ap"
 
 
 @dataclass(frozen=True)
@@ -45,9 +42,7 @@ class PrecisionAt:
     k: int
 
     def __post_init__(self) -> None:
-        number = whole_number(self.k)
-        if number is None or number < 1:
-            raise OptionError(f"k must be a positive whole number; got {shown(self.k)}")
+        checked_count(self.k, "k")
 
     @property
     def name(self) -> str:
@@ -146,7 +141,7 @@ def checked(measure: Any, name: str) -> Familiar:
         if given is not None and (number is None or not least <= number <= most):
             raise MetricError(f"{name}: {option} must be a whole number from {least} to {most:,}; got {shown(given)}")
     gains = measure.params.get("gains", {})
-    if not isinstance(gains, Mapping) or not all(map(_is_whole, (*gains, *gains.values()))):
+    if not isinstance(gains, Mapping) or None in map(whole_number, (*gains, *gains.values())):
         raise MetricError(f"{name}: gains must be a whole number for each grade, as {{1: 1, 2: 3}}; got {shown(gains)}")
     if max(gains.values(), default=0) > LARGEST_GRADE:
         raise MetricError(f"{name}: gains must be at most {LARGEST_GRADE:,}; got {shown(gains)}")
@@ -251,7 +246,3 @@ def name_of(metric: Metric) -> str:
     if isinstance(metric, Coefficient):
         return metric.name if metric == BY_NAME[metric.name] else repr(metric)
     return metric.name
-
-
-def _is_whole(number: object) -> bool:
-    return whole_number(number) is not None

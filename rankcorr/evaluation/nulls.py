@@ -21,9 +21,9 @@ from rankcorr.checks import shown
 from rankcorr.coefficients import Coefficient
 from rankcorr.errors import StandardizationError
 from rankcorr.evaluation.columns import Codes
-from rankcorr.evaluation.grouped import BLOCK_ROWS, blocks_of, kind_of, tables_of
+from rankcorr.evaluation.grouped import BLOCK_ROWS, blocks_of, formula_of
 from rankcorr.inference.null import MAX_EXACT_ITEMS, null_of
-from rankcorr.inference.resampling import derived_seed
+from rankcorr.inference.resampling import Draws, derived_seed
 from rankcorr.inference.standardization import MAX_EXPONENT, exponent_of, mean_standardized, standardize
 from rankcorr.ranking import Ranking
 from rankcorr.scores import read_only
@@ -69,17 +69,7 @@ class Standardization:
     error: float
 
 
-def standardization(
-    coefficient: Coefficient,
-    x: Values,
-    y: Values,
-    offsets: Codes,
-    *,
-    n_resamples: int,
-    seed: int,
-    workers: int = 1,
-    progress: Progress | None = None,
-) -> Standardization:
+def standardization(coefficient: Coefficient, x: Values, y: Values, offsets: Codes, draws: Draws) -> Standardization:
     """Find the exponent of each group.
 
     Parameters
@@ -87,12 +77,9 @@ def standardization(
     coefficient : Coefficient
     x, y, offsets
         As in `grouped`.
-    n_resamples : int
-        Number of random permutations of each drawn pattern; lists of at most 8 documents take every permutation.
-    seed : int
-    workers : int
-    progress : callable, optional
-        Called with 1 after each step of the work.
+    draws : Draws
+        Random permutations of each drawn pattern; lists of at most 8 documents take every permutation. Progress is
+        called with 1 after each step of the work.
 
     Raises
     ------
@@ -102,6 +89,7 @@ def standardization(
     n_groups = offsets.size - 1
     if type(coefficient.weighting.weigher) is Uniform:  # the mean over permutations is 0 by symmetry
         return Standardization(np.zeros(n_groups), 0, 0, math.nan)
+    workers, progress = draws.workers, draws.progress
     keys, traits = _traits(coefficient, x, y, offsets, workers, progress)
     usable = np.flatnonzero((np.diff(offsets) > 1) & (traits[:, 4] > 0))
     exponents = np.zeros(n_groups)
@@ -114,9 +102,9 @@ def standardization(
         group = int(usable[firsts[number]])
         rows = slice(int(offsets[group]), int(offsets[group + 1]))
         # Sorted, and seeded by pattern: a pattern has the same null wherever its groups are.
-        own_seed = derived_seed(seed, *keys[group].tolist())
+        own_seed = derived_seed(draws.seed, *keys[group].tolist())
         sorted_scores = np.sort(x[rows]), np.sort(y[rows])
-        return _drawn(coefficient, *sorted_scores, n_resamples, own_seed, progress if workers == 1 else None)
+        return _drawn(coefficient, *sorted_scores, draws.n_resamples, own_seed, progress if workers == 1 else None)
 
     nulls = in_threads(draw, chosen.tolist(), workers, progress)
     own = np.array([exponent_of(values) if values.size else 0.0 for values in nulls])
@@ -124,7 +112,8 @@ def standardization(
     of_patterns[chosen] = own
     if chosen.size < firsts.size:
         long = np.flatnonzero(keys[usable[firsts[chosen]], 0] > MAX_EXACT_ITEMS)
-        known = long if long.size >= 2 * _terms(traits.shape[1]) else np.arange(chosen.size)
+        n_terms = math.comb(traits.shape[1] + 2, 2)  # of a quadratic function
+        known = long if long.size >= 2 * n_terms else np.arange(chosen.size)
         others = np.setdiff1d(np.arange(firsts.size), chosen)
         of_traits = traits[usable[firsts]]
         of_patterns[others], left_out = _interpolated(of_traits[chosen[known]], own[known], of_traits[others])
@@ -195,14 +184,14 @@ def _traits(
 
     n_groups = offsets.size - 1
     patterns, traits = np.zeros((n_groups, 2), np.int64), np.zeros((n_groups, N_TRAITS))
-    tables, starts, expected, _ = tables_of(coefficient, np.diff(offsets))
+    formula = formula_of(coefficient, np.diff(offsets))
     x, y, offsets = (read_only(column) for column in (x, y, offsets))
 
-    scrambles = np.random.default_rng(0).integers(0, 1 << 62, 2 * starts.size)
+    scrambles = np.random.default_rng(0).integers(0, 1 << 62, 2 * formula.starts.size)
 
     def run(block: slice) -> None:
         part = offsets[block.start : block.stop + 1]
-        group_traits(x, y, part, tables, starts, expected, scrambles, patterns[block], traits[block])
+        group_traits(x, y, part, formula, scrambles, patterns[block], traits[block])
 
     in_threads(run, blocks_of(offsets), workers, progress)
     return np.column_stack([np.diff(offsets), patterns]), traits
@@ -254,20 +243,16 @@ def _drawn(
 ) -> Values:
     """Coefficients of x with permutations of y that exist."""
     if x.size <= MAX_EXACT_ITEMS:
-        rankings = Ranking.from_scores(x), Ranking.from_scores(y)
-        options = {"missing": "raise", "n_resamples": n_resamples, "seed": seed, "workers": 1, "progress": None}
-        return null_of(coefficient, *rankings, **options).values  # type: ignore[arg-type]
+        return null_of(coefficient, Ranking.from_scores(x), Ranking.from_scores(y), Draws(n_resamples, seed)).values
 
     from rankcorr.evaluation.kernels import permuted_coefficients
 
-    tables, starts, expected, scheme = tables_of(coefficient, np.array([x.size]))
-    first = int(starts[x.size])
-    table = tables[first : first + (x.size if expected else 2 * x.size - 1)]
+    formula = formula_of(coefficient, np.array([x.size]))
     values, rng = np.empty(n_resamples), np.random.default_rng(seed)
     step = max(1, BLOCK_ROWS // x.size)
     for start in range(0, n_resamples, step):
         part = values[start : start + step]
-        permuted_coefficients(rng, read_only(x), read_only(y), table, expected, scheme, kind_of(coefficient), part)
+        permuted_coefficients(rng, read_only(x), read_only(y), formula, part)
         if progress is not None:
             progress(1)
     return values[~np.isnan(values)]
@@ -301,8 +286,3 @@ def _error(nulls: list[Values], exponents: Values) -> float:
         squares.append(mean_standardized(values, exponent) ** 2)
         noise.append(standardize(values, exponent).var() / values.size)
     return math.sqrt(max(0.0, float(np.mean(squares)) - float(np.mean(noise))))
-
-
-def _terms(n_traits: int) -> int:
-    """Number of terms of a quadratic function."""
-    return (n_traits + 1) * (n_traits + 2) // 2

@@ -51,7 +51,11 @@ class QueryColumns:
     value_name: ClassVar[str]
     value_columns: ClassVar[tuple[str, ...]]
 
-    _rows: Rows
+    queries: tuple[Hashable, ...]
+    offsets: Codes
+    documents: tuple[Hashable, ...]
+    codes: Codes
+    values: NDArray[np.float64]
     name: str | None
 
     def __init__(self, *_args: object, **_options: object) -> None:
@@ -224,39 +228,14 @@ class QueryColumns:
     @classmethod
     def _unchecked(cls, rows: Rows, name: str | None) -> Self:
         made = object.__new__(cls)
-        object.__setattr__(made, "_rows", rows)
-        object.__setattr__(made, "name", name)
+        for field, value in {**rows._asdict(), "name": name}.items():
+            object.__setattr__(made, field, value)
         return made
-
-    @property
-    def queries(self) -> tuple[Hashable, ...]:
-        """Ids of the queries."""
-        return self._rows.queries
-
-    @property
-    def offsets(self) -> Codes:
-        """Where the rows of each query begin, and the number of rows."""
-        return self._rows.offsets
-
-    @property
-    def documents(self) -> tuple[Hashable, ...]:
-        """Ids of the distinct documents."""
-        return self._rows.documents
-
-    @property
-    def codes(self) -> Codes:
-        """Where in `documents` the document of each row is."""
-        return self._rows.codes
-
-    @property
-    def values(self) -> NDArray[np.float64]:
-        """The value of each row."""
-        return self._rows.values
 
     @property
     def n_queries(self) -> int:
         """Number of queries."""
-        return len(self._rows.queries)
+        return len(self.queries)
 
     def __len__(self) -> int:
         """Number of rows."""
@@ -292,7 +271,8 @@ class QueryColumns:
         raise AttributeError(f"a {type(self).__name__} is immutable")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _remade, (type(self), self._rows, self.name)
+        rows = Rows(self.queries, self.offsets, self.documents, self.codes, self.values)
+        return _remade, (type(self), rows, self.name)
 
     def __repr__(self) -> str:
         named = "" if self.name is None else f" {self.name!r}"
@@ -340,12 +320,10 @@ def _column(columns: Mapping[Any, Any], asked: str | None, known: tuple[str, ...
     if len(found) != 1:
         many = f"several columns may hold the {what}: {', '.join(map(repr, found))}"
         none = f"the frame has no column for the {what}, such as {', '.join(map(repr, known))}; it has {listed}"
-        raise ColumnError(f"{many if found else none}; name one by {_option(what)}=")
+        raise ColumnError(
+            f"{many if found else none}; name one by {what if what in ('query', 'document') else 'value'}="
+        )
     return columns[found[0]]
-
-
-def _option(what: str) -> str:
-    return what if what in ("query", "document") else "value"
 
 
 def _all_have(rows: list[Any], field: str) -> bool:

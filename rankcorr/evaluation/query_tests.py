@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr.inference.copula import ROUNDING
-from rankcorr.inference.leaderboard_groups import reached_by
+from rankcorr.inference.leaderboard_groups import reached_by, step_down
 from rankcorr.inference.orbit import MAX_EXACT, POWER, Orbit, all_swaps
 from rankcorr.inference.paired import N_LEFT_OUT, LeftOut
 from rankcorr.inference.resampling import Draws
@@ -312,12 +312,7 @@ class QueryContest:
             return np.full(n_runs - 1, np.nan)
         ranges = self._ranges(values, rows[0], stage)
         leads = (values[:, :1] - values[:, 1:]).mean(axis=0) * self._scales(values)[0, 1:]
-        found, largest = np.empty(n_runs - 1), 0.0
-        for n_before, row in enumerate(np.argsort(-leads, kind="stable").tolist()):
-            # The runs with larger leads have been removed; any of the exchanged ones may represent the others.
-            largest = max(largest, reached_by(ranges[np.newaxis, :, n_runs - 1 - n_before], leads[[row]])[0])
-            found[row] = largest
-        return found
+        return step_down(ranges[np.newaxis], leads)
 
     def joint(self) -> Values:
         """P-value of each run, a row, being better than each other one, corrected for all pairs; no step down."""

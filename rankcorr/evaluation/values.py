@@ -129,7 +129,7 @@ class Competition:
     def _relevance(self) -> tuple[Any, ...]:
         """Place, relevance and query of each row of the run, best first; number of relevant documents of each query."""
         if self._ordered is None:
-            from rankcorr.evaluation.kernels import mark_relevant
+            from rankcorr.evaluation.kernels import Judged, Scored, mark_relevant
 
             joint, qrels = self._joint, self._joint.qrels
             sizes = joint.stops - joint.starts
@@ -138,8 +138,8 @@ class Competition:
             is_relevant = read_only(qrels.values >= 1)
             relevant = np.zeros(joint.codes.size, bool)
             table = np.zeros(len(joint.documents), bool)
-            run = joint.starts, joint.stops, joint.codes
-            mark_relevant(qrels.offsets, qrels.codes, is_relevant, *run, table, relevant)
+            run = Scored(joint.starts, joint.stops, joint.codes, joint.values)
+            mark_relevant(Judged(qrels.offsets, qrels.codes, is_relevant), run, table, relevant)
             relevant = relevant[trec_order(joint)]
             n_relevant = np.diff(np.append(0, np.cumsum(is_relevant))[qrels.offsets])
             self._ordered = (place, relevant, group, n_relevant)
@@ -147,7 +147,11 @@ class Competition:
 
     def _familiar(self, metrics: Sequence[Familiar]) -> dict[str, QueryValues]:
         found = familiar_values(metrics, self._joint, lambda _: self._step())
-        return {name: QueryValues(values, _without_value(values)) for name, values in found.items()}
+        why = "ir_measures gives no value"
+        return {
+            name: QueryValues(values, dict.fromkeys(np.flatnonzero(np.isnan(values)).tolist(), why))
+            for name, values in found.items()
+        }
 
     def _step(self) -> None:
         """Report that the next query begins."""
@@ -157,10 +161,6 @@ class Competition:
     def _explained(self, values: Values, why: dict[int, str]) -> QueryValues:
         missing = ~self._joint.retrieved
         return QueryValues(values, {query: NOT_IN_RUN if missing[query] else reason for query, reason in why.items()})
-
-
-def _without_value(values: Values) -> dict[int, str]:
-    return dict.fromkeys(np.flatnonzero(np.isnan(values)).tolist(), "ir_measures gives no value")
 
 
 def familiar_values(metrics: Sequence[Familiar], joint: Joined, step: Progress) -> dict[str, NDArray[np.float64]]:

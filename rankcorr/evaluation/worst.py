@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from rankcorr.checks import check_choice, shown, whole_number
+from rankcorr.checks import check_choice, checked_count, shown
 from rankcorr.coefficients import Coefficient, TauW
 from rankcorr.contributions import contributions
 from rankcorr.errors import OptionError, collected_notices
@@ -118,10 +118,7 @@ def worst(
     ('q2', 2.0, ['a', 'd'])
     """
     (chosen,) = as_metrics([metric]).values()
-    numbers = {"k": whole_number(k), "n_documents": whole_number(n_documents)}
-    for option, number in numbers.items():
-        if number is None or number < 1:
-            raise OptionError(f"{option} must be a positive whole number; got {shown(locals()[option])}")
+    k, n_documents = checked_count(k, "k"), checked_count(n_documents, "n_documents")
     found = runs_of(runs)
     names = tuple(found)
     if first is None and second is None and len(names) == 2:

@@ -160,11 +160,11 @@ class Exchange:
 
     def exchanged(self, choices: Choices) -> Values:
         """Coefficients of all systems after the exchanges chosen, shape (n_scales, len(choices), n_systems)."""
-        from rankcorr.inference import exchange_kernels
+        from rankcorr.inference import kernels
 
         items, values = self.items, np.empty((len(self.scales), len(choices), self.n_systems))
         for scale, own in zip(self.scales, values, strict=True):
-            exchange_kernels.exchanged_coefficients(
+            kernels.exchanged_coefficients(
                 choices, *scale, items.x_keys, self.present, items.table, items.expected, items.scheme, items.kind, own
             )
         return standardize(values, self.exponents) if self.exponents is not None else values
@@ -225,7 +225,7 @@ def common_scale(halves: NDArray[Any], has: NDArray[np.bool_]) -> Values:
     system that are in its heaviest chain with the first take the place of their partner; those between two members of
     the chain are spread evenly over the groups that the first system has there, or over the gap if it has none.
     """
-    from rankcorr.inference import exchange_kernels
+    from rankcorr.inference import kernels
 
     groups = np.zeros(halves.shape, np.int64)
     numbers = np.zeros(len(halves), np.int64)
@@ -241,9 +241,7 @@ def common_scale(halves: NDArray[Any], has: NDArray[np.bool_]) -> Values:
         order = np.lexsort((-own, first))
         chain, length = np.empty(cells.size, np.int64), 0
         if cells.size:
-            length = exchange_kernels.heaviest_chain(
-                first[order], own[order], weights[order], int(numbers[system]), chain
-            )
+            length = kernels.heaviest_chain(first[order], own[order], weights[order], int(numbers[system]), chain)
         members = order[chain[:length][::-1]]
         firsts = np.concatenate([[-1], first[members], [numbers[0]]])
         owns = np.concatenate([[-1], own[members], [numbers[system]]])

@@ -9,10 +9,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankcorr.alignment import MISSING, Missing
-from rankcorr.checks import N_SHOWN, check_choice, checked_flag, checked_level, offending, shown
+from rankcorr.checks import N_SHOWN, check_choice, checked_flag, checked_level, counted, offending, shown
 from rankcorr.coefficients import Coefficient, CoefficientLike, as_coefficient
 from rankcorr.errors import ManyGoldSetsWarning, OptionError, StandardizationError, give_notice, warn_undefined
 from rankcorr.frames import by_name
@@ -37,6 +36,7 @@ from rankcorr.inference.resampling import Draws, SortedItems, Values, derived_se
 from rankcorr.inference.standardization import standardize
 from rankcorr.ranking import Ranking, RankingLike
 from rankcorr.results import Computed, Result, TableResult, json_ready
+from rankcorr.scores import midranks
 from rankcorr.workers import Progress
 
 ROUNDED: Final = 12
@@ -151,7 +151,7 @@ class Leaderboard(Computed, TableResult):
         column = self._column
         best = ", ".join(f"{row.system} {column(row).statistic:.3f}" for row in self.rows[:N_SHOWN])
         more = ", ..." if len(self.rows) > N_SHOWN else ""
-        systems, sets = _counted(len(self.rows), "system"), _counted(len(self.gold_sets), "gold set")
+        systems, sets = counted(len(self.rows), "system"), counted(len(self.gold_sets), "gold set")
         return f"<Leaderboard of {systems}, {self.coefficient}, {sets}, by {self.by}: {best}{more}>"
 
     def _column(self, row: LeaderboardRow) -> Score:
@@ -185,10 +185,6 @@ class Leaderboard(Computed, TableResult):
     def _columns(self) -> dict[str, list[Any]]:
         rows = self.table()
         return {name: [row[name] for row in rows] for name in rows[0]}
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def leaderboard(
@@ -375,14 +371,14 @@ def leaderboard(
             stacklevel=3,
         )
     _warn_of_undefined(names, list(sets), scores, draws.n_resamples)
-    ranks = _midranks(deciding[best_first])
+    ranks = midranks(np.round(deciding[defined], ROUNDED), descending=True)[0] if defined.size else np.empty(0)
     rows = []
     for place, system in enumerate(best_first.tolist()):
         ranked = place < defined.size
         rows.append(
             LeaderboardRow(
                 system=names[system],
-                rank=float(ranks[place]),
+                rank=float(ranks[place]) if ranked else math.nan,
                 group=tests.groups[place] if ranked else None,
                 least_rank=tests.least_ranks[place] if ranked else None,
                 largest_rank=tests.largest_ranks[place] if ranked else None,
@@ -483,16 +479,7 @@ def _exponents(
     exponents = np.empty((len(entries), len(entries[0])))
     for system, row in enumerate(entries):
         for number, entry in enumerate(row):
-            null = null_of(
-                coefficient,
-                entry.gold,
-                entry.system,
-                missing="raise",
-                n_resamples=draws.n_resamples,
-                seed=derived_seed(draws.seed, 2, number),
-                workers=draws.workers,
-                progress=draws.progress,
-            )
+            null = null_of(coefficient, entry.gold, entry.system, draws.of_part(2, number))
             if null.saturates:
                 where = f"system {shown(names[system])}, gold set {shown(set_names[number])}"
                 raise StandardizationError(f"{where}: {null.why_saturated}")
@@ -531,16 +518,6 @@ def _check_reach(competitors: Sequence[Competitor], n_resamples: int, level: flo
             f"n_resamples must be at least {math.floor(1 / smallest + 1e-9):,} to compare {n_systems} systems at level "
             f"{level:g}, or no test could tell the last two of them apart; got {n_resamples:,}"
         )
-
-
-def _midranks(values: Values) -> NDArray[np.float64]:
-    """Mid-ranks of values in descending order, nan last; values that agree to 12 decimals tie, nan has no rank."""
-    ranks = np.full(values.size, np.nan)
-    rounded = np.round(values[~np.isnan(values)], ROUNDED)
-    for value in set(rounded.tolist()):
-        places = np.flatnonzero(rounded == value)
-        ranks[places] = 1 + places.mean()
-    return ranks
 
 
 def _warn_of_undefined(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple, Protocol
@@ -11,17 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr.alignment import Missing, align
-from rankcorr.checks import check_unique, offending, shown
+from rankcorr.batch import named_rankings
+from rankcorr.checks import offending, shown
 from rankcorr.coefficients import Coefficient
-from rankcorr.errors import (
-    DimensionError,
-    DuplicateLabelError,
-    LabelError,
-    LabelMismatchError,
-    OptionError,
-    RankingError,
-    TooFewItemsError,
-)
+from rankcorr.errors import DimensionError, LabelError, LabelMismatchError, OptionError, TooFewItemsError
 from rankcorr.frames import by_name
 from rankcorr.inference.copula import ROUNDING
 from rankcorr.inference.exchange import Codes, Exchange, codes_of_items, orbits_of
@@ -86,8 +79,7 @@ def systems_of(systems: Any) -> dict[str, Ranking]:
     named = by_name(systems)
     if named is None:
         raise DimensionError(f"systems must be a mapping of name to ranking; got {shown(systems)}")
-    found = _rankings_by_name(named, "system")
-    if not found:
+    if not (found := _rankings_by_name(named, "system")):
         raise TooFewItemsError("there is no system to rank")
     return found
 
@@ -169,23 +161,9 @@ def _holds_rankings(gold: Any) -> bool:
 
 
 def _rankings_by_name(rankings: Any, whose: str) -> dict[str, Ranking]:
-    names: list[Any] = list(rankings.keys())
-    _check_names(names, whose)
-    found = {}
-    for name in names:
-        try:
-            found[name] = as_ranking(rankings[name])
-        except RankingError as error:
-            raise type(error)(f"{whose} {shown(name)}: {error}") from error
-    return found
-
-
-def _check_names(names: Iterable[Any], whose: str) -> None:
-    listed = list(names)
-    wrong = [name for name in listed if not isinstance(name, str)]
-    if wrong:
+    if wrong := [name for name in rankings.keys() if not isinstance(name, str)]:  # noqa: SIM118 - a Series iterates values
         raise LabelError(offending(f"the name of a {whose} must be a string; got", wrong))
-    check_unique(listed, f"names of {whose}s", DuplicateLabelError)
+    return named_rankings(rankings, whose)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -287,15 +265,7 @@ class Contest:
 
         Shape (len(rows) - 1,), in the order of `rows`.
         """
-        first, others = rows[0], np.array(rows[1:])
-        leads = self._leads(rows, first)[1:]
-        ranges = self._ranges(rows, stage)
-        pvalues, largest = np.empty(others.size), 0.0
-        for n_before, row in enumerate(np.argsort(-leads, kind="stable").tolist()):
-            # The systems with larger leads have been removed; any of the exchanged ones may represent the others.
-            largest = max(largest, reached_by(ranges[:, :, len(rows) - 1 - n_before], leads[[row]])[0])
-            pvalues[row] = largest
-        return pvalues
+        return step_down(self._ranges(rows, stage), self._leads(rows, rows[0])[1:])
 
     def joint(self) -> Values:
         """P-value of each system, a row, being better than each other one, corrected for all pairs.
@@ -393,6 +363,19 @@ def reached_by(ranges: Values, leads: Values) -> Values:
     return np.asarray(np.max(found, axis=0))
 
 
+def step_down(ranges: Values, leads: Values) -> Values:
+    """Corrected p-values of the leads of one system over others, the largest lead first.
+
+    `ranges`, shape (n_scales, n_resamples, n_systems), are those of the first 1, 2, .. exchanged systems.
+    """
+    pvalues, largest = np.empty(leads.size), 0.0
+    for n_before, row in enumerate(np.argsort(-leads, kind="stable").tolist()):
+        # The systems with larger leads have been removed; any of the exchanged ones may represent the others.
+        largest = max(largest, reached_by(ranges[:, :, leads.size - n_before], leads[[row]])[0])
+        pvalues[row] = largest
+    return pvalues
+
+
 class Standings(NamedTuple):
     """What tests say of systems from best to worst.
 
@@ -420,7 +403,7 @@ def contested(contest: Testable, level: float) -> Standings:
     pvalues, corrected, leads = (np.full(n_systems, np.nan) for _ in range(3))
     if n_systems > 1:
         pvalues[1:], leads[1:] = contest.pvalues(0, range(1, n_systems))
-        corrected[1:] = _step_down(contest, pvalues, alpha)
+        corrected[1:] = _with_removals(contest, pvalues, alpha)
     groups, leader = [1] * min(1, n_systems), 0
     joint, joint_alpha = corrected, alpha
     for row in range(1, n_systems):
@@ -444,7 +427,7 @@ def contested(contest: Testable, level: float) -> Standings:
     return Standings(pvalues, corrected, groups, least.tolist(), largest.tolist())
 
 
-def _step_down(contest: Testable, pvalues: Values, alpha: float) -> Values:
+def _with_removals(contest: Testable, pvalues: Values, alpha: float) -> Values:
     """Corrected p-values of the best against each other system, after those that differ have been removed."""
     corrected = np.full(pvalues.size, np.nan)
     left, largest = np.arange(1, pvalues.size), 0.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from itertools import permutations
 from typing import Any, Final, Literal, TypeAlias, overload
@@ -14,16 +14,16 @@ from numpy.typing import NDArray
 
 from rankcorr.alignment import Missing, align
 from rankcorr.batch import RankCorrelations
-from rankcorr.checks import check_choice, checked_resamples, checked_seed, shown
+from rankcorr.checks import check_choice, shown
 from rankcorr.coefficients import Coefficient, CoefficientLike, as_coefficient
 from rankcorr.errors import OptionError, StandardizationError, warn_undefined
-from rankcorr.inference.resampling import BLOCK_NUMBERS, in_blocks
+from rankcorr.inference.resampling import BLOCK_NUMBERS, Draws
 from rankcorr.inference.standardization import MAX_EXPONENT, TOLERANCE, exponent_of, standardize
 from rankcorr.ranking import Ranking, RankingLike
 from rankcorr.results import Computed, RankCorrelation, described_by
 from rankcorr.scores import Ranks, is_masked
 from rankcorr.weights import READY_WEIGHERS, Uniform
-from rankcorr.workers import Progress, checked_workers, in_threads
+from rankcorr.workers import Progress, in_threads
 
 Alternative: TypeAlias = Literal["two-sided", "greater", "less"]
 Scalar: TypeAlias = float | RankCorrelation
@@ -362,11 +362,8 @@ def null_distribution(
     >>> round(null.standardize(0.0), 2), round(null.pvalue(0.0, "greater"), 3)
     (0.44, 0.023)
     """
-    chosen = as_coefficient(coefficient)
-    first, second = align(x, y, missing=missing)
-    null = null_of(
-        chosen, first, second, missing=missing, n_resamples=n_resamples, seed=seed, workers=workers, progress=progress
-    )
+    chosen, draws = as_coefficient(coefficient), Draws.checked(n_resamples, seed, workers, progress)
+    null = null_of(chosen, *align(x, y, missing=missing), draws, missing=missing)
     if null.n_undefined:
         warn_undefined(left_out(null), stacklevel=3)
     return null
@@ -381,35 +378,25 @@ def left_out(null: NullDistribution) -> str:
 
 
 def null_of(
-    coefficient: Coefficient,
-    x: Ranking,
-    y: Ranking,
-    *,
-    missing: Missing,
-    n_resamples: int,
-    seed: int,
-    workers: int | None,
-    progress: Progress | None,
+    coefficient: Coefficient, x: Ranking, y: Ranking, draws: Draws, *, missing: Missing = "raise"
 ) -> NullDistribution:
     """Null distribution of aligned rankings, without warnings."""
-    number, key, n_workers = checked_resamples(n_resamples), checked_seed(seed), checked_workers(workers)
     exact = x.n_items <= MAX_EXACT_ITEMS
     if exact:
-        number, key = math.factorial(x.n_items), 0
+        draws = replace(draws, n_resamples=math.factorial(x.n_items), seed=0)
+    number = draws.n_resamples
     untied = x.n_ties == y.n_ties == 0
     keep = untied and type(coefficient.weighting.weigher) in READY_WEIGHERS and number <= MAX_KEPT_RESAMPLES
-    slot = kept_slot(x.n_items, coefficient, number, key) if keep else []
+    slot = kept_slot(x.n_items, coefficient, number, draws.seed) if keep else []
     if not slot:
         first, second = _sorted(x), _sorted(y)
-        values = _values(
-            coefficient, first, second, exact=exact, n_resamples=number, seed=key, workers=n_workers, progress=progress
-        )
+        values = _values(coefficient, first, second, draws, exact=exact)
         summary = _summary(values, centred=_is_centred(coefficient, first, second))
         if keep:  # in read-only memory: the next caller gets the same numbers
             summary["values"] = np.frombuffer(summary["values"].tobytes())
         slot.append(summary)
-    elif progress is not None:
-        progress(number)
+    elif draws.progress is not None:
+        draws.progress(number)
     return NullDistribution(**slot[0], exact=exact, n_resamples=number, **coefficient.described(x.n_items, missing))
 
 
@@ -465,17 +452,7 @@ def _sorted(ranking: Ranking) -> Ranking:
     return Ranking.unchecked(np.sort(ranking.ranks), np.arange(ranking.n_items, dtype=np.int32), ranking.n_ties)
 
 
-def _values(
-    coefficient: Coefficient,
-    x: Ranking,
-    y: Ranking,
-    *,
-    exact: bool,
-    n_resamples: int,
-    seed: int,
-    workers: int,
-    progress: Progress | None,
-) -> NDArray[np.float64]:
+def _values(coefficient: Coefficient, x: Ranking, y: Ranking, draws: Draws, *, exact: bool) -> NDArray[np.float64]:
     """Coefficient of x with each permutation of y, nan if undefined."""
     coefficient.weighting.table(x, y.ranks[np.newaxis], y.n_ties > 0)  # a weigher that fails does so here
 
@@ -491,10 +468,8 @@ def _values(
         return coefficient.of_rows(x, rows, np.full(len(rows), y.n_ties))
 
     if not exact:
-        return np.concatenate(
-            in_blocks(of_random, n_resamples, y.n_items, seed=seed, workers=workers, progress=progress)
-        )
+        return np.concatenate(draws.in_blocks(of_random, y.n_items))
     rows = np.array(list(permutations(y.ranks.tolist())))
     step = BLOCK_NUMBERS // y.n_items
-    blocks = [rows[start : start + step] for start in range(0, n_resamples, step)]
-    return np.concatenate(in_threads(of_block, blocks, workers, progress, len))
+    blocks = [rows[start : start + step] for start in range(0, len(rows), step)]
+    return np.concatenate(in_threads(of_block, blocks, draws.workers, draws.progress, len))

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankcorr.alignment import MISSING, Missing, align
 from rankcorr.checks import check_choice, checked_level, offending, shown
-from rankcorr.coefficients import Coefficient, CoefficientLike, as_coefficient, as_coefficients
+from rankcorr.coefficients import Coefficient, CoefficientLike, as_coefficient, different_coefficients
 from rankcorr.errors import (
     DimensionError,
     LabelError,
@@ -417,7 +417,7 @@ def compare_many(
     >>> [(row.gold_set, row.comparison.pvalue, row.corrected_pvalue) for row in table.rows]
     [('nouns', 0.25, 0.5), ('verbs', 0.5, 0.5)]
     """
-    chosen = as_coefficients(coefficients).values()
+    chosen = different_coefficients(coefficients).values()
     golds, names = named_golds(gold), list(systems_of(systems))
     if len(names) < 2:
         raise OptionError(f"at least two systems are wanted to compare; got {', '.join(map(shown, names))}")

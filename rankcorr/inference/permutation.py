@@ -10,6 +10,7 @@ from rankcorr.checks import check_choice
 from rankcorr.coefficients import UNDEFINED, CoefficientLike, as_coefficient
 from rankcorr.errors import warn_undefined
 from rankcorr.inference.null import ALTERNATIVES, Alternative, NullDistribution, left_out, null_of
+from rankcorr.inference.resampling import Draws
 from rankcorr.ranking import RankingLike
 from rankcorr.results import Computed
 from rankcorr.workers import Progress
@@ -107,13 +108,10 @@ def permutation_test(
     >>> round(test.statistic, 2), round(test.null.mean, 2), round(test.standardized, 2), round(test.pvalue, 4)
     (0.48, -0.12, 0.58, 0.084)
     """
-    chosen = as_coefficient(coefficient)
+    chosen, draws = as_coefficient(coefficient), Draws.checked(n_resamples, seed, workers, progress)
     check_choice("alternative", alternative, ALTERNATIVES)
     first, second = align(x, y, missing=missing)
-    value = chosen.of_pair(first, second)
-    null = null_of(
-        chosen, first, second, missing=missing, n_resamples=n_resamples, seed=seed, workers=workers, progress=progress
-    )
+    value, null = chosen.of_pair(first, second), null_of(chosen, first, second, draws, missing=missing)
     if math.isnan(value):
         warn_undefined(UNDEFINED, stacklevel=3)
     elif null.n_undefined:

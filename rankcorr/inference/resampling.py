@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
+from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
@@ -15,7 +16,7 @@ from rankcorr.coefficients import Coefficient
 from rankcorr.errors import OptionError
 from rankcorr.ranking import Ranking
 from rankcorr.weights import SCHEMES, rank_table
-from rankcorr.workers import Progress, checked_workers, in_threads
+from rankcorr.workers import Progress, checked_workers, in_executor, in_threads
 
 Result = TypeVar("Result")
 
@@ -66,61 +67,38 @@ class Draws:
         return replace(self, n_resamples=min(self.n_resamples, most), progress=uncounted)
 
     def in_blocks(self, task: Callable[[np.random.Generator, int], Result], numbers_each: int) -> list[Result]:
-        """See the function `in_blocks`."""
-        return in_blocks(
-            task,
-            self.n_resamples,
-            numbers_each,
-            seed=self.seed,
-            workers=self.workers,
-            progress=self.progress,
-            executor=self.executor,
-        )
+        """Results of a task for each block of resamples, the same for any number of threads.
 
+        Parameters
+        ----------
+        task : callable
+            Takes the generator of a block and the number of its resamples. Block i draws from
+            `numpy.random.SeedSequence(seed, spawn_key=(i,))`.
+        numbers_each : int
+            Numbers that one resample takes in memory; this determines the size of the blocks.
 
-def in_blocks(
-    task: Callable[[np.random.Generator, int], Result],
-    n_resamples: int,
-    numbers_each: int,
-    *,
-    seed: int,
-    workers: int | None = None,
-    progress: Progress | None = None,
-    executor: Executor | None = None,
-) -> list[Result]:
-    """Results of a task for each block of resamples.
-
-    Parameters
-    ----------
-    task : callable
-        Takes the generator of a block and the number of its resamples.
-    n_resamples : int
-        Number of resamples in all blocks together.
-    numbers_each : int
-        Numbers that one resample takes in memory; this determines the size of the blocks.
-    seed : int
-        Block i draws from `numpy.random.SeedSequence(seed, spawn_key=(i,))`.
-    workers : int, optional
-        Number of threads, by default one for each processor.
-    progress : callable, optional
-        Called with the number of resamples done since the last call; an exception from it stops the work.
-    executor : concurrent.futures.Executor, optional
-        Does the work instead of threads. If it has processes, the task must be picklable.
-
-    Examples
-    --------
-    >>> blocks = in_blocks(lambda rng, size: rng.random(size), 5, 1 << 14, seed=1, workers=2)
-    >>> [block.size for block in blocks]
-    [2, 2, 1]
-    """
-    number, key = checked_resamples(n_resamples), checked_seed(seed)
-    step = max(1, BLOCK_NUMBERS // max(1, numbers_each))
-    blocks = list(enumerate(min(step, number - start) for start in range(0, number, step)))
-    if executor is not None:
-        return _by_executor(executor, task, key, blocks, progress)
-    return in_threads(
-        lambda block: _run(task, key, block), blocks, checked_workers(workers), progress, lambda block: block[1]
-    )
+        Examples
+        --------
+        >>> blocks = Draws(5, seed=1, workers=2).in_blocks(lambda rng, size: rng.random(size), 1 << 14)
+        >>> [block.size for block in blocks]
+        [2, 2, 1]
+        """
+        step = max(1, BLOCK_NUMBERS // max(1, numbers_each))
+        starts = range(0, self.n_resamples, step)
+        blocks = list(enumerate(min(step, self.n_resamples - start) for start in starts))
+        if self.executor is None:
+            return in_threads(
+                lambda block: _run(task, self.seed, block), blocks, self.workers, self.progress, lambda block: block[1]
+            )
+        step = max(1, (len(blocks) - 1) // CALLS)
+        parts = [blocks[:1], *(blocks[start : start + step] for start in range(1, len(blocks), step))]
+        results: list[Result] = []
+        with closing(in_executor(self.executor, _run_all, [(task, self.seed, part) for part in parts])) as found:
+            for part, done in zip(parts, found, strict=True):
+                results += done
+                if self.progress is not None:
+                    self.progress(sum(size for _, size in part))
+        return results
 
 
 def _run(task: Callable[[np.random.Generator, int], Result], seed: int, block: tuple[int, int]) -> Result:
@@ -132,30 +110,6 @@ def _run_all(
     task: Callable[[np.random.Generator, int], Result], seed: int, blocks: Sequence[tuple[int, int]]
 ) -> list[Result]:
     return [_run(task, seed, block) for block in blocks]
-
-
-def _by_executor(
-    executor: Executor,
-    task: Callable[[np.random.Generator, int], Result],
-    seed: int,
-    blocks: Sequence[tuple[int, int]],
-    progress: Progress | None,
-) -> list[Result]:
-    step = max(1, (len(blocks) - 1) // CALLS)
-    # The first block is drawn here: processes that compile at once can spoil numba's cache (numba issue 4807).
-    parts = [blocks[:1], *(blocks[start : start + step] for start in range(1, len(blocks), step))]
-    results = [_run(task, seed, blocks[0])]
-    futures = [executor.submit(_run_all, task, seed, part) for part in parts[1:]]
-    try:
-        for part, future in zip(parts, [None, *futures], strict=True):
-            if future is not None:
-                results += future.result()
-            if progress is not None:
-                progress(sum(size for _, size in part))
-    finally:
-        for future in futures:
-            future.cancel()
-    return results
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -186,10 +140,7 @@ class SortedItems:
     @classmethod
     def of(cls, coefficient: Coefficient, x: Ranking, others: Sequence[Ranking]) -> SortedItems:
         """Sort aligned rankings by x."""
-        from rankcorr.inference import kernels
-
         expected = coefficient.weighting.tied_weights == "expected"
-        kind = {None: kernels.RHO, "a": kernels.TAU_A, "b": kernels.TAU_B}[coefficient.variant]
         halves = np.array([(2 * other.ranks[x.best_first]).astype(np.int32) for other in others])
         return cls(
             x_keys=x.ranks[x.best_first].astype(np.int32) - 1,
@@ -197,7 +148,7 @@ class SortedItems:
             table=rank_table(coefficient.weighting.weigher, x.n_items, not expected),
             expected=expected,
             scheme=SCHEMES.index(coefficient.weighting.scheme),
-            kind=kind,
+            kind=kind_of(coefficient),
         )
 
     @property
@@ -270,6 +221,13 @@ class SortedItems:
             counts, self.x_keys, self.y_keys, self.table, self.expected, self.scheme, self.kind, values
         )
         return values
+
+
+def kind_of(coefficient: Coefficient) -> int:
+    """Number of the formula, as the kernels know it."""
+    from rankcorr.inference import kernels
+
+    return {None: kernels.RHO, "a": kernels.TAU_A, "b": kernels.TAU_B}[coefficient.variant]
 
 
 def comes_after(first: NDArray[Any], second: NDArray[Any]) -> bool:

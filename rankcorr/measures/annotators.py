@@ -1,7 +1,6 @@
 """Agreement of annotators: Krippendorff's alpha, and the mean correlation of each annotator with the others.
 
-ratings of many annotators -> one checked matrix, nan where a rating is missing -> alpha, agreement, and the annotators
-that agree least.
+ratings of many annotators -> one checked matrix, nan where a rating is missing -> alpha, and the agreement of pairs.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from typing import Any, Final, Literal, TypeAlias, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankcorr.checks import check_choice, check_unique, offending, real_number, shown, whole_number
+from rankcorr.checks import check_choice, check_unique, checked_count, offending, shown
 from rankcorr.coefficients import CoefficientLike, as_coefficient
 from rankcorr.errors import (
     DimensionError,
@@ -29,9 +28,8 @@ from rankcorr.errors import (
     warn_undefined,
 )
 from rankcorr.frames import by_name
-from rankcorr.measures.lists import as_float, scaled
 from rankcorr.ranking import Ranking
-from rankcorr.results import Result, TableResult, described_by, mean_of, read_only
+from rankcorr.results import TableResult, described_by, mean_of, read_only
 from rankcorr.scores import ScoresLike, is_masked, split_labels
 
 RatingsLike: TypeAlias = Mapping[Any, ScoresLike] | ArrayLike
@@ -150,7 +148,17 @@ def _floats(what: str, array: NDArray[Any]) -> NDArray[np.float64]:
     large = [value for value in given if isinstance(value, Integral) and abs(int(value)) > EXACT]
     if large:
         raise NonNumericError(offending(f"{what} that is an integer must be at most 2^53 in size; got", large))
-    return np.array([as_float(value) for value in given], np.float64).reshape(array.shape)
+    return np.array([_as_float(value) for value in given], np.float64).reshape(array.shape)
+
+
+def _as_float(number: Any) -> float:
+    """Return a number of any kind as a float, infinite if it is too large."""
+    if isinstance(number, Decimal) and number.is_nan():  # float() refuses a signaling nan
+        return math.nan
+    try:
+        return float(number)
+    except OverflowError:  # an integer or fraction beyond the largest float
+        return math.inf
 
 
 Level: TypeAlias = Literal["nominal", "ordinal", "interval", "ratio"]
@@ -231,7 +239,8 @@ def krippendorff_alpha(ratings: RatingsLike, *, level: Level = "nominal") -> flo
     if level == "ordinal":
         values = _doubled_midranks(values)
     elif level == "interval":
-        values = scaled(values)
+        # By a power of two, which is exact, so that no difference and no square overflows or vanishes.
+        values = np.ldexp(values, -1 - np.frexp(np.abs(values).max())[1])
     pair_sums = PAIR_SUMS[level]
     observed = math.fsum((pair_sums(values, sizes) / (sizes - 1)).tolist())
     expected = float(pair_sums(np.sort(values), np.array([values.size]))[0])
@@ -306,9 +315,6 @@ PAIR_SUMS: Final[dict[str, PairSums]] = {
 
 
 FewCommon: TypeAlias = Literal["raise", "leave_out"]
-
-# Rounding moves a mean of correlations by less than this: an annotator exactly at the threshold is not outlying.
-ROUNDING: Final = 1e-12
 
 FEW_COMMON: Final = ("raise", "leave_out")
 
@@ -398,9 +404,7 @@ def mean_pairwise_agreement(
     chosen = as_coefficient(coefficient)
     if chosen.swapped != chosen:
         raise OptionError(f"annotators are compared without order, so that the scheme must be symmetric; got {chosen}")
-    least = whole_number(min_common)
-    if least is None or least < 2:
-        raise OptionError(f"min_common must be a whole number of at least 2; got {shown(min_common)}")
+    least = checked_count(min_common, "min_common", least=2)
     check_choice("few_common", few_common, FEW_COMMON)
     found = read_ratings(ratings)
     rated = ~np.isnan(found.values)
@@ -410,7 +414,9 @@ def mean_pairwise_agreement(
     enough = [(i, j) for i in range(n_annotators) for j in range(i) if n_common[i, j] >= least]
     few = [(j, i) for i in range(n_annotators) for j in range(i) if n_common[i, j] < least]
     if few and (few_common == "raise" or not enough):
-        raise AnnotatorError(_few(found, few, n_common, least))
+        which = [(found.name(i), found.name(j), int(n_common[i, j])) for i, j in few]
+        what = f"any two annotators must have rated {least} items in common; too few (annotators, items)"
+        raise AnnotatorError(offending(what, which))
 
     pairs = np.full((n_annotators, n_annotators), np.nan)
     undefined = []
@@ -433,98 +439,3 @@ def mean_pairwise_agreement(
         len(few),
         chosen.name,
     )
-
-
-@dataclass(frozen=True, eq=False)
-class OutlyingAnnotators(Result):
-    """Annotators that agree with the others less than the rest do.
-
-    Attributes
-    ----------
-    outlying, kept : tuple
-        Names of the annotators, or their indices.
-    threshold : float
-        The agreement below which an annotator is outlying: mean - n_std * std.
-    mean, std : float
-        Mean correlation of all pairs, and standard deviation of the annotators' mean correlations with the others.
-    n_std : float
-        Number of standard deviations allowed below the mean.
-    ddof : int
-        The standard deviation divides by n_annotators - ddof.
-    """
-
-    outlying: tuple[Any, ...]
-    kept: tuple[Any, ...]
-    threshold: float
-    mean: float
-    std: float
-    n_std: float
-    ddof: int
-
-
-def outlying_annotators(agreement: PairwiseAgreement, *, n_std: float = 1.0, ddof: int = 1) -> OutlyingAnnotators:
-    """Find the annotators to leave out: those whose agreement is more than one standard deviation below the mean.
-
-    The rule of Hill et al. for SimLex-999, also used by Avraham and Goldberg: leave out an annotator whose mean
-    correlation with the others is below the mean correlation of all pairs by more than `n_std` standard deviations of
-    the annotators' mean correlations. The rule is applied once. Avraham and Goldberg do not say which standard
-    deviation they mean; the default is that of a sample.
-
-    Parameters
-    ----------
-    agreement : PairwiseAgreement
-        The result of `mean_pairwise_agreement`.
-    n_std : float, default 1
-        Not negative.
-    ddof : int, default 1
-        1 for the standard deviation of a sample, 0 for that of a population.
-
-    Returns
-    -------
-    OutlyingAnnotators
-
-    Raises
-    ------
-    RankingError
-        `OptionError`; `AnnotatorError` if the agreement of an annotator is undefined, a case that the rule does not
-        cover.
-
-    References
-    ----------
-    F. Hill, R. Reichart and A. Korhonen, SimLex-999, Computational Linguistics 41(4), 2015.
-    O. Avraham and Y. Goldberg, Improving Reliability of Word Similarity Evaluation by Redesigning Annotation Task and
-    Performance Measure, arXiv:1611.03641, section 5.
-
-    Examples
-    --------
-    >>> ratings = {"ann": [1, 2, 3, 4], "bob": [1, 3, 2, 4], "cat": [2, 1, 3, 4], "dan": [4, 3, 2, 1]}
-    >>> outlying_annotators(mean_pairwise_agreement(ratings)).outlying
-    ('dan',)
-    """
-    wanted, freedom = real_number(n_std), whole_number(ddof)
-    if not 0 <= wanted < math.inf:
-        raise OptionError(f"n_std must be a number, not negative; got {shown(n_std)}")
-    if freedom not in (0, 1):
-        raise OptionError(f"ddof must be 0 or 1; got {shown(ddof)}")
-    undefined = np.flatnonzero(np.isnan(agreement.with_others)).tolist()
-    if undefined:
-        raise AnnotatorError(
-            offending("the agreement of some annotators is undefined", [agreement.annotators[row] for row in undefined])
-        )
-    std = float(agreement.with_others.std(ddof=freedom))
-    threshold = agreement.mean - wanted * std
-    below = (agreement.with_others < threshold - ROUNDING).tolist()
-    return OutlyingAnnotators(
-        tuple(name for name, low in zip(agreement.annotators, below, strict=True) if low),
-        tuple(name for name, low in zip(agreement.annotators, below, strict=True) if not low),
-        threshold,
-        agreement.mean,
-        std,
-        wanted,
-        freedom,
-    )
-
-
-def _few(found: Ratings, few: list[tuple[int, int]], n_common: NDArray[np.int64], least: int) -> str:
-    which = [(found.name(i), found.name(j), int(n_common[i, j])) for i, j in few]
-    return offending(f"any two annotators must have rated {least} items in common; too few (annotators, items)", which)

@@ -1,4 +1,4 @@
-"""Precision of a system's ranking against binary relevance, with ties."""
+"""Average precision of a system's ranking against binary relevance, with ties."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr.alignment import Missing, align
-from rankcorr.checks import checked_count, offending
+from rankcorr.checks import offending, shown
 from rankcorr.errors import OptionError, RankingError
-from rankcorr.measures.lists import ListLike, as_list, read_scores
-from rankcorr.scores import ScoresLike
+from rankcorr.measures.lists import ListLike, as_list
+from rankcorr.ranking import Ranking
+from rankcorr.scores import ScoresLike, split_labels
 
 
 class RelevanceError(RankingError):
@@ -63,7 +64,16 @@ def average_precision(gold: ScoresLike, system: ListLike, *, missing: Missing = 
     >>> average_precision([1, 0, 1], [0.9, 0.5, 0.5])
     0.9166666666666666
     """
-    starts, sizes, relevant = _groups(gold, system, missing)
+    known, relevance = _relevance(gold)
+    first, second = align(known, as_list(system), names=("gold", "system"), missing=missing)
+    if known.labels is not None and first.labels is not None:
+        by_label = dict(zip(known.labels, relevance.tolist(), strict=True))
+        relevance = np.array([by_label.get(label, 0) for label in first.labels])
+    if not relevance.any():
+        raise RelevanceError(f"gold must have a relevant item; none of its {first.n_items} items is")
+    starts = np.flatnonzero(np.diff(second.ranks[second.best_first], prepend=0.0))  # ranks are at least 1
+    sizes = np.diff(starts, append=second.n_items)
+    relevant = np.add.reduceat(relevance[second.best_first], starts)
     before = np.cumsum(relevant) - relevant
     m, t, g, r = (np.repeat(values, sizes) for values in (starts, sizes, relevant, before))
     place = np.arange(1, m.size + 1)
@@ -72,65 +82,16 @@ def average_precision(gold: ScoresLike, system: ListLike, *, missing: Missing = 
     return min(1.0, float(precision.sum()) / float(relevant.sum()))
 
 
-def precision_at(gold: ScoresLike, system: ListLike, k: int, *, missing: Missing = "raise") -> float:
-    """Share of relevant items among the first k of a system: the mean over the ways to break the system's ties.
-
-    Of a tied group of t items, g of them relevant, let j items be among the first k: g j/t relevant ones are expected
-    there.
-
-    Parameters
-    ----------
-    gold, system, missing
-        As in `average_precision`.
-    k : int
-        From 1 to the number of items.
-
-    Returns
-    -------
-    float
-        Between 0 and 1.
-
-    Raises
-    ------
-    RankingError
-        As in `average_precision`; `OptionError` for another k.
-
-    Examples
-    --------
-    >>> precision_at({"a": 1, "b": 0, "c": 1}, {"a": 0.9, "b": 0.5, "c": 0.5}, 2)
-    0.75
-    """
-    number = checked_count(k, "k")
-    starts, sizes, relevant = _groups(gold, system, missing)
-    n_items = int(sizes.sum())
-    if number > n_items:
-        raise OptionError(f"k must be at most the number of items, {n_items}; got {number}")
-    taken = np.clip(number - starts, 0, sizes)
-    return float((relevant * taken / sizes).sum()) / number
-
-
-def _groups(
-    gold: ScoresLike, system: ListLike, missing: Missing
-) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.int64]]:
-    """Start, from 0, and size of each tied group of the system, and how many of its items are relevant."""
-    known = read_scores(gold, "gold")
-    wrong = np.flatnonzero((known.values != 0) & (known.values != 1)).tolist()
-    if wrong:
-        labels = known.ranking.labels
-        raise RelevanceError(
-            offending(
-                f"the relevance of every item must be 0 or 1; got {known.values[wrong[0]]:g}; wrong at",
-                [labels[item] for item in wrong] if labels else wrong,
-            )
-        )
-    first, second = align(known.ranking, as_list(system), names=("gold", "system"), missing=missing)
-    if first.labels is None or known.ranking.labels is None:
-        relevance = known.values.astype(np.int64)
-    else:
-        values = dict(zip(known.ranking.labels, known.values.astype(np.int64).tolist(), strict=True))
-        relevance = np.array([values.get(label, 0) for label in first.labels], np.int64)
-    if not relevance.any():
-        raise RelevanceError(f"gold must have a relevant item; none of its {first.n_items} items is")
-    starts = np.flatnonzero(np.diff(second.ranks[second.best_first], prepend=0.0))  # ranks are at least 1
-    sizes = np.diff(starts, append=second.n_items)
-    return starts, sizes, np.add.reduceat(relevance[second.best_first], starts)
+def _relevance(gold: ScoresLike) -> tuple[Ranking, NDArray[np.int64]]:
+    """Gold as a ranking, which holds its labels, and as 0 or 1 for each of its items."""
+    if isinstance(gold, Ranking):
+        raise OptionError("gold: scores are needed; a Ranking keeps only their order")
+    try:
+        ranking = Ranking.from_scores(gold)
+    except RankingError as error:
+        raise type(error)(f"gold: {error}") from error
+    values = np.asarray(split_labels(gold, "score")[1])
+    if wrong := np.flatnonzero((values != 0) & (values != 1)).tolist():
+        what = f"the relevance of every item must be 0 or 1; got {shown(values.tolist()[wrong[0]])}; wrong at"
+        raise RelevanceError(offending(what, [ranking.labels[item] for item in wrong] if ranking.labels else wrong))
+    return ranking, (values == 1).astype(np.int64)

@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr.alignment import MISSING, Missing
-from rankcorr.checks import check_choice, checked_seed, offending
+from rankcorr.checks import check_choice, offending
 from rankcorr.coefficients import CoefficientLike, as_coefficient
 from rankcorr.errors import OptionError
 from rankcorr.inference.leaderboard import Leaderboard
 from rankcorr.inference.leaderboard_groups import SUM, entered, gold_sets_of, systems_of, unused_labels
 from rankcorr.inference.null import NullDistribution, null_of
-from rankcorr.inference.resampling import derived_seed
+from rankcorr.inference.resampling import Draws
 from rankcorr.plots.style import (
     LONGEST_LABEL,
     UNWEIGHTED,
@@ -107,7 +107,7 @@ def chance_levels(
     """
     chosen = as_coefficient(coefficient)
     check_choice("missing", missing, MISSING)
-    key = checked_seed(seed)
+    draws = Draws.checked(n_resamples, seed, workers, progress)
     sets, found = gold_sets_of(gold), systems_of(systems)
     unused_labels(sets, found, missing)
     entries = entered(sets, found, missing)
@@ -118,16 +118,7 @@ def chance_levels(
             entry = row[number]
             ties = np.sort(entry.gold.ranks).tobytes(), np.sort(entry.system.ranks).tobytes()
             if ties not in done:
-                done[ties] = null_of(
-                    chosen,
-                    entry.gold,
-                    entry.system,
-                    missing=missing,
-                    n_resamples=n_resamples,
-                    seed=derived_seed(key, 2, number),
-                    workers=workers,
-                    progress=progress,
-                )
+                done[ties] = null_of(chosen, entry.gold, entry.system, draws.of_part(2, number), missing=missing)
             of_set[system] = done[ties]
     return levels
 
@@ -245,7 +236,7 @@ def _check_chance(leaderboard: Leaderboard, chance: ChanceLevels) -> None:
 def _column(leaderboard: Leaderboard, name: str, chance: ChanceLevels | None) -> _Column:
     """Values, intervals and chance of a gold set, or of the column that the leaderboard is ranked by."""
     sets = leaderboard.gold_sets
-    standardized = _is_standardized(leaderboard)
+    standardized = leaderboard.standardized
     if name in sets:
         scores = [row.scores[sets.index(name)] for row in leaderboard.rows]
         values = [(score.statistic, score.low, score.high) for score in scores]
@@ -284,14 +275,9 @@ def _title(leaderboard: Leaderboard, name: str) -> str:
     return f"{name.capitalize()} over {len(leaderboard.gold_sets)} gold sets"
 
 
-def _is_standardized(leaderboard: Leaderboard) -> bool:
-    """Whether the values are standardized coefficients, so that chance gives 0 on average."""
-    return bool(getattr(leaderboard, "standardized", False))
-
-
 def _interval_text(leaderboard: Leaderboard) -> str:
-    what = f"{described(leaderboard)}, standardized" if _is_standardized(leaderboard) else described(leaderboard)
-    return f"{what}, with its {100 * leaderboard.level:g} % interval"
+    standardized = ", standardized" * leaderboard.standardized
+    return f"{described(leaderboard)}{standardized}, with its {100 * leaderboard.level:g} % interval"
 
 
 def _draw_panel(axes: Axes, leaderboard: Leaderboard, column: _Column) -> list[Any]:

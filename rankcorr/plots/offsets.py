@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Final, TypedDict, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankcorr.alignment import Missing
 from rankcorr.batch import ManyRankings, correlate_many
-from rankcorr.checks import offending, shown
+from rankcorr.checks import shown
 from rankcorr.coefficients import CoefficientLike, RhoW, TauW, as_coefficient
 from rankcorr.errors import OptionError
 from rankcorr.plots.style import (
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Marker and line style of each highlighted system.
+# Marker and line style of each system shown apart.
 LINES: Final = (("o", "-"), ("s", "--"), ("^", ":"), ("D", "-."), ("v", "-"), ("x", "--"), ("P", ":"), ("*", "-."))
 OFFSETS: Final = np.geomspace(1, 1001, 61) - 1
 LINE_HEIGHT: Final = 0.17  # of a legend, in inches
@@ -48,7 +47,6 @@ class _Options(TypedDict, total=False):
     coefficient: CoefficientLike
     n0s: ArrayLike
     missing: Missing
-    highlighted: Sequence[Any] | None
 
 
 @overload
@@ -62,13 +60,13 @@ def plot_offset(
     coefficient: CoefficientLike = "tau_w",
     n0s: ArrayLike = OFFSETS,
     missing: Missing = "raise",
-    highlighted: Sequence[Any] | None = None,
     ax: Axes | None = None,
 ) -> Figure | Axes:
     """Draw the coefficient of each system as a function of n0.
 
     The axis at the top gives R(n0), the share of the weight f that the first rank has, at the ticks of n0. The legend
-    names the systems that are undefined for every n0.
+    names the systems that are undefined for every n0. Of more than 8 systems, the 5 that are best at the smallest
+    offset have their own marker and line style, and the others are thin grey lines.
 
     Parameters
     ----------
@@ -80,10 +78,6 @@ def plot_offset(
         Offsets, increasing, each greater than -1.
     missing
         As in `correlate_many`.
-    highlighted : sequence of names, optional
-        At most 8 systems to draw with their own marker and line style; the others are thin grey lines. Rows of a
-        matrix are named by their number, from 0. By default all systems if there are at most 8, and otherwise the 5
-        that are best at the smallest offset.
     ax : matplotlib.axes.Axes, optional
         Where to draw; the legend lies below, where ``layout="constrained"`` makes room for it.
 
@@ -112,7 +106,7 @@ def plot_offset(
     results = [correlate_many(x, systems, coefficient=replace(chosen, n0=n0), missing=missing) for n0 in offsets]
     values = np.array([result.statistic for result in results]).T
     names = results[0].names or tuple(range(len(values)))
-    shown_apart = _highlighted(highlighted, names, values)
+    shown_apart = _shown_apart(values)
     what = f"Coefficient {described(results[0], offset=False)}"
     axes = own_axes(ax, f"Offset {OFFSET_SYMBOL}", what, 6.8, 4.6 + LINE_HEIGHT * math.ceil(len(shown_apart) / 2))
     ink = Ink.of(axes)
@@ -122,7 +116,7 @@ def plot_offset(
     for row in others:
         (line,) = axes.plot(places, values[row], color=ink.grey(0.7), lw=0.7, zorder=1)
         if row == others[0]:
-            line.set_label(f"{len(others)} other system{'' if len(others) == 1 else 's'}")
+            line.set_label(f"{len(others)} other systems")
             handles.append(line)
     every = max(1, len(offsets) // 8)
     for number, row in enumerate(shown_apart):
@@ -187,17 +181,9 @@ def _checked_offsets(n0s: ArrayLike) -> list[float]:
     return numbers
 
 
-def _highlighted(wanted: Sequence[Any] | None, names: tuple[Any, ...], values: NDArray[np.float64]) -> list[int]:
+def _shown_apart(values: NDArray[np.float64]) -> list[int]:
     """Rows of the systems with a separate style."""
-    if wanted is None:
-        if len(names) <= len(LINES):
-            return list(range(len(names)))
-        best = np.where(np.isnan(values[:, 0]), -np.inf, values[:, 0])
-        return [int(row) for row in np.argsort(-best, kind="stable")[:5]]
-    unknown = [name for name in wanted if name not in names]
-    if unknown:
-        raise OptionError(offending("highlighted must name systems; unknown", unknown))
-    rows = [names.index(name) for name in dict.fromkeys(wanted)]
-    if len(rows) > len(LINES):
-        raise OptionError(f"highlighted must name at most {len(LINES)} systems; got {len(rows)}")
-    return rows
+    if len(values) <= len(LINES):
+        return list(range(len(values)))
+    best = np.where(np.isnan(values[:, 0]), -np.inf, values[:, 0])
+    return [int(row) for row in np.argsort(-best, kind="stable")[:5]]

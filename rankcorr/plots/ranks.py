@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rankcorr.alignment import Missing
 from rankcorr.batch import ManyRankings
-from rankcorr.checks import shown, whole_number
+from rankcorr.checks import checked_count
 from rankcorr.coefficients import CoefficientLike
 from rankcorr.contributions import Contributions, ItemContribution, contributions
 from rankcorr.errors import OptionError, RankingError
@@ -121,9 +121,7 @@ def plot_ranks(
     ['Rank in good', 'Rank in poor']
     """
     figure_class()  # before the work
-    count = whole_number(n_named)
-    if count is None or count < 0:
-        raise OptionError(f"n_named must be a whole number, not negative; got {shown(n_named)}")
+    count = checked_count(n_named, "n_named", least=0)
     several = _several(y)
     if several is None:
         parts = contributions(x, y, coefficient=coefficient, missing=missing)  # type: ignore[arg-type]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr.checks import check_choice, checked_flag, counted, offending, shown
-from rankcorr.coefficients import COEFFICIENTS, Coefficient, CoefficientLike, as_coefficient
+from rankcorr.coefficients import COEFFICIENTS, Coefficient, CoefficientLike, different_coefficients
 from rankcorr.errors import NonNumericError, OptionError, SelfPairWarning, give_notice
 from rankcorr.evaluation.metrics import name_of
 from rankcorr.inference.bootstrap import bootstrap_interval
@@ -301,7 +301,7 @@ def evaluate_vectors(
     >>> evaluate_vectors(vectors, gold, oov="lowest")
     <VectorEvaluation of 4 of 4 pairs: rho_w 1.0000, tau_w 1.0000, rho 1.0000, tau 1.0000>
     """
-    chosen = _chosen(coefficients)
+    chosen = different_coefficients(coefficients).values()
     check_choice("oov", oov, OOV)
     check_choice("self_pairs", self_pairs, SELF_PAIRS)
     pairs = as_pairs(gold, unordered=True)
@@ -353,14 +353,6 @@ def cosines_or_nan(vectors: WordVectors, pairs: Sequence[Pair], looked_up: dict[
     if known.any():
         values[known] = vectors.cosines([key for key, is_known in zip(keys, known, strict=True) if is_known])
     return values
-
-
-def _chosen(coefficients: Sequence[CoefficientLike]) -> list[Coefficient]:
-    given = list(coefficients) if isinstance(coefficients, list | tuple) else []
-    chosen = [as_coefficient(each) for each in given]
-    if not chosen or len(set(chosen)) < len(chosen):
-        raise OptionError(f"coefficients must be a list of different coefficients; got {shown(coefficients)}")
-    return chosen
 
 
 def _inferred(

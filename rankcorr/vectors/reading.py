@@ -9,6 +9,7 @@ import gzip
 import os
 import sys
 import zlib
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator
 from typing import Any, BinaryIO, Final, Literal, NoReturn, TypeAlias, cast
 
@@ -117,12 +118,11 @@ def read_vectors(
     name = os.fspath(path)
     if form == "gensim" or (form is None and name.endswith(GENSIM_ENDINGS)):
         return read_gensim(name, words)
-    wanted = Wanted(words, encoding, undecodable, progress)
+    _check_encoding(encoding)
     source = Source(name)
     form = form or _form_of(source)
-    if form == "word2vec-binary":
-        return BinaryReader(source, wanted).read(form)
-    return TextReader(source, wanted, has_header=form == "word2vec").read(form)
+    reader = BinaryReader if form == "word2vec-binary" else TextReader
+    return reader(source, form, words, encoding, undecodable, progress).read()
 
 
 def as_vectors(source: VectorsLike, words: Collection[str] | None = None) -> WordVectors:
@@ -225,50 +225,40 @@ class _Joined:
         return part
 
 
-class Wanted:
-    """Which words are kept, by their bytes."""
-
-    def __init__(
-        self, words: Collection[str] | None, encoding: str, undecodable: Undecodable, progress: Progress | None
-    ) -> None:
-        try:
-            same = "a 1\n".encode(encoding) == b"a 1\n"
-        except (LookupError, TypeError):
-            same = False
-        if not same:
-            raise OptionError(f"encoding must be one that holds ASCII, such as 'utf-8'; got {shown(encoding)}")
-        self.words = None if words is None else frozenset(words)
-        self.encoding = encoding
-        self.undecodable = undecodable
-        self.n_undecodable = 0
-        self._progress = progress
-
-    def decoded(self, raw: bytes) -> str | None:
-        """Text of a word; None if it is left out as not text, or an error if requested."""
-        try:
-            return raw.decode(self.encoding)
-        except UnicodeDecodeError:
-            if self.undecodable == "error":
-                raise
-            self.n_undecodable += 1
-            return None
-
-    def __contains__(self, word: str) -> bool:
-        return self.words is None or word in self.words
-
-    def count(self, n_words: int) -> None:
-        """Report progress; `n_words` have been read."""
-        if self._progress is not None and n_words % PROGRESS_WORDS == 0:
-            self._progress(PROGRESS_WORDS)
+def _check_encoding(encoding: str) -> None:
+    """Refuse an encoding whose text is not separated by the bytes of ASCII."""
+    try:
+        same = "a 1\n".encode(encoding) == b"a 1\n"
+    except (LookupError, TypeError):
+        same = False
+    if not same:
+        raise OptionError(f"encoding must be one that holds ASCII, such as 'utf-8'; got {shown(encoding)}")
 
 
-class Reader:
+class Reader(ABC):
     """Base of the readers of text and of binary files."""
 
-    def __init__(self, source: Source, wanted: Wanted) -> None:
+    def __init__(
+        self,
+        source: Source,
+        form: Form,
+        words: Collection[str] | None,
+        encoding: str,
+        undecodable: Undecodable,
+        progress: Progress | None,
+    ) -> None:
         self.source = source
-        self.wanted = wanted
+        self.form = form
         self.kept = KeptVectors(source.name)
+        self._words = None if words is None else frozenset(words)
+        self._encoding = encoding
+        self._undecodable = undecodable
+        self._progress = progress
+        self._n_undecodable = 0
+
+    @abstractmethod
+    def read(self) -> WordVectors:
+        """Read the whole file."""
 
     def header(self, line: bytes) -> tuple[int, int]:
         """Number of words and dimension."""
@@ -282,19 +272,28 @@ class Reader:
             self.source.fail("the header says that there are no words", 1)
         return n_words, dimension
 
-    def text_of(self, raw: bytes, place: str) -> str | None:
-        """Word of these bytes; None if it is left out."""
+    def wanted(self, raw: bytes, place: str) -> str | None:
+        """Word of these bytes; None if it is not kept, or left out because it is not text."""
         try:
-            return self.wanted.decoded(raw)
+            word = raw.decode(self._encoding)
         except UnicodeDecodeError as error:
+            if self._undecodable == "omit":
+                self._n_undecodable += 1
+                return None
             raise VectorFileError(
-                f"{place}: {shown(raw)} is not text in {self.wanted.encoding}; give the encoding of the words, or "
-                "leave such words out (undecodable)"
+                f"{place}: {shown(raw)} is not text in {self._encoding}; give the encoding of the words, or leave such "
+                "words out (undecodable)"
             ) from error
+        return word if self._words is None or word in self._words else None
 
-    def finished(self, n_words: int, form: str) -> WordVectors:
+    def count(self, n_words: int) -> None:
+        """Report progress; `n_words` have been read."""
+        if self._progress is not None and n_words % PROGRESS_WORDS == 0:
+            self._progress(PROGRESS_WORDS)
+
+    def finished(self, n_words: int) -> WordVectors:
         """Return the words kept from a file of `n_words`."""
-        return self.kept.finished(n_words, form, self.wanted.n_undecodable)
+        return self.kept.finished(n_words, self.form, self._n_undecodable)
 
 
 def is_header(cells: list[bytes]) -> bool:
@@ -305,14 +304,10 @@ def is_header(cells: list[bytes]) -> bool:
 class TextReader(Reader):
     """A line for each word: the word, and its numbers in decimal."""
 
-    def __init__(self, source: Source, wanted: Wanted, *, has_header: bool) -> None:
-        super().__init__(source, wanted)
-        self.has_header = has_header
-
-    def read(self, form: str) -> WordVectors:
-        """Read the whole file, of this form."""
+    def read(self) -> WordVectors:
+        """Read the whole file."""
         lines = enumerate(self.source.lines(), start=1)
-        n_said, dimension = self.header(next(lines)[1]) if self.has_header else (None, 0)
+        n_said, dimension = self.header(next(lines)[1]) if self.form == "word2vec" else (None, 0)
         n_words = 0
         for number, line in lines:
             stripped = line.strip()
@@ -325,10 +320,10 @@ class TextReader(Reader):
             if n_said is not None and n_words > n_said:
                 self.source.fail(f"a word beyond the {n_said:,} that the header says", number)
             self._line(stripped, number, dimension)
-            self.wanted.count(n_words)
+            self.count(n_words)
         if n_said is not None and n_words < n_said:
             self.source.fail(f"the header says {n_said:,} words; the file has {n_words:,}")
-        return self.finished(n_words, form)
+        return self.finished(n_words)
 
     def _line(self, line: bytes, number: int, dimension: int) -> None:
         place = f"{self.source.name}:{number}"
@@ -337,8 +332,8 @@ class TextReader(Reader):
         numbers: list[bytes] = []
         if not is_plain:  # tabs, several blanks, or spaces in the word
             raw, numbers = self._parts(line.split(), number, dimension)
-        word = self.text_of(raw, place)
-        if word is not None and word in self.wanted:
+        word = self.wanted(raw, place)
+        if word is not None:
             self.kept.add(word, self._numbers(numbers or rest.split(), place, dimension), place)
 
     def _parts(self, cells: list[bytes], number: int, dimension: int) -> tuple[bytes, list[bytes]]:
@@ -369,19 +364,19 @@ def is_number(cell: bytes) -> bool:
 class BinaryReader(Reader):
     """Each word, a space, and its numbers as float32, the least significant byte first."""
 
-    def read(self, form: str) -> WordVectors:
-        """Read the whole file, of this form."""
+    def read(self) -> WordVectors:
+        """Read the whole file."""
         line, newline, _ = self.source.head.partition(b"\n")
         if not newline:
             self.source.fail("a first line with the number of words and the dimension is wanted", 1)
         n_words, dimension = self.header(line)
         self.kept.dimension = dimension
         for n_read, (raw, numbers, place) in enumerate(self._records(n_words, dimension, len(line) + 1), start=1):
-            word = self.text_of(raw, place)
-            if word is not None and word in self.wanted:
+            word = self.wanted(raw, place)
+            if word is not None:
                 self.kept.add(word, np.frombuffer(numbers, "<f4"), place)
-            self.wanted.count(n_read)
-        return self.finished(n_words, form)
+            self.count(n_read)
+        return self.finished(n_words)
 
     def _records(self, n_words: int, dimension: int, start: int) -> Iterator[tuple[bytes, bytes, str]]:
         """Word, numbers and place of each record; the file must end with the last."""

@@ -15,13 +15,7 @@ import pytest
 
 import rankcorr
 from rankcorr import MissingPandasError, UndefinedCorrelationWarning
-from rankcorr.measures import (
-    combine_submissions,
-    mean_pairwise_agreement,
-    outlying_annotators,
-    rank_biased_overlap,
-    reliability_weighted_score,
-)
+from rankcorr.measures import mean_pairwise_agreement, rank_biased_overlap
 from rankcorr.results import MAX_HTML_ROWS, Computed, Result, TableResult, json_ready
 from rankcorr.shares import weight_table
 
@@ -38,13 +32,6 @@ def agreement(system):
     return mean_pairwise_agreement({"ann <1>": GOLD, "bob": system, "cat": B + GOLD})
 
 
-def share_of_votes(number):
-    """Share of votes for an item against the next one."""
-    return round(float(abs(np.sin(number))), 2)
-
-
-COMPARISONS = [(LABELS[number], LABELS[number + 1], share_of_votes(number)) for number in range(11)]
-
 MAKERS = {
     "RankCorrelations": lambda system: rankcorr.correlate_many(GOLD, {"a": system, "gold": GOLD}),
     "matrix": lambda system: rankcorr.correlation_matrix({"gold": labelled(GOLD), "a": labelled(system)}),
@@ -59,11 +46,6 @@ MAKERS = {
     "Leaderboard": lambda system: rankcorr.leaderboard(GOLD, {"a": system, "gold": GOLD}, n_resamples=50),
     "ItemContribution": lambda system: rankcorr.contributions(labelled(GOLD), labelled(system)).worst(1)[0],
     "PairwiseAgreement": agreement,
-    "OutlyingAnnotators": lambda system: outlying_annotators(agreement(system)),
-    "ReliabilityScore": lambda system: reliability_weighted_score(COMPARISONS, labelled(system)),
-    "CombinedSubmissions": lambda system: combine_submissions(
-        {"gold <1>": labelled(GOLD), "system": labelled(system)}, {"gold <1>": 0.7, "system": 0.6}
-    ),
     "RankBiasedOverlap": lambda system: rank_biased_overlap(labelled(GOLD), labelled(system)),
     "WeightTable": lambda system: weight_table(abs(float(system[0])), n_items=12),
 }
@@ -141,16 +123,7 @@ def test_results_of_other_options_differ_although_the_numbers_agree():
 
 # Tables.
 
-TABLES = [
-    "RankCorrelations",
-    "matrix",
-    "Contributions",
-    "Leaderboard",
-    "PairwiseAgreement",
-    "ReliabilityScore",
-    "CombinedSubmissions",
-    "WeightTable",
-]
+TABLES = ["RankCorrelations", "matrix", "Contributions", "Leaderboard", "PairwiseAgreement", "WeightTable"]
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -202,12 +175,6 @@ def test_frames_of_measures_hold_the_numbers():
         "annotator": ["ann <1>", "bob", "cat"],
         "with_others": agreed.with_others.tolist(),
     }
-    scored = MAKERS["ReliabilityScore"](A)
-    assert scored.to_frame().to_dict("list") == {"comparison": list(range(11)), "score": scored.scores.tolist()}
-    combined = MAKERS["CombinedSubmissions"](A)
-    assert combined.to_frame().to_dict("list") == {"item": LABELS, "score": combined.scores.tolist()}
-    unlabelled = combine_submissions({"gold": GOLD, "system": A}, {"gold": 0.7, "system": 0.6})
-    assert unlabelled.to_frame().to_dict("list") == {"item": list(range(12)), "score": combined.scores.tolist()}
     table = weight_table(2, top=3)
     assert table.to_frame().to_dict("records") == table.rows()
     assert table._repr_html_().startswith("<p>weights at n0 = 2, an endless list</p>")

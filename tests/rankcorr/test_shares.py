@@ -247,9 +247,9 @@ def test_bad_offset(n0):
 
 @pytest.mark.parametrize("k", [0, -1, 1.0, 2.5, "1", None, True, math.nan, np.array([1, 2])])
 def test_bad_k(k):
-    with pytest.raises(ShareError, match=r"^k must be a positive integer; got "):
+    with pytest.raises(ShareError, match=r"^k must be a positive whole number; got "):
         top_share(k, 2)
-    with pytest.raises(ShareError, match=r"^k must be a positive integer; got "):
+    with pytest.raises(ShareError, match=r"^k must be a positive whole number; got "):
         offset_for_share(0.5, k)
 
 
@@ -345,7 +345,7 @@ def test_weight_table_has_no_more_than_the_largest_number_of_rows(monkeypatch):
         ({"top": 100_001}, ShareError, "top must be a whole number from 1 to 100000; got 100001"),
         ({"n_items": "5"}, ShareError, "n_items must be a whole number .*; got '5'"),
         ({"n_items": 2.5, "top": 2}, ShareError, "n_items must be a whole number .*; got 2.5"),
-        ({"share": 0.5, "k": 0}, ShareError, "k must be a positive integer"),
+        ({"share": 0.5, "k": 0}, ShareError, "k must be a positive whole number"),
     ],
 )
 def test_invalid_options_of_a_weight_table(options, error, message):

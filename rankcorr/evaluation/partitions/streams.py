@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from rankcorr.checks import shown, whole_number
+from rankcorr.checks import checked_count, shown
 from rankcorr.errors import ColumnError, OptionError, SplitQueryError, TableError
 from rankcorr.evaluation.partitions.joined_columns import arrow, as_table, ids_of
 from rankcorr.evaluation.partitions.poisson import repeated_ids
@@ -66,9 +66,7 @@ def read_batches(
     ...     [batch.num_rows for batch in read_batches(f"{folder}/rows.parquet", ["score"], batch_rows=2)]
     [2, 1]
     """
-    size, n_workers = whole_number(batch_rows), checked_workers(workers)
-    if size is None or size < 1:
-        raise OptionError(f"batch_rows must be a positive whole number; got {shown(batch_rows)}")
+    size, n_workers = checked_count(batch_rows, "batch_rows"), checked_workers(workers)
     paths = [files] if isinstance(files, str | os.PathLike) else list(files)
     if not paths:
         raise OptionError("there is no file to read")

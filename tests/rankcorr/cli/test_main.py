@@ -82,7 +82,7 @@ def test_no_command():
 
 def test_embedded_use_raises():
     assert cli.main(["weights", "--n-items", "1"], standalone_mode=False) is None
-    with pytest.raises(ValueError, match="--k belongs to --share"):
+    with pytest.raises(ValueError, match="k belongs to share"):
         cli.main(["weights", "--k", "1"], standalone_mode=False)
 
 

@@ -54,9 +54,9 @@ def test_weights_solves_for_the_offset():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("--n0 2 --share 0.3", "--n0 and --share exclude each other"),
-        ("--k 2", "--k belongs to --share, which is missing"),
-        ("--top 5 --n-items 3", "--top is 5, but --n-items is 3"),
+        ("--n0 2 --share 0.3", "n0 and share exclude each other"),
+        ("--k 2", "k belongs to share, which is missing"),
+        ("--top 5 --n-items 3", "top is 5, but n_items is 3"),
         ("--top 0", "Invalid value for '--top': 0 is not in the range"),
         ("--n-items 0", "Invalid value for '--n-items': 0 is not in the range"),
         ("--n0 -1", "n0 must be a finite number greater than -1; got -1.0"),

@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -7,8 +8,10 @@ from rankcorr import RhoW, StandardizationError, Tau, TauW, null_distribution
 from rankcorr.evaluation import nulls
 from rankcorr.evaluation.nulls import MOST_DRAWN, drawn_exponents, standardization
 from rankcorr.inference.null import MAX_EXACT_ITEMS
+from rankcorr.inference.resampling import Draws
 
 OPTIONS = {"n_resamples": 500, "seed": 1}
+DRAWS = Draws(**OPTIONS)
 
 
 def flat(pairs):
@@ -39,7 +42,7 @@ def test_groups_of_one_length_and_tie_pattern_share_a_null():
         (np.arange(11), np.arange(11)),
     ]
     pairs = [shuffled(rng, kinds[kind]) for kind in (0, 1, 2, 3, 0, 1, 2, 3)]
-    found = standardization(TauW(), *flat(pairs), **OPTIONS)
+    found = standardization(TauW(), *flat(pairs), DRAWS)
     assert (found.n_patterns, found.n_drawn) == (4, 4)
     assert math.isnan(found.error)
     assert found.exponents[:4].tolist() == found.exponents[4:].tolist()
@@ -49,7 +52,7 @@ def test_groups_of_one_length_and_tie_pattern_share_a_null():
 def test_short_lists_have_the_exact_null():
     pairs = [(np.array([2, 1, 1, 0]), np.array([1, 2, 3, 4])), (np.arange(MAX_EXACT_ITEMS), np.arange(MAX_EXACT_ITEMS))]
     for coefficient in (TauW(), RhoW(n0=0)):
-        found = standardization(coefficient, *flat(pairs), **OPTIONS)
+        found = standardization(coefficient, *flat(pairs), DRAWS)
         wanted = [null_distribution(*pair, coefficient=coefficient).exponent for pair in pairs]
         assert found.exponents.tolist() == wanted
 
@@ -64,7 +67,7 @@ def test_longer_lists_have_the_null_of_the_library():
         RhoW(scheme="multiplicative"),
         TauW(scheme="first"),
     ):
-        found = standardization(coefficient, *flat(pairs), n_resamples=20_000, seed=1)
+        found = standardization(coefficient, *flat(pairs), Draws(20_000, 1))
         wanted = [null_distribution(*pair, coefficient=coefficient, n_resamples=20_000).exponent for pair in pairs]
         np.testing.assert_allclose(found.exponents, wanted, atol=0.03)
 
@@ -74,7 +77,7 @@ def test_many_patterns_are_interpolated_with_an_error_that_holds():
     rng = np.random.default_rng(4)
     pairs = many_patterns(MOST_DRAWN + 150, rng)
     x, y, offsets = flat(pairs)
-    found = standardization(TauW(), x, y, offsets, **OPTIONS)
+    found = standardization(TauW(), x, y, offsets, DRAWS)
     assert found.n_patterns > MOST_DRAWN >= found.n_drawn > MOST_DRAWN // 2
     assert 0 <= found.error < 0.02
     means = []
@@ -87,19 +90,19 @@ def test_many_patterns_are_interpolated_with_an_error_that_holds():
 @pytest.mark.needs_numba
 def test_the_answer_does_not_depend_on_threads_and_repeats_with_its_seed():
     x, y, offsets = flat(many_patterns(20, np.random.default_rng(5)))
-    one = standardization(TauW(), x, y, offsets, **OPTIONS)
-    two = standardization(TauW(), x, y, offsets, workers=2, **OPTIONS)
-    other = standardization(TauW(), x, y, offsets, n_resamples=500, seed=2)
+    one = standardization(TauW(), x, y, offsets, DRAWS)
+    two = standardization(TauW(), x, y, offsets, replace(DRAWS, workers=2))
+    other = standardization(TauW(), x, y, offsets, Draws(500, 2))
     assert one.exponents.tolist() == two.exponents.tolist() != other.exponents.tolist()
 
 
 def test_what_has_no_chance_level_has_the_identity():
     x, y, offsets = flat([([1.0], [2.0]), ([1, 1, 1], [1, 2, 3]), ([1, 2, 3], [3, 1, 2])])
-    found = standardization(TauW(), x, y, offsets, **OPTIONS)
+    found = standardization(TauW(), x, y, offsets, DRAWS)
     assert found.exponents[0] == found.exponents[1] == 0.0
     assert found.exponents[2] < 0
-    assert standardization(Tau(), x, y, offsets, **OPTIONS).exponents.tolist() == [0.0, 0.0, 0.0]
-    empty = standardization(TauW(), x[:1], y[:1], offsets[:2], **OPTIONS)
+    assert standardization(Tau(), x, y, offsets, DRAWS).exponents.tolist() == [0.0, 0.0, 0.0]
+    empty = standardization(TauW(), x[:1], y[:1], offsets[:2], DRAWS)
     assert (empty.exponents.tolist(), empty.n_patterns) == ([0.0], 0)
 
 
@@ -107,7 +110,7 @@ def test_what_has_no_chance_level_has_the_identity():
 def test_a_chance_level_at_the_edge_is_an_error():
     x, y, offsets = flat([(np.arange(200), np.arange(200))])
     with pytest.raises(StandardizationError, match="a larger n0 helps"):
-        standardization(TauW(n0=-0.99999, scheme="multiplicative"), x, y, offsets, **OPTIONS)
+        standardization(TauW(n0=-0.99999, scheme="multiplicative"), x, y, offsets, DRAWS)
 
 
 class Unhashable:
@@ -131,7 +134,7 @@ def test_drawn_exponents_do_not_depend_on_other_groups(coefficient, monkeypatch)
     monkeypatch.setattr(nulls, "MOST_COEFFICIENTS", 0)  # nothing is known any more
     for place, pair in enumerate(pairs):
         assert drawn_exponents(coefficient, *flat([pair]), **OPTIONS).tolist() == [whole[place]]
-    few = standardization(coefficient, *flat(pairs), **OPTIONS)
+    few = standardization(coefficient, *flat(pairs), DRAWS)
     assert few.exponents.tolist() == whole.tolist()  # so few patterns are all drawn
     monkeypatch.setattr(nulls, "MOST_KNOWN", 2)
     assert drawn_exponents(coefficient, *flat(pairs), **OPTIONS).tolist() == whole.tolist()

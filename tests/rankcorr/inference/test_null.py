@@ -166,9 +166,9 @@ def computed(monkeypatch):
     sizes = []
     compute = null_module._values
 
-    def counted(*args, **options):
-        sizes.append(options["n_resamples"])
-        return compute(*args, **options)
+    def counted(coefficient, x, y, draws, **options):
+        sizes.append(draws.n_resamples)
+        return compute(coefficient, x, y, draws, **options)
 
     monkeypatch.setattr(null_module, "_values", counted)
     return sizes

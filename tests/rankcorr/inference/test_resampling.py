@@ -6,19 +6,18 @@ import pytest
 
 from rankcorr import OptionError
 from rankcorr.checks import checked_level, checked_resamples, checked_seed
-from rankcorr.inference.resampling import BLOCK_NUMBERS, in_blocks
+from rankcorr.inference.resampling import BLOCK_NUMBERS, Draws
 
 
 def drawn(n_resamples, *, seed, **options):
-    return np.concatenate(
-        in_blocks(lambda rng, size: rng.random((size, 1000)), n_resamples, 1000, seed=seed, **options)
-    )
+    draws = Draws(n_resamples, seed, **options)
+    return np.concatenate(draws.in_blocks(lambda rng, size: rng.random((size, 1000)), 1000))
 
 
 def test_the_numbers_do_not_depend_on_the_workers():
     expected = drawn(100, seed=3, workers=1)
     assert expected.shape == (100, 1000)
-    for workers in (2, 3, None):
+    for workers in (2, 3):
         np.testing.assert_array_equal(drawn(100, seed=3, workers=workers), expected)
     assert not np.array_equal(drawn(100, seed=4), expected)
 
@@ -45,7 +44,7 @@ def test_an_exception_of_the_progress_stops_the_executor():
     with ThreadPoolExecutor(1) as executor:
         executor.submit(ended.wait, 120)  # nothing of ours starts before
         with pytest.raises(KeyboardInterrupt):
-            in_blocks(task, 100, BLOCK_NUMBERS, seed=0, executor=executor, progress=stop)
+            Draws(100, 0, executor=executor, progress=stop).in_blocks(task, BLOCK_NUMBERS)
         ended.set()
     assert len(started) == 1  # the block that is drawn here
 

@@ -29,7 +29,7 @@ def test_no_request_compiles_a_kernel_after_the_warm_up():
     # pairs are, unless the cache on the disk has what calls them: one pair of rankings is read-only, and rankings by
     # query are written into buffers.
     assert 1 <= report["kernels"]["rankcorr.kernels.pair_sums"] <= 2
-    slowest = ["rankcorr.inference.exchange_kernels.exchanged_coefficients"]
+    slowest = ["rankcorr.inference.kernels.exchanged_coefficients"]
     slowest += ["adaptive.kernels.draw_comparisons", "adaptive.model.matching_kernels.deal_matches"]
     slowest += ["adaptive.model.kernels.log_likelihood", "adaptive.model.posterior_kernels.sweep"]
     assert [report["kernels"].get(name) for name in slowest] == [1] * 5
