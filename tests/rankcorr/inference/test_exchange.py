@@ -8,7 +8,7 @@ import numpy as np
 import pandas
 import pytest
 import scipy.stats
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -176,6 +176,9 @@ def test_as_many_groups_between_two_members_of_the_chain_have_the_same_places(nu
 @given(st.integers(2, 9).flatmap(lambda n: st.tuples(scores(n), scores(n), scores(n))))
 def test_two_systems_have_the_same_scales_in_either_order(drawn):
     gold, *systems = drawn
+    # Systems that are mirror images of each other, where gold ties their items, are equally good whatever the scale.
+    ranks = [Ranking.from_scores(each).ranks for each in systems]
+    assume(sorted(zip(gold, *ranks, strict=True)) != sorted(zip(gold, *ranks[::-1], strict=True)))
     one, other = (exchange_of(gold, each) for each in (systems, systems[::-1]))
     for first, second in zip(one.scales, other.scales, strict=True):
         shape = 2, gold.size
