@@ -265,11 +265,12 @@ def result(campaign: Campaign, out: str | None, interim: bool, top: int | None, 
 
 
 def _notes(found: CampaignResult) -> None:
-    if found.cut is not None and found.expected is not None:
-        print_note(
-            f"the top {found.top:,} are the true ones with probability {found.cut.confidence:.2f}; "
-            f"expected tau_w of the strengths {found.expected:.2f}"
-        )
+    if not found.signal:
+        print_note("the votes cannot be told from coin flips: the ranking may be chance")
+    if found.cut is not None:
+        reached = "" if found.expected is None else f"; expected tau_w of the strengths {found.expected:.2f}"
+        sure = f"{found.cut.confidence:.2f}"
+        print_note(f"the top {found.top:,} are the true ones with probability {sure}{reached}")
     if found.agreement is not None:
         left_out = counted(len(found.excluded), "voter")
         print_note(

@@ -207,7 +207,7 @@ def draw_batch(database: Database, info: CampaignInfo, *, at_once: bool = False,
             return Refusal("the voter has seen all pairs", "pairs", state_of(connection, info), voter_id)
         votes = counted_votes(connection, info)
         strengths = interim_strengths(votes, None)
-        if plan.target is not None and votes.n_comparisons >= info.n_items:
+        if plan.target is not None and votes.n_comparisons >= info.n_items and strengths.signal.found:
             reached = strengths.expected_correlation(TauW()).mean
             if reached >= plan.target:
                 return Refusal(

@@ -56,7 +56,7 @@ class CampaignResult(TableResult):
     cut : Cut or None
         Confidence in the cut after the top k; None above 3,000 items.
     expected : float or None
-        Expected tau_w of the strengths' ranking with the true one.
+        Expected tau_w of the strengths' ranking with the true one. None above 3,000 items, and without a signal.
     n_votes : int
     excluded : tuple of str
         Keys of the voters who were left out of the strengths.
@@ -78,6 +78,11 @@ class CampaignResult(TableResult):
     def ranking(self) -> Any:
         """The ranking: the paper's, or that of the strengths."""
         return self.strengths.ranking if self.paper is None else self.paper.ranking
+
+    @property
+    def signal(self) -> bool:
+        """Whether the votes can be told from coin flips."""
+        return self.strengths.signal.found
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the table row by row."""
@@ -255,7 +260,7 @@ def result_of(
         strengths=strengths,
         top=k,
         cut=strengths.cut(k) if small else None,
-        expected=strengths.expected_correlation(TauW()).mean if small else None,
+        expected=strengths.expected_correlation(TauW()).mean if small and strengths.signal.found else None,
         n_votes=votes.n_comparisons,
         excluded=tuple(sorted(excluded.values())),
         agreement=agreement,

@@ -22,14 +22,15 @@ class Child:
 
     def has_reported(self, seconds: float = 60.0) -> bool:
         """Whether it reports something, or ends, within this time; what it says is left for `lines`."""
-        return bool(select.select([self.pipe], [], [], seconds)[0])
+        polled = select.poll()
+        polled.register(self.pipe, select.POLLIN)
+        return bool(polled.poll(1_000 * max(0.0, seconds)))
 
     def lines(self, seconds: float = 300.0) -> list[str]:
         """All that it reports until it ends; a child that hangs is killed."""
         data, deadline = b"", time.monotonic() + seconds
         while True:
-            ready, _, _ = select.select([self.pipe], [], [], max(0.0, deadline - time.monotonic()))
-            if not ready:
+            if not self.has_reported(deadline - time.monotonic()):
                 self.kill()
                 raise TimeoutError(f"a child did not end within {seconds:.0f} s")
             block = os.read(self.pipe, 65_536)

@@ -95,7 +95,11 @@ function figures() {
   fill(
     find("figures"),
     figure(number(found.n_votes), text("result.votes"), text("result.votes-text", { n: number(recorded) })),
-    figure(number(found.expected, 3), text("result.expected"), text("result.expected-text")),
+    figure(
+      number(found.expected, 3),
+      text("result.expected"),
+      text(found.signal ? "result.expected-text" : "result.no-signal"),
+    ),
     cut === null
       ? null
       : figure(

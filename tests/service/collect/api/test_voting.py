@@ -257,12 +257,15 @@ def test_a_continuous_campaign_draws_batches_as_they_are_wanted(target, make_app
     assert voter.me().json["reason"] == "none left"
 
 
-def test_who_answers_when_the_target_is_reached_gets_the_code(target, make_app):
+@pytest.mark.parametrize(("n_items", "waits"), [(6, "pairs"), (12, "target")])
+def test_who_answers_when_the_target_is_reached_gets_the_code(target, make_app, n_items, waits):
+    # The 15 pairs of six items are too few votes to be told from coin flips, and a target counts only then.
     from adaptive.ledger import ContinuousPlan
 
-    plan = ContinuousPlan(n_items=6, budget=500, batch=6, target=0.05)
+    plan = ContinuousPlan(n_items=n_items, budget=500, batch=6, target=0.05)
     pages = {"sheets": 100, "completion_code": "C0DE"}
-    campaign = new_campaign(target, plan=plan, open_ballot=False, sheet_size=6, pages=pages)
+    items = list("abcdefghijkl"[:n_items])
+    campaign = new_campaign(target, plan=plan, items=items, open_ballot=False, sheet_size=6, pages=pages)
     app = make_app()
     voter = arrived(app, campaign)
     while (sheet := voter.sheet()) is not None:
@@ -277,7 +280,7 @@ def test_who_answers_when_the_target_is_reached_gets_the_code(target, make_app):
     assert voter.post("/v1/finish").json["completion_code"] == "C0DE"
     # The fit that refused the batch is not made again for each who asks.
     assert query(campaign, "SELECT count(*) FROM audit_event WHERE kind = 'no batch'") == [(1,)]
-    assert campaign.database.read(lambda connection: status_of(connection, campaign.info)).waits == "target"
+    assert campaign.database.read(lambda connection: status_of(connection, campaign.info)).waits == waits
 
 
 def test_who_has_seen_all_pairs_is_told_so_and_so_is_the_organiser(make_app):
