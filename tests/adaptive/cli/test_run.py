@@ -340,7 +340,6 @@ def test_strengths_are_fitted_to_the_votes_of_a_ledger(folder, opened):
         (["run", "open", "v.db"], r"ballot 1 is open: close it before"),
         (["run", "open", "none.db"], r"none\.db: does not exist"),
         (["run", "open", "tokens.csv"], r"tokens\.csv: file is not a database"),
-        (["run", "open", "voting.json"], r"is a JSON voting of an earlier release; `ballots run import LEDGER"),
         (["run", "open", "empty.db"], r"empty\.db: holds no ledger"),
         (["run", "open", "v.db", "--campaign", "other"], r"the ledger has no campaign called 'other'"),
         (["run", "open", "v.db", "--voter", "1"], r"--voter and --unanswered require --again"),
@@ -371,9 +370,6 @@ def test_strengths_are_fitted_to_the_votes_of_a_ledger(folder, opened):
 )
 def test_refused(folder, arguments, message):
     run_ok("run", "init", "ready.db", *INIT[3:])
-    (folder / "voting.json").write_text(
-        Voting(plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2), 4, 2, 1).to_json()
-    )
     (folder / "empty.db").touch()
     before = {name: rows_in(folder / name) | {"ballot": None} for name in ("v.db", "ready.db")}
     files = sorted(path.name for path in folder.iterdir())

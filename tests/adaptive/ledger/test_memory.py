@@ -17,8 +17,8 @@ from adaptive.ledger.ballots.stored import load_ballot
 from adaptive.ledger.store.database import back_up
 from adaptive.selection import select_top
 from tests.adaptive import naive
-from tests.adaptive.ballots import PLANS, SEEDS, answers_to
-from tests.adaptive.votings import PAIRS, PLAN, Voting
+from tests.adaptive.ballots import PAIRS, PLAN, PLANS, SEEDS, answers_to
+from tests.adaptive.votings import Voting
 
 
 @pytest.fixture(scope="module")
