@@ -8,18 +8,13 @@ import zipfile
 
 import pytest
 
-from tests.adaptive.cli.commands import as_csv, invoke, refusal, rows_of, run_ok, vote
+from tests.adaptive.cli.commands import as_csv, finish, invoke, refusal, rows_of, run_ok
 
 
 @pytest.fixture
 def finished(folder, opened):
     """A ledger with both ballots closed."""
-    run_ok("run", "record", "v.db", "votes.csv")
-    run_ok("run", "close", "v.db")
-    run_ok("run", "open", "v.db", "--out", "ballot.csv")
-    vote(folder / "ballot.csv", folder / "votes.csv")
-    run_ok("run", "record", "v.db", "votes.csv")
-    run_ok("run", "close", "v.db")
+    finish(folder)
     return opened
 
 

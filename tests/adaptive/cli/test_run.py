@@ -11,7 +11,7 @@ import pytest
 from adaptive.ledger import Ledger
 from adaptive.ledger.votes.reading import votes_of
 from adaptive.plan import plan_ballots
-from tests.adaptive.cli.commands import INIT, as_csv, invoke, refusal, rows_of, run_ok, vote
+from tests.adaptive.cli.commands import INIT, as_csv, finish, invoke, refusal, rows_of, run_ok, vote
 from tests.adaptive.votings import Voting
 
 
@@ -31,15 +31,6 @@ def record_all(folder, *, part=None):
         rows = rows_of((folder / "votes.csv").read_text())
         (folder / "votes.csv").write_text(as_csv([row for row in rows if row["voter"] in part]))
     return run_ok("run", "record", "v.db", "votes.csv")
-
-
-def finish(folder):
-    """Record and close both ballots."""
-    run_ok("run", "record", "v.db", "votes.csv")
-    run_ok("run", "close", "v.db")
-    run_ok("run", "open", "v.db", "--out", "ballot.csv")
-    record_all(folder)
-    run_ok("run", "close", "v.db")
 
 
 def test_run_init_keeps_the_plan(opened):
