@@ -5,6 +5,7 @@ import io
 import json
 import re
 from collections import Counter
+from contextlib import closing
 
 import pytest
 
@@ -25,6 +26,11 @@ def rows_in(path):
     return rows
 
 
+def info_of(path):
+    with closing(Ledger.open(path)) as ledger:
+        return ledger.campaign().info
+
+
 def record_all(folder, *, part=None):
     vote(folder / "ballot.csv", folder / "votes.csv")
     if part is not None:
@@ -34,9 +40,7 @@ def record_all(folder, *, part=None):
 
 
 def test_run_init_keeps_the_plan(opened):
-    ledger = Ledger.open(opened)
-    info = ledger.campaign().info
-    ledger.close()
+    info = info_of(opened)
     assert info.plan == plan_ballots(10, n_ballots=2, fraction=0.5, presentations=4)
     assert (info.seed, info.slots, info.items[0]) == (1, (0, 1, 2), ("tax", "wage"))
 
@@ -57,9 +61,7 @@ def test_run_open_prints_the_ballot_and_prints_it_again(folder):
 
 
 def test_the_ballot_is_the_one_that_a_protocol_in_python_draws(folder, opened):
-    ledger = Ledger.open(opened)
-    info = ledger.campaign().info
-    ledger.close()
+    info = info_of(opened)
     protocol = Voting(info.plan, info.items, 3, 1)
     protocol.open_ballot()
     asked = [(str(each.voter), each.left, each.right) for each in protocol.comparisons()]
@@ -110,9 +112,7 @@ def test_run_status_at_every_step(folder):
 
 
 def test_the_papers_result_is_that_of_a_protocol_in_python(folder, opened):
-    ledger = Ledger.open(opened)
-    info = ledger.campaign().info
-    ledger.close()
+    info = info_of(opened)
     protocol = Voting(info.plan, info.items, 3, 1)
     for number in (1, 2):
         protocol.open_ballot()
