@@ -11,10 +11,6 @@ from adaptive.plan import plan_ballots
 from tests.adaptive.plans import shapes
 
 
-def codes(plan):
-    return [advice.code for advice in plan.advice]
-
-
 def test_a_plan_within_all_bounds_has_no_advice():
     assert plan_ballots(990, presentations=22, n_ballots=5, fraction=0.5).advice == ()
 
@@ -48,7 +44,7 @@ TOO_FEW = [
 def test_advice_starts_beyond_its_bound(code, within, beyond, value, bound):
     """The code is absent at the bound and there beyond it, with value, bound and a sentence."""
     within = {"n_items": 990, "n_ballots": 5, "fraction": 0.5, "presentations": 20} | within
-    assert code not in codes(plan_ballots(**within))
+    assert code not in {advice.code for advice in plan_ballots(**within).advice}
     (advice,) = [advice for advice in plan_ballots(**within | beyond).advice if advice.code == code]
     assert (advice.value, advice.bound) == (value, bound)
     assert advice.sentence.endswith(".")

@@ -74,10 +74,6 @@ def flipped(data):
     return edited_line(data, "vote", change)
 
 
-def last_ballot_removed(data):
-    return edited_json(data, "ballots.json", lambda value: value["ballots"].pop())
-
-
 def swapped_draws(rows):
     """The first comparison of ballot 1 changes its sides."""
     rows[1][2:4] = rows[1][3:1:-1]
@@ -138,7 +134,10 @@ EDITS = [
     (ballot(1, presentations=2**40), "ballot 1: 1099511627776 presentations give another number of comparisons"),
     (ballot(3, state=None), r"ballots\.json: ballots\[2\]: state must be of type str"),
     (ballot(3, more=1), r"ballots\.json: ballots\[2\]: missing or unknown: 'more'"),
-    (last_ballot_removed, "votes: a row is of ballot 3, which is missing|leases: a row is of ballot 3"),
+    (
+        lambda data: edited_json(data, "ballots.json", lambda v: v["ballots"].pop()),
+        "votes: a row is of ballot 3, which is missing|leases: a row is of ballot 3",
+    ),
     (
         lambda data: edited_json(data, "ballots.json", lambda v: v.update(version=3)),
         "this release reads version 2; got 3",
