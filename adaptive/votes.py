@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Hashable
 from enum import IntEnum
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,8 +13,6 @@ from adaptive.draw import Asked, Ballot
 from adaptive.errors import VoteError
 from rankcorr.checks import counted_need, shown
 from rankcorr.results import read_only
-
-_COMPARISON_ID: Final = re.compile(r"([1-9][0-9]{0,8})-(0|[1-9][0-9]{0,17})")
 
 
 class Comparison(NamedTuple):
@@ -58,25 +55,6 @@ def comparisons_of(ballot: Ballot, number: int) -> tuple[Comparison, ...]:
     )
 
 
-def comparison_place(comparison: object) -> tuple[int, int]:
-    """Return the number of the ballot and the index of the comparison from an id like "2-17".
-
-    Raises
-    ------
-    VoteError
-        When the id has another form.
-
-    Examples
-    --------
-    >>> comparison_place("2-17")
-    (2, 17)
-    """
-    match = _COMPARISON_ID.fullmatch(comparison) if isinstance(comparison, str) else None
-    if match is None:
-        raise VoteError(f'a comparison has an id like "2-17", ballot and index; got {shown(comparison)}')
-    return int(match[1]), int(match[2])
-
-
 class Vote(IntEnum):
     """The answer to a comparison: which side is larger, a tie, or none yet."""
 
@@ -88,34 +66,6 @@ class Vote(IntEnum):
 
 LEFT, TIE, RIGHT, UNANSWERED = (int(vote) for vote in (Vote.LEFT, Vote.TIE, Vote.RIGHT, Vote.UNANSWERED))
 WORDS = {"left": Vote.LEFT, "right": Vote.RIGHT, "tie": Vote.TIE}
-
-
-def parse_vote(word: str) -> Vote:
-    """Return the vote for the word "left", "right" or "tie", as in files and forms.
-
-    Parameters
-    ----------
-    word : str
-        In lower case, without spaces around it.
-
-    Returns
-    -------
-    Vote
-
-    Raises
-    ------
-    VoteError
-        Anything else.
-
-    Examples
-    --------
-    >>> parse_vote("tie")
-    <Vote.TIE: 0>
-    """
-    vote = WORDS.get(word) if isinstance(word, str) else None
-    if vote is None:
-        raise VoteError(f"a vote is 'left', 'right' or 'tie'; got {shown(word)}")
-    return vote
 
 
 def checked_answers(ballot: Asked, answers: ArrayLike) -> NDArray[np.int8]:

@@ -1,9 +1,8 @@
-"""What commands that fit strengths share: files of votes, or a voting of `ballots run`, and options of the model."""
+"""What commands that fit strengths share: files of votes, or the ledger of `ballots run`, and options of the model."""
 
 from __future__ import annotations
 
 import csv
-import json
 import re
 from collections.abc import Hashable, Sequence
 from contextlib import closing
@@ -18,7 +17,6 @@ import numpy as np
 
 from adaptive.errors import ComparisonError
 from adaptive.formats.answers import NAMED_ANSWERS, Answers
-from adaptive.formats.saved_voting import FORMAT, read_saved_voting
 from adaptive.formats.votes import FORMATS, ROLES, read_votes
 from adaptive.model.comparisons import Comparisons
 from adaptive.model.likelihood import TIES
@@ -36,6 +34,7 @@ FILES_HELP: Final = """
     and of potato. --columns, --answers and --encoding read files that name things otherwise. VOTES may be the ledger
     of `ballots run` too, a file or a URL. Several files are one list of votes.
 """
+_SQLITE: Final = b"SQLite format 3\0"  # how its files begin
 ANSWERS_HELP: Final = (
     "What other answers mean, as A=left,B=right,same=tie; left_won: 1 left, 0 right; codes: 1 left, 0 tie, -1 right."
 )
@@ -144,8 +143,8 @@ def read_files(paths: Sequence[str], reading: Reading, items: str | None) -> Num
         No file at all, or the same file twice.
     ComparisonError
         Votes of which only some know their voters, and as `adaptive.read_comparisons`.
-    TableError, VoteError, ProtocolError
-        As `adaptive.read_comparisons` and `read_saved_voting`.
+    TableError, VoteError
+        As `adaptive.read_comparisons`.
     """
     if again := repeated(paths):
         raise OptionError(f"each file counts once; got {printable(str(again[0]))} twice")
@@ -170,28 +169,19 @@ def read_files(paths: Sequence[str], reading: Reading, items: str | None) -> Num
 
 def _read(path: str, reading: Reading, known: Sequence[Hashable] | None) -> tuple[Comparisons, Sequence[Hashable]]:
     """Votes of one file, of whichever kind its first bytes say it is, and the ids of its comparisons."""
-    start = first_bytes(path)
-    if start.startswith(b"SQLite format 3\0") or path.startswith("postgresql"):
+    if _first_bytes(path) == _SQLITE or path.startswith("postgresql"):
         return _as_text(path, _of_ledger(path), known), ()  # ids like 1-3 are no numbers
-    if is_saved_voting(start):
-        saved = read_saved_voting(path)
-        return _as_text(path, Comparisons.from_ballots(saved.voted, items=saved.items, voters=saved.voters), known), ()
     votes = read_votes(path, **reading._asdict())
     return Comparisons(*columns_of_votes(votes, known)), votes.comparison or ()
 
 
-def first_bytes(path: str) -> bytes:
+def _first_bytes(path: str) -> bytes:
     """How a file begins; nothing for standard input, a URL, or a file that the reader refuses."""
     try:
         with Path(path).open("rb") as file:
-            return file.read(200)
+            return file.read(len(_SQLITE))
     except OSError:
         return b""
-
-
-def is_saved_voting(start: bytes) -> bool:
-    """Whether a file that begins so is a voting in JSON."""
-    return json.dumps(FORMAT).encode() in start and start.lstrip().startswith(b"{")
 
 
 def _of_ledger(path: str) -> Comparisons:

@@ -14,7 +14,6 @@ from functools import cached_property
 
 import sqlalchemy as sa
 
-from adaptive.formats.saved_voting import SavedVoting
 from adaptive.formats.votes import VoteFile, VoteRow
 from adaptive.ledger.ballots import closing, results, rounds, shown_sheets
 from adaptive.ledger.ballots.stored import standing_after, stored_ballots
@@ -171,10 +170,6 @@ class Ledger:
     def restore(self, path: str | os.PathLike[str], *, most_bytes: int = MOST_BYTES) -> Campaign:
         """Make the campaign of a bundle, once it is verified; see `files.restore_bundle`."""
         return Campaign(self.database, files.restore_bundle(self.database, path, most_bytes=most_bytes))
-
-    def import_protocol(self, protocol: SavedVoting, name: str, *, settings: Settings | None = None) -> Campaign:
-        """Make a campaign from a file of an earlier voting; see `files.import_protocol`."""
-        return Campaign(self.database, files.import_protocol(self.database, protocol, name, settings=settings))
 
     def campaign(self, key: str | None = None) -> Campaign:
         """Return the campaign of a key or name, or the only one.

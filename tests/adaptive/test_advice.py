@@ -11,71 +11,44 @@ from adaptive.plan import plan_ballots
 from tests.adaptive.plans import shapes
 
 
-def codes(plan):
-    return [advice.code for advice in plan.advice]
-
-
-def assert_starts(code, within, beyond):
-    """Check that a code is absent within its bound and there beyond, with value, bound and a sentence."""
-    assert code not in codes(within)
-    (advice,) = [advice for advice in beyond.advice if advice.code == code]
-    assert advice.sentence.endswith(".")
-    assert "\n" not in advice.sentence
-    return advice
-
-
 def test_a_plan_within_all_bounds_has_no_advice():
     assert plan_ballots(990, presentations=22, n_ballots=5, fraction=0.5).advice == ()
 
 
-def test_many_ballots():
-    within, beyond = (plan_ballots(5000, presentations=20, n_ballots=n, fraction=0.6) for n in (10, 11))
-    advice = assert_starts("many_ballots", within, beyond)
-    assert (advice.value, advice.bound) == (11, 10)
+def share_bound(share, n_ballots):
+    """The fraction with which the last of so many ballots has this share of the items."""
+    return share ** (1 / (n_ballots - 1))
 
 
-@pytest.mark.parametrize("n_ballots", [2, 5, 7, 10])
-def test_many_survivors(n_ballots):
-    bound = 0.1 ** (1 / (n_ballots - 1))
-    above = math.nextafter(bound, 1)
-    within, beyond = (plan_ballots(990, presentations=20, n_ballots=n_ballots, fraction=f) for f in (bound, above))
-    advice = assert_starts("many_survivors", within, beyond)
-    assert (advice.value, advice.bound) == (above, bound)
+TOO_MANY = [({"n_ballots": n, "fraction": share_bound(0.1, n)}, share_bound(0.1, n)) for n in (2, 5, 7, 10)]
+TOO_FEW = [
+    ({"n_items": n_items, "n_ballots": n, "fraction": share_bound(2 / n_items, n)}, share_bound(2 / n_items, n))
+    for n_items, n in [(990, 2), (990, 3), (54, 4), (990, 7), (8, 3)]
+]
 
 
-@pytest.mark.parametrize(("n_items", "n_ballots"), [(990, 2), (990, 3), (54, 4), (990, 7), (8, 3)])
-def test_few_in_last_ballot(n_items, n_ballots):
-    bound = (2 / n_items) ** (1 / (n_ballots - 1))
-    below = math.nextafter(bound, 0)
-    within, beyond = (plan_ballots(n_items, presentations=20, n_ballots=n_ballots, fraction=f) for f in (bound, below))
-    advice = assert_starts("few_in_last_ballot", within, beyond)
-    assert (advice.value, advice.bound) == (below, bound)
-
-
-def test_few_top_presentations():
-    within, beyond = (plan_ballots(990, presentations=m, n_ballots=5, fraction=0.5) for m in (20, 19))
-    advice = assert_starts("few_top_presentations", within, beyond)
-    assert (advice.value, advice.bound) == (95, 100)
-
-
-def test_few_comparisons():
-    # Sizes 3 and 2; M = 60 gives 90 + 60 comparisons, as many as the bound 50 * 3 / (0.5 * 2) = 150.
-    within, beyond = (plan_ballots(3, presentations=m, n_ballots=2, fraction=0.5) for m in (60, 59))
-    advice = assert_starts("few_comparisons", within, beyond)
-    assert (advice.value, advice.bound) == (89 + 59, 150)
-
-
-def test_odd_presentations():
-    within, beyond = (plan_ballots(990, presentations=m, n_ballots=5, fraction=0.5) for m in (20, 21))
-    advice = assert_starts("odd_presentations", within, beyond)
-    assert (advice.value, advice.bound) == (21, 22)
-
-
-def test_repeated_pairs():
-    within, beyond = (plan_ballots(64, presentations=m, n_ballots=4, fraction=0.5) for m in (7, 8))  # 64, 32, 16, 8
-    advice = assert_starts("repeated_pairs", within, beyond)
-    assert (advice.value, advice.bound) == (8, 7)
-    assert advice.sentence.startswith("In ballot 4 ")
+@pytest.mark.parametrize(
+    ("code", "within", "beyond", "value", "bound"),
+    [
+        ("many_ballots", {"n_items": 5000, "fraction": 0.6, "n_ballots": 10}, {"n_ballots": 11}, 11, 10),
+        ("few_top_presentations", {}, {"presentations": 19}, 95, 100),
+        ("odd_presentations", {}, {"presentations": 21}, 21, 22),
+        # Sizes 3 and 2; M = 60 gives 90 + 60 comparisons, as many as the bound 50 * 3 / (0.5 * 2) = 150.
+        ("few_comparisons", {"n_items": 3, "n_ballots": 2, "presentations": 60}, {"presentations": 59}, 89 + 59, 150),
+        # Sizes 64, 32, 16 and 8.
+        ("repeated_pairs", {"n_items": 64, "n_ballots": 4, "presentations": 7}, {"presentations": 8}, 8, 7),
+        *[("many_survivors", at, {"fraction": (up := math.nextafter(b, 1))}, up, b) for at, b in TOO_MANY],
+        *[("few_in_last_ballot", at, {"fraction": (down := math.nextafter(b, 0))}, down, b) for at, b in TOO_FEW],
+    ],
+)
+def test_advice_starts_beyond_its_bound(code, within, beyond, value, bound):
+    """The code is absent at the bound and there beyond it, with value, bound and a sentence."""
+    within = {"n_items": 990, "n_ballots": 5, "fraction": 0.5, "presentations": 20} | within
+    assert code not in {advice.code for advice in plan_ballots(**within).advice}
+    (advice,) = [advice for advice in plan_ballots(**within | beyond).advice if advice.code == code]
+    assert (advice.value, advice.bound) == (value, bound)
+    assert advice.sentence.endswith(".")
+    assert "\n" not in advice.sentence
 
 
 def test_odd_presentations_name_every_ballot_of_odd_size():

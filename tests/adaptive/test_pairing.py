@@ -253,17 +253,11 @@ def test_a_sample_needs_a_generator(wrong):
         pair_tokens(FRUIT, sample=2, rng=wrong)
 
 
-def test_across_areas_is_yes_or_no():
+def test_pairs_across_areas_need_two_tokens_and_a_yes():
     with pytest.raises(TokenError, match=r"^across_areas must be True or False; got 'no'$"):
         pair_tokens(FRUIT, across_areas="no")
-
-
-def test_across_areas_needs_two_tokens():
     with pytest.raises(TokenError, match=r"^pairs need two tokens; got one, 'a'$"):
         pair_tokens([("a", "X"), ("a", "Y")], across_areas=True)
-
-
-def test_areas_of_one_token_are_fine_across_areas():
     assert pair_tokens([("a", "X"), ("b", "Y")], across_areas=True) == Pairing((("a", "b"),), (None,), None, None, 1)
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from adaptive.errors import ProtocolError
 from adaptive.scores import BallotScores
-from adaptive.selection import select_by_mean, select_top
+from adaptive.selection import select_again, select_by_mean, select_top
 from tests.adaptive import naive
 from tests.adaptive.ballots import SEEDS
 
@@ -65,3 +65,33 @@ def test_select_by_mean_looks_at_the_mean():
 def test_what_cannot_be_selected(scores, n_selected, message):
     with pytest.raises(ProtocolError, match=message):
         select_top(scores, n_selected, np.random.default_rng(0))
+
+
+def scores_of(ybar):
+    return BallotScores(None, None, None, 1.0, np.array(ybar))
+
+
+@given(st.lists(st.integers(0, 3).map(float), min_size=1, max_size=12), st.data(), SEEDS)
+def test_a_selection_can_be_repeated_without_its_generator(ybar, data, seed):
+    n_selected = data.draw(st.integers(1, len(ybar)))
+    made = select_top(ybar, n_selected, np.random.default_rng(seed))
+    again = select_again(made.chosen, made.n_tied_at_cut)(scores_of(ybar), n_selected, None)
+    assert (again.chosen.tolist(), again.n_tied_at_cut) == (made.chosen.tolist(), made.n_tied_at_cut)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "n_tied_at_cut", "message"),
+    [
+        ([], 3, "2 different items must be selected; got 0"),
+        ([1, 1], 3, "2 different items must be selected; got 2"),
+        ([1, 0, 2], 3, "2 different items must be selected; got 3"),
+        ([0, 1], 3, "the items selected are not the best by the votes"),
+        ([0, 2], 3, "the items selected are not the best by the votes"),
+        ([1, 3], 2, "the votes leave 3 items tied at the cut; got 2"),
+        ([1, 3], 0, "the votes leave 3 items tied at the cut; got 0"),
+    ],
+)
+def test_a_selection_that_the_scores_do_not_give(chosen, n_tied_at_cut, message):
+    select = select_again(np.array(chosen, np.intp), n_tied_at_cut)
+    with pytest.raises(ProtocolError, match=message):
+        select(scores_of([0.4, 0.9, 0.4, 0.4]), 2, np.random.default_rng(0))

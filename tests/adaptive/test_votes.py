@@ -1,4 +1,4 @@
-"""Comparisons of a ballot, codes and words of votes, and the check of a ballot's answers."""
+"""Comparisons of a ballot, codes of votes, and the check of a ballot's answers."""
 
 import numpy as np
 import pytest
@@ -7,18 +7,7 @@ from hypothesis import strategies as st
 
 from adaptive.draw import Ballot
 from adaptive.errors import VoteError
-from adaptive.votes import (
-    LEFT,
-    RIGHT,
-    TIE,
-    UNANSWERED,
-    Comparison,
-    Vote,
-    checked_answers,
-    comparison_place,
-    comparisons_of,
-    parse_vote,
-)
+from adaptive.votes import LEFT, RIGHT, TIE, UNANSWERED, Comparison, Vote, checked_answers, comparisons_of
 
 BALLOT = Ballot(range(4), 2, range(1), [0, 1, 2, 3], [1, 2, 3, 0], [0, 0, 0, 0])
 
@@ -36,17 +25,6 @@ def test_codes_are_those_of_the_contract():
     assert (LEFT, TIE, RIGHT, UNANSWERED) == (1, 0, -1, -2)
     assert [vote.value for vote in (Vote.LEFT, Vote.TIE, Vote.RIGHT, Vote.UNANSWERED)] == [1, 0, -1, -2]
     assert all(type(code) is int for code in (LEFT, TIE, RIGHT, UNANSWERED))
-
-
-@pytest.mark.parametrize(("word", "vote"), [("left", Vote.LEFT), ("right", Vote.RIGHT), ("tie", Vote.TIE)])
-def test_a_word_is_a_vote(word, vote):
-    assert parse_vote(word) is vote
-
-
-@pytest.mark.parametrize("word", ["", "Left", " tie", "unanswered", "both", 1, None, ["left"]])
-def test_other_words_are_no_votes(word):
-    with pytest.raises(VoteError, match="a vote is 'left', 'right' or 'tie'; got "):
-        parse_vote(word)
 
 
 @given(
@@ -93,10 +71,3 @@ def test_unsigned_answers_are_answers():
 def test_bad_answers(answers, message):
     with pytest.raises(VoteError, match=message):
         checked_answers(BALLOT, answers)
-
-
-@pytest.mark.parametrize("comparison", ["two", "2-\u0661", "2-1\n", "0-1", "2-01", "02-0", "2", "1-0-0", "", 2, None])
-def test_what_is_no_id_of_a_comparison(comparison):
-    assert comparison_place("2-17") == (2, 17)
-    with pytest.raises(VoteError, match=r'a comparison has an id like "2-17", ballot and index; got '):
-        comparison_place(comparison)

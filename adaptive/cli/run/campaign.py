@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from adaptive.cli.vote_files import first_bytes
 from adaptive.errors import TableError
 from rankcorr.checks import counted
-from rankcorr.cli.console import Command, whole
+from rankcorr.cli.console import Command
 from rankcorr.io.files import put_new
 
 if TYPE_CHECKING:
@@ -39,7 +38,6 @@ def opened(ledger: str, campaign: str | None = None) -> Iterator[Campaign]:
     """Open a ledger and one of its campaigns, and close the connections after the block."""
     from adaptive.ledger import Ledger
 
-    _check_no_json(ledger)
     with closing(Ledger.open(ledger)) as found:
         yield found.campaign(campaign)
 
@@ -90,13 +88,3 @@ def _described_batches(now: CampaignStatus) -> str:
         return "batch 1 can be opened"
     batches = "1 batch" if now.ballot == 1 else f"{now.ballot:,} batches"
     return f"{batches} so far: {now.n_answered:,} of {now.n_comparisons:,} comparisons answered"
-
-
-def _check_no_json(ledger: str) -> None:
-    """Refuse a file of the first release and name the command that imports it; SQLite would not recognise it."""
-    if "://" not in ledger and first_bytes(ledger).startswith(b"{"):
-        name = whole(ledger)
-        raise TableError(
-            f"{name}: is a JSON voting of an earlier release; `ballots run import LEDGER {name}` imports it into a "
-            f"ledger"
-        )

@@ -12,9 +12,8 @@ import click
 from adaptive.cli.output import emit, print_verified, whole_file
 from adaptive.cli.run.campaign import created, ledger_argument, opened
 from adaptive.cli.run.voting import check_other
-from adaptive.cli.vote_files import Reading, first_bytes, is_saved_voting, reading_options
+from adaptive.cli.vote_files import Reading, reading_options
 from adaptive.errors import ProtocolError
-from adaptive.formats.saved_voting import read_saved_voting
 from adaptive.ledger import FORMATS, Campaign, Ledger
 from rankcorr import OptionError
 from rankcorr.checks import counted
@@ -27,7 +26,6 @@ _EXPORT_EXAMPLE = example(
 )
 _IMPORT_EXAMPLE = example(
     "ballots run import copy.db campaign.zip",
-    "ballots run import voting.db voting.json",
     "ballots run import voting.db tasks.json",
     "ballots run import voting.db votes.csv --columns winner=choice --answers A=left,B=right,same=tie",
 )
@@ -78,35 +76,26 @@ def export(campaign: Campaign, out: str, form: str, names: bool, unanswered: boo
     click.echo(found.to_text())
 
 
-@click.command("import", epilog=_IMPORT_EXAMPLE, short_help="A bundle, a voting in JSON, or votes of other programs.")
+@click.command("import", epilog=_IMPORT_EXAMPLE, short_help="A bundle, or votes of other programs.")
 @click.argument("ledger")
 @click.argument("file")
 @click.option("--campaign", metavar="KEY", help="Which campaign the votes are for, where LEDGER has more than one.")
 @reading_options
-@click.option("--name", default="campaign", show_default=True, help="What a voting in JSON is called in the ledger.")
-def import_command(ledger: str, file: str, campaign: str | None, reading: Reading, name: str) -> None:
+def import_command(ledger: str, file: str, campaign: str | None, reading: Reading) -> None:
     """Take FILE into LEDGER.
 
-    A bundle, or a voting in JSON as earlier releases kept it, becomes a campaign of its own, in a new ledger if there
-    is none. Any other file is votes on the ballot that is open: CSV, TSV or JSON with the columns comparison (or left
-    and right) and winner, or an export of an arena, Label Studio or potato, or pairs of winner and loser. A row that
-    means nothing makes the whole file be refused.
+    A bundle becomes a campaign of its own, in a new ledger if there is none. Any other file is votes on the ballot that
+    is open: CSV, TSV or JSON with the columns comparison (or left and right) and winner, or an export of an arena,
+    Label Studio or potato, or pairs of winner and loser. A row that means nothing makes the whole file be refused.
     """
     if file != "-" and zipfile.is_zipfile(file):
         with created(ledger) as found:
             made = found.restore(file)
-        name = whole(made.info.name)
-        click.echo(f"campaign {name} is restored: {counted(made.info.n_items, 'item')}")
-        return
-    if is_saved_voting(first_bytes(file)):
-        protocol = read_saved_voting(file)
-        with created(ledger) as found:
-            made = found.import_protocol(protocol, name)
-        click.echo(f"campaign {whole(name)} is made: {counted(made.info.n_items, 'item')}")
+        click.echo(f"campaign {whole(made.info.name)} is restored: {counted(made.info.n_items, 'item')}")
         return
     if "://" not in ledger and not Path(ledger).exists():
         raise ProtocolError(
-            f"{ledger}: does not exist, and {file} is neither a bundle nor a voting in JSON, which make a new ledger"
+            f"{ledger}: does not exist, and {file} is not a bundle, from which a new ledger can be made"
         )
     with opened(ledger, campaign) as into:
         recorded = into.import_votes(file, **reading._asdict())

@@ -51,6 +51,16 @@ def vote(path, out, *, tying=("2",), skipped=()):
     out.write_text(as_csv(rows))
 
 
+def finish(folder):
+    """Record and close both ballots of INIT."""
+    run_ok("run", "record", "v.db", "votes.csv")
+    run_ok("run", "close", "v.db")
+    run_ok("run", "open", "v.db", "--out", "ballot.csv")
+    vote(folder / "ballot.csv", folder / "votes.csv")
+    run_ok("run", "record", "v.db", "votes.csv")
+    run_ok("run", "close", "v.db")
+
+
 def as_csv(rows):
     file = io.StringIO()
     writer = csv.DictWriter(file, rows[0], lineterminator="\n")

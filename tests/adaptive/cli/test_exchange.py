@@ -1,4 +1,4 @@
-"""What leaves a ledger and comes back: bundles, votes for other programs, votings in JSON, backups, and their proof."""
+"""What leaves a ledger and comes back: bundles, votes for other programs, backups, and their proof."""
 
 import json
 import re
@@ -8,20 +8,13 @@ import zipfile
 
 import pytest
 
-from adaptive.plan import plan_ballots
-from tests.adaptive.cli.commands import as_csv, invoke, refusal, rows_of, run_ok, vote
-from tests.adaptive.votings import Voting
+from tests.adaptive.cli.commands import as_csv, finish, invoke, refusal, rows_of, run_ok
 
 
 @pytest.fixture
 def finished(folder, opened):
     """A ledger with both ballots closed."""
-    run_ok("run", "record", "v.db", "votes.csv")
-    run_ok("run", "close", "v.db")
-    run_ok("run", "open", "v.db", "--out", "ballot.csv")
-    vote(folder / "ballot.csv", folder / "votes.csv")
-    run_ok("run", "record", "v.db", "votes.csv")
-    run_ok("run", "close", "v.db")
+    finish(folder)
     return opened
 
 
@@ -83,21 +76,11 @@ def test_votes_leave_and_come_back(folder):
     assert run_ok("run", "import", "v.db", "more.csv") == "0 new votes, 1 kept aside\n"
 
 
-def test_a_voting_in_json_becomes_a_campaign(folder):
-    protocol = Voting(plan_ballots(4, n_ballots=2, fraction=0.5, presentations=3), ["a", "b", "c", "d"], 2, 1)
-    protocol.open_ballot()
-    protocol.record({each.id: "left" if each.left < each.right else "right" for each in protocol.comparisons()})
-    protocol.close_ballot()
-    protocol.save(folder / "voting.json")
-    assert (
-        run_ok("run", "import", "new.db", "voting.json", "--name", "letters") == "campaign letters is made: 4 items\n"
-    )
-    assert run_ok("run", "status", "new.db").startswith("ballot 2 of 2 can be opened: 2 items")
-    rows = rows_of(run_ok("run", "open", "new.db"))
-    protocol.open_ballot()
-    assert sorted((row["voter"], row["left"], row["right"]) for row in rows) == sorted(
-        (str(each.voter), each.left, each.right) for each in protocol.comparisons()
-    )
+@pytest.mark.usefixtures("opened")
+def test_votes_make_no_new_ledger(folder):
+    wanted = "new.db: does not exist, and votes.csv is not a bundle, from which a new ledger can be made"
+    assert refusal("run", "import", "new.db", "votes.csv") == wanted
+    assert not (folder / "new.db").exists()
 
 
 def test_a_backup_while_votes_arrive_is_a_ledger_of_one_moment(folder, opened):

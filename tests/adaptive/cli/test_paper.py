@@ -10,23 +10,8 @@ import numpy as np
 import pytest
 
 from adaptive.paper import row_seeds, table2
-from adaptive.plan import plan_ballots
-from adaptive.simulation.simulate import simulate
-from adaptive.simulation.voters import VoterPopulation
 from tests.adaptive.cli.commands import invoke, refusal, run_ok
-
-N_ITEMS = 130
-
-
-@pytest.fixture
-def small(monkeypatch):
-    """The table of 130 items, which differs from the paper's in nothing else."""
-    monkeypatch.setattr("adaptive.paper.N_ITEMS", N_ITEMS)
-
-
-def row(similarity, n_simulations, seed):
-    plan = plan_ballots(similarity.size, n_ballots=7, fraction=0.5, presentations=20)
-    return simulate(plan, VoterPopulation(), similarity, n_simulations=n_simulations, seed=seed).to_dict()
+from tests.adaptive.paper.test_table2 import N_ITEMS, row, small  # noqa: F401
 
 
 @pytest.mark.usefixtures("small")

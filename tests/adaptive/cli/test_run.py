@@ -5,13 +5,14 @@ import io
 import json
 import re
 from collections import Counter
+from contextlib import closing
 
 import pytest
 
 from adaptive.ledger import Ledger
 from adaptive.ledger.votes.reading import votes_of
 from adaptive.plan import plan_ballots
-from tests.adaptive.cli.commands import INIT, as_csv, invoke, refusal, rows_of, run_ok, vote
+from tests.adaptive.cli.commands import INIT, as_csv, finish, invoke, refusal, rows_of, run_ok, vote
 from tests.adaptive.votings import Voting
 
 
@@ -25,6 +26,11 @@ def rows_in(path):
     return rows
 
 
+def info_of(path):
+    with closing(Ledger.open(path)) as ledger:
+        return ledger.campaign().info
+
+
 def record_all(folder, *, part=None):
     vote(folder / "ballot.csv", folder / "votes.csv")
     if part is not None:
@@ -33,19 +39,8 @@ def record_all(folder, *, part=None):
     return run_ok("run", "record", "v.db", "votes.csv")
 
 
-def finish(folder):
-    """Record and close both ballots."""
-    run_ok("run", "record", "v.db", "votes.csv")
-    run_ok("run", "close", "v.db")
-    run_ok("run", "open", "v.db", "--out", "ballot.csv")
-    record_all(folder)
-    run_ok("run", "close", "v.db")
-
-
 def test_run_init_keeps_the_plan(opened):
-    ledger = Ledger.open(opened)
-    info = ledger.campaign().info
-    ledger.close()
+    info = info_of(opened)
     assert info.plan == plan_ballots(10, n_ballots=2, fraction=0.5, presentations=4)
     assert (info.seed, info.slots, info.items[0]) == (1, (0, 1, 2), ("tax", "wage"))
 
@@ -66,9 +61,7 @@ def test_run_open_prints_the_ballot_and_prints_it_again(folder):
 
 
 def test_the_ballot_is_the_one_that_a_protocol_in_python_draws(folder, opened):
-    ledger = Ledger.open(opened)
-    info = ledger.campaign().info
-    ledger.close()
+    info = info_of(opened)
     protocol = Voting(info.plan, info.items, 3, 1)
     protocol.open_ballot()
     asked = [(str(each.voter), each.left, each.right) for each in protocol.comparisons()]
@@ -119,9 +112,7 @@ def test_run_status_at_every_step(folder):
 
 
 def test_the_papers_result_is_that_of_a_protocol_in_python(folder, opened):
-    ledger = Ledger.open(opened)
-    info = ledger.campaign().info
-    ledger.close()
+    info = info_of(opened)
     protocol = Voting(info.plan, info.items, 3, 1)
     for number in (1, 2):
         protocol.open_ballot()
@@ -342,7 +333,6 @@ def test_strengths_are_fitted_to_the_votes_of_a_ledger(folder, opened):
         (["run", "open", "v.db"], r"ballot 1 is open: close it before"),
         (["run", "open", "none.db"], r"none\.db: does not exist"),
         (["run", "open", "tokens.csv"], r"tokens\.csv: file is not a database"),
-        (["run", "open", "voting.json"], r"is a JSON voting of an earlier release; `ballots run import LEDGER"),
         (["run", "open", "empty.db"], r"empty\.db: holds no ledger"),
         (["run", "open", "v.db", "--campaign", "other"], r"the ledger has no campaign called 'other'"),
         (["run", "open", "v.db", "--voter", "1"], r"--voter and --unanswered require --again"),
@@ -373,9 +363,6 @@ def test_strengths_are_fitted_to_the_votes_of_a_ledger(folder, opened):
 )
 def test_refused(folder, arguments, message):
     run_ok("run", "init", "ready.db", *INIT[3:])
-    (folder / "voting.json").write_text(
-        Voting(plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2), 4, 2, 1).to_json()
-    )
     (folder / "empty.db").touch()
     before = {name: rows_in(folder / name) | {"ballot": None} for name in ("v.db", "ready.db")}
     files = sorted(path.name for path in folder.iterdir())

@@ -5,9 +5,7 @@ import zipfile
 
 import pytest
 
-from adaptive.ledger import Ledger
 from tests.adaptive.cli.commands import refusal, run_ok
-from tests.adaptive.votings import Voting
 
 
 def test_status_by_voter_has_whole_seconds_and_no_blanks_at_the_end(opened):
@@ -53,15 +51,3 @@ def test_record_says_what_a_workbook_is(opened, folder):
         archive.writestr("xl/workbook.xml", "<workbook/>")
     wanted = "votes.xlsx: is a zip, as a workbook is (.xlsx, .ods): save its sheet as CSV"
     assert refusal("run", "record", opened, "votes.xlsx") == wanted
-
-
-def test_two_votings_in_json_do_not_get_one_name(opened, folder):
-    ledger = Ledger.open(opened)
-    info = ledger.campaign().info
-    ledger.close()
-    Voting(info.plan, info.items, 3, 1).save(folder / "voting.json")
-    run_ok("run", "import", "new.db", "voting.json")
-    wanted = r"the ledger has a campaign called 'campaign' already, with the key [0-9a-f]{32}: another name is wanted"
-    assert re.fullmatch(wanted, refusal("run", "import", "new.db", "voting.json"))
-    run_ok("run", "import", "new.db", "voting.json", "--name", "second")
-    assert "ballot 1 of 2 can be opened" in run_ok("run", "status", "new.db", "--campaign", "second")

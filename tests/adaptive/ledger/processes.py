@@ -76,6 +76,20 @@ def run(work: Callable[[Callable[[str], None]], object]) -> list[str]:
     return lines
 
 
+def survives(work: Callable[[], object]) -> bool:
+    """Run `work` in a child, and return whether it came to its end; otherwise it was killed."""
+
+    def done(report: Callable[[str], None]) -> None:
+        work()
+        report("done")
+
+    child = start(done)
+    lines = child.lines()
+    status = child.wait()
+    assert (status, lines) in ((-signal.SIGKILL, []), (0, ["done"]))
+    return status == 0
+
+
 def die() -> None:
     """Kill this process, as a power cut or an administrator does."""
     os.kill(os.getpid(), signal.SIGKILL)

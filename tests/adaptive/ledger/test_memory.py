@@ -1,7 +1,7 @@
 """A campaign in memory is the protocol of the paper, whatever the order of its votes, and has nothing on a disk."""
 
 import os
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -17,8 +17,9 @@ from adaptive.ledger.ballots.stored import load_ballot
 from adaptive.ledger.store.database import back_up
 from adaptive.selection import select_top
 from tests.adaptive import naive
-from tests.adaptive.ballots import PLANS, SEEDS, answers_to
-from tests.adaptive.votings import PAIRS, PLAN, Voting
+from tests.adaptive.ballots import PLAN, PLANS, SEEDS, answers_to
+from tests.adaptive.ledger.voted import PAIRS
+from tests.adaptive.votings import Voting
 
 
 @pytest.fixture(scope="module")
@@ -217,15 +218,8 @@ def test_two_ledgers_share_nothing_and_leave_no_file(tmp_path, monkeypatch):
 def test_threads_record_in_turns(memory):
     campaign = memory.new_campaign(PLAN, 8, 1, 1)
     campaign.open_next()
-    votes, counts = {pair.id: "tie" for pair in campaign.asked()}, []
-
-    def work(name):
-        counts.append(campaign.record({name: votes[name]}).n_new)
-
-    threads = [threading.Thread(target=work, args=(name,)) for name in votes]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    votes = [{pair.id: "tie"} for pair in campaign.asked()]
+    with ThreadPoolExecutor(len(votes)) as pool:
+        counts = [recorded.n_new for recorded in pool.map(campaign.record, votes)]
     assert counts == [1] * len(votes)
     assert campaign.close(1).number == 1

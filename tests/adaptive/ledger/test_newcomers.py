@@ -138,26 +138,28 @@ def test_those_who_have_answered_something_need_not_wait_for_others_at_their_add
     assert len(marks(campaign)) == 1  # theirs is not counted for the address, or a class would stop after one sheet
 
 
-def test_a_sheet_that_was_not_answered_before_its_ballot_closed_is_not_done(ledger):
+@pytest.fixture
+def ended(ledger):
+    """A campaign whose ballot was closed while a voter had a sheet with one answer: campaign, voter and sheet."""
     campaign = web_campaign(ledger, least_answered=0.0)
     voter, hand, _ = come(campaign)
     answer(campaign, voter, hand, 0)
     while (found := come(campaign))[1] is not None:
         answer(campaign, *found[:2])
     campaign.close(1)
+    return campaign, voter, hand
+
+
+def test_a_sheet_that_was_not_answered_before_its_ballot_closed_is_not_done(ended):
+    campaign, voter, _ = ended
     campaign.open_next()
     assert come(campaign, voter=voter)[1].number == 2
     assert query(campaign, "SELECT end_reason FROM lease WHERE ended_at IS NOT NULL") == [("closed",)]
     assert journey(campaign, voter).n_sheets_done == 0
 
 
-def test_a_vote_on_a_sheet_that_the_end_of_its_ballot_took_counts_once_it_is_open_again(ledger):
-    campaign = web_campaign(ledger, least_answered=0.0)
-    voter, hand, _ = come(campaign)
-    answer(campaign, voter, hand, 0)
-    while (found := come(campaign))[1] is not None:
-        answer(campaign, *found[:2])
-    campaign.close(1)
+def test_a_vote_on_a_sheet_that_the_end_of_its_ballot_took_counts_once_it_is_open_again(ended):
+    campaign, voter, hand = ended
     assert come(campaign, voter=voter)[1] is None
     campaign.reopen(1, "too soon")
     answer(campaign, voter, hand, 1)

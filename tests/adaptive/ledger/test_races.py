@@ -2,6 +2,7 @@
 
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -29,21 +30,17 @@ PATIENCE = 60.0  # seconds for what comes at once unless the machine stands stil
 
 def at_once(*works):
     """Run functions in threads that begin together; what each returns or raises, in their order."""
-    barrier, found = threading.Barrier(len(works)), [None] * len(works)
+    barrier = threading.Barrier(len(works))
 
-    def run(at, work):
+    def run(work):
         try:
             barrier.wait(PATIENCE)
-            found[at] = work()
+            return work()
         except Exception as error:
-            found[at] = error
+            return error
 
-    threads = [threading.Thread(target=run, args=each) for each in enumerate(works)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return found
+    with ThreadPoolExecutor(len(works)) as pool:
+        return list(pool.map(run, works))
 
 
 @pytest.mark.parametrize("round_", range(2))

@@ -14,10 +14,6 @@ from adaptive.plan import plan_ballots
 from tests.adaptive.ledger.campaigns import answer_all, asked, campaign_of, vote
 
 
-def status(campaign):
-    return campaign.status()
-
-
 def steps_of_status(ledger, n_items):
     """Steps of SQLite's machine, in hundreds, that the status of a ballot that is answered takes."""
     campaign = campaign_of(ledger, plan=plan_ballots(n_items, n_ballots=2, fraction=0.5, presentations=20))
@@ -61,20 +57,20 @@ def test_the_pace_is_that_of_the_votes_that_came_one_by_one(ledger):
     other = campaign_of(ledger)
     answer_all(campaign)
     answer_all(other)  # later, and of no account
-    assert status(campaign).votes_per_minute > 0
-    now = status(campaign)
+    assert campaign.status().votes_per_minute > 0
+    now = campaign.status()
     assert (now.n_answered, now.n_votes, now.n_voters, now.expected_end) == (12, 12, 3, None)
     campaign.close(1)
-    assert status(campaign).votes_per_minute is None
+    assert campaign.status().votes_per_minute is None
 
 
 def test_the_pace_is_not_sought_among_events_of_long_ago(ledger, monkeypatch):
     campaign, other = campaign_of(ledger), campaign_of(ledger)
     answer_all(campaign)
     monkeypatch.setattr("adaptive.ledger.campaign.status._SEARCHED", 12)
-    assert status(campaign).votes_per_minute > 0
+    assert campaign.status().votes_per_minute > 0
     answer_all(other)
-    assert status(campaign).votes_per_minute is None
+    assert campaign.status().votes_per_minute is None
 
 
 def test_answers_of_voters_who_are_left_out_do_not_count(ledger):
@@ -84,7 +80,7 @@ def test_answers_of_voters_who_are_left_out_do_not_count(ledger):
     theirs = [each for each in asked(campaign) if each[2] == voter]
     assert len(theirs) == 4  # of 12, among 3 voters
     campaign.voter(voter).exclude("asked to")
-    now = status(campaign)
+    now = campaign.status()
     assert (now.n_answered, now.n_counted, now.n_comparisons) == (12, 8, 12)
     seen = campaign.database.read(lambda c: preview_of(c, campaign.info))
     assert seen.n_answered == now.n_counted

@@ -8,7 +8,6 @@ from numpy.testing import assert_array_equal
 
 from adaptive import ComparisonError, Comparisons, Vote, VoteError, draw_ballot, plan_ballots
 from adaptive.errors import AdaptiveError
-from adaptive.formats.saved_voting import saved_voting
 from adaptive.scores import tally
 from adaptive.votes import LEFT, RIGHT, TIE, UNANSWERED
 from tests.adaptive.ballots import PLAN, SEEDS, answers_to, run_and_watch
@@ -196,8 +195,6 @@ def test_ballots_of_a_voting_give_the_answers_of_closed_and_open_ones(seed):
     assert rows_of(votes) == cast
     assert votes.n_unanswered == 2
     assert (votes.items, votes.voters) == (voting.items, voting.voters)
-    saved = saved_voting(voting.to_json(), "JSON")
-    assert Comparisons.from_ballots(saved.voted, items=saved.items, voters=saved.voters) == votes
 
 
 @given(comparisons())

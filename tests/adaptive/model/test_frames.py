@@ -158,6 +158,10 @@ def test_one_hot_columns(make):
     assert (votes.winner.tolist(), votes.items) == ([LEFT, RIGHT, TIE], ("a", "b", "c"))
 
 
+A_TIE = {"left": ["a"], "right": ["b"], "winner": ["tie"]}
+A_PAIR = {"winner": ["a"], "loser": ["b"]}
+
+
 @pytest.mark.parametrize(
     ("frame", "options", "error", "message"),
     [
@@ -166,26 +170,16 @@ def test_one_hot_columns(make):
         ({"left": ["a"], "right": ["b"]}, {"winner": "vote"}, ComparisonError, 'no column "vote"'),
         ({"winner": [0], "loser": [0]}, {}, ComparisonError, r"loser\[0\]: item 0 is compared with itself"),
         ({"winner": ["a"], "loser": [None]}, {}, ComparisonError, r"loser\[0\]: None is missing"),
+        (A_PAIR, {"answers": "codes"}, OptionError, "cannot be chosen for the format 'pairs'"),
+        (A_TIE | {"winner": [1]}, {"answers": "0/1"}, OptionError, "answers must be 'left_won' or"),
+        (A_TIE | {"winner": [1]}, {"answers": {1: "won"}}, OptionError, "means 'left', 'right'"),
         (
-            {"winner": ["a"], "loser": ["b"]},
-            {"answers": "codes"},
-            OptionError,
-            "cannot be chosen for the format 'pairs'",
-        ),
-        (
-            {"left": ["a"], "right": ["b"], "winner": [1]},
-            {"answers": "0/1"},
-            OptionError,
-            "answers must be 'left_won' or",
-        ),
-        ({"left": ["a"], "right": ["b"], "winner": [1]}, {"answers": {1: "won"}}, OptionError, "means 'left', 'right'"),
-        (
-            {"left": ["a"], "right": ["b"], "winner": [1]},
+            A_TIE | {"winner": [1]},
             {"answers": {1: "left", "1": "right"}},
             OptionError,
             "the answer '1' has two meanings: 'left' and 'right'",
         ),
-        ({"left": ["a"], "right": ["b"], "winner": ["tie"]}, {"format": "brat"}, OptionError, "format must be one of"),
+        (A_TIE, {"format": "brat"}, OptionError, "format must be one of"),
         (
             {"comparison": [1, 1], "left": ["a", "a"], "right": ["b", "b"], "winner": ["tie", "tie"]},
             {},
@@ -205,8 +199,8 @@ def test_one_hot_columns(make):
             ComparisonError,
             "as many columns are wanted for left as for right; got 2 and 1",
         ),
-        ({"left": ["a"], "right": ["b"], "winner": ["tie"]}, {"left": []}, ComparisonError, "got an empty list"),
-        ({"left": ["a"], "right": ["b"], "winner": ["Tie"]}, {}, VoteError, r"winner\[0\]: .* got 'Tie'"),
+        (A_TIE, {"left": []}, ComparisonError, "got an empty list"),
+        (A_TIE | {"winner": ["Tie"]}, {}, VoteError, r"winner\[0\]: .* got 'Tie'"),
         ({"model_a": ["a"], "model_b": ["a"], "winner": ["tie"]}, {}, ComparisonError, r"model_b\[0\]: item 'a' is"),
         (
             {"model_a": ["a"], "model_b": ["b"], "winner": ["left"]},
@@ -214,12 +208,7 @@ def test_one_hot_columns(make):
             VoteError,
             r"winner\[0\]: a winner is 'model_a'",
         ),
-        (
-            {"left": ["a"], "right": ["b"], "winner": ["tie"]},
-            {"items": ["a"]},
-            ComparisonError,
-            r"right\[0\]: 'b' is not",
-        ),
+        (A_TIE, {"items": ["a"]}, ComparisonError, r"right\[0\]: 'b' is not"),
     ],
 )
 def test_refused_frames(frame, options, error, message):

@@ -4,7 +4,6 @@ import csv
 import hashlib
 import io
 import json
-import uuid
 import zipfile
 from datetime import UTC, datetime
 
@@ -22,12 +21,8 @@ from adaptive.ledger.voters.identity import voter_named
 from adaptive.ledger.voters.participation import erase, withdraw
 from adaptive.ledger.votes.casting import correct, retract
 from tests.adaptive.ledger.bundle.zips import members_of
-from tests.adaptive.ledger.campaigns import check_ids, pair_ids
+from tests.adaptive.ledger.campaigns import check_ids, new_id, pair_ids
 from tests.adaptive.ledger.voted import ITEMS, PAIRS, VOTERS, ledger_at, record, rows_of, voted
-
-
-def event():
-    return str(uuid.uuid4())
 
 
 def lively(target, **options):
@@ -44,12 +39,12 @@ def lively(target, **options):
     place = {name: at for at, name in enumerate(pair_ids(campaign, rows[0].comparison.split("-")[0]))}
     voted_rows = [row for row in rows if place[row.comparison] in standing]
     first, second, third = ((place[row.comparison], by_name[row.voter]) for row in voted_rows[:3])
-    retract(database, info, event(), 2, *first)
-    campaign.cast(VoteCast(event(), 2, *first, "tie", 1234, "click", "stacked", {"Ж": "=1"}))
-    correct(database, info, event(), 2, second[0], None, "misread")
-    retract(database, info, event(), 2, *third)
+    retract(database, info, new_id(), 2, *first)
+    campaign.cast(VoteCast(new_id(), 2, *first, "tie", 1234, "click", "stacked", {"Ж": "=1"}))
+    correct(database, info, new_id(), 2, second[0], None, "misread")
+    retract(database, info, new_id(), 2, *third)
     with pytest.raises(LateVoteError):
-        campaign.cast(VoteCast(event(), 1, 0, by_name[str(rows_of(campaign, 1, silent=0)[0].voter)], "left"))
+        campaign.cast(VoteCast(new_id(), 1, 0, by_name[str(rows_of(campaign, 1, silent=0)[0].voter)], "left"))
     names = list(by_name)
     campaign.voter(by_name[names[0]]).exclude("too fast")
     campaign.database.write(lambda c: erase(c, info, by_name[names[1]]))
@@ -199,7 +194,7 @@ def test_an_event_that_is_sent_again_is_known_in_the_other_ledger(sqlite, target
     info = campaign.info
     row = next(vote for vote in contents(campaign).votes if vote["kind"] == "cast")
     first = {"event_id": row["event_id"], "number": 1, "place": row["place"], "answer": row["answer"]}
-    back = event()
+    back = new_id()
     voter_id = campaign.database.write(lambda c: voter_named(c, info, row["voter"]))
     retract(campaign.database, info, back, 1, row["place"], voter_id)
     campaign.write_bundle(tmp_path / "b.zip")

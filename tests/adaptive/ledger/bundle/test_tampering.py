@@ -1,7 +1,6 @@
 """Bundles that were edited, by somebody who made the sums anew: each part is held against the others."""
 
 import json
-import re
 
 import pytest
 from hypothesis import given, settings
@@ -51,17 +50,19 @@ def gone(kind):
     return lambda data: edited_line(data, kind, lambda row: False)  # noqa: ARG005
 
 
-def cells(name, row, column, value):
-    """One cell of a CSV file without quotes is another."""
+def rows_changed(change, name="comparisons.csv"):
+    """The rows of a CSV file without quotes are others: `change` gets them as lists of cells, the header first."""
 
     def changed(text):
-        lines = text.split("\n")
-        entries = lines[row].split(",")
-        entries[column] = value
-        lines[row] = ",".join(entries)
-        return "\n".join(lines)
+        rows = [row.split(",") for row in text.split("\n")]
+        change(rows)
+        return "\n".join(",".join(row) for row in rows)
 
     return lambda data: edited(data, name, changed)
+
+
+def cells(row, column, value):
+    return rows_changed(lambda rows: rows[row].__setitem__(column, value))
 
 
 def flipped(data):
@@ -73,34 +74,22 @@ def flipped(data):
     return edited_line(data, "vote", change)
 
 
-def last_ballot_removed(data):
-    return edited_json(data, "ballots.json", lambda value: value["ballots"].pop())
-
-
-def swapped_draws(data):
-    """Two comparisons of ballot 1 change their sides."""
-
-    def changed(text):
-        lines = text.split("\n")
-        first = lines[1].split(",")
-        first[2], first[3] = first[3], first[2]
-        lines[1] = ",".join(first)
-        return "\n".join(lines)
-
-    return edited(data, "comparisons.csv", changed)
+def swapped_draws(rows):
+    """The first comparison of ballot 1 changes its sides."""
+    rows[1][2:4] = rows[1][3:1:-1]
 
 
 EDITS = [
-    (swapped_draws, "draw of ballot 1: its comparisons and checks do not have the digest draw_digest"),
+    (rows_changed(swapped_draws), "draw of ballot 1: its comparisons and checks do not have the digest draw_digest"),
     (replaced("comparisons.csv", "1-0-0,", "1-0-9,"), "draw of ballot 1: positions on sheet 0 are not 0, 1, ..."),
     (replaced("comparisons.csv", "1-0-0,", "1-9-0,"), "draw of ballot 1: its sheets are not those of its slots"),
-    (cells("comparisons.csv", 1, 2, "99"), "draw of ballot 1: a comparison has an item that is not among its places"),
-    (cells("comparisons.csv", 1, 2, "-1"), r"comparisons\.csv: row 1: a number is out of range"),
-    (cells("comparisons.csv", 1, 2, "x"), r"comparisons\.csv: row 1: an id like 2-0-17 and whole numbers are wanted"),
-    (cells("comparisons.csv", 1, 0, "1-1"), r"comparisons\.csv: row 1: an id like 2-0-17 and whole numbers"),
-    (cells("comparisons.csv", 1, 4, "gold"), r"comparisons\.csv: row 2: the checks of a ballot come after its other"),
-    (cells("comparisons.csv", 1, 2, "04"), r"comparisons\.csv: is not written as a bundle is: line 2"),
-    (cells("comparisons.csv", 0, 0, "id"), r"comparisons\.csv: the columns comparison, slot"),
+    (cells(1, 2, "99"), "draw of ballot 1: a comparison has an item that is not among its places"),
+    (cells(1, 2, "-1"), r"comparisons\.csv: row 1: a number is out of range"),
+    (cells(1, 2, "x"), r"comparisons\.csv: row 1: an id like 2-0-17 and whole numbers are wanted"),
+    (cells(1, 0, "1-1"), r"comparisons\.csv: row 1: an id like 2-0-17 and whole numbers"),
+    (cells(1, 4, "gold"), r"comparisons\.csv: row 2: the checks of a ballot come after its other"),
+    (cells(1, 2, "04"), r"comparisons\.csv: is not written as a bundle is: line 2"),
+    (cells(0, 0, "id"), r"comparisons\.csv: the columns comparison, slot"),
     (replaced("comparisons.csv", "1-0-0,", "1-0-0,1,"), r"comparisons\.csv: row \d+ must have 7 cells"),
     (replaced("comparisons.csv", "1-0-0,", '"1-0-0'), r"comparisons\.csv: cannot be read as CSV"),
     (replaced("items.csv", "plum", "prune"), "draw of ballot 1: its comparisons and checks do not have the digest"),
@@ -145,7 +134,10 @@ EDITS = [
     (ballot(1, presentations=2**40), "ballot 1: 1099511627776 presentations give another number of comparisons"),
     (ballot(3, state=None), r"ballots\.json: ballots\[2\]: state must be of type str"),
     (ballot(3, more=1), r"ballots\.json: ballots\[2\]: missing or unknown: 'more'"),
-    (last_ballot_removed, "votes: a row is of ballot 3, which is missing|leases: a row is of ballot 3"),
+    (
+        lambda data: edited_json(data, "ballots.json", lambda v: v["ballots"].pop()),
+        "votes: a row is of ballot 3, which is missing|leases: a row is of ballot 3",
+    ),
     (
         lambda data: edited_json(data, "ballots.json", lambda v: v.update(version=3)),
         "this release reads version 2; got 3",
@@ -196,43 +188,26 @@ def probed(tmp_path_factory):
     return data
 
 
-def moved_check(data):
+def checks_in(rows):
+    """The rows of the checks, by their place in the file."""
+    return [at for at, row in enumerate(rows) if at and len(row) > 4 and row[4]]
+
+
+def moved_check(rows):
     """The last check of the first sheet goes to a position that there is not."""
-
-    def changed(text):
-        lines = text.split("\n")
-        row = max(at for at, each in enumerate(lines) if each.startswith("1-0-") and each.split(",")[4])
-        lines[row] = re.sub(r"^1-0-\d+", "1-0-99", lines[row])
-        return "\n".join(lines)
-
-    return edited(data, "comparisons.csv", changed)
+    last = max(at for at in checks_in(rows) if rows[at][0].startswith("1-0-"))
+    rows[last][0] = "1-0-99"
 
 
-def swapped_checks(data):
+def swapped_checks(rows):
     """Two checks change their rows."""
-
-    def changed(text):
-        lines = text.split("\n")
-        first, second = [at for at, each in enumerate(lines[1:], start=1) if each and each.split(",")[4]][:2]
-        lines[first], lines[second] = lines[second], lines[first]
-        return "\n".join(lines)
-
-    return edited(data, "comparisons.csv", changed)
+    first, second = checks_in(rows)[:2]
+    rows[first], rows[second] = rows[second], rows[first]
 
 
 def check_cells(column, value):
     """Edit a cell of the first check."""
-
-    def changed(text):
-        lines = text.split("\n")
-        names = lines[0].split(",")
-        row = next(at for at, each in enumerate(lines[1:], start=1) if each.split(",")[4])
-        entries = lines[row].split(",")
-        entries[names.index(column)] = value
-        lines[row] = ",".join(entries)
-        return "\n".join(lines)
-
-    return lambda data: edited(data, "comparisons.csv", changed)
+    return rows_changed(lambda rows: rows[checks_in(rows)[0]].__setitem__(rows[0].index(column), value))
 
 
 @pytest.mark.parametrize(
@@ -247,9 +222,9 @@ def check_cells(column, value):
         (check_cells("expected", "left"), "an id like 2-0-17 and whole numbers are wanted"),
         (check_cells("left_item", "99"), "checks of ballot 1: one has an item or a sheet that is missing"),
         (check_cells("comparison", "1-99-0"), r"comparisons\.csv: is not written as a bundle is"),
-        (moved_check, "draw of ballot 1: positions on sheet 0 are not 0, 1, ..."),
+        (rows_changed(moved_check), "draw of ballot 1: positions on sheet 0 are not 0, 1, ..."),
         (check_cells("comparison", "9-0-0"), "comparisons.csv: is not written as a bundle is"),
-        (swapped_checks, "checks of ballot 1: they are not in the order of their sheets and positions"),
+        (rows_changed(swapped_checks), "checks of ballot 1: they are not in the order of their sheets and positions"),
         (line("vote", place=99), "votes of ballot 1: there is no comparison in place 99"),
     ],
 )

@@ -1,6 +1,7 @@
 """Answers to checks are votes that are counted apart."""
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -103,11 +104,8 @@ def test_of_a_vote_and_a_late_vote_under_one_id_at_once_there_is_one(ledger):
 
     for places in zip(*sheets, strict=False):
         event, barrier = new_id(), threading.Barrier(2)
-        threads = [threading.Thread(target=send, args=(place, event)) for place in places]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        with ThreadPoolExecutor(2) as pool:
+            list(pool.map(send, places, [event] * 2))
     assert told.count("reused") == len(told) // 2 > 5
     check_ledger(ledger)
 
