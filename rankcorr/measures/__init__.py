@@ -13,8 +13,8 @@
 
 from rankcorr.measures.annotators import AnnotatorError, PairwiseAgreement, krippendorff_alpha, mean_pairwise_agreement
 from rankcorr.measures.correlations import tau_ap, vigna_tau
+from rankcorr.measures.lists import RelevanceError, average_precision
 from rankcorr.measures.overlap import RankBiasedOverlap, rank_biased_overlap
-from rankcorr.measures.precision import RelevanceError, average_precision
 
 __all__ = [
     "AnnotatorError",

@@ -2,8 +2,7 @@
 
 from flask import Blueprint
 
-from service.collect.pages.frame import assets, bare
-from service.collect.pages.organiser import blueprint as organiser
+from service.collect.pages.frame import assets, bare, organiser
 from service.collect.pages.voter import voter
 
 PAGES: tuple[Blueprint, ...] = (voter, organiser, assets, bare)

@@ -1,24 +1,33 @@
-"""Build the frame that all pages share, in the reader's language; serve the bare address, images and sounds."""
+"""Build the frame that all pages share, in the reader's language; serve the bare address, images and sounds.
+
+The organiser's pages are such frames, without campaign data: their scripts load it from the API.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import quote
 
 from flask import Blueprint, abort, make_response, render_template, request, send_file
 from werkzeug.wrappers import Response
 
 from service.collect.content import TYPES, asset_file
 from service.collect.state import collecting
-from service.collect.texts import LANGUAGES, Texts, direction
+from service.collect.texts import LANGUAGES, Texts, direction, language_name
 
 # An SVG may contain scripts. They do not run in an image on a page; opened by its address, the SVG is sandboxed.
 POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; sandbox; frame-ancestors 'none'"
 _DAY: Final = 86_400
+# In this order: progress and voters' links, opening and closing ballots, voters and the quality of their votes, items
+# and their answers, ranking with figures and files, voters' texts and eligibility.
+TABS: Final = ("overview", "ballots", "voters", "items", "result", "settings")
 
 bare = Blueprint("home", __name__)
 assets = Blueprint("assets", __name__)
+organiser = Blueprint("organiser_pages", __name__, url_prefix="/o")
 
 
 def asked_language() -> str | None:
@@ -69,3 +78,27 @@ def asset(name: str) -> Response:
     response = send_file(found, mimetype=kind, conditional=True, max_age=_DAY)
     response.headers["Content-Security-Policy"] = POLICY
     return response
+
+
+def organiser_page(page: str, key: str | None = None) -> Response:
+    """Return a page of a campaign, or the page that creates one; creating needs a token that allows it."""
+    text, asked = reader_texts(), asked_language()
+    query = "" if asked is None else f"?lang={quote(asked)}"
+    home = None if key is None else f"/o/{quote(key)}"
+    tabs = [] if home is None else [(tab, f"{home}{'' if tab == 'overview' else '/' + tab}{query}") for tab in TABS]
+    return page_of(
+        f"organiser/{page}.html",
+        text,
+        key=key,
+        page=page,
+        tabs=tabs,
+        languages=[(tag, language_name(tag)) for tag in LANGUAGES],
+        script_texts=text.section("organiser"),
+        query=query,
+    )
+
+
+for name, rule in {"new": "/new", "overview": "/<key>", **{tab: f"/<key>/{tab}" for tab in TABS[1:]}}.items():
+    organiser.add_url_rule(rule, name, partial(organiser_page, name))
+for rule in ("/", "/<path:_>"):
+    organiser.add_url_rule(rule, "unknown", unknown)
