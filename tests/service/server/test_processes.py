@@ -48,6 +48,11 @@ def second_start(live_server, tmp_path_factory):
         yield process, folder
 
 
+def simulates(server, document, statuses):
+    """Work for a thread: a simulation, whose status is kept."""
+    return lambda: statuses.append(server.ask("POST", "/v1/simulations", document, headers=another_client())[0])
+
+
 def has_two_workers(server, without=frozenset()):
     """Wait for two workers that are none of these."""
     eventually(lambda: len(found := set(server.workers())) == 2 and not found & without, what="two workers")
@@ -132,15 +137,12 @@ def test_a_stop_loses_no_request_that_has_begun(tmp_path):
         folder = server.folder(METRICS_FOLDER)
         statuses = []
 
-        def work():
-            statuses.append(server.ask("POST", "/v1/simulations", document, headers=another_client())[0])
-
         def stop():
             eventually(lambda: server.metrics()[IN_PROGRESS] >= 5, what="four requests in flight")
             assert not statuses
             return server.stop()
 
-        *_, code = in_threads(work, work, work, work, stop)
+        *_, code = in_threads(*[simulates(server, document, statuses)] * 4, stop)
         assert statuses == [200] * 4
         assert code == 0
         assert not folder.exists()
@@ -166,9 +168,6 @@ def test_a_stop_begins_with_a_drain(tmp_path):
         document = seconds_of_work(server, 2.0)
         statuses = []
 
-        def work():
-            statuses.append(server.ask("POST", "/v1/simulations", document, headers=another_client())[0])
-
         def stop():
             eventually(lambda: server.metrics()[IN_PROGRESS] >= 3, what="two requests in flight")
             assert server.ask("GET", "/health/ready")[0] == 200
@@ -181,7 +180,7 @@ def test_a_stop_begins_with_a_drain(tmp_path):
             assert server.ask("POST", "/v1/correlations", PAIR)[0] == 200
             return server.stop()
 
-        *_, code = in_threads(work, work, stop)
+        *_, code = in_threads(*[simulates(server, document, statuses)] * 2, stop)
         assert (statuses, code) == ([200] * 2, 0)
         assert "Draining: the service stops in 600 s" in server.errors.read_text()
 
