@@ -119,6 +119,9 @@ def texts_of(path):
     return set(re.findall(r">([^<>]+)</text>", path.read_text(encoding="utf-8")))
 
 
+COLUMNS = ("--score", "mean", "--score", "path", "--score", "lch")
+
+
 @pytest.fixture
 def wide(folder):
     """An absolute path that is too long for a figure, to a file with a column for each system."""
@@ -131,9 +134,8 @@ def wide(folder):
 
 @pytest.mark.parametrize("figure", FIGURES)
 def test_columns_of_one_file_are_called_by_their_names(folder, figure, wide):
-    columns = [option for name in ("mean", "path", "lch") for option in ("--score", name)]
     more = ["--resamples", 50] if figure in ("leaderboard", "null") else []
-    run_ok("plot", figure, *[wide] * 3, "--id", "id", *columns, *more, "--out", "figure.svg")
+    run_ok("plot", figure, *[wide] * 3, "--id", "id", *COLUMNS, *more, "--out", "figure.svg")
     found = texts_of(folder / "figure.svg")
     wanted = {"Rank in mean", "Rank in path", "Rank in lch"} if figure == "ranks" else {"path", "lch"}
     assert wanted <= found
@@ -142,9 +144,8 @@ def test_columns_of_one_file_are_called_by_their_names(folder, figure, wide):
 
 @pytest.mark.parametrize(("by", "title"), [("mean", "Mean over 2 gold sets"), ("path", "path")])
 def test_a_gold_set_is_not_called_as_a_column_of_the_leaderboard_is(folder, wide, by, title):
-    columns = [option for name in ("mean", "path", "lch") for option in ("--score", name)]
     chosen = f"{wide}:path" if by == "path" else by
-    arguments = (wide, wide, "--id", "id", "--gold", wide, *columns, "--by", chosen, "--resamples", 50)
+    arguments = (wide, wide, "--id", "id", "--gold", wide, *COLUMNS, "--by", chosen, "--resamples", 50)
     run_ok("plot", "leaderboard", *arguments, "--out", "figure.svg")
     found = texts_of(folder / "figure.svg")
     assert {title, "path", "lch"} <= found

@@ -13,16 +13,7 @@ import pytest
 
 from service.server.launch import METRICS_FOLDER
 from tests.guard import guarded
-from tests.service.live import (
-    AMPLE,
-    COMMAND,
-    START_SECONDS,
-    STOP_SECONDS,
-    clean_environment,
-    eventually,
-    resident_bytes,
-    running,
-)
+from tests.service.live import AMPLE, COMMAND, START_SECONDS, clean_environment, eventually, resident_bytes, running
 from tests.service.load import IN_PROGRESS, PAIR, Load, in_threads, seconds_of_work
 
 ANSWERED = 'rankcorr_requests_total{method="POST",route="/v1/correlations",status="200"}'
@@ -183,13 +174,6 @@ def test_a_stop_begins_with_a_drain(tmp_path):
         *_, code = in_threads(*[simulates(server, document, statuses)] * 2, stop)
         assert (statuses, code) == ([200] * 2, 0)
         assert "Draining: the service stops in 600 s" in server.errors.read_text()
-
-
-def test_a_drain_ends_by_itself(tmp_path):
-    with running(tmp_path, {"RANKCORR_DRAIN_SECONDS": "1"}) as server:
-        server.process.send_signal(signal.SIGTERM)
-        assert server.process.wait(STOP_SECONDS) == 0
-        assert "Draining: the service stops in 1 s" in server.errors.read_text()
 
 
 def test_a_restart_begins_with_empty_metrics(live_server, tmp_path):
