@@ -272,11 +272,9 @@ def test_faults_are_named_with_their_place(write, content, message):
         ({"id_columns": ["a", "x\ty"]}, ':1: no column "x\\ty"; the columns are "a", "b", "c", "c"'),
         ({"score_column": "c"}, ':1: column "c": 2 columns have this name'),
         ({"id_columns": ["a"], "score_column": "a"}, ':1: column "a": chosen twice; every id and the score need'),
-        ({"id_columns": ["a", "b", "a"], "score_column": "c"}, ':1: column "c": 2 columns have this name'),
         ({"id_columns": ["a", "b", "a"]}, ':1: column "a": chosen twice'),
         ({"id_columns": ["0"], "header": False}, ':1: no column "0"; the columns are "1", "2", "3", "4"'),
         ({"id_columns": ["1"], "score_column": "2", "header": False}, ':1: column "2": "b" is not a number'),
-        ({"id_columns": ["a", "b"], "score_column": "x"}, ':1: no column "x"'),
     ],
 )
 def test_columns_that_do_not_fit(write, options, message):
