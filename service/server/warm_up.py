@@ -76,6 +76,7 @@ def _fit() -> None:
         for strengths in fits:
             adaptive.next_comparisons(strengths, 2, rng=np.random.default_rng(0))
             strengths.sample(2, np.random.default_rng(0))
+            strengths.to_dict()
 
 
 def _compare() -> None:

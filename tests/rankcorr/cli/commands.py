@@ -1,5 +1,7 @@
 """What the tests of the command share: small files, and calls that check how the command ends."""
 
+from pathlib import Path
+
 from click.testing import CliRunner
 
 from rankcorr.cli import main as cli
@@ -39,8 +41,14 @@ def refusal(*args, stdin=None):
     return line.removeprefix("rankcorr: error: ")
 
 
-def write_rankings(folder):
-    """Write the files that the tests name."""
+def write_scores(name, scores):
+    """Write a file of scores into the current folder."""
+    text = "id,score\n" + "".join(f"{label},{score}\n" for label, score in scores.items())
+    Path(name).write_text(text, encoding="utf-8")
+
+
+def write_rankings():
+    """Write the files that the tests name into the current folder."""
     for name, scores in {
         "gold.csv": GOLD,
         "system.csv": SYSTEM,
@@ -48,5 +56,4 @@ def write_rankings(folder):
         "other.csv": {"a": 1.0, "z": 2.0},
         **LONG,
     }.items():
-        text = "id,score\n" + "".join(f"{key},{score}\n" for key, score in scores.items())
-        (folder / name).write_text(text, encoding="utf-8")
+        write_scores(name, scores)

@@ -12,7 +12,7 @@ from rankcorr.cli.console import pvalue_text, rank_text, ranks_text
 from rankcorr.cli.leaderboard import RESAMPLES
 from rankcorr.inference.leaderboard import leaderboard
 from tests.coefficients import collapsed
-from tests.rankcorr.cli.commands import CONSTANT, GOLD, LONG, SYSTEM, refusal, run, run_ok, write_rankings
+from tests.rankcorr.cli.commands import CONSTANT, GOLD, LONG, SYSTEM, refusal, run, run_ok, write_scores
 
 FILES = ("long_gold.csv", "long_a.csv", "long_b.csv", "long_c.csv")
 GOLDS = {"long_gold.csv": LONG["long_gold.csv"]}
@@ -21,12 +21,8 @@ HALF = {label: float(int(label.split()[1]) % 5) for label in list(GOLDS["long_go
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    write_rankings(tmp_path)
-    text = "id,score\n" + "".join(f"{label},{score}\n" for label, score in HALF.items())
-    (tmp_path / "half.csv").write_text(text, encoding="utf-8")
-    return tmp_path
+def half(folder):  # noqa: ARG001
+    write_scores("half.csv", HALF)
 
 
 def document(*arguments):
@@ -99,26 +95,17 @@ def test_the_table():
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        (FILES[:2], "95 % intervals (200 resamples of items, seed 0)"),
-        (
-            (*FILES[:3], "--swap", "ranks"),
-            "95 % intervals, tests against the best (200 resamples of items and swaps of ranks, seed 0)",
-        ),
-        (
-            (*FILES[:3], "--swap", "scores"),
-            "95 % intervals, tests against the best (200 resamples of items and swaps of scores, seed 0)",
-        ),
-        (
-            ("gold.csv", "system.csv", "second.csv"),
-            "95 % intervals (200 resamples of items, seed 0), tests against the best (all swaps of scores)",
-        ),
-        (("gold.csv", "system.csv", "constant.csv"), "95 % intervals (200 resamples of items, seed 0)"),
+        (FILES[:2], " (200 resamples of items, seed 0)"),
+        ((*FILES[:3], "--swap", "ranks"), ", TESTS (200 resamples of items and swaps of ranks, seed 0)"),
+        ((*FILES[:3], "--swap", "scores"), ", TESTS (200 resamples of items and swaps of scores, seed 0)"),
+        (("gold.csv", "system.csv", "second.csv"), " (200 resamples of items, seed 0), TESTS (all swaps of scores)"),
+        (("gold.csv", "system.csv", "constant.csv"), " (200 resamples of items, seed 0)"),
     ],
 )
-def test_the_line_above_the_table_says_what_was_done(folder, arguments, text):
-    (folder / "second.csv").write_text("id,score\na,1\nb,5\nc,2\nd,4\ne,3\n", encoding="utf-8")
+def test_the_line_above_the_table_says_what_was_done(arguments, text):
+    write_scores("second.csv", {"a": 1, "b": 5, "c": 2, "d": 4, "e": 3})
     lines = run("leaderboard", *arguments, "--resamples", 200).stdout.splitlines()
-    assert lines[1] == f"tau_w: {text}"
+    assert lines[1] == "tau_w: 95 % intervals" + text.replace("TESTS", "tests against the best")
 
 
 def test_several_gold_sets_have_a_column_each():
@@ -153,16 +140,14 @@ def test_systems_are_aligned_to_the_left(folder):
     assert places == [places[0], places[0] - 1, places[0] - 3, places[0] - 1]  # the wide letters take two columns
 
 
-def test_missing_items_are_counted(folder):
+def test_missing_items_are_counted():
     less = dict(list(LONG["long_b.csv"].items())[:16])
-    text = "id,score\n" + "".join(f"{label},{score}\n" for label, score in less.items())
-    (folder / "less.csv").write_text(text, encoding="utf-8")
+    write_scores("less.csv", less)
     arguments = ("leaderboard", *FILES[:2], "less.csv", "--missing", "intersection", "--resamples", 200)
     lines = run_ok(*arguments).splitlines()
     assert lines[3].split()[-2:] == ["n", "missing"]
-    board = leaderboard(
-        GOLDS, {"long_a.csv": LONG["long_a.csv"], "less.csv": less}, missing="intersection", n_resamples=200
-    )
+    systems = {"long_a.csv": LONG["long_a.csv"], "less.csv": less}
+    board = leaderboard(GOLDS, systems, missing="intersection", n_resamples=200)
     assert {row.total.n_missing for row in board.rows} == {0, 4}
     assert [line.split()[-2:] for line in lines[4:]] == [
         [str(row.total.n_items), str(row.total.n_missing)] for row in board.rows
@@ -191,10 +176,7 @@ def test_undefined_has_no_rank():
         ("long_gold.csv long_a.csv long_b.csv --resamples 10", "n_resamples must be at least 20 to compare 2 systems"),
         ("gold.csv system.csv --missing drop", "'drop' is not one of 'raise', 'intersection', 'bottom', 'gold'"),
         ("gold.csv other.csv", "labels of system 'other.csv' that are in no gold set: 'z'"),
-        (
-            "gold.csv system.csv --gold - --score a --score b",
-            "--score must be given once, or once for each file; got 2",
-        ),
+        ("gold.csv system.csv --gold - --score a --score b", "--score must be given once, or once for each file"),
         ("gold.csv - --gold -", "'-' (standard input) can be given only once"),
     ],
 )
@@ -202,8 +184,8 @@ def test_refusals(arguments, message):
     assert message in refusal("leaderboard", *arguments.split(" "), stdin="")
 
 
-def test_a_gold_set_cannot_be_named_sum(folder):
-    (folder / "sum").write_text((folder / "gold.csv").read_text(encoding="utf-8"), encoding="utf-8")
+def test_a_gold_set_cannot_be_named_sum():
+    write_scores("sum", GOLD)
     assert "a gold set cannot have the name 'sum'" in refusal("leaderboard", "sum", "system.csv")
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from rankcorr import __version__, weighted_tau
 from rankcorr.cli import main as cli
-from tests.rankcorr.cli.commands import GOLD, SYSTEM, refusal, run, run_ok, write_rankings
+from tests.rankcorr.cli.commands import GOLD, SYSTEM, refusal, run, run_ok
 from tests.rankcorr.vectors.forms import binary_of, text_of, written
 
 
@@ -20,11 +20,7 @@ def in_process(*args, **options):
     return subprocess.run(command, capture_output=True, timeout=600, check=False, env=environment, **options)
 
 
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    write_rankings(tmp_path)
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 def test_version():

@@ -1,7 +1,6 @@
 """`rankcorr plot`: the figures are those of `rankcorr.plots`, and what cannot be drawn is one line."""
 
 import re
-import sys
 import warnings
 
 import pytest
@@ -12,27 +11,15 @@ from rankcorr.inference.leaderboard import leaderboard
 from rankcorr.inference.null import null_distribution
 from rankcorr.plots import chance_levels, plot_leaderboard, plot_null, plot_offset, plot_ranks, save_figure
 from tests.coefficients import collapsed
-from tests.rankcorr.cli.commands import LONG, refusal, run, run_ok, write_rankings
+from tests.rankcorr.cli.commands import LONG, refusal, run, run_ok
+from tests.rankcorr.plots.conftest import matplotlib, without_matplotlib
 
+__all__ = ["matplotlib", "without_matplotlib"]  # fixtures
+
+pytestmark = pytest.mark.usefixtures("folder")
 FIGURES = ("ranks", "offset", "leaderboard", "null")
 GOLD, A, B, C = (Ranking.from_scores(scores) for scores in LONG.values())
 SYSTEMS = {"long_a.csv": A, "long_b.csv": B}
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch, request):
-    if "without_matplotlib" not in request.fixturenames:
-        pytest.importorskip("matplotlib")
-    monkeypatch.chdir(tmp_path)
-    write_rankings(tmp_path)
-    return tmp_path
-
-
-@pytest.fixture
-def without_matplotlib(monkeypatch):
-    for name in [name for name in sys.modules if name.split(".")[0] == "matplotlib"]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
 
 
 def board(**options):
@@ -111,16 +98,13 @@ def test_undefined_is_noted():
     assert (result.exit_code, result.stdout) == (0, "figure.svg\n")
     (note,) = result.stderr.splitlines()
     assert note.startswith("rankcorr: note: constant.csv: tau_w: the correlation is undefined")
-    result = run("plot", "leaderboard", "gold.csv", "constant.csv", "system.csv", "--out", "board.svg")
-    assert (result.exit_code, result.stdout) == (0, "board.svg\n")
+
+
+@pytest.mark.parametrize("figure", ["ranks", "null", "leaderboard"])
+def test_undefined_among_several_is_noted(figure):
+    result = run("plot", figure, "gold.csv", "constant.csv", "system.csv", "--out", "figure.svg")
+    assert (result.exit_code, result.stdout) == (0, "figure.svg\n")
     assert result.stderr.startswith("rankcorr: note: tau_w: the correlation is undefined")
-
-
-def test_undefined_among_several_is_noted():
-    for figure in ("ranks", "null"):
-        result = run("plot", figure, "gold.csv", "constant.csv", "system.csv", "--out", "figure.svg")
-        assert (result.exit_code, result.stdout) == (0, "figure.svg\n")
-        assert result.stderr.startswith("rankcorr: note: tau_w: the correlation is undefined")
 
 
 def test_gold_sets_have_panels(folder):
@@ -135,6 +119,9 @@ def texts_of(path):
     return set(re.findall(r">([^<>]+)</text>", path.read_text(encoding="utf-8")))
 
 
+COLUMNS = ("--score", "mean", "--score", "path", "--score", "lch")
+
+
 @pytest.fixture
 def wide(folder):
     """An absolute path that is too long for a figure, to a file with a column for each system."""
@@ -147,9 +134,8 @@ def wide(folder):
 
 @pytest.mark.parametrize("figure", FIGURES)
 def test_columns_of_one_file_are_called_by_their_names(folder, figure, wide):
-    columns = [option for name in ("mean", "path", "lch") for option in ("--score", name)]
     more = ["--resamples", 50] if figure in ("leaderboard", "null") else []
-    run_ok("plot", figure, *[wide] * 3, "--id", "id", *columns, *more, "--out", "figure.svg")
+    run_ok("plot", figure, *[wide] * 3, "--id", "id", *COLUMNS, *more, "--out", "figure.svg")
     found = texts_of(folder / "figure.svg")
     wanted = {"Rank in mean", "Rank in path", "Rank in lch"} if figure == "ranks" else {"path", "lch"}
     assert wanted <= found
@@ -158,9 +144,8 @@ def test_columns_of_one_file_are_called_by_their_names(folder, figure, wide):
 
 @pytest.mark.parametrize(("by", "title"), [("mean", "Mean over 2 gold sets"), ("path", "path")])
 def test_a_gold_set_is_not_called_as_a_column_of_the_leaderboard_is(folder, wide, by, title):
-    columns = [option for name in ("mean", "path", "lch") for option in ("--score", name)]
     chosen = f"{wide}:path" if by == "path" else by
-    arguments = (wide, wide, "--id", "id", "--gold", wide, *columns, "--by", chosen, "--resamples", 50)
+    arguments = (wide, wide, "--id", "id", "--gold", wide, *COLUMNS, "--by", chosen, "--resamples", 50)
     run_ok("plot", "leaderboard", *arguments, "--out", "figure.svg")
     found = texts_of(folder / "figure.svg")
     assert {title, "path", "lch"} <= found
@@ -237,10 +222,7 @@ def test_without_matplotlib(figure):
         ("ranks gold.csv other.csv --out f.png", "gold.csv and other.csv: labels in gold.csv only: 'b', 'c', 'd', 'e'"),
         ("offset gold.csv system.csv --coefficient tau --out f.png", "'tau' is not one of 'rho_w', 'tau_w'"),
         ("offset gold.csv system.csv --n0 2 --out f.png", "No such option '--n0'"),
-        (
-            "offset gold.csv system.csv system.csv --out f.png",
-            "each system can be given only once; more than once: system.csv",
-        ),
+        ("offset gold.csv system.csv system.csv --out f.png", "each system can be given only once; more than once: sy"),
         ("offset gold.csv other.csv --out f.png", "gold.csv and other.csv: labels in gold.csv only: 'b', 'c'"),
         ("leaderboard gold.csv system.csv --by x --out f.png", "by must be one of 'sum', 'mean', 'gold.csv'; got 'x'"),
         ("null gold.csv system.csv --alternative x --out f.png", "'x' is not one of 'two-sided', 'greater', 'less'"),

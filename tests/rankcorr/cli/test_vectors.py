@@ -44,27 +44,10 @@ def test_the_table_is_that_of_the_library():
 
 
 def test_the_json_has_everything():
-    arguments = [
-        "--score",
-        "score",
-        "--score",
-        "index",
-        "--json",
-        "--resamples",
-        "50",
-        "--seed",
-        "3",
-        "--oov",
-        "lowest",
-    ]
-    content = json.loads(run_ok("evaluate-vectors", "v.txt.gz", "gold.csv", "gold.csv", *arguments))
-    assert content["vectors"] == {
-        "name": "v.txt.gz",
-        "form": "word2vec",
-        "n_words": 30,
-        "dimension": 8,
-        "n_undecodable": 0,
-    }
+    arguments = "--score score --score index --json --resamples 50 --seed 3 --oov lowest"
+    content = json.loads(run_ok("evaluate-vectors", "v.txt.gz", "gold.csv", "gold.csv", *arguments.split()))
+    described = {"name": "v.txt.gz", "form": "word2vec", "n_words": 30, "dimension": 8, "n_undecodable": 0}
+    assert content["vectors"] == described
     assert content["options"]["n0"] == 2.0
     for column, each in zip(("score", "index"), content["evaluations"], strict=True):
         gold = read_pairs("gold.csv", score_column=column)
@@ -73,23 +56,13 @@ def test_the_json_has_everything():
 
 
 def test_relata():
-    arguments = [
-        "--relata",
-        "--candidates",
-        "all",
-        "--depth",
-        "5",
-        "--metric",
-        "tau",
-        "--metric",
-        "ap",
-        "--resamples",
-        "60",
-    ]
+    arguments = "--relata --candidates all --depth 5 --metric tau --metric ap --resamples 60"
     found = evaluate_relata("relata.txt", "rdt.csv", candidates="all", depth=5, metrics=["tau", "ap"], n_resamples=60)
-    (content,) = json.loads(run_ok("evaluate-vectors", "relata.txt", "rdt.csv", *arguments, "--json"))["evaluations"]
+    (content,) = json.loads(run_ok("evaluate-vectors", "relata.txt", "rdt.csv", *arguments.split(), "--json"))[
+        "evaluations"
+    ]
     assert content == {"gold": "rdt.csv", **found.to_dict()}
-    lines = run_ok("evaluate-vectors", "relata.txt", "rdt.csv", *arguments).splitlines()
+    lines = run_ok("evaluate-vectors", "relata.txt", "rdt.csv", *arguments.split()).splitlines()
     assert lines[1:4] == [
         f"rdt.csv: 6 words, {found.n_relata} relata",
         "  words without a vector (1): t0",
@@ -131,10 +104,7 @@ def test_a_coefficient_that_does_not_exist_is_a_note():
         (["gold.csv", "--score", "score", "--oov", "error"], "gold.csv: words without a vector: 'absent0', 'absent1'"),
         (["gold.csv", "--score", "score", "--depth", "3"], "--depth belongs to --relata, which is missing"),
         (["gold.csv", "--score", "score", "--words", "a"], "word_columns must be a list of two names of columns"),
-        (
-            ["gold.csv", "gold.csv", "--score", "score"],
-            "each gold file can be given only once; more than once: gold.csv",
-        ),
+        (["gold.csv"] * 2 + ["--score", "score"], "each gold file can be given only once; more than once: gold.csv"),
         (["rdt.csv", "--score", "a", "--score", "b"], "--score must be given once, or once for each file; got 2 for 1"),
         (["-", "-"], "'-' (standard input) can be given only once"),
         (["gold.csv", "--n0", "1", "--weigher", "uniform"], "--n0 and --weigher exclude each other"),

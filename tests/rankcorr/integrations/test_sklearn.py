@@ -25,10 +25,8 @@ def data():
 
 def spelt_out(coefficient, model, x, y):
     """Score of each fold of three, each called by hand."""
-    scores = []
-    for train, test in KFold(3).split(x):
-        scores.append(float(coefficient(y[test], model.fit(x[train], y[train]).predict(x[test]))))
-    return scores
+    folds = KFold(3).split(x)
+    return [float(coefficient(y[test], model.fit(x[train], y[train]).predict(x[test]))) for train, test in folds]
 
 
 @pytest.mark.parametrize(

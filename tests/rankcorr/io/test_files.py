@@ -13,6 +13,14 @@ from rankcorr.io.files import prepared_file, write_atomically
 from tests.distributions import ROOT
 
 
+@pytest.fixture
+def path(tmp_path):
+    """A file that is there already."""
+    found = tmp_path / "ranking.csv"
+    found.write_bytes(b"old")
+    return found
+
+
 def test_a_file_is_written_and_nothing_else_is_left(tmp_path):
     path = tmp_path / "ranking.csv"
     for data in (b"first", b"second"):
@@ -21,9 +29,7 @@ def test_a_file_is_written_and_nothing_else_is_left(tmp_path):
     assert os.listdir(tmp_path) == ["ranking.csv"]
 
 
-def test_a_prepared_file_is_in_place_when_it_is_put_there(tmp_path):
-    path = tmp_path / "ranking.csv"
-    path.write_bytes(b"old")
+def test_a_prepared_file_is_in_place_when_it_is_put_there(tmp_path, path):
     with prepared_file(path, b"new") as put_in_place:
         assert path.read_bytes() == b"old"
         put_in_place()
@@ -31,9 +37,7 @@ def test_a_prepared_file_is_in_place_when_it_is_put_there(tmp_path):
     assert os.listdir(tmp_path) == ["ranking.csv"]
 
 
-def test_a_block_that_does_not_put_it_leaves_the_old_file(tmp_path):
-    path = tmp_path / "ranking.csv"
-    path.write_bytes(b"old")
+def test_a_block_that_does_not_put_it_leaves_the_old_file(tmp_path, path):
     with prepared_file(path, b"new"):
         pass
     with pytest.raises(KeyError, match="what may fail"), prepared_file(path, b"new"):
@@ -43,10 +47,7 @@ def test_a_block_that_does_not_put_it_leaves_the_old_file(tmp_path):
 
 
 @pytest.mark.parametrize("step", ["fsync", "replace"])
-def test_a_failure_leaves_the_old_file(step, tmp_path, monkeypatch):
-    path = tmp_path / "ranking.csv"
-    path.write_bytes(b"old")
-
+def test_a_failure_leaves_the_old_file(step, tmp_path, path, monkeypatch):
     def fail(*_):
         raise OSError(28, "No space left on device")
 

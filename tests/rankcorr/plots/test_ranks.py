@@ -132,13 +132,6 @@ def test_a_series_and_a_mapping_of_scores_are_one_system():
         assert places_of(axes) == [(1, 2), (2, 1), (3, 3)]
 
 
-def test_axes_of_the_caller():
-    axes = own_axes()
-    assert plot_ranks(GOLD, SYSTEMS["system 1"], ax=axes) is axes
-    assert legend_of(axes) == legend_of(plot_ranks(GOLD, SYSTEMS["system 1"]))
-    assert axes.figure.legends == []
-
-
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [

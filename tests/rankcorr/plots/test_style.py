@@ -10,7 +10,7 @@ from rankcorr import Rho, RhoW, Tau, TauW, leaderboard, null_distribution
 from rankcorr.plots import MissingMatplotlibError, plot_leaderboard, plot_null, plot_offset, plot_ranks, save_figure
 from rankcorr.plots.style import Ink, described, label_text, round_numbers
 from rankcorr.weights import Hyperbolic
-from tests.rankcorr.plots.figures import GOLD, SYSTEMS
+from tests.rankcorr.plots.figures import GOLD, SYSTEMS, legend_of, own_axes
 from tests.rankcorr.plots.test_leaderboards import board
 
 MISSING = "figures need matplotlib: pip install 'rankcorr[plot]'"
@@ -105,6 +105,14 @@ def test_ink_on_a_transparent_ground(paper, text, expected):
     ink = Ink.of(axes)
     assert ink.paper == expected
     assert (ink.grey(0), ink.grey(1)) == (ink.full, ink.paper)
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_axes_of_the_caller(name):
+    axes = own_axes()
+    assert FIGURES[name](ax=axes) is axes
+    assert legend_of(axes) == legend_of(FIGURES[name]())
+    assert axes.figure.legends == []
 
 
 @pytest.mark.parametrize("name", FIGURES)

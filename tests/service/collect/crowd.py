@@ -1,4 +1,4 @@
-"""Voters who talk to a live rankcorr-collect as pages do, hundreds of them in one thread: they cost it little.
+"""Voters who talk to a live rankcorr-collect as pages do, hundreds of them in one event loop: they cost it little.
 
 A voter comes by the open link, asks for sheets, and sends each answer under one event id until the server has said
 what became of it, over broken connections, restarts and 503, whose Retry-After it keeps to.
@@ -6,17 +6,14 @@ what became of it, over broken connections, restarts and 503, whose Retry-After 
 
 from __future__ import annotations
 
-import heapq
+import asyncio
 import json
 import math
 import random
-import selectors
-import socket
 import time
 import uuid
 from collections import Counter, deque
-from collections.abc import Generator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from adaptive.ledger import Campaign
@@ -45,23 +42,6 @@ class Answer:
             if key.lower() == name:
                 return value.strip().decode()
         return ""
-
-
-@dataclass(frozen=True)
-class Ask:
-    """A request that a voter waits for."""
-
-    message: bytes
-
-
-@dataclass(frozen=True)
-class Pause:
-    """Time of `time.monotonic` until which a voter does nothing."""
-
-    until: float
-
-
-Steps = Generator[Ask | Pause, Answer | None, Any]
 
 
 @dataclass
@@ -123,10 +103,7 @@ class Crowd:
         self.log = Log()
         self._address, self._campaign, self._think = address, campaign, think
         self._rng = random.Random(seed)
-        self._selector = selectors.DefaultSelector()
-        self._timers: list[tuple[float, int, _Line]] = []
-        self._lines = [_Line(self._voter()) for _ in range(n_voters)]
-        self._n_timers = 0
+        self._n_voters = n_voters
         self._begin = self._end = 0.0
 
     def stop(self) -> None:
@@ -143,56 +120,54 @@ class Crowd:
         patience : float
             Seconds after, in which all must have their answers.
         """
-        now = time.monotonic()
-        self._begin, self._end = now + arrival, now + arrival + seconds
-        for line in self._lines:
-            self._wait(line, now + self._rng.uniform(0.0, arrival))
-        self._left = len(self._lines)
-        while self._left:
-            now = time.monotonic()
-            if now > self._end + patience:
-                raise TimeoutError(f"{self._left} voters have no answer {patience:g} s after the end")
-            while self._timers and self._timers[0][0] <= now:
-                self._ring(*heapq.heappop(self._timers))
-            pause = self._timers[0][0] - time.monotonic() if self._timers else 1.0
-            for key, events in self._selector.select(min(1.0, max(0.0, pause))):
-                self._ready(key.data, events)
+        return asyncio.run(self._run(seconds, arrival, patience))
+
+    async def _run(self, seconds: float, arrival: float, patience: float) -> Log:
+        self._begin = time.monotonic() + arrival
+        self._end = self._begin + seconds
+        left = {asyncio.create_task(self._voter(self._rng.uniform(0.0, arrival))) for _ in range(self._n_voters)}
+        while left:
+            if time.monotonic() > self._end + patience:
+                raise TimeoutError(f"{len(left)} voters have no answer {patience:g} s after the end")
+            done, left = await asyncio.wait(left, timeout=1.0, return_when=asyncio.FIRST_EXCEPTION)
+            for voter in done:
+                voter.result()
         self.log.waited = max(0.0, time.monotonic() - self._end)
-        for line in self._lines:
-            self._drop(line)
-        self._selector.close()
         return self.log
 
-    # A voter.
+    async def _voter(self, comes_after: float) -> None:
+        await asyncio.sleep(comes_after)
+        line = _Line(self._address)
+        try:
+            await self._votes(line)
+        finally:
+            line.drop()
 
-    def _voter(self) -> Steps:
-        begun = yield from self._answered(
-            "POST", "/v1/sessions", {"campaign": self._campaign, "consent": "1"}, cookie=""
-        )
-        cookie = begun.header(b"set-cookie").partition(";")[0]
+    async def _votes(self, line: _Line) -> None:
+        begun = await self._answered(line, "POST", "/v1/sessions", {"campaign": self._campaign, "consent": "1"})
+        line.cookie = begun.header(b"set-cookie").partition(";")[0]
         due = max(self._begin, time.monotonic()) + self._rng.uniform(0.0, self._think)
         waiting: deque[str] = deque()
         while True:
             if not waiting:
-                answer = yield from self._answered("POST", "/v1/sheets", {}, cookie=cookie)
-                sheet = answer.document["sheet"]
+                sheet = (await self._answered(line, "POST", "/v1/sheets", {})).document["sheet"]
                 if sheet is None:
                     return
                 waiting.extend(pair["id"] for pair in sheet["pairs"] if pair["answer"] is None)
             if self._think and due > self._end:
                 return
-            yield Pause(due)
+            await asyncio.sleep(due - time.monotonic())
             if time.monotonic() > self._end:
                 return
             if waiting:
-                yield from self._vote(waiting.popleft(), due, cookie)
+                await self._vote(line, waiting.popleft(), due)
             due = due + self._think * self._rng.uniform(0.5, 1.5) if self._think else time.monotonic()
 
-    def _vote(self, pair: str, due: float, cookie: str) -> Steps:
+    async def _vote(self, line: _Line, pair: str, due: float) -> None:
         event, answer = str(uuid.UUID(int=self._rng.getrandbits(128), version=4)), self._rng.choice(ANSWERS)
         vote = {"pair": pair, "answer": answer, "response_ms": 1_000, "given_by": "key", "layout": "side by side"}
         sent = time.monotonic()
-        found = yield from self._answered("PUT", f"/v1/votes/{event}", vote, cookie=cookie)
+        found = await self._answered(line, "PUT", f"/v1/votes/{event}", vote)
         self.log.answered_after.append(time.monotonic() - sent)
         self.log.took.append((due - self._begin, time.monotonic() - due))
         if found.status == 200:
@@ -204,126 +179,60 @@ class Crowd:
         else:
             self.log.refused[found.status, found.document["type"].rpartition(":")[2]] += 1
 
-    def _answered(self, method: str, path: str, document: object, *, cookie: str) -> Steps:
+    async def _answered(self, line: _Line, method: str, path: str, document: object) -> Answer:
         """Ask until there is an answer; it may be a refusal, but none that goes away."""
         host, port = self._address
         body = json.dumps(document).encode()
         lines = [f"{method} {path} HTTP/1.1", f"Host: {host}:{port}", "Content-Type: application/json"]
         lines += [f"Content-Length: {len(body)}", f"Rankcorr-Campaign: {self._campaign}"]
-        lines += [f"Cookie: {cookie}"] if cookie else []
-        ask = Ask("\r\n".join(lines).encode() + b"\r\n\r\n" + body)
+        lines += [f"Cookie: {line.cookie}"] if line.cookie else []
+        message = "\r\n".join(lines).encode() + b"\r\n\r\n" + body
         pause = FIRST_PAUSE
         while True:
             began = time.monotonic()
-            found = yield ask
-            if found is None:
+            try:
+                async with asyncio.timeout(ANSWER_SECONDS):
+                    found = await line.ask(message)
+            except (OSError, EOFError):
+                line.drop()
                 self.log.broken += 1
-                yield Pause(time.monotonic() + pause * self._rng.uniform(0.5, 1.0))
+                await asyncio.sleep(pause * self._rng.uniform(0.5, 1.0))
                 pause = min(2 * pause, LONGEST_PAUSE)
-            elif found.status in (429, 503):
-                if found.status == 503:
-                    self.log.heard_503_after.append(time.monotonic() - began)
-                wanted = found.header(b"retry-after")
-                self.log.without_retry_after += not wanted
-                yield Pause(time.monotonic() + float(wanted or 1) * self._rng.uniform(1.0, 1.5))
-            else:
+                continue
+            if found.status not in (429, 503):
                 return found
-
-    # The loop.
-
-    def _go_on(self, line: _Line, answer: Answer | None) -> None:
-        try:
-            step = line.steps.send(answer)
-        except StopIteration:
-            self._left -= 1
-            return
-        if isinstance(step, Pause):
-            self._wait(line, step.until)
-            return
-        line.unsent, line.received, line.asks = step.message, b"", True
-        self._wait(line, time.monotonic() + ANSWER_SECONDS)
-        try:
-            if line.socket is None:
-                line.socket = socket.create_connection(self._address, timeout=5.0)
-                line.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                line.socket.setblocking(False)
-                self._selector.register(line.socket, selectors.EVENT_READ, line)
-            self._send(line)
-        except OSError:
-            self._break(line)
-
-    def _wait(self, line: _Line, until: float) -> None:
-        self._n_timers += 1
-        line.timer = self._n_timers
-        heapq.heappush(self._timers, (until, self._n_timers, line))
-
-    def _ring(self, _when: float, number: int, line: _Line) -> None:
-        if line.timer != number:  # the answer came before
-            return
-        if line.asks:
-            self._break(line)
-        else:
-            self._go_on(line, None)
-
-    def _ready(self, line: _Line, events: int) -> None:
-        try:
-            if events & selectors.EVENT_WRITE:
-                self._send(line)
-            if events & selectors.EVENT_READ and line.socket is not None:
-                data = line.socket.recv(65_536)
-                if not data:
-                    self._break(line)
-                    return
-                line.received += data
-                answer = _whole(line.received)
-                if answer is not None:
-                    line.asks, line.timer = False, 0
-                    if b"\r\nconnection: close" in answer.head.lower():
-                        self._drop(line)
-                    self._go_on(line, answer)
-        except BlockingIOError:
-            pass
-        except OSError:
-            self._break(line)
-
-    def _send(self, line: _Line) -> None:
-        assert line.socket is not None
-        line.unsent = line.unsent[line.socket.send(line.unsent) :]
-        events = selectors.EVENT_READ | (selectors.EVENT_WRITE if line.unsent else 0)
-        if self._selector.get_key(line.socket).events != events:
-            self._selector.modify(line.socket, events, line)
-
-    def _break(self, line: _Line) -> None:
-        asked, line.asks = line.asks, False
-        self._drop(line)
-        if asked:
-            line.timer = 0
-            self._go_on(line, None)
-
-    def _drop(self, line: _Line) -> None:
-        if line.socket is not None:
-            self._selector.unregister(line.socket)
-            line.socket.close()
-            line.socket = None
+            if found.status == 503:
+                self.log.heard_503_after.append(time.monotonic() - began)
+            wanted = found.header(b"retry-after")
+            self.log.without_retry_after += not wanted
+            await asyncio.sleep(float(wanted or 1) * self._rng.uniform(1.0, 1.5))
 
 
-@dataclass(eq=False)
 class _Line:
-    """A voter and the connection to the server."""
+    """The connection of a voter to the server."""
 
-    steps: Steps
-    socket: socket.socket | None = None
-    unsent: bytes = b""
-    received: bytes = b""
-    asks: bool = False
-    timer: int = 0
+    def __init__(self, address: tuple[str, int]) -> None:
+        self._address = address
+        self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+        self.cookie = ""
 
+    async def ask(self, message: bytes) -> Answer:
+        """The answer to a request, on the connection of before if it is still open."""
+        if self._streams is not None and self._streams[0].at_eof():
+            self.drop()
+        if self._streams is None:
+            self._streams = await asyncio.open_connection(*self._address)
+        reader, writer = self._streams
+        writer.write(message)
+        head = await reader.readuntil(b"\r\n\r\n")
+        found = Answer(int(head[9:12]), head, b"")
+        found = replace(found, body=await reader.readexactly(int(found.header(b"content-length") or 0)))
+        if found.header(b"connection").lower() == "close":
+            self.drop()
+        return found
 
-def _whole(received: bytes) -> Answer | None:
-    """The answer, once all of it has come."""
-    end = received.find(b"\r\n\r\n")
-    if end < 0:
-        return None
-    head, body = received[:end], received[end + 4 :]
-    found = Answer(int(head[9:12]), head, body)
-    return found if len(body) >= int(found.header(b"content-length") or 0) else None
+    def drop(self) -> None:
+        """Close the connection."""
+        if self._streams is not None:
+            self._streams[1].close()
+            self._streams = None

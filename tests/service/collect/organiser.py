@@ -56,6 +56,12 @@ class Organiser:
         assert answer.status_code == status, answer.text
         return answer
 
+    def change_pages(self, *, status=200, **fields):
+        """Change these fields of the pages as they are now."""
+        read = self.get("/pages")
+        stamp = {"If-Match": read.headers["ETag"]}
+        return self.put("/pages", {**read.json["pages"], **fields}, headers=stamp, status=status)
+
     def open(self, **body):
         return self.post("/ballots", body, status=201)
 
@@ -66,6 +72,11 @@ class Organiser:
     def voter(self):
         """A voter who comes by the open link and agrees."""
         return arrived(self.app, self)
+
+    def invite(self, *names):
+        """Tokens of the links of voters who are invited by name."""
+        made = self.post("/invitations", {"voters": names}, status=201).json["invitations"]
+        return [each["url"].partition("#")[2] for each in made]
 
     def answer_all(self, prefer=min):
         """Voters come until nothing is left to answer: each prefers the item that `prefer` takes of two labels."""

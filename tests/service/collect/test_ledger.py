@@ -55,20 +55,24 @@ def test_a_child_that_was_forked_has_connections_of_its_own(tmp_path):
     own.close()
 
 
+def check_unreachable(own, message):
+    """A probe is refused with this message."""
+    with pytest.raises(Problem, match=message) as caught:
+        own.check()
+    assert (caught.value.status, caught.value.kind) == (503, "ledger-unreachable")
+
+
 class TestCheck:
     def test_a_ledger_that_cannot_be_made(self, tmp_path):
         own = OwnLedger(str(tmp_path / "missing" / "votes.db"))
-        with pytest.raises(Problem, match="the ledger cannot be read") as caught:
-            own.check()
-        assert (caught.value.status, caught.value.kind) == (503, "ledger-unreachable")
+        check_unreachable(own, "the ledger cannot be read")
         (tmp_path / "missing").mkdir()
         own.check()
         own.close()
 
     def test_a_file_that_is_none(self, tmp_path):
         (tmp_path / "votes.db").write_text("not a database" * 100)
-        with pytest.raises(Problem, match="the ledger cannot be read"):
-            OwnLedger(str(tmp_path / "votes.db")).check()
+        check_unreachable(OwnLedger(str(tmp_path / "votes.db")), "the ledger cannot be read")
 
     def test_one_thread_asks_and_no_probe_waits_for_long(self, tmp_path, monkeypatch):
         monkeypatch.setattr(module, "PATIENCE_SECONDS", 0.05)
@@ -82,9 +86,7 @@ class TestCheck:
 
         monkeypatch.setattr(Ledger, "check", hang)
         for _ in range(3):
-            with pytest.raises(Problem, match="the ledger does not answer") as caught:
-                own.check()
-            assert (caught.value.status, caught.value.kind) == (503, "ledger-unreachable")
+            check_unreachable(own, "the ledger does not answer")
         assert len(asked) == 1
         monkeypatch.setattr(module, "PATIENCE_SECONDS", 60.0)
         may_go.set()

@@ -5,17 +5,16 @@ import json
 import sqlite3
 import time
 
-import pytest
-import sqlalchemy as sa
-
 from adaptive.plan import plan_ballots
 from tests.adaptive.ledger.campaigns import check_ledger
-from tests.adaptive.ledger.databases import SERVER, PostgreSQL
+from tests.adaptive.ledger.conftest import empty_target, postgresql
 from tests.service.collect.browsing import new_campaign, new_id
 from tests.service.collect.crowd import Crowd, Losses, losses
 from tests.service.collect.killing import Killed, kills
 from tests.service.collect.live import LiveVoter, collecting
 from tests.service.live import eventually
+
+__all__ = ["empty_target", "postgresql"]  # fixtures
 
 N_VOTERS = 20
 # More comparisons than are answered before the last kill, however late it comes.
@@ -24,25 +23,9 @@ CAMPAIGN = {"plan": PLAN, "items": 60, "voters": N_VOTERS, "sheet_size": 5}
 UNLIMITED = {"RANKCORR_VOTES_PER_MINUTE": "0"}
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def target(request, tmp_path):
-    """A ledger to be."""
-    if request.param == "sqlite":
-        yield str(tmp_path / "votes.db")
-        return
-    try:
-        database = PostgreSQL()
-    except sa.exc.OperationalError:
-        pytest.skip(f"no PostgreSQL answers at {SERVER}; RANKCORR_TEST_POSTGRES names another")
-    try:
-        yield database.new_schema()
-    finally:
-        database.drop()
-
-
-def test_kills_of_a_worker_and_of_the_server_lose_no_vote_and_voters_go_on(target, tmp_path):
-    campaign = new_campaign(target, **CAMPAIGN)
-    with Killed(tmp_path, target, UNLIMITED) as server:
+def test_kills_of_a_worker_and_of_the_server_lose_no_vote_and_voters_go_on(empty_target, tmp_path):
+    campaign = new_campaign(empty_target, **CAMPAIGN)
+    with Killed(tmp_path, empty_target, UNLIMITED) as server:
         crowd = Crowd(server.address, campaign.key, N_VOTERS, think=0.2)
         killing = kills(server, crowd, 3, votes=(10, 40))
         killing.start()

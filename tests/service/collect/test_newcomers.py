@@ -2,68 +2,62 @@
 
 import json
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, field
-from http.client import HTTPConnection
 
 import pytest
 
-from adaptive.ledger import Campaign, ContinuousPlan, Ledger
+from adaptive.ledger import ContinuousPlan, Ledger
 from adaptive.ledger.voters.newcomers import MINUTE
 from service.collect import access
 from tests.adaptive.ledger.campaigns import change, query
 from tests.service.collect.browsing import arrived, new_campaign
 from tests.service.collect.live import COMMAND, LiveVoter, collecting
 from tests.service.collect.organiser import ADMIN, Organiser
-from tests.service.live import Server, ask, running
+from tests.service.live import ask, running
 
 N_SHEETS = 30
 SCRIPT = "192.0.2.66"
 
 
-@dataclass
-class Crowd:
-    """New voters who ask for a sheet, from an address that a proxy tells; each address has one connection."""
+def newcomers(server, campaign, stack):
+    """Ask for a sheet as a new voter of an address, which a proxy tells; each address has one connection."""
+    connections = {}
 
-    server: Server
-    campaign: Campaign
-    stack: ExitStack
-    connections: dict[str, HTTPConnection] = field(default_factory=dict)
-
-    def take(self, address):
-        """The answer to a new voter of an address who asks for a sheet, and its header Retry-After."""
-        if address not in self.connections:
-            self.connections[address] = self.stack.enter_context(closing(self.server.connect()))
-        connection = self.connections[address]
+    def take(address):
+        """The answer, and its header Retry-After."""
+        if address not in connections:
+            connections[address] = stack.enter_context(closing(server.connect()))
 
         def asked(method, path, document, *, headers):
-            return ask(connection, method, path, document, {**headers, "X-Forwarded-For": address})
+            return ask(connections[address], method, path, document, {**headers, "X-Forwarded-For": address})
 
-        voter = LiveVoter(asked, self.campaign)
+        voter = LiveVoter(asked, campaign)
         voter.come()
         status, headers, body = voter.ask("POST", "/v1/sheets", {})
         assert status == 200, body
         return json.loads(body), headers.get("Retry-After")
+
+    return take
 
 
 def test_a_script_keeps_a_campaign_from_newcomers_for_two_minutes_at_most(tmp_path):
     environment = {"RANKCORR_WORKERS": "2", "RANKCORR_TRUSTED_PROXIES": "1"}
     with ExitStack() as stack, collecting(tmp_path, environment, sheet_size=10, lease_minutes=60) as (server, campaign):
         assert query(campaign, "SELECT count(*) FROM sheet") == [(N_SHEETS,)]
-        crowd = Crowd(server, campaign, stack)
-        assert all(crowd.take(SCRIPT)[0]["sheet"] for _ in range(N_SHEETS))
-        answer, retry = crowd.take("198.51.100.1")
+        take = newcomers(server, campaign, stack)
+        assert all(take(SCRIPT)[0]["sheet"] for _ in range(N_SHEETS))
+        answer, retry = take("198.51.100.1")
         assert (answer["sheet"], answer["reason"]) == (None, "wait")
         assert answer["retry_after"] == int(retry) <= 120
         change(campaign, "UPDATE lease SET expires_at = expires_at - :time", time=2 * MINUTE)
-        taken = [bool(crowd.take(SCRIPT)[0]["sheet"]) for _ in range(6)]
+        taken = [bool(take(SCRIPT)[0]["sheet"]) for _ in range(6)]
         assert taken == [True] * 3 + [False] * 3  # 100 at once, divided by one more than the 30 that it let lapse
-        assert all(crowd.take(f"198.51.100.{n}")[0]["sheet"] for n in range(5))
+        assert all(take(f"198.51.100.{n}")[0]["sheet"] for n in range(5))
         # Neither another worker nor a restart forgets it.
         server.stop()
         with running(tmp_path, {"RANKCORR_LEDGER": str(tmp_path / "votes.db"), **environment}, COMMAND) as again:
-            crowd = Crowd(again, campaign, stack)
-            assert crowd.take(SCRIPT)[0]["reason"] == "wait"
-            assert crowd.take("198.51.100.99")[0]["sheet"]
+            take = newcomers(again, campaign, stack)
+            assert take(SCRIPT)[0]["reason"] == "wait"
+            assert take("198.51.100.99")[0]["sheet"]
 
 
 def test_an_address_makes_so_many_voters_in_a_minute_and_others_join_meanwhile(make_app, campaign):

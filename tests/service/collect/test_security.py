@@ -140,11 +140,8 @@ def test_names_of_platforms_are_in_no_export_and_no_digest(target, make_app):
 @pytest.mark.parametrize(
     "headers",
     [
-        {"Origin": "https://evil.example"},
-        {"Origin": "null"},
-        {"Origin": "http://localhost.evil.example"},
-        {"Sec-Fetch-Site": "cross-site"},
-        {"Sec-Fetch-Site": "same-site"},
+        *({"Origin": origin} for origin in ("https://evil.example", "null", "http://localhost.evil.example")),
+        *({"Sec-Fetch-Site": site} for site in ("cross-site", "same-site")),
     ],
 )
 def test_a_page_of_another_site_can_not_act_for_a_voter(two, campaign, headers):

@@ -21,26 +21,18 @@ MADE_UP = re.compile(
 # What is put together from a name and one of several words.
 WORDS = {
     "errors.": ["busy", "changed", "ledger-unreachable", "over-capacity", "token-needed"],
-    "flags.": ["speed", "side", "attention", "gold", "repeats", "agreement", "random"],
-    "reasons.": ["speed", "side", "attention", "gold", "repeats", "agreement", "random"],
+    **{key: ["speed", "side", "attention", "gold", "repeats", "agreement", "random"] for key in ("flags.", "reasons.")},
     "kinds.": ["text", "markdown", "image", "audio"],
     "sources.": ["open", "invitation", "prolific", "mturk", "file"],
     "states.": ["ready", "open", "closing", "closed", "finished"],
     "plots.": ["strengths", "ranks", "in-top", "voters"],
     "tabs.": ["overview", "ballots", "voters", "items", "result", "settings"],
     "titles.": ["new", "overview", "ballots", "voters", "items", "result", "settings"],
-    "new.ways.": ["presentations", "comparisons", "hours", "top_presentations"],
-    "new.amounts.": ["presentations", "comparisons", "hours", "top_presentations"],
-    "examples.": ["title", "question", "instructions", "consent", "thanks"],
+    **{key: ["presentations", "comparisons", "hours", "top_presentations"] for key in ("new.ways.", "new.amounts.")},
+    **{key: ["title", "question", "instructions", "consent", "thanks"] for key in ("examples.", "form.")},
     "advice.": [
-        "many_ballots",
-        "many_survivors",
-        "few_in_last_ballot",
-        "few_top_presentations",
-        "few_comparisons",
-        "odd_presentations",
-        "repeated_pairs",
-        "voter_sees_pair_twice",
+        *("many_ballots", "many_survivors", "few_in_last_ballot", "few_top_presentations", "few_comparisons"),
+        *("odd_presentations", "repeated_pairs", "voter_sees_pair_twice"),
     ],
     "links.study-": ["prolific", "mturk"],
     "overview.waits-": ["target", "pairs"],
@@ -50,7 +42,6 @@ WORDS = {
     "voters.": [
         f"{verb}{end}" for verb in ("exclude", "include") for end in ("", "-go", "-title", "d-done")
     ],
-    "form.": ["title", "question", "instructions", "consent", "thanks"],
     "formats.": [
         f"{form}{end}"
         for form in ("bundle", "ranking", "csv", "arena", "label_studio", "potato", "choix")

@@ -13,16 +13,7 @@ import pytest
 
 from service.server.launch import METRICS_FOLDER
 from tests.guard import guarded
-from tests.service.live import (
-    AMPLE,
-    COMMAND,
-    START_SECONDS,
-    STOP_SECONDS,
-    clean_environment,
-    eventually,
-    resident_bytes,
-    running,
-)
+from tests.service.live import AMPLE, COMMAND, START_SECONDS, clean_environment, eventually, resident_bytes, running
 from tests.service.load import IN_PROGRESS, PAIR, Load, in_threads, seconds_of_work
 
 ANSWERED = 'rankcorr_requests_total{method="POST",route="/v1/correlations",status="200"}'
@@ -46,6 +37,11 @@ def second_start(live_server, tmp_path_factory):
         guarded(COMMAND, env=environment, stdout=errors, stderr=errors) as process,
     ):
         yield process, folder
+
+
+def simulates(server, document, statuses):
+    """Work for a thread: a simulation, whose status is kept."""
+    return lambda: statuses.append(server.ask("POST", "/v1/simulations", document, headers=another_client())[0])
 
 
 def has_two_workers(server, without=frozenset()):
@@ -132,15 +128,12 @@ def test_a_stop_loses_no_request_that_has_begun(tmp_path):
         folder = server.folder(METRICS_FOLDER)
         statuses = []
 
-        def work():
-            statuses.append(server.ask("POST", "/v1/simulations", document, headers=another_client())[0])
-
         def stop():
             eventually(lambda: server.metrics()[IN_PROGRESS] >= 5, what="four requests in flight")
             assert not statuses
             return server.stop()
 
-        *_, code = in_threads(work, work, work, work, stop)
+        *_, code = in_threads(*[simulates(server, document, statuses)] * 4, stop)
         assert statuses == [200] * 4
         assert code == 0
         assert not folder.exists()
@@ -166,9 +159,6 @@ def test_a_stop_begins_with_a_drain(tmp_path):
         document = seconds_of_work(server, 2.0)
         statuses = []
 
-        def work():
-            statuses.append(server.ask("POST", "/v1/simulations", document, headers=another_client())[0])
-
         def stop():
             eventually(lambda: server.metrics()[IN_PROGRESS] >= 3, what="two requests in flight")
             assert server.ask("GET", "/health/ready")[0] == 200
@@ -181,16 +171,9 @@ def test_a_stop_begins_with_a_drain(tmp_path):
             assert server.ask("POST", "/v1/correlations", PAIR)[0] == 200
             return server.stop()
 
-        *_, code = in_threads(work, work, stop)
+        *_, code = in_threads(*[simulates(server, document, statuses)] * 2, stop)
         assert (statuses, code) == ([200] * 2, 0)
         assert "Draining: the service stops in 600 s" in server.errors.read_text()
-
-
-def test_a_drain_ends_by_itself(tmp_path):
-    with running(tmp_path, {"RANKCORR_DRAIN_SECONDS": "1"}) as server:
-        server.process.send_signal(signal.SIGTERM)
-        assert server.process.wait(STOP_SECONDS) == 0
-        assert "Draining: the service stops in 1 s" in server.errors.read_text()
 
 
 def test_a_restart_begins_with_empty_metrics(live_server, tmp_path):

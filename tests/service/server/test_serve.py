@@ -136,18 +136,9 @@ def test_an_unknown_variable_is_a_warning(monkeypatch, capsys, started):
 @pytest.mark.parametrize(
     ("bind", "proxies", "is_warned"),
     [
-        *(
-            ("127.0.0.1:1", "0", False),
-            ("localhost:1", "0", False),
-            ("[::1]:1", "0", False),
-            ("unix:/run/x", "0", False),
-        ),
-        *(
-            ("0.0.0.0:1", "0", True),
-            ("[::]:1", "0", True),
-            ("some-host.example:1", "0", True),
-            ("0.0.0.0:1", "1", False),
-        ),
+        *((bind, "0", False) for bind in ("127.0.0.1:1", "localhost:1", "[::1]:1", "unix:/run/x")),
+        *((bind, "0", True) for bind in ("0.0.0.0:1", "[::]:1", "some-host.example:1")),
+        ("0.0.0.0:1", "1", False),
     ],
 )
 def test_an_address_that_strangers_can_reach_without_a_proxy_is_a_warning(
@@ -226,12 +217,6 @@ def test_a_package_of_the_folder_where_the_service_starts_is_not_ours(tmp_path):
         (tmp_path / package).mkdir()
         (tmp_path / package / "__init__.py").write_text("raise SystemExit('foreign code')\n", encoding="utf-8")
     environment = clean_environment() | {"PROMETHEUS_MULTIPROC_DIR": str(tmp_path)}
-    done = subprocess.run(
-        [sys.executable, *command.GUNICORN, "--check-config"],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    check = [sys.executable, *command.GUNICORN, "--check-config"]
+    done = subprocess.run(check, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")

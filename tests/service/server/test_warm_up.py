@@ -35,11 +35,7 @@ def test_no_request_compiles_a_kernel_after_the_warm_up():
     assert [report["kernels"].get(name) for name in slowest] == [1] * 5
     assert report["late"] == {}
     assert set(report["examples"].values()) == {200}
-    assert report["answered"]["/v1/correlations"] > 300
-    assert report["answered"]["/v1/leaderboards"] > 40
-    assert report["answered"]["/v1/evaluations"] > 10
-    assert report["answered"]["/v1/ballots"] > 50
-    assert report["answered"]["/v1/simulations"] == 3
-    assert report["answered"]["/v1/strengths"] > 20
-    assert report["answered"]["/v1/comparisons/next"] > 20
+    least = {"correlations": 301, "leaderboards": 41, "evaluations": 11, "ballots": 51, "simulations": 3}
+    least |= {"strengths": 21, "comparisons/next": 21}
+    assert [path for path, n in least.items() if report["answered"][f"/v1/{path}"] < n] == []
     assert report["others"] == []

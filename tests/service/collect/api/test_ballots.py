@@ -2,7 +2,6 @@
 
 import pytest
 
-from tests.adaptive.ledger.campaigns import check_ledger
 from tests.service.collect.organiser import problem
 
 
@@ -147,12 +146,3 @@ def test_batches_of_a_continuous_campaign_are_drawn_and_ended(admin):
     assert organiser.close(2).json["ballot"]["state"] == "closed"
     assert organiser.get("/progress").json["status"]["state"] == "finished"
     assert not organiser.get("/results").json["final"]
-
-
-def test_the_ledger_holds_after_all_of_it(voting, target):
-    from adaptive.ledger import Ledger
-
-    voting.answer_all()
-    voting.close(1)
-    assert voting.get("/progress").json["status"]["n_votes"] == 12
-    check_ledger(Ledger.open(target))

@@ -5,9 +5,18 @@ import pytest
 from tests.adaptive.ledger.campaigns import query
 from tests.service.collect.organiser import ADMIN, CSV, ITEMS, REQUEST, Organiser, problem
 
+PROBES = "left,right,winner,kind\n"
+
 
 def made(admin, **fields):
     return admin.call("POST", "/v1/campaigns", json={**REQUEST, **fields})
+
+
+def planned(admin, **fields):
+    """What is said of a plan, by default for ten voters."""
+    answer = admin.call("POST", "/v1/campaigns/plan", json={"voters": 10, **fields})
+    assert answer.status_code == 200, answer.text
+    return answer.json
 
 
 def rows(target):
@@ -23,10 +32,8 @@ def test_a_campaign_is_made_with_its_pages_and_its_organisers_link(admin, target
     assert answer.json["organiser_url"] == f"http://localhost/o/{key}#{token}"
     organiser = Organiser(admin.app, token, key)
     about = organiser.get().json
-    assert about["voters"] == 4
-    assert about["seed"] == "1"
-    assert about["settings"]["sheet_size"] == 3
-    assert about["settings"]["assigned"] is False
+    assert (about["voters"], about["seed"]) == (4, "1")
+    assert (about["settings"]["sheet_size"], about["settings"]["assigned"]) == (3, False)
     assert about["voter_url"] == f"http://localhost/v/{key}"
     pages = organiser.get("/pages").json
     assert (pages["version"], pages["pages"]["open_link"]) == (1, True)
@@ -80,17 +87,14 @@ def test_items_of_several_parts_stay_tuples(admin):
 
 def test_a_seed_is_drawn_where_none_is_given(admin):
     request = {name: value for name, value in REQUEST.items() if name != "seed"}
-    seeds = {
-        admin.make(**request, seed=int(Organiser(admin.app, token, key).get().json["seed"])).get().json["seed"]
-        for answer in [admin.call("POST", "/v1/campaigns", json=request) for _ in range(2)]
-        for key, token in [(answer.json["campaign"], answer.json["token"])]
-    }
-    assert len(seeds) == 2
+    answers = [admin.call("POST", "/v1/campaigns", json=request).json for _ in range(2)]
+    first, second = (Organiser(admin.app, each["token"], each["campaign"]).get().json["seed"] for each in answers)
+    assert first != second
+    assert admin.make(seed=int(first)).get().json["seed"] == first
 
 
 def test_pairs_whose_answer_is_known_are_read_from_csv(admin):
-    csv = "left,right,winner,kind\nash,birch,left,attention\n"
-    organiser = admin.make(settings={"probes_csv": csv, "repeats": 0.25})
+    organiser = admin.make(settings={"probes_csv": f"{PROBES}ash,birch,left,attention\n", "repeats": 0.25})
     probing = organiser.get().json["settings"]["probing"]
     assert (probing["repeats"], len(probing["known"])) == (0.25, 1)
     assert organiser.get("/plan").json["spending"]["n_probes"] > 0
@@ -111,11 +115,7 @@ def test_pairs_whose_answer_is_known_are_read_from_csv(admin):
         ({"plan": {"mode": "continuous", "budget": 9, "colour": 1}}, "/plan/colour", "unknown field"),
         ({"settings": {"repeats": 0.9}}, "/settings/repeats", "of at most 0.5"),
         ({"settings": {"probes_csv": "left,right\nash,oak\n"}}, "/settings/probes_csv", 'no column "winner"'),
-        (
-            {"settings": {"probes_csv": "left,right,winner,kind\nash,elm,left,gold\n"}},
-            "/settings/probes_csv",
-            "is no item of the campaign",
-        ),
+        ({"settings": {"probes_csv": f"{PROBES}ash,elm,left,gold\n"}}, "/settings/probes_csv", "is no item of the"),
         ({"settings": {"pay": {}}}, "/settings/pay", "pay is per vote or per hour; got neither"),
         ({"settings": {"pay": {"per_hour": 12}}}, "/settings/pay", "needs the seconds"),
         ({"pages": {"texts": []}}, "/pages", "in one language at least"),
@@ -171,13 +171,8 @@ def test_of_very_many_faults_the_first_hundred_are_listed(admin):
 
 def test_a_plan_says_what_it_asks_and_costs(admin):
     # 40 items: 200 and 100 comparisons of 10 presentations; 6 s each are half an hour, at 12 an hour and a fee of 25 %.
-    body = {
-        "n_items": 40,
-        "voters": 10,
-        "plan": {"n_ballots": 2, "presentations": 10},
-        "settings": {"pay": {"per_hour": 12, "seconds": 6, "fee": 0.25, "currency": "EUR"}, "sheet_size": 10},
-    }
-    found = admin.call("POST", "/v1/campaigns/plan", json=body).json
+    settings = {"pay": {"per_hour": 12, "seconds": 6, "fee": 0.25, "currency": "EUR"}, "sheet_size": 10}
+    found = planned(admin, n_items=40, plan={"n_ballots": 2, "presentations": 10}, settings=settings)
     assert found["plan"]["sizes"] == [40, 20]
     assert found["plan"]["comparisons"] == [200, 100]
     spending = found["spending"]
@@ -189,10 +184,10 @@ def test_a_plan_says_what_it_asks_and_costs(admin):
 
 def test_a_plan_costs_before_and_after_the_campaign_is_made_the_same(admin):
     # A practice pair once for each of 2 voters, an attention check on each of 4 + 2 sheets.
-    csv = "left,right,winner,kind\nash,birch,left,practice\ncedar,oak,left,attention\n"
+    csv = f"{PROBES}ash,birch,left,practice\ncedar,oak,left,attention\n"
     settings = {"sheet_size": 3, "probes_csv": csv, "pay": {"per_vote": 1}}
     body = {"items_csv": CSV, "voters": 2, "plan": {"n_ballots": 2, "presentations": 4}, "settings": settings}
-    looked_at = admin.call("POST", "/v1/campaigns/plan", json=body).json["spending"]
+    looked_at = planned(admin, **body)["spending"]
     assert (looked_at["n_probes"], looked_at["cost"]) == (2 + 6, 18 + 8)
     organiser = admin.make(**body)
     assert organiser.get("/plan").json["spending"] == looked_at
@@ -217,48 +212,44 @@ def test_a_plan_is_of_a_number_of_items_or_of_a_table(admin, fields, pointer, sa
 
 
 def test_the_accuracy_of_a_plan_is_simulated(admin):
-    body = {"n_items": 30, "voters": 10, "plan": {"presentations": 10}, "accuracy": True}
-    found = admin.call("POST", "/v1/campaigns/plan", json=body).json["outlook"]
+    body = {"n_items": 30, "plan": {"presentations": 10}, "accuracy": True}
+    found = planned(admin, **body)["outlook"]
     assert found["n_simulations"] == 40
     for name in ("scores", "strengths"):
         reached = found[name]
         assert reached["low"] <= reached["mean"] <= reached["high"]
         assert 0.7 < reached["mean"] <= 1
-    again = admin.call("POST", "/v1/campaigns/plan", json=body).json["outlook"]
-    assert again == found
+    assert planned(admin, **body)["outlook"] == found
 
 
 def test_no_advice_contradicts_the_accuracy_beside_it(admin):
     rules = {"few_top_presentations", "few_comparisons"}
-    body = {"n_items": 30, "voters": 10, "plan": {"presentations": 12, "n_ballots": 4}}
-    assert rules <= {each["code"] for each in admin.call("POST", "/v1/campaigns/plan", json=body).json["advice"]}
-    found = admin.call("POST", "/v1/campaigns/plan", json={**body, "accuracy": True}).json
+    body = {"n_items": 30, "plan": {"presentations": 12, "n_ballots": 4}}
+    assert rules <= {each["code"] for each in planned(admin, **body)["advice"]}
+    found = planned(admin, **body, accuracy=True)
     assert found["outlook"]["strengths"]["mean"] >= 0.95
     assert not rules & {each["code"] for each in found["advice"]}
-    poor = {**body, "plan": {"presentations": 1, "n_ballots": 2}, "accuracy": True}
-    found = admin.call("POST", "/v1/campaigns/plan", json=poor).json
+    found = planned(admin, n_items=30, plan={"presentations": 1, "n_ballots": 2}, accuracy=True)
     assert found["outlook"]["strengths"]["mean"] < 0.95
     assert rules <= {each["code"] for each in found["advice"]}
 
 
 @pytest.mark.parametrize(("n_items", "is_possible"), [(19, False), (20, True)])
 def test_nobody_is_advised_to_have_fewer_than_two_items_in_the_last_ballot(admin, n_items, is_possible):
-    body = {"n_items": n_items, "voters": 10, "plan": {"presentations": 20, "n_ballots": 2}}
-    found = admin.call("POST", "/v1/campaigns/plan", json=body).json
+    found = planned(admin, n_items=n_items, plan={"presentations": 20, "n_ballots": 2})
     assert ("many_survivors" in [each["code"] for each in found["advice"]]) == is_possible
 
 
 def test_the_accuracy_of_a_continuous_plan_is_simulated_too(admin):
-    body = {"n_items": 20, "voters": 10, "plan": {"mode": "continuous", "budget": 300}, "accuracy": True}
-    found = admin.call("POST", "/v1/campaigns/plan", json=body).json
+    found = planned(admin, n_items=20, plan={"mode": "continuous", "budget": 300}, accuracy=True)
     assert found["plan"]["batch"] == 20
     assert found["outlook"]["scores"] is None
     assert found["outlook"]["strengths"]["mean"] > 0.7
 
 
 def test_what_would_take_minutes_is_not_simulated(admin):
-    body = {"n_items": 5_000, "voters": 10, "plan": {"mode": "continuous", "budget": 200_000}, "accuracy": True}
-    assert admin.call("POST", "/v1/campaigns/plan", json=body).json["outlook"]["n_simulations"] == 0
+    found = planned(admin, n_items=5_000, plan={"mode": "continuous", "budget": 200_000}, accuracy=True)
+    assert found["outlook"]["n_simulations"] == 0
 
 
 def test_a_plan_of_too_many_comparisons_is_refused(admin):

@@ -5,13 +5,9 @@ import pytest
 from tests.service.collect.organiser import problem
 
 
-def changed(organiser, **fields):
-    return {**organiser.get("/pages").json["pages"], **fields}
-
-
 def test_pages_are_changed_as_they_were_read(organiser):
     read = organiser.get("/pages")
-    pages = changed(organiser, open_link=False, completion_code="C0DE", sheets=3)
+    pages = {**read.json["pages"], "open_link": False, "completion_code": "C0DE", "sheets": 3}
     answer = organiser.put("/pages", pages, headers={"If-Match": read.headers["ETag"]})
     assert (answer.json["version"], answer.json["pages"]["sheets"]) == (2, 3)
     assert organiser.get("/pages").json == answer.json
@@ -23,10 +19,9 @@ def test_pages_are_changed_as_they_were_read(organiser):
 
 def test_another_consent_text_needs_another_version(organiser):
     text = {"language": "en", "title": "Trees", "question": "Which?", "consent": "I agree."}
-    stamp = {"If-Match": organiser.get("/pages").headers["ETag"]}
-    refused = organiser.put("/pages", changed(organiser, texts=[text]), status=409, headers=stamp)
+    refused = organiser.change_pages(texts=[text], status=409)
     assert "needs another consent_version" in problem(refused)[1]
-    organiser.put("/pages", changed(organiser, texts=[text], consent_version="2"), headers=stamp)
+    organiser.change_pages(texts=[text], consent_version="2")
     assert organiser.get("/pages").json["pages"]["consent_version"] == "2"
 
 
@@ -44,9 +39,5 @@ def test_another_consent_text_needs_another_version(organiser):
     ],
 )
 def test_what_is_wrong_is_named_and_nothing_is_changed(organiser, fields, says):
-    read = organiser.get("/pages")
-    answer = organiser.put(
-        "/pages", changed(organiser, **fields), status=422, headers={"If-Match": read.headers["ETag"]}
-    )
-    assert says in answer.json["detail"]
+    assert says in organiser.change_pages(**fields, status=422).json["detail"]
     assert organiser.get("/pages").json["version"] == 1

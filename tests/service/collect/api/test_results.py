@@ -6,6 +6,7 @@ import zipfile
 
 import pytest
 
+from tests.service.collect.browsing import arrived
 from tests.service.collect.organiser import ITEMS, problem
 
 
@@ -65,13 +66,18 @@ def test_figures_are_svg_that_may_do_nothing(voted, name):
     assert b"<script" not in drawn.data
 
 
-def test_labels_are_text_in_figures(admin):
-    label = "<script>alert(1)</script>"
+def of_three(admin, label):
+    """A campaign of this item and two others, whose first ballot is answered."""
     organiser = admin.make(
         items_csv=f"item\n{label}\nash\noak\n", plan={"n_ballots": 2, "fraction": 0.8, "presentations": 2}
     )
     organiser.open()
     organiser.answer_all()
+    return organiser
+
+
+def test_labels_are_text_in_figures(admin):
+    organiser = of_three(admin, "<script>alert(1)</script>")
     assert b"<script" not in organiser.get("/plots/strengths.svg?interim=true").data
 
 
@@ -96,28 +102,24 @@ def test_each_format_is_a_file_to_save(voted):
     assert voted.get("/exports/choix").data == voted.get("/exports/choix").data
 
 
-def test_names_are_exported_only_where_they_are_asked_for(voting):
-    from tests.service.collect.browsing import arrived
+def unpacked(data):
+    archive = zipfile.ZipFile(io.BytesIO(data))
+    return b"".join(archive.read(name) for name in archive.namelist())
 
-    link = voting.post("/invitations", {"voters": ["Ada Lovelace"]}, status=201).json["invitations"][0]["url"]
-    came = arrived(voting.app, voting, token=link.partition("#")[2])
+
+def test_names_are_exported_only_where_they_are_asked_for(voting):
+    came = arrived(voting.app, voting, token=voting.invite("Ada Lovelace")[0])
     came.vote(came.sheet()["pairs"][0]["id"])
     key = came.me().json["voter"]
     for form in ("csv", "arena", "label_studio", "potato", "bundle"):
-        plain = voting.get(f"/exports/{form}").data
-        plain = b"".join(_members(plain)) if form == "bundle" else plain
-        assert b"Ada Lovelace" not in plain
-        named = voting.get(f"/exports/{form}?names=true").data
-        assert b"Ada Lovelace" in (b"".join(_members(named)) if form == "bundle" else named)
+        for query, is_named in (("", False), ("?names=true", True)):
+            data = voting.get(f"/exports/{form}{query}").data
+            assert (b"Ada Lovelace" in (unpacked(data) if form == "bundle" else data)) is is_named
     assert key in voting.get("/exports/csv").text
 
 
 def test_cells_that_a_spreadsheet_would_run_are_guarded_unless_asked(admin):
-    organiser = admin.make(
-        items_csv="item\n=1+1\nash\noak\n", plan={"n_ballots": 2, "fraction": 0.8, "presentations": 2}
-    )
-    organiser.open()
-    organiser.answer_all()
+    organiser = of_three(admin, "=1+1")
     for form in ("csv", "ranking"):
         assert "'=1+1" in organiser.get(f"/exports/{form}").text
         plain = organiser.get(f"/exports/{form}?guard=false").text
@@ -138,11 +140,6 @@ def test_the_bundle_is_one_that_anybody_can_check(voted, tmp_path):
     path = tmp_path / "campaign.zip"
     path.write_bytes(voted.get("/exports/bundle").data)
     assert verify_bundle(path).n_votes == 12
-
-
-def _members(data):
-    archive = zipfile.ZipFile(io.BytesIO(data))
-    return [archive.read(name) for name in archive.namelist()]
 
 
 def test_no_figure_of_a_ranking_of_before_is_kept_as_of_now(voted, monkeypatch):

@@ -9,7 +9,7 @@ from adaptive.ledger import LedgerError
 from adaptive.ledger.voters.tokens import holder_of, issue, revoke_listed, token_rows
 from tests.adaptive.ledger.campaigns import query
 from tests.service.collect.browsing import Voter, new_campaign
-from tests.service.collect.organiser import Organiser, problem
+from tests.service.collect.organiser import Organiser, check_refused, problem
 
 
 def tokens(organiser, **asked):
@@ -39,10 +39,8 @@ def test_a_token_of_an_organiser_opens_nothing_once_it_is_revoked(organiser):
     other.post(f"/tokens/{only['id']}/revoke", status=204)
     assert leaked.get(path).status_code == 401  # a browser that was signed in by it
     assert organiser.call("GET", path).status_code == 401
-    again = organiser.app.test_client().post(
-        "/v1/organiser/sessions", json={"campaign": organiser.key, "token": organiser.token}
-    )
-    assert (again.status_code, problem(again)[0]) == (401, "link-unknown")
+    body = {"campaign": organiser.key, "token": organiser.token}
+    check_refused(organiser.app.test_client().post("/v1/organiser/sessions", json=body), 401, "link-unknown")
     other.post(f"/tokens/{only['id']}/revoke", status=204)
     assert [(each["kind"], each["is_valid"]) for each in tokens(other)] == [
         ("organiser session", False),
@@ -61,8 +59,7 @@ def test_the_browser_that_revokes_goes_on(organiser):
 
 
 def test_an_invitation_opens_nothing_once_it_is_revoked_and_its_votes_stay(voting):
-    made = voting.post("/invitations", {"voters": ["Ann", "Bob"]}, status=201).json["invitations"]
-    ann, bob = (each["url"].partition("#")[2] for each in made)
+    ann, bob = voting.invite("Ann", "Bob")
     voters = [Voter(voting.app.test_client(), voting) for _ in range(2)]
     for voter, token in zip(voters, (ann, bob), strict=True):
         assert voter.begin(token=token, consent="1").status_code == 201
@@ -75,15 +72,12 @@ def test_an_invitation_opens_nothing_once_it_is_revoked_and_its_votes_stay(votin
     assert [voter.me().status_code for voter in voters] == [401, 200]
     assert Voter(voting.app.test_client(), voting).begin(token=ann).status_code == 401
     assert voting.get("/progress").json["status"]["n_votes"] == 1
-    (again,) = voting.post("/invitations", {"voters": ["Ann"]}, status=201).json["invitations"]
     back = Voter(voting.app.test_client(), voting)
-    assert back.begin(token=again["url"].partition("#")[2]).json["voter"] == row["voter"]
+    assert back.begin(token=voting.invite("Ann")[0]).json["voter"] == row["voter"]
 
 
 def test_by_the_link_of_a_study_that_was_revoked_nobody_new_comes(organiser):
-    read = organiser.get("/pages")
-    pages = {**read.json["pages"], "platform": "prolific"}
-    organiser.put("/pages", pages, headers={"If-Match": read.headers["ETag"]})
+    organiser.change_pages(platform="prolific")
     old, new = (organiser.post("/study-links", status=201).json["url"].partition("#")[2] for _ in range(2))
 
     def come(secret, participant):

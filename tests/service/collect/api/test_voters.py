@@ -2,7 +2,9 @@
 
 import pytest
 
+from adaptive.ledger import Ledger
 from tests.adaptive.ledger.campaigns import check_ledger, query
+from tests.service.collect.browsing import arrived
 from tests.service.collect.organiser import problem
 
 
@@ -17,7 +19,7 @@ def two(voting):
 
 
 def test_voters_are_listed_without_their_names(voting):
-    link = voting.post("/invitations", {"voters": ["Ada"]}, status=201).json["invitations"][0]["url"]
+    (token,) = voting.invite("Ada")
     voting.answer(2)
     found = voting.get("/voters")
     assert "Ada" not in found.text
@@ -26,7 +28,7 @@ def test_voters_are_listed_without_their_names(voting):
     assert (first["source"], first["name"], first["n_votes"]) == ("invitation", None, 0)
     assert (second["source"], second["n_votes"], second["n_comparisons"], second["n_answered"]) == ("open", 2, 3, 2)
     assert second["consent_version"] == "1"
-    assert link.partition("#")[2] not in found.text
+    assert token not in found.text
     named = voting.get("/voters?names=true").json["voters"]
     assert [each["name"] for each in named] == ["Ada", None]
 
@@ -66,12 +68,7 @@ def test_a_reason_is_wanted(voting, two):
 
 
 def test_who_withdraws_is_forgotten_and_votes_of_open_ballots_do_not_count(voting, target):
-    from adaptive.ledger import Ledger
-
-    token = voting.post("/invitations", {"voters": ["Ada Lovelace"]}, status=201).json["invitations"][0]["url"]
-    from tests.service.collect.browsing import arrived
-
-    came = arrived(voting.app, voting, token=token.partition("#")[2])
+    came = arrived(voting.app, voting, token=voting.invite("Ada Lovelace")[0])
     for pair in came.sheet()["pairs"]:
         came.vote(pair["id"])
     key = came.me().json["voter"]
@@ -84,9 +81,9 @@ def test_who_withdraws_is_forgotten_and_votes_of_open_ballots_do_not_count(votin
     assert came.me().status_code == 401
     assert "Ada" not in voting.get("/voters?names=true").text
     assert voting.get("/voters").json["voters"][0]["withdrawn"]
-    check_ledger(ledger)
     voting.answer_all()
     assert voting.close(1).json["ballot"]["n_answered"] == 12
+    check_ledger(ledger)
 
 
 def test_votes_of_a_closed_ballot_stay_under_the_key(voting):
@@ -101,7 +98,7 @@ def test_votes_of_a_closed_ballot_stay_under_the_key(voting):
 @pytest.mark.parametrize("path", ["exclude", "include", "withdraw"])
 def test_a_voter_of_another_campaign_is_not_there(admin, voting, path):
     other = admin.make(name="other")
-    other.post("/invitations", {"voters": ["Ada"]}, status=201)
+    other.invite("Ada")
     key = other.get("/voters").json["voters"][0]["key"]
     body = {} if path == "withdraw" else {"reason": "x"}
     for voter in (key, "Ada", "0" * 32):

@@ -5,6 +5,7 @@ import threading
 import pytest
 
 from service.collect.api.blueprints import Kept, Remembered
+from tests.service.collect.browsing import arrived
 from tests.service.collect.organiser import problem
 
 WATCHED = ["/progress", "/quality", "/items", "/voters", "/results?interim=true", "/plots/strengths.svg?interim=true"]
@@ -32,17 +33,13 @@ def test_whatever_is_done_shows(voting, act):
     voting.answer_all()
     tag = {"If-None-Match": voting.get("/progress").headers["ETag"]}
     voting.get("/progress", status=304, headers=tag)
-    if act == "exclude":
-        voting.post(f"/voters/{key}/exclude", {"reason": "x"}, status=204)
-    elif act == "invite":
-        voting.post("/invitations", {"number": 1}, status=201)
-    elif act == "pages":
-        pages = voting.get("/pages")
-        voting.put("/pages", pages.json["pages"], headers={"If-Match": pages.headers["ETag"]})
-    elif act == "retract":
-        assert voter.post(f"/v1/votes/{event}/retract", {"event_id": event[:-4] + "0000"}).status_code == 200
-    else:
-        voting.close(1, least_answered=0.5)
+    {
+        "exclude": lambda: voting.post(f"/voters/{key}/exclude", {"reason": "x"}, status=204),
+        "invite": lambda: voting.invite("Ann"),
+        "close": lambda: voting.close(1, least_answered=0.5),
+        "pages": voting.change_pages,
+        "retract": lambda: voter.post(f"/v1/votes/{event}/retract", {"event_id": event[:-4] + "0000"}),
+    }[act]()
     voting.get("/progress", headers=tag)
 
 
@@ -86,10 +83,7 @@ def test_quality_flags_who_answers_in_no_time_and_on_one_side(admin):
 
 
 def test_quality_has_names_only_where_they_are_asked_for(voting):
-    from tests.service.collect.browsing import arrived
-
-    link = voting.post("/invitations", {"voters": ["Ada Lovelace"]}, status=201).json["invitations"][0]["url"]
-    came = arrived(voting.app, voting, token=link.partition("#")[2])
+    came = arrived(voting.app, voting, token=voting.invite("Ada Lovelace")[0])
     came.vote(came.sheet()["pairs"][0]["id"])
     assert "Ada" not in voting.get("/quality").text
     assert "Ada Lovelace" in voting.get("/quality?names=true").text

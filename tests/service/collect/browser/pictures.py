@@ -27,26 +27,8 @@ SECONDS = 120_000  # milliseconds: kernels may have to be compiled first
 
 # In the order of their weight, so that the ranking can be judged by looking at it.
 ANIMALS = (
-    "blue whale",
-    "elephant",
-    "hippopotamus",
-    "giraffe",
-    "cow",
-    "horse",
-    "brown bear",
-    "lion",
-    "kangaroo",
-    "wolf",
-    "beaver",
-    "fox",
-    "cat",
-    "rabbit",
-    "hedgehog",
-    "squirrel",
-    "hamster",
-    "mouse",
-    "wasp",
-    "ant",
+    *("blue whale", "elephant", "hippopotamus", "giraffe", "cow", "horse", "brown bear", "lion", "kangaroo", "wolf"),
+    *("beaver", "fox", "cat", "rabbit", "hedgehog", "squirrel", "hamster", "mouse", "wasp", "ant"),
 )
 INSTRUCTIONS = "You will see **two animals** at a time. Choose the one that is heavier when it is fully grown."
 CONSENT = "We keep your answers and the time that they took. You may stop at any time, and have your data erased."

@@ -9,11 +9,11 @@ import urllib.request
 from playwright.sync_api import expect
 
 from tests.adaptive.ledger.campaigns import query
+from tests.service.collect.browser.test_access import check_targets, check_width
 from tests.service.collect.browser.voting import agree, answer, events, ready, saved, shown, voter, votes
 from tests.service.collect.browsing import change_pages
 
 PHONE = {"viewport": {"width": 320, "height": 568}, "has_touch": True, "is_mobile": True, "device_scale_factor": 2}
-FINGER = 44  # pixels
 
 
 def test_supabase_auth_1214_a_link_burnt_by_a_mail_scanner(site, visit):
@@ -37,12 +37,9 @@ def test_label_studio_8083_not_usable_on_a_phone(site, visit):
     campaign = site.campaign(items=["antidisestablishmentarianism" * 2, *("tree " * 30 + str(n) for n in range(5))])
     page = voter(site, visit, campaign, **PHONE)
     ready(page)
-    assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
-    buttons = page.locator("button:visible, a.button:visible")
-    assert buttons.count() >= 4
-    for place in range(buttons.count()):
-        box = buttons.nth(place).bounding_box()
-        assert min(box["width"], box["height"]) >= FINGER
+    check_width(page)
+    assert page.locator("button:visible, a.button:visible").count() >= 4
+    check_targets(page)
     for _ in range(4):
         page.wait_for_timeout(600)  # sooner, a second tap belongs to the pair before
         answer(page, "right", by="tap")

@@ -10,7 +10,7 @@ from tests.service.collect.organiser import ADMIN, Organiser
 def test_a_leaked_link_of_an_organiser_is_replaced(site, visit):
     visit.breaks_requests = True  # the browser that is signed out
     organiser = Organiser(site.app, ADMIN).make()
-    organiser.post("/invitations", {"voters": ["Ann"]}, status=201)
+    organiser.invite("Ann")
     mine, theirs = (page_of(site, visit, organiser) for _ in range(2))
     mine.get_by_text("Links given out").click()
     rows = mine.locator("#given-list tbody tr")

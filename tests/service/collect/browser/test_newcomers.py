@@ -17,9 +17,7 @@ FAILURES = 120_000  # milliseconds, in which five requests fail
 
 def test_the_preview_goes_to_the_last_page(site, visit):
     organiser = Organiser(site.app, ADMIN).make()
-    read = organiser.get("/pages")
-    pages = {**read.json["pages"], "completion_code": "C0DE", "completion_url": "https://a.example/back"}
-    organiser.put("/pages", pages, headers={"If-Match": read.headers["ETag"]})
+    organiser.change_pages(completion_code="C0DE", completion_url="https://a.example/back")
     page = page_of(site, visit, organiser)
     page.goto(f"{site.url}/v/{organiser.key}?preview=1")
     page.locator("#agree").click()
@@ -182,14 +180,8 @@ def test_a_continuous_campaign_from_the_form_to_its_end(site, visit):
 
 
 def test_labels_from_right_to_left_do_not_turn_round_what_stands_beside_them(site, visit):
-    labels = [
-        "\u0634\u062c\u0631\u0629 (Olea)",
-        "\u0646\u062e\u0644\u0629!",
-        "\u05d0\u05dc\u05d5\u05df 1.",
-        "oak",
-        "fir",
-        "elm",
-    ]
+    labels = ["\u0634\u062c\u0631\u0629 (Olea)", "\u0646\u062e\u0644\u0629!", "\u05d0\u05dc\u05d5\u05df 1."]
+    labels += ["oak", "fir", "elm"]
     name = "\u0623\u0634\u062c\u0627\u0631 (2026)"
     organiser = Organiser(site.app, ADMIN).make(name=name, items_csv="item\n" + "\n".join(labels) + "\n")
     organiser.open()

@@ -39,6 +39,13 @@ def page(site, visit, campaign):
     return voter(site, visit, campaign)
 
 
+def answer_unsent(page):
+    """Answer "left" while no vote gets through."""
+    page.route(VOTES, lambda route: route.abort())
+    answer(page)
+    expect(page.locator(WARNING)).to_contain_text("No connection")
+
+
 def test_an_answer_that_is_lost_after_the_commit_is_asked_for_again(page, campaign):
     sent = []
 
@@ -114,9 +121,7 @@ def test_a_vote_without_a_network_is_kept_and_the_next_one_waits_for_it(page, ca
 
 def test_a_reload_sends_what_was_not_sent(page, campaign):
     first = shown(page)
-    page.route(VOTES, lambda route: route.abort())
-    answer(page)
-    expect(page.locator(WARNING)).to_contain_text("No connection")
+    answer_unsent(page)
     page.unroute(VOTES)
     page.reload()
     ready(page)
@@ -273,9 +278,7 @@ def test_a_vote_of_another_voter_is_not_sent_as_ones_own(site, visit, campaign):
     visit.breaks_requests = True
     page = visit(site.invitation(campaign, "anna"))
     agree(page)
-    page.route(VOTES, lambda route: route.abort())
-    answer(page)
-    expect(page.locator(WARNING)).to_contain_text("No connection")
+    answer_unsent(page)
     page.goto("about:blank")
     page.unroute(VOTES)  # not before, or the page might send it after all
     page.goto(site.invitation(campaign, "bert"))
@@ -345,9 +348,7 @@ def test_an_answer_after_undo_is_to_the_pair_that_was_taken_back(site, visit, ca
 def test_a_vote_left_over_that_is_refused_is_spoken_of(page, site, visit, campaign):
     other = visit(site.link(campaign, "vote"), context=page.context)
     ready(other)
-    page.route(VOTES, lambda route: route.abort())
-    answer(page, "left")
-    expect(page.locator(WARNING)).to_contain_text("No connection")
+    answer_unsent(page)
     answer(other, "right")
     saved(other, 1, 4)
     page.goto("about:blank")

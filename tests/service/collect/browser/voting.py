@@ -101,16 +101,18 @@ def unsent(page):
 
 def all_sent(page):
     """Wait until the browser keeps no vote any more."""
-    end = time.monotonic() + 60
-    while (n := unsent(page)) > 0:
-        assert time.monotonic() < end, f"{n} votes are kept"
-        page.wait_for_timeout(50)
+    wait_until(page, lambda: unsent(page) == 0)
 
 
 def is_kept(page, campaign, n):
     """Wait until `n` votes have arrived, or are kept by the browser: only then a page may be left."""
+    wait_until(page, lambda: events(campaign) + unsent(page) >= n)
+
+
+def wait_until(page, condition):
+    """Wait until a condition holds, and let the page go on meanwhile."""
     end = time.monotonic() + 60
-    while events(campaign) + unsent(page) < n:
+    while not condition():
         assert time.monotonic() < end
         page.wait_for_timeout(50)
 
