@@ -254,7 +254,7 @@ def figures(found: Strengths, truth: Array) -> dict[str, float]:
         "in top, stated": float(probability[likely].sum()),
         "in top, true": float((ranks[likely] <= k).sum()),
         "likely": float(likely.sum()),
-        "voters": float(found.comparisons.n_comparisons),
+        "signal": float(found.signal.first or np.inf),
     }
 
 
@@ -267,6 +267,12 @@ def one(name: str, size: str, ways: tuple[str, ...], seed: int) -> dict[str, dic
         voters = CROWDS[name](n, rng).seated(rng)
         found[way] = figures(asked(way, voters, n, n_votes, rng.spawn(1)[0]), voters.truth())
     return found
+
+
+def told(firsts: Array) -> str:
+    """Share of campaigns that were told from coin flips, and the median number of votes after which they were."""
+    middle = float(np.median(firsts))
+    return f"{np.isfinite(firsts).mean():.2f}, {'-' if np.isinf(middle) else f'{middle:.0f}'}"
 
 
 def main() -> None:
@@ -288,6 +294,7 @@ def main() -> None:
                 "others reach less that (standard error), and what matching states",
                 *("crowd", "tau_w", "rho_w", *(f"{way}, tau_w, rho_w" for way in others)),
                 *("stated less true", "90 % intervals", "at the top", "in top: stated, true"),
+                *(f"signal of {way}: found, median votes" for way in options.ways),
             )
             for name in [name for name in CROWDS if options.only in name]:
                 task = partial(one, name, size, tuple(options.ways))
@@ -317,6 +324,7 @@ def main() -> None:
                     f"{own['covered'].mean():.2f}",
                     f"{own['covered top'].mean():.2f}",
                     f"{own['in top, stated'].sum() / likely:.2f}, {own['in top, true'].sum() / likely:.2f}",
+                    *(told(columns[way]["signal"]) for way in options.ways),
                 )
     if options.json:
         with open(options.json, "w") as file:

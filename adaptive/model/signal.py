@@ -29,7 +29,7 @@ SPREADS: Final = (0.25, 0.5, 1.0, 2.0, 4.0)
 STAKES: Final = (0.25, 0.5, 1.0)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Signal(JsonResult):
     """Evidence that votes depend on the items that they compare.
 

@@ -187,7 +187,7 @@ def test_the_commands_report_all_their_steps(tmp_path, monkeypatch, told, argume
     if arguments.startswith("plot"):
         pytest.importorskip("matplotlib")
     monkeypatch.chdir(tmp_path)
-    write_rankings(tmp_path)
+    write_rankings()
     monkeypatch.setattr("click.testing._NamedTextIOWrapper.isatty", lambda _: True)
     assert run(*arguments.split(" ")).exit_code == 0
     assert (told[0], told[-1]) == ((total, f" {unit}"), "closed")
