@@ -188,7 +188,7 @@ def offending(message: str, values: Iterable[object], number: int | None = None)
     """Append up to five offending values, and their number if there are more; of many, only the first may be given."""
     listed = list(values)
     number = len(listed) if number is None else number
-    more = f", ... ({number} in all)" if number > N_SHOWN else ""
+    more = f", ... ({number:,} in all)" if number > N_SHOWN else ""
     return f"{message}: {', '.join(shown(value) for value in listed[:N_SHOWN])}{more}"
 
 

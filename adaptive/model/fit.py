@@ -35,6 +35,7 @@ SD_START: Final = 2.0
 _SD_STEP: Final = 0.5  # of log t, the first
 _SD_TOLERANCE: Final = 2e-3  # of log t
 _SLOPE_TOLERANCE: Final = 1e-3  # of the strengths that follow t
+_MAX_DENSE: Final = 1_500  # most items for a determinant: 0.1 s at 1,500
 _NUDGE: Final = 1e-3  # of log t
 _SD_FIT_TOLERANCE: Final = 1e-6
 _LEAST_FITTED: Final = 0.9
@@ -250,6 +251,7 @@ def _estimated_sd(
     """
     from scipy.optimize import brentq
 
+    slopes: dict[float, float] = {}  # each is computed once: where a fit has not converged, it depends on those before
     first = replace(start, sd=SD_START)
     last = _Fit(rows, prior, oversight, first, _SD_FIT_TOLERANCE, progress).run(max_iterations).parameters
     curved = curvature_at(rows, last)
@@ -258,10 +260,12 @@ def _estimated_sd(
 
     def slope(logarithm: float) -> float:
         nonlocal last
-        at = replace(last, sd=math.exp(logarithm))
-        held = _Fit(rows, prior, oversight, at, _SD_FIT_TOLERANCE, progress, holds_groups=True)
-        last = held.run(max_iterations).parameters
-        return evidence_slope(rows, last)
+        if logarithm not in slopes:
+            at = replace(last, sd=math.exp(logarithm))
+            held = _Fit(rows, prior, oversight, at, _SD_FIT_TOLERANCE, progress, holds_groups=True)
+            last = held.run(max_iterations).parameters
+            slopes[logarithm] = evidence_slope(rows, last)
+        return slopes[logarithm]
 
     ends = [math.log(end) for end in SD_RANGE]
     here, step = math.log(SD_START), _SD_STEP
@@ -271,9 +275,21 @@ def _estimated_sd(
         if (slope(ahead) > 0) != rises:
             break
         if ahead in ends:
+            if not rises and rows.n_items <= _MAX_DENSE:
+                lower, _ = last, slope(ends[1])
+                if _evidence(rows, last) > _evidence(rows, lower):  # as on a long chain: SD_START was in a valley
+                    return SD_RANGE[1], last
+                last = lower
             return SD_RANGE[int(rises)], last
         here, step = ahead, 2.0 * step
     return math.exp(brentq(slope, here, ahead, xtol=_SD_TOLERANCE, rtol=1e-3)), last
+
+
+def _evidence(rows: Rows, at: Parameters) -> float:
+    """Return the log marginal likelihood at `at.sd`, where `at` is the mode, up to a constant."""
+    curved = curvature_at(rows, at)
+    scaled = float(np.linalg.slogdet(curved.matrix())[1]) + 2.0 * rows.n_items * math.log(at.sd)
+    return curved.log_likelihood - 0.5 * (float(at.theta @ at.theta) * at.precision + scaled)
 
 
 def evidence_slope(rows: Rows, at: Parameters) -> float:

@@ -329,18 +329,27 @@ def log_chances(votes: Votes, voters: Voters, theta: Array, levels: Array, logs:
 
 @kernel
 def wealth_of_bets(
-    left: Array, right: Array, winner: Array, n_items: int, spreads: Array, stakes: Array, log_wealth: Array
+    left: Array,
+    right: Array,
+    winner: Array,
+    n_items: int,
+    pair: Array,
+    spreads: Array,
+    stakes: Array,
+    log_wealth: Array,
 ) -> None:
     """Logarithm of a gambler's wealth after each vote, who bets on the winner by the votes before it.
 
     Strengths are normal and independent, with a mean and a variance for each item and each of the `spreads`. A vote
-    moves both as one step of an extended Kalman filter does. `stakes` are shares of Kelly's stake, 2 p - 1 at even odds
-    for a probability p. The wealth is the mean over spreads and stakes; a tie is no bet.
+    moves both as one step of an extended Kalman filter does. One more predictor, the last row, looks at the votes on
+    the same pair alone: `pair` numbers the pairs, whichever item is on the left. `stakes` are shares of Kelly's stake,
+    2 p - 1 at even odds for a probability p. The wealth is the mean over predictors and stakes; a tie is no bet.
     """
+    won = np.zeros((pair.max() + 1 if pair.size else 0, 2))  # by the item of the smaller index, and by the other
     means, variances = np.zeros((spreads.size, n_items)), np.empty((spreads.size, n_items))
     for row in range(spreads.size):
         variances[row] = spreads[row] * spreads[row]
-    logs = np.zeros((spreads.size, stakes.size))
+    logs = np.zeros((spreads.size + 1, stakes.size))
     total = 0.0
     for vote in range(left.size):
         one, other = left[vote], right[vote]
@@ -360,6 +369,13 @@ def wealth_of_bets(
                 means[row, other] -= variances[row, other] * step
                 variances[row, one] *= 1.0 - variances[row, one] * curvature * part
                 variances[row, other] *= 1.0 - variances[row, other] * curvature * part
+            first, other_first = won[pair[vote]]
+            if one > other:
+                first, other_first = other_first, first
+            gain = (first - other_first) / (first + other_first + 1.0) * winner[vote]  # Krichevsky and Trofimov
+            for column in range(stakes.size):
+                logs[spreads.size, column] += math.log1p(stakes[column] * gain)
+            won[pair[vote], 0 if (one < other) == (winner[vote] > 0) else 1] += 1.0
             most = logs.max()
             total = most + math.log(np.exp(logs - most).mean())
         log_wealth[vote] = total

@@ -6,9 +6,10 @@ with a probability of at most 1 / 20, however long the campaign goes on and what
 is therefore evidence: that of 20 allows to say, at the level .05 and at any time, that votes depend on the items.
 
 The predictions need not be right for this to hold. They are those of the Bradley-Terry model with normal strengths of
-mean 0, updated vote by vote as a Kalman filter would. The spread of the strengths is unknown, and so is how far the
-predictions can be trusted: the wealth is the mean over several spreads and several shares of the stake that Kelly's
-rule would bet.
+mean 0, updated vote by vote as a Kalman filter would, without covariances. On a chain of items, where these err,
+votes on the same pair predict well: they are one more predictor. The spread of the strengths is unknown, and so is
+how far the predictions can be trusted: the wealth is the mean over the pairs' predictor and several spreads, and over
+several shares of the stake that Kelly's rule would bet.
 """
 
 from __future__ import annotations
@@ -94,7 +95,9 @@ def signal(comparisons: Comparisons) -> Signal:
 
     log_wealth = np.empty(comparisons.n_comparisons)
     votes = comparisons.left, comparisons.right, comparisons.winner
-    wealth_of_bets(*votes, comparisons.n_items, np.array(SPREADS), np.array(STAKES), log_wealth)
+    lower, upper = np.minimum(*votes[:2]).astype(np.int64), np.maximum(*votes[:2])
+    pair = np.unique(lower * comparisons.n_items + upper, return_inverse=True)[1]
+    wealth_of_bets(*votes, comparisons.n_items, pair, np.array(SPREADS), np.array(STAKES), log_wealth)
     largest = max(0.0, float(log_wealth.max(initial=0.0)))
     reached = np.flatnonzero(log_wealth >= -math.log(LEVEL))
     first = int(reached[0]) + 1 if reached.size else None

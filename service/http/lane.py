@@ -322,7 +322,8 @@ def _client_left() -> Problem:
 def _send(to: socket.socket, head: Any, body: bytes | bytearray) -> None:
     packed = pickle.dumps(head)
     to.sendall(_LENGTHS.pack(len(packed), len(body)) + packed)
-    to.sendall(body)
+    if body:  # without one the other side may have answered and left, and then even nothing cannot be sent
+        to.sendall(body)
 
 
 def _received(source: socket.socket) -> tuple[Any, list[bytes]]:

@@ -331,3 +331,21 @@ def test_the_spread_beside_voters_is_near_that_of_all_parameters_together():
     found = bradley_terry(known, prior=Prior(None), voters=True)
     again = bradley_terry(known, prior=Prior(None), voters=True, start=found)
     assert_allclose(found.prior_sd, again.prior_sd, rtol=0.03)
+
+
+@pytest.mark.needs_numba
+def test_a_long_chain_is_not_taken_for_one_without_differences():
+    left = np.tile(np.arange(199), 20)
+    found = bradley_terry(Comparisons(200, left, left + 1, np.full(left.size, LEFT)), prior=Prior(None))
+    assert found.prior_sd == 30
+    assert "the votes hardly contradict one order: the spread of the strengths is held at 30" in found.warnings
+    assert found.ranking.best_first.tolist() == list(range(200))
+
+
+@pytest.mark.parametrize("max_iterations", [1, 2, 3, 5])
+def test_a_spread_is_found_or_given_up_without_converged_fits(max_iterations):
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        left = rng.integers(0, 20, 71)
+        votes = Comparisons(20, left, (left + rng.integers(1, 20, 71)) % 20, rng.choice([LEFT, RIGHT], 71))
+        assert 0.05 <= bradley_terry(votes, prior=Prior(None), max_iterations=max_iterations).prior_sd <= 30

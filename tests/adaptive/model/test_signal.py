@@ -20,7 +20,14 @@ def wealth(votes, n_items):
         for spread in SPREADS
         for stake in STAKES
     ]
+    pairs = {frozenset(vote[:2]): dict.fromkeys(vote[:2], 0) for vote in votes}
+    of_pairs = dict.fromkeys(STAKES, 1.0)
     for one, other, winner in votes:
+        if winner:
+            won = pairs[frozenset((one, other))]
+            for stake in STAKES:
+                of_pairs[stake] *= 1 + stake * (won[one] - won[other]) / (won[one] + won[other] + 1) * winner
+            won[one if winner > 0 else other] += 1
         for each in gamblers if winner else ():
             mean, variance = each["mean"], each["variance"]
             both = variance[one] + variance[other]
@@ -33,7 +40,8 @@ def wealth(votes, n_items):
             mean[other] -= variance[other] * part * surprise
             for item in (one, other):
                 variance[item] *= 1 - variance[item] * curvature * part
-        yield sum(each["wealth"] for each in gamblers) / len(gamblers)
+        total = sum(each["wealth"] for each in gamblers) + sum(of_pairs.values())
+        yield total / (len(gamblers) + len(of_pairs))
 
 
 def comparisons(votes, n_items):
@@ -124,6 +132,14 @@ def test_strengths_say_that_there_is_no_signal_and_no_rule_stops():
     assert clear.signal.found
     assert stopping_rule(0.5)(clear)
     assert not any("coin" in warning for warning in clear.warnings)
+
+
+@pytest.mark.needs_numba
+def test_a_chain_is_found_by_its_pairs():
+    left = np.tile(np.arange(199), 4)
+    votes = Comparisons(200, left, left + 1, np.ones(left.size, np.int8))
+    assert signal(votes).found
+    assert signal(votes).log_evidence > 100
 
 
 def test_only_comparisons_are_taken():
