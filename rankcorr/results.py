@@ -282,7 +282,7 @@ def table_rows(columns: Mapping[Any, Sequence[Any]]) -> list[dict[Any, Any]]:
 
 def markdown_table(rows: Sequence[Sequence[str]], right: Sequence[bool]) -> str:
     """Return rows in Markdown, the first of them as the head; `right` says which columns are aligned to the right."""
-    lines = [[cell.replace("|", "\\|") for cell in row] for row in rows]
+    lines = [[" ".join(cell.replace("|", "\\|").splitlines()) for cell in row] for row in rows]
     lines.insert(1, ["---:" if each else "---" for each in right])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
@@ -321,7 +321,7 @@ def _is_numeric(column: Sequence[Any]) -> bool:
 def _text(value: Any) -> str:
     if isinstance(value, float | np.floating):
         return f"{value:.4g}"
-    if isinstance(value, int | np.integer):
+    if isinstance(value, int | np.integer) and not isinstance(value, bool):
         return f"{value:,}"
     return "" if value is None else str(value)
 

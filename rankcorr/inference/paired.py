@@ -322,7 +322,7 @@ class ComparedPair(Result):
     Attributes
     ----------
     gold_set, coefficient : str
-        The gold set, and the name of the coefficient.
+        The gold set, and the name of the coefficient; with its options if the table has several of this name.
     a, b : str
         Names of the systems.
     comparison : SystemComparison
@@ -391,7 +391,8 @@ def compare_many(
     gold : ranking, or mapping of name to ranking
         One gold ranking, named "gold", or several gold sets by name. Several must have labels.
     systems : mapping of name to ranking
-        Two or more. With several gold sets, a system has the items of all, and is restricted to those of each.
+        Two or more. With several gold sets, a system has the items of all, at least two of each. Each comparison
+        leaves out the items of the other gold sets; `missing` decides about all others.
     coefficients : sequence of Coefficient or {"tau_w", "rho_w", "tau", "rho"}
     baseline : str, optional
         Name of a system. Each other one is then compared with it; by default all pairs are compared.
@@ -417,7 +418,8 @@ def compare_many(
     >>> [(row.gold_set, row.comparison.pvalue, row.corrected_pvalue) for row in table.rows]
     [('nouns', 0.25, 0.5), ('verbs', 0.5, 0.5)]
     """
-    chosen = different_coefficients(coefficients).values()
+    chosen = list(different_coefficients(coefficients).values())
+    called = [each.name if sum(each.name == other.name for other in chosen) == 1 else repr(each) for each in chosen]
     golds, names = named_golds(gold), list(systems_of(systems))
     if len(names) < 2:
         raise OptionError(f"at least two systems are wanted to compare; got {', '.join(map(shown, names))}")
@@ -425,10 +427,11 @@ def compare_many(
         check_choice("baseline", baseline, tuple(names))
     pairs = [(name, baseline) for name in names if name != baseline] if baseline else list(combinations(names, 2))
     given = by_name(systems) or {}
-    found: list[tuple[str, str, str, SystemComparison]] = []
+    found: list[tuple[str, str, str, str, SystemComparison]] = []
     for set_name, own_gold in golds.items():
-        own = {name: _within(given[name], own_gold) if len(golds) > 1 else given[name] for name in names}
-        for coefficient, (a, b) in product(chosen, pairs):
+        own = {name: _within(given[name], golds, name, set_name) for name in names} if len(golds) > 1 else given
+        for (label, coefficient), (a, b) in product(zip(called, chosen, strict=True), pairs):
+            which = f"{shown(a)} and {shown(b)} on {shown(set_name)}"
             try:
                 with collected_notices() as notices:
                     compared = compare_systems(
@@ -446,29 +449,35 @@ def compare_many(
                         progress=progress,
                     )
             except RankingError as error:
-                raise type(error)(f"{a} and {b} on {set_name}: {error}") from error
+                raise type(error)(f"{which}: {error}") from error
             for notice in notices:
-                give_notice(f"{a} and {b} on {set_name}: {notice}", UndefinedCorrelationWarning)
-            found.append((set_name, a, b, compared))
+                give_notice(f"{which}: {notice}", UndefinedCorrelationWarning)
+            found.append((set_name, label, a, b, compared))
     corrected = holm([compared.pvalue for *_, compared in found]).tolist()
     return SystemComparisons(
         tuple(
-            ComparedPair(set_name, compared.coefficient, a, b, compared, pvalue)
-            for (set_name, a, b, compared), pvalue in zip(found, corrected, strict=True)
+            ComparedPair(set_name, label, a, b, compared, pvalue)
+            for (set_name, label, a, b, compared), pvalue in zip(found, corrected, strict=True)
         )
     )
 
 
-def _within(system: RankingLike, gold: Ranking) -> RankingLike:
-    """A system without the items that gold lacks."""
-    known = set(gold.labels or ())
+def _within(system: RankingLike, golds: Mapping[str, Ranking], name: str, set_name: str) -> RankingLike:
+    """A system without the items that are in other gold sets alone."""
+    own = set(golds[set_name].labels or ())
+    foreign = {label for gold in golds.values() for label in gold.labels or ()} - own
+    labels: Sequence[Hashable] | None
     if isinstance(system, Ranking):
-        kept = [label for label in system.labels or () if label in known]
-        return align(Ranking.from_ranks(np.zeros(len(kept)), kept), system, missing="intersection")[1]
-    labels, numbers = split_labels(system, "score")
+        labels, numbers = system.labels, system.ranks.tolist()
+    else:
+        labels, given = split_labels(system, "score")
+        numbers = list(given)  # type: ignore[arg-type] # exact: an integer above 2^53 stays one
     if labels is None:
-        raise LabelError("several gold sets need labels, to find the items of each")
-    return {label: number for label, number in zip(labels, np.asarray(numbers).tolist(), strict=True) if label in known}
+        raise LabelError(f"several gold sets need labels, to find the items of each; system {shown(name)} has none")
+    kept = {label: number for label, number in zip(labels, numbers, strict=True) if label not in foreign}
+    if len(own & kept.keys()) < 2:
+        raise TooFewItemsError(f"system {shown(name)} has fewer than two items of gold set {shown(set_name)}")
+    return Ranking.from_ranks(list(kept.values()), list(kept)) if isinstance(system, Ranking) else kept
 
 
 def _exchange(

@@ -7,7 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from rankcorr import LabelError, OptionError, Ranking, TauW, TooFewItemsError, compare_many, compare_systems, holm
+from rankcorr import (
+    LabelError,
+    LabelMismatchError,
+    OptionError,
+    Ranking,
+    TauW,
+    TooFewItemsError,
+    compare_many,
+    compare_systems,
+    holm,
+)
 from rankcorr.errors import collected_notices
 from tests.strategies import scores
 
@@ -60,6 +70,29 @@ def test_systems_in_any_form(form):
     assert found.to_dict() == wanted.to_dict()
 
 
+def test_a_further_gold_set_changes_no_comparison():
+    lacking = {
+        name: {label: score for label, score in own.items() if label != name[0]} for name, own in SYSTEMS.items()
+    }
+    lacking["two"]["new"] = 3
+    for missing in ("intersection", "bottom", "gold"):
+        both = compare_many(GOLD, lacking, missing=missing)
+        for row in both.rows:
+            foreign = {label for name, gold in GOLD.items() if name != row.gold_set for label in gold}
+            own = {name: {k: v for k, v in scores.items() if k not in foreign} for name, scores in lacking.items()}
+            alone = compare_systems(GOLD[row.gold_set], own[row.a], own[row.b], missing=missing)
+            assert repr(row.comparison) == repr(alone)
+    exact = {"x": 2**53 + 1, "y": 2**53, "z": 0}
+    golds = {"one": {"x": 3, "y": 2, "z": 1}, "two": {"x": 1, "y": 2}}
+    rows = compare_many(golds, {"a": exact, "b": {"x": 1, "y": 2, "z": 3}}).rows
+    assert rows[0].comparison.statistic_a == 1
+
+
+def test_coefficients_of_one_name_show_their_options():
+    table = compare_many(GOLD["nouns"], SYSTEMS, missing="gold", coefficients=[TauW(n0=1), TauW(n0=9)], baseline="one")
+    assert [row.coefficient for row in table.rows] == ["TauW(n0=1)"] * 2 + ["TauW(n0=9)"] * 2
+
+
 def test_the_table():
     table = compare_many(GOLD["nouns"], SYSTEMS, missing="gold", coefficients=[TauW(n0=10)])
     frame = table.to_frame()
@@ -73,7 +106,7 @@ def test_an_undefined_comparison_says_which_and_counts_for_none():
     with collected_notices() as notices:
         table = compare_many([1, 2, 3], {"one": [1, 2, 3], "flat": [1, 1, 1], "two": [3, 1, 2]})
     assert [notice.split(": ")[:2] for notice in notices] == [
-        [f"{pair} on gold", "the correlation is undefined"] for pair in ("one and flat", "flat and two")
+        [f"{pair} on 'gold'", "the correlation is undefined"] for pair in ("'one' and 'flat'", "'flat' and 'two'")
     ]
     assert_array_equal(np.isnan([row.corrected_pvalue for row in table.rows]), [True, False, True])
     assert table.rows[1].corrected_pvalue == table.rows[1].comparison.pvalue
@@ -86,12 +119,24 @@ def test_an_undefined_comparison_says_which_and_counts_for_none():
         ((GOLD, SYSTEMS), {"baseline": "four"}, OptionError, "baseline must be one of 'one', 'two', 'three'"),
         ((GOLD, SYSTEMS), {"coefficients": "tau"}, OptionError, "coefficients must be a list of different"),
         ((GOLD, SYSTEMS), {"coefficients": ["tau", "tau"]}, OptionError, "coefficients must be a list of different"),
-        ((GOLD, {"one": [1, 2], "two": [2, 1]}), {}, LabelError, "several gold sets need labels"),
+        ((GOLD, {"one": [1, 2], "two": [2, 1]}), {}, LabelError, "several gold sets need labels, .*'one' has none"),
+        (
+            (GOLD, dict.fromkeys(SYSTEMS, Ranking.from_scores([1, 2]))),
+            {},
+            LabelError,
+            "several gold sets need labels, .*'one' has none",
+        ),
+        (
+            (GOLD, {**SYSTEMS, "more": SYSTEMS["one"] | {"z": 1}}),
+            {},
+            LabelMismatchError,
+            "'one' and 'more' on 'nouns': .*'z'",
+        ),
         (
             (GOLD, {"one": SYSTEMS["one"], "less": {"a": 1, "f": 2}}),
             {"missing": "intersection"},
             TooFewItemsError,
-            "one and less on verbs: ",
+            "system 'less' has fewer than two items of gold set 'verbs'",
         ),
     ],
 )
