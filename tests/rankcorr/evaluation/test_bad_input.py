@@ -168,7 +168,7 @@ class TestMany:
         message = str(caught.value)
         assert len(message) < 250
         assert message.count("('q', 'd") == shown
-        assert (f"({each} in all)" in message) == (each > 5)
+        assert (f"({each:,} in all)" in message) == (each > 5)
 
     def test_unjudged_documents(self):
         run = Run.from_columns(["q"] * MANY, [f"z{number}" for number in range(MANY)], np.arange(MANY))
