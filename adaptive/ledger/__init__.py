@@ -44,7 +44,7 @@ from adaptive.ledger.voters.voter import PlatformVoters, Visit, Voter
 from adaptive.ledger.votes.casting import Receipt, VoteCast
 from adaptive.ledger.votes.reading import MOST_WITH_INTERVALS, LedgerEvent
 
-# By what they are for: a campaign, what it is made of, who votes, what comes out, errors.
+# In the order of a campaign: its parts, voters, votes, results, errors.
 __all__ = ["Campaign", "Ledger"]
 __all__ += ["ContinuousPlan", "KnownPair", "Pay", "Probing", "Settings", "batch_for"]
 __all__ += ["MOST_OF_ITEM", "ItemContent", "ItemFault", "ItemSheet", "is_asset"]

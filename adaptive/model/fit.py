@@ -267,22 +267,27 @@ def _estimated_sd(
             slopes[logarithm] = evidence_slope(rows, last)
         return slopes[logarithm]
 
-    ends = [math.log(end) for end in SD_RANGE]
-    here, step = math.log(SD_START), _SD_STEP
-    rises = slope(here) > 0
-    while True:  # in steps that double, until the slope changes its sign
-        ahead = min(here + step, ends[1]) if rises else max(here - step, ends[0])
-        if (slope(ahead) > 0) != rises:
-            break
-        if ahead in ends:
-            if not rises and rows.n_items <= _MAX_DENSE:
-                lower, _ = last, slope(ends[1])
-                if _evidence(rows, last) > _evidence(rows, lower):  # as on a long chain: SD_START was in a valley
-                    return SD_RANGE[1], last
-                last = lower
-            return SD_RANGE[int(rises)], last
-        here, step = ahead, 2.0 * step
-    return math.exp(brentq(slope, here, ahead, xtol=_SD_TOLERANCE, rtol=1e-3)), last
+    low, high = (math.log(end) for end in SD_RANGE)
+
+    def peak_from(here: float) -> float:
+        """The peak next to a place: uphill in steps that double, until the slope changes its sign or t has a bound."""
+        rises, step = slope(here) > 0, _SD_STEP
+        while here != (high if rises else low):
+            ahead = min(here + step, high) if rises else max(here - step, low)
+            if (slope(ahead) > 0) != rises:
+                return float(brentq(slope, here, ahead, xtol=_SD_TOLERANCE, rtol=1e-3))
+            here, step = ahead, 2.0 * step
+        return here
+
+    found = peak_from(math.log(SD_START))
+    if found == low and rows.n_items <= _MAX_DENSE:  # on a long chain `SD_START` may lie in a valley between two peaks
+        lower = last
+        other = peak_from(high)
+        if _evidence(rows, last) > _evidence(rows, lower):
+            found = other
+        else:
+            last = lower
+    return {low: SD_RANGE[0], high: SD_RANGE[1]}.get(found, math.exp(found)), last
 
 
 def _evidence(rows: Rows, at: Parameters) -> float:

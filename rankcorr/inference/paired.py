@@ -425,7 +425,8 @@ def compare_many(
         raise OptionError(f"at least two systems are wanted to compare; got {', '.join(map(shown, names))}")
     if baseline is not None:
         check_choice("baseline", baseline, tuple(names))
-    pairs = [(name, baseline) for name in names if name != baseline] if baseline else list(combinations(names, 2))
+    others = [name for name in names if name != baseline]
+    pairs = list(combinations(names, 2)) if baseline is None else [(name, baseline) for name in others]
     given = by_name(systems) or {}
     found: list[tuple[str, str, str, str, SystemComparison]] = []
     for set_name, own_gold in golds.items():

@@ -186,6 +186,7 @@ def test_two_systems(answers):
 
 
 def test_two_runs(answers):
+    assert len(answers["runs"]) > 10
     for question, answer in answers["runs"]:
         column = np.array(question["differences"])[:, np.newaxis]
         tail = pvalues(column, RANDOMIZATION, Draws(100, 0))[0]

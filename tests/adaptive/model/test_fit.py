@@ -340,6 +340,13 @@ def test_a_long_chain_is_not_taken_for_one_without_differences():
     assert found.prior_sd == 30
     assert "the votes hardly contradict one order: the spread of the strengths is held at 30" in found.warnings
     assert found.ranking.best_first.tolist() == list(range(200))
+    # Where one vote in ten says the opposite, the peak beyond the valley is not at the bound.
+    wins = np.where(np.random.default_rng(0).random(left.size) < 0.9, LEFT, RIGHT)
+    votes = Comparisons(200, left, left + 1, wins)
+    doubted = bradley_terry(votes, prior=Prior(None)).prior_sd
+    assert evidence_of(votes, doubted, oversight=0.03) > max(
+        evidence_of(votes, sd, oversight=0.03) for sd in (0.05, 0.5, 2, doubted / 1.2)
+    )
 
 
 @pytest.mark.parametrize("max_iterations", [1, 2, 3, 5])

@@ -88,6 +88,11 @@ def test_a_further_gold_set_changes_no_comparison():
     assert rows[0].comparison.statistic_a == 1
 
 
+def test_a_baseline_may_have_the_empty_name():
+    table = compare_many(GOLD["nouns"], {"": SYSTEMS["one"], **SYSTEMS}, missing="gold", baseline="")
+    assert [row.b for row in table.rows] == [""] * 3
+
+
 def test_coefficients_of_one_name_show_their_options():
     table = compare_many(GOLD["nouns"], SYSTEMS, missing="gold", coefficients=[TauW(n0=1), TauW(n0=9)], baseline="one")
     assert [row.coefficient for row in table.rows] == ["TauW(n0=1)"] * 2 + ["TauW(n0=9)"] * 2
