@@ -189,7 +189,7 @@ class Shared:
     voters: int | None = console.setting(
         "--voters", type=int, metavar="V", help="Number of voters; by default 100, or those of --pilot."
     )
-    batch: int = console.setting("--batch", type=int, default=Matching().batch, help="Matches chosen at a time.")
+    batch: int | None = console.setting("--batch", type=int, default=Matching().batch, help="Matches chosen at a time.")
     seed: int = console.setting(console.seed_option())
     workers: int = console.setting(_workers_option)
     as_json: bool = console.setting(console.json_option())

@@ -171,8 +171,8 @@ def bradley_terry(
     oversight : float
         e, from 0 to below 0.5. With `voters` it is the mean of the prior of e_v.
     prior : float, Prior, or None
-        Standard deviation t of the strengths, in units of theta, or all priors. By default t is 2. Infinity asks
-        for maximum likelihood, `Prior(None)` for a t estimated from the votes.
+        Standard deviation t of the strengths, in units of theta, or all priors. By default t is
+        estimated from the votes. Infinity asks for maximum likelihood.
     voters : bool
         Fit a discrimination a_v and an oversight e_v for each voter.
     side_bias : bool

@@ -102,11 +102,11 @@ class Prior(Result):
     Attributes
     ----------
     sd : float or None
-        t of theta ~ N(0, t^2). The default 2, with two of three strengths within 2 of their mean, is a weak assumption.
-        None estimates t from 0.05 to 30, where the marginal likelihood of the votes in Laplace's approximation has the
-        peak next to 2. With 100 items and 1,500 votes chosen by `next_comparisons`, the estimate was .9 to 1.1 of the
-        true spread (mean of 6 simulations). It takes three times as long as a fit with voters, and up to ten times as
-        long as one without. Infinity means no prior, a maximum-likelihood fit.
+        t of theta ~ N(0, t^2). None, the default, estimates t from 0.05 to 30, where the marginal likelihood of the
+        votes in Laplace's approximation has the peak next to 2; if the votes say too little, t is 2. With 100 items and
+        1,500 votes chosen by `next_comparisons`, the estimate was .9 to 1.1 of the true spread (mean of 6 simulations).
+        It takes three times as long as a fit with voters, and up to ten times as long as one without. Infinity means no
+        prior, a maximum-likelihood fit.
     discrimination_sd : float
         Standard deviation of log a_v, whose mean over the votes is 0. With the voters of the paper, whose
         nonconformities differ tenfold, 0.3 and 0.5 ranked best.
@@ -126,7 +126,7 @@ class Prior(Result):
     0.3
     """
 
-    sd: float | None = 2.0
+    sd: float | None = None
     discrimination_sd: float = 0.3
     oversight_votes: float = 50.0
     side_sd: float = 0.5

@@ -18,7 +18,7 @@ item then meets a stronger one than itself, which shows sooner whether a victory
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -40,6 +40,13 @@ Array: TypeAlias = NDArray[Any]
 
 FOCUS: Final = 0.6
 FIRST: Final = 1
+RANDOM: Final = 0.1  # share of the chosen items that meet a random one
+# Of the same call, a tenth of the items is drawn without replacement, then a tenth of all items again, and so on.
+PARTS: Final = 10
+LEAST_PART: Final = 4
+MOST_PARTS: Final = 100
+# Most votes on a pair while others are open, where `Misfit.pairs` is above a number.
+MOST_VOTES: Final = ((3.0, 1), (1.5, 2))
 DRAWS: Final = 6
 FAR: Final = 2.5  # a rank is far above an item if its strength is at least this many standard errors higher
 # Shares of .4 to 1 and steps of 1 to half of the way were tried with 6,000 votes on power-law, exponential and
@@ -163,12 +170,18 @@ def next_comparisons(
     from adaptive.model.matching_kernels import deal_matches
 
     presentations = strengths.comparisons.presentations
-    chosen, order, aim = _chosen_items(strengths, presentations, n0, own_focus, own_first, rng)
+    chosen, order, aim = _chosen_items(strengths, presentations, n0, own_focus, own_first, wanted, rng)
     # New items are at the beginning of the order, and meet each other.
-    distance = 0.0 if (presentations < own_first).any() else telling_distance(strengths.tie_parameter)
+    any_new = bool((presentations < own_first).any())
+    distance = 0.0 if any_new else telling_distance(strengths.tie_parameter)
+    places = np.full(chosen.size, -1, np.int64)
+    if not any_new:
+        at_random = rng.random(chosen.size) < RANDOM
+        places[at_random] = rng.integers(0, order.size, int(np.count_nonzero(at_random)))
     left, right, voter = np.empty((3, wanted), np.int32)
     n_made = deal_matches(
         chosen,
+        places,
         order,
         _places_around(strengths.theta, order, distance, aim),
         np.maximum(own_first - presentations, 0),
@@ -176,6 +189,7 @@ def next_comparisons(
         pairs.right,
         seen_by,
         len(names),
+        _often_asked(strengths, pairs),
         rng,
         left,
         right,
@@ -188,7 +202,7 @@ def next_comparisons(
 
 
 def _chosen_items(
-    strengths: Strengths, presentations: Array, n0: float, focus: float, first: int, rng: np.random.Generator
+    strengths: Strengths, presentations: Array, n0: float, focus: float, first: int, size: int, rng: np.random.Generator
 ) -> tuple[Array, Array, Array]:
     """Return all items in the order to serve them, in an order whose neighbours should meet, and strengths to aim at.
 
@@ -223,7 +237,26 @@ def _chosen_items(
         key[fresh] = np.finfo(float).max * (1 - 0.5 * rng.random(int(fresh.sum())))
         order = np.concatenate([rng.permutation(np.flatnonzero(fresh)), order[~fresh[order]]])
         aim[:] = np.nan
-    return falling_orders(key[np.newaxis])[0], order, aim
+    chosen = falling_orders(key[np.newaxis])[0]
+    part = max(LEAST_PART, n_items // PARTS)
+    n_parts = 0 if fresh.any() else min(MOST_PARTS, -(-size // part))
+    more = [falling_orders((np.log(gain) + rng.gumbel(size=n_items))[np.newaxis])[0, :part] for _ in range(1, n_parts)]
+    chosen = np.concatenate([chosen[:part], *more, chosen[part:]])
+    return chosen, order, aim
+
+
+def _often_asked(strengths: Strengths, pairs: ShownPairs) -> Array:
+    """Return the keys of pairs that are not to be asked again while others are open.
+
+    If votes on the same pair agree more than the strengths explain, a further vote on it would only repeat what is
+    particular to the pair, so that each item should meet many others instead.
+    """
+    limits = [most for least, most in MOST_VOTES if strengths.misfit.pairs > least]
+    if not limits:
+        return np.empty(0, np.int64)
+    lower, upper = np.minimum(pairs.left, pairs.right).astype(np.int64), np.maximum(pairs.left, pairs.right)
+    keys, number = np.unique(lower * strengths.comparisons.n_items + upper, return_counts=True)
+    return np.asarray(keys[number >= limits[0]])
 
 
 def _far_doubts(strengths: Strengths, far: Array, order: Array, n0: float) -> tuple[Array, Array, Array]:
@@ -364,7 +397,8 @@ def _names(labels: Sequence[Hashable]) -> Names:
 
 Vote: TypeAlias = Callable[[Matches], ArrayLike]
 
-BATCH: Final = 50
+BATCH_OF_ITEMS: Final = 10  # items for each comparison of a batch
+BATCHES: Final = (4, 50)
 # While votes are being collected, strengths need not be exact: posterior noise is far larger than this.
 TOLERANCE: Final = 0.02
 WHILE_MATCHING: Final = Prior(sd=2.0)
@@ -376,9 +410,9 @@ class Matching(Result):
 
     Attributes
     ----------
-    batch : int
-        Comparisons chosen at a time, from all votes before them. Batches of 50 choose a little better than 250; 1,000
-        are worse.
+    batch : int, optional
+        Comparisons chosen at a time, from all votes before them; by default a tenth of the items, from 4 to 50. Small
+        batches choose better.
     first : int
         Comparisons of every item with random others, before any other comparison is made.
     n0 : float
@@ -400,17 +434,21 @@ class Matching(Result):
     True
     """
 
-    batch: int = BATCH
+    batch: int | None = None
     first: int = FIRST
     n0: float = 2.0
     focus: float = FOCUS
     voters_from: float = float("inf")
 
     def __post_init__(self) -> None:
-        batch = checked_count(self.batch, "batch", ModelError)
+        batch = 1 if self.batch is None else checked_count(self.batch, "batch", ModelError)
         if not real_number(self.voters_from) >= 0:
             raise ModelError(f"voters_from must be a number, not negative; got {shown(self.voters_from)}")
         checked_options(batch, self.n0, self.focus, self.first)
+
+    def batch_of(self, n_items: int) -> int:
+        """Return the size of a batch for a number of items."""
+        return self.batch or min(max(n_items // BATCH_OF_ITEMS, BATCHES[0]), BATCHES[1])
 
 
 MATCHING: Final = Matching()
@@ -472,16 +510,18 @@ def run_matching(
     check_rng(rng, ModelError)
     votes = no_votes(items, voters)
     n_first = votes.n_items // 2  # all items at once, because nothing is known that could guide smaller batches
+    batch = matching.batch_of(votes.n_items)
     strengths, spent = None, 0
     while spent < total:
         fits_voters = spent >= matching.voters_from * votes.n_voters
         strengths = interim_strengths(votes, strengths, voters=fits_voters)
-        size = n_first if spent < n_first * matching.first else matching.batch
-        matches = next_comparisons(
-            strengths, min(size, total - spent), rng=rng, n0=matching.n0, focus=matching.focus, first=matching.first
-        )
+        size = n_first if spent < n_first * matching.first else batch
+        matches = next_comparisons(strengths, size, rng=rng, n0=matching.n0, focus=matching.focus, first=matching.first)
         if not len(matches):
             break
+        # A batch is drawn as a whole: a run that ends earlier asks the same.
+        columns = {name: getattr(matches, name)[: total - spent] for name in ("left", "right", "voter")}
+        matches = replace(matches, **columns)
         votes = with_answers(votes, matches, vote(matches))
         spent += len(matches)
     return bradley_terry(votes, voters=True)

@@ -73,18 +73,31 @@ NEAR = 3
 
 @kernel
 def opponent(
-    item: int, around: Array, order: Array, seen: PairSet, base: int, taken: PairSet, exhausted: Array, rng: Rng
+    item: int,
+    place: int,
+    around: Array,
+    order: Array,
+    seen: PairSet,
+    base: int,
+    taken: PairSet,
+    exhausted: Array,
+    rng: Rng,
 ) -> int:
     """Return an item that the voter has not yet compared with `item`, or -1.
 
-    The search goes outwards in `order` from the place ``around[0, item]`` or ``around[1, item]``. `base` is the voter's
-    offset in the keys of `seen`; pairs in `taken` are left out. Up to the distance ``exhausted[way, item]`` from that
-    place, all pairs of the item are taken.
+    It is the one at `place` in `order`, unless that is negative. Otherwise the search goes outwards from the place
+    ``around[0, item]`` or ``around[1, item]``. `base` is the voter's offset in the keys of `seen`; pairs in `taken` are
+    left out. Up to the distance ``exhausted[way, item]`` from these two places, all pairs of the item are taken.
     """
     n_items = order.size
     start = 1 + below(rng, NEAR)
     sign = 1 if below(rng, 2) == 0 else -1
     way = 1 if sign < 0 and around[0, item] != around[1, item] else 0
+    if place >= 0:
+        other = order[place]
+        key = key_of(n_items, item, other)
+        if other != item and not contains(taken, key) and not contains(seen, base + key):
+            return int(other)
     middle = around[way, item]
     nearest, all_taken = exhausted[way, item], True  # all_taken: from `nearest` to the previous distance
     for step in range(nearest, n_items):
@@ -139,6 +152,7 @@ def pairs_seen(left: Array, right: Array, voter: Array, asked: Array, n_items: i
 @kernel
 def deal_matches(
     chosen: Array,
+    places: Array,
     order: Array,
     around: Array,
     lacking: Array,
@@ -146,6 +160,7 @@ def deal_matches(
     history_right: Array,
     history_voter: Array,
     n_voters: int,
+    often: Array,
     rng: Rng,
     left: Array,
     right: Array,
@@ -155,15 +170,18 @@ def deal_matches(
 
     Items are served in the order of `chosen`, which starts again when it ends. An item served because it is `lacking`
     comparisons is skipped once it has them. The voter is one with the fewest comparisons, including earlier ones. The
-    item meets one of those still open to the voter that are nearest in `order` to one of its two places `around`.
+    item meets the one at its place in `places`, or, if that is negative, one of those still open to the voter that are
+    nearest in `order` to one of its two places `around`. Pairs in `often` repeat only if nothing else is left.
     """
-    n_items, size = chosen.size, left.size
+    n_items, size = order.size, left.size
     n_keys = n_items * n_items
     excess, load = np.zeros(n_items, np.int64), np.zeros(n_voters, np.int64)
     count_history(history_left, history_right, history_voter, excess, load)
     # Pairs of this batch repeat only if nothing else is left for a voter. Without the memory of exhausted distances,
     # half of all pairs of 1,500 items take 15 s instead of 0.1 s, because most nearby pairs are taken.
-    taken, n_taken = pair_set(n_keys, size), 0
+    taken, n_taken = pair_set(n_keys, size + often.size), often.size
+    for k in range(often.size):
+        insert(taken, often[k])
     exhausted = np.zeros((2, n_items), np.int64)
     was_lacking = lacking.copy()
     queue = np.arange(n_voters)
@@ -185,7 +203,7 @@ def deal_matches(
                 n_level += 1
             level, n_turns = level + 1, n_level
             head = head if head < n_level else 0
-        item = chosen[served % n_items]
+        item, place = chosen[served % chosen.size], places[served % chosen.size]
         served += 1
         if served <= n_items and was_lacking[item] > 0 and lacking[item] <= 0:
             continue
@@ -195,7 +213,7 @@ def deal_matches(
             seen = pairs_seen(history_left, history_right, history_voter, asked, n_items, size)
             for k in range(n_made):
                 insert(seen, voter[k] * n_keys + key_of(n_items, left[k], right[k]))
-        other = opponent(item, around, order, seen, v * n_keys, taken, exhausted, rng)
+        other = opponent(item, place, around, order, seen, v * n_keys, taken, exhausted, rng)
         if other >= 0:
             misses = 0
             key = key_of(n_items, item, other)
@@ -215,7 +233,7 @@ def deal_matches(
             head, n_turns = head + 1 if head + 1 < n_level else 0, n_turns - 1
             continue
         misses += 1
-        if misses < n_items:
+        if misses < chosen.size:
             continue
         misses = 0
         if n_taken > 0:

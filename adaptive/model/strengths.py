@@ -16,6 +16,7 @@ from adaptive.model.accuracy import N_SAMPLES, Cut, DrawnRanks, ExpectedCorrelat
 from adaptive.model.comparisons import Comparisons
 from adaptive.model.fit import SD_RANGE, SD_START
 from adaptive.model.likelihood import OVERSIGHT, Curvature, Parameters, Prior, VoteModel, curvature_at, rows_of
+from adaptive.model.misfit import LIMIT, Misfit, misfit
 from adaptive.model.posterior import Opinions, RankChances, covariance, draw, shared_opinions
 from adaptive.model.signal import Signal, signal
 from adaptive.record import json_label, places_best_first
@@ -110,6 +111,11 @@ class Strengths(TableResult):
         return signal(self.comparisons)
 
     @cached_property
+    def misfit(self) -> Misfit:
+        """How far the votes depart from the model (`adaptive.model.misfit`)."""
+        return misfit(self)
+
+    @cached_property
     def warnings(self) -> tuple[str, ...]:
         """Caveats for a reader of the ranking, one sentence each; empty if all is well."""
         votes = self.comparisons
@@ -125,6 +131,11 @@ class Strengths(TableResult):
             (
                 votes.n_comparisons > 0 and not self.signal.found,
                 "the votes cannot be told from coin flips: the ranking may be chance",
+            ),
+            (
+                self.misfit.pairs > LIMIT,
+                "voters agree on single pairs against the order of strengths: preferences go in circles, or depend on "
+                "the pair, and intervals are too narrow",
             ),
             (n_never > 0, f"{counted(n_never, 'item')} {was} never compared: only the prior gives a place"),
             (n_parts > 1, f"the comparisons fall into {n_parts} parts: the prior alone orders one against another"),

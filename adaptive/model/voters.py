@@ -124,9 +124,9 @@ class JudgedVotes:
         likely = self.chances(strengths, 1.0, strengths.oversight, self.margin)
         return float(np.where(self.margin > 0, likely, 1 - likely)[decided].mean())
 
-    def random(self, strengths: Strengths, share: float) -> float:
-        """Return the posterior probability of coin flips."""
-        from scipy.special import betaincinv, expit, logsumexp
+    def evidence(self, strengths: Strengths) -> float:
+        """Return the logarithm of the likelihood of coin flips, less that of the model."""
+        from scipy.special import betaincinv, logsumexp
 
         nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
         e, worth = strengths.oversight, strengths.prior.oversight_votes
@@ -138,11 +138,38 @@ class JudgedVotes:
                 logs.append(float(np.log(np.maximum(np.where(self.chose > 0, left, 1 - left), 1e-300)).sum()))
                 sizes.append(weight)
         model = float(logsumexp(logs, b=np.array(sizes) / sum(sizes)))
-        coin = -math.log(2.0) * self.chose.size
-        return float(expit(coin - model + math.log(share / (1 - share))))
+        return -math.log(2.0) * self.chose.size - model
 
 
-RANDOM_SHARE: Final = 0.05
+_SHARES: Final = (np.arange(200) + 0.5) / 200
+_SHARE_PRIOR: Final = (0.5, 2.0)  # of a beta distribution: few voters at random are likely, and many are possible
+
+
+def random_chances(evidence: Array, share: float | None) -> Array:
+    """Return the probability that each voter flips coins.
+
+    Parameters
+    ----------
+    evidence : ndarray of float64, shape (n_voters,)
+        Logarithms of the likelihood ratios of coin flips and the model.
+    share : float or None
+        Share of voters who flip coins; None takes the mean over all shares, by how likely they make the evidence.
+
+    Examples
+    --------
+    >>> random_chances(np.array([3.0, -3.0, -3.0]), None).round(2)
+    array([0.68, 0.01, 0.01])
+    """
+    from scipy.special import expit, logsumexp
+
+    shares = _SHARES if share is None else np.array([share])
+    odds = np.log(shares / (1 - shares))[:, np.newaxis]
+    a, b = _SHARE_PRIOR
+    # log(1 - s + s e^x) = log(1 - s) + log(1 + e^(x + odds)), summed over voters
+    logs = np.logaddexp(0.0, evidence + odds).sum(axis=1) + evidence.size * np.log(1 - shares)
+    logs += (a - 1) * np.log(shares) + (b - 1) * np.log(1 - shares)
+    weights = np.exp(logs - logsumexp(logs))
+    return np.asarray(weights @ expit(evidence + odds))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -194,7 +221,7 @@ class VoterReport(TableResult):
     without: Array
     level: float
     coefficient: Coefficient
-    random_share: float
+    random_share: float | None
 
     def __post_init__(self) -> None:
         read_only([value for value in vars(self).values() if isinstance(value, np.ndarray)])
@@ -220,7 +247,7 @@ def voter_report(
     *,
     level: float = 0.9,
     coefficient: CoefficientLike = "tau_w",
-    random_share: float = RANDOM_SHARE,
+    random_share: float | None = None,
 ) -> VoterReport:
     """Report how reliable each voter's votes are.
 
@@ -230,7 +257,8 @@ def voter_report(
 
     A voter answers at random if a coin explains the votes better than the model. The odds are the two likelihoods of
     the votes, excluding ties, times `random_share` and its complement. The likelihood of the model is a mean over the
-    priors of a_v and e_v, and allows for the errors of the strengths.
+    priors of a_v and e_v, and allows for the errors of the strengths. Strengths without any signal explain votes no
+    better than a coin: the chances are then those of the share alone.
 
     Parameters
     ----------
@@ -240,8 +268,8 @@ def voter_report(
         Level of the intervals.
     coefficient : Coefficient or {"tau_w", "rho_w", "tau", "rho"}
         Of `without`.
-    random_share : float
-        Expected share of voters who flip coins.
+    random_share : float, optional
+        Share of voters who flip coins; by default it is unknown, and the report averages over all shares.
 
     Raises
     ------
@@ -261,8 +289,8 @@ def voter_report(
     """
     votes, voters = votes_of_voters(strengths)
     confidence, chosen = checked_level(level, error=ModelError), as_coefficient(coefficient)
-    share = real_number(random_share)
-    if not 0 < share < 1:
+    share = None if random_share is None else real_number(random_share)
+    if share is not None and not 0 < share < 1:
         raise ModelError(f"random_share must be a number between 0 and 1, both excluded; got {shown(random_share)}")
     from scipy.special import ndtri
 
@@ -270,7 +298,7 @@ def voter_report(
     n_voters = votes.n_voters
     n_votes = np.bincount(voters, minlength=n_voters)
     agreement, agreement_low, agreement_high, expected = np.full((4, n_voters), np.nan)
-    random, without = np.full(n_voters, share), np.ones(n_voters)
+    evidence, without = np.zeros(n_voters), np.ones(n_voters)
     order = np.argsort(voters, kind="stable")
     places = np.split(order, np.cumsum(n_votes)[:-1])
     for voter in np.flatnonzero(n_votes).tolist():
@@ -280,7 +308,7 @@ def voter_report(
         if are_bounded(strengths, votes.select(voters != voter)):
             without[voter] = chosen.of_pair(strengths.ranking, Ranking.from_scores(others, labels=strengths.items))
         judged = JudgedVotes.of(strengths, others, own)
-        random[voter] = judged.random(strengths, share)
+        evidence[voter] = judged.evidence(strengths)
         if n := judged.n_decided:
             agreed = judged.n_agreed / n
             agreement[voter], expected[voter] = agreed, judged.expected(strengths)
@@ -293,7 +321,7 @@ def voter_report(
         agreement_low=agreement_low,
         agreement_high=agreement_high,
         expected_agreement=expected,
-        random=random,
+        random=random_chances(evidence, share),
         without=without,
         level=confidence,
         coefficient=chosen,

@@ -65,7 +65,7 @@ class Candidate(Result):
         """Approach and its parameters, in a few words."""
         if self.approach == "matched":
             own = self.matching
-            return f"matched, focus {own.focus:g}, first {own.first}, batches of {own.batch}"
+            return f"matched, focus {own.focus:g}, first {own.first}, batches of {own.batch_of(self.plan.n_items)}"
         if self.approach == "matched_ballots":
             chosen = self.matched_ballots
             return f"matched ballots, {chosen.n_ballots} of fraction {chosen.fraction:g}, noise {chosen.noise:g}"
@@ -104,12 +104,7 @@ def paper_candidate(n_items: int, budget: int) -> Candidate:
 
 
 def candidates_for(
-    n_items: int,
-    budget: int,
-    *,
-    approaches: Iterable[Approach] = CANDIDATES,
-    batch: int = MATCHING.batch,
-    n0: float = 2.0,
+    n_items: int, budget: int, *, approaches: Iterable[Approach] = CANDIDATES, batch: int | None = None, n0: float = 2.0
 ) -> tuple[Candidate, ...]:
     """List candidates: 12 plans with the paper's scores, 12 with strengths, 12 of matched ballots, 6 matched.
 
@@ -122,7 +117,7 @@ def candidates_for(
         The budget is in comparisons.
     approaches : iterable of str
         Which of `CANDIDATES`.
-    batch : int
+    batch : int, optional
         Comparisons that "matched" chooses at a time. Smaller batches are better and slower; the possible size depends
         on how votes are collected, not on tuning.
     n0 : float

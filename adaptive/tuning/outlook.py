@@ -126,7 +126,7 @@ def outlook_of_matching(
     >>> outlook_of_matching(40, 400, 20, Matching()).strengths.mean > 0.8
     True
     """
-    each = _MATCHED[1] + _MATCHED_AGAIN * budget / matching.batch
+    each = _MATCHED[1] + _MATCHED_AGAIN * budget / matching.batch_of(n_items)
     number = _n_simulations((_MATCHED[0], each), budget, n_voters * n_items, seconds)
     if not number:
         return Outlook(0, n_voters, None, None)

@@ -1,0 +1,121 @@
+"""Compare votes with the model fitted to them: on the same pair, between near and far opponents, by the same voter.
+
+Each vote has a residual: 1 if the voter chose the stronger item, 0 if not, less the probability of that. The strengths
+are first stretched or shrunk by one factor, because a prior draws all of them together. If the model holds, residuals
+are independent. Products of two residuals then sum to about zero, whether the two are on the same pair or of the same
+voter, and residuals do not change with the distance of the two items.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankcorr.results import JsonResult
+
+if TYPE_CHECKING:
+    from adaptive.model.strengths import Strengths
+
+Array: TypeAlias = NDArray[Any]
+
+_LEAST_VARIANCE: Final = 1.0  # that of four pairs of close items with two votes each: fewer say nothing
+_FACTORS: Final = (0.2, 10.0)
+_STEPS: Final = 20
+LIMIT: Final = 3.0
+
+
+@dataclass(frozen=True, eq=False)
+class Misfit(JsonResult):
+    """How far votes depart from the model, in standard errors; each number is about normal if the model holds.
+
+    Attributes
+    ----------
+    pairs : float
+        Positive if votes of different voters on the same pair agree more than the strengths explain. That is so where
+        preferences go in circles, or depend on the pair.
+    far : float
+        Negative if the stronger item wins less often against far weaker ones than the votes between close items say.
+    voters : float
+        Positive if voters differ more in how often they choose the stronger item than the model says.
+    n_repeated : int
+        Votes on pairs with more than one vote, ties excluded; without any, `pairs` is 0.
+    """
+
+    pairs: float
+    far: float
+    voters: float
+    n_repeated: int
+
+
+def misfit(strengths: Strengths) -> Misfit:
+    """Compare votes with the model fitted to them; ties are left out.
+
+    Parameters
+    ----------
+    strengths : Strengths
+
+    Returns
+    -------
+    Misfit
+
+    Examples
+    --------
+    >>> from adaptive import Comparisons, bradley_terry
+    >>> circle = Comparisons.from_labels(["fig", "kiwi", "plum"] * 9, ["kiwi", "plum", "fig"] * 9, ["left"] * 27)
+    >>> round(misfit(bradley_terry(circle)).pairs, 1)
+    10.2
+    """
+    votes, at = strengths.comparisons, strengths.parameters
+    rows = strengths.curvature.rows
+    kept = np.flatnonzero(votes.winner)
+    left, right, group = votes.left[kept], votes.right[kept], rows.group[kept]
+    apart = at.theta[left] - at.theta[right]
+    margin = at.discrimination[group] * apart
+    chose_left = votes.winner[kept] > 0
+    likely = _recalibrated(strengths, margin, at.side[group], at.oversight[group], chose_left)
+    residual: Array = chose_left - likely
+    variance = likely * (1.0 - likely)
+    lower, upper = np.minimum(left, right).astype(np.int64), np.maximum(left, right)
+    pair, of_pair = np.unique(lower * votes.n_items + upper, return_inverse=True)
+    number = np.bincount(of_pair, minlength=pair.size)
+    favoured = residual * np.where(apart >= 0, 1.0, -1.0)
+    distance = np.abs(margin)
+    distance -= float(variance @ distance) / max(float(variance.sum()), 1e-9)
+    spread = float(variance @ distance**2)
+    return Misfit(
+        pairs=_excess(residual * np.where(left < right, 1.0, -1.0), variance, of_pair),
+        far=float(favoured @ distance) / math.sqrt(spread) if spread > 0 else 0.0,
+        voters=0.0 if votes.voter is None else _excess(favoured, variance, votes.voter[kept]),
+        n_repeated=int(number[number > 1].sum()),
+    )
+
+
+def _recalibrated(strengths: Strengths, margin: Array, side: Array, oversight: Array, chose_left: Array) -> Array:
+    """Return P(left), given no tie, with all margins multiplied by the factor that makes the votes most likely."""
+    from scipy.special import expit, ndtr
+
+    curve = ndtr if strengths.model.link == "normal" else expit
+    factor = 1.0
+    for _ in range(_STEPS):  # Fisher's scoring
+        likely = oversight + (1.0 - 2.0 * oversight) * curve(factor * margin + side)
+        ahead = oversight + (1.0 - 2.0 * oversight) * curve((factor + 1e-4) * margin + side)
+        slope, variance = (ahead - likely) * 1e4, np.maximum(likely * (1.0 - likely), 1e-12)
+        information = float(np.sum(slope * slope / variance))
+        step = float(np.sum((chose_left - likely) * slope / variance)) / max(information, 1e-9)
+        factor = min(max(factor + step, _FACTORS[0]), _FACTORS[1])
+        if abs(step) < 1e-3:
+            break
+    return np.asarray(oversight + (1.0 - 2.0 * oversight) * curve(factor * margin + side))
+
+
+def _excess(residual: Array, variance: Array, group: Array) -> float:
+    """Return the sum of products of two residuals of a group, over its standard deviation if all are independent."""
+
+    def products(values: Array) -> float:
+        return float(np.sum(np.bincount(group, values) ** 2) - np.sum(values * values))
+
+    return products(residual) / math.sqrt(2.0 * products(variance) + _LEAST_VARIANCE)
