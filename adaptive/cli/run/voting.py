@@ -112,8 +112,8 @@ def correct(campaign: Campaign, comparison: str, winner: str, reason: str) -> No
 _OF_CONFLICT: Final[dict[str, Callable[[Any], str]]] = {
     "comparison": lambda each: each.comparison,
     "voter": lambda each: each.voter,
-    "stands": lambda each: each.stands or "none",
-    "came": lambda each: each.came,
+    "recorded": lambda each: each.recorded or "none",
+    "conflicting": lambda each: each.conflicting,
     "corrected": lambda each: "yes" if each.corrected else "no",
 }
 

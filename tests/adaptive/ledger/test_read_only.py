@@ -25,7 +25,7 @@ NOBODY = 65534
 @pytest.fixture
 def folder():
     """A folder that others may read."""
-    made = Path(tempfile.mkdtemp(prefix="rankcorr-unwritable-"))
+    made = Path(tempfile.mkdtemp(prefix="rankcorr-read-only-"))
     made.chmod(0o755)
     yield made
     made.chmod(0o755)

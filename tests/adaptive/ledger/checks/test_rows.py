@@ -137,7 +137,7 @@ def test_a_contradiction_is_kept_and_the_first_answer_stands(campaign):
     assert query(campaign, "SELECT revision, answer FROM vote_event ORDER BY place") == [(1, 1), (1, 0)]
     assert query(campaign, "SELECT revision, answer, why FROM late_vote") == [(1, -1, "conflict")]
     listed = read(campaign, conflicts)
-    assert [(each.comparison, each.stands, each.came, each.corrected) for each in listed] == [
+    assert [(each.comparison, each.recorded, each.conflicting, each.corrected) for each in listed] == [
         (one, "left", "right", False)
     ]
     now = read(campaign, status_of)
