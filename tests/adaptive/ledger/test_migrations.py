@@ -135,7 +135,8 @@ def later(tmp_path, monkeypatch):
     monkeypatch.setattr(migrations, "HEAD", "0004")
 
 
-def test_an_older_ledger_is_brought_up_with_its_votes_and_digests(full, later):
+@pytest.mark.usefixtures("later")
+def test_an_older_ledger_is_brought_up_with_its_votes_and_digests(full):
     campaign = full.campaign()
     for place, _, voter in asked(campaign)[1:]:
         campaign.cast(vote(voter, place))
