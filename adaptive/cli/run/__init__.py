@@ -13,22 +13,11 @@ __all__ = ["run"]
 
 _COMMANDS: Final = {
     "init": "setup",
-    "open": "voting",
-    "record": "voting",
-    "correct": "voting",
-    "conflicts": "voting",
-    "assign": "voting",
-    "status": "closing",
-    "close": "closing",
-    "reopen": "closing",
-    "quality": "voters",
-    "exclude": "voters",
-    "link": "voters",
+    **dict.fromkeys(("open", "record", "correct", "conflicts", "assign"), "voting"),
+    **dict.fromkeys(("status", "close", "reopen"), "closing"),
+    **dict.fromkeys(("quality", "exclude", "link"), "voters"),
     "result": "closing",
-    "export": "exchange",
-    "import": "exchange",
-    "backup": "exchange",
-    "verify": "exchange",
+    **dict.fromkeys(("export", "import", "backup", "verify"), "exchange"),
     "migrate": "setup",
 }
 
