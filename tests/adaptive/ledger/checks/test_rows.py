@@ -30,6 +30,7 @@ from tests.adaptive.ledger.campaigns import (
     check_ledger,
     pair_ids,
     query,
+    read,
     voters_of,
 )
 
@@ -51,10 +52,6 @@ def row(name, answer, *, voter=None, left=None, right=None, line=2):
 
 def record(campaign, *rows):
     return record_file(campaign.database, campaign.info, VoteFile("votes.csv", rows))
-
-
-def read(campaign, step, *values, **options):
-    return campaign.database.read(lambda connection: step(connection, campaign.info, *values, **options))
 
 
 def probes_in(campaign, number=1):
