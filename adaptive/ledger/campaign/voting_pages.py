@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import InitVar, asdict, dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 import sqlalchemy as sa
@@ -25,7 +25,7 @@ _CODE: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _CODES: Final = {"complete": "completion_code", "screened out": "screened_out_code", "quota full": "quota_full_code"}
 _PROLIFIC: Final = "https://app.prolific.com/submissions/complete?cc="
 _MOST_OF_A_LINE: Final = 500
-MOST_OF_TEXT: Final = 20_000  # characters of a text of several lines
+_MOST_OF_TEXT: Final = 20_000  # characters of a text of several lines
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,6 @@ class PageTexts:
         One line each; the question is asked of every pair.
     instructions, consent, thanks : str
         Markdown.
-    is_new : bool
-        Not stored. False for texts from a ledger or a bundle; only new texts are checked for their characters and
-        length.
     """
 
     title: str
@@ -48,21 +45,18 @@ class PageTexts:
     instructions: str = ""
     consent: str = ""
     thanks: str = ""
-    is_new: InitVar[bool] = True
 
-    def __post_init__(self, is_new: bool) -> None:
+    def __post_init__(self) -> None:
         for name in ("title", "question", "instructions", "consent", "thanks"):
             require(isinstance(getattr(self, name), str), name, "text", getattr(self, name))
-        if not is_new:
-            return
         for name in ("title", "question"):
             text = getattr(self, name)
             wanted = f"one line of text, of at most {_MOST_OF_A_LINE} characters"
             require(is_line(text) and len(text) <= _MOST_OF_A_LINE, name, wanted, text)
         for name in ("instructions", "consent", "thanks"):
             text = getattr(self, name)
-            wanted = f"text, of at most {MOST_OF_TEXT:,} characters and {MOST_BRACKETS:,} opening brackets"
-            require(is_quick_to_render(text, MOST_OF_TEXT), name, wanted, text)
+            wanted = f"text, of at most {_MOST_OF_TEXT:,} characters and {MOST_BRACKETS:,} opening brackets"
+            require(is_quick_to_render(text, _MOST_OF_TEXT), name, wanted, text)
             if not is_prose(text):
                 raise LedgerError(
                     f"{name} must have no control characters, and none that turn round text; got {shown(text)}"
@@ -162,10 +156,10 @@ class VotingPages:
         return {**{name: getattr(self, name) for name in self.__dataclass_fields__}, "texts": texts}
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any], *, is_new: bool = True) -> VotingPages:
-        """Return the voting pages of `to_dict`; texts from a ledger or a bundle are accepted unchecked."""
+    def from_dict(cls, data: Mapping[str, Any]) -> VotingPages:
+        """Return the voting pages of `to_dict`."""
         rows = [dict(row) for row in data["texts"]]
-        texts = {row.pop("language"): PageTexts(**row, is_new=is_new) for row in rows}
+        texts = {row.pop("language"): PageTexts(**row) for row in rows}
         if len(texts) < len(rows):
             raise LedgerError("two of the texts are of one language")
         return cls(**{**data, "texts": texts})
@@ -182,7 +176,7 @@ def pages_of(connection: sa.Connection, campaign_id: int) -> tuple[int, VotingPa
     ).first()
     if row is None:
         return 0, VotingPages()
-    return row.version, VotingPages.from_dict(value_of(row.pages), is_new=False)
+    return row.version, VotingPages.from_dict(value_of(row.pages))
 
 
 def set_pages(connection: sa.Connection, campaign_id: int, pages: VotingPages, *, replaces: int) -> int:
