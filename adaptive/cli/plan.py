@@ -135,8 +135,7 @@ def pair_command(tokens: str, sample: int | None, seed: int | None, across_areas
         missing = "--seed" if seed is None else "--sample"
         raise OptionError(f"--sample and --seed belong together; {missing} is missing")
     rng = None if seed is None else np.random.default_rng(seed)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", FewRareTokensWarning)
+    with warnings.catch_warnings(record=True, action="always", category=FewRareTokensWarning) as caught:
         pairing = pair_tokens(read_tokens(tokens), sample=sample, across_areas=across_areas, rng=rng)
     of = "" if sample is None else f" of {pairing.n_admissible:,}"
     emit(pairing_csv(pairing), out, f"{pairing.n_items:,}{of} items written to {out}")

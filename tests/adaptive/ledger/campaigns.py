@@ -89,10 +89,23 @@ def answer_all(campaign, number=1, answer="left"):
     return [campaign.cast(vote(voter, place, answer, number=number)) for place, _, voter in asked(campaign, number)]
 
 
-def in_second_ballot(ledger):
-    """A campaign with a closed ballot, and an open one that has a vote."""
+def one_asked(ledger):
+    """A campaign, and the place and the voter of its first comparison."""
+    campaign = campaign_of(ledger)
+    place, _, voter = asked(campaign)[0]
+    return campaign, place, voter
+
+
+def all_answered(ledger):
+    """A campaign that has a vote on each comparison of its first ballot."""
     campaign = campaign_of(ledger)
     answer_all(campaign)
+    return campaign
+
+
+def in_second_ballot(ledger):
+    """A campaign with a closed ballot, and an open one that has a vote."""
+    campaign = all_answered(ledger)
     campaign.close(1)
     campaign.open_next()
     place, _, voter = asked(campaign, 2)[0]

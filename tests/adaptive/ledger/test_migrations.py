@@ -14,14 +14,13 @@ from adaptive.ledger import Ledger, LedgerError, RevisionError
 from adaptive.ledger.store import migrations, schema
 from adaptive.ledger.store.encoding import answer_name
 from adaptive.ledger.voters.participation import erase
-from tests.adaptive.ledger.campaigns import asked, campaign_of, change, check_ledger, query, vote, voters_of
+from tests.adaptive.ledger.campaigns import asked, change, check_ledger, one_asked, query, vote, voters_of
 
 
 @pytest.fixture
 def full(ledger):
     """A ledger with a row in each table of the past."""
-    campaign = campaign_of(ledger)
-    place, _, voter = asked(campaign)[0]
+    campaign, place, voter = one_asked(ledger)
     campaign.cast(vote(voter, place))
     change(
         ledger,
@@ -125,8 +124,8 @@ def upgrade():
 
 
 @pytest.fixture
-def later(tmp_path, monkeypatch):
-    """Make this release a later one, whose revision 0004 adds a column to the votes."""
+def later(full, tmp_path, monkeypatch):
+    """A ledger with rows, and this release made a later one, whose revision 0004 adds a column to the votes."""
     (tmp_path / "0004_later.py").write_text(LATER)
     config = migrations._config()
     folders = [str(Path(migrations.__path__[0]) / "versions"), str(tmp_path)]
@@ -134,31 +133,31 @@ def later(tmp_path, monkeypatch):
     config.set_main_option("version_locations", "\n".join(folders))
     monkeypatch.setattr(migrations, "_config", lambda: config)
     monkeypatch.setattr(migrations, "HEAD", "0004")
+    return full
 
 
-@pytest.mark.usefixtures("later")
-def test_an_older_ledger_is_brought_up_with_its_votes_and_digests(full):
-    campaign = full.campaign()
+def test_an_older_ledger_is_brought_up_with_its_votes_and_digests(later):
+    campaign = later.campaign()
     for place, _, voter in asked(campaign)[1:]:
         campaign.cast(vote(voter, place))
     campaign.close(1)
     with pytest.raises(RevisionError, match="are of revision 0003, and this release reads 0004"):
-        full.check()
-    assert full.migrate() == "0003"
-    assert full.migrate() is None
-    full.check()
+        later.check()
+    assert later.migrate() == "0003"
+    assert later.migrate() is None
+    later.check()
     assert campaign.verify().n_closed == 1  # draws, votes and the chain have the digests that were written
-    rows = query(full, "SELECT event_id, place, voter_id, answer FROM vote_event WHERE note = 'written before 0004'")
+    rows = query(later, "SELECT event_id, place, voter_id, answer FROM vote_event WHERE note = 'written before 0004'")
     assert len(rows) == campaign.ballots()[0].n_comparisons
     event_id, place, voter, answer = rows[0]
     assert campaign.cast(vote(voter, place, answer_name(answer), event_id=event_id)).repeated
-    assert refused(full, "UPDATE vote_event SET note = NULL")
+    assert refused(later, "UPDATE vote_event SET note = NULL")
     campaign.open_next()
     for place, _, voter in asked(campaign, 2):
         campaign.cast(vote(voter, place, "right", number=2))
     campaign.close(2)
     assert campaign.verify().n_closed == 2
-    check_ledger(full)
+    check_ledger(later)
 
 
 def test_a_revision_without_an_upgrade_is_refused_and_left_alone(full):
