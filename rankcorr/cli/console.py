@@ -55,7 +55,7 @@ class WithExample(click.Command):
 
 
 class WithExamples(WithExample, click.Group):
-    """A group of such commands, which may have an example too."""
+    """A group of commands with examples; it may have examples of its own."""
 
     command_class = WithExample
 
