@@ -50,11 +50,9 @@ def check_width(table: TextTable, header: Record, record: Record) -> None:
         table.fail(f"{wanted} cells are wanted, as in the first row; got {got}{lacking}", record.line)
 
 
-def open_table(
-    path: str | os.PathLike[str], asked: str, *, data: bytes | None = None
-) -> tuple[TextTable, Record, Iterator[Record]]:
-    """Open a table whose first line names the columns, and return the rows after it; `data` is its content."""
-    table = TextTable(os.fspath(path), error=TableError, data=data)
+def open_table(path: str | os.PathLike[str], asked: str) -> tuple[TextTable, Record, Iterator[Record]]:
+    """Open a table whose first line names the columns, and return the rows after it."""
+    table = TextTable(os.fspath(path), error=TableError)
     text = table.text()
     if text.lstrip()[0] in "{[":
         table.fail(

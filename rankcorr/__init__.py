@@ -73,66 +73,19 @@ from rankcorr.weights import Hyperbolic, InverseSquare, Logarithmic, TopK, Unifo
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "BootstrapInterval",
-    "Coefficient",
-    "CoefficientBounds",
-    "ComparedPair",
-    "Contributions",
-    "DimensionError",
-    "DuplicateLabelError",
-    "Hyperbolic",
-    "InverseSquare",
-    "ItemContribution",
-    "LabelError",
-    "LabelMismatchError",
-    "Leaderboard",
-    "LeaderboardRow",
-    "LengthError",
-    "Logarithmic",
-    "ManyGoldSetsWarning",
-    "MissingPandasError",
-    "MissingValueError",
-    "NonNumericError",
-    "NullDistribution",
-    "OptionError",
-    "PermutationTest",
-    "RankCorrelation",
-    "RankCorrelations",
-    "Ranking",
-    "RankingError",
-    "Rho",
-    "RhoW",
-    "ShareError",
-    "StandardizationError",
-    "SystemComparison",
-    "SystemComparisons",
-    "TableError",
-    "Tau",
-    "TauW",
-    "TooFewItemsError",
-    "TopK",
-    "UndefinedCorrelationWarning",
-    "Uniform",
-    "WeightError",
-    "align",
-    "bootstrap_interval",
-    "coefficient_bounds",
-    "compare_many",
-    "compare_systems",
-    "contributions",
-    "correlate",
-    "correlate_many",
-    "correlation_matrix",
-    "first_rank_share",
-    "holm",
-    "item_weights",
-    "kendall_gamma",
-    "leaderboard",
-    "null_distribution",
-    "offset_for_share",
-    "permutation_test",
-    "top_share",
-    "weighted_rho",
-    "weighted_tau",
-]
+__all__ = ["RankCorrelations", "align", "correlate_many", "correlation_matrix"]
+__all__ += ["CoefficientBounds", "coefficient_bounds"]
+__all__ += ["Coefficient", "Rho", "RhoW", "Tau", "TauW"]
+__all__ += ["Contributions", "ItemContribution", "contributions"]
+__all__ += ["correlate", "kendall_gamma", "weighted_rho", "weighted_tau"]
+__all__ += ["DimensionError", "DuplicateLabelError", "LabelError", "LabelMismatchError", "LengthError"]
+__all__ += ["ManyGoldSetsWarning", "MissingPandasError", "MissingValueError", "NonNumericError", "OptionError"]
+__all__ += ["RankingError", "ShareError", "StandardizationError", "TableError", "TooFewItemsError"]
+__all__ += ["UndefinedCorrelationWarning", "WeightError"]
+__all__ += ["BootstrapInterval", "NullDistribution", "PermutationTest"]
+__all__ += ["bootstrap_interval", "null_distribution", "permutation_test"]
+__all__ += ["Leaderboard", "LeaderboardRow", "leaderboard"]
+__all__ += ["ComparedPair", "SystemComparison", "SystemComparisons", "compare_many", "compare_systems", "holm"]
+__all__ += ["RankCorrelation", "Ranking"]
+__all__ += ["first_rank_share", "offset_for_share", "top_share"]
+__all__ += ["Hyperbolic", "InverseSquare", "Logarithmic", "TopK", "Uniform", "item_weights"]

@@ -19,6 +19,5 @@ def collapsed(**keywords):
 
 def statistic_of(coefficient, x, y, **options):
     """The value, nan included."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UndefinedCorrelationWarning)
+    with warnings.catch_warnings(action="ignore", category=UndefinedCorrelationWarning):
         return coefficient(x, y, **options).statistic

@@ -1,6 +1,7 @@
 """Hypothesis profiles, the folder of real data, and what tests that run side by side need."""
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -84,6 +85,26 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         pytest.skip(f"real data not found: there is no folder {DATA_DIR}")
     if item.get_closest_marker("needs_numba") and os.environ.get("NUMBA_DISABLE_JIT", "0") != "0":
         pytest.skip("too slow with kernels as plain Python")
+
+
+@pytest.fixture
+def write(tmp_path, request):
+    """Write a file, called as the module's FILE says, and return its path."""
+    usual = getattr(request.module, "FILE", "votes.csv")
+
+    def write(content, name=usual):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write
+
+
+@pytest.fixture
+def without_matplotlib(monkeypatch):
+    for name in [name for name in sys.modules if name.split(".")[0] == "matplotlib"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
 
 
 @pytest.fixture(scope="session")

@@ -33,25 +33,9 @@ if TYPE_CHECKING:
 Draw = TypeVar("Draw", bound="Callable[..., Figure]")
 
 _SHOWN: Final = 20
-_FIT_EXAMPLE = console.example(
-    "ballots fit votes.csv",
-    "ballots fit votes1.csv votes2.csv --voters --out ranking.csv",
-    "ballots fit voting.db --top 10",
-)
 
 
-@click.command(
-    "fit",
-    epilog=_FIT_EXAMPLE,
-    short_help="Votes -> strengths: a ranking with its uncertainty.",
-    help=f"""Fit strengths to all votes of the VOTES files, and rank the items by them.
-
-    A win over a strong item counts more than one over a weak item, and the standard errors say how sure each strength
-    is. The CSV of --out has the columns item (or item_1, item_2, ...), rank, strength, standard_error, presentations,
-    wins, ties and losses; with --model borda, score in place of strength and standard_error. Whatever a reader of the
-    ranking should know is on stderr.
-    {FILES_HELP}""",
-)
+@console.command("fit", more=FILES_HELP, short_help="Votes -> strengths: a ranking with its uncertainty.")
 @click.argument("votes", nargs=-1, required=True, metavar="VOTES...")
 @vote_options
 @model_options(list(MODELS))
@@ -62,7 +46,18 @@ def fit_command(
     votes: tuple[str, ...], reading: Reading, items: str | None, model: Any, top: int | None, out: str | None,
     as_json: bool, **options: Any,
 ) -> None:  # fmt: skip
-    """Fit strengths; the text of the help is above."""
+    """Fit strengths to all votes of the VOTES files, and rank the items by them.
+
+    A win over a strong item counts more than one over a weak item, and the standard errors say how sure each strength
+    is. The CSV of --out has the columns item (or item_1, item_2, ...), rank, strength, standard_error, presentations,
+    wins, ties and losses; with --model borda, score in place of strength and standard_error. Whatever a reader of the
+    ranking should know is on stderr.
+
+    Example:
+      ballots fit votes.csv
+      ballots fit votes1.csv votes2.csv --voters --out ranking.csv
+      ballots fit voting.db --top 10
+    """
     if as_json and out is not None:
         raise OptionError("--json and --out exclude each other: --out writes CSV")
     comparisons = read_files(votes, reading, items).votes
@@ -143,27 +138,7 @@ def _label(item: Any) -> Any:
     return tuple(item) if isinstance(item, list) else item
 
 
-_NEXT_EXAMPLE = """\b
-Example (the first line begins with items alone, the others go on with the votes so far):
-  ballots next --items items.csv --voter Ann --voter Bob --size 50 --seed 1 --out batch1.csv
-  ballots next batch1.csv --size 50 --seed 2 --out batch2.csv
-  ballots next batch1.csv batch2.csv --size 50 --seed 3 --out batch3.csv
-"""
-
-
-@click.command(
-    "next",
-    epilog=_NEXT_EXAMPLE,
-    short_help="Votes -> whom to compare next.",
-    help=f"""Choose the next comparisons by all votes of the VOTES files, so that they say most about the top.
-
-    Strengths are fitted, and items whose rank is in doubt meet their neighbours. No voter gets a pair that they were
-    shown before, answered or not, and who was shown the fewest gets the next one. The comparisons are CSV, in the order
-    in which they are to be shown, with the columns comparison (ids above those of VOTES), voter (if voters are known),
-    left, right (or left_1, left_2, ...) and an empty winner to fill in: left, right or tie. The filled file is one more
-    file of votes. Small batches choose better: 50 is a good size.
-    {FILES_HELP}""",
-)
+@console.command("next", more=FILES_HELP, short_help="Votes -> whom to compare next.")
 @click.argument("votes", nargs=-1, metavar="VOTES...")
 @vote_options
 @click.option("--size", type=int, required=True, metavar="N", help="Number of comparisons.")
@@ -185,7 +160,19 @@ def next_command(
     focus: float,
     out: str | None,
 ) -> None:
-    """Choose comparisons; the text of the help is above."""
+    """Choose the next comparisons by all votes of the VOTES files, so that they say most about the top.
+
+    Strengths are fitted, and items whose rank is in doubt meet their neighbours. No voter gets a pair that they were
+    shown before, answered or not, and who was shown the fewest gets the next one. The comparisons are CSV, in the order
+    in which they are to be shown, with the columns comparison (ids above those of VOTES), voter (if voters are known),
+    left, right (or left_1, left_2, ...) and an empty winner to fill in: left, right or tie. The filled file is one more
+    file of votes. Small batches choose better: 50 is a good size.
+
+    Example (the first line begins with items alone, the others go on with the votes so far):
+      ballots next --items items.csv --voter Ann --voter Bob --size 50 --seed 1 --out batch1.csv
+      ballots next batch1.csv --size 50 --seed 2 --out batch2.csv
+      ballots next batch1.csv batch2.csv --size 50 --seed 3 --out batch3.csv
+    """
     if again := repeated(voters):
         raise OptionError(f"--voter names each voter once; got {printable(str(again[0]))} twice")
     if any(name != name.strip() or not name or "\n" in name for name in voters):
@@ -212,26 +199,26 @@ def _csv(matches: Matches, first: int, *, known: bool) -> str:
 
 
 _MODELS: Final = [model for model, options in MODELS.items() if options]
-_EXAMPLES: Final = {
-    "strengths": "ballots plot strengths votes.csv --out strengths.png",
-    "top": "ballots plot top votes.csv --k 10 --out top.svg",
-    "voters": "ballots plot voters votes.csv --out voters.pdf",
-}
-
-
 _level_option = console.option("--level", type=float, default=LEVEL, help="Of the intervals.")
 _OWN: Final = ("k", "top", "level", "scale", "seed")
 
 
-@click.group(
-    no_args_is_help=False, epilog=console.example(*_EXAMPLES.values()), short_help="Draw strengths and voters."
-)
+@click.group(cls=console.WithExamples, no_args_is_help=False, short_help="Draw strengths and voters.")
 def plot() -> None:
-    """Draw figures of what votes say. Needs matplotlib: pip install 'rankcorr[plot]'."""
+    """Draw figures of what votes say. Needs matplotlib: pip install 'rankcorr[plot]'.
+
+    Example:
+      ballots plot strengths votes.csv --out strengths.png
+      ballots plot top votes.csv --k 10 --out top.svg
+      ballots plot voters votes.csv --out voters.pdf
+    """
 
 
-def _command(short_help: str, text: str, *options: Callable[[Any], Any]) -> Callable[[Draw], Draw]:
-    """Add a command that fits strengths to VOTES, and writes what the decorated function draws of them."""
+def _command(short_help: str, *options: Callable[[Any], Any]) -> Callable[[Draw], Draw]:
+    """Add a command that fits strengths to VOTES, and writes what the decorated function draws of them.
+
+    The docstring of the function is the help.
+    """
 
     def add(draw: Draw) -> Draw:
         def run(votes: tuple[str, ...], out: str, reading: Reading, items: str | None, **given: Any) -> None:
@@ -245,10 +232,7 @@ def _command(short_help: str, text: str, *options: Callable[[Any], Any]) -> Call
 
         votes = click.argument("votes", nargs=-1, required=True, metavar="VOTES...")
         command = console.stacked(votes, console.out_option, vote_options, model_options(_MODELS), *options)(run)
-        name = draw.__name__
-        plot.command(
-            name, epilog=console.example(_EXAMPLES[name]), short_help=short_help, help=f"{text}\n    {FILES_HELP}"
-        )(command)
+        plot.command(draw.__name__, help=draw.__doc__, more=FILES_HELP, short_help=short_help)(command)
         return draw
 
     return add
@@ -262,16 +246,18 @@ def _draw(found: Strengths, seed: int) -> None:
 
 @_command(
     "The strengths of the best items, with intervals.",
-    """Draw the strength of each of the best items with its interval, best first; or its rank.
-
-    Of more than 100 items the intervals are a band.
-""",
     console.option("--top", type=click.IntRange(min=1), default=TOP, help="Number of items."),
     _level_option,
     console.choice_option("--scale", SCALES, "What is drawn."),
 )
 def strengths(found: Strengths, *, top: int, level: float, scale: Scale) -> Figure:
-    """Figure of `ballots plot strengths`."""
+    """Draw the strength of each of the best items with its interval, best first; or its rank.
+
+    Of more than 100 items the intervals are a band.
+
+    Example:
+      ballots plot strengths votes.csv --out strengths.png
+    """
     if scale == "rank":
         _draw(found, 0)
     return plot_strengths(found, top=top, level=level, scale=scale)
@@ -279,25 +265,31 @@ def strengths(found: Strengths, *, top: int, level: float, scale: Scale) -> Figu
 
 @_command(
     "How likely each item is to be in the top k.",
-    "Draw the probability of each item to be in the top k, in the order of the ranking.\n",
     click.option("--k", type=click.IntRange(min=1), required=True, help="Size of the top."),
     click.option("--top", type=click.IntRange(min=1), help=f"Most items to draw.  [default: {TOP}, or 2 k]"),
     console.seed_option(what="Same seed, same draws."),
 )
 def top(found: Strengths, *, k: int, top: int | None, seed: int) -> Figure:
-    """Figure of `ballots plot top`."""
+    """Draw the probability of each item to be in the top k, in the order of the ranking.
+
+    Example:
+      ballots plot top votes.csv --k 10 --out top.svg
+    """
     _draw(found, seed)
     return plot_in_top(found, k, top=top, seed=seed)
 
 
 @_command(
     "How often each voter agrees with the common order.",
-    "Draw the share of each voter's votes that agree with the common order, lowest first, with its interval.\n",
     console.option("--top", type=click.IntRange(min=1), default=TOP, help="Number of voters."),
     _level_option,
 )
 def voters(found: Strengths, *, top: int, level: float) -> Figure:
-    """Figure of `ballots plot voters`."""
+    """Draw the share of each voter's votes that agree with the common order, lowest first, with its interval.
+
+    Example:
+      ballots plot voters votes.csv --out voters.pdf
+    """
     what = f"Votes that agree with the common order, with a {100 * level:g} % interval"
     shares = agreement(found, level=level)
     return plot_voters(shares, what=what, reference=(AT_RANDOM, "answers at random"), top=top)

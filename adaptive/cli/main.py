@@ -11,17 +11,7 @@ from adaptive.cli.run import run
 from adaptive.cli.simulate import figures_command, simulate_command, table2_command, tune_command, votes_needed_command
 from adaptive.errors import AdaptiveError
 from rankcorr import RankingError, __version__
-from rankcorr.cli.console import OneLineErrors, example, json_option
-
-_EXAMPLE = """\b
-Example, from tokens to a ranking (open, record and close once for each ballot):
-  ballots pair tokens.csv --out items.csv
-  ballots run init voting.db --items items.csv --presentations 20 --voters 100 --seed 1
-  ballots run open voting.db --out ballot.csv
-  ballots run record voting.db votes.csv
-  ballots run close voting.db
-  ballots run result voting.db --out ranking.csv
-"""
+from rankcorr.cli.console import OneLineErrors, command, json_option
 
 
 class Ballots(OneLineErrors):
@@ -30,16 +20,22 @@ class Ballots(OneLineErrors):
     bad_input = (RankingError, AdaptiveError, UnicodeEncodeError)  # the last of arguments that are not UTF-8
 
 
-@click.group(name="ballots", cls=Ballots, epilog=_EXAMPLE)
+@click.group(name="ballots", cls=Ballots)
 @click.version_option(__version__, prog_name="ballots", message="%(prog)s %(version)s")
 def main() -> None:
-    """Rank items by pairwise comparisons; each ballot goes on with the best items of the one before."""
+    """Rank items by pairwise comparisons; each ballot goes on with the best items of the one before.
+
+    Example, from tokens to a ranking (open, record and close once for each ballot):
+      ballots pair tokens.csv --out items.csv
+      ballots run init voting.db --items items.csv --presentations 20 --voters 100 --seed 1
+      ballots run open voting.db --out ballot.csv
+      ballots run record voting.db votes.csv
+      ballots run close voting.db
+      ballots run result voting.db --out ranking.csv
+    """
 
 
-_VERIFY_EXAMPLE = example("ballots run export voting.db --out campaign.zip", "ballots verify campaign.zip")
-
-
-@click.command("verify", epilog=_VERIFY_EXAMPLE, short_help="Check a bundle of a campaign.")
+@command("verify", short_help="Check a bundle of a campaign.")
 @click.argument("bundle")
 @json_option("")
 def verify_command(bundle: str, as_json: bool) -> None:
@@ -49,13 +45,17 @@ def verify_command(bundle: str, as_json: bool) -> None:
     must give every number of the ranking to the last bit. The seed must give the draws again, and choose among items
     that tie at a cut; README.md, croissant.json, votes.csv and result.csv must follow from the other files. Fields that
     cannot be checked are listed.
+
+    Example:
+      ballots run export voting.db --out campaign.zip
+      ballots verify campaign.zip
     """
     from adaptive.ledger import verify_bundle
 
     print_verified(verify_bundle(bundle), as_json)
 
 
-for command in (
+for each in (
     pair_command,
     plan_command,
     draw_command,
@@ -71,7 +71,7 @@ for command in (
     table2_command,
     figures_command,
 ):
-    main.add_command(command)
+    main.add_command(each)
 
 
 if __name__ == "__main__":

@@ -87,8 +87,7 @@ def _named_errors(path: str) -> Iterator[None]:
 @contextmanager
 def quiet_executor(workers: int) -> Iterator[Executor | None]:
     """Give an executor of processes, or None for one process; the caller reports undefined coefficients once."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UndefinedCorrelationWarning)
+    with warnings.catch_warnings(action="ignore", category=UndefinedCorrelationWarning):
         if workers == 1:
             yield None
             return

@@ -28,7 +28,7 @@ from adaptive.scores import score_ballot
 from adaptive.tables import items_csv, read_items
 from adaptive.votes import UNANSWERED, comparisons_of
 from rankcorr import OptionError, Ranking
-from rankcorr.cli.console import example, gathered, json_option, print_json, setting
+from rankcorr.cli.console import command, gathered, json_option, print_json, setting
 from rankcorr.io.records import printable
 
 _WAYS = ("presentations", "budget", "hours", "top")
@@ -85,14 +85,8 @@ class PlanOptions:
 
 plan_options = gathered("options", PlanOptions)
 
-_PLAN_EXAMPLE = example(
-    "ballots plan --n-items 990 --presentations 20 --seconds 5",
-    "ballots plan --items items.csv --hours 40 --seconds 5 --voters 100",
-    "ballots plan --n-items 990 --ballots 5 --fraction 0.6 --budget 20000",
-)
 
-
-@click.command("plan", epilog=_PLAN_EXAMPLE, short_help="Ballots, cost and advice, before any vote.")
+@command("plan", short_help="Ballots, cost and advice, before any vote.")
 @click.option("--n-items", type=int, metavar="N", help="Number of items.")
 @click.option("--items", metavar="FILE", help="Or a file of them.")
 @plan_options
@@ -101,7 +95,13 @@ _PLAN_EXAMPLE = example(
 def plan_command(
     n_items: int | None, items: str | None, options: PlanOptions, voters: int | None, as_json: bool
 ) -> None:
-    """Plan a voting: items and comparisons of each ballot, person-hours (with --seconds) and advice."""
+    """Plan a voting: items and comparisons of each ballot, person-hours (with --seconds) and advice.
+
+    Example:
+      ballots plan --n-items 990 --presentations 20 --seconds 5
+      ballots plan --items items.csv --hours 40 --seconds 5 --voters 100
+      ballots plan --n-items 990 --ballots 5 --fraction 0.6 --budget 20000
+    """
     if (n_items is None) == (items is None):
         raise OptionError(f"one of --n-items and --items is wanted; got {'none' if items is None else 'both'}")
     planned = options.plan(len(read_items(items or "")) if n_items is None else n_items)
@@ -115,12 +115,7 @@ def plan_command(
     print_json({**planned.to_dict(), **cost, "advice": [asdict(each) for each in advice]})
 
 
-_PAIR_EXAMPLE = example(
-    "ballots pair tokens.csv --out items.csv", "ballots pair tokens.csv --sample 500 --seed 1 --out items.csv"
-)
-
-
-@click.command("pair", epilog=_PAIR_EXAMPLE, short_help="Tokens -> items: pairs of tokens.")
+@command("pair", short_help="Tokens -> items: pairs of tokens.")
 @click.argument("tokens")
 @click.option("--sample", type=int, metavar="N", help="Take N random pairs, not all; needs --seed.")
 @click.option("--seed", type=click.IntRange(min=0), help="Seed of the --sample.")
@@ -131,13 +126,16 @@ def pair_command(tokens: str, sample: int | None, seed: int | None, across_areas
 
     TOKENS is a CSV or TSV file with the columns token, area and, if known, frequency. The items are CSV with the
     columns item_1, item_2, area and, with frequencies, rare: whether a token is below 10 % of their mean.
+
+    Example:
+      ballots pair tokens.csv --out items.csv
+      ballots pair tokens.csv --sample 500 --seed 1 --out items.csv
     """
     if (sample is None) != (seed is None):
         missing = "--seed" if seed is None else "--sample"
         raise OptionError(f"--sample and --seed belong together; {missing} is missing")
     rng = None if seed is None else np.random.default_rng(seed)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", FewRareTokensWarning)
+    with warnings.catch_warnings(record=True, action="always", category=FewRareTokensWarning) as caught:
         pairing = pair_tokens(read_tokens(tokens), sample=sample, across_areas=across_areas, rng=rng)
     of = "" if sample is None else f" of {pairing.n_admissible:,}"
     emit(pairing_csv(pairing), out, f"{pairing.n_items:,}{of} items written to {out}")
@@ -145,10 +143,7 @@ def pair_command(tokens: str, sample: int | None, seed: int | None, across_areas
         print_note(str(warning.message))
 
 
-_DRAW_EXAMPLE = example("ballots draw items.csv --presentations 20 --voters 100 --seed 1 --out ballot.csv")
-
-
-@click.command("draw", epilog=_DRAW_EXAMPLE, short_help="Items -> one ballot: comparisons for each voter.")
+@command("draw", short_help="Items -> one ballot: comparisons for each voter.")
 @click.argument("items")
 @click.option("--presentations", type=int, required=True, metavar="M", help="Presentations of each item.")
 @click.option("--voters", type=int, required=True, metavar="V", help="Number of voters; they are named 0 to V-1.")
@@ -159,16 +154,16 @@ def draw_command(items: str, presentations: int, voters: int, seed: int, out: st
 
     ITEMS is a CSV or TSV file with the column item, or item_1, item_2, ... The comparisons are CSV, voter by voter,
     with the columns comparison, voter, left, right (or left_1, left_2, ...) and an empty winner to fill in.
+
+    Example:
+      ballots draw items.csv --presentations 20 --voters 100 --seed 1 --out ballot.csv
     """
     ballot = draw_ballot(read_items(items), presentations, voters, np.random.default_rng(seed))
     shown = comparisons_of(ballot, 1)
     emit(comparisons_csv(shown), out, f"{len(shown):,} comparisons written to {out}")
 
 
-_SCORE_EXAMPLE = example("ballots score votes.csv", "ballots score votes1.csv votes2.csv votes3.csv --out ranking.csv")
-
-
-@click.command("score", epilog=_SCORE_EXAMPLE, short_help="Votes -> ranking, of one or several ballots.")
+@command("score", short_help="Votes -> ranking, of one or several ballots.")
 @click.argument("votes", nargs=-1, required=True, metavar="VOTES...")
 @reading_options
 @click.option("--out", metavar="FILE", help="Write the ranking here.  [default: standard output]")
@@ -180,6 +175,10 @@ def score_command(votes: tuple[str, ...], reading: Reading, out: str | None, as_
     empty where there is no answer; `ballots fit` says which other formats are read. If there is a column comparison,
     its ids must differ. Items of a ballot are items of the one before. The ranking is CSV, as `ballots run result`
     writes it: item (or item_1, item_2, ...), rank, ybar (the score), presentations, wins, ties, losses and last_ballot.
+
+    Example:
+      ballots score votes.csv
+      ballots score votes1.csv votes2.csv votes3.csv --out ranking.csv
     """
     if votes.count("-") > 1:
         raise OptionError("'-' (standard input) can be given only once")

@@ -43,14 +43,7 @@ def _simulations_option(default: int, what: str = "Number of simulations.") -> D
     return console.option("--simulations", type=int, default=default, metavar="S", help=what)
 
 
-_SIMULATE_EXAMPLE = console.example(
-    "ballots simulate --n-items 990 --presentations 20 --simulations 50",
-    "ballots simulate --similarity cosines.csv --top 100 --workers 2 --json",
-    "ballots simulate --n-items 990 --presentations 20 --approach adaptive --approach matched",
-)
-
-
-@click.command("simulate", epilog=_SIMULATE_EXAMPLE, short_help="Simulate the accuracy of a plan.")
+@console.command("simulate", short_help="Simulate the accuracy of a plan.")
 @click.option("--n-items", type=int, metavar="N", help="Number of items; by default those of the file of --similarity.")
 @plan_options
 @console.option("--similarity", default="exponential", metavar="NAME|FILE", help=_SIMILARITY_HELP)
@@ -88,6 +81,11 @@ def simulate_command(
 
     Printed are mean +- sd (standard error of the mean) of the coefficients with the true ranking. Items that tie in an
     estimate share their mid-rank.
+
+    Example:
+      ballots simulate --n-items 990 --presentations 20 --simulations 50
+      ballots simulate --similarity cosines.csv --top 100 --workers 2 --json
+      ballots simulate --n-items 990 --presentations 20 --approach adaptive --approach matched
     """
     values = given_similarity(similarity, n_items)
     planned, population = options.plan(values.size), VoterPopulation(voters)
@@ -165,16 +163,6 @@ def given_similarity(chosen: str, n_items: int | None) -> NDArray[np.float64]:
     return named_similarity(chosen, n_items)
 
 
-_TUNE_EXAMPLE = console.example(
-    "ballots tune --budget 2000 --n-items 100 --similarity power_law --workers 2",
-    "ballots tune --budget 2000 --pilot votes.csv --json",
-)
-_NEEDED_EXAMPLE = console.example(
-    "ballots votes-needed --accuracy 0.95 --n-items 100",
-    "ballots votes-needed --accuracy 0.8 --coefficient rho_w --approach adaptive --n-items 100",
-)
-
-
 @dataclass(frozen=True)
 class Shared:
     """Options of `ballots tune` and `ballots votes-needed`, as they were given."""
@@ -205,7 +193,7 @@ class Shared:
         return {"relatedness": self.judge == "relatedness", "coefficient": self.coefficient, "seed": self.seed}
 
 
-@click.command("tune", epilog=_TUNE_EXAMPLE, short_help="Find the best plan for a budget, with simulated voters.")
+@console.command("tune", short_help="Find the best plan for a budget, with simulated voters.")
 @click.option("--budget", type=int, required=True, metavar="COMPARISONS", help="Maximum number of comparisons.")
 @click.option("--similarity", metavar="NAME|FILE", help=f"{_SIMILARITY_HELP} Default: exponential, or from --pilot.")
 @click.option("--pilot", type=click.Path(path_type=Path), metavar="VOTES", help="File of votes on similar items.")
@@ -229,6 +217,10 @@ def tune_command(
 
     Each round keeps the better half of the candidates and doubles the number of simulations. Fresh simulations then
     measure the winner and compare it with the paper's plan of the same budget.
+
+    Example:
+      ballots tune --budget 2000 --n-items 100 --similarity power_law --workers 2
+      ballots tune --budget 2000 --pilot votes.csv --json
     """
     votes, values, size = _items(pilot, similarity, shared.n_items)
     candidates = candidates_for(size, budget, approaches=approaches or CANDIDATES, batch=shared.batch)
@@ -269,7 +261,7 @@ def tune_command(
         click.echo(f"voters: {tuned.population!r}"[:-1].replace("<PopulationFit of ", ""))
 
 
-@click.command("votes-needed", epilog=_NEEDED_EXAMPLE, short_help="How many votes an accuracy takes.")
+@console.command("votes-needed", short_help="How many votes an accuracy takes.")
 @click.option("--accuracy", type=float, required=True, metavar="A", help="Wanted mean of the coefficient.")
 @console.option("--similarity", default="exponential", metavar="NAME|FILE", help=_SIMILARITY_HELP)
 @console.option(
@@ -284,7 +276,12 @@ def tune_command(
 def votes_needed_command(
     *, shared: Shared, accuracy: float, similarity: str, approach: Approach, most: int | None, simulations: int
 ) -> None:
-    """Count the votes that a mean accuracy takes, or say that these voters cannot reach it."""
+    """Count the votes that a mean accuracy takes, or say that these voters cannot reach it.
+
+    Example:
+      ballots votes-needed --accuracy 0.95 --n-items 100
+      ballots votes-needed --accuracy 0.8 --coefficient rho_w --approach adaptive --n-items 100
+    """
     values = given_similarity(similarity, shared.n_items)
     with quiet_executor(shared.workers) as executor, progress_bar(2 * simulations, "run") as advance:
         needed = votes_needed(
@@ -349,13 +346,7 @@ def _items(
     return votes, values, values.size
 
 
-_TABLE2_EXAMPLE = console.example(
-    "ballots table2 --workers 2", "ballots table2 --simulations 200 --embedding cosines.csv --json"
-)
-_FIGURES_EXAMPLE = console.example("ballots figures --out figures")
-
-
-@click.command("table2", epilog=_TABLE2_EXAMPLE, short_help="Simulate Table 2 of the paper, as its text describes it.")
+@console.command("table2", short_help="Simulate Table 2 of the paper, as its text describes it.")
 @_simulations_option(50)
 @console.seed_option()
 @_workers_option
@@ -371,6 +362,10 @@ def table2_command(simulations: int, seed: int, workers: int, embedding: str | N
     990 items and 100 voters; 7 ballots, each of half the items, at 20 presentations, against a uniform ballot of equal
     cost. Each similarity has separate simulations. Items that tie in an estimate share their mid-rank. The numbers
     differ from the paper's, because its code does not match its text.
+
+    Example:
+      ballots table2 --workers 2
+      ballots table2 --simulations 200 --embedding cosines.csv --json
     """
     values = None if embedding is None else read_similarities(embedding)
     total = simulations * len(SIMILARITIES)
@@ -388,7 +383,7 @@ def table2_command(simulations: int, seed: int, workers: int, embedding: str | N
         print_note("some simulations have no coefficient, because all items are tied: nan")
 
 
-@click.command("figures", epilog=_FIGURES_EXAMPLE, short_help="Figures 2, 3 and 4 of the paper, as PNG and SVG.")
+@console.command("figures", short_help="Figures 2, 3 and 4 of the paper, as PNG and SVG.")
 @click.option("--out", required=True, metavar="DIR", help="Folder of the files; it is made if it is missing.")
 @console.seed_option(what="Same seed, same figures.")
 def figures_command(out: str, seed: int) -> None:
@@ -396,6 +391,9 @@ def figures_command(out: str, seed: int) -> None:
 
     Figure 2: how the scores of ballot 2 are rescaled. Figure 3: the three similarity distributions. Figure 4: scores
     against the true rank. Needs matplotlib.
+
+    Example:
+      ballots figures --out figures
     """
     try:
         paths = write_figures(out, seed=seed)

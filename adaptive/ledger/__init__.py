@@ -14,9 +14,9 @@ from adaptive.ledger.campaign.info import ContinuousPlan, KnownPair, Pay, Probin
 from adaptive.ledger.campaign.item_sheets import ItemFault, ItemSheet, read_item_file, read_item_sheet, read_known_pairs
 from adaptive.ledger.campaign.spending import PlannedSpending, planned_spending
 from adaptive.ledger.campaign.status import BallotProgress, CampaignStatus, VoterRow
-from adaptive.ledger.campaign.stored import MOST_OF_ITEM, ItemContent, is_asset
-from adaptive.ledger.campaign.voting_pages import MOST_OF_TEXT, PageTexts, VotingPages
-from adaptive.ledger.campaign.wording import is_line, is_quick_to_render
+from adaptive.ledger.campaign.stored import ItemContent, is_asset
+from adaptive.ledger.campaign.voting_pages import PageTexts, VotingPages
+from adaptive.ledger.campaign.wording import is_line
 from adaptive.ledger.errors import (
     BundleError,
     ChangedError,
@@ -47,9 +47,9 @@ from adaptive.ledger.votes.reading import MOST_WITH_INTERVALS, LedgerEvent
 # In the order of a campaign: its parts, voters, votes, results, errors.
 __all__ = ["Campaign", "Ledger"]
 __all__ += ["ContinuousPlan", "KnownPair", "Pay", "Probing", "Settings", "batch_for"]
-__all__ += ["MOST_OF_ITEM", "ItemContent", "ItemFault", "ItemSheet", "is_asset"]
+__all__ += ["ItemContent", "ItemFault", "ItemSheet", "is_asset"]
 __all__ += ["read_item_file", "read_item_sheet", "read_known_pairs"]
-__all__ += ["MOST_OF_TEXT", "PageTexts", "VotingPages", "is_line", "is_quick_to_render"]
+__all__ += ["PageTexts", "VotingPages", "is_line"]
 __all__ += ["PlannedSpending", "planned_spending"]
 __all__ += ["BallotProgress", "CampaignStatus", "VoterRow"]
 __all__ += ["DECISIONS", "Origin", "Participant", "PlatformVoters", "Visit", "Voter"]

@@ -49,15 +49,15 @@ class ConflictError(LedgerError):
 
     Attributes
     ----------
-    stands : str or None
+    recorded : str or None
         The vote in force.
     reused : bool
         Whether the event id is the reason.
     """
 
-    def __init__(self, message: str, *, stands: str | None = None, reused: bool = False) -> None:
+    def __init__(self, message: str, *, recorded: str | None = None, reused: bool = False) -> None:
         super().__init__(message)
-        self.stands = stands
+        self.recorded = recorded
         self.reused = reused
 
 

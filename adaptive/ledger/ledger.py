@@ -161,7 +161,7 @@ class Ledger:
             info = stored.insert_campaign(
                 connection, plan, items, voters, seed, name=name, settings=settings, contents=contents
             )
-            voting_pages.set_pages(connection, info.id, pages, replaces=0)
+            voting_pages.set_pages(connection, info, pages, replaces=0)
             return info, issue(connection, info, "organiser")
 
         info, token = self.database.write(work)
@@ -295,16 +295,8 @@ class Campaign(Steps):
 
     # Contents for voters
 
-    def pages(self) -> tuple[int, VotingPages]:
-        """Return the version of the voting pages and the pages; version 0 with the defaults if none were set."""
-        return self.database.read(lambda connection: voting_pages.pages_of(connection, self.info.id))
-
-    def set_pages(self, pages: VotingPages, *, replaces: int) -> int:
-        """Show these pages from now on, and return their version; see `voting_pages.set_pages`."""
-        return self.database.write(
-            lambda connection: voting_pages.set_pages(connection, self.info.id, pages, replaces=replaces)
-        )
-
+    pages = reads(voting_pages.pages_of)
+    set_pages = writes(voting_pages.set_pages)
     contents = reads(stored.contents_of)
 
     # Progress

@@ -142,7 +142,7 @@ class JudgedVotes:
 
 
 _SHARES: Final = (np.arange(200) + 0.5) / 200
-_SHARE_PRIOR: Final = (0.5, 2.0)  # of a beta distribution: few voters at random are likely, and many are possible
+_SHARE_PRIOR: Final = (0.5, 4.5)  # of a beta distribution of mean .1: few are likely, and many are possible
 
 
 def random_chances(evidence: Array, share: float | None) -> Array:
@@ -158,7 +158,7 @@ def random_chances(evidence: Array, share: float | None) -> Array:
     Examples
     --------
     >>> random_chances(np.array([3.0, -3.0, -3.0]), None).round(2)
-    array([0.68, 0.01, 0.01])
+    array([0.63, 0.01, 0.01])
     """
     from scipy.special import expit, logsumexp
 
@@ -199,7 +199,8 @@ class VoterReport(TableResult):
         leave strengths infinite, which can happen without a prior.
     level : float
     coefficient : Coefficient
-    random_share : float
+    random_share : float or None
+        As given.
     """
 
     voters: Sequence[Hashable]

@@ -118,7 +118,7 @@ def candidates_for(
     approaches : iterable of str
         Which of `CANDIDATES`.
     batch : int, optional
-        Comparisons that "matched" chooses at a time. Smaller batches are better and slower; the possible size depends
+        Comparisons that "matched" chooses at a time, by default a tenth of the items. Smaller batches are better and slower; the possible size depends
         on how votes are collected, not on tuning.
     n0 : float
         Offset of the weights that guide "matched".
@@ -134,8 +134,8 @@ def candidates_for(
     --------
     >>> for candidate in candidates_for(60, 900, approaches=["matched"])[:2]:
     ...     print(candidate)
-    matched, focus 0.4, first 1, batches of 50
-    matched, focus 0.4, first 2, batches of 50
+    matched, focus 0.4, first 1, batches of 6
+    matched, focus 0.4, first 2, batches of 6
     """
     wanted = tuple(approaches)
     for approach in wanted:

@@ -23,6 +23,7 @@ from rankcorr.results import Result
 LEVEL: Final = 0.9
 MOST_SIMULATIONS: Final = 40
 LEAST_SIMULATIONS: Final = 4
+_SECONDS: Final = 2.0  # about as long as an organiser waits
 # Seconds of one simulation on one core, measured and rounded up: for each, and for each of its comparisons.
 _PAPER: Final = (0.005, 1e-6)
 _FITTED: Final = (0.01, 10e-6)
@@ -79,7 +80,7 @@ class Outlook(Result):
     strengths: Reached | None
 
 
-def outlook_of_ballots(plan: BallotPlan, n_voters: int, *, seconds: float = 2.0, seed: int = 0) -> Outlook:
+def outlook_of_ballots(plan: BallotPlan, n_voters: int, *, seconds: float = _SECONDS, seed: int = 0) -> Outlook:
     """Predict the accuracy of a plan of ballots.
 
     The number of simulations depends only on the plan, so the same plan has the same outlook on every machine.
@@ -116,9 +117,7 @@ def outlook_of_ballots(plan: BallotPlan, n_voters: int, *, seconds: float = 2.0,
     return Outlook(number, n_voters, scores, strengths[0] if strengths else None)
 
 
-def outlook_of_matching(
-    n_items: int, budget: int, n_voters: int, matching: Matching, *, seconds: float = 2.0, seed: int = 0
-) -> Outlook:
+def outlook_of_matching(n_items: int, budget: int, n_voters: int, matching: Matching) -> Outlook:
     """Predict the accuracy of a continuous campaign once its budget is spent.
 
     Examples
@@ -127,10 +126,10 @@ def outlook_of_matching(
     True
     """
     each = _MATCHED[1] + _MATCHED_AGAIN * budget / matching.batch_of(n_items)
-    number = _n_simulations((_MATCHED[0], each), budget, n_voters * n_items, seconds)
+    number = _n_simulations((_MATCHED[0], each), budget, n_voters * n_items, _SECONDS)
     if not number:
         return Outlook(0, n_voters, None, None)
-    trial = Trial(exponential_similarity(n_items), VoterPopulation(n_voters), True, TauW(), seed, FRESH)
+    trial = Trial(exponential_similarity(n_items), VoterPopulation(n_voters), True, TauW(), 0, FRESH)
     any_plan = BallotPlan(n_items, n_ballots=2, fraction=0.9, presentations=1)  # matching takes the items from it
     candidate = Candidate("matched", any_plan, matching=matching)
     found = accuracies(trial, [candidate], [budget], range(number), None, None)

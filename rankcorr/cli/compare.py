@@ -34,15 +34,6 @@ CI_RESAMPLES: Final = 2_000
 PERMUTATIONS: Final = 10_000
 TEST_RESAMPLES: Final = 10_000
 
-_COMPARE_EXAMPLE = console.example(
-    "rankcorr compare gold.csv system_a.csv system_b.csv",
-    "rankcorr compare --id word1,word2 --score gold --score lch pairs.tsv pairs.tsv",
-    "rankcorr compare gold.csv system_a.csv --ci --standardize --worst 10",
-)
-_TEST_EXAMPLE = console.example(
-    "rankcorr test gold.csv system_a.csv", "rankcorr test gold.csv system_a.csv system_b.csv --versus"
-)
-
 
 @dataclass(frozen=True)
 class Details:
@@ -242,7 +233,7 @@ def _n_drawn(ci: dict[str, Any]) -> int:
     return max(number, MIN_RESAMPLES) if ci["method"] == METHODS[0] else number
 
 
-@click.command(epilog=_COMPARE_EXAMPLE)
+@console.command()
 @click.argument("gold")
 @click.argument("systems", nargs=-1, required=True, metavar="SYSTEM...")
 @options.file_options
@@ -259,6 +250,11 @@ def compare(
     tau weigh all items alike. Ties are the compared items that share their score with another.
 
     With --ci or --standardize each coefficient has a row of its own.
+
+    Example:
+      rankcorr compare gold.csv system_a.csv system_b.csv
+      rankcorr compare --id word1,word2 --score gold --score lch pairs.tsv pairs.tsv
+      rankcorr compare gold.csv system_a.csv --ci --standardize --worst 10
     """
     weighing = weights.described()
     details.check()
@@ -316,7 +312,7 @@ def _row(
     return row | more, console.notes_of(notices, undefined, system.name) + notes
 
 
-@click.command("test", epilog=_TEST_EXAMPLE, short_help="Test systems against chance, or against each other.")
+@console.command("test", short_help="Test systems against chance, or against each other.")
 @click.argument("gold")
 @click.argument("systems", nargs=-1, required=True, metavar="SYSTEM...")
 @click.option("--versus", is_flag=True, help="Test the first SYSTEM against each other one, over the same items.")
@@ -353,6 +349,10 @@ def run_tests(
     With --versus, test whether two systems differ: the scores, or the ranks, that they give an item are swapped at
     random. The interval holds the differences that the test does not reject, and 'detectable' is the least true
     difference that it finds with a power of 0.8. P-values of several tests are also corrected by Holm's method.
+
+    Example:
+      rankcorr test gold.csv system_a.csv
+      rankcorr test gold.csv system_a.csv system_b.csv --versus
     """
     if versus and len(systems) < 2:
         raise OptionError("--versus needs at least two SYSTEM files; got one")

@@ -6,6 +6,7 @@ Imports click, which the libraries do not need, and nothing that takes long to i
 from __future__ import annotations
 
 import csv
+import inspect
 import io
 import json
 import math
@@ -39,7 +40,27 @@ Note: TypeAlias = dict[str, Any]
 TABLES: Final = ("text", "markdown", "latex", "csv")
 
 
-class OneLineErrors(click.Group):
+class WithExample(click.Command):
+    """A command whose docstring may end with an example, which its help shows at the end and does not wrap.
+
+    `more` is a paragraph of the help that several commands share.
+    """
+
+    def __init__(self, *args: Any, more: str = "", **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        text, title, lines = inspect.cleandoc(self.help or "").partition("\n\nExample")
+        self.help = f"{text}\n\n{inspect.cleandoc(more)}".rstrip()
+        if title:
+            self.epilog = f"\b\nExample{lines}"
+
+
+class WithExamples(WithExample, click.Group):
+    """A group of commands with examples; it may have examples of its own."""
+
+    command_class = WithExample
+
+
+class OneLineErrors(WithExamples):
     """A group that reports every failure in one line on stderr and exits with 2; any other exception is a bug."""
 
     bad_input: tuple[type[Exception], ...] = (RankingError,)
@@ -79,6 +100,11 @@ class OneLineErrors(click.Group):
         sys.exit(2)
 
 
+def command(name: str | None = None, **settings: Any) -> Callable[[Callable[..., Any]], WithExample]:
+    """Make a command whose docstring may end with an example."""
+    return click.command(name, cls=WithExample, **settings)
+
+
 def option(*names: str, **settings: Any) -> Decorator:
     """Make an option whose help shows the default, if it has one."""
     return click.option(*names, **{"show_default": settings.get("default") is not None, **settings})
@@ -114,11 +140,6 @@ def gathered(name: str, kind: Any, *left_out: str) -> Decorator:
 def stacked(*options: Decorator) -> Decorator:
     """Add several options, in this order."""
     return lambda command: reduce(lambda made, each: each(made), reversed(options), command)
-
-
-def example(*lines: str) -> str:
-    """Make the end of a help text: commands, a line each, which click does not wrap."""
-    return "\n  ".join(["\b\nExample:", *lines])
 
 
 def choice_option(name: str, choices: Sequence[str], what: str) -> Decorator:

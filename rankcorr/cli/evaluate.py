@@ -31,13 +31,6 @@ from rankcorr.workers import progress_bar
 
 RESAMPLES: Final = 10_000
 
-_EXAMPLE = console.example(
-    "rankcorr evaluate qrels.txt bm25.run lsa.run --metric tau_w --metric ndcg@10",
-    "rankcorr evaluate qrels.txt bm25.run lsa.run --metric ndcg@10 --versus bm25.run",
-    "rankcorr evaluate qrels.txt bm25.run lsa.run --name BM25 --name LSA --by-query",
-    "rankcorr evaluate qrels.txt bm25.run lsa.run --versus bm25.run --groups genres.csv --worst 5 "
-    "--plot differences.png",
-)
 _DIFFERENCES = (
     *("difference", "low", "high", "p", "p (corrected)", "detectable", "effect size", "better", "worse", "queries"),
 )
@@ -153,7 +146,7 @@ class QueryOptions:
         return groups
 
 
-@click.command("evaluate", epilog=_EXAMPLE, short_help="Evaluate runs by query against qrels.")
+@console.command("evaluate", short_help="Evaluate runs by query against qrels.")
 @click.argument("qrels")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 @gathered("asked", QueryOptions)
@@ -165,6 +158,12 @@ def evaluate_command(qrels: str, runs: tuple[str, ...], asked: QueryOptions, wei
 
     Files are TREC's, MS MARCO's or BEIR's, or JSON, perhaps compressed by gzip ('-' is stdin). AP and P@k are those of
     trec_eval. Intervals and tests are over queries: --versus says which runs differ from one, and by how much.
+
+    Example:
+      rankcorr evaluate qrels.txt bm25.run lsa.run --metric tau_w --metric ndcg@10
+      rankcorr evaluate qrels.txt bm25.run lsa.run --metric ndcg@10 --versus bm25.run
+      rankcorr evaluate qrels.txt bm25.run lsa.run --name BM25 --name LSA --by-query
+      rankcorr evaluate qrels.txt bm25.run lsa.run --versus bm25.run --groups genres.csv --worst 5 --plot queries.png
     """
     metrics = options.metrics_of(asked.metrics, weights)
     with collected_notices() as notices:

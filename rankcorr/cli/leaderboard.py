@@ -17,11 +17,6 @@ from rankcorr.workers import progress_bar
 
 RESAMPLES: Final = 1_000
 
-_EXAMPLE = console.example(
-    "rankcorr leaderboard gold.csv system_a.csv system_b.csv",
-    "rankcorr leaderboard gold.csv system_a.csv system_b.csv --gold gold2.csv --by gold2.csv --missing intersection",
-)
-
 
 @dataclass(frozen=True)
 class BoardOptions:
@@ -80,7 +75,7 @@ class BoardOptions:
 board_options = gathered("asked", BoardOptions)
 
 
-@click.command("leaderboard", epilog=_EXAMPLE, short_help="Rank systems by one or several gold sets.")
+@console.command("leaderboard", short_help="Rank systems by one or several gold sets.")
 @click.argument("gold")
 @click.argument("systems", nargs=-1, required=True, metavar="SYSTEM...")
 @board_options
@@ -97,6 +92,10 @@ def leaderboard_command(
     group holds the systems that tests cannot tell from its first, and 'ranks' are those that tests of all pairs leave
     possible: each system with 1 among them may be the best. With several gold sets a SYSTEM file holds the items
     of all of them; items are resampled within each, so that nothing is said of further gold sets.
+
+    Example:
+      rankcorr leaderboard gold.csv system_a.csv system_b.csv
+      rankcorr leaderboard gold.csv system_a.csv system_b.csv --gold gold2.csv --by gold2.csv --missing intersection
     """
     board, golds, _, notes = asked.compute(gold, systems, files, weights)
     if as_json:

@@ -4,41 +4,35 @@ import click
 
 from rankcorr import __version__
 from rankcorr.cli.compare import compare, run_tests
-from rankcorr.cli.console import OneLineErrors, example, json_option, print_json, print_table
+from rankcorr.cli.console import OneLineErrors, json_option, print_json, print_table
 from rankcorr.cli.evaluate import evaluate_command
 from rankcorr.cli.leaderboard import leaderboard_command
 from rankcorr.cli.plot import plot
 from rankcorr.cli.vectors import vectors_command
 from rankcorr.shares import DEFAULT_TOP, MAX_TOP, weight_table
 
-_EXAMPLE = example(
-    "rankcorr compare gold.csv system_a.csv system_b.csv",
-    "rankcorr test gold.csv system_a.csv system_b.csv --versus",
-    "rankcorr leaderboard gold.csv system_a.csv system_b.csv",
-    "rankcorr evaluate qrels.txt bm25.run lsa.run --metric tau_w --metric ndcg@10 --versus bm25.run",
-    "rankcorr evaluate-vectors glove.txt.gz wordsim.tsv rg65.tsv",
-    "rankcorr plot ranks gold.csv system_a.csv --out ranks.png",
-    "rankcorr weights --n0 2 --top 10",
-)
 
-
-@click.group(name="rankcorr", cls=OneLineErrors, epilog=_EXAMPLE)
+@click.group(name="rankcorr", cls=OneLineErrors)
 @click.version_option(__version__, prog_name="rankcorr", message="%(prog)s %(version)s")
 def main() -> None:
-    """Tie-aware rank correlation in which the top of the list counts most."""
+    """Tie-aware rank correlation in which the top of the list counts most.
+
+    Example:
+      rankcorr compare gold.csv system_a.csv system_b.csv
+      rankcorr test gold.csv system_a.csv system_b.csv --versus
+      rankcorr leaderboard gold.csv system_a.csv system_b.csv
+      rankcorr evaluate qrels.txt bm25.run lsa.run --metric tau_w --metric ndcg@10 --versus bm25.run
+      rankcorr evaluate-vectors glove.txt.gz wordsim.tsv rg65.tsv
+      rankcorr plot ranks gold.csv system_a.csv --out ranks.png
+      rankcorr weights --n0 2 --top 10
+    """
 
 
 for command in (compare, run_tests, leaderboard_command, evaluate_command, vectors_command, plot):
     main.add_command(command)
 
-_WEIGHTS_EXAMPLE = example(
-    "rankcorr weights --n0 2 --top 10",
-    "rankcorr weights --share 0.3",
-    "rankcorr weights --share 0.8 --k 10 --n-items 990",
-)
 
-
-@main.command(epilog=_WEIGHTS_EXAMPLE, short_help="Show the weight of the top ranks, or find n0.")
+@main.command(short_help="Show the weight of the top ranks, or find n0.")
 @click.option("--n0", type=float, help="Offset of the weight 1/(n + n0)^2 of rank n.  [default: 2]")
 @click.option("--share", type=float, help="Find the n0 at which the first rank (or --k ranks) has this share.")
 @click.option("--k", type=click.IntRange(min=1), help="Number of ranks that have the --share.  [default: 1]")
@@ -53,6 +47,11 @@ def weights(
     """Show what share of the weight the top ranks have under 1/(n + n0)^2, or find n0 from a share.
 
     R(n0) is the share of the first rank.
+
+    Example:
+      rankcorr weights --n0 2 --top 10
+      rankcorr weights --share 0.3
+      rankcorr weights --share 0.8 --k 10 --n-items 990
     """
     table = weight_table(n0, share=share, k=k, top=top, n_items=n_items)
     n0, first = table.n0, table.first_rank_share

@@ -22,19 +22,17 @@ from rankcorr.workers import progress_bar
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_EXAMPLES = {
-    "ranks": "rankcorr plot ranks gold.csv system_a.csv system_b.csv --out ranks.png",
-    "offset": "rankcorr plot offset gold.csv system_a.csv system_b.csv --out offset.svg",
-    "leaderboard": "rankcorr plot leaderboard gold.csv system_a.csv system_b.csv --out leaderboard.svg",
-    "null": "rankcorr plot null gold.csv system_a.csv system_b.csv --alternative greater --out null.pdf",
-}
 
-
-@click.group(
-    no_args_is_help=False, epilog=console.example(*_EXAMPLES.values()), short_help="Draw figures as PNG, SVG or PDF."
-)
+@click.group(cls=console.WithExamples, no_args_is_help=False, short_help="Draw figures as PNG, SVG or PDF.")
 def plot() -> None:
-    """Draw figures of rankings and their coefficients. Needs matplotlib: pip install 'rankcorr[plot]'."""
+    """Draw figures of rankings and their coefficients. Needs matplotlib: pip install 'rankcorr[plot]'.
+
+    Example:
+      rankcorr plot ranks gold.csv system_a.csv system_b.csv --out ranks.png
+      rankcorr plot offset gold.csv system_a.csv system_b.csv --out offset.svg
+      rankcorr plot leaderboard gold.csv system_a.csv system_b.csv --out leaderboard.svg
+      rankcorr plot null gold.csv system_a.csv system_b.csv --alternative greater --out null.pdf
+    """
 
 
 def _of_systems(command: Command) -> Command:
@@ -51,9 +49,7 @@ def _matching(files: Files, gold: str, systems: Sequence[str]) -> tuple[Named, l
     return reference, others
 
 
-@plot.command(
-    epilog=console.example(_EXAMPLES["ranks"]), short_help="The rank of each item in systems against that in gold."
-)
+@plot.command(short_help="The rank of each item in systems against that in gold.")
 @_of_systems
 @options.file_options
 @options.coefficient_option()
@@ -65,6 +61,9 @@ def ranks(
     """Draw the rank of each item in SYSTEM against its rank in GOLD; the area of a marker grows with the weight.
 
     Several systems have a panel each.
+
+    Example:
+      rankcorr plot ranks gold.csv system_a.csv system_b.csv --out ranks.png
     """
     chosen = weights.of_one(coefficient)
     reference, others = _matching(files, gold, systems)
@@ -84,9 +83,7 @@ def ranks(
     _write(draw, out, coefficient, _only(others))
 
 
-@plot.command(
-    epilog=console.example(_EXAMPLES["offset"]), short_help="The coefficient of each system as a function of n0."
-)
+@plot.command(short_help="The coefficient of each system as a function of n0.")
 @_of_systems
 @options.file_options
 @options.coefficient_option(choices=("rho_w", "tau_w"))
@@ -95,6 +92,9 @@ def offset(gold: str, systems: tuple[str, ...], out: str, files: Files, coeffici
     """Draw the coefficient of each SYSTEM as a function of n0, and R(n0), the weight of the first rank.
 
     The first 8 systems, or the best 5 of more, have lines that differ; the others are grey.
+
+    Example:
+      rankcorr plot offset gold.csv system_a.csv system_b.csv --out offset.svg
     """
     reference, others = _matching(files, gold, systems)
     named = {other.short: other.ranking for other in others}
@@ -106,9 +106,7 @@ def offset(gold: str, systems: tuple[str, ...], out: str, files: Files, coeffici
     _write(draw, out, coefficient)
 
 
-@plot.command(
-    "leaderboard", epilog=console.example(_EXAMPLES["leaderboard"]), short_help="Systems with intervals and groups."
-)
+@plot.command("leaderboard", short_help="Systems with intervals and groups.")
 @_of_systems
 @board_options
 @options.file_options
@@ -120,6 +118,9 @@ def leaderboard_figure(
 
     Bars behind the systems show what chance alone gives, by as many permutations as there are resamples. Several gold
     sets have a panel each, beside the one of what the systems are ranked by.
+
+    Example:
+      rankcorr plot leaderboard gold.csv system_a.csv system_b.csv --out leaderboard.svg
     """
     board, golds, others, notes = asked.compute(gold, systems, files, weights)
     taken = (*TOTALS, *COLUMNS)  # a table of a leaderboard has columns of these names beside those of its gold sets
@@ -148,7 +149,7 @@ def leaderboard_figure(
     _write(draw, out, asked.coefficient, notes=notes)
 
 
-@plot.command(epilog=console.example(_EXAMPLES["null"]), short_help="What chance alone gives, and where systems lie.")
+@plot.command(short_help="What chance alone gives, and where systems lie.")
 @_of_systems
 @options.file_options
 @options.coefficient_option()
@@ -170,6 +171,9 @@ def null(
     """Draw the coefficients of the permuted ranks of SYSTEM with GOLD, and where the observed one lies.
 
     Several systems have a row each.
+
+    Example:
+      rankcorr plot null gold.csv system_a.csv system_b.csv --alternative greater --out null.pdf
     """
     chosen = weights.of_one(coefficient)
     reference, others = _matching(files, gold, systems)

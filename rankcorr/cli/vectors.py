@@ -22,11 +22,6 @@ from rankcorr.workers import progress_bar
 
 MAX_WORDS: Final = 10
 
-_EXAMPLE = console.example(
-    "rankcorr evaluate-vectors glove.txt.gz wordsim.tsv rg65.tsv",
-    "rankcorr evaluate-vectors word2vec.bin rdt.csv --relata --candidates all --depth 100",
-)
-
 
 @dataclass(frozen=True)
 class VectorOptions:
@@ -131,7 +126,7 @@ class VectorOptions:
         }
 
 
-@click.command("evaluate-vectors", epilog=_EXAMPLE, short_help="Evaluate word vectors on gold scores of pairs.")
+@console.command("evaluate-vectors", short_help="Evaluate word vectors on gold scores of pairs.")
 @click.argument("vectors")
 @click.argument("golds", nargs=-1, required=True, metavar="GOLD...")
 @gathered("asked", VectorOptions)
@@ -145,6 +140,10 @@ def vectors_command(
 
     VECTORS is text or binary of word2vec, text of GloVe, or a file of gensim, which must be trusted; GOLD files are CSV
     or TSV in UTF-8. Any of them may be compressed by gzip; '-' is stdin.
+
+    Example:
+      rankcorr evaluate-vectors glove.txt.gz wordsim.tsv rg65.tsv
+      rankcorr evaluate-vectors word2vec.bin rdt.csv --relata --candidates all --depth 100
     """
     of_relata = {"--candidates": asked.candidates, "--depth": asked.depth, "--metric": asked.metrics or None}
     options.check_owner("--relata", asked.relata, of_relata)

@@ -64,52 +64,14 @@ from rankcorr.evaluation.qrels import Qrels, Run
 from rankcorr.evaluation.query_tests import PairedDifference
 from rankcorr.evaluation.worst import DocumentDifference, QueryDifference, worst
 
-__all__ = [
-    "RBO",
-    "AveragePrecision",
-    "ChanceLevel",
-    "ColumnError",
-    "Coverage",
-    "DocumentDifference",
-    "DuplicateDocumentError",
-    "Evaluation",
-    "GroupComparison",
-    "GroupCorrelations",
-    "MeanDifference",
-    "MetricError",
-    "MissingArrowError",
-    "MissingMeasuresError",
-    "PairedDifference",
-    "PartialMeans",
-    "PartialMismatchError",
-    "PrecisionAt",
-    "Qrels",
-    "QueryDifference",
-    "QueryEvaluator",
-    "QueryMean",
-    "QueryMeans",
-    "QueryMismatchError",
-    "RankColumnWarning",
-    "Run",
-    "RunComparison",
-    "RunScore",
-    "SplitQueryError",
-    "TauAP",
-    "Undefined",
-    "UndefinedQueryError",
-    "UnjudgedError",
-    "combined_means",
-    "compare_evaluated",
-    "compare_runs",
-    "corrected_together",
-    "correlate_groups",
-    "evaluate",
-    "merged_means",
-    "partial_means",
-    "read_batches",
-    "read_groups",
-    "read_qrels",
-    "read_run",
-    "streamed_means",
-    "worst",
-]
+__all__ = ["ColumnError", "DuplicateDocumentError", "MetricError", "MissingArrowError", "MissingMeasuresError"]
+__all__ += ["PartialMismatchError", "QueryMismatchError", "RankColumnWarning", "SplitQueryError"]
+__all__ += ["UndefinedQueryError", "UnjudgedError"]
+__all__ += ["GroupComparison", "PairedDifference", "RunComparison", "RunScore"]
+__all__ += ["compare_evaluated", "compare_runs", "corrected_together"]
+__all__ += ["ChanceLevel", "Evaluation", "GroupCorrelations", "Undefined", "correlate_groups", "evaluate"]
+__all__ += ["Coverage", "Qrels", "Run", "read_groups", "read_qrels", "read_run"]
+__all__ += ["RBO", "AveragePrecision", "PrecisionAt", "TauAP"]
+__all__ += ["MeanDifference", "PartialMeans", "QueryEvaluator", "QueryMean", "QueryMeans"]
+__all__ += ["combined_means", "merged_means", "partial_means", "read_batches", "streamed_means"]
+__all__ += ["DocumentDifference", "QueryDifference", "worst"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
@@ -16,20 +17,6 @@ from rankcorr.evaluation.evaluate import correlate_groups
 from rankcorr.evaluation.metrics import name_of
 
 DESCRIPTION: Final = "Rank correlations with ties in which the top of the list counts most, and the plain ones."
-INPUTS: Final = """
-Parameters
-----------
-predictions, references : list of float
-    Scores of the system, and gold scores; larger is better.
-coefficients : list of str or of rankcorr's coefficients, optional
-    By default "rho_w", "tau_w", "rho" and "tau"; with options as TauW(n0=10).
-groups : list of str or int, optional
-    The query of each row: values are means over queries, those left out that have no coefficient.
-
-Returns
--------
-dict of str to float
-"""
 CITATION: Final = """
 @inproceedings{lombardo2020top,
   title = {Top-Rank-Focused Adaptive Vote Collection for the Evaluation of Domain-Specific Semantic Models},
@@ -58,7 +45,7 @@ class RankCorrelationMetric(evaluate.Metric):  # type: ignore[misc]
         return evaluate.MetricInfo(
             description=DESCRIPTION,
             citation=CITATION,
-            inputs_description=INPUTS,
+            inputs_description=inspect.getdoc(self._compute),
             features=datasets.Features({"predictions": number, "references": number}),
             reference_urls=["https://aclanthology.org/2020.emnlp-main.249/"],
         )
@@ -80,6 +67,21 @@ class RankCorrelationMetric(evaluate.Metric):  # type: ignore[misc]
         coefficients: Sequence[CoefficientLike] = COEFFICIENTS,
         groups: Sequence[Any] | None = None,
     ) -> dict[str, float]:
+        """Return the coefficients by name.
+
+        Parameters
+        ----------
+        predictions, references : list of float
+            Scores of the system, and gold scores; larger is better.
+        coefficients : list of str or of rankcorr's coefficients, optional
+            By default "rho_w", "tau_w", "rho" and "tau"; with options as TauW(n0=10).
+        groups : list of str or int, optional
+            The query of each row: values are means over queries, those left out that have no coefficient.
+
+        Returns
+        -------
+        dict of str to float
+        """
         if groups is None:
             found = correlate(list(references), list(predictions), coefficients=coefficients)
             chosen = zip(coefficients, found.values(), strict=True)

@@ -16,15 +16,6 @@ from rankcorr.measures.correlations import tau_ap, vigna_tau
 from rankcorr.measures.lists import RelevanceError, average_precision
 from rankcorr.measures.overlap import RankBiasedOverlap, rank_biased_overlap
 
-__all__ = [
-    "AnnotatorError",
-    "PairwiseAgreement",
-    "RankBiasedOverlap",
-    "RelevanceError",
-    "average_precision",
-    "krippendorff_alpha",
-    "mean_pairwise_agreement",
-    "rank_biased_overlap",
-    "tau_ap",
-    "vigna_tau",
-]
+__all__ = ["AnnotatorError", "PairwiseAgreement", "krippendorff_alpha", "mean_pairwise_agreement"]
+__all__ += ["RelevanceError", "average_precision", "tau_ap", "vigna_tau"]
+__all__ += ["RankBiasedOverlap", "rank_biased_overlap"]

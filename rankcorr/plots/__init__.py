@@ -7,14 +7,5 @@ from rankcorr.plots.queries import plot_pairs, plot_queries
 from rankcorr.plots.ranks import plot_ranks
 from rankcorr.plots.style import MissingMatplotlibError, save_figure
 
-__all__ = [
-    "MissingMatplotlibError",
-    "chance_levels",
-    "plot_leaderboard",
-    "plot_null",
-    "plot_offset",
-    "plot_pairs",
-    "plot_queries",
-    "plot_ranks",
-    "save_figure",
-]
+__all__ = ["chance_levels", "plot_leaderboard", "plot_null", "plot_offset", "plot_pairs", "plot_queries"]
+__all__ += ["MissingMatplotlibError", "plot_ranks", "save_figure"]

@@ -29,21 +29,8 @@ from rankcorr.vectors.words import (
     WordVectors,
 )
 
-__all__ = [
-    "DuplicatePairError",
-    "DuplicateWordError",
-    "MissingGensimError",
-    "RelataEvaluation",
-    "SelfPairWarning",
-    "UnknownWordError",
-    "VectorCoefficient",
-    "VectorError",
-    "VectorEvaluation",
-    "VectorFileError",
-    "VectorValueError",
-    "WordVectors",
-    "evaluate_relata",
-    "evaluate_vectors",
-    "read_pairs",
-    "read_vectors",
-]
+__all__ = ["SelfPairWarning"]
+__all__ += ["VectorCoefficient", "VectorEvaluation", "evaluate_vectors", "read_pairs", "read_vectors"]
+__all__ += ["RelataEvaluation", "evaluate_relata"]
+__all__ += ["DuplicatePairError", "DuplicateWordError", "MissingGensimError", "UnknownWordError", "VectorError"]
+__all__ += ["VectorFileError", "VectorValueError", "WordVectors"]

@@ -123,7 +123,7 @@ def of_pair(gold: Ranking, system: Ranking, n_coefficients: int, missing: str, i
             n_rankings += inference["n_resamples"]
         else:
             seconds += _EXACT
-        seconds += n_rankings * _resampled(n_items)
+        seconds += n_rankings * (_RESAMPLE + _RANKED * n_items)
     return n_coefficients * seconds + _matched(gold, system)
 
 
@@ -243,10 +243,6 @@ def of_matching(n_votes: int, n_items: int, size: int) -> float:
 def _of_interval(*, n_resamples: int, method: str, **_: Any) -> int:
     """Return the number of rankings for an interval."""
     return _COPULA * max(n_resamples, MIN_RESAMPLES) if method == "copula" else n_resamples
-
-
-def _resampled(n_items: int) -> float:
-    return _RESAMPLE + _RANKED * n_items
 
 
 def _aligned(gold: Ranking, system: Ranking, missing: str) -> int:

@@ -25,11 +25,9 @@ from service.schemas.shapes import TEXT, TEXT_OR_NULL, WHOLE
 
 # Prefixes of the paths whose requests may need the ledger; caches must not store their answers.
 WITH_LEDGER: Final = (API, "/v/", "/o/")
-POLICY: Final = "; ".join(
-    (
-        *("default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self' data:", "media-src 'self'"),
-        *("connect-src 'self'", "form-action 'self'", "base-uri 'none'", "frame-ancestors 'none'"),
-    )
+POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; media-src 'self'; "
+    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 
 # Class -> status and kind, subclasses first; the status shows what a client can do. Clients must not see a database's

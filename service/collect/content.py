@@ -12,9 +12,8 @@ from typing import Any, Final, TypeAlias
 
 import nh3
 from markdown_it import MarkdownIt
-from markupsafe import Markup, escape
 
-from adaptive.ledger import MOST_OF_ITEM, MOST_OF_TEXT, ItemContent, is_asset, is_quick_to_render
+from adaptive.ledger import ItemContent, is_asset
 from adaptive.tables import item_cells
 
 Content: TypeAlias = dict[str, Any]
@@ -54,7 +53,7 @@ def shown_content(content: ItemContent, label: Hashable) -> Content:
     if content.kind in ("image", "audio"):
         return {"kind": content.kind, "url": ASSETS + (content.content or ""), "alt": content.alt_text}
     text = ", ".join(item_cells(label)) if content.content is None else content.content
-    if content.kind == "markdown" and is_quick_to_render(text, MOST_OF_ITEM):
+    if content.kind == "markdown":
         return {"kind": "markdown", "html": rendered(text)}
     return {"kind": "text", "text": text}
 
@@ -64,7 +63,6 @@ def rendered(markdown: str, *, below: int = 1) -> str:
     r"""Convert markdown to safe HTML: HTML in the source becomes text, and links send no referrer.
 
     Only images from this server are allowed. Links open in a new tab, so that voters keep the page with their votes.
-    Text that takes long to render is shown as typed; older ledgers may contain text above the limit.
 
     Parameters
     ----------
@@ -75,8 +73,6 @@ def rendered(markdown: str, *, below: int = 1) -> str:
     >>> rendered("# Trees")
     '<h2>Trees</h2>\n'
     """
-    if not is_quick_to_render(markdown, MOST_OF_TEXT):
-        return f"<p>{escape(markdown).replace(chr(10), Markup('<br>'))}</p>"
     tokens = _markdown().parse(markdown)
     for token in tokens:
         if token.type in ("heading_open", "heading_close"):

@@ -2,6 +2,7 @@
 
 import numpy as np
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose
 
 from adaptive.plan import plan_ballots
 from adaptive.protocol import run_protocol
@@ -30,6 +31,14 @@ def answers_to(ballot, seed, *, all_answered=False):
             n_answers[pair] -= 1
             answers[comparison] = UNANSWERED
     return answers
+
+
+def check_record(record, wanted):
+    """The record of a ballot is that of the naive twin."""
+    x, y, b, ybar = wanted
+    assert_allclose(record.b, float(b), rtol=1e-9)
+    for ours, theirs in ((record.x, x), (record.y, y), (record.ybar, ybar)):
+        assert_allclose(ours, [float(theirs[item]) for item in record.items], rtol=1e-9, atol=1e-12)
 
 
 def spelt_out(ballot, answers):

@@ -9,19 +9,6 @@ import pytest
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 
-@pytest.fixture
-def write(tmp_path, request):
-    """Write a file, called as the module's FILE says, and return its path."""
-    usual = getattr(request.module, "FILE", "votes.csv")
-
-    def write(content, name=usual):
-        path = tmp_path / name
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return path
-
-    return write
-
-
 @pytest.fixture(scope="module")
 def script():
     """Load a script of benchmarks/ as a module of its own."""

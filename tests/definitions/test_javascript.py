@@ -146,8 +146,7 @@ def test_correlations_and_chance(answers):
     for question, answer in answers["correlations"]:
         coefficient, given = coefficient_of(question), (question["x"], question["y"])
         missing = question.get("missing", "raise")
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UndefinedCorrelationWarning)
+        with warnings.catch_warnings(action="ignore", category=UndefinedCorrelationWarning):
             try:
                 found = {"statistic": coefficient(*given, missing=missing).statistic}
             except WeightError:  # no item has weight
@@ -167,8 +166,7 @@ def test_two_systems(answers):
     n_tested = 0
     for question, answer in answers["systems"]:
         given = [question[name] for name in ("gold", "a", "b")]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UndefinedCorrelationWarning)
+        with warnings.catch_warnings(action="ignore", category=UndefinedCorrelationWarning):
             try:
                 found = compare_systems(
                     *given,

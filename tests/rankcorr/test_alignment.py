@@ -164,8 +164,7 @@ def test_missing_items_count_as_the_rankings_that_align_returns(missing, pair, n
     y = dict(zip(range(n_items - n_shared, 2 * n_items - n_shared), pair[1].tolist(), strict=True))
     spelt_out = naively_aligned(x, y, missing)
     for coefficient in (weighted_rho, weighted_tau):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UndefinedCorrelationWarning)
+        with warnings.catch_warnings(action="ignore", category=UndefinedCorrelationWarning):
             result = coefficient(x, y, n0=n0, missing=missing)
             expected = coefficient(*spelt_out, n0=n0)
         assert_allclose(result.statistic, expected.statistic, rtol=0, atol=1e-13)

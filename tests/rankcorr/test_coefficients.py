@@ -67,8 +67,7 @@ def outcome(function, *rankings, **options):
 
 @given(tied_pairs(30))
 def test_plain_coefficients_are_those_of_scipy(pair):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         ours = Rho()(*pair), Tau()(*pair)
         peers = scipy.stats.spearmanr(*pair).statistic, scipy.stats.kendalltau(*pair).statistic
     np.testing.assert_allclose(ours, peers, rtol=0, atol=1e-12)
@@ -77,8 +76,7 @@ def test_plain_coefficients_are_those_of_scipy(pair):
 @given(distinguishing_pairs(12), st.sampled_from(VALUES))
 def test_the_swapped_coefficient_is_that_of_the_swapped_rankings(pair, coefficient):
     x, y = pair
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UndefinedCorrelationWarning)
+    with warnings.catch_warnings(action="ignore", category=UndefinedCorrelationWarning):
         try:
             there = coefficient(x, y)
         except WeightError as error:  # more than three items are tied for the top

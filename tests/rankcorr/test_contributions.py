@@ -39,8 +39,8 @@ def defined(pair, weights):
     return all(np.ptp(scores[heavy]) > 0 for scores in pair)
 
 
-@given(distinguishing_pairs(), weighings(), SCHEME, TIED_WEIGHT, st.sampled_from(["a", "b"]))
-def test_tau_is_taken_apart_as_the_double_sum(pair, weighing, scheme, tied_weights, variant):
+def weighed(pair, weighing, scheme, tied_weights):
+    """The weigher's options, the ranks of both, and the weights of the items."""
     options, f = weighing
     a, b = (naive.midranks(scores) for scores in pair)
     try:
@@ -48,6 +48,12 @@ def test_tau_is_taken_apart_as_the_double_sum(pair, weighing, scheme, tied_weigh
     except ZeroDivisionError:
         assume(False)
     assume(defined(pair, weights))
+    return options, a, b, weights
+
+
+@given(distinguishing_pairs(), weighings(), SCHEME, TIED_WEIGHT, st.sampled_from(["a", "b"]))
+def test_tau_is_taken_apart_as_the_double_sum(pair, weighing, scheme, tied_weights, variant):
+    options, a, b, weights = weighed(pair, weighing, scheme, tied_weights)
     keywords = {**options, "scheme": scheme, "tied_weights": tied_weights, "variant": variant}
     result = contributions(*pair, **collapsed(**keywords))
     parts, cost, norm = naive_parts(a, b, weights, naive.sign, variant)
@@ -61,13 +67,7 @@ def test_tau_is_taken_apart_as_the_double_sum(pair, weighing, scheme, tied_weigh
 
 @given(distinguishing_pairs(), weighings(), SCHEME, TIED_WEIGHT)
 def test_rho_is_taken_apart_by_weighted_means(pair, weighing, scheme, tied_weights):
-    options, f = weighing
-    a, b = (naive.midranks(scores) for scores in pair)
-    try:
-        weights = naive.item_weights(a, b, f, scheme, tied_weights)
-    except ZeroDivisionError:
-        assume(False)
-    assume(defined(pair, weights))
+    options, a, b, weights = weighed(pair, weighing, scheme, tied_weights)
     keywords = {**options, "scheme": scheme, "tied_weights": tied_weights}
     result = contributions(*pair, **collapsed(coefficient="rho_w", **keywords))
     means = [math.fsum(w * rank for w, rank in zip(weights, ranks, strict=True)) for ranks in (a, b)]

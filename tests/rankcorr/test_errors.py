@@ -1,5 +1,6 @@
 import threading
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -10,11 +11,9 @@ UNDEFINED = "the correlation is undefined: all items that have weight are tied i
 
 
 def test_collected_notices_are_not_warnings():
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        with collected_notices() as notices:
-            weighted_rho([1, 2], [3, 3])
-            correlate_many([1, 2], {"flat": [3, 3]})
+    with warnings.catch_warnings(record=True, action="always") as caught, collected_notices() as notices:
+        weighted_rho([1, 2], [3, 3])
+        correlate_many([1, 2], {"flat": [3, 3]})
     assert caught == []
     assert notices[0] == UNDEFINED
     assert "'flat'" in notices[1]
@@ -39,21 +38,16 @@ def test_inner_blocks_collect_for_themselves():
 
 def test_threads_do_not_mix():
     both_inside = threading.Barrier(2, timeout=120)
-    found = {}
 
-    def run(name, scores):
+    def n_notices(scores):
         with collected_notices() as notices:
             both_inside.wait()
             weighted_rho([1, 2], scores)
             both_inside.wait()
-            found[name] = len(notices)
+            return len(notices)
 
-    threads = [threading.Thread(target=run, args=pair) for pair in (("flat", [3, 3]), ("sound", [1, 2]))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert found == {"flat": 1, "sound": 0}
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(n_notices, [[3, 3], [1, 2]])) == [1, 0]
 
 
 def test_a_notice_of_any_kind_points_to_the_caller_of_the_public_function():

@@ -33,6 +33,11 @@ def problem_of(response, status=422):
     return response.json
 
 
+def errors(response):
+    """The errors that a response names."""
+    return problem_of(response)["errors"]
+
+
 def answer(path, client=CLIENT, /, **request):
     """The answer to a request that is right; it is as the OpenAPI document says."""
     response = posted(path, client, **request)

@@ -15,6 +15,7 @@ from tests.documents import PAGES, console_steps, fenced
 
 PAGE = PAGES["docs/service.md"]
 BASE = "http://127.0.0.1:8000"
+BODY = {"gold": {"scores": {"king": 9.1, "queen": 8.7, "stone": 0.8}}, "system": {"order": ["queen", "king", "stone"]}}
 
 
 def curl_examples():
@@ -39,11 +40,7 @@ def test_the_javascript_runs(live_server):
     (code,) = fenced(PAGE, "javascript")
     program = [shutil.which("node"), "--input-type=module", "--eval", code.replace(BASE, live_server.url)]
     done = subprocess.run(program, capture_output=True, text=True, check=True, timeout=300)
-    body = {
-        "gold": {"scores": {"king": 9.1, "queen": 8.7, "stone": 0.8}},
-        "system": {"order": ["queen", "king", "stone"]},
-    }
-    expected = create_app().test_client().post("/v1/correlations", json=body).json["coefficients"]["tau_w"]
+    expected = create_app().test_client().post("/v1/correlations", json=BODY).json["coefficients"]["tau_w"]
     assert float(done.stdout) == expected
 
 
@@ -65,11 +62,7 @@ def test_the_r_code_sends_what_the_service_takes():
     (code,) = fenced(PAGE, "r")
     for word in ("jsonlite", "/v1/correlations", "gold", "scores", "system", "order", "coefficients", "detail"):
         assert word in code
-    body = {
-        "gold": {"scores": {"king": 9.1, "queen": 8.7, "stone": 0.8}},
-        "system": {"order": ["queen", "king", "stone"]},
-    }
-    assert create_app().test_client().post("/v1/correlations", json=body).status_code == 200
+    assert create_app().test_client().post("/v1/correlations", json=BODY).status_code == 200
 
 
 def examples_of_requests():

@@ -7,39 +7,22 @@ from typing import Final
 
 import click
 
+from rankcorr.cli.console import WithExamples
+
 __all__ = ["run"]
 
-_EXAMPLE = """\b
-Example (open, record and close once for each ballot):
-  ballots run init voting.db --items items.csv --presentations 20 --voters 100 --seed 1
-  ballots run open voting.db --out ballot.csv
-  ballots run record voting.db votes.csv
-  ballots run close voting.db
-  ballots run result voting.db --out ranking.csv
-"""
 _COMMANDS: Final = {
     "init": "setup",
-    "open": "voting",
-    "record": "voting",
-    "correct": "voting",
-    "conflicts": "voting",
-    "assign": "voting",
-    "status": "closing",
-    "close": "closing",
-    "reopen": "closing",
-    "quality": "voters",
-    "exclude": "voters",
-    "link": "voters",
+    **dict.fromkeys(("open", "record", "correct", "conflicts", "assign"), "voting"),
+    **dict.fromkeys(("status", "close", "reopen"), "closing"),
+    **dict.fromkeys(("quality", "exclude", "link"), "voters"),
     "result": "closing",
-    "export": "exchange",
-    "import": "exchange",
-    "backup": "exchange",
-    "verify": "exchange",
+    **dict.fromkeys(("export", "import", "backup", "verify"), "exchange"),
     "migrate": "setup",
 }
 
 
-class _LedgerCommands(click.Group):
+class _LedgerCommands(WithExamples):
     """Commands that are imported when they are called: SQLAlchemy takes longer than most other commands run."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
@@ -53,9 +36,16 @@ class _LedgerCommands(click.Group):
         return next(each for each in commands if isinstance(each, click.Command) and each.name == cmd_name)
 
 
-@click.group(cls=_LedgerCommands, no_args_is_help=False, epilog=_EXAMPLE, short_help="A voting kept in a ledger.")
+@click.group(cls=_LedgerCommands, no_args_is_help=False, short_help="A voting kept in a ledger.")
 def run() -> None:
     """Run a voting over days, kept in LEDGER: a file, or a PostgreSQL database by its URL.
 
     Any number of people may record votes at once. No vote that was acknowledged is lost, and none counts twice.
+
+    Example (open, record and close once for each ballot):
+      ballots run init voting.db --items items.csv --presentations 20 --voters 100 --seed 1
+      ballots run open voting.db --out ballot.csv
+      ballots run record voting.db votes.csv
+      ballots run close voting.db
+      ballots run result voting.db --out ranking.csv
     """

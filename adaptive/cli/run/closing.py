@@ -17,28 +17,22 @@ from adaptive.model.accuracy import N_SAMPLES
 from adaptive.tables import item_cells
 from rankcorr import OptionError
 from rankcorr.checks import counted
-from rankcorr.cli.console import example, json_option, print_json
+from rankcorr.cli.console import command, json_option, print_json
 from rankcorr.workers import progress_bar
 
-_STATUS_EXAMPLE = example(
-    "ballots run status voting.db",
-    "ballots run status voting.db --by voter",
-    "ballots run status voting.db --by ballot",
-)
-_CLOSE_EXAMPLE = example(
-    "ballots run close voting.db --preview",
-    "ballots run close voting.db",
-    "ballots run close voting.db --least-answered 0.5",
-)
-_REOPEN_EXAMPLE = example('ballots run reopen voting.db --reason "votes of one group came late"')
 
-
-@click.command(epilog=_STATUS_EXAMPLE, short_help="Where the voting stands.")
+@command(short_help="Where the voting stands.")
 @ledger_argument
 @click.option("--by", type=click.Choice(["voter", "item", "ballot"]), help="A row for each.")
 @json_option("")
 def status(campaign: Campaign, by: str | None, as_json: bool) -> None:
-    """Say where the voting in LEDGER stands."""
+    """Say where the voting in LEDGER stands.
+
+    Example:
+      ballots run status voting.db
+      ballots run status voting.db --by voter
+      ballots run status voting.db --by ballot
+    """
     if by == "voter":
         print_rows(campaign.voters.progress(), _OF_VOTER, as_json)
     elif by == "ballot":
@@ -107,7 +101,7 @@ def _to_seconds(time: str | None) -> str:
     return "-" if time is None else f"{time[:19]}Z"
 
 
-@click.command(epilog=_CLOSE_EXAMPLE, short_help="Score the ballot and select the items of the next one.")
+@command(short_help="Score the ballot and select the items of the next one.")
 @ledger_argument
 @click.option("--preview", is_flag=True, help="Say what closing now would do, and change nothing.")
 @click.option(
@@ -121,6 +115,11 @@ def close(campaign: Campaign, preview: bool, least_answered: float | None, as_js
     """Close the ballot that is open in LEDGER; comparisons without a vote stay unanswered.
 
     A continuous campaign ends with it.
+
+    Example:
+      ballots run close voting.db --preview
+      ballots run close voting.db
+      ballots run close voting.db --least-answered 0.5
     """
     if least_answered is not None and not 0 <= least_answered <= 1:
         raise OptionError(f"--least-answered is a share from 0 to 1; got {least_answered:g}")
@@ -158,11 +157,15 @@ def close(campaign: Campaign, preview: bool, least_answered: float | None, as_js
     _note_conflicts(campaign)
 
 
-@click.command(epilog=_REOPEN_EXAMPLE, short_help="Open the last closed ballot again.")
+@command(short_help="Open the last closed ballot again.")
 @ledger_argument
 @click.option("--reason", required=True, help="Why; it is kept.")
 def reopen(campaign: Campaign, reason: str) -> None:
-    """Open the last closed ballot of LEDGER again, until the next one is opened."""
+    """Open the last closed ballot of LEDGER again, until the next one is opened.
+
+    Example:
+      ballots run reopen voting.db --reason "votes of one group came late"
+    """
     ballots = campaign.ballots()
     if not ballots:
         raise ProtocolError("no ballot is closed: there is nothing to open again")
@@ -224,14 +227,7 @@ def _show(preview: ClosePreview, as_json: bool) -> None:
     click.echo("it can be closed" if preview.is_ready else "it cannot be closed yet")
 
 
-_RESULT_EXAMPLE = example(
-    "ballots run result voting.db --out ranking.csv",
-    "ballots run result voting.db --interim --top 20",
-    "ballots run result voting.db --paper --json",
-)
-
-
-@click.command(epilog=_RESULT_EXAMPLE, short_help="The ranking, after the last ballot or in between.")
+@command(short_help="The ranking, after the last ballot or in between.")
 @ledger_argument
 @click.option("--out", metavar="FILE", help="Write it here.  [default: standard output]")
 @click.option("--interim", is_flag=True, help="By the strengths of the votes so far, before the last ballot is closed.")
@@ -246,6 +242,11 @@ def result(campaign: Campaign, out: str | None, interim: bool, top: int | None, 
     CSV with the columns item (or item_1, item_2, ...) and rank; ybar (the score), presentations, wins, ties, losses
     and last_ballot; and, from a model of all votes, strength, standard_error, rank_low and rank_high (a 90 % interval)
     and in_top, the probability to be among the top K.
+
+    Example:
+      ballots run result voting.db --out ranking.csv
+      ballots run result voting.db --interim --top 20
+      ballots run result voting.db --paper --json
     """
     check_other(out, campaign)
     if paper and (interim or top is not None):

@@ -17,23 +17,10 @@ from adaptive.errors import ProtocolError
 from adaptive.ledger import FORMATS, Campaign, Ledger
 from rankcorr import OptionError
 from rankcorr.checks import counted
-from rankcorr.cli.console import example, json_option, whole
-
-_EXPORT_EXAMPLE = example(
-    "ballots run export voting.db --out campaign.zip",
-    "ballots run export voting.db --format csv --out votes.csv",
-    "ballots run export voting.db --format choix --out folder",
-)
-_IMPORT_EXAMPLE = example(
-    "ballots run import copy.db campaign.zip",
-    "ballots run import voting.db tasks.json",
-    "ballots run import voting.db votes.csv --columns winner=choice --answers A=left,B=right,same=tie",
-)
-_BACKUP_EXAMPLE = example("ballots run backup voting.db voting-monday.db")
-_VERIFY_EXAMPLE = example("ballots run verify voting.db")
+from rankcorr.cli.console import command, json_option, whole
 
 
-@click.command(epilog=_EXPORT_EXAMPLE, short_help="A bundle of the whole campaign, or its votes for other programs.")
+@command(short_help="A bundle of the whole campaign, or its votes for other programs.")
 @ledger_argument
 @click.option("--out", required=True, metavar="FILE", help="Write it here; a folder, where a format has several files.")
 @click.option(
@@ -52,6 +39,11 @@ def export(campaign: Campaign, out: str, form: str, names: bool, unanswered: boo
 
     A bundle has everything: items, plan, drawn comparisons, all events, the ranking, a data sheet, and digests by which
     `ballots verify` proves that they agree. Voters are named by random keys.
+
+    Example:
+      ballots run export voting.db --out campaign.zip
+      ballots run export voting.db --format csv --out votes.csv
+      ballots run export voting.db --format choix --out folder
     """
     check_other(out, campaign)
     if form == "bundle":
@@ -76,7 +68,7 @@ def export(campaign: Campaign, out: str, form: str, names: bool, unanswered: boo
     click.echo(found.to_text())
 
 
-@click.command("import", epilog=_IMPORT_EXAMPLE, short_help="A bundle, or votes of other programs.")
+@command("import", short_help="A bundle, or votes of other programs.")
 @click.argument("ledger")
 @click.argument("file")
 @click.option("--campaign", metavar="KEY", help="Which campaign the votes are for, where LEDGER has more than one.")
@@ -87,6 +79,11 @@ def import_command(ledger: str, file: str, campaign: str | None, reading: Readin
     A bundle becomes a campaign of its own, in a new ledger if there is none. Any other file is votes on the ballot that
     is open: CSV, TSV or JSON with the columns comparison (or left and right) and winner, or an export of an arena,
     Label Studio or potato, or pairs of winner and loser. A row that means nothing makes the whole file be refused.
+
+    Example:
+      ballots run import copy.db campaign.zip
+      ballots run import voting.db tasks.json
+      ballots run import voting.db votes.csv --columns winner=choice --answers A=left,B=right,same=tie
     """
     if file != "-" and zipfile.is_zipfile(file):
         with created(ledger) as found:
@@ -104,22 +101,29 @@ def import_command(ledger: str, file: str, campaign: str | None, reading: Readin
     click.echo(f"{counted(recorded.n_new, 'new vote')}{kept}")
 
 
-@click.command(epilog=_BACKUP_EXAMPLE, short_help="A copy of the ledger, while votes arrive.")
+@command(short_help="A copy of the ledger, while votes arrive.")
 @click.argument("ledger")
 @click.argument("copy")
 def backup(ledger: str, copy: str) -> None:
     """Copy LEDGER, a file of SQLite, to the new file COPY; votes may arrive meanwhile. The copy is a ledger itself.
 
     A PostgreSQL database is backed up with pg_dump, and restored with pg_restore.
+
+    Example:
+      ballots run backup voting.db voting-monday.db
     """
     with closing(Ledger.open(ledger)) as found:
         found.back_up(copy)
     click.echo(f"{whole(ledger)} is copied to {whole(copy)}")
 
 
-@click.command(epilog=_VERIFY_EXAMPLE, short_help="Check all digests, and score all votes again.")
+@command(short_help="Check all digests, and score all votes again.")
 @ledger_argument
 @json_option("")
 def verify(campaign: Campaign, as_json: bool) -> None:
-    """Check that draws, votes and records of LEDGER have their digests, and that the votes give the records again."""
+    """Check that draws, votes and records of LEDGER have their digests, and that the votes give the records again.
+
+    Example:
+      ballots run verify voting.db
+    """
     print_verified(campaign.verify(), as_json)

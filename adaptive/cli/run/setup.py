@@ -13,22 +13,10 @@ from adaptive.cli.run.campaign import created
 from adaptive.errors import ProtocolError
 from rankcorr import OptionError
 from rankcorr.checks import counted
-from rankcorr.cli.console import example, gathered, option, setting, whole
+from rankcorr.cli.console import command, gathered, option, setting, whole
 
 if TYPE_CHECKING:
     from adaptive.ledger import Pay, Probing, Settings
-
-_INIT_EXAMPLE = example(
-    "ballots run init voting.db --items items.csv --presentations 20 --voters 100 --seed 1",
-    "ballots run init voting.db --items items.csv --hours 40 --seconds 5 --voters 20 --seed 1",
-    "ballots run init voting.db --items items.csv --continuous --budget 6000 --voters 20 --seed 1",
-    "ballots run init voting.db --items items.csv --presentations 20 --voters 100 --seed 1 --repeats 0.05 "
-    "--overlap 0.05",
-    "ballots run init voting.db --items items.csv --hours 40 --seconds 5 --voters 20 --seed 1 --pay-per-hour 12 "
-    "--fee 0.25",
-    "ballots run init postgresql://localhost/votes --items items.csv --presentations 20 --voters 100 --seed 1",
-)
-_MIGRATE_EXAMPLE = example("ballots run backup voting.db copy.db", "ballots run migrate voting.db")
 
 
 def _number(name: str, metavar: str, what: str, default: float | None = None) -> Any:
@@ -85,7 +73,7 @@ class AskingOptions:
         return Pay(self.pay_per_vote, self.pay_per_hour, seconds, self.fee or 0.0, self.currency or "")
 
 
-@click.command(epilog=_INIT_EXAMPLE, short_help="Plan a campaign and create its ledger.")
+@command(short_help="Plan a campaign and create its ledger.")
 @click.argument("ledger")
 @click.option(
     "--items",
@@ -130,6 +118,14 @@ def init(
     Probes are extra comparisons that are never scored: pairs with a known answer (--probes), comparisons that a voter
     gets again with the sides swapped (--repeats), and comparisons that a second voter gets too (--overlap). `ballots
     run quality` reports the results for each voter.
+
+    Example:
+      ballots run init voting.db --items items.csv --presentations 20 --voters 100 --seed 1
+      ballots run init voting.db --items items.csv --hours 40 --seconds 5 --voters 20 --seed 1
+      ballots run init voting.db --items items.csv --continuous --budget 6000 --voters 20 --seed 1
+      ballots run init voting.db --items items.csv --presentations 20 --voters 100 --seed 1 --repeats 0.1 --overlap 0.1
+      ballots run init voting.db --items items.csv --hours 40 --seconds 5 --voters 9 --seed 1 --pay-per-hour 9 --fee 0.2
+      ballots run init postgresql://localhost/votes --items items.csv --presentations 20 --voters 100 --seed 1
     """
     from adaptive.ledger import Ledger, Settings, read_item_file
 
@@ -158,10 +154,15 @@ def init(
     click.echo(f"\n{where} is made; ballot 1 can be opened.")
 
 
-@click.command(epilog=_MIGRATE_EXAMPLE, short_help="Upgrade the tables of an earlier release.")
+@command(short_help="Upgrade the tables of an earlier release.")
 @click.argument("ledger")
 def migrate(ledger: str) -> None:
-    """Upgrade the tables of LEDGER to this release; make a backup first."""
+    """Upgrade the tables of LEDGER to this release; make a backup first.
+
+    Example:
+      ballots run backup voting.db copy.db
+      ballots run migrate voting.db
+    """
     from adaptive.ledger import Ledger
 
     found = Ledger(ledger)

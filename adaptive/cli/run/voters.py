@@ -14,20 +14,10 @@ from adaptive.ledger import Campaign, CampaignQuality, ExclusionPreview, Limits
 from adaptive.tables import item_cells
 from rankcorr import OptionError
 from rankcorr.checks import counted
-from rankcorr.cli.console import example, json_option, print_json, print_table
-
-_QUALITY_EXAMPLE = example("ballots run quality voting.db", "ballots run quality voting.db --fast 2 --json")
-_EXCLUDE_EXAMPLE = example(
-    "ballots run exclude voting.db 17 --preview",
-    'ballots run exclude voting.db 17 --reason "answered at random"',
-    'ballots run exclude voting.db 17 --back --reason "a mistake of ours"',
-)
+from rankcorr.cli.console import command, json_option, print_json, print_table
 
 
-_LINK_EXAMPLE = example("ballots run link voting.db --url https://votes.example.org")
-
-
-@click.command(epilog=_LINK_EXAMPLE, short_help="Make a link to the organiser's pages of rankcorr-collect.")
+@command(short_help="Make a link to the organiser's pages of rankcorr-collect.")
 @ledger_argument
 @click.option(
     "--url", default="http://127.0.0.1:8080", show_default=True, metavar="URL", help="Address of rankcorr-collect."
@@ -37,12 +27,15 @@ def link(campaign: Campaign, url: str) -> None:
 
     The part after # is a secret. The ledger stores only its hash, so a lost link cannot be shown again; this command
     makes a new one. Earlier links still work.
+
+    Example:
+      ballots run link voting.db --url https://votes.example.org
     """
     token = campaign.tokens.issue("organiser")
     click.echo(f"{url.rstrip('/')}/o/{campaign.key}#{token}")
 
 
-@click.command(epilog=_QUALITY_EXAMPLE, short_help="Report speed, side, probes and agreement of each voter.")
+@command(short_help="Report speed, side, probes and agreement of each voter.")
 @ledger_argument
 @click.option(
     "--fast",
@@ -60,6 +53,10 @@ def quality(campaign: Campaign, fast: float, as_json: bool) -> None:
     expected answers, repeats the equal answers to pairs asked again with the sides swapped, and agreement the equal
     answers of other voters to the same pairs. random is the probability, by a model of all votes, that the voter
     answers at random.
+
+    Example:
+      ballots run quality voting.db
+      ballots run quality voting.db --fast 2 --json
     """
     found = campaign.quality(Limits(fast_seconds=fast))
     if as_json:
@@ -68,7 +65,7 @@ def quality(campaign: Campaign, fast: float, as_json: bool) -> None:
         _show_quality(found)
 
 
-@click.command(epilog=_EXCLUDE_EXAMPLE, short_help="Exclude a voter's votes from the scores, or include them again.")
+@command(short_help="Exclude a voter's votes from the scores, or include them again.")
 @ledger_argument
 @click.argument("voter")
 @click.option("--reason", help="Reason, which the ledger keeps; required without --preview.")
@@ -79,6 +76,11 @@ def exclude(campaign: Campaign, voter: str, reason: str | None, back: bool, prev
     """Exclude the votes of VOTER from all scores from now on; no vote is deleted.
 
     Closed ballots keep their scores. `ballots run result` reports how the ranking differs from the one with all voters.
+
+    Example:
+      ballots run exclude voting.db 17 --preview
+      ballots run exclude voting.db 17 --reason "answered at random"
+      ballots run exclude voting.db 17 --back --reason "a mistake of ours"
     """
     if preview:
         if reason is not None or back:

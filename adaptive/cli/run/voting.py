@@ -16,22 +16,10 @@ from adaptive.formats.votes import comparisons_csv, read_votes
 from adaptive.ledger import Campaign
 from rankcorr import OptionError
 from rankcorr.checks import counted
-from rankcorr.cli.console import example, json_option, print_json
-
-_OPEN_EXAMPLE = example(
-    "ballots run open voting.db --out ballot.csv",
-    "ballots run open voting.db --again --voter 17 --unanswered --out rest.csv",
-)
-_RECORD_EXAMPLE = example("ballots run record voting.db votes.csv")
-_CORRECT_EXAMPLE = example(
-    'ballots run correct voting.db 1-0-17 right --reason "meant the other one"',
-    'ballots run correct voting.db 1-0-17 none --reason "not read"',
-)
-_CONFLICTS_EXAMPLE = example("ballots run conflicts voting.db")
-_ASSIGN_EXAMPLE = example("ballots run assign voting.db Dora --from 17", "ballots run assign voting.db Dora --sheet 12")
+from rankcorr.cli.console import command, json_option, print_json
 
 
-@click.command("open", epilog=_OPEN_EXAMPLE, short_help="Draw the next ballot: comparisons for each voter.")
+@command("open", short_help="Draw the next ballot: comparisons for each voter.")
 @ledger_argument
 @click.option("--out", metavar="FILE", help="Write the comparisons here.  [default: standard output]")
 @click.option("--again", is_flag=True, help="Write the open comparisons again.")
@@ -46,6 +34,10 @@ def open_command(
     The comparisons are CSV, voter by voter, with the columns comparison, voter, left, right (or left_1, left_2, ...)
     and an empty winner to fill in: left, right, tie or "cannot say". Checks on voters, if the campaign asks any, are
     among them and look the same. Record their answers with the others; they are never scored.
+
+    Example:
+      ballots run open voting.db --out ballot.csv
+      ballots run open voting.db --again --voter 17 --unanswered --out rest.csv
     """
     check_other(out, campaign)
     if (voter is not None or unanswered) and not again:
@@ -63,7 +55,7 @@ def open_command(
     emit(comparisons_csv(shown), out, f"{about}: {len(shown):,} comparisons written to {out}")
 
 
-@click.command(epilog=_RECORD_EXAMPLE, short_help="Record votes, some or all, in any order.")
+@command(short_help="Record votes, some or all, in any order.")
 @ledger_argument
 @click.argument("votes")
 @reading_options
@@ -75,6 +67,9 @@ def record(campaign: Campaign, votes: str, reading: Reading, as_json: bool) -> N
     answer yet. The columns left and right, if present, must match the comparison; voter names the voter. Column seconds
     is the time that an answer took. Other columns are stored with the votes. Votes that are already recorded change
     nothing. A vote that contradicts a recorded one is kept aside; see `ballots run conflicts`.
+
+    Example:
+      ballots run record voting.db votes.csv
     """
     file = read_votes(votes, **reading._asdict(), needed=["comparison", "winner"]).file()
     recorded = campaign.record_file(file)
@@ -91,7 +86,7 @@ def record(campaign: Campaign, votes: str, reading: Reading, as_json: bool) -> N
     click.echo(f"{counted(recorded.n_new, 'new vote')}{probes}{aside}; {described(status)}")
 
 
-@click.command(epilog=_CORRECT_EXAMPLE, short_help="Correct a vote, with a reason.")
+@command(short_help="Correct a vote, with a reason.")
 @ledger_argument
 @click.argument("comparison")
 @click.argument("winner", type=click.Choice(["left", "right", "tie", "cannot say", "none"]))
@@ -101,6 +96,10 @@ def correct(campaign: Campaign, comparison: str, winner: str, reason: str) -> No
 
     Both votes stay in the ledger. To resolve a conflict for the recorded vote, repeat its winner. A voided comparison
     can be answered again.
+
+    Example:
+      ballots run correct voting.db 1-0-17 right --reason "meant the other one"
+      ballots run correct voting.db 1-0-17 none --reason "not read"
     """
     if not reason.strip():
         raise OptionError("--reason must not be empty")
@@ -112,17 +111,21 @@ def correct(campaign: Campaign, comparison: str, winner: str, reason: str) -> No
 _OF_CONFLICT: Final[dict[str, Callable[[Any], str]]] = {
     "comparison": lambda each: each.comparison,
     "voter": lambda each: each.voter,
-    "stands": lambda each: each.stands or "none",
-    "came": lambda each: each.came,
+    "recorded": lambda each: each.recorded or "none",
+    "conflicting": lambda each: each.conflicting,
     "corrected": lambda each: "yes" if each.corrected else "no",
 }
 
 
-@click.command(epilog=_CONFLICTS_EXAMPLE, short_help="List votes that contradict recorded ones.")
+@command(short_help="List votes that contradict recorded ones.")
 @ledger_argument
 @json_option("")
 def conflicts(campaign: Campaign, as_json: bool) -> None:
-    """List the votes of LEDGER that contradict recorded ones; resolve each with `ballots run correct`."""
+    """List the votes of LEDGER that contradict recorded ones; resolve each with `ballots run correct`.
+
+    Example:
+      ballots run conflicts voting.db
+    """
     found = campaign.conflicts()
     if found or as_json:
         print_rows(found, _OF_CONFLICT, as_json)
@@ -130,7 +133,7 @@ def conflicts(campaign: Campaign, as_json: bool) -> None:
         click.echo("no conflicts")
 
 
-@click.command(epilog=_ASSIGN_EXAMPLE, short_help="Give sheets to another voter.")
+@command(short_help="Give sheets to another voter.")
 @ledger_argument
 @click.argument("voter")
 @click.option("--from", "giver", metavar="NAME", help="All unfinished sheets of this voter.")
@@ -141,6 +144,10 @@ def assign(campaign: Campaign, voter: str, giver: str | None, sheets: tuple[int,
     """Give sheets of the open ballot to VOTER; a new name creates a voter.
 
     Answers of the previous voter stay. Their later votes on these sheets are stored as late votes.
+
+    Example:
+      ballots run assign voting.db Dora --from 17
+      ballots run assign voting.db Dora --sheet 12
     """
     if (giver is None) == (not sheets):
         raise OptionError("give either --from or --sheet")

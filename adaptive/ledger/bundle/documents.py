@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Final
 
 from adaptive.ledger.bundle.archive import SUMS, sum_of
@@ -26,26 +27,8 @@ _FILES: Final = {
     SUMS: "SHA-256 of every other file.",
 }
 _MIME: Final = {"csv": "text/csv", "json": "application/json", "jsonl": "application/jsonlines"}
-# The context of Croissant 1.0. Most terms belong to its own vocabulary.
-_OTHERS: Final = {
-    "@language": "en",
-    "@vocab": "https://schema.org/",
-    "conformsTo": "dct:conformsTo",
-    "cr": "http://mlcommons.org/croissant/",
-    "rai": "http://mlcommons.org/croissant/RAI/",
-    "data": {"@id": "cr:data", "@type": "@json"},
-    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
-    "dct": "http://purl.org/dc/terms/",
-    "examples": {"@id": "cr:examples", "@type": "@json"},
-    "sc": "https://schema.org/",
-}
-_TERMS: Final = (
-    *("@language", "@vocab", "citeAs", "column", "conformsTo", "cr", "rai", "data", "dataType", "dct"),
-    *("equivalentProperty", "examples", "extract", "field", "fileProperty", "fileObject", "fileSet", "format"),
-    *("includes", "isLiveDataset", "jsonPath", "key", "md5", "parentField", "path", "recordSet", "references", "regex"),
-    *("repeated", "replace", "samplingRate", "sc", "separator", "source", "subField", "transform"),
-)
-_CONTEXT: Final = {term: _OTHERS.get(term, f"cr:{term}") for term in _TERMS}
+_SHEET: Final = Path(__file__).with_name("data_sheet.md").read_text("utf-8")
+_CONTEXT: Final = json.loads(Path(__file__).with_name("croissant_context.json").read_bytes())
 
 
 def data_sheet(contents: Contents, found: Verified) -> str:
@@ -54,65 +37,26 @@ def data_sheet(contents: Contents, found: Verified) -> str:
     plan = ", ".join(
         f"{name} {value}" for name, value in contents.campaign["plan"].items() if not isinstance(value, list)
     )
-    excluded = sorted(contents.excluded)
     names = "Their names, addresses and accounts are not in this bundle."
     if any(voter["name"] and not voter["name"].isdecimal() for voter in contents.voters):  # a number is not a name
         names = "The column name of voters.csv says what they are called: keep this file to yourself."
     files = "\n".join(f"| {name} | {text} |" for name, text in _FILES.items())
     kinds = Counter(event["kind"] for event in contents.votes)
     events = ", ".join(f"{count:,} {kind}" for kind, count in sorted(kinds.items())) or "none"
-    closed = f"{found.n_closed} of {found.n_ballots} opened are closed"
-    return f"""# {_line(info.name)}
-
-Pairwise comparisons of {found.n_items:,} items, collected in a campaign that was made on
-{time_text(info.created_at)[:10]}; its key is {_line(info.key)}.
-
-| | |
-|---|---|
-| Items | {found.n_items:,} |
-| Mode | {_line(info.mode)} |
-| Plan | {_line(plan)}; seed {info.seed} |
-| Ballots | {closed} |
-| Comparisons | {found.n_comparisons:,} |
-| Votes that count | {found.n_votes:,} |
-| Vote events | {events}; {len(contents.late_votes):,} late, kept and not counted |
-| Voters | {len(contents.voters):,}, {len(excluded):,} of them left out of all scores |
-
-## Files
-
-| file | what it has |
-|---|---|
-{files}
-
-Text is UTF-8, lines end with a line feed, and times are microseconds since 1970, UTC. In CSV a cell that begins with =,
-+, -, @, a tab or a carriage return and is no number has an apostrophe in front, so that no spreadsheet runs it; so has
-one that begins with apostrophes before such a character. Take one apostrophe away to have the text as it was. Digests
-are over labels without it.
-
-## Who voted
-
-Voters go by random keys. {names}
-Columns of files that came with votes, and reasons that organisers typed, are as they were written.
-
-## How to check it
-
-`sha256sum --check {SUMS}` holds for every file. In ballots.json
-
-- draw_digest is the SHA-256 of one line for each comparison of the ballot, in their order, each ended by a line feed:
-  `[place,sheet,position,left,right]`, with the labels of items.csv for left and right; then one for each check:
-  `["p",place,sheet,position,left,right,kind,expected,repeats]`, in which expected is left, tie, right or null. Places
-  count the comparisons of the ballot, and its checks, from 0; the position is the number of comparisons, checks not
-  counted, that the sheet shows before;
-- votes_digest that of one line for each vote event, by place and revision: `[place,revision,kind,answer,voter]`. Events
-  of checks are left out. In events.jsonl their places go on after those of the comparisons;
-- chain_digest that of four lines: the chain_digest of the ballot before (empty for the first), draw_digest,
-  votes_digest, and the record. A ballot that is changed, or removed before the last, breaks the
-  chain; the last chain_digest, noted elsewhere, tells whether one is missing from the end.
-
-All these lines are JSON without spaces, with sorted keys, and not escaped to ASCII. `ballots verify FILE`
-(of the Python package rankcorr-adaptive) does all of that, scores the votes again, compares every number, draws the
-ballots again from the seed, and lists the fields that cannot be checked.
-"""
+    return _SHEET.format(
+        found=found,
+        **{name: _line(getattr(info, name)) for name in ("name", "key", "mode")},
+        day=time_text(info.created_at)[:10],
+        plan=_line(plan),
+        seed=info.seed,
+        events=events,
+        n_late=len(contents.late_votes),
+        n_voters=len(contents.voters),
+        n_excluded=len(contents.excluded),
+        files=files,
+        names=names,
+        sums=SUMS,
+    )
 
 
 def croissant(contents: Contents, members: Mapping[str, str]) -> str:

@@ -120,7 +120,7 @@ def _parsed_items(members: Mapping[str, str]) -> list[Row]:
     rows = _cells(members, "items.csv", _ITEM_COLUMNS)
     for number, row in enumerate(rows, start=1):
         try:
-            ItemContent(row["kind"], row["content"], row["alt_text"], is_new=False)
+            ItemContent(row["kind"], row["content"], row["alt_text"])
         except AdaptiveError as error:
             raise BundleError(f"items.csv: row {number}: {error}") from error
     return rows
@@ -136,7 +136,7 @@ def _parsed_pages(members: Mapping[str, str]) -> list[Row]:
         if row["version"] != place + 1:
             raise BundleError(f"{where}: version {place + 1} is missing")
         try:
-            VotingPages.from_dict(row["pages"], is_new=False)
+            VotingPages.from_dict(row["pages"])
         except (AdaptiveError, KeyError, TypeError, ValueError) as error:
             raise BundleError(f"{where}: these are no voting pages: {error}") from error
     return rows

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import InitVar, asdict, dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, Final, Literal, get_args
 
@@ -76,8 +76,6 @@ class Pay:
         The platform's surcharge as a share of the pay: 0.25 is a quarter.
     currency : str
         The currency as displayed, for example "EUR".
-    is_new : bool
-        Not stored. False for pay from a ledger or a bundle, whose currency is accepted unchecked.
 
     Raises
     ------
@@ -96,9 +94,8 @@ class Pay:
     seconds: float | None = None
     fee: float = 0.0
     currency: str = ""
-    is_new: InitVar[bool] = True
 
-    def __post_init__(self, is_new: bool) -> None:
+    def __post_init__(self) -> None:
         if (self.per_vote is None) == (self.per_hour is None):
             got = "neither" if self.per_vote is None else "both"
             raise LedgerError(f"pay is per vote or per hour; got {got}")
@@ -108,7 +105,7 @@ class Pay:
             value = getattr(self, name)
             require(value is None or 0 < real_number(value) < math.inf, name, "a finite number above 0", value)
         require(0 <= real_number(self.fee) < math.inf, "fee", "a share from 0 on", self.fee)
-        fits = isinstance(self.currency, str) and (not is_new or self.currency == "" or is_line(self.currency))
+        fits = isinstance(self.currency, str) and (self.currency == "" or is_line(self.currency))
         require(fits, "currency", "text of one line", self.currency)
 
     @property
@@ -328,7 +325,7 @@ class Settings:
         probing, pay = data.get("probing"), data.get("pay")
         own = {
             "probing": None if probing is None else Probing.from_dict(probing),
-            "pay": None if pay is None else Pay(**pay, is_new=False),
+            "pay": None if pay is None else Pay(**pay),
         }
         return cls(**{**data, **own})
 

@@ -6,7 +6,7 @@ import re
 import secrets
 import uuid
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import InitVar, dataclass
+from dataclasses import dataclass
 from inspect import Signature, signature
 from typing import Any, Concatenate, Final, Literal, ParamSpec, TypeAlias, TypeVar, get_args
 
@@ -26,7 +26,7 @@ from adaptive.tables import item_cells
 from rankcorr.checks import checked_seed, shown
 
 Kind: TypeAlias = Literal["text", "markdown", "image", "audio"]
-MOST_OF_ITEM: Final = 10_000  # characters of an item's content
+_MOST_OF_ITEM: Final = 10_000  # characters of an item's content
 _ASSET: Final = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*")
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -44,17 +44,14 @@ class ItemContent:
         text: the label.
     alt_text : str or None
         Description of an image or a recording for people who cannot see or hear it; required for both.
-    is_new : bool
-        Not stored. False for content from a ledger or a bundle; the limits of length apply only to new items.
     """
 
     kind: Kind = "text"
     content: str | None = None
     alt_text: str | None = None
-    is_new: InitVar[bool] = True
 
-    def __post_init__(self, is_new: bool) -> None:
-        for _, message in content_faults(self.kind, self.content, self.alt_text, is_new=is_new):
+    def __post_init__(self) -> None:
+        for _, message in content_faults(self.kind, self.content, self.alt_text):
             raise LedgerError(message)
 
     def columns(self) -> dict[str, Any]:
@@ -62,9 +59,7 @@ class ItemContent:
         return {"kind": self.kind, "content": self.content, "alt_text": self.alt_text}
 
 
-def content_faults(
-    kind: str, content: str | None, alt_text: str | None, *, is_new: bool = True
-) -> Iterator[tuple[str, str]]:
+def content_faults(kind: str, content: str | None, alt_text: str | None) -> Iterator[tuple[str, str]]:
     """Yield each error in an item's content: the field and a message.
 
     >>> [field for field, _ in content_faults("image", "../fig.png", None)]
@@ -79,8 +74,8 @@ def content_faults(
         wanted = f"the content of {kind} is the path of a file, of letters, digits, . _ - and /"
         yield "content", f"{wanted}; got {shown(content)}"
     for name, text in (("content", content), ("alt_text", alt_text)):
-        if is_new and text is not None and not is_quick_to_render(text, MOST_OF_ITEM):
-            most = f"at most {MOST_OF_ITEM:,} characters and {MOST_BRACKETS:,} opening brackets"
+        if text is not None and not is_quick_to_render(text, _MOST_OF_ITEM):
+            most = f"at most {_MOST_OF_ITEM:,} characters and {MOST_BRACKETS:,} opening brackets"
             yield name, f"{name} must have {most}; got {len(text):,} and {text.count('['):,}"
     if kind in ("image", "audio") and not (alt_text or "").strip():
         yield "alt_text", f"an item of kind {kind} needs a text that says what it is (alt_text); got none"
@@ -103,7 +98,7 @@ def contents_of(connection: sa.Connection, info: CampaignInfo) -> tuple[ItemCont
         .where(table.c.campaign_id == info.id)
         .order_by(table.c.place)
     )
-    return tuple(ItemContent(*row, is_new=False) for row in rows)
+    return tuple(ItemContent(*row) for row in rows)
 
 
 def insert_campaign(

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import InitVar, asdict, dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 import sqlalchemy as sa
 
+from adaptive.ledger.campaign.info import CampaignInfo
 from adaptive.ledger.campaign.wording import MOST_BRACKETS, is_line, is_prose, is_quick_to_render
 from adaptive.ledger.errors import ChangedError, LedgerError, require
 from adaptive.ledger.store import schema
@@ -25,7 +26,7 @@ _CODE: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _CODES: Final = {"complete": "completion_code", "screened out": "screened_out_code", "quota full": "quota_full_code"}
 _PROLIFIC: Final = "https://app.prolific.com/submissions/complete?cc="
 _MOST_OF_A_LINE: Final = 500
-MOST_OF_TEXT: Final = 20_000  # characters of a text of several lines
+_MOST_OF_TEXT: Final = 20_000  # characters of a text of several lines
 
 
 @dataclass(frozen=True)
@@ -38,9 +39,6 @@ class PageTexts:
         One line each; the question is asked of every pair.
     instructions, consent, thanks : str
         Markdown.
-    is_new : bool
-        Not stored. False for texts from a ledger or a bundle; only new texts are checked for their characters and
-        length.
     """
 
     title: str
@@ -48,21 +46,18 @@ class PageTexts:
     instructions: str = ""
     consent: str = ""
     thanks: str = ""
-    is_new: InitVar[bool] = True
 
-    def __post_init__(self, is_new: bool) -> None:
+    def __post_init__(self) -> None:
         for name in ("title", "question", "instructions", "consent", "thanks"):
             require(isinstance(getattr(self, name), str), name, "text", getattr(self, name))
-        if not is_new:
-            return
         for name in ("title", "question"):
             text = getattr(self, name)
             wanted = f"one line of text, of at most {_MOST_OF_A_LINE} characters"
             require(is_line(text) and len(text) <= _MOST_OF_A_LINE, name, wanted, text)
         for name in ("instructions", "consent", "thanks"):
             text = getattr(self, name)
-            wanted = f"text, of at most {MOST_OF_TEXT:,} characters and {MOST_BRACKETS:,} opening brackets"
-            require(is_quick_to_render(text, MOST_OF_TEXT), name, wanted, text)
+            wanted = f"text, of at most {_MOST_OF_TEXT:,} characters and {MOST_BRACKETS:,} opening brackets"
+            require(is_quick_to_render(text, _MOST_OF_TEXT), name, wanted, text)
             if not is_prose(text):
                 raise LedgerError(
                     f"{name} must have no control characters, and none that turn round text; got {shown(text)}"
@@ -162,30 +157,30 @@ class VotingPages:
         return {**{name: getattr(self, name) for name in self.__dataclass_fields__}, "texts": texts}
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any], *, is_new: bool = True) -> VotingPages:
-        """Return the voting pages of `to_dict`; texts from a ledger or a bundle are accepted unchecked."""
+    def from_dict(cls, data: Mapping[str, Any]) -> VotingPages:
+        """Return the voting pages of `to_dict`."""
         rows = [dict(row) for row in data["texts"]]
-        texts = {row.pop("language"): PageTexts(**row, is_new=is_new) for row in rows}
+        texts = {row.pop("language"): PageTexts(**row) for row in rows}
         if len(texts) < len(rows):
             raise LedgerError("two of the texts are of one language")
         return cls(**{**data, "texts": texts})
 
 
-def pages_of(connection: sa.Connection, campaign_id: int) -> tuple[int, VotingPages]:
+def pages_of(connection: sa.Connection, info: CampaignInfo) -> tuple[int, VotingPages]:
     """Return the current version, counted from 1, and its pages; version 0 with the defaults if none were set."""
     table = schema.voting_pages
     row = connection.execute(
         sa.select(table.c.version, table.c.pages)
-        .where(table.c.campaign_id == campaign_id)
+        .where(table.c.campaign_id == info.id)
         .order_by(table.c.version.desc())
         .limit(1)
     ).first()
     if row is None:
         return 0, VotingPages()
-    return row.version, VotingPages.from_dict(value_of(row.pages), is_new=False)
+    return row.version, VotingPages.from_dict(value_of(row.pages))
 
 
-def set_pages(connection: sa.Connection, campaign_id: int, pages: VotingPages, *, replaces: int) -> int:
+def set_pages(connection: sa.Connection, info: CampaignInfo, pages: VotingPages, *, replaces: int) -> int:
     """Show these pages from now on, and return their version.
 
     Parameters
@@ -202,13 +197,13 @@ def set_pages(connection: sa.Connection, campaign_id: int, pages: VotingPages, *
     """
     campaign = schema.campaign
     # If two organisers change the pages at once, the second waits here and then sees the first one's version.
-    connection.execute(sa.select(campaign.c.id).where(campaign.c.id == campaign_id).with_for_update(key_share=True))
-    version, before = pages_of(connection, campaign_id)
+    connection.execute(sa.select(campaign.c.id).where(campaign.c.id == info.id).with_for_update(key_share=True))
+    version, before = pages_of(connection, info)
     if version != replaces:
         raise ChangedError(f"the pages are of version {version} by now, and the change was made to version {replaces}")
     if version and before.consent_version == pages.consent_version and _consent_changed(before, pages):
         raise LedgerError("the text of the consent is another: it needs another consent_version")
-    row = {"campaign_id": campaign_id, "version": version + 1, "pages": json_of(pages.to_dict()), "at": now()}
+    row = {"campaign_id": info.id, "version": version + 1, "pages": json_of(pages.to_dict()), "at": now()}
     connection.execute(sa.insert(schema.voting_pages).values(row))
     return version + 1
 

@@ -143,10 +143,10 @@ class Voter(Steps):
         try:
             return casting.cast(self.database, self.info, vote)
         except ConflictError as error:
-            if error.stands is None:
+            if error.recorded is None:
                 raise
-            stands = self._read(answer_at, vote.number, vote.place)
-            if stands is None or stands.voter_id != self.id:
+            recorded = self._read(answer_at, vote.number, vote.place)
+            if recorded is None or recorded.voter_id != self.id:
                 raise ConflictError(str(error)) from error
             raise
 
@@ -327,6 +327,6 @@ class Voters(Steps):
         """List the participants of the campaign's platform by their ids, which are personal data."""
         return self.database.read(
             lambda connection: PlatformVoters(
-                pages_of(connection, self.info.id)[1].platform, identity.participants(connection, self.info)
+                pages_of(connection, self.info)[1].platform, identity.participants(connection, self.info)
             )
         )

@@ -127,10 +127,9 @@ def cast(database: Database, info: CampaignInfo, vote: VoteCast) -> Receipt:
             connection.execute(sa.insert(schema.late_vote).values(row))
             return LateVoteError(_late_message(late, vote.number))
         if found.kind == "cast":
-            stands = answer_name(found.answer)
-            raise ConflictError(
-                f"comparison {_pair(found, vote.number)} has the vote {stands!r} already", stands=stands
-            )
+            recorded = answer_name(found.answer)
+            message = f"comparison {_pair(found, vote.number)} has the vote {recorded!r} already"
+            raise ConflictError(message, recorded=recorded)
         revision = (found.revision or 0) + 1
         row = {**_event_row(vote, found.ballot_id, code, payload), "revision": revision, "lease_id": found.lease_id}
         row["ballot"] = row.pop("ballot_id")

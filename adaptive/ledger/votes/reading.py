@@ -280,7 +280,7 @@ class Conflict:
     comparison : str
     voter : str
         Voter who sent it.
-    stands, came : str
+    recorded, conflicting : str
         The vote that counts, or "" if it has been retracted; and the vote that does not count.
     received_at : str
         ISO 8601.
@@ -290,8 +290,8 @@ class Conflict:
 
     comparison: str
     voter: str
-    stands: str
-    came: str
+    recorded: str
+    conflicting: str
     received_at: str
     corrected: bool
 
@@ -319,8 +319,8 @@ def conflicts(connection: sa.Connection, info: CampaignInfo) -> list[Conflict]:
             Conflict(
                 comparison=pair_id(row.number, row.sheet, row.position),
                 voter=names[row.voter_id],
-                stands=answer_name(last.answer) if last is not None and last.kind == "cast" else "",
-                came=answer_name(row.answer),
+                recorded=answer_name(last.answer) if last is not None and last.kind == "cast" else "",
+                conflicting=answer_name(row.answer),
                 received_at=time_text(row.received_at),
                 corrected=any(e.given_by == "correction" and e.revision > row.revision for e in events),
             )

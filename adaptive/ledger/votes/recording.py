@@ -276,13 +276,13 @@ def _voter_of(
 
 
 def _why_not(ballot: _Ballot, place: int, voter: int, code: int) -> str | None:
-    stands = ballot.answer[place]
-    if stands == code:
+    recorded = ballot.answer[place]
+    if recorded == code:
         return "known"
-    if stands != _NO_VOTE and (place, voter, code) in ballot.said:  # but it has been corrected or voided since
+    if recorded != _NO_VOTE and (place, voter, code) in ballot.said:  # but it has been corrected or voided since
         return "known"
     holder = ballot.holder.get(ballot.sheet[place])
-    why = None if stands in (_NO_VOTE, _VOIDED) else "conflict"
+    why = None if recorded in (_NO_VOTE, _VOIDED) else "conflict"
     if ballot.state != "open":
         why = "closed"
     elif holder is None or holder[1] != voter:

@@ -328,11 +328,10 @@ def _event_id(text: str) -> str:
 def _conflict(error: ledger.ConflictError, pair: str) -> Problem:
     if error.reused:
         return Problem(422, "the id of this event was used for another answer", kind="event-reused")
-    if error.stands is None:
+    if error.recorded is None:
         return Problem(409, f"pair {pair} is answered, or has no answer of this voter to take back", kind="conflict")
-    return Problem(
-        409, f"pair {pair} has the answer {error.stands!r} already", kind="conflict", members={"answer": error.stands}
-    )
+    answer = error.recorded
+    return Problem(409, f"pair {pair} has the answer {answer!r} already", kind="conflict", members={"answer": answer})
 
 
 def _unknown_pair() -> Problem:

@@ -5,36 +5,15 @@ import io
 import re
 from pathlib import Path
 
-from click.testing import CliRunner
-
 from adaptive.cli.main import main
+from tests.commands import Called
 
 TOKENS = "token,area\n" + "".join(f"{token},work\n" for token in ("tax", "wage", "bonus", "salary", "price"))
 PLANNED = ("--ballots", 2, "--presentations", 4)
 INIT = ("run", "init", "v.db", "--items", "items.csv", *PLANNED, "--voters", 3, "--seed", 1)
 
-
-def invoke(*args, stdin=None):
-    return CliRunner().invoke(main, [str(arg) for arg in args], input=stdin)
-
-
-def run_ok(*args, stdin=None):
-    result = invoke(*args, stdin=stdin)
-    assert (result.exit_code, result.stderr) == (0, "")
-    return result.stdout
-
-
-def refusal(*args, stdin=None):
-    """The one line that says what is wrong."""
-    result = invoke(*args, stdin=stdin)
-    assert result.exit_code == 2
-    assert result.stdout == ""
-    assert isinstance(result.exception, SystemExit)
-    line, end = result.stderr[:-1], result.stderr[-1:]
-    assert end == "\n"
-    assert line.startswith("ballots: error: ")
-    assert line.isprintable()
-    return line.removeprefix("ballots: error: ")
+BALLOTS = Called(main, "ballots")
+invoke, run_ok, refusal = BALLOTS.run, BALLOTS.ok, BALLOTS.refusal
 
 
 def rows_of(text):

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from adaptive import read_comparisons
 from tests.adaptive.cli.commands import INIT, TOKENS, run_ok, vote
 
 
@@ -46,3 +47,10 @@ def opened(folder):
     run_ok("run", "open", "v.db", "--out", "ballot.csv")
     vote(folder / "ballot.csv", folder / "votes.csv")
     return folder / "v.db"
+
+
+@pytest.fixture
+def votes(folder, request):
+    """The VOTES of the module, in v.csv."""
+    (folder / "v.csv").write_text(request.module.VOTES)
+    return read_comparisons("v.csv")

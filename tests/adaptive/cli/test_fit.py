@@ -22,12 +22,6 @@ VOTES = """comparison,voter,left,right,winner
 """
 
 
-@pytest.fixture
-def votes(folder):
-    (folder / "v.csv").write_text(VOTES)
-    return read_comparisons("v.csv")
-
-
 def notes_of(*args):
     result = invoke(*args)
     assert result.exit_code == 0

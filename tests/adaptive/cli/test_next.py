@@ -11,12 +11,6 @@ VOTES = "comparison,voter,left,right,winner\n" + "".join(
 )
 
 
-@pytest.fixture
-def votes(folder):
-    (folder / "v.csv").write_text(VOTES)
-    return read_comparisons("v.csv")
-
-
 def matched(votes, size, seed, **options):
     matches = next_comparisons(bradley_terry(votes), size, rng=np.random.default_rng(seed), **options)
     return [

@@ -2,7 +2,6 @@
 
 import json
 import re
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -101,10 +100,8 @@ def test_figures_prints_what_it_wrote(monkeypatch):
     assert asked == [("new", 3), ("new", 0)]
 
 
-def test_figures_without_matplotlib(folder, monkeypatch):
-    for name in [name for name in sys.modules if name.split(".")[0] == "matplotlib"]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
+@pytest.mark.usefixtures("without_matplotlib")
+def test_figures_without_matplotlib(folder):
     assert refusal("figures", "--out", "new") == "figures need matplotlib: pip install 'rankcorr[plot]'"
     assert not (folder / "new").exists()
 

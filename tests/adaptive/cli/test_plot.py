@@ -8,7 +8,7 @@ from adaptive import bradley_terry, read_comparisons, thurstone
 from adaptive.plots import agreement, plot_in_top, plot_strengths, plot_voters, save_figure
 from tests.adaptive.cli.commands import invoke, refusal
 from tests.adaptive.plots.test_figures import votes_of
-from tests.rankcorr.plots.conftest import matplotlib, without_matplotlib  # noqa: F401
+from tests.rankcorr.plots.conftest import matplotlib  # noqa: F401
 
 
 @pytest.fixture

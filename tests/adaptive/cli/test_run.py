@@ -215,8 +215,8 @@ def test_a_contradiction_hides_no_other_vote_and_is_decided_by_the_organiser(fol
     assert json.loads(run_ok("run", "conflicts", "v.db", "--json"))[0] | {"received_at": ""} == {
         "comparison": "1-0-0",
         "voter": "0",
-        "stands": "left",
-        "came": "right",
+        "recorded": "left",
+        "conflicting": "right",
         "received_at": "",
         "corrected": False,
     }

@@ -34,6 +34,11 @@ def query(ledger, statement, **values):
         return [tuple(row) for row in connection.execute(sa.text(statement), values)]
 
 
+def read(campaign, step, *values, **options):
+    """What a step of reading returns."""
+    return campaign.database.read(lambda connection: step(connection, campaign.info, *values, **options))
+
+
 def change(ledger, statement, **values):
     """Change something behind the ledger's back."""
     with ledger.database.engine.begin() as connection:
@@ -82,6 +87,30 @@ def vote(voter, place, answer="left", *, number=1, event_id=None, extra=None):
 def answer_all(campaign, number=1, answer="left"):
     """Votes on all comparisons by whoever has them."""
     return [campaign.cast(vote(voter, place, answer, number=number)) for place, _, voter in asked(campaign, number)]
+
+
+def one_asked(ledger):
+    """A campaign, and the place and the voter of its first comparison."""
+    campaign = campaign_of(ledger)
+    place, _, voter = asked(campaign)[0]
+    return campaign, place, voter
+
+
+def all_answered(ledger):
+    """A campaign that has a vote on each comparison of its first ballot."""
+    campaign = campaign_of(ledger)
+    answer_all(campaign)
+    return campaign
+
+
+def in_second_ballot(ledger):
+    """A campaign with a closed ballot, and an open one that has a vote."""
+    campaign = all_answered(ledger)
+    campaign.close(1)
+    campaign.open_next()
+    place, _, voter = asked(campaign, 2)[0]
+    campaign.cast(vote(voter, place, number=2))
+    return campaign
 
 
 def check_ledger(ledger):

@@ -50,8 +50,8 @@ class Child:
 def start(work: Callable[[Callable[[str], None]], object]) -> Child:
     """Fork a child that runs `work`, which is given a function that reports a line."""
     reading, writing = os.pipe()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # of a fork beside the threads of the tests' own machinery
+    # Of a fork beside the threads of the tests' own machinery.
+    with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
         pid = os.fork()
     if pid:
         os.close(writing)

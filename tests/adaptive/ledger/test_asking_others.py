@@ -6,7 +6,7 @@ from adaptive.ledger import LedgerError
 from adaptive.ledger.voters.identity import set_excluded
 from adaptive.ledger.voters.participation import ask_others
 from tests.adaptive.ledger.campaigns import check_ledger, query
-from tests.adaptive.ledger.test_participation import answer, claimed, joined, journey, web_campaign
+from tests.adaptive.ledger.test_participation import answer, claimed, joined, journey, web_campaign, with_closed_ballot
 
 
 def exclude(campaign, voter, excluded=True):
@@ -47,11 +47,7 @@ def test_the_comparisons_of_who_is_left_out_are_asked_of_others(ledger):
 
 
 def test_votes_of_closed_ballots_are_nobody_s_to_void(ledger):
-    campaign = web_campaign(ledger, sheet_size=None, least_answered=0.0)
-    voters = [joined(campaign) for _ in range(3)]
-    for voter in voters:
-        answer(campaign, voter, claimed(campaign, voter)[0])
-    campaign.close(1)
+    campaign, voters = with_closed_ballot(ledger)
     exclude(campaign, voters[0])
     assert reassigned(campaign, voters[0]) == 0
     assert not query(campaign, "SELECT 1 FROM vote_event WHERE kind = 'void'")

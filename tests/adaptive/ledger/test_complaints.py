@@ -17,12 +17,13 @@ from adaptive.ledger.votes.casting import retract
 from adaptive.plan import plan_ballots
 from tests.adaptive.ledger import processes
 from tests.adaptive.ledger.campaigns import (
-    answer_all,
+    all_answered,
     asked,
     campaign_of,
     change,
     check_ledger,
     new_id,
+    one_asked,
     query,
     vote,
     voters_of,
@@ -87,8 +88,7 @@ def test_gavel_35_an_error_every_ten_votes_under_load(ledger):
 
 
 def test_gavel_22_no_undo_for_a_misclick(ledger):
-    campaign = campaign_of(ledger)
-    place, _, voter = asked(campaign)[0]
+    campaign, place, voter = one_asked(ledger)
     campaign.cast(vote(voter, place, "right"))
     assert retract(ledger.database, campaign.info, new_id(), 1, place, voter).answer is None
     assert campaign.cast(vote(voter, place, "left")).revision == 3
@@ -124,8 +124,7 @@ def test_potato_annotations_go_missing_with_two_workers(ledger):
 
 
 def test_label_studio_1101_6674_795_a_submit_that_is_lost_or_doubled(ledger):
-    campaign = campaign_of(ledger)
-    place, _, voter = asked(campaign)[0]
+    campaign, place, voter = one_asked(ledger)
     click = vote(voter, place)
     receipts = [campaign.cast(click) for _ in range(3)]  # the button was pressed three times
     assert [receipt.repeated for receipt in receipts] == [False, True, True]
@@ -153,8 +152,7 @@ def test_salmon_saved_every_15_minutes_only(ledger):
 
 
 def test_gabriel_73_half_of_the_rounds_missing_after_a_resume(ledger):
-    campaign = campaign_of(ledger)
-    answer_all(campaign)
+    campaign = all_answered(ledger)
     campaign.close(1)
     campaign.open_next()
     half = asked(campaign, 2)
@@ -175,8 +173,7 @@ def test_gabriel_73_half_of_the_rounds_missing_after_a_resume(ledger):
 
 
 def test_ibex_20_a_receipt_although_nothing_was_stored(ledger):
-    campaign = campaign_of(ledger)
-    place, _, voter = asked(campaign)[0]
+    campaign, place, voter = one_asked(ledger)
     engine = ledger.database.engine
     commit = engine.dialect.do_commit
 

@@ -14,12 +14,14 @@ from adaptive.ledger.votes.casting import correct, retract
 from adaptive.plan import plan_ballots
 from tests.adaptive.ledger import processes
 from tests.adaptive.ledger.campaigns import (
+    all_answered,
     answer_all,
     asked,
     campaign_of,
     change,
     check_ledger,
     new_id,
+    one_asked,
     query,
     vote,
     voters_of,
@@ -89,8 +91,7 @@ def test_a_vote_taken_back_or_corrected_is_whole_or_not_there(ledger):
     ids = {}
 
     def prepare():
-        campaign = campaign_of(ledger)
-        place, _, voter = asked(campaign)[0]
+        campaign, place, voter = one_asked(ledger)
         campaign.cast(vote(voter, place))
         ids.update(event=new_id(), voter=voter)
         return campaign
@@ -168,15 +169,10 @@ def overdue(ledger, campaign):
 
 
 def test_a_ballot_whose_closer_is_killed_at_any_point_is_closed_by_the_next(ledger):
-    def prepare():
-        campaign = campaign_of(ledger)
-        answer_all(campaign)
-        return campaign
-
     def close(campaign):
         return campaign.close(1)
 
-    expected = close(prepare())
+    expected = close(all_answered(ledger))
 
     def check(campaign, done):
         state = campaign.ballots()[0].state
@@ -191,7 +187,7 @@ def test_a_ballot_whose_closer_is_killed_at_any_point_is_closed_by_the_next(ledg
         closed = "SELECT count(*) FROM audit_event WHERE kind = 'closed' AND campaign_id = :id"
         assert query(ledger, closed, id=campaign.info.id) == [(1,)]
 
-    assert killed_at_each_point(ledger, prepare, close, check) >= 6
+    assert killed_at_each_point(ledger, lambda: all_answered(ledger), close, check) >= 6
 
 
 def test_voting_goes_on_when_the_time_of_a_dead_closer_is_up(ledger):
@@ -220,8 +216,7 @@ def test_voting_goes_on_when_the_time_of_a_dead_closer_is_up(ledger):
 
 def test_campaigns_and_ballots_are_whole_or_not_there(ledger):
     def ready():
-        campaign = campaign_of(ledger)
-        answer_all(campaign)
+        campaign = all_answered(ledger)
         campaign.close(1)
         return campaign
 

@@ -16,7 +16,17 @@ from adaptive.ledger.store import database as module
 from adaptive.ledger.store.database import PATIENCE_SECONDS
 from adaptive.ledger.store.locks import lock_ballot
 from tests.adaptive.ledger import processes
-from tests.adaptive.ledger.campaigns import PLAN, asked, campaign_of, change, check_ledger, new_id, query, vote
+from tests.adaptive.ledger.campaigns import (
+    PLAN,
+    asked,
+    campaign_of,
+    change,
+    check_ledger,
+    new_id,
+    one_asked,
+    query,
+    vote,
+)
 
 
 def of_sqlite(ledger):
@@ -143,8 +153,7 @@ def test_a_commit_without_an_answer_is_done_once(ledger, after_commit):
 
 def test_a_session_that_the_server_ends_is_replaced(ledger):
     of_postgresql(ledger)
-    campaign = campaign_of(ledger)
-    place, _, voter = asked(campaign)[0]
+    campaign, place, voter = one_asked(ledger)
     change(
         ledger,
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
@@ -154,8 +163,7 @@ def test_a_session_that_the_server_ends_is_replaced(ledger):
 
 
 def test_a_step_that_others_keep_from_running_is_refused_and_changes_nothing(ledger):
-    campaign = campaign_of(ledger)
-    place, _, voter = asked(campaign)[0]
+    campaign, place, voter = one_asked(ledger)
     ballot = campaign.ballots()[0].id
     url = ledger.database.url
     target = url.database if ledger.database.is_sqlite else url.render_as_string(hide_password=False)
@@ -188,8 +196,7 @@ def test_a_process_that_stands_still_in_a_transaction_is_ended_by_the_server(led
     with ledger.database.engine.connect() as connection:
         assert connection.execute(sa.text("SHOW lock_timeout")).scalar() == "5s"
         assert connection.execute(sa.text("SHOW idle_in_transaction_session_timeout")).scalar() == "1min"
-    campaign = campaign_of(ledger)
-    place, _, voter = asked(campaign)[0]
+    campaign, place, voter = one_asked(ledger)
     calls = []
 
     def is_there(pid):

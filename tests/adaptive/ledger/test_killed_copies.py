@@ -13,7 +13,7 @@ import adaptive.ledger.store.database
 from adaptive.cli.main import main
 from adaptive.ledger import Ledger
 from tests.adaptive.ledger import processes
-from tests.adaptive.ledger.campaigns import answer_all, asked, campaign_of, check_ledger, query, vote
+from tests.adaptive.ledger.campaigns import answer_all, campaign_of, check_ledger, in_second_ballot, query
 from tests.adaptive.ledger.faults import Points
 
 
@@ -57,13 +57,7 @@ def killed_at_each_line(module, step, check):
 def source(tmp_path):
     """A file of a campaign with a closed ballot and an open one."""
     ledger = Ledger.create(tmp_path / "source.db")
-    campaign = campaign_of(ledger)
-    answer_all(campaign)
-    campaign.close(1)
-    campaign.open_next()
-    place, _, voter = asked(campaign, 2)[0]
-    campaign.cast(vote(voter, place, number=2))
-    yield campaign
+    yield in_second_ballot(ledger)
     ledger.close()
 
 

@@ -1,33 +1,26 @@
 """The tables that migrations make are those of the schema, and keep their history."""
 
-import contextlib
-import json
 import re
 from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
-from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
-from adaptive.ledger import ConflictError, Ledger, LedgerError, RevisionError
-from adaptive.ledger.ballots.shown_sheets import asked as shown
-from adaptive.ledger.campaign.status import status_of
-from adaptive.ledger.quality.report import quality_of
+from adaptive.ledger import Ledger, LedgerError, RevisionError
 from adaptive.ledger.store import migrations, schema
+from adaptive.ledger.store.encoding import answer_name
 from adaptive.ledger.voters.participation import erase
-from adaptive.ledger.votes.reading import conflicts
-from tests.adaptive.ledger.campaigns import asked, campaign_of, change, check_ledger, query, vote, voters_of
+from tests.adaptive.ledger.campaigns import asked, change, check_ledger, one_asked, query, vote, voters_of
 
 
 @pytest.fixture
 def full(ledger):
     """A ledger with a row in each table of the past."""
-    campaign = campaign_of(ledger)
-    place, _, voter = asked(campaign)[0]
+    campaign, place, voter = one_asked(ledger)
     campaign.cast(vote(voter, place))
     change(
         ledger,
@@ -49,16 +42,20 @@ def refused(ledger, statement):
     return before == [sorted(map(str, query(ledger, f"SELECT * FROM {table}"))) for table in tables]
 
 
+def check_not_emptied(full, table):
+    if full.database.is_sqlite:
+        assert refused(full, f"REPLACE INTO {table} SELECT * FROM {table}")
+    else:
+        assert refused(full, f"TRUNCATE {table} CASCADE")
+
+
 @pytest.mark.parametrize("table", schema.HISTORY)
 def test_rows_of_history_are_neither_changed_nor_deleted(full, table):
     assert query(full, f"SELECT count(*) FROM {table}") > [(0,)]
     for column in (each.name for each in schema.metadata.tables[table].c):
         assert refused(full, f"UPDATE {table} SET {column} = {column}")
     assert refused(full, f"DELETE FROM {table}")
-    if full.database.is_sqlite:
-        assert refused(full, f"REPLACE INTO {table} SELECT * FROM {table}")
-    else:
-        assert refused(full, f"TRUNCATE {table} CASCADE")
+    check_not_emptied(full, table)
 
 
 @pytest.mark.parametrize("table", ["campaign", "ballot", "sheet", "voter", "lease", "token"])
@@ -74,10 +71,7 @@ def test_rows_that_change_are_never_deleted_and_keep_what_they_are(full, table):
     }
     for column in fixed[table]:
         assert refused(full, f"UPDATE {table} SET {column} = {column}")
-    if full.database.is_sqlite:
-        assert refused(full, f"REPLACE INTO {table} SELECT * FROM {table}")
-    else:
-        assert refused(full, f"TRUNCATE {table} CASCADE")
+    check_not_emptied(full, table)
 
 
 def test_only_who_a_voter_is_may_be_deleted(full):
@@ -112,77 +106,65 @@ def test_each_fact_of_history_has_its_trigger(ledger):
     assert {f"tr_{table}_{verb}" for table in schema.HISTORY for verb in verbs} <= found
 
 
+LATER = """
+import sqlalchemy as sa
+from alembic import op
+from adaptive.ledger.store.migrations import triggers
+
+revision, down_revision = "0004", "0003"
+
+def upgrade():
+    dialect = op.get_bind().dialect.name
+    op.execute("DROP TRIGGER tr_vote_event_update" + " ON vote_event" * (dialect == "postgresql"))
+    op.add_column("vote_event", sa.Column("note", sa.Text()))
+    op.execute("UPDATE vote_event SET note = 'written before 0004'")
+    for statement in triggers(dialect, never_changed=["vote_event"], never_deleted=[], fixed={}):
+        op.execute(statement)
+"""
+
+
 @pytest.fixture
-def old(empty_target):
-    """A ledger as revision 0001 wrote it, and what is known of it: two ballots, with checks and answers to them."""
-    ledger = Ledger(empty_target)
-    kept = json.loads((Path(__file__).parent / "ledger_0001.json").read_text())
-
-    def work(connection):
-        config = migrations._config()
-        config.attributes["connection"] = connection
-        command.upgrade(config, "0001")
-        for name, table in kept["tables"].items():
-            rows = [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]
-            if rows:
-                columns = ", ".join(table["columns"])
-                values = ", ".join(f":{column}" for column in table["columns"])
-                connection.execute(sa.text(f"INSERT INTO {name} ({columns}) VALUES ({values})"), rows)
-            if rows and "id" in table["columns"] and not ledger.database.is_sqlite:
-                last = max(row["id"] for row in rows)
-                connection.exec_driver_sql(f"SELECT setval(pg_get_serial_sequence('{name}', 'id'), {last})")
-
-    ledger.database.write_ahead()
-    ledger.database.write(work)
-    yield ledger, kept["expected"]
-    ledger.close()
+def later(full, tmp_path, monkeypatch):
+    """A ledger with rows, and this release made a later one, whose revision 0004 adds a column to the votes."""
+    (tmp_path / "0004_later.py").write_text(LATER)
+    config = migrations._config()
+    folders = [str(Path(migrations.__path__[0]) / "versions"), str(tmp_path)]
+    config.set_main_option("path_separator", "newline")
+    config.set_main_option("version_locations", "\n".join(folders))
+    monkeypatch.setattr(migrations, "_config", lambda: config)
+    monkeypatch.setattr(migrations, "HEAD", "0004")
+    return full
 
 
-def test_revision_0001_is_brought_up_with_its_checks_votes_and_digests(old):
-    ledger, expected = old
-    assert ledger.migrate() == "0001"
-    assert ledger.migrate() is None
-    campaign = ledger.campaign()
-    read = campaign.database.read
+def test_an_older_ledger_is_brought_up_with_its_votes_and_digests(later):
+    campaign = later.campaign()
+    for place, _, voter in asked(campaign)[1:]:
+        campaign.cast(vote(voter, place))
+    campaign.close(1)
+    with pytest.raises(RevisionError, match="are of revision 0003, and this release reads 0004"):
+        later.check()
+    assert later.migrate() == "0003"
+    assert later.migrate() is None
+    later.check()
     assert campaign.verify().n_closed == 1  # draws, votes and the chain have the digests that were written
-    shares = ("attention", "gold", "repeats", "agreement")
-    assert [
-        [each.key, each.n_votes, *([share.n_so, share.n] for share in (getattr(each, name) for name in shares))]
-        for each in read(lambda c: quality_of(c, campaign.info)).voters
-    ] == expected["quality"]
-    now = read(lambda c: status_of(c, campaign.info))
-    assert (now.n_late, now.n_votes) == (expected["n_late"], expected["n_votes"])
-    assert now.spending.n_probes == expected["n_probes"]
-    found = read(lambda c: conflicts(c, campaign.info))
-    assert sorted([each.stands, each.came] for each in found) == expected["conflicts"]
-    for number, wanted in enumerate(expected["orders"], start=1):
-        change(ledger, "UPDATE ballot SET state = 'closed'")
-        change(ledger, "UPDATE ballot SET state = 'open' WHERE number = :number", number=number)
-        assert [[each.left, each.right] for each in read(lambda c: shown(c, campaign.info))] == wanted
-    check_ledger(ledger)
-
-
-def test_events_of_revision_0001_are_known_under_their_ids(old):
-    ledger, expected = old
-    ledger.migrate()
-    campaign = ledger.campaign()
-    event_id, place, voter, answer = expected["vote"]
-    assert campaign.cast(vote(voter, place, answer, event_id=event_id)).repeated
-    event_id, place, voter, answer = expected["check"]
-    n_comparisons = campaign.ballots()[0].n_comparisons
-    assert campaign.cast(vote(voter, n_comparisons + place, answer, event_id=event_id)).repeated
-    # A check was answered under the id of a vote, which keeps it; the answer has another one.
-    [(n_votes, n_places)] = query(
-        ledger, "SELECT count(*), max(place) FROM vote_event WHERE event_id = :event_id", event_id=expected["reused"]
-    )
-    assert (n_votes, n_places) == (1, expected["vote"][1])
-    kinds = query(ledger, "SELECT kind FROM vote_event WHERE place = :place ORDER BY revision", place=n_comparisons)
-    assert kinds[:3] == [("cast",), ("retract",), ("cast",)]
+    rows = query(later, "SELECT event_id, place, voter_id, answer FROM vote_event WHERE note = 'written before 0004'")
+    assert len(rows) == campaign.ballots()[0].n_comparisons
+    event_id, place, voter, answer = rows[0]
+    assert campaign.cast(vote(voter, place, answer_name(answer), event_id=event_id)).repeated
+    assert refused(later, "UPDATE vote_event SET note = NULL")
+    campaign.open_next()
     for place, _, voter in asked(campaign, 2):
-        with contextlib.suppress(ConflictError):
-            campaign.cast(vote(voter, place, "right", number=2))
+        campaign.cast(vote(voter, place, "right", number=2))
     campaign.close(2)
     assert campaign.verify().n_closed == 2
+    check_ledger(later)
+
+
+def test_a_revision_without_an_upgrade_is_refused_and_left_alone(full):
+    change(full, "UPDATE ledger_revision SET version_num = '0002'")
+    with pytest.raises(RevisionError, match=r"cannot be upgraded: .*'0002'"):
+        full.migrate()
+    assert query(full, "SELECT version_num FROM ledger_revision") == [("0002",)]
 
 
 def test_the_head_is_the_last_file():

@@ -183,12 +183,18 @@ def journey_holder(campaign, hand):
     )[0][0]
 
 
-def test_votes_of_closed_ballots_stay_when_a_voter_leaves(ledger):
+def with_closed_ballot(ledger):
+    """A campaign whose first ballot is closed, and its voters."""
     campaign = web_campaign(ledger, sheet_size=None, least_answered=0.0)
     voters = [joined(campaign) for _ in range(3)]
     for voter in voters:
         answer(campaign, voter, claimed(campaign, voter)[0])
     campaign.close(1)
+    return campaign, voters
+
+
+def test_votes_of_closed_ballots_stay_when_a_voter_leaves(ledger):
+    campaign, voters = with_closed_ballot(ledger)
     digest = campaign.ballots()[0].votes_digest
     assert campaign.voter(voters[0]).leave() == 0
     assert campaign.ballots()[0].votes_digest == digest

@@ -14,6 +14,7 @@ from adaptive.ledger.votes import casting as votes
 from adaptive.plan import plan_ballots
 from tests.adaptive.ledger.campaigns import (
     PLAN,
+    all_answered,
     answer_all,
     asked,
     campaign_of,
@@ -260,8 +261,7 @@ def test_a_ballot_is_opened_again_or_followed_by_the_next_but_not_both(ledger):
 
 
 def test_a_closer_that_was_taken_over_writes_nothing(ledger, monkeypatch):
-    campaign = campaign_of(ledger)
-    answer_all(campaign)
+    campaign = all_answered(ledger)
     slow = Ledger.open(ledger.database.path if ledger.database.is_sqlite else _url(ledger))
     read, stopped, go_on = slow.database.read, threading.Event(), threading.Event()
 

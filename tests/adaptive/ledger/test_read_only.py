@@ -17,7 +17,7 @@ from adaptive.ledger.campaign.status import status_of
 from adaptive.ledger.store import database
 from adaptive.ledger.store.database import reason
 from tests.adaptive.ledger import processes
-from tests.adaptive.ledger.campaigns import answer_all, asked, campaign_of, check_ledger, new_id, query, vote
+from tests.adaptive.ledger.campaigns import all_answered, asked, campaign_of, check_ledger, new_id, query, vote
 
 NOBODY = 65534
 
@@ -25,7 +25,7 @@ NOBODY = 65534
 @pytest.fixture
 def folder():
     """A folder that others may read."""
-    made = Path(tempfile.mkdtemp(prefix="rankcorr-unwritable-"))
+    made = Path(tempfile.mkdtemp(prefix="rankcorr-read-only-"))
     made.chmod(0o755)
     yield made
     made.chmod(0o755)
@@ -34,8 +34,7 @@ def folder():
 
 def voted(folder):
     ledger = Ledger.create(folder / "ledger.db")
-    campaign = campaign_of(ledger)
-    answer_all(campaign)
+    campaign = all_answered(ledger)
     return ledger, campaign
 
 

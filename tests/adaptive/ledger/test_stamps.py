@@ -13,11 +13,13 @@ from adaptive.ledger.votes.reading import events_after
 from tests.adaptive.ledger.campaigns import (
     ITEMS,
     PLAN,
+    all_answered,
     answer_all,
     asked,
     campaign_of,
     check_ledger,
     new_id,
+    one_asked,
     pair_ids,
     query,
     vote,
@@ -33,8 +35,7 @@ def of_ballot(campaign, number=1):
 
 
 def test_the_stamp_of_a_campaign_changes_with_whatever_happens(ledger):
-    campaign = campaign_of(ledger)
-    place, _, voter = asked(campaign)[0]
+    campaign, place, voter = one_asked(ledger)
     seen = [stamp(campaign)]
     assert stamp(campaign) == seen[0]
     steps = [
@@ -78,8 +79,7 @@ def test_the_stamp_of_a_ballot_is_of_its_state_and_of_who_is_left_out(ledger):
 
 
 def test_a_ballot_closes_as_it_was_looked_at_or_not_at_all(ledger):
-    campaign = campaign_of(ledger)
-    answer_all(campaign)
+    campaign = all_answered(ledger)
     seen = of_ballot(campaign)
     campaign.voter(asked(campaign)[0][2]).exclude("x")
     with pytest.raises(ChangedError, match="ballot 1 was closed or opened, or its voters changed"):

@@ -11,7 +11,7 @@ from adaptive.ledger.store.rows import insert_columns
 from adaptive.ledger.voters.identity import excluded_voters
 from adaptive.ledger.votes.reading import standing_votes
 from adaptive.plan import plan_ballots
-from tests.adaptive.ledger.campaigns import answer_all, asked, campaign_of, vote
+from tests.adaptive.ledger.campaigns import all_answered, answer_all, asked, campaign_of, in_second_ballot
 
 
 def steps_of_status(ledger, n_items):
@@ -74,8 +74,7 @@ def test_the_pace_is_not_sought_among_events_of_long_ago(ledger, monkeypatch):
 
 
 def test_answers_of_voters_who_are_left_out_do_not_count(ledger):
-    campaign = campaign_of(ledger)
-    answer_all(campaign)
+    campaign = all_answered(ledger)
     _, _, voter = asked(campaign)[0]
     theirs = [each for each in asked(campaign) if each[2] == voter]
     assert len(theirs) == 4  # of 12, among 3 voters
@@ -105,12 +104,7 @@ def answers_by_item(campaign):
 
 
 def test_ballots_say_how_far_they_have_come(ledger):
-    campaign = campaign_of(ledger)
-    answer_all(campaign)
-    campaign.close(1)
-    campaign.open_next()
-    place, _, voter = asked(campaign, 2)[0]
-    campaign.cast(vote(voter, place, number=2))
+    campaign = in_second_ballot(ledger)
     first, second = campaign.ballot_progress()
     assert (first.ballot, first.state, first.n_items, first.n_answered, first.n_comparisons) == (1, "closed", 6, 12, 12)
     assert (first.n_sheets_done, first.n_sheets) == (3, 3)

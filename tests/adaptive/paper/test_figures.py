@@ -1,7 +1,6 @@
 """Figures: what is drawn is what the simulation gave, files are whole, labels stay text, black and white is enough."""
 
 import re
-import sys
 import xml.etree.ElementTree as ET
 
 import numpy as np
@@ -32,13 +31,6 @@ def written(tmp_path_factory):
     """The files of seed 1, in a folder that is made for them."""
     pytest.importorskip("matplotlib").use("Agg")
     return write_figures(tmp_path_factory.mktemp("figures") / "new" / "folder", seed=1, n_items=N_ITEMS)
-
-
-@pytest.fixture
-def without_matplotlib(monkeypatch):
-    for name in [name for name in sys.modules if name.split(".")[0] == "matplotlib"]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
 
 
 def texts(path):

@@ -12,7 +12,7 @@ from adaptive.plots import agreement, plot_accuracy, plot_in_top, plot_strengths
 from adaptive.votes import LEFT, RIGHT, TIE
 from rankcorr import OptionError
 from rankcorr.plots import MissingMatplotlibError
-from tests.rankcorr.plots.conftest import matplotlib, without_matplotlib  # noqa: F401
+from tests.rankcorr.plots.conftest import matplotlib  # noqa: F401
 from tests.rankcorr.plots.figures import legend_of, own_axes
 
 

@@ -2,9 +2,8 @@
 
 from pathlib import Path
 
-from click.testing import CliRunner
-
 from rankcorr.cli import main as cli
+from tests.commands import Called
 
 GOLD = {"a": 5.0, "b": 4.0, "c": 3.0, "d": 2.0, "e": 1.0}
 SYSTEM = {"e": 1.0, "b": 9.0, "a": 4.0, "c": 4.0, "d": 2.0}
@@ -17,28 +16,8 @@ LONG = {
     "long_c.csv": {f"item {i}": float(i * 5 % 7 - i) for i in range(20)},
 }
 
-
-def run(*args, stdin=None):
-    return CliRunner().invoke(cli.main, [str(arg) for arg in args], input=stdin)
-
-
-def run_ok(*args, stdin=None):
-    result = run(*args, stdin=stdin)
-    assert (result.exit_code, result.stderr) == (0, "")
-    return result.stdout
-
-
-def refusal(*args, stdin=None):
-    """The one line that says what is wrong."""
-    result = run(*args, stdin=stdin)
-    assert result.exit_code == 2
-    assert result.stdout == ""
-    assert isinstance(result.exception, SystemExit)
-    line, end = result.stderr[:-1], result.stderr[-1:]
-    assert end == "\n"
-    assert line.startswith("rankcorr: error: ")
-    assert line.isprintable()
-    return line.removeprefix("rankcorr: error: ")
+RANKCORR = Called(cli.main, "rankcorr")
+run, run_ok, refusal = RANKCORR.run, RANKCORR.ok, RANKCORR.refusal
 
 
 def write_scores(name, scores):

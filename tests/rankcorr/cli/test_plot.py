@@ -12,9 +12,9 @@ from rankcorr.inference.null import null_distribution
 from rankcorr.plots import chance_levels, plot_leaderboard, plot_null, plot_offset, plot_ranks, save_figure
 from tests.coefficients import collapsed
 from tests.rankcorr.cli.commands import LONG, refusal, run, run_ok
-from tests.rankcorr.plots.conftest import matplotlib, without_matplotlib
+from tests.rankcorr.plots.conftest import matplotlib
 
-__all__ = ["matplotlib", "without_matplotlib"]  # fixtures
+__all__ = ["matplotlib"]  # a fixture
 
 pytestmark = pytest.mark.usefixtures("folder")
 FIGURES = ("ranks", "offset", "leaderboard", "null")

@@ -8,20 +8,11 @@ import pytest
 from rankcorr import OptionError, TableError
 from rankcorr.evaluation import DuplicateDocumentError, RankColumnWarning, read_qrels, read_run
 
+FILE = "file.txt"
 QRELS = "q1 0 a 2\nq1 0 b 0\nq2\t0\tc\t-1\n"
 RUN = "q1 Q0 b 1 9.5 mine\n\nq1  Q0  a  2  3e-1  mine\r\nq2 Q0 c 1 -4 mine\n"
 WANTED_QRELS = {"q1": {"a": 2.0, "b": 0.0}, "q2": {"c": -1.0}}
 WANTED_RUN = {"q1": {"b": 9.5, "a": 0.3}, "q2": {"c": -4.0}}
-
-
-@pytest.fixture
-def file(tmp_path):
-    def write(text, name="file.txt"):
-        path = tmp_path / name
-        path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        return path
-
-    return write
 
 
 @pytest.mark.parametrize(
@@ -35,8 +26,8 @@ def file(tmp_path):
         json.dumps(WANTED_QRELS),
     ],
 )
-def test_qrels_of_every_form(file, text):
-    assert read_qrels(file(text)).to_dict() == WANTED_QRELS
+def test_qrels_of_every_form(write, text):
+    assert read_qrels(write(text)).to_dict() == WANTED_QRELS
 
 
 @pytest.mark.parametrize(
@@ -48,27 +39,27 @@ def test_qrels_of_every_form(file, text):
         json.dumps(WANTED_RUN),
     ],
 )
-def test_runs_of_every_form(file, text):
-    assert read_run(file(text)).to_dict() == WANTED_RUN
+def test_runs_of_every_form(write, text):
+    assert read_run(write(text)).to_dict() == WANTED_RUN
 
 
-def test_a_run_of_ms_marco_has_ranks_alone(file):
+def test_a_run_of_ms_marco_has_ranks_alone(write):
     text = "7\td1\t1\n7\td2\t2\n7\td3\t10\n"
-    assert read_run(file(text)).to_dict() == {"7": {"d1": -1.0, "d2": -2.0, "d3": -10.0}}
-    assert read_run(file(text), form="msmarco").to_dict() == read_run(file(text)).to_dict()
+    assert read_run(write(text)).to_dict() == {"7": {"d1": -1.0, "d2": -2.0, "d3": -10.0}}
+    assert read_run(write(text), form="msmarco").to_dict() == read_run(write(text)).to_dict()
 
 
-def test_qrels_of_ms_marco_have_tabs(file):
+def test_qrels_of_ms_marco_have_tabs(write):
     text = "7\t0\tdoc 1\t1\n"
-    assert read_qrels(file(text), form="msmarco").to_dict() == {"7": {"doc 1": 1.0}}
+    assert read_qrels(write(text), form="msmarco").to_dict() == {"7": {"doc 1": 1.0}}
     with pytest.raises(TableError, match="4 fields separated by white space are wanted"):
-        read_qrels(file(text))
+        read_qrels(write(text))
 
 
-def test_a_run_is_called_by_its_file_unless_it_has_a_name(file):
-    assert read_run(file(gzip.compress(RUN.encode(), mtime=0), "bm25.run.gz")).name == "bm25"
-    assert read_run(file(RUN, "v1.2.txt")).name == "v1.2"
-    assert read_run(file(RUN), name="mine").name == "mine"
+def test_a_run_is_called_by_its_file_unless_it_has_a_name(write):
+    assert read_run(write(gzip.compress(RUN.encode(), mtime=0), "bm25.run.gz")).name == "bm25"
+    assert read_run(write(RUN, "v1.2.txt")).name == "v1.2"
+    assert read_run(write(RUN), name="mine").name == "mine"
 
 
 def test_standard_input(monkeypatch):
@@ -113,16 +104,16 @@ def test_standard_input(monkeypatch):
         ("{" + '"q":{' * 100_000, "is nested too deeply"),
     ],
 )
-def test_what_is_wrong_names_file_line_and_column(file, text, message):
-    path = file(text)
+def test_what_is_wrong_names_file_line_and_column(write, text, message):
+    path = write(text)
     with pytest.raises(TableError, match=message) as caught:
         read_qrels(path)
     assert str(caught.value).startswith(str(path))
 
 
-def test_beir_needs_its_head(file):
+def test_beir_needs_its_head(write):
     with pytest.raises(TableError, match=":1: the first line must be the head query-id, corpus-id, score"):
-        read_run(file("q\ta\t1\n"), form="beir")
+        read_run(write("q\ta\t1\n"), form="beir")
 
 
 def test_a_file_that_is_not_there(tmp_path):
@@ -131,23 +122,23 @@ def test_a_file_that_is_not_there(tmp_path):
 
 
 @pytest.mark.parametrize(("duplicates", "kept"), [("first", 1.0), ("max", 5.0)])
-def test_duplicates_name_the_line_or_are_chosen(file, duplicates, kept):
-    path = file("q Q0 a 1 1.0 m\nq Q0 b 2 0.5 m\nq Q0 a 3 5.0 m\n")
+def test_duplicates_name_the_line_or_are_chosen(write, duplicates, kept):
+    path = write("q Q0 a 1 1.0 m\nq Q0 b 2 0.5 m\nq Q0 a 3 5.0 m\n")
     with pytest.raises(DuplicateDocumentError, match=r"file\.txt:3: a query may have each document once.*\('q', 'a'\)"):
         read_run(path)
     with pytest.warns(RankColumnWarning):
         assert read_run(path, duplicates=duplicates)["q"] == {"a": kept, "b": 0.5}
 
 
-def test_names_that_json_repeats_are_duplicates(file):
+def test_names_that_json_repeats_are_duplicates(write):
     with pytest.raises(DuplicateDocumentError, match=r"\('q', 'a'\)"):
-        read_qrels(file('{"q": {"a": 1, "a": 2}}'))
+        read_qrels(write('{"q": {"a": 1, "a": 2}}'))
     with pytest.raises(DuplicateDocumentError, match=r"\('q', 'a'\)"):
-        read_qrels(file('{"q": {"a": 1}, "q": {"a": 2}}'))
+        read_qrels(write('{"q": {"a": 1}, "q": {"a": 2}}'))
 
 
-def test_ranks_that_contradict_scores_are_said_and_scores_decide(file):
-    path = file("q Q0 a 1 0.5 m\nq Q0 b 2 0.7 m\nr Q0 a 1 0.5 m\nr Q0 b 2 0.5 m\ns Q0 b 1 1 m\ns Q0 a 0 2 m\n")
+def test_ranks_that_contradict_scores_are_said_and_scores_decide(write):
+    path = write("q Q0 a 1 0.5 m\nq Q0 b 2 0.7 m\nr Q0 a 1 0.5 m\nr Q0 b 2 0.5 m\ns Q0 b 1 1 m\ns Q0 a 0 2 m\n")
     with pytest.warns(
         RankColumnWarning, match=r"file\.txt:2: the rank contradicts the score.*in 1 query\. Scores"
     ) as w:
@@ -156,8 +147,8 @@ def test_ranks_that_contradict_scores_are_said_and_scores_decide(file):
     assert w[0].filename == __file__
 
 
-def test_unknown_options(file):
+def test_unknown_options(write):
     with pytest.raises(OptionError, match="form must be one of 'trec'"):
-        read_run(file(RUN), form="csv")
+        read_run(write(RUN), form="csv")
     with pytest.raises(OptionError, match="duplicates must be one of 'error'"):
-        read_run(file(RUN), duplicates="mean")
+        read_run(write(RUN), duplicates="mean")

@@ -40,3 +40,7 @@ def sorted_items(x, *others, coefficient="tau_w", **options):
     """Rankings of scores, sorted by the first, for a coefficient with these options."""
     rankings = [Ranking.from_scores(values) for values in (x, *others)]
     return SortedItems.of(named_coefficient(coefficient, **options), rankings[0], rankings[1:])
+
+
+def by_name(board):
+    return {row.system: row for row in board.rows}

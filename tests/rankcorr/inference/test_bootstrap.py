@@ -194,8 +194,7 @@ def test_resamples_without_weight_are_undefined():
 
 
 def test_all_resamples_may_be_undefined():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UndefinedCorrelationWarning)
+    with warnings.catch_warnings(action="ignore", category=UndefinedCorrelationWarning):
         found = [bootstrap_interval([2, 1], [2, 1], method="percentile", n_resamples=1, seed=seed) for seed in range(8)]
     alone = [each for each in found if each.n_undefined]
     assert 0 < len(alone) < 8
@@ -264,8 +263,7 @@ def test_perfect_agreement_is_possible_by_chance(coefficient, n_items):
 
 @given(st.integers(2, 8).flatmap(lambda n: st.tuples(scores(n), scores(n))))
 def test_an_interval_from_few_items_is_one(case):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UndefinedCorrelationWarning)
+    with warnings.catch_warnings(action="ignore", category=UndefinedCorrelationWarning):
         found = bootstrap_interval(*case, n_resamples=400, workers=1)
     if not math.isnan(found.statistic):
         assert -1 <= found.low <= found.high <= 1

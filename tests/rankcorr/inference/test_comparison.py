@@ -68,8 +68,8 @@ def test_scipy_permutation_test_of_the_scores_of_few_items(coefficient, alternat
         # Rounded, since scipy compares floats that differ by rounding alone.
         return round(float(FUNCTIONS[coefficient](gold, first)) - float(FUNCTIONS[coefficient](gold, second)), 10)
 
-    with warnings.catch_warnings():  # of swaps, and of resamples of the interval
-        warnings.simplefilter("ignore", UndefinedCorrelationWarning)
+    # Of swaps, and of resamples of the interval.
+    with warnings.catch_warnings(action="ignore", category=UndefinedCorrelationWarning):
         peer = scipy.stats.permutation_test(
             (a, b),
             difference,
@@ -390,8 +390,7 @@ def test_items_that_not_all_three_have():
         for ranking, expected in zip(three, ranks, strict=True):
             assert ranking.labels == tuple(labels)
             assert_array_equal(ranking.ranks, expected)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UndefinedCorrelationWarning)
+        with warnings.catch_warnings(action="ignore", category=UndefinedCorrelationWarning):
             found = compare_systems(gold, a, b, missing=missing, n_resamples=20)
         assert (found.n_items, found.n_missing, found.missing) == (len(labels), 4, missing)
         assert found.statistic_a == weighted_tau(*(Ranking.from_ranks(each) for each in ranks[:2])).statistic

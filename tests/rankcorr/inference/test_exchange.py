@@ -66,8 +66,7 @@ def taken_places(places, present, choices):
 
 
 def value(coefficient, gold, numbers):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UndefinedCorrelationWarning)
+    with warnings.catch_warnings(action="ignore", category=UndefinedCorrelationWarning):
         return float(coefficient(gold, Ranking.from_ranks(numbers)))
 
 

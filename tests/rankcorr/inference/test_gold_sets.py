@@ -23,13 +23,9 @@ from rankcorr import (
 from rankcorr.inference.leaderboard import leaderboard
 from rankcorr.inference.paired import compare_systems
 from tests.coefficients import collapsed
-from tests.rankcorr.inference.cases import data
+from tests.rankcorr.inference.cases import by_name, data
 
 GOLD, SYSTEM = {"a": 1, "b": 2, "c": 3}, {"a": 1, "b": 3, "c": 2}
-
-
-def by_name(board):
-    return {row.system: row for row in board.rows}
 
 
 def test_one_gold_ranking_alone():
@@ -179,19 +175,19 @@ def test_invalid_inputs(gold, systems, options, error, message):
 def test_systems_without_items_in_common():
     gold = dict(zip("abcdef", range(6), strict=True))
     systems = {"x": {label: gold[label] for label in "abc"}, "y": {label: gold[label] for label in "cdef"}}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UndefinedCorrelationWarning)
-        with pytest.raises(
+    with (
+        warnings.catch_warnings(action="ignore", category=UndefinedCorrelationWarning),
+        pytest.raises(
             TooFewItemsError,
             match="systems 'x' and 'y' must have at least two items of gold set 'gold' in common, to be tested; got 1",
-        ):
-            leaderboard(gold, systems, missing="intersection", n_resamples=50)
+        ),
+    ):
+        leaderboard(gold, systems, missing="intersection", n_resamples=50)
 
 
 def test_more_than_five_gold_sets_are_no_sample():
     gold, systems = data(sizes=(8,) * 6, noise={"good": 0.2, "poor": 2.0})
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with warnings.catch_warnings(record=True, action="always") as caught:
         leaderboard(gold, systems, coefficient="tau", n_resamples=100)
         del gold["set 5"]
         leaderboard(gold, systems, coefficient="tau", missing="intersection", n_resamples=100)

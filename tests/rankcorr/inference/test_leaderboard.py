@@ -24,11 +24,7 @@ from rankcorr.errors import collected_notices
 from rankcorr.inference.leaderboard import leaderboard
 from rankcorr.inference.null import null_distribution
 from rankcorr.inference.paired import compare_systems
-from tests.rankcorr.inference.cases import data
-
-
-def by_name(board):
-    return {row.system: row for row in board.rows}
+from tests.rankcorr.inference.cases import by_name, data
 
 
 @pytest.mark.parametrize(("coefficient", "function"), [("tau_w", weighted_tau), ("rho_w", weighted_rho)])
@@ -79,8 +75,7 @@ def test_gold_sets_of_one_size_do_not_draw_alike():
 def test_p_values_are_those_of_the_paired_test(swap, seed):
     gold, systems = data(sizes=(9,), seed=seed)
     systems = {name: {label: round(score) for label, score in own.items()} for name, own in systems.items()}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UndefinedCorrelationWarning)
+    with warnings.catch_warnings(action="ignore", category=UndefinedCorrelationWarning):
         board = leaderboard(gold, systems, swap=swap, n_resamples=100)
         best, *others = board.rows
         assert math.isnan(best.pvalue)
@@ -107,8 +102,7 @@ def test_scores_are_exchanged_if_they_share_a_scale_in_each_gold_set():
 
 def test_swaps_of_two_gold_sets_by_hand():
     gold, systems = data(sizes=(3, 4), seed=1, noise={"a": 0.1, "b": 3.0})
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UndefinedCorrelationWarning)
+    with warnings.catch_warnings(action="ignore", category=UndefinedCorrelationWarning):
         board = leaderboard(gold, systems, coefficient="tau", swap="scores", n_resamples=50)
         assert board.swap == "scores"
         numbers = [
@@ -138,8 +132,7 @@ def test_undefined_swaps_count_against_a_difference():
     # any other swap gives the difference as it is, or its negative.
     gold = np.arange(20.0)
     systems = {"a": np.eye(20)[19], "b": np.eye(20)[0]}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UndefinedCorrelationWarning)
+    with warnings.catch_warnings(action="ignore", category=UndefinedCorrelationWarning):
         options = {"coefficient": "tau", "swap": "scores", "n_resamples": 100}
         board = leaderboard(gold, systems, **options)
         assert compare_systems(gold, *systems.values(), **options).n_undefined > 30
@@ -258,8 +251,7 @@ def test_two_systems_are_tested_on_the_items_that_both_have():
     gold, systems = data(sizes=(11,), noise={"a": 0.1, "b": 3.0})
     first, second = (dict(scores) for scores in systems.values())
     del first["0-0"], second["0-5"]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UndefinedCorrelationWarning)
+    with warnings.catch_warnings(action="ignore", category=UndefinedCorrelationWarning):
         board = leaderboard(gold, {"a": first, "b": second}, missing="intersection", n_resamples=50)
         peer = compare_systems(gold["set 0"], first, second, missing="intersection", n_resamples=50)
     assert peer.n_items == 9
@@ -272,8 +264,7 @@ def test_two_systems_without_coefficients_over_shared_items_have_no_p_value(n_it
     gold = {f"i{item}": float(item) for item in range(n_items)}
     top = {label: max(0.0, value - half + 1) for label, value in gold.items()}
     bottom = {f"i{item}": float(item) for item in range(half)} | {"i0": 1.5}
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with warnings.catch_warnings(record=True, action="always") as caught:
         board = leaderboard(gold, {"top": top, "bottom": bottom}, missing="intersection", n_resamples=100)
     assert [row.group for row in board.rows] == [1, 1]
     assert [row.rank for row in board.rows] == [1, 2]
@@ -285,8 +276,7 @@ def test_two_systems_without_coefficients_over_shared_items_have_no_p_value(n_it
 
 def test_tests_are_of_the_gold_set_that_ranks():
     gold, systems = data(sizes=(9, 8), seed=2)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UndefinedCorrelationWarning)
+    with warnings.catch_warnings(action="ignore", category=UndefinedCorrelationWarning):
         for name, scores in gold.items():
             best, *others = leaderboard(gold, systems, by=name, swap="scores", n_resamples=100).rows
             for row in others:
@@ -323,8 +313,7 @@ def test_too_few_resamples_to_tell_the_last_two_apart():
 def test_standardized_coefficients():
     gold, systems = data(sizes=(8, 7), noise={"good": 0.2, "poor": 2.0})
     options = {"n_resamples": 200, "seed": 3}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UndefinedCorrelationWarning)
+    with warnings.catch_warnings(action="ignore", category=UndefinedCorrelationWarning):
         plain = by_name(leaderboard(gold, systems, **options))
         board = leaderboard(gold, systems, standardized=np.True_, **options)
     assert board.standardized is True

@@ -165,8 +165,7 @@ def test_who_is_told_apart_makes_room_for_the_others():
 def test_systems_that_lack_items_exchange_those_that_both_have():
     gold, systems = data(sizes=(30,))
     del systems["fair"]["0-3"], systems["alike"]["0-5"]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UndefinedCorrelationWarning)
+    with warnings.catch_warnings(action="ignore", category=UndefinedCorrelationWarning):
         contest = contest_of(gold, systems, TauW(), missing="intersection")
     exchange = contest._exchange(gold_sets_of(gold)["set 0"], range(4), 0)
     assert exchange.present.sum(axis=1).tolist() == [30, 29, 29, 30]

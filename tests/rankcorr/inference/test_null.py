@@ -27,8 +27,7 @@ SCHEME = st.sampled_from(SCHEMES)
 
 
 def quiet(x, y, **options):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UndefinedCorrelationWarning)
+    with warnings.catch_warnings(action="ignore", category=UndefinedCorrelationWarning):
         return null_distribution(x, y, **collapsed(**options))
 
 

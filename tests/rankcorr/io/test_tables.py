@@ -15,15 +15,7 @@ from hypothesis import strategies as st
 from rankcorr import LabelMismatchError, OptionError, Ranking, RankingError, TableError, weighted_tau
 from rankcorr.io.tables import read_numbers, read_ranking
 
-
-@pytest.fixture
-def write(tmp_path):
-    def write_file(content, name="f.csv"):
-        path = tmp_path / name
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return path
-
-    return write_file
+FILE = "f.csv"
 
 
 def read_text(text, **options):

@@ -19,6 +19,10 @@ COUNTS = st.integers(2, 12)
 LABELS = st.lists(st.text(max_size=3) | st.integers(-5, 5), min_size=2, max_size=12, unique=True)
 
 
+def pairs_in(found):
+    return {one["voter"]: list(zip(one["left"], one["right"], strict=True)) for one in found["comparisons"]}
+
+
 def rows(ballot):
     """Comparisons of each voter, as a ballot shows them."""
     found = {voter: [] for voter in ballot.voters}
@@ -41,9 +45,7 @@ def test_every_ballot_is_the_one_of_the_library(items, presentations, voters, se
     assert found["number"] == (number or 1)
     assert found["n_comparisons"] == ballot.n_comparisons
     assert [one["voter"] for one in found["comparisons"]] == list(ballot.voters)
-    assert {one["voter"]: list(zip(one["left"], one["right"], strict=True)) for one in found["comparisons"]} == rows(
-        ballot
-    )
+    assert pairs_in(found) == rows(ballot)
     expected = asdict(ballot.certificate())
     one_more = expected.pop("item_with_one_more")
     certificate = found["certificate"]
@@ -64,9 +66,7 @@ def test_the_first_ballot_is_that_of_a_protocol_with_the_seed():
     plan = plan_ballots(9, n_ballots=2, fraction=0.5, presentations=3)
     ballot = Voting(plan, 9, voters=4, seed=7).open_ballot()
     found = answer(PATH, items=9, presentations=3, voters=4, seed=7)
-    assert {one["voter"]: list(zip(one["left"], one["right"], strict=True)) for one in found["comparisons"]} == rows(
-        ballot
-    )
+    assert pairs_in(found) == rows(ballot)
 
 
 def test_the_item_that_is_presented_once_more_has_its_label():

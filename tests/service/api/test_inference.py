@@ -13,10 +13,6 @@ SYSTEM = GOLD + RNG.integers(0, 30, 60)
 PAIR = {"gold": {"scores": GOLD.tolist()}, "system": {"scores": SYSTEM.tolist()}}
 
 
-def errors(answer):
-    return problem_of(answer)["errors"]
-
-
 class TestInference:
     @pytest.mark.parametrize("coefficient", ["tau_w", "rho_w", "tau", "rho"])
     def test_the_answer_is_the_library_call_to_the_last_bit(self, client, coefficient):

@@ -8,10 +8,6 @@ from rankcorr.inference.leaderboard import leaderboard
 from tests.service.answers import problem_of
 
 
-def errors(answer):
-    return problem_of(answer)["errors"]
-
-
 class TestLeaderboard:
     PATH = "/v1/leaderboards"
     LABELS = [f"item {n}" for n in range(40)]  # noqa: RUF012

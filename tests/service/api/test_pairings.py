@@ -28,8 +28,7 @@ def as_answer(pairing, messages=()):
 
 def paired(rows, **options):
     """The library's pairing as an answer."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", FewRareTokensWarning)
+    with warnings.catch_warnings(record=True, action="always", category=FewRareTokensWarning) as caught:
         pairing = pair_tokens(rows, **options)
     return as_answer(pairing, [str(warning.message) for warning in caught])
 

@@ -21,6 +21,12 @@ SCORES, STRENGTHS, SIMULATION = (example(f"/v1/{name}") for name in ("scores", "
 BOARD = {"systems": {"a": {"scores": [1, 2]}}, "seed": 1}
 GOLDS = {"gold": {"scores": [1, 2]}, "gold_sets": {"a": {"scores": [1, 2]}}}
 
+
+def unfit(request, pointer, value, message):
+    """A request with another value, where the error is."""
+    return changed(request, pointer, value), pointer, message
+
+
 # Path -> request, where the error is, and what it says in full.
 UNFIT = {
     "/v1/correlations": [(WEIGHTS | {"system": SYSTEM}, "/weigher", TWO_WEIGHTS)],
@@ -44,27 +50,15 @@ UNFIT = {
         (SIZES | {"hours": 40}, "/seconds_per_comparison", "this field is needed: the budget is of hours"),
     ],
     "/v1/scores": [
-        (SCORES | {"items": 5}, "/items", "the plan is for 4 items; got 5"),
-        (SCORES | {"items": ["a", "b", "c"]}, "/items", "the plan is for 4 items; got 3"),
-        (SCORES | {"ballots": SCORES["ballots"] * 3}, "/ballots", "the plan has 2 ballots; got 3"),
+        unfit(SCORES, "/items", 5, "the plan is for 4 items; got 5"),
+        unfit(SCORES, "/items", ["a", "b", "c"], "the plan is for 4 items; got 3"),
+        unfit(SCORES, "/ballots", SCORES["ballots"] * 3, "the plan has 2 ballots; got 3"),
         (changed(SCORES, f"{FORM}/votes", ["left"]), f"{FORM}/left", "1 vote needs as many items on each side; got 2"),
-        (
-            changed(SCORES, f"{FORM}/right", ["queen"]),
-            f"{FORM}/right",
-            "2 votes need as many items on each side; got 1",
-        ),
+        unfit(SCORES, f"{FORM}/right", ["queen"], "2 votes need as many items on each side; got 1"),
     ],
     "/v1/strengths": [
-        (
-            changed(STRENGTHS, "/comparisons/left", ["king"]),
-            "/comparisons/left",
-            "5 winners need as many entries here; got 1",
-        ),
-        (
-            changed(STRENGTHS, "/comparisons/voter", []),
-            "/comparisons/voter",
-            "5 winners need as many entries here; got 0",
-        ),
+        unfit(STRENGTHS, "/comparisons/left", ["king"], "5 winners need as many entries here; got 1"),
+        unfit(STRENGTHS, "/comparisons/voter", [], "5 winners need as many entries here; got 0"),
         (
             {"comparisons": [*NOBODY, ROWS[0]]},
             "/comparisons/5/voter",
@@ -89,7 +83,7 @@ UNFIT = {
             "/voters/nonconformity",
             "the least comes first, the largest second; got [0.2, 0.1]",
         ),
-        (SIMULATION | {"similarity": [0.5, 0.1]}, "/similarity", "the plan has 40 items; got 2 numbers"),
+        unfit(SIMULATION, "/similarity", [0.5, 0.1], "the plan has 40 items; got 2 numbers"),
     ],
 }
 

@@ -1,16 +1,20 @@
 """A campaign on a ledger, and voters who talk to its server as pages do."""
 
-import uuid
-
 from adaptive.ledger import Ledger, PageTexts, Settings, VotingPages
-from adaptive.ledger.campaign.voting_pages import set_pages
 from adaptive.ledger.voters.participation import invite
 from adaptive.ledger.voters.tokens import issue
-from adaptive.plan import plan_ballots
+from tests.adaptive.ledger.campaigns import ITEMS, PLAN, new_id
 
-ITEMS = ["ash", "birch", "cedar", "fir", "oak", "yew"]
-PLAN = plan_ballots(6, n_ballots=2, fraction=0.5, presentations=4)
 TEXTS = {"en": PageTexts("Trees", "Which tree is taller?", "Look at **both**.", "I agree.", "Thanks!")}
+
+PROLIFIC = {
+    "platform": "prolific",
+    "sheets": 1,
+    "completion_code": "D0NE",
+    "screened_out_code": "SCREEN",
+    "quota_full_code": "FULL",
+}
+BACK = "https://app.prolific.com/submissions/complete?cc="
 
 
 def new_campaign(target, *, plan=PLAN, items=ITEMS, voters=6, contents=None, pages=None, open_ballot=True, **settings):
@@ -27,8 +31,7 @@ def new_campaign(target, *, plan=PLAN, items=ITEMS, voters=6, contents=None, pag
 def change_pages(campaign, **pages):
     """Show these pages from now on."""
     shown = VotingPages(**{"texts": TEXTS, "open_link": True, **pages})
-    version = campaign.database.read(lambda connection: _version(connection, campaign))
-    campaign.database.write(lambda connection: set_pages(connection, campaign.info.id, shown, replaces=version))
+    campaign.set_pages(shown, replaces=campaign.pages()[0])
 
 
 def invited(campaign, *names):
@@ -37,10 +40,6 @@ def invited(campaign, *names):
 
 def token_of(campaign, kind):
     return campaign.database.write(lambda connection: issue(connection, campaign.info, kind))
-
-
-def new_id():
-    return str(uuid.uuid4())
 
 
 class Voter:
@@ -67,6 +66,12 @@ class Voter:
         assert answer.status_code == 200, answer.text
         return answer.json["sheet"]
 
+    def answer_sheet(self):
+        """Answer all pairs of the next sheet, and be the voter."""
+        for pair in self.sheet()["pairs"]:
+            assert self.vote(pair["id"]).status_code == 200
+        return self
+
     def vote(self, pair, answer="left", event_id=None, **fields):
         return self.put(f"/v1/votes/{event_id or new_id()}", {"pair": pair, "answer": answer, **fields})
 
@@ -77,9 +82,3 @@ def arrived(app, campaign, **fields):
     answer = voter.begin(**{"consent": "1", **fields})
     assert answer.status_code == 201, answer.text
     return voter
-
-
-def _version(connection, campaign):
-    from adaptive.ledger.campaign.voting_pages import pages_of
-
-    return pages_of(connection, campaign.info.id)[0]

@@ -41,20 +41,19 @@ class Organiser:
         assert answer.status_code == 201, answer.text
         return Organiser(self.app, answer.json["token"], answer.json["campaign"])
 
-    def get(self, path="", *, status=200, **options):
-        answer = self.call("GET", f"/v1/campaigns/{self.key}{path}", **options)
+    def of_campaign(self, method, path, *, status=200, **options):
+        answer = self.call(method, f"/v1/campaigns/{self.key}{path}", **options)
         assert answer.status_code == status, answer.text
         return answer
 
-    def post(self, path, body=None, *, status=200, **options):
-        answer = self.call("POST", f"/v1/campaigns/{self.key}{path}", json=body or {}, **options)
-        assert answer.status_code == status, answer.text
-        return answer
+    def get(self, path="", **options):
+        return self.of_campaign("GET", path, **options)
 
-    def put(self, path, body, *, status=200, **options):
-        answer = self.call("PUT", f"/v1/campaigns/{self.key}{path}", json=body, **options)
-        assert answer.status_code == status, answer.text
-        return answer
+    def post(self, path, body=None, **options):
+        return self.of_campaign("POST", path, json=body or {}, **options)
+
+    def put(self, path, body, **options):
+        return self.of_campaign("PUT", path, json=body, **options)
 
     def change_pages(self, *, status=200, **fields):
         """Change these fields of the pages as they are now."""

@@ -10,7 +10,6 @@ import numpy as np
 
 from adaptive.ledger import Campaign, Ledger, PageTexts, Settings, VotingPages
 from adaptive.ledger.campaign.info import ContinuousPlan
-from adaptive.ledger.campaign.voting_pages import set_pages
 from adaptive.plan import BallotPlan
 from adaptive.simulation.voters import VoterPool
 from tests.service.collect.browsing import Voter, new_id
@@ -25,7 +24,7 @@ def simulated_campaign(
     """A campaign of items 0, 1, ... whose sheets go to whoever comes; no ballot is open."""
     chosen = Settings(**{"assigned": False, "sheet_size": 20, "least_answered": 1.0, **settings})
     campaign = Ledger.create(target).new_campaign(plan, plan.n_items, n_voters, seed, settings=chosen)
-    campaign.database.write(lambda connection: set_pages(connection, campaign.info.id, PAGES, replaces=0))
+    campaign.set_pages(PAGES, replaces=0)
     return campaign
 
 

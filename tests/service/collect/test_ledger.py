@@ -9,6 +9,7 @@ from adaptive.ledger import Ledger
 from service.collect import state as module
 from service.collect.state import OwnLedger
 from service.http.problems import Problem
+from tests.service.load import in_threads
 
 
 @pytest.fixture(autouse=True)
@@ -31,11 +32,7 @@ def test_threads_that_need_it_at_once_open_it_once(tmp_path, monkeypatch):
     real = Ledger.create
     monkeypatch.setattr(Ledger, "create", lambda target, **options: calls.append(target) or real(target, **options))
     own = OwnLedger(str(tmp_path / "new.db"))
-    threads = [threading.Thread(target=own.get) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(*[own.get] * 8)
     assert len(calls) == 1
     own.close()
 

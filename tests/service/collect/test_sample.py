@@ -5,8 +5,6 @@ import re
 import pytest
 
 from adaptive.ledger import Ledger, LedgerError
-from adaptive.ledger.campaign.stored import contents_of
-from adaptive.ledger.campaign.voting_pages import pages_of
 from adaptive.ledger.voters.tokens import holder_of
 from service.collect import sample as module
 from service.collect.sample import ITEMS, NAME, main, sample
@@ -26,9 +24,7 @@ def test_the_sample_is_open_to_everybody_and_has_a_ballot(ledger):
     campaign = ledger.campaign(NAME)
     assert links.voter == f"{URL}/v/{campaign.key}"
     assert [ballot.state for ballot in campaign.ballots()] == ["open"]
-    contents, (version, pages) = campaign.database.read(
-        lambda connection: (contents_of(connection, campaign.info), pages_of(connection, campaign.info.id))
-    )
+    contents, (version, pages) = campaign.contents(), campaign.pages()
     assert (len(contents), contents[0].content) == (len(ITEMS), "car \u2013 automobile")
     assert (version, pages.open_link, list(pages.texts)) == (1, True, ["en", "de"])
     assert pages.completion_code == "SAMPLE"

@@ -1,15 +1,18 @@
 """What may happen to heavy requests, each in a process of its own without threads: ``python -m ... NAME``."""
 
+import contextlib
 import os
 import signal
 import socket
 import sys
 import threading
 import time
+from functools import partial
 
 from service.http.lane import Held, Lane
 from service.http.problems import CLIENT_LEFT, Problem
 from tests.service.live import children, eventually, state
+from tests.service.load import in_threads
 
 
 def answer(head, body):
@@ -52,6 +55,16 @@ def in_thread(lane, head, client, connection=None):
     return thread, problems
 
 
+@contextlib.contextmanager
+def occupied(lane):
+    """Let a request of client a have a place until the client leaves; yields what will be its problem."""
+    ours, theirs = socket.socketpair()
+    thread, problems = in_thread(lane, "wait", "a", ours)
+    yield problems
+    theirs.close()
+    thread.join(60)
+
+
 def descendants(pid=None):
     """Processes below the nursery."""
     return [child for nursery in children(pid or os.getpid()) for child in children(nursery)]
@@ -75,61 +88,49 @@ def answers():
 
 def one_of_a_client():
     lane = opened(places=2)
-    ours, theirs = socket.socketpair()
-    thread, problems = in_thread(lane, "wait", "a", ours)
-    problem = refused(lane, "echo", "a")
-    assert (problem.status, problem.kind, problem.headers) == (429, "one-at-a-time", {"Retry-After": "1"})
-    assert "another request of this client is worked on" in problem.detail
-    assert lane.work("b", "echo", b"")[0][0] == "echo"
-    theirs.close()
-    thread.join(60)
+    with occupied(lane) as problems:
+        problem = refused(lane, "echo", "a")
+        assert (problem.status, problem.kind, problem.headers) == (429, "one-at-a-time", {"Retry-After": "1"})
+        assert "another request of this client is worked on" in problem.detail
+        assert lane.work("b", "echo", b"")[0][0] == "echo"
     assert [problem.status for problem in problems] == [CLIENT_LEFT]
     assert lane.work("a", "echo", b"")[0][0] == "echo"
 
 
 def a_place_for_few():
     lane = opened(places=1, waiting=2, wait_seconds=0.2)
-    ours, theirs = socket.socketpair()
-    thread, _ = in_thread(lane, "wait", "a", ours)
-    problem = refused(lane, "echo", "b")
-    assert (problem.status, problem.kind, problem.headers) == (503, "over-capacity", {"Retry-After": "1"})
-    assert problem.detail == "no turn came in 0.2 s (RANKCORR_MAX_WAIT_SECONDS); try again"
-    theirs.close()
-    thread.join(60)
+    with occupied(lane):
+        problem = refused(lane, "echo", "b")
+        assert (problem.status, problem.kind, problem.headers) == (503, "over-capacity", {"Retry-After": "1"})
+        assert problem.detail == "no turn came in 0.2 s (RANKCORR_MAX_WAIT_SECONDS); try again"
     assert lane.work("b", "echo", b"")[0][0] == "echo"
 
 
 def few_wait():
     lane = opened(places=1, waiting=1)
-    ours, theirs = socket.socketpair()
-    thread, _ = in_thread(lane, "wait", "a", ours)
-    problem = refused(lane, "echo", "b")
-    assert problem.status == 503
-    assert problem.detail == "this worker has 1 heavy requests already (RANKCORR_MAX_WAITING); try again"
-    theirs.close()
-    thread.join(60)
+    with occupied(lane):
+        problem = refused(lane, "echo", "b")
+        assert problem.status == 503
+        assert problem.detail == "this worker has 1 heavy requests already (RANKCORR_MAX_WAITING); try again"
     assert lane.work("b", "echo", b"")[0][0] == "echo"
 
 
 def who_leaves_the_queue_makes_room():
     lane = opened(places=1, waiting=3)
-    ours, theirs = socket.socketpair()
-    thread, _ = in_thread(lane, "wait", "a", ours)
-    found = []
-    waiting = []
-    for client in ("first", "second"):  # only the first of them looks for a free place
-        connection, end = socket.socketpair()
-        waits = threading.Thread(
-            target=lambda c=client, s=connection: found.append(refused(lane, "echo", c, s)), daemon=True
-        )
-        waits.start()
-        waiting.append((waits, end))
-    for waits, end in reversed(waiting):
-        end.close()
-        waits.join(10)
-    assert [problem.status for problem in found] == [CLIENT_LEFT, CLIENT_LEFT]
-    theirs.close()
-    thread.join(60)
+    with occupied(lane):
+        found = []
+        waiting = []
+        for client in ("first", "second"):  # only the first of them looks for a free place
+            connection, end = socket.socketpair()
+            waits = threading.Thread(
+                target=lambda c=client, s=connection: found.append(refused(lane, "echo", c, s)), daemon=True
+            )
+            waits.start()
+            waiting.append((waits, end))
+        for waits, end in reversed(waiting):
+            end.close()
+            waits.join(10)
+        assert [problem.status for problem in found] == [CLIENT_LEFT, CLIENT_LEFT]
 
 
 def many_end_at_once():
@@ -140,15 +141,8 @@ def many_end_at_once():
     def ask(client):
         for _ in range(30):
             assert lane.work(client, "echo", b"")[0][2] == nursery
-        done.append(client)
 
-    done = []
-    threads = [threading.Thread(target=ask, args=(f"client {k}",)) for k in range(16)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(120)
-    assert len(done) == 16
+    in_threads(*(partial(ask, f"client {k}") for k in range(16)))
 
 
 def who_waits_has_a_turn():

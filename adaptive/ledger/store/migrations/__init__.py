@@ -76,11 +76,16 @@ def bring_up(connection: sa.Connection, name: str) -> str | None:
     Raises
     ------
     RevisionError
-        If there is no ledger, or it is of a newer release.
+        If there is no ledger, or it is of a newer release or of a revision that no release had.
     """
+    from alembic.util import CommandError
+
     before = revision_of(connection)
     if before is not None and before < HEAD:
-        migrate(connection)
+        try:
+            migrate(connection)
+        except CommandError as error:
+            raise RevisionError(f"{name}: its tables cannot be upgraded: {error}") from error
     check_revision(connection, name)
     return None if before == HEAD else before
 

@@ -46,10 +46,8 @@ def test_a_member_is_missing(name, members, tmp_path):
 
 def test_a_member_comes_twice(members, tmp_path):
     file = io.BytesIO(packed(members))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        with zipfile.ZipFile(file, "a") as archive:
-            archive.writestr("items.csv", "other")
+    with warnings.catch_warnings(action="ignore"), zipfile.ZipFile(file, "a") as archive:
+        archive.writestr("items.csv", "other")
     assert_refused(file.getvalue(), "the zip has 'items.csv' more than once", tmp_path)
 
 

@@ -20,6 +20,7 @@ from tests.adaptive.ledger.campaigns import (
     check_ledger,
     new_id,
     query,
+    read,
     vote,
     voters_of,
 )
@@ -36,10 +37,6 @@ def campaign(ledger):
 def holder(campaign):
     [(voter,)] = query(campaign, "SELECT voter_id FROM lease WHERE sheet = 0")
     return voter
-
-
-def read(campaign, step, *values, **options):
-    return campaign.database.read(lambda connection: step(connection, campaign.info, *values, **options))
 
 
 def counts(campaign):

@@ -30,6 +30,7 @@ from tests.adaptive.ledger.campaigns import (
     check_ledger,
     pair_ids,
     query,
+    read,
     voters_of,
 )
 
@@ -51,10 +52,6 @@ def row(name, answer, *, voter=None, left=None, right=None, line=2):
 
 def record(campaign, *rows):
     return record_file(campaign.database, campaign.info, VoteFile("votes.csv", rows))
-
-
-def read(campaign, step, *values, **options):
-    return campaign.database.read(lambda connection: step(connection, campaign.info, *values, **options))
 
 
 def probes_in(campaign, number=1):
@@ -137,7 +134,7 @@ def test_a_contradiction_is_kept_and_the_first_answer_stands(campaign):
     assert query(campaign, "SELECT revision, answer FROM vote_event ORDER BY place") == [(1, 1), (1, 0)]
     assert query(campaign, "SELECT revision, answer, why FROM late_vote") == [(1, -1, "conflict")]
     listed = read(campaign, conflicts)
-    assert [(each.comparison, each.stands, each.came, each.corrected) for each in listed] == [
+    assert [(each.comparison, each.recorded, each.conflicting, each.corrected) for each in listed] == [
         (one, "left", "right", False)
     ]
     now = read(campaign, status_of)

@@ -23,7 +23,7 @@ from adaptive.ledger.voters.identity import voter_named
 from adaptive.ledger.votes.reading import votes_of
 from adaptive.ledger.votes.recording import record_file
 from adaptive.plan import plan_ballots
-from tests.adaptive.ledger.campaigns import campaign_of, check_ids, pair_ids, query
+from tests.adaptive.ledger.campaigns import campaign_of, check_ids, pair_ids, query, read
 
 PLAN = plan_ballots(10, n_ballots=2, fraction=0.5, presentations=30)
 PROBING = Probing(
@@ -33,10 +33,6 @@ PROBING = Probing(
     0.3,
 )
 SEED = 3
-
-
-def read(campaign, step, *values, **options):
-    return campaign.database.read(lambda connection: step(connection, campaign.info, *values, **options))
 
 
 @pytest.fixture

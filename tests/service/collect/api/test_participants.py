@@ -5,18 +5,10 @@ import pytest
 from adaptive.ledger import VotingPages
 from service.collect.state import collecting
 from tests.adaptive.ledger.campaigns import query
-from tests.service.collect.browsing import Voter, change_pages, new_campaign, token_of
+from tests.service.collect.browsing import BACK, PROLIFIC, Voter, change_pages, new_campaign, token_of
 from tests.service.collect.organiser import Organiser, problem
 
-BACK = "https://app.prolific.com/submissions/complete?cc="
-PAGES = {
-    "open_link": False,
-    "platform": "prolific",
-    "sheets": 1,
-    "completion_code": "D0NE",
-    "screened_out_code": "SCREEN",
-    "quota_full_code": "FULL",
-}
+PAGES = {**PROLIFIC, "open_link": False}
 
 
 @pytest.fixture
@@ -54,12 +46,6 @@ def send(app, study):
     return come
 
 
-def answer_all(voter):
-    for pair in voter.sheet()["pairs"]:
-        assert voter.vote(pair["id"]).status_code == 200
-    return voter
-
-
 def ending(voter):
     """Outcome, code and address of the end."""
     answer = voter.post("/v1/finish")
@@ -79,7 +65,7 @@ def lists(organiser, **query_string):
 
 
 def test_who_has_completed_is_to_be_approved_and_who_is_then_left_out_to_be_rejected(send, organiser):
-    good, bad = answer_all(send(1)), answer_all(send(2))
+    good, bad = send(1).answer_sheet(), send(2).answer_sheet()
     send(3).sheet()  # has begun
     assert lists(organiser) == [[], []]
     assert ending(good) == ending(bad) == ("complete", "D0NE", f"{BACK}D0NE")
@@ -98,7 +84,7 @@ def test_who_has_completed_is_to_be_approved_and_who_is_then_left_out_to_be_reje
 
 def test_a_list_is_one_id_in_each_line_to_be_pasted(send, organiser):
     for number in (1, 2):
-        ending(answer_all(send(number)))
+        ending(send(number).answer_sheet())
     answer = organiser.get("/participants/approve")
     assert answer.text == f"{1:024x}\n{2:024x}\n"
     assert answer.mimetype == "text/csv"
@@ -107,20 +93,20 @@ def test_a_list_is_one_id_in_each_line_to_be_pasted(send, organiser):
 
 
 def test_lists_are_of_one_study_where_it_is_named(send, organiser):
-    one, other = answer_all(send(1, "s1")), answer_all(send(1, "s2"))
+    one, other = send(1, "s1").answer_sheet(), send(1, "s2").answer_sheet()
     ending(one), ending(other)
     assert lists(organiser, study="s2") == [[other.participant], []]
     assert len(lists(organiser)[0]) == 2
 
 
 def test_ids_are_for_the_organiser_alone(send, app, study):
-    ending(answer_all(send(1)))
+    ending(send(1).answer_sheet())
     for path in ("participants", "participants/approve"):
         assert app.test_client().get(f"/v1/campaigns/{study.key}/{path}").status_code == 401
 
 
 def test_who_withdraws_is_on_no_list(send, organiser):
-    voter = answer_all(send(1))
+    voter = send(1).answer_sheet()
     ending(voter)
     assert voter.post("/v1/withdraw").status_code == 204
     assert lists(organiser) == [[], []]
@@ -128,7 +114,7 @@ def test_who_withdraws_is_on_no_list(send, organiser):
 
 
 def test_the_code_is_written_down_once(send, study):
-    voter = answer_all(send(1))
+    voter = send(1).answer_sheet()
     for _ in range(3):
         ending(voter)
     assert query(study, "SELECT details FROM audit_event WHERE kind = 'ended'") == [('{"outcome":"complete"}',)]
@@ -136,7 +122,7 @@ def test_the_code_is_written_down_once(send, study):
 
 def test_who_is_left_out_before_the_end_gets_the_code_of_those_screened_out(send, organiser, study):
     change_pages(study, **{**PAGES, "sheets": 3})
-    voter = answer_all(send(1))
+    voter = send(1).answer_sheet()
     leave_out(organiser, voter)
     assert voter.post("/v1/sheets").json["sheet"] is None
     assert ending(voter) == ("screened out", "SCREEN", f"{BACK}SCREEN")
@@ -145,7 +131,7 @@ def test_who_is_left_out_before_the_end_gets_the_code_of_those_screened_out(send
 
 
 def test_who_has_done_all_sheets_has_completed_though_left_out(send, organiser):
-    voter = answer_all(send(1))
+    voter = send(1).answer_sheet()
     leave_out(organiser, voter)
     assert ending(voter)[0] == "complete"
     assert lists(organiser) == [[], [voter.participant]]
@@ -158,7 +144,7 @@ def fill(send):
         voter = send(number)
         if voter.answer.status_code != 201 or voter.post("/v1/sheets").json["sheet"] is None:
             return voter
-        answer_all(voter)
+        voter.answer_sheet()
         number += 1
 
 
@@ -175,7 +161,7 @@ def test_who_comes_when_nothing_is_left_gets_the_code_of_a_full_quota_and_makes_
 
 def test_a_full_quota_turns_nobody_away_who_came_before(send):
     early = send(1)
-    answer_all(early)
+    early.answer_sheet()
     fill(send)
     assert send(1).answer.status_code == 201
     assert ending(early)[0] == "complete"

@@ -190,8 +190,7 @@ def test_votes_of_another_form_are_refused(voter, body):
 
 
 def test_who_leaves_is_forgotten(voter, campaign):
-    for pair in voter.sheet()["pairs"]:
-        voter.vote(pair["id"])
+    voter.answer_sheet()
     assert voter.post("/v1/withdraw").status_code == 204
     assert voter.me().status_code == 401
     assert not query(campaign, "SELECT 1 FROM voter_identity")

@@ -8,18 +8,10 @@ from tests.adaptive.ledger.campaigns import change
 from tests.service.collect.browser.test_access import check_all
 from tests.service.collect.browser.test_organiser import page_of
 from tests.service.collect.browser.voting import agree, answer, shown
-from tests.service.collect.browsing import arrived, change_pages, token_of
+from tests.service.collect.browsing import BACK, PROLIFIC, arrived, change_pages, token_of
 from tests.service.collect.organiser import Organiser
 
-PAGES = {
-    "platform": "prolific",
-    "sheets": 1,
-    "completion_code": "D0NE",
-    "screened_out_code": "SCREEN",
-    "quota_full_code": "FULL",
-    "study_minutes": 45,
-}
-BACK = "https://app.prolific.com/submissions/complete?cc="
+PAGES = {**PROLIFIC, "study_minutes": 45}
 HELD = 20  # minutes without an answer, in which a busy machine comes through a test
 SCREENS = [(375, "light"), (375, "dark"), (1280, "light"), (1280, "dark")]
 
@@ -28,11 +20,6 @@ def participant(site, campaign, number):
     """A voter who has joined from the platform."""
     platform = {"name": "prolific", "participant": f"{number:024x}", "study": "s1"}
     return arrived(site.app, campaign, platform={**platform, "secret": token_of(campaign, "study")})
-
-
-def do_sheet(voter):
-    for pair in voter.sheet()["pairs"]:
-        assert voter.vote(pair["id"]).status_code == 200
 
 
 def organiser_of(site, campaign):
@@ -67,7 +54,7 @@ def test_who_waits_for_a_sheet_goes_on_by_itself(site, visit, size, scheme):
 def test_a_participant_who_comes_too_late_gets_the_way_back(site, visit, size, scheme):
     campaign = site.campaign(pages={**PAGES, "open_link": False})
     for number in range(3):
-        do_sheet(participant(site, campaign, number))
+        participant(site, campaign, number).answer_sheet()
     query = f"?PROLIFIC_PID={99:024x}&STUDY_ID=s1&SESSION_ID=x#{token_of(campaign, 'study')}"
     visit.breaks_requests = True  # what the server answers to one who comes too late is a refusal
     page = visit(site.link(campaign, query=query), context=screen(visit, size, scheme))
@@ -101,7 +88,7 @@ def test_an_organiser_finds_whom_to_approve_and_to_reject(site, visit, size, sch
     organiser = organiser_of(site, campaign)
     for number in range(3):
         voter = participant(site, campaign, number)
-        do_sheet(voter)
+        voter.answer_sheet()
         assert voter.post("/v1/finish").status_code == 200
         if number == 2:
             reason = {"reason": "Two attention checks wrong"}

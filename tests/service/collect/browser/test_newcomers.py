@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.service.collect.browser.test_access import check, check_all, check_width
-from tests.service.collect.browser.test_organiser import page_of
+from tests.service.collect.browser.test_organiser import make, page_of
 from tests.service.collect.browser.voting import agree, answer, events, ready, shown, unsent, voter, votes
 from tests.service.collect.browsing import token_of
 from tests.service.collect.organiser import ADMIN, Organiser
@@ -130,11 +130,7 @@ def test_a_continuous_campaign_from_the_form_to_its_end(site, visit):
     page.locator("[name=mode][value=continuous]").check()
     page.locator("#budget").fill("24")
     page.locator("#sheet-size").fill("6")
-    page.locator("#title-0").fill("Terms")
-    page.locator("#question-0").fill("Which is clearer?")
-    page.locator("#open-link-allowed").check()
-    check_all(page)
-    page.locator("#make").click()
+    make(page)
     _, _, rest = page.locator("#made-link input").input_value(timeout=FAILURES).rpartition("/o/")
     key, _, token = rest.partition("#")
     organiser = Organiser(site.app, token, key)

@@ -40,6 +40,15 @@ def wait_for_image(image):
     assert image.evaluate("(image) => image.naturalWidth") > 0
 
 
+def make(page):
+    """Fill in the rest of the form, and make the campaign."""
+    page.locator("#title-0").fill("Terms")
+    page.locator("#question-0").fill("Which is clearer?")
+    page.locator("#open-link-allowed").check()
+    check_all(page)
+    page.locator("#make").click()
+
+
 def test_a_campaign_is_made_from_a_file(site, visit):
     page = visit(f"{site.url}/o/new#{ADMIN}")
     expect(page.locator("#form")).to_be_visible()
@@ -51,11 +60,7 @@ def test_a_campaign_is_made_from_a_file(site, visit):
     expect(page.locator("#outlook")).to_contain_text("By strengths", timeout=60_000)
     page.locator("#pay").select_option("per_hour")
     expect(page.locator("#outlook")).to_contain_text("EUR")
-    page.locator("#title-0").fill("Terms")
-    page.locator("#question-0").fill("Which is clearer?")
-    page.locator("#open-link-allowed").check()
-    check_all(page)
-    page.locator("#make").click()
+    make(page)
     expect(page.get_by_role("heading", name="Campaign created")).to_be_focused()
     link = page.locator("#made-link input").input_value()
     assert "#" in link
@@ -226,8 +231,7 @@ def test_the_table_of_voters_fits_a_small_desk(site, visit, organiser, width, lo
     (token,) = organiser.invite("carla.rodriguez@university.example")
     voter = arrived(site.app, organiser, token=token)
     key = voter.me().json["voter"]
-    for pair in voter.sheet()["pairs"]:
-        voter.vote(pair["id"])
+    voter.answer_sheet()
     organiser.post(f"/voters/{key}/exclude", {"reason": "in no time"}, status=204)
     page = page_of(site, visit, organiser, "/voters", viewport={"width": width, "height": 800}, locale=locale)
     page.locator("#show-names").check()

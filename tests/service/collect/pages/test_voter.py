@@ -6,11 +6,9 @@ import re
 
 import pytest
 
-from adaptive.ledger import ItemContent, KnownPair, PageTexts, Probing, VotingPages
-from adaptive.ledger.campaign.voting_pages import pages_of, set_pages
+from adaptive.ledger import ItemContent, KnownPair, PageTexts, Probing
 from adaptive.plan import plan_ballots
 from service.collect import access
-from service.collect.content import shown_content
 from tests.service.collect.browsing import change_pages, invited, new_campaign, token_of
 
 LABELS = [f"tree {number}" for number in range(20)]
@@ -38,15 +36,6 @@ def test_pages_have_no_script_or_style_of_their_own(page_of, page):
     assert "unsafe" not in answer.headers["Content-Security-Policy"]
     assert answer.headers["Referrer-Policy"] == "no-referrer"
     assert answer.headers["Cache-Control"] == "no-store"
-
-
-def test_texts_older_than_their_limits_are_shown_as_they_were_typed(page_of, campaign):
-    slow = f"**a** <b>\n{'[' * 49_000}"
-    pages = VotingPages({"en": PageTexts("Trees", "Which?", slow, "I agree.", is_new=False)}, open_link=True)
-    version = campaign.database.read(lambda connection: pages_of(connection, campaign.info.id))[0]
-    campaign.database.write(lambda connection: set_pages(connection, campaign.info.id, pages, replaces=version))
-    assert f"<p>**a** &lt;b&gt;<br>{'[' * 49_000}</p>" in page_of().text
-    assert shown_content(ItemContent("markdown", slow, is_new=False), "a") == {"kind": "text", "text": slow}
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
-"""The first tables, as they were: later revisions change them, and nothing here.
+"""The tables of the first release: later revisions change them in files of their own, and nothing here.
 
-Revision ID: 0001
+Revision ID: 0003
 """
 
 from typing import Any
@@ -12,7 +12,7 @@ from sqlalchemy import BigInteger, CheckConstraint, Column, ForeignKey, ForeignK
 from adaptive.ledger.store import schema
 from adaptive.ledger.store.migrations import triggers
 
-revision = "0001"
+revision = "0003"
 down_revision = None
 branch_labels = None
 depends_on = None
@@ -20,12 +20,12 @@ depends_on = None
 metadata = sa.MetaData(naming_convention=schema.metadata.naming_convention)
 # SQLite increments a column automatically only if its type is INTEGER.
 Id = BigInteger().with_variant(Integer, "sqlite")
-HISTORY = ("item", "comparison", "probe", "vote_event", "late_vote", "probe_event", "audit_event", "voting_pages")
+HISTORY = ("item", "comparison", "vote_event", "late_vote", "audit_event", "voting_pages")
 KEPT = (*HISTORY, "campaign", "ballot", "sheet", "voter", "lease", "token")
 FIXED = {
     "campaign": ("key", "mode", "plan", "slots", "seed", "hash_key", "created_at"),
     "ballot": ("campaign_id", "number", "kind", "places", "presentations", "n_comparisons", "draw_digest", "opened_at"),
-    "sheet": ("ballot_id", "number", "slot", "n_comparisons"),
+    "sheet": ("ballot_id", "number", "slot", "n_comparisons", "n_checks"),
     "voter": ("campaign_id", "key", "source", "joined_at"),
     "lease": ("ballot_id", "sheet", "voter_id", "fence", "given_at"),
     "token": ("hash", "campaign_id", "kind", "voter_id", "made_at"),
@@ -61,7 +61,7 @@ def number_in_key(name: str) -> Column[int]:
 
 
 def event_columns() -> list[Column[Any]]:
-    """Make the columns that all answers have: votes, late votes and answers to checks."""
+    """Make the columns that all answers have: votes and late votes."""
     return [
         Column("id", Id, primary_key=True),
         Column("event_id", Text, nullable=False, unique=True),
@@ -82,9 +82,9 @@ def of_sheet() -> ForeignKeyConstraint:
     return ForeignKeyConstraint(["ballot_id", "sheet"], ["sheet.ballot_id", "sheet.number"])
 
 
-def of_pair(table: str) -> ForeignKeyConstraint:
-    """Refer to a comparison or a check."""
-    return ForeignKeyConstraint(["ballot_id", "place"], [f"{table}.ballot_id", f"{table}.place"])
+def of_pair() -> ForeignKeyConstraint:
+    """Refer to a comparison."""
+    return ForeignKeyConstraint(["ballot_id", "place"], ["comparison.ballot_id", "comparison.place"])
 
 
 def unique_where(where: str, name: str, *columns: Column[Any]) -> None:
@@ -167,8 +167,12 @@ sa.Table(
     reference("ballot", primary_key=True),
     number_in_key("number"),
     *wanted(Integer, "slot", "n_comparisons"),
-    Column("n_answered", Integer, server_default="0", nullable=False),
+    *[
+        Column(name, Integer, server_default=sa.text("0"), nullable=False)
+        for name in ("n_answered", "n_checks", "n_checked")
+    ],
     CheckConstraint("n_answered BETWEEN 0 AND n_comparisons", name="answered"),
+    CheckConstraint("n_checked BETWEEN 0 AND n_checks", name="checked"),
 )
 sa.Table(
     "token",
@@ -194,7 +198,11 @@ sa.Table(
     Column("ballot_id", Id, primary_key=True),
     number_in_key("place"),
     *wanted(Integer, "sheet", "position", "left_item", "right_item"),
+    *optional(Text, "probe"),
+    *optional(sa.SmallInteger, "expected"),
+    *optional(Integer, "repeats"),
     CheckConstraint("left_item <> right_item", name="items"),
+    CheckConstraint("probe IN ('practice', 'attention', 'gold', 'repeat', 'overlap')", name="probe"),
     of_sheet(),
     sa.UniqueConstraint("ballot_id", "sheet", "position"),
 )
@@ -210,46 +218,23 @@ lease = sa.Table(
     *wanted(BigInteger, "given_at"),
     *optional(BigInteger, "expires_at", "ended_at"),
     *optional(Text, "end_reason"),
+    Column("unanswered", sa.Boolean, server_default=sa.false(), nullable=False),
+    Column("address", Text, index=True),
     CheckConstraint("(ended_at IS NULL) = (end_reason IS NULL)", name="end"),
     of_sheet(),
     sa.UniqueConstraint("ballot_id", "sheet", "fence"),
 )
 unique_where("ended_at IS NULL", "uq_lease_of_sheet", lease.c.ballot_id, lease.c.sheet)
 unique_where("ended_at IS NULL AND exclusive", "uq_lease_of_voter", lease.c.voter_id)
-sa.Table(
-    "probe",
-    metadata,
-    Column("ballot_id", Id, primary_key=True),
-    number_in_key("place"),
-    *wanted(Integer, "sheet", "position"),
-    *wanted(Text, "kind"),
-    *wanted(Integer, "left_item", "right_item"),
-    *optional(sa.SmallInteger, "expected"),
-    *optional(Integer, "repeats"),
-    CheckConstraint("kind IN ('practice', 'attention', 'gold', 'repeat', 'overlap')", name="kind"),
-    of_sheet(),
-)
 late_vote = sa.Table(
     "late_vote",
     metadata,
     *event_columns(),
     *wanted(Text, "why"),
     CheckConstraint("why IN ('closed', 'reassigned', 'conflict')", name="why"),
-    of_pair("comparison"),
+    of_pair(),
 )
 Index("ix_late_vote_ballot_id", late_vote.c.ballot_id)
-probe_event = sa.Table(
-    "probe_event",
-    metadata,
-    *event_columns(),
-    *wanted(Text, "kind"),
-    *optional(Text, "why"),
-    CheckConstraint("kind IN ('cast', 'retract', 'void')", name="kind"),
-    CheckConstraint("why IN ('closed', 'reassigned', 'conflict')", name="why"),
-    of_pair("probe"),
-    sa.UniqueConstraint("ballot_id", "place", "revision"),
-)
-Index("ix_probe_event_voter_id", probe_event.c.voter_id)
 vote_event = sa.Table(
     "vote_event",
     metadata,
@@ -259,7 +244,7 @@ vote_event = sa.Table(
     *optional(Text, "reason"),
     CheckConstraint("(kind = 'cast') = (answer IS NOT NULL)", name="answer"),
     CheckConstraint("kind IN ('cast', 'retract', 'void')", name="kind"),
-    of_pair("comparison"),
+    of_pair(),
     sa.UniqueConstraint("ballot_id", "place", "revision"),
 )
 Index("ix_vote_event_voter_id", vote_event.c.voter_id)
