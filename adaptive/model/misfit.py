@@ -29,7 +29,10 @@ LIMIT: Final = 3.0
 
 @dataclass(frozen=True, eq=False)
 class Misfit(JsonResult):
-    """How far votes depart from the model, in standard errors; each number is about normal if the model holds.
+    """How far votes depart from the model, in standard errors.
+
+    If the model holds, each number is about normal with mean 0, but `pairs` has the mean -1, because strengths fitted to
+    the same votes take up part of their agreement.
 
     Attributes
     ----------

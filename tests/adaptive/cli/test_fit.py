@@ -29,12 +29,12 @@ def notes_of(*args):
 
 
 def fit_of_few(*args):
-    """What `fit` prints of six votes: that they may be chance and say nothing about the spread is noted."""
+    """What `fit` prints of six votes: that they may be chance, and show no difference, is noted."""
     result = invoke("fit", *args)
     assert result.exit_code == 0
     notes = ["the votes cannot be told from coin flips: the ranking may be chance"]
     if "--prior" not in args:
-        notes.append("the votes say too little about it: the spread of the strengths is held at 2")
+        notes.append("the votes show no difference between items: the spread of the strengths is held at 0.05")
     assert result.stderr == "".join(f"ballots: note: {note}\n" for note in notes if "borda" not in args)
     return result.stdout
 
@@ -44,8 +44,8 @@ def test_the_table(votes):
     head, model, _, *table = fit_of_few("v.csv").splitlines()
     assert head == "3 items, 6 votes (1 tie), 1 comparison without an answer, 3 voters"
     assert model == (
-        f"bradley-terry: converged in {fitted.n_iterations} iterations, prior sd {fitted.prior_sd:.3g} (from the votes), "
-        f"tie parameter {fitted.tie_parameter:.3g}"
+        f"bradley-terry: converged in {fitted.n_iterations} iterations, "
+        f"prior sd {fitted.prior_sd:.3g} (from the votes), tie parameter {fitted.tie_parameter:.3g}"
     )
     assert re.split("  +", table[0]) == [
         "item", "rank", "strength", "standard error", "presentations", "wins", "ties", "losses"
@@ -216,7 +216,7 @@ def test_refused(folder, arguments, message):
 def test_a_fit_that_has_not_converged_says_so(votes, monkeypatch):
     from adaptive.model import estimators
 
-    monkeypatch.setattr(estimators, "bradley_terry", lambda votes, **_: bradley_terry(votes, max_iterations=1))
+    monkeypatch.setattr(estimators, "bradley_terry", lambda votes, **_: bradley_terry(votes, prior=2, max_iterations=1))
     result = invoke("fit", "v.csv")
     assert "not converged after 1 iteration," in result.stdout
     assert "the fit has not converged in 1 iterations" in result.stderr

@@ -1,7 +1,9 @@
-"""How far votes depart from the model: against loops over votes, level under the model, power where pairs go in circles."""
+"""How far votes depart from the model: against loops over votes, under the model, and where pairs go in circles."""
 
+import itertools
 import math
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,7 +16,7 @@ from adaptive import Comparisons, bradley_terry
 from adaptive.model.misfit import misfit
 from adaptive.votes import LEFT, RIGHT
 from tests.adaptive import naive
-from tests.adaptive.model.fits import MODELS, OVERSIGHT, rows
+from tests.adaptive.model.fits import MODELS, OVERSIGHT, rows, simulated
 from tests.adaptive.model.votes import comparisons
 
 ATOL = 5e-3  # the library takes the factor of the strengths to three digits
@@ -54,7 +56,7 @@ def test_the_numbers_are_sums_over_votes(strengths):
 
     # From each of several parts, because with many oversights there may be more than one peak.
     ends = np.linspace(math.log(0.2), math.log(10), 9)
-    peaks = [minimize_scalar(cost, bounds=part, method="bounded") for part in zip(ends[:-1], ends[1:], strict=True)]
+    peaks = [minimize_scalar(cost, bounds=part, method="bounded") for part in itertools.pairwise(ends)]
     factor = math.exp(min(peaks, key=lambda peak: peak.fun).x)
 
     residual, variance, favoured, distance, pair = [], [], [], [], []
@@ -69,9 +71,7 @@ def test_the_numbers_are_sums_over_votes(strengths):
         pair.append(frozenset((left, right)))
 
     def excess(values, groups):
-        both = [
-            (i, j) for i in range(len(kept)) for j in range(len(kept)) if i != j and groups[i] == groups[j]
-        ]
+        both = [(i, j) for i in range(len(kept)) for j in range(len(kept)) if i != j and groups[i] == groups[j]]
         total = sum(values[i] * values[j] for i, j in both)
         return total / math.sqrt(2 * sum(variance[i] * variance[j] for i, j in both) + 1)
 
@@ -88,3 +88,86 @@ def test_the_numbers_are_sums_over_votes(strengths):
     voter = None if votes.voter is None else [int(votes.voter[place]) for place, _ in kept]
     assert_allclose(found.voters, 0.0 if voter is None else excess(favoured, voter), atol=ATOL)
     assert found.n_repeated == sum(number for number in Counter(pair).values() if number > 1)
+
+
+def drawn_from(strengths, rng):
+    """Votes of the fitted model on the same pairs by the same voters."""
+    votes, at = strengths.comparisons, strengths.parameters
+    margin = at.theta[votes.left] - at.theta[votes.right]
+    likely = at.oversight[0] + (1 - 2 * at.oversight[0]) / (1 + np.exp(-margin))
+    winner = np.where(rng.random(votes.n_comparisons) < likely, LEFT, RIGHT)
+    return Comparisons(votes.items, votes.left, votes.right, winner, votes.voters, votes.voter)
+
+
+def test_the_numbers_are_small_where_the_model_holds():
+    """On random pairs of 20 items, of which each is asked about three times."""
+    rng = np.random.default_rng(1)
+    votes, _ = simulated(20, 600, seed=1)
+    truth = bradley_terry(votes)
+    found = [bradley_terry(drawn_from(truth, rng), prior=truth.prior_sd).misfit for _ in range(200)]
+    pairs, far = (np.array([getattr(each, name) for each in found]) for name in ("pairs", "far"))
+    assert pairs.max() < 3
+    assert np.count_nonzero(pairs <= -3) <= 6  # its mean is -1
+    assert np.abs(far).max() < 3
+    # And they are of about this size, not all 0.
+    assert_allclose([pairs.mean(), far.mean()], [-1, 0], atol=0.3)
+    assert_allclose([pairs.std(), far.std()], 1, atol=0.3)
+    assert all(each.n_repeated > 400 for each in found)
+
+
+def circle(n_rounds):
+    votes = Comparisons.from_labels(
+        ["fig", "kiwi", "plum"] * n_rounds, ["kiwi", "plum", "fig"] * n_rounds, ["left"] * 3 * n_rounds
+    )
+    return bradley_terry(votes)
+
+
+def test_preferences_that_go_in_circles_are_found():
+    assert circle(9).misfit.pairs > 8
+    assert any("preferences go in circles" in warning for warning in circle(9).warnings)
+    # A single vote on each pair says nothing about it.
+    assert (circle(1).misfit.pairs, circle(1).misfit.n_repeated) == (0, 0)
+    assert not any("circles" in warning for warning in circle(1).warnings)
+
+
+def test_careless_voters_are_found():
+    rng = np.random.default_rng(2)
+    votes, _ = simulated(20, 1_200, seed=2, n_voters=12)
+    coins = rng.choice([LEFT, RIGHT], votes.n_comparisons)
+    careless = replace(votes, winner=np.where(votes.voter < 3, coins, votes.winner))
+    assert abs(bradley_terry(votes).misfit.voters) < 3
+    assert bradley_terry(careless).misfit.voters > 3
+
+
+def test_oversights_that_the_model_leaves_out_are_found():
+    """They cost the stronger of two items far apart more victories than that of two close ones."""
+    rng = np.random.default_rng(2)
+    votes, _ = simulated(20, 3_000, seed=2, sd=3)
+    turned = replace(votes, winner=np.where(rng.random(votes.n_comparisons) < 0.1, -votes.winner, votes.winner))
+    assert bradley_terry(turned, oversight=0).misfit.far < -3
+    assert abs(bradley_terry(turned, oversight=0.1).misfit.far) < 3
+
+
+def test_neither_the_order_of_items_nor_that_of_votes_matters():
+    votes, _ = simulated(8, 120, seed=3, tie=0.1)
+    rng = np.random.default_rng(4)
+    items, rows_ = rng.permutation(8), rng.permutation(votes.n_comparisons)
+    moved = Comparisons(
+        tuple(f"item {np.flatnonzero(items == place)[0]}" for place in range(8)),
+        items[votes.left][rows_],
+        items[votes.right][rows_],
+        votes.winner[rows_],
+        votes.voters,
+        votes.voter[rows_],
+    )
+    found, again = (bradley_terry(each, prior=2).misfit for each in (votes, moved))
+    for name in ("pairs", "far", "voters"):
+        assert_allclose(getattr(again, name), getattr(found, name), atol=1e-3)
+    assert again.n_repeated == found.n_repeated > 0
+
+
+@pytest.mark.parametrize("winner", [[], [0, 0, 0]])
+def test_without_a_decided_vote_nothing_is_found(winner):
+    votes = Comparisons(3, [0, 1, 0][: len(winner)], [1, 2, 1][: len(winner)], winner)
+    found = misfit(bradley_terry(votes, prior=2))
+    assert (found.pairs, found.far, found.voters, found.n_repeated) == (0, 0, 0, 0)

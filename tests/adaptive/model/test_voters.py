@@ -1,12 +1,18 @@
 """Reports on voters: parameters with errors, agreement, coin flips and influence, against refits and known voters."""
 
+import itertools
+import math
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from scipy.special import betaln
 
 from adaptive import Comparisons, bradley_terry, influence, thurstone, voter_report
 from adaptive.errors import ComparisonError, ModelError
-from adaptive.model.voters import step_without
+from adaptive.model.voters import random_chances, step_without
 
 N_ITEMS = 30
 NAMES = tuple(f"v{number}" for number in range(12))
@@ -153,3 +159,40 @@ def test_reprs_count():
     assert repr(voter_report(strengths)) == "<VoterReport of 1 voter, 1 vote: none at random>"
     assert repr(influence(strengths, "Ann", "tau")).startswith("<Influence of voter 'Ann', 1 vote: tau ")
     assert repr(strengths).startswith("<Strengths (Bradley-Terry) of 1 vote: ")
+
+
+EVIDENCE = st.lists(st.floats(-30, 30), min_size=1, max_size=6)
+
+
+@given(EVIDENCE)
+def test_chances_of_coin_flips_are_means_over_shares(evidence):
+    """Of 200 shares, each by its prior and by how likely it makes the votes of all voters."""
+    found = random_chances(np.array(evidence), None)
+    total, sums = 0.0, [0.0] * len(evidence)
+    for step in range(200):
+        share = (step + 0.5) / 200
+        likelihoods = [1 - share + share * math.exp(each) for each in evidence]
+        weight = share**-0.5 * (1 - share) ** 3.5 * math.prod(likelihoods)
+        total += weight
+        for place, (each, likelihood) in enumerate(zip(evidence, likelihoods, strict=True)):
+            sums[place] += weight * share * math.exp(each) / likelihood
+    assert_allclose(found, [each / total for each in sums], rtol=1e-9, atol=1e-15)
+
+
+@given(st.lists(st.floats(-4, 4), min_size=1, max_size=6))
+def test_chances_of_coin_flips_are_those_of_all_groups_of_voters(evidence):
+    """A group of k among n voters flips coins with the beta-binomial probability B(a + k, b + n - k) / B(a, b)."""
+    n, total, sums = len(evidence), 0.0, np.zeros(len(evidence))
+    for flips in itertools.product([0, 1], repeat=n):
+        k = sum(flips)
+        weight = math.exp(betaln(0.5 + k, 4.5 + n - k) - betaln(0.5, 4.5) + np.dot(flips, evidence))
+        total += weight
+        sums += weight * np.array(flips)
+    # The prior has a peak at a share of 0, which 200 shares follow to about three digits.
+    assert_allclose(random_chances(np.array(evidence), None), sums / total, rtol=0.05)
+
+
+@given(EVIDENCE, st.floats(0.01, 0.99))
+def test_a_given_share_has_each_voter_judged_alone(evidence, share):
+    alone = [share * math.exp(each) / (1 - share + share * math.exp(each)) for each in evidence]
+    assert_allclose(random_chances(np.array(evidence), share), alone, rtol=1e-9)
