@@ -144,7 +144,9 @@ class ModelOptions(Request):
     ties = fields.Choice(fields.TIES_MODEL, about="davidson by default; thurstone does not have it.")
     oversight = Oversight(about="Probability that a vote is a slip; 0.03 by default.")
     prior = fields.Number(
-        least=_PRIORS[0], most=_PRIORS[1], about="Standard deviation of the strengths before any vote; 2 by default."
+        least=_PRIORS[0],
+        most=_PRIORS[1],
+        about="Standard deviation of the strengths before any vote; by default estimated.",
     )
     voters = fields.Flag(load_default=False, about="Fit how well each voter discriminates, and how often they slip.")
     side_bias = fields.Flag(load_default=False, about="Fit a preference for the left or the right side.")
