@@ -1,0 +1,162 @@
+"""Print what the first call of a function costs, with no kernel in the cache, and what it compiles.
+
+Each call runs in a process of its own with an empty folder for the cache. Processor time counts from the start of the
+process, with its imports; another process does nothing but compile a loop of one line.
+"""
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable
+
+import numpy as np
+from report import heading, machine, row
+
+GOLD, FIRST, SECOND = [5.0, 4.0, 3.0, 2.0, 1.0, 1.0], [4.0, 5.0, 3.0, 3.0, 1.0, 0.0], [1.0, 5.0, 2.0, 4.0, 3.0, 3.0]
+N_RESAMPLES = 100
+
+
+def nothing() -> None:
+    """Compile the shortest loop."""
+    import numba
+
+    numba.njit(lambda numbers: numbers[0])(np.zeros(1))
+
+
+def weighted_tau() -> None:
+    from rankcorr import weighted_tau
+
+    weighted_tau(GOLD, FIRST)
+
+
+def weighted_rho() -> None:
+    from rankcorr import weighted_rho
+
+    weighted_rho(GOLD, FIRST)
+
+
+def correlate_many() -> None:
+    from rankcorr import correlate_many
+
+    correlate_many(GOLD, np.array([FIRST, SECOND]))
+
+
+def compare_systems() -> None:
+    from rankcorr import compare_systems
+
+    compare_systems(GOLD * 3, FIRST * 3, SECOND * 3, n_resamples=N_RESAMPLES)
+
+
+def leaderboard() -> None:
+    from rankcorr import leaderboard
+
+    leaderboard(GOLD * 3, {"a": FIRST * 3, "b": SECOND * 3, "c": GOLD * 3}, n_resamples=N_RESAMPLES)
+
+
+def queries() -> tuple[dict[str, dict[str, float]], ...]:
+    lists = (GOLD, FIRST, SECOND)
+    return tuple({f"q{q}": {f"d{d}": scores[(d + q) % 6] for d in range(6)} for q in range(8)} for scores in lists)
+
+
+def evaluate() -> None:
+    from rankcorr.evaluation import evaluate
+
+    gold, *runs = queries()
+    evaluate(gold, dict(zip("ab", runs, strict=True)), n_resamples=N_RESAMPLES)
+
+
+def compare_runs() -> None:
+    from rankcorr.evaluation import compare_runs
+
+    gold, *runs = queries()
+    compare_runs(gold, dict(zip("ab", runs, strict=True)), n_resamples=N_RESAMPLES)
+
+
+def bradley_terry() -> None:
+    import adaptive
+
+    votes = adaptive.Comparisons.from_labels([0, 1, 2, 0], [1, 2, 0, 2], ["left", "tie", "right", "left"])
+    adaptive.bradley_terry(votes)
+
+
+def draw_ballot() -> None:
+    import adaptive
+
+    adaptive.draw_ballot(12, 6, 3, np.random.default_rng(0))
+
+
+def warm_up() -> None:
+    from service.server.warm_up import warm_up
+
+    warm_up()
+
+
+CALLS: tuple[Callable[[], None], ...] = (
+    *(nothing, weighted_tau, weighted_rho, correlate_many, compare_systems, leaderboard, evaluate, compare_runs),
+    *(bradley_terry, draw_ballot, warm_up),
+)
+RUNS = 3
+
+
+def measure(call: Callable[[], None]) -> dict[str, float]:
+    """Processor time of the process with its first call, then seconds of a call, and counts of what was compiled."""
+    from numba.core import event
+
+    with event.install_recorder("numba:compile") as recorder:
+        call()
+    cold = time.process_time()
+    compiled = Counter(
+        item.data["dispatcher"].py_func.__module__.split(".")[0] + "." + item.data["dispatcher"].py_func.__qualname__
+        for _, item in recorder.buffer
+        if item.is_start
+    )
+    ours = {name: n for name, n in compiled.items() if name.startswith(("rankcorr.", "adaptive."))}
+    times = []
+    for _ in range(5 if cold < 20 else 1):
+        start = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - start)
+    return {
+        "cold": cold,
+        "warm": statistics.median(times),
+        "kernels": len(ours),
+        "signatures": sum(ours.values()),
+        "others": sum(compiled.values()) - sum(ours.values()),
+    }
+
+
+def in_new_process(call: Callable[[], None]) -> dict[str, float]:
+    """`measure` in a process whose cache is empty."""
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run(
+            [sys.executable, __file__, call.__name__],
+            env=dict(os.environ, NUMBA_CACHE_DIR=folder),
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    return json.loads(done.stdout)
+
+
+def main(names: list[str]) -> None:
+    chosen = [call for call in CALLS if not names or call.__name__ in names]
+    machine("numpy", "scipy", "numba")
+    columns = "processor time (s)", "later calls (ms)", "kernels", "signatures", "loops of numba"
+    heading(f"First call, least of {RUNS} processes", "call", *columns)
+    for call in chosen:
+        found = [in_new_process(call) for _ in range(RUNS)]
+        cold, warm = (min(run[key] for run in found) for key in ("cold", "warm"))
+        counts = (f"{found[0][key]:.0f}" for key in ("kernels", "signatures", "others"))
+        row(call.__name__, f"{cold:.2f}", f"{1e3 * warm:.3g}", *counts)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) == 2 and (named := {call.__name__: call for call in CALLS}.get(sys.argv[1])):
+        print(json.dumps(measure(named)))
+    else:
+        main(sys.argv[2:])
