@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from rankcorr.weights import READY_WEIGHERS, SCHEMES, rank_table
 from rankcorr.workers import Progress, in_threads
 
 if TYPE_CHECKING:
-    from rankcorr.evaluation.kernels import Formula
+    from rankcorr.evaluation.kernels import Column
 
 Values = NDArray[np.float64]
 Offsets = NDArray[np.int64]
@@ -67,15 +67,12 @@ def grouped(
     >>> grouped(Tau(), x, y, np.array([0, 3, 5])).tolist()
     [1.0, -1.0]
     """
-    from rankcorr.evaluation.kernels import grouped_coefficients
-
-    x, y, offsets = (read_only(column) for column in (x, y, offsets))
-    n_groups = offsets.size - 1
-    values = np.empty(n_groups)
+    values = np.empty(offsets.size - 1)
     formula = formula_of(coefficient, np.diff(offsets))
 
     def run(block: slice) -> None:
-        grouped_coefficients(x, y, offsets[block.start : block.stop + 1], formula, values[block.start : block.stop])
+        part = offsets[block.start : block.stop + 1]
+        coefficients_of(formula, formula.column(x, part), formula.column(y, part), np.diff(part), values[block])
 
     in_threads(run, blocks_of(offsets), workers, progress, lambda block: block.stop - block.start)
     return values
@@ -106,10 +103,69 @@ def _reason(x: Values, y: Values) -> str:
     return RUN_TIED if (y == y[0]).all() else NO_WEIGHT
 
 
-def formula_of(coefficient: Coefficient, sizes: Offsets) -> Formula:
-    """Input of the kernels for groups of these sizes."""
-    from rankcorr.evaluation.kernels import Formula
+class Formula(NamedTuple):
+    """A coefficient: its formula, and how items are weighed.
 
+    Attributes
+    ----------
+    table : ndarray of float64
+        Weights of the ranks 1, 1.5, 2, .. or, if `expected`, of 1, 2, ..
+    firsts : ndarray of int64
+        Where in `table` those of a group of each length begin.
+    expected : bool
+        Whether a tied item has the mean weight of the positions of its group.
+    scheme, kind : int
+    """
+
+    table: Values
+    firsts: Offsets
+    expected: bool
+    scheme: int
+    kind: int
+
+    def column(self, values: Values, offsets: Offsets) -> Column:
+        """Rank and weigh the values of each group, largest first."""
+        from rankcorr.evaluation import kernels
+
+        values = read_only(values[offsets[0] : offsets[-1]])
+        starts, sizes = offsets[:-1] - offsets[0], np.diff(offsets)
+        ranks, ties, order = np.empty(values.size), np.zeros(sizes.size, np.int64), np.empty(0, np.int32)
+        if sizes.min(initial=kernels.MOST_PAIRED) <= kernels.MOST_PAIRED:
+            kernels.rank_few(values, starts, sizes, ranks, ties)
+        if sizes.max(initial=0) > kernels.MOST_PAIRED:
+            order = np.empty(values.size, np.int32)
+            kernels.rank_many(values, starts, sizes, ranks, ties, order)
+        return self.weighed(starts, sizes, ranks, ties, order)
+
+    def weighed(
+        self, starts: Offsets, sizes: Offsets, ranks: Values, ties: Offsets, order: NDArray[np.int32]
+    ) -> Column:
+        """Weigh the ranks of each group."""
+        from rankcorr.evaluation import kernels
+
+        weights = np.empty(ranks.size)
+        weigh = kernels.weigh_positions if self.expected else kernels.weigh_midranks
+        weigh(ranks, starts, sizes, self.table, self.firsts, weights)
+        return kernels.Column(starts, ranks, weights, ties, order)
+
+
+def coefficients_of(formula: Formula, x: Column, y: Column, sizes: Offsets, values: Values) -> None:
+    """Set the coefficient of each group of two columns; nan if undefined."""
+    from rankcorr.evaluation import kernels
+    from rankcorr.inference.kernels import RHO
+
+    values[:] = np.nan
+    if formula.kind == RHO:
+        kernels.rho_of_groups(x, y, sizes, formula.scheme, values)
+        return
+    if sizes.min(initial=kernels.MOST_PAIRED) <= kernels.MOST_PAIRED:
+        kernels.tau_of_few(x, y, sizes, formula.scheme, formula.kind, values)
+    if sizes.max(initial=0) > kernels.MOST_PAIRED:
+        kernels.tau_of_many(x, y, sizes, formula.scheme, formula.kind, values)
+
+
+def formula_of(coefficient: Coefficient, sizes: Offsets) -> Formula:
+    """Return a coefficient as the kernels take it, for groups of these sizes."""
     weighting = coefficient.weighting
     expected = weighting.tied_weights == "expected"
     options = expected, SCHEMES.index(weighting.scheme), kind_of(coefficient)

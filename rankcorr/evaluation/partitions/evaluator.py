@@ -311,7 +311,7 @@ def _check_both(columns: JoinedColumns, scores: Numbers, name: str, plan: QueryE
 
 
 def _rearranged(columns: JoinedColumns, scores: Numbers, judged: NDArray[np.bool_]) -> Rearranged:
-    from rankcorr.evaluation.kernels import canonical_order
+    from rankcorr.evaluation.kernels import MOST_PAIRED, canonical_order
 
     relevance, documents, offsets, queries = columns.relevance, columns.documents, columns.offsets, columns.queries
     has_absent = bool(relevance.absent.any() or scores.absent.any())
@@ -325,6 +325,9 @@ def _rearranged(columns: JoinedColumns, scores: Numbers, judged: NDArray[np.bool
     x, y = (np.where(each.absent, -np.inf, each.values) if has_absent else each.values for each in (relevance, scores))
     order = np.empty(x.size, np.int64)
     canonical_order(read_only(x), read_only(y), read_only(offsets), order)
+    for group in np.flatnonzero(np.diff(offsets) > MOST_PAIRED).tolist():
+        rows = slice(int(offsets[group]), int(offsets[group + 1]))
+        order[rows] = rows.start + np.lexsort((x[rows], y[rows]))
     relevance, scores = (Numbers(each.values[order], each.absent[order]) for each in (relevance, scores))
     if documents is not None:
         documents = Documents(documents.codes[order], documents.ids)
