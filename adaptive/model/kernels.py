@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr.kernels import kernel
+from rankcorr.kernels import helper, kernel
 
 Array = NDArray[Any]
 Chances: TypeAlias = tuple[float, float, float, float, float, float, float]
@@ -46,7 +46,7 @@ class Voters(NamedTuple):
     half: bool
 
 
-@kernel
+@helper
 def outcome_chances(margin: float, nu: float, link: int) -> Chances:
     """Return P(left), P(tie) and P(right), then slopes and second derivatives of P(left) and P(right) in the margin.
 
@@ -71,7 +71,7 @@ def outcome_chances(margin: float, nu: float, link: int) -> Chances:
     return lower, tie, higher, -falling, -rising, lower_bend, higher_bend
 
 
-@kernel
+@helper
 def vote_terms(winner: int, margin: float, oversight: float, nu: float, link: int, half: bool) -> Terms:
     """Return the terms that one vote adds to the sums of the fit.
 
@@ -113,7 +113,7 @@ def vote_terms(winner: int, margin: float, oversight: float, nu: float, link: in
     )
 
 
-@kernel
+@helper
 def chance(winner: int, margin: float, oversight: float, nu: float, link: int, half: bool) -> float:
     """Return the probability of an answer, as in `vote_terms`, without slopes; few branches, as they take most time."""
     own = -margin if winner < 0 else margin  # margin of the chosen side, or of the left one
@@ -171,7 +171,7 @@ def log_likelihood(
     return total + math.log(product)
 
 
-@kernel
+@helper
 def apply_curvature(left: Array, right: Array, weight: Array, precision: float, x: Array, out: Array) -> None:
     """Set out = (sum_k weight_k (e_left - e_right)(e_left - e_right)^T + precision I) x, for all columns of x."""
     n_items, n_columns = x.shape
@@ -213,12 +213,16 @@ def solve_curvature(
     is linear in votes.
     """
     n_items, n_columns = wanted.shape
-    residual, direction = wanted.copy(), np.empty_like(wanted)
-    image = np.empty_like(wanted)
-    x[:] = 0.0
-    size, aim = np.zeros(n_columns), np.zeros(n_columns)
+    # Few arrays, since each takes .03 s to compile.
+    of_items, of_columns = np.empty((3, n_items, n_columns)), np.empty((4, n_columns))
+    residual, direction, image = of_items[0], of_items[1], of_items[2]
+    size, aim, step, new_size = of_columns[0], of_columns[1], of_columns[2], of_columns[3]
+    for c in range(n_columns):
+        size[c] = 0.0
     for i in range(n_items):
         for c in range(n_columns):
+            x[i, c] = 0.0
+            residual[i, c] = wanted[i, c]
             direction[i, c] = residual[i, c] / diagonal[i]
             size[c] += residual[i, c] * direction[i, c]
     for c in range(n_columns):
@@ -232,7 +236,9 @@ def solve_curvature(
             break
         n_iterations += 1
         apply_curvature(left, right, weight, precision, direction, image)
-        step = np.zeros(n_columns)
+        for c in range(n_columns):
+            step[c] = 0.0
+            new_size[c] = 0.0
         for i in range(n_items):
             for c in range(n_columns):
                 step[c] += direction[i, c] * image[i, c]
@@ -240,7 +246,6 @@ def solve_curvature(
             if size[c] > aim[c] and step[c] <= 0.0:
                 return -1
             step[c] = size[c] / step[c] if size[c] > aim[c] else 0.0
-        new_size = np.zeros(n_columns)
         for i in range(n_items):
             for c in range(n_columns):
                 x[i, c] += step[c] * direction[i, c]

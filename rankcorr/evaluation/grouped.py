@@ -71,8 +71,8 @@ def grouped(
     formula = formula_of(coefficient, np.diff(offsets))
 
     def run(block: slice) -> None:
-        part = offsets[block.start : block.stop + 1]
-        coefficients_of(formula, formula.column(x, part), formula.column(y, part), np.diff(part), values[block])
+        columns, sizes = formula.columns(x, y, offsets[block.start : block.stop + 1])
+        coefficients_of(formula, *columns, sizes, values[block])
 
     in_threads(run, blocks_of(offsets), workers, progress, lambda block: block.stop - block.start)
     return values
@@ -115,6 +115,8 @@ class Formula(NamedTuple):
     expected : bool
         Whether a tied item has the mean weight of the positions of its group.
     scheme, kind : int
+    has_few, has_many : bool
+        Whether some groups have up to `kernels.MOST_PAIRED` items, and more; their kernels differ.
     """
 
     table: Values
@@ -122,17 +124,22 @@ class Formula(NamedTuple):
     expected: bool
     scheme: int
     kind: int
+    has_few: bool
+    has_many: bool
 
-    def column(self, values: Values, offsets: Offsets) -> Column:
-        """Rank and weigh the values of each group, largest first."""
+    def columns(self, x: Values, y: Values, offsets: Offsets) -> tuple[tuple[Column, Column], Offsets]:
+        """Rank and weigh two columns of values, from the first of `offsets` on; return them and the sizes of groups."""
+        rows, starts, sizes = slice(offsets[0], offsets[-1]), offsets[:-1] - offsets[0], offsets[1:] - offsets[:-1]
+        return (self._column(x[rows], starts, sizes), self._column(y[rows], starts, sizes)), sizes
+
+    def _column(self, values: Values, starts: Offsets, sizes: Offsets) -> Column:
         from rankcorr.evaluation import kernels
 
-        values = read_only(values[offsets[0] : offsets[-1]])
-        starts, sizes = offsets[:-1] - offsets[0], np.diff(offsets)
+        values = read_only(values)
         ranks, ties, order = np.empty(values.size), np.zeros(sizes.size, np.int64), np.empty(0, np.int32)
-        if sizes.min(initial=kernels.MOST_PAIRED) <= kernels.MOST_PAIRED:
+        if self.has_few:
             kernels.rank_few(values, starts, sizes, ranks, ties)
-        if sizes.max(initial=0) > kernels.MOST_PAIRED:
+        if self.has_many:
             order = np.empty(values.size, np.int32)
             kernels.rank_many(values, starts, sizes, ranks, ties, order)
         return self.weighed(starts, sizes, ranks, ties, order)
@@ -158,18 +165,21 @@ def coefficients_of(formula: Formula, x: Column, y: Column, sizes: Offsets, valu
     if formula.kind == RHO:
         kernels.rho_of_groups(x, y, sizes, formula.scheme, values)
         return
-    if sizes.min(initial=kernels.MOST_PAIRED) <= kernels.MOST_PAIRED:
+    if formula.has_few:
         kernels.tau_of_few(x, y, sizes, formula.scheme, formula.kind, values)
-    if sizes.max(initial=0) > kernels.MOST_PAIRED:
+    if formula.has_many:
         kernels.tau_of_many(x, y, sizes, formula.scheme, formula.kind, values)
 
 
 def formula_of(coefficient: Coefficient, sizes: Offsets) -> Formula:
     """Return a coefficient as the kernels take it, for groups of these sizes."""
+    from rankcorr.evaluation.kernels import MOST_PAIRED
+
     weighting = coefficient.weighting
     expected = weighting.tied_weights == "expected"
-    options = expected, SCHEMES.index(weighting.scheme), kind_of(coefficient)
-    most = max(2, int(sizes.max(initial=0)))
+    most, least = max(2, int(sizes.max(initial=0))), int(sizes.min(initial=MOST_PAIRED))
+    lengths = least <= MOST_PAIRED, most > MOST_PAIRED
+    options = expected, SCHEMES.index(weighting.scheme), kind_of(coefficient), *lengths
     starts = np.zeros(most + 1, np.int64)
     if type(weighting.weigher) in READY_WEIGHERS:  # the weight of a rank does not depend on the length of the list
         return Formula(read_only(rank_table(weighting.weigher, most, not expected)), starts, *options)

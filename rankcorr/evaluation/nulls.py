@@ -187,9 +187,8 @@ def _traits(
     scrambles = np.random.default_rng(0).integers(0, 1 << 62, 2 * formula.firsts.size)
 
     def run(block: slice) -> None:
-        part = offsets[block.start : block.stop + 1]
-        columns = formula.column(x, part), formula.column(y, part)
-        group_traits(*columns, np.diff(part), scrambles, patterns[block], traits[block])
+        columns, sizes = formula.columns(x, y, offsets[block.start : block.stop + 1])
+        group_traits(*columns, sizes, scrambles, patterns[block], traits[block])
 
     in_threads(run, blocks_of(offsets), workers, progress)
     return np.column_stack([np.diff(offsets), patterns]), traits
@@ -245,8 +244,8 @@ def _drawn(
 
     from rankcorr.evaluation.kernels import shuffled_rows
 
-    formula, alone = formula_of(coefficient, np.array([x.size])), np.array([0, x.size])
-    first, second = formula.column(x, alone), formula.column(y, alone)
+    formula = formula_of(coefficient, np.array([x.size]))
+    (first, second), _ = formula.columns(x, y, np.array([0, x.size]))
     values, rng = np.empty(n_resamples), np.random.default_rng(seed)
     step = max(1, BLOCK_ROWS // x.size)
     for start in range(0, n_resamples, step):
