@@ -4,6 +4,7 @@ Each call runs in a process of its own with an empty folder for the cache. Proce
 process, with its imports; another process does nothing but compile a loop of one line.
 """
 
+import argparse
 import json
 import os
 import statistics
@@ -11,7 +12,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter
 from collections.abc import Callable
 
 import numpy as np
@@ -96,67 +96,66 @@ def warm_up() -> None:
     warm_up()
 
 
-CALLS: tuple[Callable[[], None], ...] = (
-    *(nothing, weighted_tau, weighted_rho, correlate_many, compare_systems, leaderboard, evaluate, compare_runs),
-    *(bradley_terry, draw_ballot, warm_up),
-)
+CALLS: dict[str, Callable[[], None]] = {
+    call.__name__: call
+    for call in (
+        *(nothing, weighted_tau, weighted_rho, correlate_many, compare_systems, leaderboard, evaluate, compare_runs),
+        *(bradley_terry, draw_ballot, warm_up),
+    )
+}
 RUNS = 3
 
 
 def measure(call: Callable[[], None]) -> dict[str, float]:
-    """Processor time of the process with its first call, then seconds of a call, and counts of what was compiled."""
+    """Processor time of the process with its first call, seconds of later ones, and counts of what was compiled."""
     from numba.core import event
 
     with event.install_recorder("numba:compile") as recorder:
         call()
     cold = time.process_time()
-    compiled = Counter(
-        item.data["dispatcher"].py_func.__module__.split(".")[0] + "." + item.data["dispatcher"].py_func.__qualname__
-        for _, item in recorder.buffer
-        if item.is_start
-    )
-    ours = {name: n for name, n in compiled.items() if name.startswith(("rankcorr.", "adaptive."))}
+    functions = [item.data["dispatcher"].py_func for _, item in recorder.buffer if item.is_start]
+    ours = [each for each in functions if each.__module__.startswith(("rankcorr.", "adaptive."))]
     times = []
-    for _ in range(5 if cold < 20 else 1):
+    for _ in range(5):
         start = time.perf_counter()
         call()
         times.append(time.perf_counter() - start)
     return {
         "cold": cold,
         "warm": statistics.median(times),
-        "kernels": len(ours),
-        "signatures": sum(ours.values()),
-        "others": sum(compiled.values()) - sum(ours.values()),
+        "kernels": len(set(ours)),
+        "signatures": len(ours),
+        "others": len(functions) - len(ours),
     }
 
 
-def in_new_process(call: Callable[[], None]) -> dict[str, float]:
+def in_new_process(name: str) -> dict[str, float]:
     """`measure` in a process whose cache is empty."""
     with tempfile.TemporaryDirectory() as folder:
-        done = subprocess.run(
-            [sys.executable, __file__, call.__name__],
-            env=dict(os.environ, NUMBA_CACHE_DIR=folder),
-            capture_output=True,
-            text=True,
-            check=True,
-        )
+        environment = dict(os.environ, NUMBA_CACHE_DIR=folder)
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)  # else our own sources are compiled too
+        command = [sys.executable, __file__, "--measure", name]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
 
 
-def main(names: list[str]) -> None:
-    chosen = [call for call in CALLS if not names or call.__name__ in names]
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("calls", nargs="*", choices=[[], *CALLS], help="all unless given")
+    parser.add_argument("--measure", choices=CALLS, help="measure this call in this process, for the others")
+    chosen = parser.parse_args()
+    if chosen.measure:
+        print(json.dumps(measure(CALLS[chosen.measure])))
+        return
     machine("numpy", "scipy", "numba")
     columns = "processor time (s)", "later calls (ms)", "kernels", "signatures", "loops of numba"
-    heading(f"First call, least of {RUNS} processes", "call", *columns)
-    for call in chosen:
-        found = [in_new_process(call) for _ in range(RUNS)]
+    heading(f"First call, the fastest of {RUNS} processes", "call", *columns)
+    for name in chosen.calls or CALLS:
+        found = [in_new_process(name) for _ in range(RUNS)]
         cold, warm = (min(run[key] for run in found) for key in ("cold", "warm"))
         counts = (f"{found[0][key]:.0f}" for key in ("kernels", "signatures", "others"))
-        row(call.__name__, f"{cold:.2f}", f"{1e3 * warm:.3g}", *counts)
+        row(name, f"{cold:.2f}", f"{1e3 * warm:.3g}", *counts)
 
 
 if __name__ == "__main__":
-    if len(sys.argv) == 2 and (named := {call.__name__: call for call in CALLS}.get(sys.argv[1])):
-        print(json.dumps(measure(named)))
-    else:
-        main(sys.argv[2:])
+    main()

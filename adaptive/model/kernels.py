@@ -339,6 +339,7 @@ def wealth_of_bets(
     winner: Array,
     n_items: int,
     pair: Array,
+    won: Array,
     spreads: Array,
     stakes: Array,
     log_wealth: Array,
@@ -347,14 +348,19 @@ def wealth_of_bets(
 
     Strengths are normal and independent, with a mean and a variance for each item and each of the `spreads`. A vote
     moves both as one step of an extended Kalman filter does. One more predictor, the last row, looks at the votes on
-    the same pair alone: `pair` numbers the pairs, whichever item is on the left. `stakes` are shares of Kelly's stake,
+    the same pair alone: `pair` numbers the pairs, whichever item is on the left, and `won`, a row of zeros for each,
+    counts what the item of the smaller index won, and the other. `stakes` are shares of Kelly's stake,
     2 p - 1 at even odds for a probability p. The wealth is the mean over predictors and stakes; a tie is no bet.
     """
-    won = np.zeros((pair.max() + 1 if pair.size else 0, 2))  # by the item of the smaller index, and by the other
-    means, variances = np.zeros((spreads.size, n_items)), np.empty((spreads.size, n_items))
+    means, variances = np.empty((spreads.size, n_items)), np.empty((spreads.size, n_items))
+    logs = np.empty((spreads.size + 1, stakes.size))
     for row in range(spreads.size):
-        variances[row] = spreads[row] * spreads[row]
-    logs = np.zeros((spreads.size + 1, stakes.size))
+        for item in range(n_items):
+            means[row, item] = 0.0
+            variances[row, item] = spreads[row] * spreads[row]
+    for row in range(spreads.size + 1):
+        for column in range(stakes.size):
+            logs[row, column] = 0.0
     total = 0.0
     for vote in range(left.size):
         one, other = left[vote], right[vote]
@@ -374,13 +380,19 @@ def wealth_of_bets(
                 means[row, other] -= variances[row, other] * step
                 variances[row, one] *= 1.0 - variances[row, one] * curvature * part
                 variances[row, other] *= 1.0 - variances[row, other] * curvature * part
-            first, other_first = won[pair[vote]]
+            first, other_first = won[pair[vote], 0], won[pair[vote], 1]
             if one > other:
                 first, other_first = other_first, first
             gain = (first - other_first) / (first + other_first + 1.0) * winner[vote]  # Krichevsky and Trofimov
             for column in range(stakes.size):
                 logs[spreads.size, column] += math.log1p(stakes[column] * gain)
             won[pair[vote], 0 if (one < other) == (winner[vote] > 0) else 1] += 1.0
-            most = logs.max()
-            total = most + math.log(np.exp(logs - most).mean())
+            most, mean = logs[0, 0], 0.0
+            for row in range(spreads.size + 1):
+                for column in range(stakes.size):
+                    most = max(most, logs[row, column])
+            for row in range(spreads.size + 1):
+                for column in range(stakes.size):
+                    mean += math.exp(logs[row, column] - most)
+            total = most + math.log(mean / logs.size)
         log_wealth[vote] = total

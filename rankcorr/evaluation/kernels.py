@@ -248,14 +248,14 @@ def rank_few(values: Array, starts: Array, sizes: Array, ranks: Array, ties: Arr
 @kernel
 def rank_many(values: Array, starts: Array, sizes: Array, ranks: Array, ties: Array, best_first: Array) -> None:
     """Set the mid-ranks, ties and order of each larger group, largest first, by sorting."""
-    order, stack = np.empty(values.size, np.int64), np.empty((64, 2), np.int64)
+    own, order, stack = np.empty(values.size), np.empty(values.size, np.int64), np.empty((64, 2), np.int64)
     for group in range(sizes.size):
-        start, n = starts[group], sizes[group]
-        if n > MOST_PAIRED:
-            own = values[start : start + n]
-            sort(own, order, stack)
-            largest_first = n > 0
-            ties[group] = midranks(own, order, largest_first, ranks[start : start + n], best_first[start : start + n])
+        start, stop, is_large = starts[group], starts[group] + sizes[group], sizes[group] > MOST_PAIRED
+        if is_large:
+            for row in range(start, stop):
+                own[row] = values[row]  # into an array that may be written to, for which `best_first` compiles the sort
+            sort(own[start:stop], order, stack)
+            ties[group] = midranks(values[start:stop], order, is_large, ranks[start:stop], best_first[start:stop])
 
 
 @kernel
