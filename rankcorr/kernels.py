@@ -327,13 +327,15 @@ def pair_shares(x_ranks: Array, x_order: Array, y_ranks: Array, y_order: Array, 
     it in y only, in x only, and in both. Each is a sum of positive terms, so that a small one keeps its digits.
     `pair_sums` has their totals over all items.
     """
-    shares[:] = 0.0
+    for kind in range(5):
+        for item in range(x_ranks.size):
+            shares[kind, item] = 0.0
     ordered_pairs(x_ranks, x_order, y_ranks, weights, shares)
     tied_pairs(x_ranks, x_order, y_ranks, weights, shares[TIED_IN_Y], shares[TIED_IN_BOTH])
     tied_pairs(y_ranks, y_order, x_ranks, weights, shares[TIED_IN_X], np.empty(0))
 
 
-@kernel
+@helper
 def ordered_pairs(x_ranks: Array, x_order: Array, y_ranks: Array, weights: Array, shares: Array) -> None:
     """Set the concordant and discordant weight of each item, by Fenwick trees over the ranks of y.
 
@@ -341,19 +343,19 @@ def ordered_pairs(x_ranks: Array, x_order: Array, y_ranks: Array, weights: Array
     worse.
     """
     n_items = x_ranks.size
-    better_tree = np.empty(n_items + 1)
-    worse_tree = np.empty(n_items + 1)
+    numbers, keys = np.empty((6, n_items + 1)), np.empty(n_items, np.int64)
+    better_tree, worse_tree, x_sorted, entering, found = numbers[0], numbers[1], numbers[2], numbers[3], numbers[4:]
     # Gathered first, as in `kernels.pair_sums`: following an index inside the walks costs cache misses.
-    x_sorted = x_ranks[x_order]
-    keys = np.empty(n_items, np.int32)
-    entering = np.empty(n_items)
-    found = np.zeros((2, n_items))
     for position in range(n_items):
+        x_sorted[position] = x_ranks[x_order[position]]
         keys[position] = int(y_ranks[x_order[position]]) - 1
         entering[position] = weights[x_order[position]]
+        found[0, position] = 0.0
+        found[1, position] = 0.0
     for back in range(2):
-        better_tree[:] = 0.0
-        worse_tree[:] = 0.0
+        for place in range(n_items + 1):
+            better_tree[place] = 0.0
+            worse_tree[place] = 0.0
         done = 0
         while done < n_items:
             # The next group of items tied in x: in the pass back, the last one left.
@@ -378,13 +380,13 @@ def ordered_pairs(x_ranks: Array, x_order: Array, y_ranks: Array, weights: Array
         shares[DISCORDANT, x_order[position]] = found[1, position]
 
 
-@kernel
+@helper
 def group_start(rank: float, stop: int) -> int:
     """Start, from 0, of the tied group that ends at a position and shares the rank start + (size + 1) / 2."""
     return int(2.0 * rank) - stop - 1
 
 
-@kernel
+@helper
 def tied_pairs(x_ranks: Array, x_order: Array, y_ranks: Array, weights: Array, one: Array, both: Array) -> None:
     """Add, for each item, the weight of the items tied with it in y only and, unless `both` is empty, in x and y.
 
@@ -394,8 +396,9 @@ def tied_pairs(x_ranks: Array, x_order: Array, y_ranks: Array, weights: Array, o
     gone = np.empty(n_items)
     present = np.empty(n_items)
     for back in range(2):
-        gone[:] = 0.0
-        present[:] = 0.0
+        for key in range(n_items):
+            gone[key] = 0.0
+            present[key] = 0.0
         done = 0
         while done < n_items:
             if back == 0:
@@ -446,7 +449,7 @@ def above_in_both(x_ranks: Array, y_ranks: Array, y_order: Array, better: Array,
         start = stop
 
 
-@kernel
+@helper
 def squared_ratios(values: Array, counts: Array, sums: Array) -> None:
     """Add ((c - k)/(c + k))^2 to the sum of each value c, for each larger value k times its count.
 

@@ -525,11 +525,10 @@ def drawn_counts(rng: np.random.Generator, counts: Array) -> None:
 
 
 @kernel
-def canonical_order(x: Array, y: Array, offsets: Array, order: Array) -> None:
-    """Set the rows of each group of up to `MOST_PAIRED` by y and x: an order that depends on their values alone.
+def order_few(x: Array, y: Array, offsets: Array, order: Array) -> None:
+    """Sort the rows of each group of up to `MOST_PAIRED` by y, then by x.
 
-    Sums then have the same last bit whichever way an engine shuffled the rows of a query. Comparing all pairs runs on
-    vectors: 2 us for 100 rows, a third of what sorting takes.
+    Comparing all pairs runs on vectors: 2 us for 100 rows, a third of what sorting takes.
     """
     for group in range(offsets.size - 1):
         start, stop = offsets[group], offsets[group + 1]
