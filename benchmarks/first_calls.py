@@ -1,7 +1,7 @@
-"""Print what the first call of a function costs, with no kernel in the cache, and what it compiles.
+"""Print the processor time of first calls without cached kernels, and count the loops that they compile.
 
-Each call runs in a process of its own with an empty folder for the cache. Processor time counts from the start of the
-process, with its imports; another process does nothing but compile a loop of one line.
+Each call runs in its own process with an empty folder for the cache. Processor time counts from the start of the
+process and includes imports. For comparison, the row `nothing` compiles a loop of one line.
 """
 
 import argparse

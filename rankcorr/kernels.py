@@ -3,6 +3,9 @@
 This module imports only numba, which costs 0.4 s; a call that needs the loops imports it. The callers have checked
 everything. Rank vectors here are mid-ranks and read-only, so that each kernel is compiled for one type. With
 ``NUMBA_DISABLE_JIT=1`` the same loops run as plain Python.
+
+Plain loops compile fastest. Each array that a kernel makes adds .03 s, an array expression or `numbers.max()` .1 to
+.4 s, and a sort 1 s.
 """
 
 from collections.abc import Callable
@@ -101,8 +104,8 @@ def midrank_rows(
 @kernel
 def has_halves(ranks: Array) -> bool:
     """Whether some mid-rank is not a whole number."""
-    for rank in ranks:  # noqa: SIM110 - numba does not compile any() of a generator
-        if rank != int(rank):
+    for item in range(ranks.size):  # noqa: SIM110 - numba does not compile any() of a generator
+        if ranks[item] != int(ranks[item]):
             return True
     return False
 

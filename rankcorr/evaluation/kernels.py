@@ -6,6 +6,7 @@ in the current query; only the rows of that query fill and clear it. The callers
 nan.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -253,7 +254,7 @@ def rank_many(values: Array, starts: Array, sizes: Array, ranks: Array, ties: Ar
         start, stop, is_large = starts[group], starts[group] + sizes[group], sizes[group] > MOST_PAIRED
         if is_large:
             for row in range(start, stop):
-                own[row] = values[row]  # into an array that may be written to, for which `best_first` compiles the sort
+                own[row] = values[row]  # the sort is compiled for arrays like this one
             sort(own[start:stop], order, stack)
             ties[group] = midranks(values[start:stop], order, is_large, ranks[start:stop], best_first[start:stop])
 
@@ -465,10 +466,10 @@ def group_traits(x: Column, y: Column, n_items: Array, scrambles: Array, pattern
         x_norm, y_norm = untied_weight(x_sums, y_sums, n), untied_weight(y_sums, x_sums, n)
         if total == 0.0 or x_norm <= 0.0 or y_norm <= 0.0:
             continue
-        traits[group, 0] = -2.0 * x_sums[0] * y_sums[0] / (n * (n - 1.0) * np.sqrt(x_norm * y_norm))
-        traits[group, 1] = np.log(total * total / (x_sums[2] + y_sums[2]))
-        traits[group, 2] = np.log(x_norm / (total * total))
-        traits[group, 3] = np.log(y_norm / (total * total))
+        traits[group, 0] = -2.0 * x_sums[0] * y_sums[0] / (n * (n - 1.0) * math.sqrt(x_norm * y_norm))
+        traits[group, 1] = math.log(total * total / (x_sums[2] + y_sums[2]))
+        traits[group, 2] = math.log(x_norm / (total * total))
+        traits[group, 3] = math.log(y_norm / (total * total))
         traits[group, 4] = 1.0 / n
         traits[group, 5] = x_sums[0] / (x_sums[1] * n)
         traits[group, 6] = y_sums[0] / (y_sums[1] * n)
