@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import pairwise
+from types import ModuleType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -12,7 +14,7 @@ from rankcorr.coefficients import Coefficient
 from rankcorr.errors import WeightError
 from rankcorr.inference.resampling import kind_of
 from rankcorr.scores import read_only
-from rankcorr.weights import READY_WEIGHERS, SCHEMES, rank_table
+from rankcorr.weights import MAX_KEPT_ITEMS, READY_WEIGHERS, SCHEMES, kept_tables, rank_table
 from rankcorr.workers import Progress, in_threads
 
 if TYPE_CHECKING:
@@ -103,6 +105,14 @@ def _reason(x: Values, y: Values) -> str:
     return RUN_TIED if (y == y[0]).all() else NO_WEIGHT
 
 
+@cache
+def loops() -> ModuleType:
+    """Return the kernels, as `rankcorr.scores.loops` does."""
+    from rankcorr.evaluation import kernels
+
+    return kernels
+
+
 class Formula(NamedTuple):
     """A coefficient: its formula, and how items are weighed.
 
@@ -133,9 +143,7 @@ class Formula(NamedTuple):
         return (self._column(x[rows], starts, sizes), self._column(y[rows], starts, sizes)), sizes
 
     def _column(self, values: Values, starts: Offsets, sizes: Offsets) -> Column:
-        from rankcorr.evaluation import kernels
-
-        values = read_only(values)
+        values, kernels = read_only(values), loops()
         ranks, ties, order = np.empty(values.size), np.zeros(sizes.size, np.int64), np.empty(0, np.int32)
         if self.has_few:
             kernels.rank_few(values, starts, sizes, ranks, ties)
@@ -148,19 +156,18 @@ class Formula(NamedTuple):
         self, starts: Offsets, sizes: Offsets, ranks: Values, ties: Offsets, order: NDArray[np.int32]
     ) -> Column:
         """Weigh the ranks of each group."""
-        from rankcorr.evaluation import kernels
-
-        weights = np.empty(ranks.size)
+        weights, kernels = np.empty(ranks.size), loops()
         weigh = kernels.weigh_positions if self.expected else kernels.weigh_midranks
         weigh(ranks, starts, sizes, self.table, self.firsts, weights)
-        return kernels.Column(starts, ranks, weights, ties, order)
+        column: Column = kernels.Column(starts, ranks, weights, ties, order)
+        return column
 
 
 def coefficients_of(formula: Formula, x: Column, y: Column, sizes: Offsets, values: Values) -> None:
     """Set the coefficient of each group of two columns; nan if undefined."""
-    from rankcorr.evaluation import kernels
     from rankcorr.inference.kernels import RHO
 
+    kernels = loops()
     values[:] = np.nan
     if formula.kind == RHO:
         kernels.rho_of_groups(x, y, sizes, formula.scheme, values)
@@ -173,16 +180,16 @@ def coefficients_of(formula: Formula, x: Column, y: Column, sizes: Offsets, valu
 
 def formula_of(coefficient: Coefficient, sizes: Offsets) -> Formula:
     """Return a coefficient as the kernels take it, for groups of these sizes."""
-    from rankcorr.evaluation.kernels import MOST_PAIRED
-
     weighting = coefficient.weighting
     expected = weighting.tied_weights == "expected"
-    most, least = max(2, int(sizes.max(initial=0))), int(sizes.min(initial=MOST_PAIRED))
-    lengths = least <= MOST_PAIRED, most > MOST_PAIRED
+    most = max(2, int(sizes.max(initial=0)))
+    least = int(sizes.min(initial=most))
+    lengths = least <= loops().MOST_PAIRED, most > loops().MOST_PAIRED
     options = expected, SCHEMES.index(weighting.scheme), kind_of(coefficient), *lengths
     starts = np.zeros(most + 1, np.int64)
     if type(weighting.weigher) in READY_WEIGHERS:  # the weight of a rank does not depend on the length of the list
-        return Formula(read_only(rank_table(weighting.weigher, most, not expected)), starts, *options)
+        ready = kept_tables if most <= MAX_KEPT_ITEMS else rank_table
+        return Formula(ready(weighting.weigher, most, not expected).reshape(-1), starts, *options)
     tables: list[Values] = []
     n_before = 0
     for size in np.unique(sizes[sizes > 1]).tolist():
