@@ -113,7 +113,7 @@ def model_options(models: Sequence[str]) -> Decorator:
         choice_option("--model", models, "Model of votes."),
         option("--ties", type=click.Choice(TIES), help="Ties have a parameter, or are half wins.  [default: davidson]"),
         option("--oversight", type=float, help="Share of votes that are slips, below 0.5.  [default: 0.03]"),
-        option("--prior", type=float, metavar="SD", help="Standard deviation of the strengths.  [default: 2]"),
+        option("--prior", type=float, metavar="SD", help="Spread of the strengths.  [default: estimated from the votes]"),
         option("--voters", is_flag=True, default=None, help="Fit how each voter discriminates and slips."),
         option("--side-bias", is_flag=True, default=None, help="Fit a preference for the left or right side."),
     )

@@ -146,7 +146,7 @@ class ModelOptions(Request):
     prior = fields.Number(
         least=_PRIORS[0],
         most=_PRIORS[1],
-        about="Standard deviation of the strengths before any vote; by default estimated.",
+        about="Standard deviation of the strengths before any vote; by default it is estimated from the votes.",
     )
     voters = fields.Flag(load_default=False, about="Fit how well each voter discriminates, and how often they slip.")
     side_bias = fields.Flag(load_default=False, about="Fit a preference for the left or the right side.")

@@ -29,11 +29,13 @@ def notes_of(*args):
 
 
 def fit_of_few(*args):
-    """What `fit` prints of six votes: they may be chance, which is noted."""
+    """What `fit` prints of six votes: that they may be chance and say nothing about the spread is noted."""
     result = invoke("fit", *args)
     assert result.exit_code == 0
-    assert result.stderr in ("", "ballots: note: the votes cannot be told from coin flips: the ranking may be chance\n")
-    assert bool(result.stderr) == ("borda" not in args)
+    notes = ["the votes cannot be told from coin flips: the ranking may be chance"]
+    if "--prior" not in args:
+        notes.append("the votes say too little about it: the spread of the strengths is held at 2")
+    assert result.stderr == "".join(f"ballots: note: {note}\n" for note in notes if "borda" not in args)
     return result.stdout
 
 
@@ -42,7 +44,7 @@ def test_the_table(votes):
     head, model, _, *table = fit_of_few("v.csv").splitlines()
     assert head == "3 items, 6 votes (1 tie), 1 comparison without an answer, 3 voters"
     assert model == (
-        f"bradley-terry: converged in {fitted.n_iterations} iterations, prior sd {fitted.prior_sd:.3g}, "
+        f"bradley-terry: converged in {fitted.n_iterations} iterations, prior sd {fitted.prior_sd:.3g} (from the votes), "
         f"tie parameter {fitted.tie_parameter:.3g}"
     )
     assert re.split("  +", table[0]) == [
@@ -96,7 +98,7 @@ def test_what_to_know_of_a_fit_is_on_stderr(folder):
     (folder / "v.csv").write_text("left,right,winner\na,b,left\nc,d,left\n")
     (folder / "items.csv").write_text("item\na\nb\nc\nd\ne\n")
     expected = bradley_terry(read_comparisons("v.csv", items=["a", "b", "c", "d", "e"])).warnings
-    assert len(expected) == 6
+    assert len(expected) == 7
     for more in ([], ["--json"], ["--out", "r.csv"]):
         assert notes_of("fit", "v.csv", "--items", "items.csv", *more) == list(expected)
     assert notes_of("fit", "v.csv", "--items", "items.csv", "--model", "borda") == [

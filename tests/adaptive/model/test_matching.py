@@ -162,11 +162,14 @@ def nearly_alike(n_items, reach, rng):
 @pytest.mark.parametrize(("reach", "least", "most"), [(1, 1, 3), (20, 8, 30)])
 def test_opponents_are_farther_where_neighbours_tie(reach, least, most):
     strengths = bradley_terry(nearly_alike(60, reach, np.random.default_rng(1)))
-    matches = next_comparisons(strengths, 60, rng=np.random.default_rng(2), voters=60)
+    rng = np.random.default_rng(2)
+    # In calls for a tenth of the items: further ones would go to the same items, and farther from them.
+    calls = [next_comparisons(strengths, 6, rng=rng, voters=60) for _ in range(10)]
+    left, right = (np.concatenate([getattr(matches, side) for matches in calls]) for side in ("left", "right"))
     distance = telling_distance(strengths.tie_parameter)
     assert (distance > 0) == (reach > 1)
-    assert least <= np.median(np.abs(matches.left - matches.right)) <= most
-    gaps = np.abs(strengths.theta[matches.left] - strengths.theta[matches.right])
+    assert least <= np.median(np.abs(left - right)) <= most
+    gaps = np.abs(strengths.theta[left] - strengths.theta[right])
     steps = np.abs(np.diff(np.sort(strengths.theta)))
     # Within three places of the one at that distance, and fewer where both sides of the list are too short for it.
     assert np.median(np.abs(gaps - distance)) <= 4 * steps.max()
@@ -300,8 +303,81 @@ def test_defaults_are_those_of_next_comparisons():
 def test_numbers_that_are_no_counts(number):
     with pytest.raises(ModelError, match="n_comparisons must be a positive whole number; got"):
         run_matching(4, prefer_smaller, number, rng=np.random.default_rng(0))
-    with pytest.raises(ModelError, match="batch must be a positive whole number; got"):
-        Matching(batch=number)
+    if number is not None:  # None asks for a tenth of the items
+        with pytest.raises(ModelError, match="batch must be a positive whole number; got"):
+            Matching(batch=number)
+
+
+@pytest.mark.parametrize(("n_items", "batch"), [(2, 4), (49, 4), (50, 5), (300, 30), (3_000, 50)])
+def test_a_batch_is_a_tenth_of_the_items(n_items, batch):
+    assert Matching().batch_of(n_items) == batch
+    assert Matching(batch=7).batch_of(n_items) == 7
+
+
+def test_a_run_asks_for_all_items_and_then_in_batches():
+    sizes = []
+
+    def vote(matches):
+        sizes.append(len(matches))
+        return prefer_smaller(matches)
+
+    run_matching(60, vote, 45, rng=np.random.default_rng(1))
+    assert sizes == [30, 6, 6, 3]
+
+
+def in_circles(n_items, n_voters, seed):
+    """Votes on random pairs in which each item beats the half of the items that follow it in a circle."""
+    rng = np.random.default_rng(seed)
+    left = rng.integers(0, n_items, 6 * n_items)
+    right = (left + rng.integers(1, n_items, left.size)) % n_items
+    winner = np.where((right - left) % n_items <= n_items // 2, LEFT, RIGHT)
+    return Comparisons(n_items, left, right, winner, n_voters, np.arange(left.size) % n_voters)
+
+
+def test_no_pair_is_asked_twice_where_pairs_do_not_follow_the_strengths():
+    votes = in_circles(21, 40, seed=1)
+    circle = bradley_terry(votes)
+    assert circle.misfit.pairs > 3
+    asked = {pair for _, pair in pairs_shown(votes)}
+    n_open = 21 * 20 // 2 - len(asked)
+    matches = next_comparisons(circle, n_open, rng=np.random.default_rng(2))
+    new = [pair for _, pair in pairs_shown(matches)]
+    assert len(set(new)) == n_open > 50
+    assert not set(new) & asked
+    # When no other pair is open, they are asked again.
+    more = next_comparisons(circle, n_open + 30, rng=np.random.default_rng(2))
+    assert len(more) == n_open + 30
+    # Votes on the same pairs that follow the strengths do not keep them from being asked again.
+    line = bradley_terry(replace(votes, winner=np.where(votes.left < votes.right, LEFT, RIGHT)))
+    assert line.misfit.pairs < 1.5
+    again = next_comparisons(line, n_open, rng=np.random.default_rng(2))
+    assert {pair for _, pair in pairs_shown(again)} & asked
+
+
+def test_a_tenth_of_the_opponents_is_random():
+    """Neighbours are within 4 places in a call of few; 92 % of random opponents among 100 items are farther."""
+    rng = np.random.default_rng(3)
+    left, right = np.triu_indices(100, 1)
+    strengths = bradley_terry(Comparisons(100, left, right, np.full(left.size, LEFT)), prior=2)
+    # Neither ties nor items that may belong far above their place: opponents are neighbours but for the random ones.
+    place = np.empty(100, int)
+    place[np.argsort(-strengths.theta)] = np.arange(100)
+    far = 0
+    for _ in range(500):
+        matches = next_comparisons(strengths, 4, rng=rng, voters=4)
+        far += np.count_nonzero(np.abs(place[matches.left] - place[matches.right]) > 8)
+    # 2,000 comparisons, of which a share of .1 x .85 is farther than 8 places: 4 standard errors.
+    assert abs(far / 2_000 - 0.1 * 0.84) < 4 * math.sqrt(0.084 * 0.916 / 2_000)
+
+
+@given(comparisons(voters=True, min_size=1), st.integers(1, 30), SEEDS)
+def test_the_same_seed_asks_the_same(votes, size, seed):
+    """Also of a fit that is computed again, whatever was asked of it before."""
+    first, second = bradley_terry(votes), bradley_terry(votes)
+    assert second.misfit.n_repeated >= 0
+    asked = [next_comparisons(each, size, rng=np.random.default_rng(seed)) for each in (first, second)]
+    for name in ("left", "right", "voter"):
+        assert_array_equal(getattr(asked[0], name), getattr(asked[1], name))
 
 
 @pytest.mark.parametrize(
