@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr.kernels import kernel
+from rankcorr.kernels import helper, kernel
 
 Array = NDArray[Any]
 Rng = np.random.Generator
@@ -27,13 +27,13 @@ MAX_EXACT_DEGREE = 4
 MAX_BITS = 1 << 24
 
 
-@kernel
+@helper
 def below(rng: Rng, stop: int) -> int:
     """Draw a whole number from 0 to stop - 1; a bias of stop / 2^53 at most."""
     return int(rng.random() * stop)
 
 
-@kernel
+@helper
 def shuffle(values: Array, rng: Rng) -> None:
     """Put numbers in random order."""
     for place in range(values.size - 1, 0, -1):
@@ -41,7 +41,17 @@ def shuffle(values: Array, rng: Rng) -> None:
         values[place], values[other] = values[other], values[place]
 
 
-@kernel
+@helper
+def random_order(size: int, rng: Rng) -> Array:
+    """Return the numbers from 0 to size - 1 in random order."""
+    values = np.empty(size, np.int32)
+    for place in range(size):
+        values[place] = place
+    shuffle(values, rng)
+    return values
+
+
+@helper
 def pair_set(n_keys: int, n_members: int) -> PairSet:
     """Make an empty set with room for `n_members` of the keys 0 to n_keys - 1.
 
@@ -49,14 +59,20 @@ def pair_set(n_keys: int, n_members: int) -> PairSet:
     probing, at most half full. The other array is empty.
     """
     if n_keys <= max(MAX_BITS, 128 * n_members):
-        return np.zeros(n_keys // 8 + 1, np.uint8), np.empty(0, np.int64)
-    size = 4
-    while size < 2 * n_members:
-        size *= 2
-    return np.empty(0, np.uint8), np.full(size, EMPTY, np.int64)
+        bits, slots = np.empty(n_keys // 8 + 1, np.uint8), np.empty(0, np.int64)
+    else:
+        size = 4
+        while size < 2 * n_members:
+            size *= 2
+        bits, slots = np.empty(0, np.uint8), np.empty(size, np.int64)
+    for byte in range(bits.size):
+        bits[byte] = 0
+    for slot in range(slots.size):
+        slots[slot] = EMPTY
+    return bits, slots
 
 
-@kernel
+@helper
 def home(key: int, mask: int) -> int:
     """Return the slot where the search for a key starts.
 
@@ -65,7 +81,7 @@ def home(key: int, mask: int) -> int:
     return (((key & 0x7FFFFFFF) * 0x5E3779B1 ^ (key >> 31) * 0x45EBCA77) >> 15) & mask
 
 
-@kernel
+@helper
 def find(slots: Array, key: int) -> int:
     """Return the slot of a key, or the empty slot where it belongs."""
     mask = slots.size - 1
@@ -75,7 +91,7 @@ def find(slots: Array, key: int) -> int:
     return slot
 
 
-@kernel
+@helper
 def contains(members: PairSet, key: int) -> bool:
     """Tell whether a key is in the set."""
     bits, slots = members
@@ -84,7 +100,7 @@ def contains(members: PairSet, key: int) -> bool:
     return bool(slots[find(slots, key)] == key)
 
 
-@kernel
+@helper
 def insert(members: PairSet, key: int) -> None:
     """Add a key."""
     bits, slots = members
@@ -94,7 +110,7 @@ def insert(members: PairSet, key: int) -> None:
         slots[find(slots, key)] = key
 
 
-@kernel
+@helper
 def discard(members: PairSet, key: int) -> None:
     """Remove a key that is in the set; in a hash table, keys that were put behind it move up."""
     bits, slots = members
@@ -112,13 +128,13 @@ def discard(members: PairSet, key: int) -> None:
     slots[hole] = EMPTY
 
 
-@kernel
+@helper
 def key_of(n_items: int, a: int, b: int) -> int:
     """Return the key of an unordered pair of items."""
     return int(min(a, b)) * n_items + int(max(a, b))
 
 
-@kernel
+@helper
 def draw_exactly(stubs: Array, n_items: int, members: PairSet, rng: Rng) -> None:
     """Shuffle the stubs until no item meets itself and no pair repeats: uniform over the graphs without repeats."""
     start = 0
@@ -136,7 +152,7 @@ def draw_exactly(stubs: Array, n_items: int, members: PairSet, rng: Rng) -> None
             discard(members, key_of(n_items, stubs[start], stubs[start + 1]))
 
 
-@kernel
+@helper
 def exchange(stubs: Array, place: int, other: int, n_items: int, members: PairSet, listed: bool) -> bool:
     """Exchange two stubs unless an item would meet itself or a pair repeat.
 
@@ -157,7 +173,7 @@ def exchange(stubs: Array, place: int, other: int, n_items: int, members: PairSe
     return True
 
 
-@kernel
+@helper
 def draw_by_exchanges(stubs: Array, n_items: int, members: PairSet, n_sweeps: int, rng: Rng) -> bool:
     """Shuffle the stubs, repair self-pairs and repeats by random exchanges, then mix; False if a repair got stuck.
 
@@ -168,38 +184,40 @@ def draw_by_exchanges(stubs: Array, n_items: int, members: PairSet, n_sweeps: in
     """
     shuffle(stubs, rng)
     n_pairs = stubs.size // 2
-    wrong = np.zeros(n_pairs, np.bool_)
+    wrong = np.empty(n_pairs, np.bool_)
     for pair in range(n_pairs):
         a, b = stubs[2 * pair], stubs[2 * pair + 1]
         key = key_of(n_items, a, b)
-        if a == b or contains(members, key):
-            wrong[pair] = True
-        else:
+        wrong[pair] = a == b or contains(members, key)
+        if not wrong[pair]:
             insert(members, key)
     for pair in range(n_pairs):
         n_tries = 0
         while wrong[pair]:
             other = below(rng, stubs.size)
-            if not wrong[other >> 1] and exchange(stubs, 2 * pair, other, n_items, members, False):
+            if not wrong[other >> 1] and exchange(stubs, 2 * pair, other, n_items, members, not wrong[pair]):
                 wrong[pair] = False
             n_tries += 1
             if n_tries > 50 * stubs.size:
                 return False
     for _ in range(n_sweeps):
         for pair in range(n_pairs):
-            exchange(stubs, 2 * pair, below(rng, stubs.size), n_items, members, True)
+            exchange(stubs, 2 * pair, below(rng, stubs.size), n_items, members, not wrong[pair])
     return True
 
 
-@kernel
+@helper
 def draw_cycle(n_items: int, rng: Rng) -> Pairs:
     """Draw the pairs of one closed tour of all items, each tour equally likely: the only connected graph for M = 2."""
-    first = np.arange(n_items).astype(np.int32)
-    shuffle(first, rng)
-    return first, np.roll(first, 1), np.ones(n_items, np.int32)
+    first = random_order(n_items, rng)
+    second, repeats = np.empty(n_items, np.int32), np.empty(n_items, np.int32)
+    for pair in range(n_items):
+        second[pair] = first[pair - 1]
+        repeats[pair] = 1
+    return first, second, repeats
 
 
-@kernel
+@helper
 def draw_pairs(n_items: int, copies: int, rest: int, extra: int, rng: Rng) -> Pairs:
     """Return both items of each pair, and its count: `copies`, or one more for `rest` pairs of each item.
 
@@ -222,17 +240,23 @@ def draw_pairs(n_items: int, copies: int, rest: int, extra: int, rng: Rng) -> Pa
         n_sweeps = 1 if 16 * degree <= n_items else 2
         while not draw_by_exchanges(stubs, n_items, members, n_sweeps, rng):
             members = pair_set(n_items * n_items, stubs.size // 2)
-    return counted_pairs(n_items, copies, sparse, stubs[::2], stubs[1::2], members)
+    first, second = np.empty(stubs.size // 2, np.int32), np.empty(stubs.size // 2, np.int32)
+    for pair in range(first.size):
+        first[pair], second[pair] = stubs[2 * pair], stubs[2 * pair + 1]
+    return counted_pairs(n_items, copies, sparse, first, second, members)
 
 
-@kernel
+@helper
 def counted_pairs(n_items: int, copies: int, sparse: bool, first: Array, second: Array, members: PairSet) -> Pairs:
     """Return both items of each pair, and its count: `copies`, or one more for some of them.
 
     If `sparse`, those are the pairs listed in `first` and `second`, whose keys are in `members`; otherwise all others.
     """
     if copies == 0 and sparse:
-        return first.copy(), second.copy(), np.ones(first.size, np.int32)
+        once = np.empty(first.size, np.int32)
+        for pair in range(first.size):
+            once[pair] = 1
+        return first, second, once
     n_pairs = n_items * (n_items - 1) // 2
     if copies == 0:
         n_pairs -= first.size
@@ -247,10 +271,12 @@ def counted_pairs(n_items: int, copies: int, sparse: bool, first: Array, second:
     return one, other, repeats
 
 
-@kernel
+@helper
 def is_connected(n_items: int, first: Array, second: Array) -> bool:
     """Tell whether the pairs join all items, by union-find with path halving."""
-    parent = np.arange(n_items).astype(np.int32)
+    parent = np.empty(n_items, np.int32)
+    for item in range(n_items):
+        parent[item] = item
     n_parts = n_items
     for pair in range(first.size):
         if n_parts == 1:
@@ -268,17 +294,17 @@ def is_connected(n_items: int, first: Array, second: Array) -> bool:
     return n_parts == 1
 
 
-@kernel
+@helper
 def deal(repeats: Array, n_voters: int, rng: Rng) -> tuple[Array, Array]:
     """Deal a pair and a voter to each comparison: pairs in random order, copies side by side, voters in turn.
 
     Because copies are side by side, those of a pair go to different voters, or to all of them equally often (+-1).
     """
-    order = np.arange(repeats.size).astype(np.int32)
-    voters = np.arange(n_voters).astype(np.int32)
-    shuffle(order, rng)
-    shuffle(voters, rng)
-    pair, voter = np.empty(repeats.sum(), np.int32), np.empty(repeats.sum(), np.int32)
+    order, voters = random_order(repeats.size, rng), random_order(n_voters, rng)
+    n_comparisons = 0
+    for place in range(repeats.size):
+        n_comparisons += repeats[place]
+    pair, voter = np.empty(n_comparisons, np.int32), np.empty(n_comparisons, np.int32)
     place, turn = 0, 0
     for dealt in order:
         for _ in range(repeats[dealt]):
@@ -288,7 +314,7 @@ def deal(repeats: Array, n_voters: int, rng: Rng) -> tuple[Array, Array]:
     return pair, voter
 
 
-@kernel
+@helper
 def mix_voters(pair: Array, voter: Array, repeats: Array, n_voters: int, rng: Rng) -> None:
     """Exchange the voters of random comparisons unless one would get a pair twice.
 
@@ -314,7 +340,7 @@ def mix_voters(pair: Array, voter: Array, repeats: Array, n_voters: int, rng: Rn
         voter[place], voter[other] = v, u
 
 
-@kernel
+@helper
 def follow(end: int, ends: Array, links: Array, slots: Array, left: Array, right: Array, rng: Rng) -> None:
     """Follow a path of comparisons from one end until it stops or closes; all point along it, or all against it."""
     against = below(rng, 2)
@@ -323,7 +349,7 @@ def follow(end: int, ends: Array, links: Array, slots: Array, left: Array, right
         end = links[slots[end ^ 1] ^ 1]
 
 
-@kernel
+@helper
 def balanced_sides(n_items: int, presentations: int, ends: Array, rng: Rng) -> tuple[Array, Array]:
     """Choose left and right items so that each item is on the left in half of its presentations (+-1/2).
 
@@ -331,19 +357,27 @@ def balanced_sides(n_items: int, presentations: int, ends: Array, rng: Rng) -> t
     which makes paths through all comparisons: an Eulerian orientation. If their number is odd, the last ends a path.
     """
     stride = presentations + presentations % 2  # even, and enough for the item with one more presentation
-    links = np.full(n_items * stride, EMPTY, np.int32)
-    slots = np.empty(ends.size, np.int32)
-    cursor = np.arange(n_items) * stride
+    links, slots, cursor = (
+        np.empty(n_items * stride, np.int32),
+        np.empty(ends.size, np.int32),
+        np.empty(n_items, np.int64),
+    )
+    for link in range(links.size):
+        links[link] = EMPTY
+    for item in range(n_items):
+        cursor[item] = item * stride
     for end in range(ends.size):
         item = ends[end]
         slots[end] = cursor[item]
         links[cursor[item]] = end
         cursor[item] += 1
-    left, right = np.full(ends.size // 2, EMPTY, np.int32), np.empty(ends.size // 2, np.int32)
+    left, right = np.empty(ends.size // 2, np.int32), np.empty(ends.size // 2, np.int32)
+    for pair in range(left.size):
+        left[pair] = EMPTY
     if presentations % 2 == 1:
         for last in range(stride - 1, links.size, stride):
             if links[last] == EMPTY:
-                follow(links[last - 1], ends, links, slots, left, right, rng)
+                follow(int(links[last - 1]), ends, links, slots, left, right, rng)
     for end in range(0, ends.size, 2):
         if left[end >> 1] == EMPTY:
             follow(end, ends, links, slots, left, right, rng)
@@ -364,7 +398,7 @@ def draw_comparisons(n_items: int, presentations: int, n_voters: int, rng: Rng) 
     return dealt_comparisons(n_items, presentations, n_voters, first, second, repeats, rng)
 
 
-@kernel
+@helper
 def dealt_comparisons(
     n_items: int, presentations: int, n_voters: int, first: Array, second: Array, repeats: Array, rng: Rng
 ) -> Pairs:
@@ -372,9 +406,10 @@ def dealt_comparisons(
     pair, voter = deal(repeats, n_voters, rng)
     if presentations >= n_items - 1:
         mix_voters(pair, voter, repeats, n_voters, rng)
-        order = np.arange(pair.size).astype(np.int32)
-        shuffle(order, rng)
-        pair, voter = pair[order], voter[order]
+        order, dealt_pair, dealt_voter = random_order(pair.size, rng), pair, voter
+        pair, voter = np.empty(order.size, np.int32), np.empty(order.size, np.int32)
+        for place in range(order.size):
+            pair[place], voter[place] = dealt_pair[order[place]], dealt_voter[order[place]]
     ends = np.empty(2 * pair.size, np.int32)
     for place in range(pair.size):
         ends[2 * place], ends[2 * place + 1] = first[pair[place]], second[pair[place]]

@@ -135,7 +135,7 @@ def coefficient_bounds(
     lists = _Lists.of(as_ranking(x), as_ranking(y), n_items)
     total = lists.n_completions
     first, second = (side.ranking(side.lacks) for side in lists.sides)
-    chosen.weighting.table(first, second.ranks[np.newaxis], second.n_ties > 0)  # a weigher that fails does so here
+    chosen.weighting.tables(first, second.ranks[np.newaxis], second.n_ties > 0)  # a weigher that fails does so here
     method: Method
     if type(chosen.weighting.weigher) is Uniform:
         method, extremes = "order", _Extremes(lists, chosen)

@@ -106,13 +106,13 @@ class Coefficient:
 
     def _sums(self, x: Ranking, y_ranks: Ranks, y_ties: NDArray[np.int64], y_tied: bool) -> NDArray[np.float64]:
         """Return the sums of the kernel for each row of y; the last is the largest weight."""
-        table = self.weighting.table(x, y_ranks, y_tied)
+        tables = self.weighting.tables(x, y_ranks, y_tied)
         if self.variant is None:
             moments = np.empty((len(y_ranks), 4))
-            loops().weighted_moments(x.ranks, y_ranks, *table, moments)
+            loops().weighted_moments(x.ranks, y_ranks, *tables, moments)
             return moments
         sums = np.empty((len(y_ranks), 6))
-        loops().pair_sums(x.ranks, x.best_first, y_ranks, y_ties, *table, sums)
+        loops().pair_sums(x.ranks, x.best_first, y_ranks, y_ties, *tables, sums)
         return sums
 
     def _of_sums(self, *sums: float) -> float:

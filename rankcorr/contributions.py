@@ -174,8 +174,7 @@ def contributions(
     given = as_ranking(x), as_ranking(y)
     first, second = align(*given, missing=missing)
     value = chosen.of_pair(first, second)
-    table = chosen.weighting.table(first, second.ranks[np.newaxis], second.n_ties > 0)
-    weights = loops().item_weights(first.ranks, second.ranks, *table)
+    weights = chosen.weighting.item_weights(first, second)
     weights /= weights.max()  # so that no product is too small for a float
     total = math.fsum(weights)
     if math.isnan(value):

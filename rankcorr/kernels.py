@@ -3,6 +3,9 @@
 This module imports only numba, which costs 0.4 s; a call that needs the loops imports it. The callers have checked
 everything. Rank vectors here are mid-ranks and read-only, so that each kernel is compiled for one type. With
 ``NUMBA_DISABLE_JIT=1`` the same loops run as plain Python.
+
+Plain loops compile fastest. Each array that a kernel makes adds .03 s, an array expression or `numbers.max()` .1 to
+.4 s, and a sort 1 s.
 """
 
 from collections.abc import Callable
@@ -21,14 +24,26 @@ CONCORDANT, DISCORDANT, TIED_IN_Y, TIED_IN_X, TIED_IN_BOTH = range(5)
 
 def kernel(function: F) -> F:
     """Compile on first call, without the GIL, and keep the machine code on disk if possible."""
+    options: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True}
     try:
-        compiled = njit(cache=True, nogil=True)(function)
+        return cast(F, njit(cache=True, **options)(function))
     except RuntimeError:  # numba found no writable folder for its cache, as in a read-only container
-        compiled = njit(nogil=True)(function)
-    return cast(F, compiled)
+        return cast(F, njit(**options)(function))
 
 
-@kernel
+def helper(function: F) -> F:
+    """Compile a part of kernels without what a call from Python needs, or .05 s less; there it stays plain Python.
+
+    An argument that is a constant makes numba compile it once more.
+    """
+    options: dict[str, Any] = {"nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    compiled: Any = njit(**options)(function)
+    if compiled is not function:  # numba is not switched off: it takes the one for the other, by its type
+        vars(function).update(compiled=compiled, _numba_type_=compiled._numba_type_)
+    return function
+
+
+@helper
 def add(total: float, lost: float, value: float) -> tuple[float, float]:
     """Kahan's sum: adding one weight a million times over would otherwise cost five digits."""
     corrected = value - lost
@@ -36,7 +51,7 @@ def add(total: float, lost: float, value: float) -> tuple[float, float]:
     return grown, (grown - total) - corrected
 
 
-@kernel
+@helper
 def combine(scheme: int, x_weight: float, y_weight: float) -> float:
     """Weight of an item from the weights of its two ranks (Eq. 9 and its variants), not normalised."""
     if scheme == ADDITIVE:
@@ -89,94 +104,88 @@ def midrank_rows(
 @kernel
 def has_halves(ranks: Array) -> bool:
     """Whether some mid-rank is not a whole number."""
-    for rank in ranks:  # noqa: SIM110 - numba does not compile any() of a generator
-        if rank != int(rank):
+    for item in range(ranks.size):  # noqa: SIM110 - numba does not compile any() of a generator
+        if ranks[item] != int(ranks[item]):
             return True
     return False
 
 
-@kernel
+@helper
 def group_stop(rank: float, start: int) -> int:
     """End of the tied group that starts at a position, from 0, and shares the rank start + (size + 1) / 2."""
     return int(2.0 * (rank - start)) - 1 + start
 
 
 @kernel
-def mean_weights(ranks: Array, position_weights: Array) -> Array:
-    """Mean of `position_weights` over the positions of each tied group, stored under the integer part of its rank.
+def mean_weights(x_ranks: Array, y_ranks: Array, table: Array, means: Array) -> None:
+    """Mean weight of the positions of each tied group, stored under the integer part of its rank, from 0.
 
-    The integer part of a mid-rank is one of the positions that the group occupies, and so identifies the group.
+    The integer part of a mid-rank is one of the positions that the group occupies, and so identifies the group. The
+    first row of `means` is of x, and the next are of each row of y. `table` has a row of weights of positions.
     """
-    n_items = ranks.size
-    sizes = np.zeros(n_items, np.int32)
-    for rank in ranks:
-        sizes[int(rank) - 1] += 1
-    means = np.zeros(n_items)
-    start = 0
-    for key in range(n_items):
-        size = sizes[key]
-        if size > 0:
-            total, lost = 0.0, 0.0
-            for position in range(start, start + size):
-                total, lost = add(total, lost, position_weights[position])
-            means[key] = total / size
-            start += size
-    return means
+    n_rows, n_items = means.shape
+    for row in range(n_rows):
+        for key in range(n_items):
+            means[row, key] = 0.0
+        for item in range(n_items):
+            rank = x_ranks[item] if row == 0 else y_ranks[row - 1, item]
+            means[row, int(rank) - 1] += 1.0
+        start = 0
+        for key in range(n_items):
+            size = means[row, key]
+            if size > 0.0:
+                stop = start + int(size)
+                total, lost = 0.0, 0.0
+                for position in range(start, stop):
+                    total, lost = add(total, lost, table[0, position])
+                means[row, key] = total / size
+                start = stop
+
+
+# `tables` holds the weights of the ranks 1, 2, .. n, or of 1, 1.5, 2, .. n where a mid-rank may be a half, in one row.
+# If tied items have the mean weight of their positions, it holds the rows of `mean_weights`.
 
 
 @kernel
-def rank_weights(ranks: Array, table: Array, expected: bool, weights: Array) -> None:
-    """Weight of each item's rank.
-
-    `table` holds the weights of the ranks 1, 2, .. n, or of 1, 1.5, 2, .. n where a mid-rank may be a half. If
-    `expected`, a tied item has the mean over the positions of its group, and the table holds positions.
-    """
-    lookup = mean_weights(ranks, table) if expected else table
-    step = 1.0 if lookup.size == ranks.size else 2.0
-    for item in range(ranks.size):
-        weights[item] = lookup[int(step * (ranks[item] - 1.0))]
-
-
-@kernel
-def item_weights(x_ranks: Array, y_ranks: Array, table: Array, expected: bool, scheme: int) -> Array:
+def item_weights(x_ranks: Array, y_ranks: Array, tables: Array, scheme: int, weights: Array) -> None:
     """Weight of each item, not normalised."""
-    weights = np.empty(x_ranks.size)
-    y_weights = np.empty(x_ranks.size)
-    rank_weights(x_ranks, table, expected, weights)
-    rank_weights(y_ranks, table, expected, y_weights)
-    for item in range(x_ranks.size):
-        weights[item] = combine(scheme, weights[item], y_weights[item])
-    return weights
+    n_items = x_ranks.size
+    step = 1.0 if tables.shape[1] == n_items else 2.0
+    last = tables.shape[0] - 1
+    for item in range(n_items):
+        x_weight = tables[0, int(step * (x_ranks[item] - 1.0))]
+        weights[item] = combine(scheme, x_weight, tables[last, int(step * (y_ranks[item] - 1.0))])
 
 
 @kernel
-def weighted_moments(x_ranks: Array, y_ranks: Array, table: Array, expected: bool, scheme: int, moments: Array) -> None:
+def weighted_moments(x_ranks: Array, y_ranks: Array, tables: Array, scheme: int, moments: Array) -> None:
     """Weighted covariance and variances of Eq. 8, times the sum of weights, for x against each row of y.
 
     `moments` receives a row (covariance, variance of x, variance of y, largest weight) for each row of `y_ranks`.
     """
     n_rows, n_items = y_ranks.shape
-    x_weights = np.empty(n_items)
     weights = np.empty(n_items)
-    rank_weights(x_ranks, table, expected, x_weights)
+    step = 1.0 if tables.shape[1] == n_items else 2.0
     for row in range(n_rows):
-        rank_weights(y_ranks[row], table, expected, weights)
+        own = row + 1 if tables.shape[0] > 1 else 0
         heaviest = 0
         for item in range(n_items):
-            weights[item] = combine(scheme, x_weights[item], weights[item])
+            x_weight = tables[0, int(step * (x_ranks[item] - 1.0))]
+            weights[item] = combine(scheme, x_weight, tables[own, int(step * (y_ranks[row, item] - 1.0))])
             if weights[item] > weights[heaviest]:
                 heaviest = item
-        moments[row, 3] = weights[heaviest]
-        if weights[heaviest] == 0.0:
+        largest = weights[heaviest]
+        moments[row, 3] = largest
+        if largest == 0.0:
             continue
-        weights /= weights[heaviest]  # so that no product is too small for a float
         # Ranks count from those of the heaviest item. These differences are exact, so that a variance is exactly zero
         # when the weighted items share one rank, and keeps its digits when it is small.
         x_origin, y_origin = x_ranks[heaviest], y_ranks[row, heaviest]
         weight_sum, x_sum, y_sum = 0.0, 0.0, 0.0
         weight_lost, x_lost, y_lost = 0.0, 0.0, 0.0
         for item in range(n_items):
-            weight = weights[item]
+            weight = weights[item] / largest  # so that no product is too small for a float
+            weights[item] = weight
             weight_sum, weight_lost = add(weight_sum, weight_lost, weight)
             x_sum, x_lost = add(x_sum, x_lost, weight * (x_ranks[item] - x_origin))
             y_sum, y_lost = add(y_sum, y_lost, weight * (y_ranks[row, item] - y_origin))
@@ -195,7 +204,7 @@ def weighted_moments(x_ranks: Array, y_ranks: Array, table: Array, expected: boo
         moments[row, 2] = y_variance
 
 
-@kernel
+@helper
 def tree_sum(tree: Array, place: int) -> float:
     """Sum of the first `place` places of a Fenwick tree."""
     total = 0.0
@@ -205,7 +214,7 @@ def tree_sum(tree: Array, place: int) -> float:
     return total
 
 
-@kernel
+@helper
 def tree_add(tree: Array, place: int, weight: float) -> None:
     """Add a weight at a place, from 1, of a Fenwick tree."""
     while place < tree.size:
@@ -214,37 +223,8 @@ def tree_add(tree: Array, place: int, weight: float) -> None:
 
 
 @kernel
-def merge_ties(keys: Array, weights: Array, start: int, stop: int, slots: Array, lost: Array) -> int:
-    """Merge, in place, those items from start to stop that share a key; return where the merged ones end.
-
-    Items tied in both rankings then enter the tree as one: fewer walks, and rounding does not add up. `slots` holds the
-    place of each key; a slot before `start` was left by an earlier group.
-    """
-    end = start
-    for position in range(start, stop):
-        key = keys[position]
-        slot = slots[key]
-        if slot < start:
-            slots[key] = end
-            keys[end] = key
-            weights[end] = weights[position]
-            lost[end] = 0.0
-            end += 1
-        else:
-            weights[slot], lost[slot] = add(weights[slot], lost[slot], weights[position])
-    return end
-
-
-@kernel
 def pair_sums(
-    x_ranks: Array,
-    x_order: Array,
-    y_ranks: Array,
-    y_ties: Array,
-    table: Array,
-    expected: bool,
-    scheme: int,
-    sums: Array,
+    x_ranks: Array, x_order: Array, y_ranks: Array, y_ties: Array, tables: Array, scheme: int, sums: Array
 ) -> None:
     """Sums of w_i w_j over pairs of items, for x against each row of y, in O(n log n) each.
 
@@ -253,74 +233,87 @@ def pair_sums(
     time, and Fenwick trees over the ranks of y hold the weights that have entered before.
     """
     n_rows, n_items = y_ranks.shape
-    x_sorted = x_ranks[x_order]
-    x_weights = np.empty(n_items)
-    rank_weights(x_sorted, table, expected, x_weights)
-
-    keys = np.empty(n_items, np.int32)
-    entering = np.empty(n_items)
-    lost = np.zeros(n_items)
-    worse_tree = np.empty(n_items + 1)
-    better_tree = np.empty(n_items + 1 if y_ties.max() > 0 else 0)
-    tied_in_y = np.empty(n_items if y_ties.max() > 0 else 0)
-    slots = np.empty(n_items, np.int32)
+    # Two arrays of rows, since each array takes .03 s to compile.
+    numbers, places = np.empty((7, n_items + 1)), np.empty((2, n_items), np.int32)
+    x_sorted, x_weights, entering, lost = numbers[0], numbers[1], numbers[2], numbers[3]
+    worse_tree, better_tree, tied_in_y = numbers[4], numbers[5], numbers[6]
+    keys, slots = places[0], places[1]
+    halves = 0 if tables.shape[1] == n_items else 1
+    for position in range(n_items):
+        x_sorted[position] = x_ranks[x_order[position]]
+        x_weights[position] = tables[0, int((1.0 + halves) * (x_sorted[position] - 1.0))]
     for row in range(n_rows):
         # Gathered first: following an index inside the tree walk costs 5 times as much at a million items.
-        lookup = mean_weights(y_ranks[row], table) if expected else table
-        step = 1.0 if lookup.size == n_items else 2.0
+        own = row + 1 if tables.shape[0] > 1 else 0
         y_tied = y_ties[row] > 0
         heaviest = 0.0
         for position in range(n_items):
-            rank = y_ranks[row, x_order[position]]
-            weight = combine(scheme, x_weights[position], lookup[int(step * (rank - 1.0))])
-            keys[position] = int(rank) - 1
+            cell = int((1.0 + halves) * (y_ranks[row, x_order[position]] - 1.0))
+            weight = combine(scheme, x_weights[position], tables[own, cell])
+            keys[position] = cell >> halves  # the integer part of a mid-rank tells groups apart
             entering[position] = weight
-            heaviest = max(heaviest, weight)
-        all_pairs, before = 0.0, 0.0
-        if heaviest > 0.0:
-            for position in range(n_items):
+            heaviest = weight if weight > heaviest else heaviest  # `max` takes longer to compile
+        concordant, discordant, untied_in_x, untied_in_y, all_pairs = 0.0, 0.0, 0.0, 0.0, 0.0
+        before, before_lost = 0.0, 0.0
+        for position in range(n_items):
+            if heaviest > 0.0:
                 entering[position] /= heaviest  # so that no product is too small for a float
                 all_pairs += entering[position] * before
                 before += entering[position]
-        worse_tree[:] = 0.0
-        better_tree[:] = 0.0
-        tied_in_y[:] = 0.0
-        slots[:] = -1
-        concordant, discordant, untied_in_x = 0.0, 0.0, 0.0
-        before, before_lost = 0.0, 0.0
+            slots[position] = -1
+        for place in range(n_items + 1):
+            worse_tree[place] = 0.0
+            if y_tied:
+                better_tree[place] = 0.0
+                tied_in_y[place] = 0.0
+        before = 0.0
         start = 0
         while start < n_items:
             next_start = group_stop(x_sorted[start], start)
             stop = next_start
             if stop - start > 1:
-                stop = merge_ties(keys, entering, start, stop, slots, lost)
+                # Items tied in both rankings enter as one: fewer walks, and rounding does not add up. `slots` holds the
+                # place of each key; a slot before `start` was left by an earlier group.
+                stop = start
+                for position in range(start, next_start):
+                    key, weight = keys[position], entering[position]
+                    slot = slots[key]
+                    if slot < start:
+                        slots[key] = stop
+                        keys[stop] = key
+                        entering[stop] = weight
+                        lost[stop] = 0.0
+                        stop += 1
+                    else:
+                        entering[slot], lost[slot] = add(entering[slot], lost[slot], weight)
             # The items that are better in x have entered. The part of them that is worse in y is discordant: it is in
             # the first n - 1 - key places of a tree that runs from the worst rank of y to the best. The part that is
             # better in y is concordant. Without ties it is the rest. With ties, where a heavy group may be tied, a
             # difference would lose its digits, and a second tree that runs from the best to the worst holds it.
             group_weight, group_lost = 0.0, 0.0
             for position in range(start, stop):
-                key, weight = keys[position], entering[position]
-                worse = tree_sum(worse_tree, n_items - 1 - key)
+                worse_places, weight = n_items - 1 - keys[position], entering[position]
+                worse = tree_sum(worse_tree, worse_places)
                 discordant += weight * worse
-                better = tree_sum(better_tree, key) if y_tied else before - worse
+                better = tree_sum(better_tree, n_items - 1 - worse_places) if y_tied else before - worse
                 concordant += weight * better
                 group_weight, group_lost = add(group_weight, group_lost, weight)
             for position in range(start, stop):
-                key, weight = keys[position], entering[position]
-                tree_add(worse_tree, n_items - key, weight)
+                worse_places, weight = n_items - 1 - keys[position], entering[position]
+                tree_add(worse_tree, worse_places + 1, weight)
                 if y_tied:
-                    tree_add(better_tree, key + 1, weight)
-                    tied_in_y[key] += weight
+                    tree_add(better_tree, n_items - worse_places, weight)
+                    tied_in_y[keys[position]] += weight
             untied_in_x += group_weight * before
             before, before_lost = add(before, before_lost, group_weight)
             start = next_start
-        untied_in_y = all_pairs
         if y_tied:
-            untied_in_y, before = 0.0, 0.0
+            before = 0.0
             for key in range(n_items):
                 untied_in_y += tied_in_y[key] * before
                 before += tied_in_y[key]
+        else:
+            untied_in_y = all_pairs
         sums[row, 0] = concordant
         sums[row, 1] = discordant
         sums[row, 2] = untied_in_x
@@ -337,13 +330,15 @@ def pair_shares(x_ranks: Array, x_order: Array, y_ranks: Array, y_order: Array, 
     it in y only, in x only, and in both. Each is a sum of positive terms, so that a small one keeps its digits.
     `pair_sums` has their totals over all items.
     """
-    shares[:] = 0.0
+    for kind in range(5):
+        for item in range(x_ranks.size):
+            shares[kind, item] = 0.0
     ordered_pairs(x_ranks, x_order, y_ranks, weights, shares)
     tied_pairs(x_ranks, x_order, y_ranks, weights, shares[TIED_IN_Y], shares[TIED_IN_BOTH])
     tied_pairs(y_ranks, y_order, x_ranks, weights, shares[TIED_IN_X], np.empty(0))
 
 
-@kernel
+@helper
 def ordered_pairs(x_ranks: Array, x_order: Array, y_ranks: Array, weights: Array, shares: Array) -> None:
     """Set the concordant and discordant weight of each item, by Fenwick trees over the ranks of y.
 
@@ -351,19 +346,19 @@ def ordered_pairs(x_ranks: Array, x_order: Array, y_ranks: Array, weights: Array
     worse.
     """
     n_items = x_ranks.size
-    better_tree = np.empty(n_items + 1)
-    worse_tree = np.empty(n_items + 1)
+    numbers, keys = np.empty((6, n_items + 1)), np.empty(n_items, np.int64)
+    better_tree, worse_tree, x_sorted, entering, found = numbers[0], numbers[1], numbers[2], numbers[3], numbers[4:]
     # Gathered first, as in `kernels.pair_sums`: following an index inside the walks costs cache misses.
-    x_sorted = x_ranks[x_order]
-    keys = np.empty(n_items, np.int32)
-    entering = np.empty(n_items)
-    found = np.zeros((2, n_items))
     for position in range(n_items):
+        x_sorted[position] = x_ranks[x_order[position]]
         keys[position] = int(y_ranks[x_order[position]]) - 1
         entering[position] = weights[x_order[position]]
+        found[0, position] = 0.0
+        found[1, position] = 0.0
     for back in range(2):
-        better_tree[:] = 0.0
-        worse_tree[:] = 0.0
+        for place in range(n_items + 1):
+            better_tree[place] = 0.0
+            worse_tree[place] = 0.0
         done = 0
         while done < n_items:
             # The next group of items tied in x: in the pass back, the last one left.
@@ -388,13 +383,13 @@ def ordered_pairs(x_ranks: Array, x_order: Array, y_ranks: Array, weights: Array
         shares[DISCORDANT, x_order[position]] = found[1, position]
 
 
-@kernel
+@helper
 def group_start(rank: float, stop: int) -> int:
     """Start, from 0, of the tied group that ends at a position and shares the rank start + (size + 1) / 2."""
     return int(2.0 * rank) - stop - 1
 
 
-@kernel
+@helper
 def tied_pairs(x_ranks: Array, x_order: Array, y_ranks: Array, weights: Array, one: Array, both: Array) -> None:
     """Add, for each item, the weight of the items tied with it in y only and, unless `both` is empty, in x and y.
 
@@ -404,8 +399,9 @@ def tied_pairs(x_ranks: Array, x_order: Array, y_ranks: Array, weights: Array, o
     gone = np.empty(n_items)
     present = np.empty(n_items)
     for back in range(2):
-        gone[:] = 0.0
-        present[:] = 0.0
+        for key in range(n_items):
+            gone[key] = 0.0
+            present[key] = 0.0
         done = 0
         while done < n_items:
             if back == 0:
@@ -456,7 +452,7 @@ def above_in_both(x_ranks: Array, y_ranks: Array, y_order: Array, better: Array,
         start = stop
 
 
-@kernel
+@helper
 def squared_ratios(values: Array, counts: Array, sums: Array) -> None:
     """Add ((c - k)/(c + k))^2 to the sum of each value c, for each larger value k times its count.
 

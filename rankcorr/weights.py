@@ -16,7 +16,7 @@ from rankcorr.alignment import Missing, align
 from rankcorr.checks import check_choice, checked_count, real_number, shown
 from rankcorr.errors import OptionError, WeightError
 from rankcorr.ranking import Ranking, RankingLike
-from rankcorr.scores import Ranks, loops
+from rankcorr.scores import Ranks, loops, read_only
 
 Weigher: TypeAlias = Callable[[NDArray[np.float64]], Any]
 Scheme: TypeAlias = Literal["additive", "multiplicative", "first", "second"]
@@ -143,8 +143,7 @@ def item_weights(
     """
     weighting = Weighting.of(n0=n0, weigher=weigher, scheme=scheme, tied_weights=tied_weights)
     first, second = align(x, y, missing=missing)
-    table = weighting.table(first, second.ranks[np.newaxis], second.n_ties > 0)
-    weights = loops().item_weights(first.ranks, second.ranks, *table)
+    weights = weighting.item_weights(first, second)
     check_usable(float(weights.max()))
     return np.asarray(weights / weights.sum())
 
@@ -182,15 +181,28 @@ class Weighting:
         """Name of the weigher, with its parameters."""
         return name_of(self.weigher)
 
-    def table(self, x: Ranking, y_ranks: Ranks, y_tied: bool) -> tuple[NDArray[np.float64], bool, int]:
-        """Input of the kernels: the `rank_table`, whether tied items take means of it, and the scheme."""
+    def tables(self, x: Ranking, y_ranks: Ranks, y_tied: bool) -> tuple[NDArray[np.float64], int]:
+        """Input of the kernels: the `rank_table`, or a row of mean weights for x and each row of y, and the scheme."""
         expected = self.tied_weights == "expected"
         halves = not expected and (
             (x.n_ties > 0 and loops().has_halves(x.ranks)) or (y_tied and loops().has_halves(y_ranks.reshape(-1)))
         )
-        keep = x.n_items <= MAX_KEPT_ITEMS and type(self.weigher) in READY_WEIGHERS
-        table = (kept_rank_table if keep else rank_table)(self.weigher, x.n_items, halves)
-        return table, expected, SCHEMES.index(self.scheme)
+        if x.n_items <= MAX_KEPT_ITEMS and type(self.weigher) in READY_WEIGHERS:
+            tables = kept_tables(self.weigher, x.n_items, halves)
+        else:
+            tables = rank_table(self.weigher, x.n_items, halves)[np.newaxis]
+        if expected:
+            means = np.empty((1 + len(y_ranks), x.n_items))
+            loops().mean_weights(x.ranks, y_ranks, tables, means)
+            tables = read_only(means)
+        return tables, SCHEMES.index(self.scheme)
+
+    def item_weights(self, x: Ranking, y: Ranking) -> NDArray[np.float64]:
+        """Weight of each item of two aligned rankings, not normalised."""
+        weights = np.empty(x.n_items)
+        tables = self.tables(x, y.ranks[np.newaxis], y.n_ties > 0)
+        loops().item_weights(x.ranks, y.ranks, *tables, weights)
+        return weights
 
 
 def rank_table(weigher: Weigher, n_items: int, halves: bool) -> NDArray[np.float64]:
@@ -231,7 +243,12 @@ def rank_table(weigher: Weigher, n_items: int, halves: bool) -> NDArray[np.float
 # weighers, which are values and always give the same weights.
 MAX_KEPT_ITEMS: Final = 10_000
 READY_WEIGHERS: Final = (InverseSquare, Hyperbolic, Logarithmic, TopK, Uniform)
-kept_rank_table = lru_cache(maxsize=32)(rank_table)
+
+
+@lru_cache(maxsize=32)
+def kept_tables(weigher: Weigher, n_items: int, halves: bool) -> NDArray[np.float64]:
+    """Return a `rank_table` as the only row of a matrix."""
+    return rank_table(weigher, n_items, halves)[np.newaxis]
 
 
 def name_of(weigher: Weigher) -> str:

@@ -33,6 +33,7 @@ WIDE = (
     ),
     # Commands in the documents and in the help, and the distributions.
     *("tests/test_docs.py::test_the_commands", "tests/service/test_docs.py", "tests/test_distributions.py"),
+    "tests/test_first_calls.py",
     *("tests/rankcorr/cli/test_main.py::test_examples_of_the_help_run", "tests/test_licences.py"),
     # What takes more than 3 s.
     *(

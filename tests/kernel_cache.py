@@ -35,7 +35,7 @@ def _taken(own: Path) -> None:
 
 
 def give() -> None:
-    """Copy the kernels of this process for others, once they are all there: compiling them takes 45 s."""
+    """Copy the kernels of this process for others, once they are all there: compiling them takes 30 s."""
     if WORKER and not COMMON.exists():
         unfinished = FOLDER / f"of_{WORKER}"
         shutil.copytree(FOLDER / WORKER, unfinished)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr.kernels import kernel
+from rankcorr.kernels import helper, kernel
 
 Array = NDArray[Any]
 Chances: TypeAlias = tuple[float, float, float, float, float, float, float]
@@ -46,7 +46,7 @@ class Voters(NamedTuple):
     half: bool
 
 
-@kernel
+@helper
 def outcome_chances(margin: float, nu: float, link: int) -> Chances:
     """Return P(left), P(tie) and P(right), then slopes and second derivatives of P(left) and P(right) in the margin.
 
@@ -71,7 +71,7 @@ def outcome_chances(margin: float, nu: float, link: int) -> Chances:
     return lower, tie, higher, -falling, -rising, lower_bend, higher_bend
 
 
-@kernel
+@helper
 def vote_terms(winner: int, margin: float, oversight: float, nu: float, link: int, half: bool) -> Terms:
     """Return the terms that one vote adds to the sums of the fit.
 
@@ -113,7 +113,7 @@ def vote_terms(winner: int, margin: float, oversight: float, nu: float, link: in
     )
 
 
-@kernel
+@helper
 def chance(winner: int, margin: float, oversight: float, nu: float, link: int, half: bool) -> float:
     """Return the probability of an answer, as in `vote_terms`, without slopes; few branches, as they take most time."""
     own = -margin if winner < 0 else margin  # margin of the chosen side, or of the left one
@@ -171,7 +171,7 @@ def log_likelihood(
     return total + math.log(product)
 
 
-@kernel
+@helper
 def apply_curvature(left: Array, right: Array, weight: Array, precision: float, x: Array, out: Array) -> None:
     """Set out = (sum_k weight_k (e_left - e_right)(e_left - e_right)^T + precision I) x, for all columns of x."""
     n_items, n_columns = x.shape
@@ -213,12 +213,16 @@ def solve_curvature(
     is linear in votes.
     """
     n_items, n_columns = wanted.shape
-    residual, direction = wanted.copy(), np.empty_like(wanted)
-    image = np.empty_like(wanted)
-    x[:] = 0.0
-    size, aim = np.zeros(n_columns), np.zeros(n_columns)
+    # Few arrays, since each takes .03 s to compile.
+    of_items, of_columns = np.empty((3, n_items, n_columns)), np.empty((4, n_columns))
+    residual, direction, image = of_items[0], of_items[1], of_items[2]
+    size, aim, step, new_size = of_columns[0], of_columns[1], of_columns[2], of_columns[3]
+    for c in range(n_columns):
+        size[c] = 0.0
     for i in range(n_items):
         for c in range(n_columns):
+            x[i, c] = 0.0
+            residual[i, c] = wanted[i, c]
             direction[i, c] = residual[i, c] / diagonal[i]
             size[c] += residual[i, c] * direction[i, c]
     for c in range(n_columns):
@@ -232,7 +236,9 @@ def solve_curvature(
             break
         n_iterations += 1
         apply_curvature(left, right, weight, precision, direction, image)
-        step = np.zeros(n_columns)
+        for c in range(n_columns):
+            step[c] = 0.0
+            new_size[c] = 0.0
         for i in range(n_items):
             for c in range(n_columns):
                 step[c] += direction[i, c] * image[i, c]
@@ -240,7 +246,6 @@ def solve_curvature(
             if size[c] > aim[c] and step[c] <= 0.0:
                 return -1
             step[c] = size[c] / step[c] if size[c] > aim[c] else 0.0
-        new_size = np.zeros(n_columns)
         for i in range(n_items):
             for c in range(n_columns):
                 x[i, c] += step[c] * direction[i, c]
@@ -334,6 +339,7 @@ def wealth_of_bets(
     winner: Array,
     n_items: int,
     pair: Array,
+    won: Array,
     spreads: Array,
     stakes: Array,
     log_wealth: Array,
@@ -342,14 +348,19 @@ def wealth_of_bets(
 
     Strengths are normal and independent, with a mean and a variance for each item and each of the `spreads`. A vote
     moves both as one step of an extended Kalman filter does. One more predictor, the last row, looks at the votes on
-    the same pair alone: `pair` numbers the pairs, whichever item is on the left. `stakes` are shares of Kelly's stake,
+    the same pair alone: `pair` numbers the pairs, whichever item is on the left, and `won`, a row of zeros for each,
+    counts what the item of the smaller index won, and the other. `stakes` are shares of Kelly's stake,
     2 p - 1 at even odds for a probability p. The wealth is the mean over predictors and stakes; a tie is no bet.
     """
-    won = np.zeros((pair.max() + 1 if pair.size else 0, 2))  # by the item of the smaller index, and by the other
-    means, variances = np.zeros((spreads.size, n_items)), np.empty((spreads.size, n_items))
+    means, variances = np.empty((spreads.size, n_items)), np.empty((spreads.size, n_items))
+    logs = np.empty((spreads.size + 1, stakes.size))
     for row in range(spreads.size):
-        variances[row] = spreads[row] * spreads[row]
-    logs = np.zeros((spreads.size + 1, stakes.size))
+        for item in range(n_items):
+            means[row, item] = 0.0
+            variances[row, item] = spreads[row] * spreads[row]
+    for row in range(spreads.size + 1):
+        for column in range(stakes.size):
+            logs[row, column] = 0.0
     total = 0.0
     for vote in range(left.size):
         one, other = left[vote], right[vote]
@@ -369,13 +380,19 @@ def wealth_of_bets(
                 means[row, other] -= variances[row, other] * step
                 variances[row, one] *= 1.0 - variances[row, one] * curvature * part
                 variances[row, other] *= 1.0 - variances[row, other] * curvature * part
-            first, other_first = won[pair[vote]]
+            first, other_first = won[pair[vote], 0], won[pair[vote], 1]
             if one > other:
                 first, other_first = other_first, first
             gain = (first - other_first) / (first + other_first + 1.0) * winner[vote]  # Krichevsky and Trofimov
             for column in range(stakes.size):
                 logs[spreads.size, column] += math.log1p(stakes[column] * gain)
             won[pair[vote], 0 if (one < other) == (winner[vote] > 0) else 1] += 1.0
-            most = logs.max()
-            total = most + math.log(np.exp(logs - most).mean())
+            most, mean = logs[0, 0], 0.0
+            for row in range(spreads.size + 1):
+                for column in range(stakes.size):
+                    most = max(most, logs[row, column])
+            for row in range(spreads.size + 1):
+                for column in range(stakes.size):
+                    mean += math.exp(logs[row, column] - most)
+            total = most + math.log(mean / logs.size)
         log_wealth[vote] = total

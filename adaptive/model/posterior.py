@@ -522,14 +522,34 @@ def covariance(curved: Curvature, opinions: Opinions | None) -> Array:
 
     It applies to strengths whose mean is 0, as in each draw.
     """
-    rows = curved.rows
-    mean = np.full((rows.n_items, rows.n_items), 1.0 / rows.n_items)
-    # Only the prior penalizes a common level; without a prior H is singular.
-    inverse = _inverse(curved.matrix() + mean) - mean / (1.0 + curved.precision)
+    rows, inverse = curved.rows, _centred_inverse(curved)
     if opinions is None or opinions.sd == 0:
         return np.asarray(inverse)
     moves = _moves(rows, curved.weight, (opinions.left, opinions.right), opinions.spread).tocsr()
     return np.asarray(inverse + inverse @ (moves @ moves.T).toarray() @ inverse)
+
+
+def _centred_inverse(curved: Curvature) -> Array:
+    """Return H^-1 without a common level, which only the prior penalizes; without a prior H is singular."""
+    mean = np.full((curved.rows.n_items, curved.rows.n_items), 1.0 / curved.rows.n_items)
+    return _inverse(curved.matrix() + mean) - mean / (1.0 + curved.precision)
+
+
+def cluster_ratio(curved: Curvature, at: Parameters, opinions: Opinions | None, voter: Array, n_voters: int) -> float:
+    """Return the variance of the strengths by the voters' own differences, over that of the model, from 0 up.
+
+    The first is the sandwich H^-1 (sum over voters of s s') H^-1 V / (V - 1), where s is the slope of a voter's votes:
+    it takes voters, and not votes, as independent (Liang and Zeger 1986). Both are without the prior's part.
+    """
+    rows = curved.rows
+    inverse = _centred_inverse(curved)
+    slope = at.discrimination[rows.group] * curved.score
+    slopes = np.zeros((rows.n_items, n_voters))
+    np.add.at(slopes, (rows.left, voter), slope)
+    np.subtract.at(slopes, (rows.right, voter), slope)
+    robust = float(np.sum((inverse @ slopes) ** 2)) * n_voters / (n_voters - 1)
+    model = float(np.trace(covariance(curved, opinions))) - curved.precision * float(np.sum(inverse * inverse))
+    return robust / model if model > 0 else math.nan
 
 
 # Each rank represents those up to the next, which is this many times farther down.

@@ -96,8 +96,9 @@ def signal(comparisons: Comparisons) -> Signal:
     log_wealth = np.empty(comparisons.n_comparisons)
     votes = comparisons.left, comparisons.right, comparisons.winner
     lower, upper = np.minimum(*votes[:2]).astype(np.int64), np.maximum(*votes[:2])
-    pair = np.unique(lower * comparisons.n_items + upper, return_inverse=True)[1]
-    wealth_of_bets(*votes, comparisons.n_items, pair, np.array(SPREADS), np.array(STAKES), log_wealth)
+    pairs, pair = np.unique(lower * comparisons.n_items + upper, return_inverse=True)
+    won = np.zeros((pairs.size, 2))
+    wealth_of_bets(*votes, comparisons.n_items, pair, won, np.array(SPREADS), np.array(STAKES), log_wealth)
     largest = max(0.0, float(log_wealth.max(initial=0.0)))
     reached = np.flatnonzero(log_wealth >= -math.log(LEVEL))
     first = int(reached[0]) + 1 if reached.size else None

@@ -336,9 +336,9 @@ def _taken_back(found: Array, means: Array, drawn: Array) -> tuple[Array, Array]
 
 def _quantile(level: float, n_resamples: int) -> float:
     """Return Student's quantile for the residuals of a regression with five coefficients."""
-    from scipy.stats import t
+    from scipy.special import stdtrit
 
-    return float(t.ppf((1 + level) / 2, n_resamples - 5))
+    return float(stdtrit(n_resamples - 5, (1 + level) / 2))
 
 
 def similarity_of_strengths(strengths: Strengths) -> NDArray[np.float64]:

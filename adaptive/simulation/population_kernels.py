@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr.kernels import kernel
+from rankcorr.kernels import helper, kernel
 
 Array = NDArray[Any]
 
@@ -18,13 +18,13 @@ _NODES: Final = (np.polynomial.legendre.leggauss(6)[0] + 1) / 2
 _NODE_WEIGHTS: Final = np.polynomial.legendre.leggauss(6)[1] / 2
 
 
-@kernel
+@helper
 def normal_cdf(x: float) -> float:
     """Return the distribution function of the standard normal distribution."""
     return 0.5 * math.erfc(-x / math.sqrt(2.0))
 
 
-@kernel
+@helper
 def prefers_left(z_left: float, z_right: float, sd_left: float, sd_right: float, relatedness: bool) -> float:
     """Return the probability that the opinion on the left item is the larger one; opinions are normal around z.
 

@@ -118,8 +118,8 @@ def candidates_for(
     approaches : iterable of str
         Which of `CANDIDATES`.
     batch : int, optional
-        Comparisons that "matched" chooses at a time, by default a tenth of the items. Smaller batches are better and slower; the possible size depends
-        on how votes are collected, not on tuning.
+        Comparisons that "matched" chooses at a time, by default a tenth of the items. Smaller batches are better and
+        slower; the possible size depends on how votes are collected, not on tuning.
     n0 : float
         Offset of the weights that guide "matched".
 

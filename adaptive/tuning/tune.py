@@ -257,9 +257,9 @@ def tuning_runs(n_candidates: int, *, simulations: int = 4, fresh: int = 40) -> 
 
 def mean_interval(values: NDArray[np.float64], level: float) -> Interval:
     """Return the interval of a mean by Student's t."""
-    from scipy.stats import t
+    from scipy.special import stdtrit
 
-    half = float(t.ppf((1 + level) / 2, values.size - 1)) * _se(values)
+    half = float(stdtrit(values.size - 1, (1 + level) / 2)) * _se(values)
     return float(values.mean()) - half, float(values.mean()) + half
 
 

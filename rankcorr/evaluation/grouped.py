@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final
+from types import ModuleType
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,11 +14,11 @@ from rankcorr.coefficients import Coefficient
 from rankcorr.errors import WeightError
 from rankcorr.inference.resampling import kind_of
 from rankcorr.scores import read_only
-from rankcorr.weights import READY_WEIGHERS, SCHEMES, rank_table
+from rankcorr.weights import MAX_KEPT_ITEMS, READY_WEIGHERS, SCHEMES, kept_tables, rank_table
 from rankcorr.workers import Progress, in_threads
 
 if TYPE_CHECKING:
-    from rankcorr.evaluation.kernels import Formula
+    from rankcorr.evaluation.kernels import Column
 
 Values = NDArray[np.float64]
 Offsets = NDArray[np.int64]
@@ -67,15 +69,12 @@ def grouped(
     >>> grouped(Tau(), x, y, np.array([0, 3, 5])).tolist()
     [1.0, -1.0]
     """
-    from rankcorr.evaluation.kernels import grouped_coefficients
-
-    x, y, offsets = (read_only(column) for column in (x, y, offsets))
-    n_groups = offsets.size - 1
-    values = np.empty(n_groups)
+    values = np.empty(offsets.size - 1)
     formula = formula_of(coefficient, np.diff(offsets))
 
     def run(block: slice) -> None:
-        grouped_coefficients(x, y, offsets[block.start : block.stop + 1], formula, values[block.start : block.stop])
+        columns, sizes = formula.columns(x, y, offsets[block.start : block.stop + 1])
+        coefficients_of(formula, *columns, sizes, values[block])
 
     in_threads(run, blocks_of(offsets), workers, progress, lambda block: block.stop - block.start)
     return values
@@ -106,17 +105,91 @@ def _reason(x: Values, y: Values) -> str:
     return RUN_TIED if (y == y[0]).all() else NO_WEIGHT
 
 
-def formula_of(coefficient: Coefficient, sizes: Offsets) -> Formula:
-    """Input of the kernels for groups of these sizes."""
-    from rankcorr.evaluation.kernels import Formula
+@cache
+def loops() -> ModuleType:
+    """Return the kernels, as `rankcorr.scores.loops` does."""
+    from rankcorr.evaluation import kernels
 
+    return kernels
+
+
+class Formula(NamedTuple):
+    """A coefficient: its formula, and how items are weighed.
+
+    Attributes
+    ----------
+    table : ndarray of float64
+        Weights of the ranks 1, 1.5, 2, .. or, if `expected`, of 1, 2, ..
+    firsts : ndarray of int64
+        Where in `table` those of a group of each length begin.
+    expected : bool
+        Whether a tied item has the mean weight of the positions of its group.
+    scheme, kind : int
+    has_few, has_many : bool
+        Whether some groups have up to `kernels.MOST_PAIRED` items, and more; their kernels differ.
+    """
+
+    table: Values
+    firsts: Offsets
+    expected: bool
+    scheme: int
+    kind: int
+    has_few: bool
+    has_many: bool
+
+    def columns(self, x: Values, y: Values, offsets: Offsets) -> tuple[tuple[Column, Column], Offsets]:
+        """Rank and weigh two columns of values, from the first of `offsets` on; return them and the sizes of groups."""
+        rows, starts, sizes = slice(offsets[0], offsets[-1]), offsets[:-1] - offsets[0], offsets[1:] - offsets[:-1]
+        return (self._column(x[rows], starts, sizes), self._column(y[rows], starts, sizes)), sizes
+
+    def _column(self, values: Values, starts: Offsets, sizes: Offsets) -> Column:
+        values, kernels = read_only(values), loops()
+        ranks, ties, order = np.empty(values.size), np.zeros(sizes.size, np.int64), np.empty(0, np.int32)
+        if self.has_few:
+            kernels.rank_few(values, starts, sizes, ranks, ties)
+        if self.has_many:
+            order = np.empty(values.size, np.int32)
+            kernels.rank_many(values, starts, sizes, ranks, ties, order)
+        return self.weighed(starts, sizes, ranks, ties, order)
+
+    def weighed(
+        self, starts: Offsets, sizes: Offsets, ranks: Values, ties: Offsets, order: NDArray[np.int32]
+    ) -> Column:
+        """Weigh the ranks of each group."""
+        weights, kernels = np.empty(ranks.size), loops()
+        weigh = kernels.weigh_positions if self.expected else kernels.weigh_midranks
+        weigh(ranks, starts, sizes, self.table, self.firsts, weights)
+        column: Column = kernels.Column(starts, ranks, weights, ties, order)
+        return column
+
+
+def coefficients_of(formula: Formula, x: Column, y: Column, sizes: Offsets, values: Values) -> None:
+    """Set the coefficient of each group of two columns; nan if undefined."""
+    from rankcorr.inference.kernels import RHO
+
+    kernels = loops()
+    values[:] = np.nan
+    if formula.kind == RHO:
+        kernels.rho_of_groups(x, y, sizes, formula.scheme, values)
+        return
+    if formula.has_few:
+        kernels.tau_of_few(x, y, sizes, formula.scheme, formula.kind, values)
+    if formula.has_many:
+        kernels.tau_of_many(x, y, sizes, formula.scheme, formula.kind, values)
+
+
+def formula_of(coefficient: Coefficient, sizes: Offsets) -> Formula:
+    """Return a coefficient as the kernels take it, for groups of these sizes."""
     weighting = coefficient.weighting
     expected = weighting.tied_weights == "expected"
-    options = expected, SCHEMES.index(weighting.scheme), kind_of(coefficient)
     most = max(2, int(sizes.max(initial=0)))
+    least = int(sizes.min(initial=most))
+    lengths = least <= loops().MOST_PAIRED, most > loops().MOST_PAIRED
+    options = expected, SCHEMES.index(weighting.scheme), kind_of(coefficient), *lengths
     starts = np.zeros(most + 1, np.int64)
     if type(weighting.weigher) in READY_WEIGHERS:  # the weight of a rank does not depend on the length of the list
-        return Formula(read_only(rank_table(weighting.weigher, most, not expected)), starts, *options)
+        ready = kept_tables if most <= MAX_KEPT_ITEMS else rank_table
+        return Formula(ready(weighting.weigher, most, not expected).reshape(-1), starts, *options)
     tables: list[Values] = []
     n_before = 0
     for size in np.unique(sizes[sizes > 1]).tolist():

@@ -6,12 +6,13 @@ in the current query; only the rows of that query fill and clear it. The callers
 nan.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
-from rankcorr.inference.kernels import RHO, TAU_B, quotient, shuffle
-from rankcorr.kernels import Array, item_weights, kernel, midranks, pair_sums, rank_weights, weighted_moments
+from rankcorr.inference.kernels import TAU_B, quotient, shuffle
+from rankcorr.kernels import Array, add, combine, helper, kernel, midranks, pair_sums, weighted_moments
 
 # Up to this many items, comparing all pairs is faster than sorting: its inner loops run on vectors. At 250 items tau_w
 # takes 38 us either way.
@@ -41,33 +42,26 @@ class Scored(NamedTuple):
     values: Array
 
 
-class Formula(NamedTuple):
-    """A coefficient: its formula, and how items are weighed.
+class Column(NamedTuple):
+    """The ranking of each group in one column.
 
     Attributes
     ----------
-    tables : ndarray of float64
-        Weights of the ranks 1, 1.5, 2, .. or, if `expected`, of 1, 2, ..
     starts : ndarray of int64
-        Where in `tables` those of a group of each length begin.
-    expected : bool
-        Whether a tied item has the mean weight of the positions of its group.
-    scheme, kind : int
+        Where the rows of each group begin.
+    ranks, weights : ndarray of float64
+        Mid-rank of each row in its group, from 1 for the largest value, and the weight of the rank.
+    ties : ndarray of int64
+        Whether some rows of each group are tied.
+    order : ndarray of int32
+        Rows from best to worst, counted in their group, of the groups of more than `MOST_PAIRED`.
     """
 
-    tables: Array
     starts: Array
-    expected: bool
-    scheme: int
-    kind: int
-
-
-@kernel
-def table_of(formula: Formula, n_items: int) -> Array:
-    """Weights of the ranks in a group of `n_items`."""
-    first = formula.starts[n_items]
-    table: Array = formula.tables[first : first + (n_items if formula.expected else 2 * n_items - 1)]
-    return table
+    ranks: Array
+    weights: Array
+    ties: Array
+    order: Array
 
 
 @kernel
@@ -132,7 +126,9 @@ def fill_matches(
             found = table[code]
             if found >= 0 or zero_unjudged:
                 x[place] = gold.values[found] if found >= 0 else 0.0
-                y[place] = max(run.values[row], lowest)  # a score of -inf is above what was not retrieved
+                y[place] = (
+                    run.values[row] if run.values[row] > lowest else lowest
+                )  # -inf is above what was not retrieved
                 codes[place] = code
                 place += 1
                 table[code] = -1
@@ -160,50 +156,151 @@ def mark_relevant(gold: Judged, run: Scored, table: Array, relevant: Array) -> N
             table[gold.codes[row]] = False
 
 
+@helper
+def sort(values: Array, order: Array, stack: Array) -> None:
+    """Set the order of ascending values: quicksort by the median of three, and insertion of up to 15 values.
+
+    In a kernel, `np.argsort` takes a second to compile. `stack` has 64 rows for the parts that are left, low and high.
+    """
+    for place in range(values.size):
+        order[place] = place
+    stack[0, 0], stack[0, 1] = 0, values.size - 1
+    n_parts = 1
+    while n_parts > 0:
+        n_parts -= 1
+        low, high = stack[n_parts, 0], stack[n_parts, 1]
+        while high - low >= 15:
+            middle = (low + high) >> 1
+            for turn in range(3):
+                first, second = (middle, high) if turn == 1 else (low, middle)
+                if values[order[second]] < values[order[first]]:
+                    order[first], order[second] = order[second], order[first]
+            pivot = values[order[middle]]
+            order[high], order[middle] = order[middle], order[high]
+            left, right = low, high - 1
+            while True:
+                while left < high and values[order[left]] < pivot:
+                    left += 1
+                while right >= low and pivot < values[order[right]]:
+                    right -= 1
+                if left >= right:
+                    break
+                order[left], order[right] = order[right], order[left]
+                left += 1
+                right -= 1
+            order[left], order[high] = order[high], order[left]
+            if high - left > left - low:  # the larger part waits, so that few parts do
+                stack[n_parts, 0], stack[n_parts, 1] = left + 1, high
+                high = left - 1
+            else:
+                stack[n_parts, 0], stack[n_parts, 1] = low, left - 1
+                low = left + 1
+            n_parts += 1
+        for place in range(low + 1, high + 1):
+            item = order[place]
+            value = values[item]
+            hole = place
+            while hole > low and value < values[order[hole - 1]]:
+                order[hole] = order[hole - 1]
+                hole -= 1
+            order[hole] = item
+
+
 @kernel
 def best_first(starts: Array, stops: Array, scores: Array, rows: Array) -> bool:
     """Set the rows of each query by descending score, one query after the other; return whether any scores tie."""
-    place, tied = 0, False
+    place, tied, most = 0, False, 0
     for group in range(starts.size):
-        start, stop = starts[group], stops[group]
-        order = np.argsort(-scores[start:stop])
-        for position in range(stop - start):
+        most = max(most, stops[group] - starts[group])
+    values, order, stack = np.empty(most), np.empty(most, np.int64), np.empty((64, 2), np.int64)
+    for group in range(starts.size):
+        start, n = starts[group], stops[group] - starts[group]
+        for row in range(n):
+            values[row] = -scores[start + row]
+        sort(values[:n], order, stack)
+        for position in range(n):
             rows[place + position] = start + order[position]
-            if position > 0 and scores[start + order[position]] == scores[start + order[position - 1]]:
+            if position > 0 and values[order[position]] == values[order[position - 1]]:
                 tied = True
-        place += stop - start
+        place += n
     return tied
 
 
 @kernel
-def counted_ranks(values: Array, ranks: Array) -> bool:
-    """Set the mid-ranks of a few values, largest first, by comparing all pairs; return whether some are tied."""
-    tied = False
-    for item in range(values.size):
-        value = values[item]
-        above, equal = 0, 0
-        for other in range(values.size):
-            above += values[other] > value
-            equal += values[other] == value
-        ranks[item] = above + 0.5 * (equal + 1)
-        tied |= equal > 1
-    return tied
+def rank_few(values: Array, starts: Array, sizes: Array, ranks: Array, ties: Array) -> None:
+    """Set the mid-ranks and ties of each group of up to `MOST_PAIRED`, largest first, by comparing all pairs."""
+    for group in range(sizes.size):
+        n = sizes[group]
+        if n > MOST_PAIRED:
+            continue
+        own, own_ranks = values[starts[group] : starts[group] + n], ranks[starts[group] : starts[group] + n]
+        tied = 0
+        for item in range(n):
+            value = own[item]
+            above, equal = 0, 0
+            for other in range(n):
+                above += own[other] > value
+                equal += own[other] == value
+            own_ranks[item] = above + 0.5 * (equal + 1)
+            tied |= equal > 1
+        ties[group] = tied
 
 
 @kernel
-def sorted_ranks(values: Array, ranks: Array, best_first: Array) -> int:
-    """Set the mid-ranks of values, largest first, and their positions from best to worst; return how many are tied."""
-    return int(midranks(values, np.argsort(values), True, ranks, best_first))
+def rank_many(values: Array, starts: Array, sizes: Array, ranks: Array, ties: Array, best_first: Array) -> None:
+    """Set the mid-ranks, ties and order of each larger group, largest first, by sorting."""
+    own, order, stack = np.empty(values.size), np.empty(values.size, np.int64), np.empty((64, 2), np.int64)
+    for group in range(sizes.size):
+        start, stop, is_large = starts[group], starts[group] + sizes[group], sizes[group] > MOST_PAIRED
+        if is_large:
+            for row in range(start, stop):
+                own[row] = values[row]  # the sort is compiled for arrays like this one
+            sort(own[start:stop], order, stack)
+            ties[group] = midranks(values[start:stop], order, is_large, ranks[start:stop], best_first[start:stop])
 
 
 @kernel
+def weigh_midranks(ranks: Array, starts: Array, sizes: Array, table: Array, firsts: Array, weights: Array) -> None:
+    """Set the weight of each rank; `firsts` says where in `table` the ranks 1, 1.5, 2, .. of a length begin."""
+    for group in range(sizes.size):
+        first = firsts[sizes[group]]
+        for row in range(starts[group], starts[group] + sizes[group]):
+            weights[row] = table[first + int(2.0 * (ranks[row] - 1.0))]
+
+
+@kernel
+def weigh_positions(ranks: Array, starts: Array, sizes: Array, table: Array, firsts: Array, weights: Array) -> None:
+    """Set the mean weight of the positions of each rank, as `rankcorr.kernels.mean_weights` does."""
+    counts, means = np.empty(ranks.size, np.int64), np.empty(ranks.size)
+    for group in range(sizes.size):
+        n, first = sizes[group], firsts[sizes[group]]
+        for key in range(n):
+            counts[key] = 0
+        for row in range(starts[group], starts[group] + n):
+            counts[int(ranks[row]) - 1] += 1
+        start = 0
+        for key in range(n):
+            size = counts[key]
+            if size > 0:
+                total, lost = 0.0, 0.0
+                for position in range(first + start, first + start + size):
+                    total, lost = add(total, lost, table[position])
+                means[key] = total / size
+                start += size
+        for row in range(starts[group], starts[group] + n):
+            weights[row] = means[int(ranks[row]) - 1]
+
+
+@helper
 def all_pairs(x: Array, y: Array, weights: Array, x_tied: bool, y_tied: bool, sums: Array) -> None:
     """Sum, over all pairs, w_i w_j times the product of the signs, of the pairs not tied in x, in y, and of all pairs.
 
     Each row of `sums` holds what the inner loop adds for each item: elements of a vector, and not one number, so that
     it needs no order of summation and runs on vectors.
     """
-    sums[:, : x.size] = 0.0
+    for row in range(4):
+        for item in range(x.size):
+            sums[row, item] = 0.0
     for item in range(1, x.size):
         x_rank, y_rank, weight = x[item], y[item], weights[item]
         for other in range(item):
@@ -220,125 +317,88 @@ def all_pairs(x: Array, y: Array, weights: Array, x_tied: bool, y_tied: bool, su
                 sums[2, other] += weight if y[other] != y_rank else 0.0
 
 
-@kernel
-def tau_of_few(x: Array, y: Array, weights: Array, x_tied: bool, y_tied: bool, kind: int, sums: Array) -> float:
-    """Tau of a few items, from their mid-ranks."""
-    heaviest = weights.max()
-    if heaviest == 0.0:
-        return np.nan
-    weights /= heaviest  # so that no product is too small for a float
-    all_pairs(x, y, weights, x_tied, y_tied, sums)
-    top, x_norm, y_norm, norm = 0.0, 0.0, 0.0, 0.0
-    for item in range(x.size):
-        weight = weights[item]
-        top += weight * sums[0, item]
-        x_norm += weight * sums[1, item]
-        y_norm += weight * sums[2, item]
-        norm += weight * sums[3, item]
-    x_norm = x_norm if x_tied else norm
-    y_norm = y_norm if y_tied else norm
-    if kind == TAU_B:
-        return float(quotient(top, x_norm, y_norm))
-    return float(quotient(top, norm, norm)) if x_norm > 0.0 and y_norm > 0.0 else np.nan
+@helper
+def tau(numerator: float, x_norm: float, y_norm: float, norm: float, kind: int) -> float:
+    """Divide the sums over pairs: of the numerator, of the pairs not tied in x, in y, and of all pairs."""
+    if kind != TAU_B and x_norm > 0.0 and y_norm > 0.0:
+        x_norm, y_norm = norm, norm
+    return quotient(numerator, x_norm, y_norm)
 
 
 @kernel
-def tau_of_many(x: Array, x_order: Array, y: Array, y_ties: int, table: Array, formula: Formula) -> float:
-    """Tau of many items, from their mid-ranks."""
+def tau_of_few(x: Column, y: Column, sizes: Array, scheme: int, kind: int, values: Array) -> None:
+    """Set the tau of each group of 2 to `MOST_PAIRED`, unless no item has weight."""
+    sums, weights = np.empty((4, MOST_PAIRED)), np.empty(MOST_PAIRED)
+    for group in range(sizes.size):
+        n, a, b = sizes[group], x.starts[group], y.starts[group]
+        if n < 2 or n > MOST_PAIRED:
+            continue
+        heaviest = 0.0
+        for item in range(n):
+            weights[item] = combine(scheme, x.weights[a + item], y.weights[b + item])
+            heaviest = weights[item] if weights[item] > heaviest else heaviest
+        if heaviest == 0.0:
+            continue
+        for item in range(n):
+            weights[item] /= heaviest  # so that no product is too small for a float
+        x_tied, y_tied = x.ties[group] > 0, y.ties[group] > 0
+        all_pairs(x.ranks[a : a + n], y.ranks[b : b + n], weights[:n], x_tied, y_tied, sums)
+        top, x_norm, y_norm, norm = 0.0, 0.0, 0.0, 0.0
+        for item in range(n):
+            weight = weights[item]
+            top += weight * sums[0, item]
+            x_norm += weight * sums[1, item]
+            y_norm += weight * sums[2, item]
+            norm += weight * sums[3, item]
+        values[group] = tau(top, x_norm if x_tied else norm, y_norm if y_tied else norm, norm, kind)
+
+
+@helper
+def tables_of(x: Column, y: Column, a: int, b: int, n: int) -> Array:
+    """Weights by the integer part of the rank, from 0, in x and in y, as `rankcorr.kernels` takes them."""
+    tables = np.empty((2, n))
+    for item in range(n):
+        tables[0, int(x.ranks[a + item]) - 1] = x.weights[a + item]
+        tables[1, int(y.ranks[b + item]) - 1] = y.weights[b + item]
+    return tables
+
+
+@kernel
+def tau_of_many(x: Column, y: Column, sizes: Array, scheme: int, kind: int, values: Array) -> None:
+    """Set the tau of each larger group, unless no item has weight."""
     sums = np.empty((1, 6))
-    ties = np.full(1, y_ties, np.int64)
-    pair_sums(x, x_order, y.reshape(1, y.size), ties, table, formula.expected, formula.scheme, sums)
-    concordant, discordant, x_norm, y_norm, norm, heaviest = sums[0]
-    if heaviest == 0.0:
-        return np.nan
-    if formula.kind == TAU_B:
-        return float(quotient(concordant - discordant, x_norm, y_norm))
-    return float(quotient(concordant - discordant, norm, norm)) if x_norm > 0.0 and y_norm > 0.0 else np.nan
+    for group in range(sizes.size):
+        n, a, b = sizes[group], x.starts[group], y.starts[group]
+        if n > MOST_PAIRED:
+            y_ranks, tables = y.ranks[b : b + n].reshape(1, n), tables_of(x, y, a, b, n)
+            pair_sums(x.ranks[a : a + n], x.order[a : a + n], y_ranks, y.ties[group:], tables, scheme, sums)
+            if sums[0, 5] > 0.0:
+                values[group] = tau(sums[0, 0] - sums[0, 1], sums[0, 2], sums[0, 3], sums[0, 4], kind)
 
 
 @kernel
-def ranked(values: Array, ranks: Array, order: Array) -> int:
-    """Set the mid-ranks of a group, largest first, by the faster way for its size; return 0 if none are tied.
-
-    `order` receives the positions from best to worst of a group of more than `MOST_PAIRED`.
-    """
-    if values.size <= MOST_PAIRED:
-        return 1 if counted_ranks(values, ranks) else 0
-    return int(sorted_ranks(values, ranks, order))
-
-
-@kernel
-def coefficient_of(
-    x: Array,
-    x_ties: int,
-    x_order: Array,
-    y: Array,
-    y_ties: int,
-    table: Array,
-    formula: Formula,
-    sums: Array,
-    moments: Array,
-) -> float:
-    """Coefficient of two vectors of mid-ranks; nan where it is undefined.
-
-    `sums` has at least `MOST_PAIRED` columns or one for each item, `moments` has the shape (1, 4).
-    """
-    if formula.kind == RHO:
-        weighted_moments(x, y.reshape(1, y.size), table, formula.expected, formula.scheme, moments)
-        return float(quotient(moments[0, 0], moments[0, 1], moments[0, 2])) if moments[0, 3] > 0.0 else np.nan
-    if x.size <= MOST_PAIRED:
-        weights = item_weights(x, y, table, formula.expected, formula.scheme)
-        return float(tau_of_few(x, y, weights, x_ties > 0, y_ties > 0, formula.kind, sums))
-    return float(tau_of_many(x, x_order, y, y_ties, table, formula))
-
-
-@kernel
-def grouped_coefficients(x_values: Array, y_values: Array, offsets: Array, formula: Formula, values: Array) -> None:
-    """Set the coefficient of each group; nan for one item, for a single tie, and where no item has weight.
-
-    Parameters
-    ----------
-    x_values, y_values : ndarray of float64, shape (n_rows,)
-        Scores, larger is better.
-    offsets : ndarray of int64, shape (n_groups + 1,)
-    formula : Formula
-    values : ndarray of float64, shape (n_groups,)
-    """
-    most = 1
-    for group in range(values.size):
-        most = max(most, offsets[group + 1] - offsets[group])
-    x_ranks, y_ranks = np.empty(most), np.empty(most)
-    x_order, y_order = np.empty(most, np.int32), np.empty(most, np.int32)
-    sums, moments = np.empty((4, min(most, MOST_PAIRED))), np.empty((1, 4))
-    for group in range(values.size):
-        start, stop = offsets[group], offsets[group + 1]
-        n = stop - start
-        values[group] = np.nan
+def rho_of_groups(x: Column, y: Column, sizes: Array, scheme: int, values: Array) -> None:
+    """Set the rho of each group of two or more, unless no item has weight."""
+    moments = np.empty((1, 4))
+    for group in range(sizes.size):
+        n, a, b = sizes[group], x.starts[group], y.starts[group]
         if n > 1:
-            x, y = x_ranks[:n], y_ranks[:n]
-            x_ties = ranked(x_values[start:stop], x, x_order[:n])
-            y_ties = ranked(y_values[start:stop], y, y_order[:n])
-            table = table_of(formula, n)
-            values[group] = coefficient_of(x, x_ties, x_order[:n], y, y_ties, table, formula, sums, moments)
+            y_ranks, tables = y.ranks[b : b + n].reshape(1, n), tables_of(x, y, a, b, n)
+            weighted_moments(x.ranks[a : a + n], y_ranks, tables, scheme, moments)
+            if moments[0, 3] > 0.0:
+                values[group] = quotient(moments[0, 0], moments[0, 1], moments[0, 2])
 
 
 @kernel
-def permuted_coefficients(
-    rng: np.random.Generator, x_values: Array, y_values: Array, formula: Formula, values: Array
-) -> None:
-    """Set the coefficients of one group with its y in random orders."""
-    n = x_values.size
-    table = table_of(formula, n)
-    x, y, order = np.empty(n), np.empty(n), np.empty(n, np.int32)
-    x_order = np.empty(n, np.int32)
-    sums, moments = np.empty((4, min(n, MOST_PAIRED))), np.empty((1, 4))
-    x_ties, y_ties = ranked(x_values, x, x_order), ranked(y_values, y, order)
-    for number in range(values.size):
-        shuffle(rng, y, n)
-        values[number] = coefficient_of(x, x_ties, x_order, y, y_ties, table, formula, sums, moments)
+def shuffled_rows(rng: np.random.Generator, ranks: Array, rows: Array) -> None:
+    """Put ranks in random order again and again, and set each row to the next order."""
+    for row in range(rows.shape[0]):
+        shuffle(rng, ranks, ranks.size)
+        for item in range(ranks.size):
+            rows[row, item] = ranks[item]
 
 
-@kernel
+@helper
 def described(ranks: Array, weights: Array, sizes: Array, scrambles: Array, sums: Array) -> int:
     """Set sums over the items of one ranking; f is the weight of an item, t the size of its tied group.
 
@@ -347,14 +407,16 @@ def described(ranks: Array, weights: Array, sizes: Array, scrambles: Array, sums
     random numbers assigned to them are combined. Two patterns of one length have the same number once in 2^63.
     """
     n_items = ranks.size
-    sizes[:n_items] = 0
     pattern = 0
-    for rank in ranks:
-        key = int(rank) - 1  # the integer part of a mid-rank tells groups apart
+    for place in range(sums.size):
+        sums[place] = 0.0
+    for key in range(n_items):
+        sizes[key] = 0
+    for item in range(n_items):
+        key = int(ranks[item]) - 1  # the integer part of a mid-rank tells groups apart
         if sizes[key] == 0:
-            pattern ^= scrambles[int(2.0 * rank) - 2]
+            pattern ^= scrambles[int(2.0 * ranks[item]) - 2]
         sizes[key] += 1
-    sums[:] = 0.0
     for item in range(n_items):
         weight, others = weights[item], float(sizes[int(ranks[item]) - 1] - 1)
         sums[0] += weight * (n_items + 1 - 2.0 * ranks[item])
@@ -366,7 +428,7 @@ def described(ranks: Array, weights: Array, sizes: Array, scrambles: Array, sums
     return pattern
 
 
-@kernel
+@helper
 def untied_weight(own: Array, other: Array, n_items: int) -> float:
     """Mean over permutations of the sum of w_i w_j over the ordered pairs not tied in one ranking, w additive (Eq. 9).
 
@@ -375,53 +437,42 @@ def untied_weight(own: Array, other: Array, n_items: int) -> float:
     """
     n_pairs = n_items * (n_items - 1.0)
     mean = other[1] / n_items
-    mean_product = (other[1] ** 2 - other[2]) / n_pairs
-    own_products = own[1] ** 2 - own[2] - own[3]
+    mean_product = (other[1] * other[1] - other[2]) / n_pairs
+    own_products = own[1] * own[1] - own[2] - own[3]
     own_sums = 2.0 * (own[1] * (n_items - 1.0) - own[5])
     return float(own_products + mean * own_sums + mean_product * (n_pairs - own[4]))
 
 
 @kernel
-def group_traits(
-    x_values: Array, y_values: Array, offsets: Array, formula: Formula, scrambles: Array, patterns: Array, traits: Array
-) -> None:
-    """Set the patterns of ties of x and y, and the traits behind each group's chance level, in O(n) after ranking.
+def group_traits(x: Column, y: Column, n_items: Array, scrambles: Array, patterns: Array, traits: Array) -> None:
+    """Set the patterns of ties of x and y, and the traits behind each group's chance level, in O(n).
 
     The first trait is the mean of the numerator of tau_w over permutations, which is -2 a b / (n (n - 1)) for additive
     weights, with a and b the first of the sums of each ranking, over the root of the means of its two norms; the others
     are the number of items that share the weight, the two norms, 1/n, and a and b themselves.
     """
-    most = 1
+    sizes, sums = np.empty(x.ranks.size, np.int32), np.empty((2, 6))
     for group in range(traits.shape[0]):
-        most = max(most, offsets[group + 1] - offsets[group])
-    ranks, weights = np.empty(most), np.empty(most)
-    order, sizes = np.empty(most, np.int32), np.empty(most, np.int32)
-    sums = np.empty((2, 6))
-    for group in range(traits.shape[0]):
-        start, stop = offsets[group], offsets[group + 1]
-        n = stop - start
-        traits[group] = 0.0
-        patterns[group] = 0
+        n = n_items[group]
         if n < 2:
             continue
-        table = table_of(formula, n)
         for side in range(2):
-            values = x_values[start:stop] if side == 0 else y_values[start:stop]
-            ranked(values, ranks[:n], order[:n])
-            rank_weights(ranks[:n], table, formula.expected, weights[:n])
-            patterns[group, side] = described(ranks[:n], weights[:n], sizes, scrambles, sums[side])
-        x, y = sums[0], sums[1]
-        total = x[1] + y[1]
-        x_norm, y_norm = untied_weight(x, y, n), untied_weight(y, x, n)
+            column = x if side == 0 else y
+            start = column.starts[group]
+            ranks, weights = column.ranks[start : start + n], column.weights[start : start + n]
+            patterns[group, side] = described(ranks, weights, sizes, scrambles, sums[side])
+        x_sums, y_sums = sums[0], sums[1]
+        total = x_sums[1] + y_sums[1]
+        x_norm, y_norm = untied_weight(x_sums, y_sums, n), untied_weight(y_sums, x_sums, n)
         if total == 0.0 or x_norm <= 0.0 or y_norm <= 0.0:
             continue
-        traits[group, 0] = -2.0 * x[0] * y[0] / (n * (n - 1.0) * np.sqrt(x_norm * y_norm))
-        traits[group, 1] = np.log(total * total / (x[2] + y[2]))
-        traits[group, 2] = np.log(x_norm / (total * total))
-        traits[group, 3] = np.log(y_norm / (total * total))
+        traits[group, 0] = -2.0 * x_sums[0] * y_sums[0] / (n * (n - 1.0) * math.sqrt(x_norm * y_norm))
+        traits[group, 1] = math.log(total * total / (x_sums[2] + y_sums[2]))
+        traits[group, 2] = math.log(x_norm / (total * total))
+        traits[group, 3] = math.log(y_norm / (total * total))
         traits[group, 4] = 1.0 / n
-        traits[group, 5] = x[0] / (x[1] * n)
-        traits[group, 6] = y[0] / (y[1] * n)
+        traits[group, 5] = x_sums[0] / (x_sums[1] * n)
+        traits[group, 6] = y_sums[0] / (y_sums[1] * n)
 
 
 @kernel
@@ -475,19 +526,16 @@ def drawn_counts(rng: np.random.Generator, counts: Array) -> None:
 
 
 @kernel
-def canonical_order(x: Array, y: Array, offsets: Array, order: Array) -> None:
-    """Set the rows of each group in an order that depends on their values alone, up to rows that are equal in both.
+def order_few(x: Array, y: Array, offsets: Array, order: Array) -> None:
+    """Sort the rows of each group of up to `MOST_PAIRED` by y, then by x.
 
-    Sums then have the same last bit whichever way an engine shuffled the rows of a query. Comparing all pairs runs on
-    vectors: 2 us for 100 rows, a third of what sorting takes.
+    Comparing all pairs runs on vectors: 2 us for 100 rows, a third of what sorting takes.
     """
     for group in range(offsets.size - 1):
         start, stop = offsets[group], offsets[group + 1]
         n = stop - start
         u, v = x[start:stop], y[start:stop]
         if n > MOST_PAIRED:
-            by_x = np.argsort(u, kind="mergesort")
-            order[start:stop] = start + by_x[np.argsort(v[by_x], kind="mergesort")]
             continue
         for item in range(n):
             own = v[item]

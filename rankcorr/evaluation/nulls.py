@@ -21,12 +21,11 @@ from rankcorr.checks import shown
 from rankcorr.coefficients import Coefficient
 from rankcorr.errors import StandardizationError
 from rankcorr.evaluation.columns import Codes
-from rankcorr.evaluation.grouped import BLOCK_ROWS, blocks_of, formula_of
+from rankcorr.evaluation.grouped import BLOCK_ROWS, blocks_of, coefficients_of, formula_of
 from rankcorr.inference.null import MAX_EXACT_ITEMS, null_of
 from rankcorr.inference.resampling import Draws, derived_seed
 from rankcorr.inference.standardization import MAX_EXPONENT, exponent_of, mean_standardized, standardize
 from rankcorr.ranking import Ranking
-from rankcorr.scores import read_only
 from rankcorr.weights import Uniform
 from rankcorr.workers import Progress, in_threads
 
@@ -185,13 +184,11 @@ def _traits(
     n_groups = offsets.size - 1
     patterns, traits = np.zeros((n_groups, 2), np.int64), np.zeros((n_groups, N_TRAITS))
     formula = formula_of(coefficient, np.diff(offsets))
-    x, y, offsets = (read_only(column) for column in (x, y, offsets))
-
-    scrambles = np.random.default_rng(0).integers(0, 1 << 62, 2 * formula.starts.size)
+    scrambles = np.random.default_rng(0).integers(0, 1 << 62, 2 * formula.firsts.size)
 
     def run(block: slice) -> None:
-        part = offsets[block.start : block.stop + 1]
-        group_traits(x, y, part, formula, scrambles, patterns[block], traits[block])
+        columns, sizes = formula.columns(x, y, offsets[block.start : block.stop + 1])
+        group_traits(*columns, sizes, scrambles, patterns[block], traits[block])
 
     in_threads(run, blocks_of(offsets), workers, progress)
     return np.column_stack([np.diff(offsets), patterns]), traits
@@ -245,14 +242,18 @@ def _drawn(
     if x.size <= MAX_EXACT_ITEMS:
         return null_of(coefficient, Ranking.from_scores(x), Ranking.from_scores(y), Draws(n_resamples, seed)).values
 
-    from rankcorr.evaluation.kernels import permuted_coefficients
+    from rankcorr.evaluation.kernels import shuffled_rows
 
     formula = formula_of(coefficient, np.array([x.size]))
+    (first, second), _ = formula.columns(x, y, np.array([0, x.size]))
     values, rng = np.empty(n_resamples), np.random.default_rng(seed)
     step = max(1, BLOCK_ROWS // x.size)
     for start in range(0, n_resamples, step):
         part = values[start : start + step]
-        permuted_coefficients(rng, read_only(x), read_only(y), formula, part)
+        rows, sizes, same = np.empty((part.size, x.size)), np.full(part.size, x.size), np.zeros(part.size, np.int64)
+        shuffled_rows(rng, second.ranks.copy(), rows)
+        of_rows = formula.weighed(x.size * np.arange(part.size), sizes, rows.ravel(), same + second.ties, second.order)
+        coefficients_of(formula, first._replace(starts=same, ties=same + first.ties), of_rows, sizes, part)
         if progress is not None:
             progress(1)
     return values[~np.isnan(values)]

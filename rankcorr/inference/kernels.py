@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr.kernels import combine, kernel
+from rankcorr.kernels import combine, helper, kernel
 
 Array = NDArray[Any]
 
@@ -23,7 +23,7 @@ BITS = np.uint64(32)  # of a choice of `exchanged_coefficients`
 SIGNS = np.array([-1.0, 1.0])  # of a node less its neighbour: of a left one, and of a right one
 
 
-@kernel
+@helper
 def quotient(numerator: float, x_norm: float, y_norm: float) -> float:
     """The same as `rankcorr.coefficients.ratio`."""
     denominator = math.sqrt(x_norm * y_norm)
@@ -31,27 +31,30 @@ def quotient(numerator: float, x_norm: float, y_norm: float) -> float:
         denominator = math.sqrt(x_norm) * math.sqrt(y_norm)
     if denominator == 0.0:
         return math.nan
-    return min(1.0, max(-1.0, numerator / denominator))
+    value = numerator / denominator
+    if value > 1.0:
+        return 1.0
+    return value if value > -1.0 else -1.0
 
 
-@kernel
-def group_weight(table: Array, expected: bool, before: int, size: int) -> float:
-    """Weight of the rank of a group of `size` tied items with `before` items above it.
+@helper
+def group_weight(table: Array, expected: bool, stop: int, size: int) -> float:
+    """Weight of the rank of a group of `size` tied items that ends at a position.
 
-    `table` holds the weights of the ranks 1, 1.5, 2, .. n, or of the positions 1, 2, .. n if `expected`.
+    `table` holds the weights of the ranks 1, 1.5, 2, .. n, or of the positions 1, 2, .. n if `expected`. Neither number
+    may be a constant, for which numba would compile this anew.
     """
     if not expected:
-        return float(table[2 * before + size - 1])  # the mid-rank is before + (size + 1) / 2
+        return float(table[2 * stop - size - 1])  # the mid-rank is stop - (size - 1) / 2
     total = 0.0
-    for position in range(before, before + size):
+    for position in range(stop - size, stop):
         total += table[position]
     return total / size
 
 
 @kernel
 def count_draws(draws: Array, counts: Array) -> None:
-    """Number of times that each item occurs in each row of `draws`."""
-    counts[:] = 0
+    """Add the number of times that each item occurs in each row of `draws`."""
     for row in range(draws.shape[0]):
         for draw in range(draws.shape[1]):
             counts[row, draws[row, draw]] += 1
@@ -130,7 +133,7 @@ def drawn_keys(packed: Array, bounds: Array, rows: Array, keys: Array) -> None:
                     keys[draw, row, place] = key_of[packed[draw, 0, place] & mask]
 
 
-@kernel
+@helper
 def enter(
     counts: Array,
     x_keys: Array,
@@ -155,7 +158,8 @@ def enter(
             size += counts[stop]
             stop += 1
         if size > 0:
-            rank, weight = before + 0.5 * (size + 1), group_weight(table, expected, before, size)
+            after = before + size
+            rank, weight = before + 0.5 * (size + 1), group_weight(table, expected, after, after - before)
             for item in range(start, stop):
                 if counts[item] > 0:
                     entries[n_entries] = item
@@ -164,26 +168,27 @@ def enter(
                     ranks[n_entries] = rank
                     weights[n_entries] = weight
                     n_entries += 1
-            before += size
+            before = after
             group += 1
         start = stop
     return n_entries
 
 
-@kernel
+@helper
 def rank_keys(sizes: Array, table: Array, expected: bool, ranks: Array, weights: Array, places: Array) -> None:
     """Rank, weight and number of items before, of each key; `sizes` says how many items share a key."""
     before = 0
     for key in range(sizes.size):
         size = sizes[key]
         if size > 0:
+            after = before + size
             places[key] = before
             ranks[key] = before + 0.5 * (size + 1)
-            weights[key] = group_weight(table, expected, before, size)
-            before += size
+            weights[key] = group_weight(table, expected, after, after - before)
+            before = after
 
 
-@kernel
+@helper
 def combined(scheme: int, n_entries: int, x_weights: Array, y_weights: Array, weights: Array) -> int:
     """Weights of the entries, divided by the largest; return the heaviest entry, or -1 if all weights are zero."""
     heaviest = 0
@@ -199,7 +204,7 @@ def combined(scheme: int, n_entries: int, x_weights: Array, y_weights: Array, we
     return heaviest
 
 
-@kernel
+@helper
 def rho_of(n_entries: int, heaviest: int, copies: Array, weights: Array, x_ranks: Array, y_ranks: Array) -> float:
     """Weighted Pearson correlation of the ranks of entries (Eq. 8)."""
     # Ranks count from those of the heaviest entry: a variance is exactly zero if the weighted ones share a rank.
@@ -222,21 +227,22 @@ def rho_of(n_entries: int, heaviest: int, copies: Array, weights: Array, x_ranks
     return quotient(covariance, x_variance, y_variance)
 
 
-@kernel
-def sign_tree(n_keys: int) -> Array:
-    """An empty tree of signs over `n_keys` keys: nodes in pairs, node k above 2k and 2k + 1, and the keys last.
+# A tree of signs has its nodes in pairs, node k above 2k and 2k + 1, and the keys last: twice as many cells as the next
+# power of two. A node holds the weights that came to the keys below it. Sums and entries take as many steps as the tree
+# has levels, whatever the key, so that there is no branch to mispredict: half the time of a tree of nodes with 8 cells,
+# and of two Fenwick trees (2,000 items). Indices are unsigned, which saves a test for negative ones.
 
-    A node holds the weights that came to the keys below it. Sums and entries take as many steps as the tree has levels,
-    whatever the key, so that there is no branch to mispredict: half the time of a tree of nodes with 8 cells, and of
-    two Fenwick trees (2,000 items). Indices are unsigned, which saves a test for negative ones.
-    """
-    size = 1
-    while size < n_keys:
+
+@helper
+def tree_size(n_keys: int) -> int:
+    """Cells of a tree of signs over `n_keys` keys."""
+    size = 2
+    while size < 2 * n_keys:
         size *= 2
-    return np.zeros(2 * size)
+    return size
 
 
-@kernel
+@helper
 def sign_sum(tree: Array, key: int) -> float:
     """Sum over the weights in a tree of signs, each times the sign of `key` less its own key."""
     total, node = 0.0, np.uintp(tree.size // 2 + key)
@@ -246,7 +252,7 @@ def sign_sum(tree: Array, key: int) -> float:
     return total
 
 
-@kernel
+@helper
 def sign_enter(tree: Array, key: int, weight: float) -> float:
     """Return the same sum, and then enter the weight at its key."""
     total, node = 0.0, np.uintp(tree.size // 2 + key)
@@ -257,7 +263,7 @@ def sign_enter(tree: Array, key: int, weight: float) -> float:
     return total
 
 
-@kernel
+@helper
 def tau_of(
     n_entries: int, copies: Array, weights: Array, groups: Array, y_keys: Array, tree: Array, variant_a: bool
 ) -> float:
@@ -266,7 +272,8 @@ def tau_of(
     `tree` is working memory: a tree of signs over all keys.
     """
     # Items tied in y have equal keys, and so exactly no part in one another's sums: a heavy group costs no digits.
-    tree[:] = 0.0
+    for node in range(tree.size):
+        tree[node] = 0.0
     numerator, untied_in_x, untied_in_y, all_pairs, before = 0.0, 0.0, 0.0, 0.0, 0.0
     start = 0
     while start < n_entries:
@@ -288,9 +295,9 @@ def tau_of(
         start = stop
     all_pairs += untied_in_x
     before = 0.0
-    for mass in tree[tree.size // 2 :]:
-        untied_in_y += mass * before
-        before += mass
+    for node in range(tree.size // 2, tree.size):
+        untied_in_y += tree[node] * before
+        before += tree[node]
     if variant_a and untied_in_x > 0.0 and untied_in_y > 0.0:
         return quotient(numerator, all_pairs, all_pairs)
     return quotient(numerator, untied_in_x, untied_in_y)
@@ -298,56 +305,43 @@ def tau_of(
 
 @kernel
 def resampled_coefficients(
-    counts: Array, x_keys: Array, y_keys: Array, table: Array, expected: bool, scheme: int, kind: int, values: Array
+    counts: Array, keys: Array, table: Array, expected: bool, scheme: int, kind: int, values: Array
 ) -> None:
-    """Coefficient of x with each row of y in each resample; nan if undefined.
+    """Coefficient of the first ranking with each other in each resample; nan if undefined.
 
-    `counts` has a row for each resample, and holds how often each item was drawn; their sum is at most the number of
-    items, the length of the table. `x_keys` ascends; `y_keys` has a row for each y, in the same order of items.
-    `values` receives a row for each resample.
+    `keys`, shape (n_resamples or 1, 1 + n_others, n_items), number the tied groups of each ranking; those of the first
+    ascend. `counts`, shape (n_resamples or 1, n_items), holds how often each item was drawn; their sum is at most the
+    number of items, the length of the table. `values` receives a row for each resample.
     """
-    n_items = x_keys.size
-    entries, groups = np.empty(n_items, np.int32), np.empty(n_items, np.int32)
-    copies, weights = np.empty(n_items), np.empty(n_items)
-    x_ranks, x_weights = np.empty(n_items), np.empty(n_items)
-    sizes, places = np.empty(n_items, np.int32), np.empty(n_items, np.int32)
-    key_ranks, key_weights = np.empty(n_items), np.empty(n_items)
-    keys, y_ranks, y_weights = np.empty(n_items, np.int32), np.empty(n_items), np.empty(n_items)
-    tree = sign_tree(n_items)
-    for row in range(counts.shape[0]):
-        n_entries = enter(counts[row], x_keys, table, expected, entries, copies, groups, x_ranks, x_weights)
-        for y in range(y_keys.shape[0]):
-            sizes[:] = 0
+    n_items = keys.shape[2]
+    numbers, places = np.empty((8, n_items)), np.empty((5, n_items), np.int32)
+    copies, weights, x_ranks, x_weights = numbers[0], numbers[1], numbers[2], numbers[3]
+    key_ranks, key_weights, y_ranks, y_weights = numbers[4], numbers[5], numbers[6], numbers[7]
+    entries, groups, sizes, befores, y_keys = places[0], places[1], places[2], places[3], places[4]
+    tree = np.empty(tree_size(n_items))
+    for row in range(values.shape[0]):
+        drawn, own = counts[row if counts.shape[0] > 1 else 0], keys[row if keys.shape[0] > 1 else 0]
+        n_entries = enter(drawn, own[0], table, expected, entries, copies, groups, x_ranks, x_weights)
+        for y in range(values.shape[1]):
+            for key in range(n_items):
+                sizes[key] = 0
             for entry in range(n_entries):
-                keys[entry] = y_keys[y, entries[entry]]
-                sizes[keys[entry]] += counts[row, entries[entry]]
-            rank_keys(sizes, table, expected, key_ranks, key_weights, places)
+                y_keys[entry] = own[y + 1, entries[entry]]
+                sizes[y_keys[entry]] += drawn[entries[entry]]
+            rank_keys(sizes, table, expected, key_ranks, key_weights, befores)
             for entry in range(n_entries):
-                y_ranks[entry] = key_ranks[keys[entry]]
-                y_weights[entry] = key_weights[keys[entry]]
+                y_ranks[entry] = key_ranks[y_keys[entry]]
+                y_weights[entry] = key_weights[y_keys[entry]]
             heaviest = combined(scheme, n_entries, x_weights, y_weights, weights)
             if heaviest < 0:
                 values[row, y] = math.nan
             elif kind == RHO:
                 values[row, y] = rho_of(n_entries, heaviest, copies, weights, x_ranks, y_ranks)
             else:
-                values[row, y] = tau_of(n_entries, copies, weights, groups, keys, tree, kind == TAU_A)
+                values[row, y] = tau_of(n_entries, copies, weights, groups, y_keys, tree, kind == TAU_A)
 
 
-@kernel
-def drawn_coefficients(keys: Array, table: Array, expected: bool, scheme: int, kind: int, values: Array) -> None:
-    """Coefficient of the first ranking with each other in each draw; nan if undefined.
-
-    `keys`, shape (n_draws, 1 + n_others, n_items), number the tied groups of each ranking; those of the first ascend.
-    """
-    once = np.ones((1, keys.shape[2]), np.int32)
-    for draw in range(keys.shape[0]):
-        resampled_coefficients(
-            once, keys[draw, 0], keys[draw, 1:], table, expected, scheme, kind, values[draw : draw + 1]
-        )
-
-
-@kernel
+@helper
 def shuffle(rng: np.random.Generator, values: Array, size: int) -> None:
     """Permute the first `size` values at random: Fisher and Yates."""
     for last in range(size - 1, 0, -1):
@@ -394,17 +388,19 @@ def exchanged_coefficients(
     Places are in order, so each system's list is in order too after an exchange, and nothing needs sorting.
     """
     n_systems, n_items = present.shape
-    having, taking = np.empty(n_systems, np.int32), np.empty(n_systems, np.int32)
-    takers = np.empty((n_systems, n_items), np.int32)
-    sizes = np.empty(n_systems, np.int64)
-    taken, taken_codes = np.empty((n_systems, n_items), np.int32), np.empty((n_systems, n_items), np.int64)
-    entries, copies, x_groups = np.empty(n_items, np.int32), np.empty(n_items), np.empty(n_items, np.int32)
-    x_ranks, x_weights, entry_of = np.empty(n_items), np.empty(n_items), np.empty(n_items, np.int32)
+    # Few arrays of rows, since each array takes .03 s to compile.
+    of_systems, taken_codes = np.empty((3, n_systems), np.int64), np.empty((n_systems, n_items), np.int64)
+    having, taking, sizes = of_systems[0], of_systems[1], of_systems[2]
+    of_items = np.empty((5 + 2 * n_systems, n_items), np.int32)
+    entries, x_groups, entry_of = of_items[0], of_items[1], of_items[2]
+    takers, taken = of_items[5 : 5 + n_systems], of_items[5 + n_systems :]
+    numbers = np.empty((8, n_items))
+    copies, x_ranks, x_weights = numbers[0], numbers[1], numbers[2]
     # What follows is in the order of the system's places, from best to worst, so that little is read here and there.
-    groups, keys_in_x = np.empty(n_items, np.int32), np.empty(n_items, np.int32)
-    ranks, ranks_in_x = np.empty(n_items), np.empty(n_items)
-    weights, weights_in_x, own_weights = np.empty(n_items), np.empty(n_items), np.empty(n_items)
-    tree = sign_tree(n_items)
+    groups, keys_in_x = of_items[3], of_items[4]
+    ranks, ranks_in_x, weights, weights_in_x = numbers[3], numbers[4], numbers[5], numbers[6]
+    own_weights = numbers[7]
+    tree = np.empty(tree_size(n_items))
     n_entries, entered = 0, -1
     for draw in range(choices.shape[0]):
         for item in range(n_items):
@@ -421,7 +417,8 @@ def exchanged_coefficients(
                 taking[other] = kept
             for place in range(n_having):
                 takers[having[place], item] = taking[place]
-        sizes[:] = 0
+        for system in range(n_systems):
+            sizes[system] = 0
         for place in range(items.size):
             taker = takers[systems[place], items[place]]
             taken[taker, sizes[taker]] = items[place]
@@ -450,7 +447,7 @@ def exchanged_coefficients(
                 values[draw, system] = tau_of(n_entries, copies, weights, groups, keys_in_x, tree, kind == TAU_A)
 
 
-@kernel
+@helper
 def n_different(first: Array, second: Array) -> int:
     """Number of places where arrays of 0 and 1 differ; a loop without an early exit compares several at once."""
     number = 0
@@ -459,7 +456,7 @@ def n_different(first: Array, second: Array) -> int:
     return number
 
 
-@kernel
+@helper
 def rank_sorted(
     codes: Array, size: int, table: Array, expected: bool, groups: Array, ranks: Array, weights: Array
 ) -> None:
@@ -472,11 +469,13 @@ def rank_sorted(
         if stop == start + 1:  # a loop over one place would take three times as long
             groups[start] = start
             ranks[start] = stop
-            weights[start] = group_weight(table, expected, start, 1)
+            weights[start] = group_weight(table, expected, stop, stop - start)
         else:
-            groups[start:stop] = start
-            ranks[start:stop] = 0.5 * (start + stop + 1)
-            weights[start:stop] = group_weight(table, expected, start, stop - start)
+            weight = group_weight(table, expected, stop, stop - start)
+            for place in range(start, stop):
+                groups[place] = start
+                ranks[place] = 0.5 * (start + stop + 1)
+                weights[place] = weight
         start = stop
 
 

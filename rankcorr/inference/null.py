@@ -454,7 +454,7 @@ def _sorted(ranking: Ranking) -> Ranking:
 
 def _values(coefficient: Coefficient, x: Ranking, y: Ranking, draws: Draws, *, exact: bool) -> NDArray[np.float64]:
     """Coefficient of x with each permutation of y, nan if undefined."""
-    coefficient.weighting.table(x, y.ranks[np.newaxis], y.n_ties > 0)  # a weigher that fails does so here
+    coefficient.weighting.tables(x, y.ranks[np.newaxis], y.n_ties > 0)  # a weigher that fails does so here
 
     from rankcorr.inference.kernels import permuted_rows
 

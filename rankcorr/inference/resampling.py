@@ -182,9 +182,8 @@ class SortedItems:
 
     def without(self, item: int) -> SortedItems:
         """The same without one item, given by its place in x; the others are ranked again."""
-        from scipy.stats import rankdata
-
-        halves = (2 * rankdata(np.delete(self.y_halves, item, axis=1), axis=1)).astype(np.int32)
+        halves, gone = np.delete(self.y_halves, item, axis=1), self.y_halves[:, item : item + 1]
+        halves -= 2 * (halves > gone).astype(np.int32) + (halves == gone)
         table = self.table[: -1 if self.expected else -2]
         return replace(self, x_keys=np.delete(self.x_keys, item), y_halves=halves, table=table)
 
@@ -194,18 +193,14 @@ class SortedItems:
         `keys`, shape (n_draws, 1 + n_others, n_items), number the tied groups from best to worst, from 0; those of the
         first ranking ascend.
         """
-        from rankcorr.inference import kernels
-
-        values = np.empty((len(keys), keys.shape[1] - 1))
-        kernels.drawn_coefficients(keys, self.table, self.expected, self.scheme, self.kind, values)
-        return values
+        return self._resampled(np.ones((1, self.n_items), np.int32), keys, len(keys))
 
     def drawn(self, rng: np.random.Generator, size: int) -> Counts:
         """Number of times that each item occurs in each of `size` resamples with replacement, shape (size, n_items)."""
         from rankcorr.inference import kernels
 
         draws = rng.integers(0, self.n_items, (size, self.n_items), dtype=np.int32)
-        counts = np.empty_like(draws)
+        counts = np.zeros_like(draws)
         kernels.count_draws(draws, counts)
         return counts
 
@@ -214,12 +209,13 @@ class SortedItems:
 
         `counts` holds how often each item was drawn. All are ranked again within a resample.
         """
+        return self._resampled(counts, np.vstack((self.x_keys, self.y_keys))[np.newaxis], len(counts))
+
+    def _resampled(self, counts: Counts, keys: Counts, size: int) -> Values:
         from rankcorr.inference import kernels
 
-        values = np.empty((len(counts), len(self.y_halves)))
-        kernels.resampled_coefficients(
-            counts, self.x_keys, self.y_keys, self.table, self.expected, self.scheme, self.kind, values
-        )
+        values = np.empty((size, keys.shape[1] - 1))
+        kernels.resampled_coefficients(counts, keys, self.table, self.expected, self.scheme, self.kind, values)
         return values
 
 

@@ -18,6 +18,7 @@ from rankcorr.coefficients import COEFFICIENTS, named_coefficient
 from rankcorr.correlation import correlate
 from rankcorr.errors import collected_notices
 from rankcorr.evaluation import MissingMeasuresError, compare_evaluated, evaluate
+from rankcorr.evaluation.kernels import MOST_PAIRED
 from rankcorr.evaluation.query_tests import TESTS
 from rankcorr.inference.bootstrap import METHODS, bootstrap_interval
 from rankcorr.inference.leaderboard import leaderboard
@@ -120,6 +121,8 @@ def _evaluate() -> None:
     for options in policies:
         metrics = ["ap", "p@5", "tau_ap", "rbo", *COEFFICIENTS]
         found = evaluate(gold, runs, metrics=metrics, n_resamples=N_RESAMPLES, workers=1, **options)
+    long = {"long": {f"d{d}": d % 7 for d in range(MOST_PAIRED + 1)}}  # other kernels than those of short lists
+    evaluate(long, long, metrics=COEFFICIENTS, n_resamples=N_RESAMPLES, workers=1)
     for test in TESTS:
         compare_evaluated(found, "tau_w", standardized=True, test=test, n_resamples=N_RESAMPLES, workers=1)
     for tied_weights in TIED_WEIGHTS:

@@ -22,6 +22,7 @@ from adaptive.ledger.voters.identity import excluded_voters
 from adaptive.ledger.votes.reading import MOST_WITH_INTERVALS, standing_votes, votes_of
 from adaptive.model.accuracy import Cut
 from adaptive.model.estimators import bradley_terry
+from adaptive.model.misfit import LIMIT
 from adaptive.model.strengths import Strengths
 from adaptive.plan import BallotPlan
 from adaptive.record import ProtocolResult, places_best_first
@@ -83,6 +84,11 @@ class CampaignResult(TableResult):
     def signal(self) -> bool:
         """Whether the votes can be told from coin flips."""
         return self.strengths.signal.found
+
+    @property
+    def circles(self) -> bool:
+        """Whether votes on single pairs contradict the order of strengths, as they do if preferences go in circles."""
+        return self.strengths.misfit.pairs > LIMIT
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the table row by row."""

@@ -174,6 +174,7 @@ class PreviewAnswer(Answer):
     ready = Dumped(shapes.TRUTH)
     n_comparisons = Dumped(shapes.COUNT)
     n_answered = Dumped(shapes.COUNT)
+    circles = Dumped(shapes.TRUTH, about="Whether votes on single pairs contradict the order of strengths.")
     expected = Dumped(shapes.NUMBER_OR_NULL, about="Expected tau_w, of a continuous campaign.")
     cut = Dumped(shapes.shape_of(Cut).or_null())
 

@@ -7,7 +7,6 @@ from numpy.testing import assert_array_equal
 
 from adaptive import Comparisons, bradley_terry, next_comparisons
 from adaptive.kernels import contains, key_of
-from adaptive.model.matching import falling_orders
 from adaptive.model.matching_kernels import count_history, pairs_seen
 from tests.adaptive.model.votes import comparisons
 
@@ -18,23 +17,6 @@ def seen_by(votes):
     """Pairs that each voter has seen."""
     columns = zip(votes.voter.tolist(), votes.left.tolist(), votes.right.tolist(), strict=True)
     return [(voter, frozenset((left, right))) for voter, left, right in columns]
-
-
-NUMBERS = st.one_of(st.sampled_from([0.0, -0.0, 1.0, -1.0, np.inf, -np.inf]), st.floats(allow_nan=False))
-
-
-@given(
-    st.integers(1, 30).flatmap(lambda n: st.lists(st.lists(NUMBERS, min_size=n, max_size=n), min_size=1, max_size=4))
-)
-def test_orders_fall_and_equal_values_stay_in_their_order(rows):
-    values = np.array(rows)
-    assert_array_equal(falling_orders(values), np.argsort(-values, axis=1, kind="stable"))
-
-
-@given(SEEDS, st.integers(1, 5_000), st.integers(0, 3))
-def test_orders_of_many_values(seed, size, decimals):
-    values = np.random.default_rng(seed).normal(scale=3, size=(2, size)).round(decimals)
-    assert_array_equal(falling_orders(values), np.argsort(-values, axis=1, kind="stable"))
 
 
 @given(comparisons(voters=True), st.lists(st.booleans(), min_size=3, max_size=3))

@@ -122,6 +122,10 @@ def evaluations():
         OPTIONS[::4], ({}, {"depth": 5}, {"unjudged": "omit", "unretrieved": "omit"})
     ):
         yield "/v1/evaluations", {**request, **options, **policy, "standardized": drawn}
+    long = {"long": {f"d{number}": number % 5 for number in range(300)}}
+    for options in OPTIONS[::4]:
+        document = {"qrels": long, "runs": {"x": long}, "metrics": metrics[:4], "standardized": drawn, **options}
+        yield "/v1/evaluations", document
     for test in ("randomization", "t"):
         comparison = {**drawn, "test": test, "groups": {query: query[-1] for query in queries}}
         yield "/v1/evaluations", {**request, "comparison": comparison}

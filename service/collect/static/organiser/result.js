@@ -98,7 +98,7 @@ function figures() {
     figure(
       number(found.expected, 3),
       text("result.expected"),
-      text(found.signal ? "result.expected-text" : "result.no-signal"),
+      text(found.signal ? (found.circles ? "result.circles" : "result.expected-text") : "result.no-signal"),
     ),
     cut === null
       ? null

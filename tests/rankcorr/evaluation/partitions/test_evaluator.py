@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from rankcorr import RhoW, TauW, null_distribution
 from rankcorr.errors import collected_notices
 from rankcorr.evaluation import QueryEvaluator, UndefinedQueryError, evaluate
-from rankcorr.evaluation.kernels import MOST_PAIRED, canonical_order
+from rankcorr.evaluation.kernels import MOST_PAIRED
+from rankcorr.evaluation.partitions.evaluator import canonical_order
 from rankcorr.measures import rank_biased_overlap, tau_ap
 from tests.rankcorr.evaluation.cases import QRELS, RUNS
 from tests.rankcorr.evaluation.partitions.joined import joined_rows
@@ -108,8 +109,7 @@ def test_the_canonical_order_forgets_the_order_of_rows(n):
     x, y = rng.integers(0, 4, (2, n)).astype(float)
     found = []
     for order in (np.arange(n), rng.permutation(n)):
-        rows = np.empty(n, np.int64)
-        canonical_order(x[order], y[order], np.array([0, n]), rows)
+        rows = canonical_order(x[order], y[order], np.array([0, n]))
         assert sorted(rows.tolist()) == list(range(n))
         found.append([x[order][rows].tolist(), y[order][rows].tolist()])
     assert found[0] == found[1]

@@ -1,0 +1,30 @@
+"""How much the first call of each function compiles: each signature costs from .02 s to .8 s on every new machine."""
+
+import importlib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+# Signatures of kernels, and loops that numba itself adds for what they use: arrays, powers of numbers, generators.
+MOST = {
+    "weighted_tau": (9, 5),
+    "weighted_rho": (5, 3),
+    "correlate_many": (10, 5),
+    "compare_systems": (23, 7),
+    "leaderboard": (24, 7),
+    "evaluate": (21, 7),
+    "compare_runs": (12, 7),
+    "bradley_terry": (6, 4),
+    "draw_ballot": (25, 13),
+}
+
+
+@pytest.mark.needs_numba
+@pytest.mark.parametrize("name", MOST)
+def test_a_first_call_compiles_few_loops(name, monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")  # where the scripts find what they share
+    found = importlib.import_module("first_calls").in_new_process(name)
+    assert 0 < found["signatures"] <= MOST[name][0]
+    assert found["others"] <= MOST[name][1]
