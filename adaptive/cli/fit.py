@@ -166,7 +166,7 @@ def next_command(
     shown before, answered or not, and who was shown the fewest gets the next one. The comparisons are CSV, in the order
     in which they are to be shown, with the columns comparison (ids above those of VOTES), voter (if voters are known),
     left, right (or left_1, left_2, ...) and an empty winner to fill in: left, right or tie. The filled file is one more
-    file of votes. Small batches choose better: 50 is a good size.
+    file of votes. Small batches choose better: a tenth of the items is a good size, up to 50.
 
     Example (the first line begins with items alone, the others go on with the votes so far):
       ballots next --items items.csv --voter Ann --voter Bob --size 50 --seed 1 --out batch1.csv

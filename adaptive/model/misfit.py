@@ -31,8 +31,8 @@ LIMIT: Final = 3.0
 class Misfit(JsonResult):
     """How far votes depart from the model, in standard errors.
 
-    If the model holds, each number is about normal with mean 0, but `pairs` has the mean -1, because strengths fitted to
-    the same votes take up part of their agreement.
+    If the model holds, each number is about normal with mean 0, but `pairs` has the mean -1, because the strengths were
+    fitted to the same votes.
 
     Attributes
     ----------
