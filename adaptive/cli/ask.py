@@ -23,6 +23,7 @@ from adaptive.cli.vote_files import check_voter_name
 from adaptive.errors import TableError, VoteError
 from adaptive.formats.records import Cells, records_of_file
 from adaptive.formats.votes import VoteFile, VoteRow, read_votes, vote_columns, votes_csv
+from adaptive.plan import checked_positive
 from rankcorr import OptionError
 from rankcorr.checks import counted, real_number, repeated
 from rankcorr.cli.console import command, gathered, option, setting
@@ -39,7 +40,7 @@ _TIMEOUTS: Final = 86_400.0
 
 
 class Answer(NamedTuple):
-    """An answer of a program, as a word of a file of votes, and what it cost."""
+    """The answer of a program, in the words of a file of votes, and its cost if known."""
 
     winner: str
     cost: float | None
@@ -170,8 +171,8 @@ class Limits:
 
     def __post_init__(self) -> None:
         for name, limit in (("--most-cost", self.cost), ("--most-seconds", self.seconds)):
-            if limit is not None and not 0 < limit < math.inf:
-                raise OptionError(f"{name} must be a finite number above 0; got {limit:g}")
+            if limit is not None:
+                checked_positive(limit, name)
 
     def reached(self, n_asked: int, spent: float, dearest: float, since: float) -> str | None:
         """Return the option that forbids one more comparison, which may cost as much as the dearest so far."""
@@ -208,7 +209,6 @@ def ask_command(
     pairs whose left side won both times, minus that of the right side. If PAIRS has no voters, --voter names them.
 
     Example:
-      ballots next --items items.csv --size 50 --seed 1 --out pairs.csv
       ballots ask pairs.csv --judge "python3 judge.py" --voter judge --both-sides --out votes.csv
       ballots fit votes.csv
     """
@@ -218,37 +218,50 @@ def ask_command(
         asked = _read_pairs(pairs, voter)
         wanted = [row for row in asked.values() if voter in (None, row.voter)]
         if not wanted:
-            raise OptionError(f"{pairs} has no comparison for the voter {voter!r}")
+            raise OptionError(f"{pairs} has no comparison{'' if voter is None else f' for the voter {voter!r}'}")
         with _votes_file(out, pairs, asked, both_sides) as (votes, file):
             left = [row for row in wanted if row.answer is None and row.comparison not in votes]
-            n_asked, stopped, start = 0, None, time.monotonic()
-            costs = [_cost(vote) or 0.0 for vote in votes.values()]
-            spent, dearest = math.fsum(costs), max(costs, default=0.0)
-            with progress_bar(len(left), "comparison") as advance:
-                for row in left:
-                    if stopped := limits.reached(n_asked, spent, dearest, start):
-                        break
-                    try:
-                        vote = _vote(judge, row, both_sides)
-                    except VoteError as error:
-                        raise VoteError(f"{error}; {counted(len(votes), 'vote')} kept in {out}") from None
-                    with named_errors(out):
-                        file.write(_lines(vote, both_sides)[1].encode())
-                        file.flush()
-                        os.fsync(file.fileno())
-                    votes[str(row.comparison)] = vote
-                    n_asked, spent, dearest = (
-                        n_asked + 1,
-                        spent + (_cost(vote) or 0.0),
-                        max(dearest, _cost(vote) or 0.0),
-                    )
-                    advance(1)
+            n_before = len(votes)
+            stopped = _ask_all(judge, left, limits, out, file, votes, both_sides=both_sides)
+            n_asked = len(votes) - n_before
         judge.end(_GRACE)
     _print_summary(list(votes.values()), n_asked, len(wanted) - len(left), judge.n_retries)
     if both_sides:
         _print_side_bias(list(votes.values()))
     if stopped:
         print_note(f"stopped by {stopped}: {counted(len(left) - n_asked, 'comparison')} left")
+
+
+def _ask_all(
+    judge: Judge,
+    rows: Sequence[VoteRow],
+    limits: Limits,
+    out: str,
+    file: IO[bytes],
+    votes: dict[str, VoteRow],
+    *,
+    both_sides: bool,
+) -> str | None:
+    """Ask the comparisons, and add each vote to the file before the next; return the option that stopped it, if any."""
+    costs = [_cost(vote) or 0.0 for vote in votes.values()]
+    spent, dearest, start = math.fsum(costs), max(costs, default=0.0), time.monotonic()
+    with progress_bar(len(rows), "comparison") as advance:
+        for n_asked, row in enumerate(rows):
+            if stopped := limits.reached(n_asked, spent, dearest, start):
+                return stopped
+            try:
+                vote = _vote(judge, row, both_sides)
+            except VoteError as error:
+                raise VoteError(f"{error}; {counted(len(votes), 'vote')} kept in {out}") from None
+            with named_errors(out):
+                file.write(_lines(vote, both_sides)[1].encode())
+                file.flush()
+                os.fsync(file.fileno())
+            votes[str(row.comparison)] = vote
+            cost = _cost(vote) or 0.0
+            spent, dearest = spent + cost, max(dearest, cost)
+            advance(1)
+    return None
 
 
 def _read_pairs(path: str, voter: str | None) -> dict[str, VoteRow]:
@@ -302,7 +315,7 @@ def _lines(row: VoteRow, both_sides: bool) -> tuple[str, str]:
 def _votes_file(
     out: str, pairs: str, asked: Mapping[str, VoteRow], both_sides: bool
 ) -> Iterator[tuple[dict[str, VoteRow], IO[bytes]]]:
-    """Give the votes so far, and the file to which others are appended; a last line without its end is dropped."""
+    """Give the votes so far, and the file, open for more; a last line that was not written to its end is dropped."""
     path = Path(out)
     if path.exists() and not path.is_file():
         raise TableError(f"{out}: is not a file")
@@ -334,7 +347,7 @@ def _votes_file(
 
 
 def _read_votes(out: str, data: bytes, pairs: str, asked: Mapping[str, VoteRow]) -> dict[str, VoteRow]:
-    """The votes of an earlier run, each of which must belong to the pairs."""
+    """The votes of an earlier run; an error if one does not belong to the pairs."""
     file = read_votes(out, format="csv", needed=_NEEDED, data=data).file()
     _check_ids(file)
     for row in file.rows:
