@@ -12,7 +12,7 @@ import click
 import numpy as np
 
 from adaptive.cli.output import emit, print_note
-from adaptive.cli.vote_files import FILES_HELP, Reading, model_options, read_files, vote_options
+from adaptive.cli.vote_files import FILES_HELP, Reading, check_voter_name, model_options, read_files, vote_options
 from adaptive.formats.votes import votes_csv
 from adaptive.model.accuracy import N_SAMPLES
 from adaptive.model.comparisons import Comparisons
@@ -175,8 +175,8 @@ def next_command(
     """
     if again := repeated(voters):
         raise OptionError(f"--voter names each voter once; got {printable(str(again[0]))} twice")
-    if any(name != name.strip() or not name or "\n" in name for name in voters):
-        raise OptionError("--voter is a name in one line, without spaces around it")
+    for name in voters:
+        check_voter_name(name)
     comparisons, first = read_files(votes, reading, items)
     if voters and comparisons.n_comparisons and comparisons.voters is None:
         raise OptionError("--voter needs votes whose voters are known; these have no column of voters")

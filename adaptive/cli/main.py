@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from adaptive.cli.ask import ask_command
 from adaptive.cli.fit import fit_command, next_command, plot
 from adaptive.cli.output import print_verified
 from adaptive.cli.plan import draw_command, pair_command, plan_command, score_command
@@ -62,6 +63,7 @@ for each in (
     score_command,
     fit_command,
     next_command,
+    ask_command,
     plot,
     simulate_command,
     tune_command,

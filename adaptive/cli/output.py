@@ -65,19 +65,20 @@ def whole_file(path: str, text: str) -> Iterator[None]:
         if target.is_dir():
             raise TableError(f"{path}: cannot be written: it is a folder")
         yield
-        with _named_errors(path):
+        with named_errors(path):
             target.write_bytes(data)
         return
     with ExitStack() as stack:
-        with _named_errors(path):
+        with named_errors(path):
             put_in_place = stack.enter_context(prepared_file(target, data))
         yield
-        with _named_errors(path):
+        with named_errors(path):
             put_in_place()
 
 
 @contextmanager
-def _named_errors(path: str) -> Iterator[None]:
+def named_errors(path: str) -> Iterator[None]:
+    """Name the file in an error of a block that writes it."""
     try:
         yield
     except OSError as error:

@@ -121,6 +121,12 @@ def model_options(models: Sequence[str]) -> Decorator:
     )
 
 
+def check_voter_name(name: str) -> None:
+    """Refuse a name of --voter that a file of votes could not hold."""
+    if name != name.strip() or not name or "\n" in name or "\r" in name:
+        raise OptionError("--voter is a name in one line, without spaces around it")
+
+
 class NumberedVotes(NamedTuple):
     """Votes of all files, and a whole number above all their ids: new ids may begin with it."""
 

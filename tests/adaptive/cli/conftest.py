@@ -27,7 +27,7 @@ def bars(monkeypatch):
         seen.asked.append((total, unit))
         yield seen.steps.append
 
-    for module in ("fit", "simulate", "run.closing"):
+    for module in ("ask", "fit", "simulate", "run.closing"):
         monkeypatch.setattr(f"adaptive.cli.{module}.progress_bar", bar)
     monkeypatch.setattr("adaptive.cli.simulate.quiet_executor", ThreadPoolExecutor)
     return seen

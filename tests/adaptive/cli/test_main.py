@@ -57,6 +57,7 @@ def test_refused(arguments, message):
         "score",
         "fit",
         "next",
+        "ask",
         "plot",
         "simulate",
         "run",

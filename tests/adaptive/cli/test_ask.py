@@ -1,0 +1,422 @@
+"""`ballots ask`: a program votes, and whatever it does, no vote is lost, invented or asked for twice."""
+
+import json
+import math
+import os
+import re
+import shlex
+import subprocess
+import sys
+import time
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from adaptive import read_comparisons
+from tests.adaptive.cli.commands import as_csv, check_refused, invoke, refusal, rows_of, run_ok
+
+WORDS = ("fig", "kiwi", "cherry", "grape", "banana", "apricot")
+PAIRS = "comparison,left,right,winner\n" + "".join(
+    f"{n},{left},{right},\n" for n, (left, right) in enumerate(pairwise(WORDS))
+)
+LONGER = "winner = 'left' if len(pair['left']) > len(pair['right']) else 'right'"
+TIED = f"{LONGER} if len(pair['left']) < len(pair['right']) else 'tie'"
+STARTED = "with open('starts', 'a+') as file:\n    file.write('x')\n    file.seek(0)\n    starts = len(file.read())\n"
+
+
+@pytest.fixture(autouse=True)
+def pairs(folder):
+    (folder / "p.csv").write_text(PAIRS)
+    return folder / "p.csv"
+
+
+def judge(each, first=""):
+    """A program that runs `first`, and `each` for every question, which sets the winner; its command."""
+    body = "".join(f"    {line}\n" for line in each.splitlines())
+    Path("judge.py").write_text(
+        f"import json, os, sys\ncost = {{}}\n{first}"
+        f"for n, line in enumerate(sys.stdin):\n    pair = json.loads(line)\n{body}"
+        f"    print(json.dumps({{'id': pair['id'], 'winner': winner, **cost}}), flush=True)\n"
+    )
+    return f"{shlex.quote(sys.executable)} -S judge.py"
+
+
+def ask(command, *options, out="v.csv"):
+    return run_ok("ask", "p.csv", "--judge", command, "--out", out, *options)
+
+
+def winners(path="v.csv"):
+    return [row["winner"] for row in rows_of(Path(path).read_text())]
+
+
+def test_each_comparison_is_answered(folder):
+    stdout = ask(judge(LONGER), "--voter", "length")
+    assert stdout == "5 comparisons asked, 0 skipped, 0 retries; 5 votes in all, 0 ties\n"
+    asked, answered = rows_of(PAIRS), rows_of((folder / "v.csv").read_text())
+    assert list(answered[0]) == ["comparison", "voter", "left", "right", "winner", "cost"]
+    assert answered == [
+        {**row, "voter": "length", "cost": "", "winner": "left" if len(row["left"]) > len(row["right"]) else "right"}
+        for row in asked
+    ]
+    votes = read_comparisons("v.csv")
+    assert (votes.n_comparisons, votes.voters) == (5, ("length",))
+
+
+@pytest.mark.parametrize(("said", "written"), [("tie", "tie"), (None, "cannot say"), ("right", "right")])
+def test_what_an_answer_becomes(said, written):
+    ask(judge(f"winner = {said!r}"))
+    assert winners() == [written] * 5
+    assert read_comparisons("v.csv").n_unanswered == (5 if said is None else 0)
+
+
+def test_a_program_shares_a_campaign_with_people(opened, folder):
+    """The program is voter 1; it agrees with the people, whose answers are recorded from another file."""
+    alphabet = judge("winner = 'left' if pair['left'] < pair['right'] else 'right'")
+    n_own = sum(row["voter"] == "1" for row in rows_of((folder / "ballot.csv").read_text()))
+    stdout = run_ok("ask", "ballot.csv", "--judge", alphabet, "--voter", "1", "--both-sides", "--out", "program.csv")
+    assert stdout.startswith(f"{n_own} comparisons asked, 0 skipped")
+    people = [row for row in rows_of((folder / "votes.csv").read_text()) if row["voter"] != "1"]
+    (folder / "people.csv").write_text(as_csv(people))
+    assert run_ok("run", "record", opened.name, "program.csv").startswith(f"{n_own} new votes")
+    assert run_ok("run", "record", opened.name, "people.csv").endswith("20 of 20 comparisons answered\n")
+    report = json.loads(run_ok("run", "quality", opened.name, "--json"))
+    assert {each["voter"]: each["n_votes"] for each in report["voters"]}["1"] == n_own
+
+
+@pytest.mark.usefixtures("opened")
+def test_items_of_several_columns_are_lists(folder):
+    kinds = judge("winner = 'left' if type(pair['left']) is list and len(pair['left']) == 2 else 'right'")
+    run_ok("ask", "ballot.csv", "--judge", kinds, "--out", "v.csv")
+    assert winners() == ["left"] * 20
+    columns = ["comparison", "voter", "left_1", "left_2", "right_1", "right_2", "winner", "cost"]
+    assert list(rows_of((folder / "v.csv").read_text())[0]) == columns
+
+
+LABELS = ("Zoë's 猫", 'the "big", one', "=1+1", "a;b\tc", "x\N{LINE SEPARATOR}'y\\", "None")
+
+
+def test_labels_of_any_text(folder):
+    rows = [
+        {"comparison": f"c {n}", "voter": 'Zoë, "Z"', "left": a, "right": b, "winner": ""}
+        for n, (a, b) in enumerate(pairwise(LABELS))
+    ]
+    (folder / "p.csv").write_text(as_csv(rows))
+    ask(judge(f"winner = 'left' if (pair['left'], pair['right'])[0] in {LABELS!r} else None"))
+    assert rows_of((folder / "v.csv").read_text()) == [{**row, "winner": "left", "cost": ""} for row in rows]
+    assert ask("false").startswith("0 comparisons asked, 5 skipped")
+
+
+def interval(n_left, n_right, n):
+    """The normal interval of a mean of 1, -1 and 0, with half an observation in each cell of the table of answers."""
+    values, weights = [1.0, -1.0, 0.0], [n_left + 0.5, n_right + 0.5, n - n_left - n_right + 1]
+    mean = np.average(values, weights=weights)
+    half = 1.959964 * math.sqrt(np.average((values - mean) ** 2, weights=weights) / sum(weights))
+    return max(-1, mean - half), min(1, mean + half)
+
+
+@pytest.mark.parametrize(
+    ("each", "found", "counts"),
+    [
+        ("winner = 'left'", ["tie"] * 5, (5, 0, 5)),
+        ("winner = 'right'", ["tie"] * 5, (0, 5, 5)),
+        (TIED, ["right", "right", "left", "right", "right"], (0, 0, 5)),
+        ("winner = 'tie'", ["tie"] * 5, (0, 0, 5)),
+        ("winner = 'left' if n < 8 else None", [*["tie"] * 4, "cannot say"], (4, 0, 4)),
+        ("winner = ['left', 'tie', 'right', 'right', 'left'][n % 5]", [*["tie"] * 4, "right"], (1, 1, 5)),
+    ],
+)
+def test_both_sides(each, found, counts):
+    stdout = ask(judge(each), "--both-sides").splitlines()
+    assert winners() == found
+    n_left, n_right, n = counts
+    low, high = interval(*counts)
+    assert stdout[1:] == [
+        f"side bias {(n_left - n_right) / n:+.2f} (95 % interval {low:+.2f} to {high:+.2f}): "
+        f"of {n} pairs, {n_left} left both times, {n_right} right"
+    ]
+
+
+def test_both_sides_have_ids_of_their_own():
+    first = "seen = set()\n"
+    ask(judge("winner = None if pair['id'] in seen else 'tie'\nseen.add(pair['id'])", first), "--both-sides")
+    assert winners() == ["tie"] * 5
+
+
+def test_no_pair_with_two_answers_has_no_bias():
+    assert len(ask(judge("winner = None"), "--both-sides").splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("failure", "starts"),
+    [
+        ("if n == 2 and starts == 1: sys.exit(3)", 2),
+        ("if n == 0 and starts < 4: sys.exit()", 4),
+        ('if n == 1 and starts == 1: print(\'{"id": "1", "winner"\', end=\'\', flush=True); os._exit(0)', 2),
+        ("if n == 1 and starts == 1: os.kill(os.getpid(), 9)", 2),
+        ("if n > 0: sys.exit()", 5),  # a program that answers one question
+    ],
+)
+def test_a_program_that_ends_is_started_again(folder, failure, starts):
+    stdout = ask(judge(f"{failure}\n{LONGER}", STARTED))
+    assert f" {starts - 1} retr" in stdout
+    assert (folder / "starts").read_text() == "x" * starts
+    assert winners() == ["right", "right", "left", "right", "right"]
+
+
+def test_a_program_that_always_ends(folder):
+    command = judge(f"if pair['id'] == '2': sys.exit(7)\n{LONGER}", STARTED)
+    message = refusal("ask", "p.csv", "--judge", command, "--out", "v.csv", "--retries", 2)
+    assert message == "comparison '2': the judge ended with status 7, 3 times; 2 votes kept in v.csv"
+    assert (folder / "starts").read_text() == "xxx"
+    assert ask(judge(LONGER)).startswith("3 comparisons asked, 2 skipped")
+    assert winners() == ["right", "right", "left", "right", "right"]
+
+
+def test_a_silent_program_is_started_again():
+    silent = judge(f"if n == 1 and starts == 1: sys.stdin.read()\n{LONGER}", STARTED)
+    stdout = ask(silent, "--timeout", 0.7, "--retries", 30)  # 30, because a machine may be slow
+    assert re.match(r"5 comparisons asked, 0 skipped, [1-9]\d* retr", stdout)
+    assert winners() == ["right", "right", "left", "right", "right"]
+
+
+def test_a_silent_program_ends_with_its_children(folder):
+    """The child of a script has the same pipe, which would never end."""
+    began = time.monotonic()
+    message = refusal(
+        *("ask", "p.csv", "--judge", "sh -c 'sleep 20; true'", "--out", "v.csv"), "--timeout", 0.1, "--retries", 1
+    )
+    assert message == "comparison '0': the judge took more than 0.1 seconds, 2 times; 0 votes kept in v.csv"
+    assert time.monotonic() - began < 10
+    assert (folder / "v.csv").read_text() == "comparison,left,right,winner,cost\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("loading the model", r"is not JSON; got the line loading the model"),
+        (r"{\"id\": \"2\", \"winner\": \"left\"", r"is not JSON; got the line \{"),
+        ("", r"is not JSON; got the line "),
+        ("[" * 99_999, r"is not JSON; got the line \[\["),
+        ("[1]", r'must be an object with "id" and "winner"; got the line \[1\]'),
+        (r"{\"id\": \"2\"}", r'must be an object with "id" and "winner"'),
+        (r"{\"id\": 2, \"winner\": \"left\"}", r"has another id; answers come in the order .* got the line \{"),
+        (r"{\"id\": \"1\", \"winner\": \"left\"}", r"has another id"),
+        (r"{\"id\": \"2\", \"winner\": \"Left\"}", r'must have the winner "left", "right", "tie" or null; .*"Left"'),
+        (r"{\"id\": \"2\", \"winner\": [\"left\"]}", r"must have the winner"),
+        (r"{\"id\": \"2\", \"winner\": true}", r"must have the winner"),
+        (
+            r"{\"id\": \"2\", \"winner\": \"tie\", \"cost\": \"1\"}",
+            r"must have a cost that is a finite number of 0 or more",
+        ),
+        (
+            r"{\"id\": \"2\", \"winner\": \"tie\", \"cost\": -0.1}",
+            r"must have a cost that is a finite number of 0 or more",
+        ),
+        (
+            r"{\"id\": \"2\", \"winner\": \"tie\", \"cost\": NaN}",
+            r"must have a cost that is a finite number of 0 or more",
+        ),
+        (
+            r"{\"id\": \"2\", \"winner\": \"tie\", \"cost\": true}",
+            r"must have a cost that is a finite number of 0 or more",
+        ),
+    ],
+)
+def test_an_answer_that_is_not_valid(line, message):
+    """The votes before it are kept, and it is not retried."""
+    command = judge(f'if n == 2: print("{line}", flush=True)\n{LONGER}', STARTED)
+    stopped = refusal("ask", "p.csv", "--judge", command, "--out", "v.csv")
+    assert re.fullmatch(rf"comparison '2': the judge's answer {message}.*; 2 votes kept in v\.csv", stopped)
+    assert (winners(), Path("starts").read_text()) == (["right", "right"], "x")
+
+
+def test_an_answer_that_is_not_text():
+    command = judge("sys.stdout.buffer.write(b'\\xff\\n'); sys.stdout.flush(); winner = None")
+    assert r"is not JSON; got the line \xff;" in refusal("ask", "p.csv", "--judge", command, "--out", "v.csv")
+
+
+def test_most_comparisons():
+    result = invoke("ask", "p.csv", "--judge", judge(LONGER), "--out", "v.csv", "--most", 3)
+    assert result.stdout.startswith("3 comparisons asked, 0 skipped")
+    assert result.stderr == "ballots: note: stopped by --most: 2 comparisons left\n"
+    # The last two are exactly as many as may be asked.
+    assert ask(judge(LONGER), "--most", 2).startswith("2 comparisons asked, 3 skipped")
+
+
+@pytest.mark.parametrize(
+    ("cost", "limit", "n_asked"),
+    [
+        (0.1, 0.3, 3),
+        (0.1, 0.39, 3),
+        (0.1, 0.05, 1),
+        (1, 5, 5),
+        (0, 0.1, 5),
+        ("0.1 + 0.1 * n", 0.59, 3),
+        ("0.3 - 0.1 * n", 0.5, 1),
+    ],
+)
+def test_most_cost(cost, limit, n_asked):
+    """It stops where one more as dear as the dearest would exceed the limit; only a still dearer one can exceed it."""
+    command = judge(f"{LONGER}\ncost = {{'cost': {cost}}}", STARTED)
+    result = invoke("ask", "p.csv", "--judge", command, "--out", "v.csv", "--most-cost", limit)
+    total = sum(float(row["cost"]) for row in rows_of(Path("v.csv").read_text()))
+    assert result.stdout.startswith(f"{n_asked} comparisons asked,".replace("1 comparisons", "1 comparison"))
+    assert result.stdout.endswith(f", cost {total:.6g}\n")
+    left = {1: "4 comparisons", 2: "3 comparisons", 3: "2 comparisons"}.get(n_asked)
+    assert result.stderr == (f"ballots: note: stopped by --most-cost: {left} left\n" if left else "")
+    if left:  # what was spent before counts
+        again = invoke("ask", "p.csv", "--judge", command, "--out", "v.csv", "--most-cost", limit)
+        assert again.stdout.startswith(f"0 comparisons asked, {n_asked} skipped")
+        assert Path("starts").read_text() == "x"
+
+
+def test_the_cost_of_a_comparison_is_that_of_both_sides():
+    result = invoke(
+        *("ask", "p.csv", "--judge", judge("winner = 'tie'\ncost = {'cost': 0.1 * (n + 1)}")),
+        *("--out", "v.csv", "--both-sides", "--most", 2),
+    )
+    assert [row["cost"] for row in rows_of(Path("v.csv").read_text())] == ["0.3", "0.7"]
+    assert ", 2 ties, cost 1\n" in result.stdout
+
+
+def test_a_limit_of_the_cost_needs_costs():
+    command = judge(LONGER)
+    message = refusal("ask", "p.csv", "--judge", command, "--out", "v.csv", "--most-cost", 1)
+    assert 'the judge\'s answer must have a "cost", which --most-cost needs; got the line {"id": "0"' in message
+
+
+def test_most_seconds():
+    result = invoke("ask", "p.csv", "--judge", "false", "--out", "v.csv", "--most-seconds", 1e-9)
+    assert result.stderr == "ballots: note: stopped by --most-seconds: 5 comparisons left\n"
+
+
+def test_what_has_a_winner_is_skipped(pairs):
+    pairs.write_text(PAIRS.replace("kiwi,cherry,", "kiwi,cherry,left"))
+    assert ask(judge(LONGER)).startswith("4 comparisons asked, 1 skipped")
+    assert [row["comparison"] for row in rows_of(Path("v.csv").read_text())] == ["0", "2", "3", "4"]
+
+
+def test_the_progress_is_shown(bars):
+    ask(judge(LONGER))
+    ask(judge(LONGER))
+    assert (bars.asked, bars.steps) == ([(5, "comparison"), (0, "comparison")], [1] * 5)
+
+
+def test_killed_and_continued(folder):
+    """The program kills `ballots ask` at its fourth question."""
+    command = judge(f"if n == 3: os.kill(os.getppid(), 9); sys.exit()\n{LONGER}")
+    killed = subprocess.run(
+        [sys.executable, "-m", "adaptive.cli.main", "ask", "p.csv", "--judge", command, "--out", "v.csv"],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}, check=False,
+    )  # fmt: skip
+    assert killed.returncode == -9
+    assert winners() == ["right", "right", "left"]
+    assert ask(judge(LONGER)).startswith("2 comparisons asked, 3 skipped, 0 retries; 5 votes in all")
+    once = (folder / "v.csv").read_bytes()
+    ask(judge(LONGER), out="whole.csv")
+    assert once == (folder / "whole.csv").read_bytes()
+
+
+@pytest.mark.parametrize("cut", [0, 1, 20, 33, 34, 36, 45, 54, -20, -1])
+def test_a_torn_line_is_asked_again(pairs, folder, cut):
+    pairs.write_text(PAIRS.replace("fig", '"f, ""i"""').replace("apricot", '"Zoë, x"'))
+    ask(judge(LONGER))
+    whole = (folder / "v.csv").read_bytes()
+    kept = whole[:cut]
+    (folder / "v.csv").write_bytes(kept)
+    result = invoke("ask", "p.csv", "--judge", judge(LONGER), "--out", "v.csv")
+    assert (folder / "v.csv").read_bytes() == whole
+    torn = kept.rpartition(b"\n")[2]
+    assert result.stderr.startswith("ballots: note: v.csv: the last line was not complete and is dropped: ") == bool(
+        torn
+    )
+    n_kept = max(kept.count(b"\n") - 1, 0)
+    assert result.stdout.startswith(f"{5 - n_kept} comparison{'s' * (n_kept < 4)} asked, {n_kept} skipped")
+
+
+VOTES = "comparison,left,right,winner,cost\n0,fig,kiwi,left,\n"
+
+
+@pytest.mark.parametrize(
+    ("votes", "options", "message"),
+    [
+        ("some notes", [], r"v\.csv:1: is not continued: its columns are not comparison,left,right,winner,cost$"),
+        ("some notes\n", [], r"v\.csv:1: is not continued"),
+        ("comparison,left,right,winner,cost,x\n", [], r"v\.csv:1: is not continued"),
+        (VOTES, ["--both-sides"], r"is not continued: its columns are not .*,winner,cost,shown,exchanged$"),
+        (VOTES, ["--voter", "Ann"], r"its columns are not comparison,voter,left,right,winner,cost$"),
+        (VOTES + "9,kiwi,cherry,left,\n", [], r"v\.csv:3: comparison '9' with this voter and these items is not in p"),
+        (
+            VOTES + "1,kiwi,fig,left,\n",
+            [],
+            r"v\.csv:3: comparison '1' with this voter and these items is not in p\.csv",
+        ),
+        (VOTES + "0,fig,kiwi,left,\n", [], r"v\.csv: comparison '0' comes twice"),
+        (VOTES + "1,kiwi,cherry,,\n", [], r"v\.csv:3: comparison '1' has no winner"),
+        (VOTES + "1,kiwi,cherry,up,\n", [], r'v\.csv:3: column "winner": .*up'),
+        (VOTES + "1,kiwi,cherry,left,dear\n", [], r"v\.csv:3: comparison '1' has a cost that is not a finite number"),
+        (VOTES + "1,kiwi,cherry,left,inf\n", [], r"v\.csv:3: comparison '1' has a cost that is not a finite number"),
+        (VOTES + "1,kiwi\n2,che", [], r"v\.csv:3: 5 cells are wanted"),
+    ],
+)
+def test_a_file_of_something_else_is_not_continued(folder, votes, options, message):
+    (folder / "v.csv").write_text(votes)
+    check_refused(["ask", "p.csv", "--judge", "false", "--out", "v.csv", *options], message)
+
+
+def test_another_voter_does_not_continue_a_file(pairs):
+    pairs.write_text("comparison,voter,left,right,winner\n0,Ann,a,bb,\n1,Bob,a,bb,\n")
+    assert ask(judge(LONGER), "--voter", "Ann").startswith("1 comparison asked")
+    assert ask(judge(LONGER), "--voter", "Bob").startswith("1 comparison asked")  # of the same pairs
+    assert [row["voter"] for row in rows_of(Path("v.csv").read_text())] == ["Ann", "Bob"]
+    pairs.write_text("comparison,left,right,winner\n0,a,bb,\n1,a,bb,\n")
+    check_refused(["ask", "p.csv", "--judge", "false", "--out", "v.csv", "--voter", "Cem"], "'0' with this voter and")
+
+
+COMMAND = ("ask", "p.csv", "--judge", "false", "--out", "w.csv")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["ask", "p.csv", "--judge", "", "--out", "w.csv"], r"--judge names no program"),
+        (["ask", "p.csv", "--judge", "x 'y", "--out", "w.csv"], r"--judge cannot be split into words: No closing quot"),
+        (["ask", "none.csv", "--judge", "false", "--out", "w.csv"], r"none\.csv: cannot be read: No such file"),
+        (["ask", "items.json", "--judge", "false", "--out", "w.csv"], r"items\.json: is JSON; comparisons as"),
+        (["ask", "twice.csv", "--judge", "false", "--out", "w.csv"], r"twice\.csv: comparison '0' comes twice"),
+        (["ask", "lines.csv", "--judge", "false", "--out", "w.csv"], r"lines\.csv:2: column .left.: .* several lines"),
+        (["ask", "plain.csv", "--judge", "false", "--out", "w.csv"], r'plain\.csv:1: no column "comparison"'),
+        (["ask", "tokens.csv", "--judge", "false", "--out", "w.csv"], r'tokens\.csv:1: no column "comparison"'),
+        (["ask", "none_yet.csv", "--judge", "false", "--out", "w.csv"], r"none_yet\.csv has no comparison"),
+        (
+            ["ask", "voters.csv", "--judge", "false", "--out", "w.csv", "--voter", "Bob"],
+            r"no comparison .* voter 'Bob'",
+        ),
+        (["ask", "p.csv", "--judge", "false", "--out", "."], r"\.: is not a file"),
+        (["ask", "p.csv", "--judge", "false", "--out", "none/w.csv"], r"none/w\.csv: cannot be written: No such file"),
+        (["ask", "p.csv", "--judge", "false", "--out", "p.csv"], r"p\.csv:1: is not continued"),
+        ([*COMMAND, "--voter", " Ann"], r"--voter is a name in one line, without spaces around it"),
+        ([*COMMAND, "--timeout", 0], r"--timeout must be above 0 and at most 86400 seconds; got 0"),
+        ([*COMMAND, "--timeout", "nan"], r"--timeout must be above 0 and at most 86400 seconds; got nan"),
+        ([*COMMAND, "--timeout", "inf"], r"--timeout must be above 0 and at most 86400 seconds; got inf"),
+        ([*COMMAND, "--retries", -1], r"Invalid value for '--retries'"),
+        ([*COMMAND, "--most", 0], r"Invalid value for '--most'"),
+        ([*COMMAND, "--most-cost", "nan"], r"--most-cost must be a finite number above 0; got nan"),
+        ([*COMMAND, "--most-seconds", -1], r"--most-seconds must be a finite number above 0; got -1"),
+    ],
+)
+def test_refused(folder, arguments, message):
+    (folder / "items.json").write_text('[{"comparison": "0", "left": "a\\nb", "right": "c", "winner": ""}]')
+    (folder / "twice.csv").write_text(PAIRS + "0,fig,kiwi,\n")
+    (folder / "lines.csv").write_text('comparison,left,right,winner\n0,"a\nb",c,\n')
+    (folder / "plain.csv").write_text("left,right,winner\na,b,\n")
+    (folder / "none_yet.csv").write_text("comparison,left,right,winner\n")
+    (folder / "voters.csv").write_text("comparison,voter,left,right,winner\n0,Ann,a,b,\n")
+    check_refused(arguments, message)
+
+
+def test_a_program_that_does_not_exist():
+    message = refusal("ask", "p.csv", "--judge", "./no-judge --fast", "--out", "v.csv")
+    assert message.startswith("--judge: ./no-judge cannot be started: ")
