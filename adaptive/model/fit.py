@@ -32,6 +32,8 @@ _LARGEST_STEP: Final = 4.0  # of the difference of two items that met
 _FORCING: Final = 0.1
 SD_RANGE: Final = (0.05, 30.0)
 SD_START: Final = 2.0
+_SD_WIDTH: Final = 1.0  # log t is normal around log 2 with this standard deviation, before any vote
+_SMALL: Final = 0.2  # a t below may lie before a valley
 _SD_STEP: Final = 0.5  # of log t, the first
 _SD_TOLERANCE: Final = 2e-3  # of log t
 _SLOPE_TOLERANCE: Final = 1e-3  # of the strengths that follow t
@@ -244,10 +246,12 @@ def fit(
 def _estimated_sd(
     rows: Rows, prior: Prior, oversight: float, start: Parameters, max_iterations: int, progress: Progress | None
 ) -> tuple[float, Parameters]:
-    """Return the t where the marginal likelihood has its peak next to `SD_START`, and parameters near those for it.
+    """Return the t where its posterior has its peak next to `SD_START`, and parameters near those for it.
 
-    It is `SD_START` if the votes have less information than nine tenths of one strength; on two items they have at most
-    one. Voters and ties are fitted at `SD_START`, and stay as they are while t is looked for.
+    The posterior is the marginal likelihood of the votes times a log-normal prior around `SD_START`, without which few
+    votes that happen to agree would make t as large as it can be. It is `SD_START` if the votes have less information
+    than nine tenths of one strength; on two items they have at most one. Voters and ties are fitted at `SD_START`, and
+    stay as they are while t is looked for.
     """
     from scipy.optimize import brentq
 
@@ -264,10 +268,10 @@ def _estimated_sd(
             at = replace(last, sd=math.exp(logarithm))
             held = _Fit(rows, prior, oversight, at, _SD_FIT_TOLERANCE, progress, holds_groups=True)
             last = held.run(max_iterations).parameters
-            slopes[logarithm] = evidence_slope(rows, last)
+            slopes[logarithm] = evidence_slope(rows, last) - (logarithm - start_log) / _SD_WIDTH**2
         return slopes[logarithm]
 
-    low, high = (math.log(end) for end in SD_RANGE)
+    start_log, (low, high) = math.log(SD_START), (math.log(end) for end in SD_RANGE)
 
     def peak_from(here: float) -> float:
         """The peak next to a place: uphill in steps that double, until the slope changes its sign or t has a bound."""
@@ -279,8 +283,10 @@ def _estimated_sd(
             here, step = ahead, 2.0 * step
         return here
 
-    found = peak_from(math.log(SD_START))
-    if found == low and rows.n_items <= _MAX_DENSE:  # on a long chain `SD_START` may lie in a valley between two peaks
+    found = peak_from(start_log)
+    if (
+        found < math.log(_SMALL) and rows.n_items <= _MAX_DENSE
+    ):  # on a long chain `SD_START` may lie in a valley between two peaks
         lower = last
         other = peak_from(high)
         if _evidence(rows, last) > _evidence(rows, lower):
@@ -291,10 +297,11 @@ def _estimated_sd(
 
 
 def _evidence(rows: Rows, at: Parameters) -> float:
-    """Return the log marginal likelihood at `at.sd`, where `at` is the mode, up to a constant."""
+    """Return the log posterior of t at `at.sd`, where `at` is the mode, up to a constant."""
     curved = curvature_at(rows, at)
     scaled = float(np.linalg.slogdet(curved.matrix())[1]) + 2.0 * rows.n_items * math.log(at.sd)
-    return curved.log_likelihood - 0.5 * (float(at.theta @ at.theta) * at.precision + scaled)
+    away = math.log(at.sd / SD_START) / _SD_WIDTH
+    return curved.log_likelihood - 0.5 * (float(at.theta @ at.theta) * at.precision + scaled + away * away)
 
 
 def evidence_slope(rows: Rows, at: Parameters) -> float:

@@ -37,7 +37,7 @@ class Misfit(JsonResult):
     Attributes
     ----------
     pairs : float
-        Positive if votes of different voters on the same pair agree more than the strengths explain. That is so where
+        Positive if votes on the same pair agree more than the strengths explain. That is so where
         preferences go in circles, or depend on the pair.
     far : float
         Negative if the stronger item wins less often against far weaker ones than the votes between close items say.
@@ -97,21 +97,29 @@ def misfit(strengths: Strengths) -> Misfit:
 
 
 def _recalibrated(strengths: Strengths, margin: Array, side: Array, oversight: Array, chose_left: Array) -> Array:
-    """Return P(left), given no tie, with all margins multiplied by the factor that makes the votes most likely."""
+    """Return P(left), given no tie, with all margins multiplied by the factor that makes the votes most likely.
+
+    Oversights are those of the fit, or none, whichever makes the votes more likely.
+    """
     from scipy.optimize import minimize_scalar
     from scipy.special import expit, ndtr
 
     curve = ndtr if strengths.model.link == "normal" else expit
 
-    def likely(log_factor: float) -> Array:
-        return np.asarray(oversight + (1.0 - 2.0 * oversight) * curve(math.exp(log_factor) * margin + side))
+    def likely(log_factor: float, slips: Array) -> Array:
+        return np.asarray(slips + (1.0 - 2.0 * slips) * curve(math.exp(log_factor) * margin + side))
 
-    def cost(log_factor: float) -> float:
-        left = likely(log_factor)
+    def cost(log_factor: float, slips: Array) -> float:
+        left = likely(log_factor, slips)
         return -float(np.sum(np.log(np.maximum(np.where(chose_left, left, 1.0 - left), 1e-300))))
 
     # Not Fisher's scoring: in one of twenty small sets of votes its steps went past the maximum, and back.
-    return likely(minimize_scalar(cost, bounds=_LOG_FACTORS, method="bounded", options={"xatol": 1e-3}).x)
+    found = [
+        (minimize_scalar(cost, bounds=_LOG_FACTORS, method="bounded", options={"xatol": 1e-3}, args=(slips,)), slips)
+        for slips in (oversight, np.zeros_like(oversight))
+    ]
+    best, slips = min(found, key=lambda each: each[0].fun)
+    return likely(best.x, slips)
 
 
 def _excess(residual: Array, variance: Array, group: Array) -> float:

@@ -148,7 +148,6 @@ class Strengths(TableResult):
             (only_won > 0, f"{counted(only_won, 'item')} won every comparison: the prior alone bounds the strength"),
             (only_lost > 0, f"{counted(only_lost, 'item')} lost every comparison: the prior alone bounds the strength"),
             (bool(held) and self.prior_sd > 0.999 * SD_RANGE[1], f"the votes hardly contradict one order: {held}"),
-            (bool(held) and self.prior_sd < 1.001 * SD_RANGE[0], f"the votes show no difference between items: {held}"),
             (bool(held) and self.prior_sd == SD_START, f"the votes say too little about it: {held}"),
             (0 < votes.n_ties == votes.n_comparisons, "every comparison is a tie"),
             (voters == 1, "all votes are of one voter: how far others differ is unknown"),

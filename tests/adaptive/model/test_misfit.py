@@ -43,26 +43,32 @@ def test_the_numbers_are_sums_over_votes(strengths):
     votes, at = strengths.comparisons, strengths.parameters
     kept = spelt_out(strengths)
 
-    def chance(vote, factor):
+    def chance(vote, factor, slips):
         left, right, _, v = vote
         margin = at.discrimination[v] * (at.theta[left] - at.theta[right])
         # Given no tie: that of the curve alone, and an oversight turns it round.
-        return naive.seen_chances(factor * margin + at.side[v], at.oversight[v], 0.0, strengths.model.link)["left"]
+        oversight = at.oversight[v] if slips else 0.0
+        return naive.seen_chances(factor * margin + at.side[v], oversight, 0.0, strengths.model.link)["left"]
 
-    def cost(log_factor):
-        chances = [chance(vote, math.exp(log_factor)) for _, vote in kept]
+    def cost(log_factor, slips):
+        chances = [chance(vote, math.exp(log_factor), slips) for _, vote in kept]
         pairs = zip(kept, chances, strict=True)
         return -sum(math.log(max(p if vote[2] == "left" else 1 - p, 1e-300)) for (_, vote), p in pairs)
 
     # From each of several parts, because with many oversights there may be more than one peak.
     ends = np.linspace(math.log(0.2), math.log(10), 9)
-    peaks = [minimize_scalar(cost, bounds=part, method="bounded") for part in itertools.pairwise(ends)]
-    factor = math.exp(min(peaks, key=lambda peak: peak.fun).x)
+    peaks = [
+        (minimize_scalar(cost, bounds=part, method="bounded", args=(slips,)), slips)
+        for slips in (True, False)
+        for part in itertools.pairwise(ends)
+    ]
+    best, slips = min(peaks, key=lambda peak: peak[0].fun)
+    factor = math.exp(best.x)
 
     residual, variance, favoured, distance, pair = [], [], [], [], []
     for _, vote in kept:
         left, right, winner, v = vote
-        p = chance(vote, factor)
+        p = chance(vote, factor, slips)
         residual.append((winner == "left") - p)
         variance.append(p * (1 - p))
         stronger = "left" if at.theta[left] >= at.theta[right] else "right"

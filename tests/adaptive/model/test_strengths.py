@@ -75,13 +75,11 @@ def test_a_graph_in_parts():
 
 @pytest.mark.parametrize("fit", [bradley_terry, thurstone])
 def test_an_order_without_a_contradiction(fit):
-    """The larger t, the more such votes are to be expected: it is large, or ends at its bound, which is said."""
+    """The larger t, the more such votes are to be expected: it is large, but its own prior bounds it."""
     left, right = np.triu_indices(12, 1)
     found = fit(Comparisons(12, left, right, np.full(left.size, LEFT)), prior=Prior(None))
     assert found.converged
-    held = "the votes hardly contradict one order: the spread of the strengths is held at 30"
-    assert (found.prior_sd == 30) == (held in found.warnings) == (fit is bradley_terry)
-    assert found.prior_sd > 7
+    assert 4 < found.prior_sd < 30
     assert_array_equal(found.ranking.ranks, np.arange(1, 13))
     assert "1 item won every comparison: the prior alone bounds the strength" in found.warnings
 
@@ -90,13 +88,8 @@ def test_a_spread_at_its_bounds():
     ties = Comparisons(4, [0, 1, 2] * 9, [1, 2, 3] * 9, [TIE] * 27)
     half = bradley_terry(ties, ties="half", prior=Prior(None))
     assert half.converged
-    assert_allclose(half.prior_sd, 0.05)
-    assert half.warnings == (
-        CHANCE,
-        "the votes show no difference between items: the spread of the strengths is held at 0.05",
-        "every comparison is a tie",
-        INDEPENDENT,
-    )
+    assert 0.2 < half.prior_sd < 1
+    assert half.warnings == (CHANCE, "every comparison is a tie", INDEPENDENT)
     steps = np.repeat(np.arange(40), 400)
     winner = np.where(np.arange(steps.size) % 400 == 0, RIGHT, LEFT)
     high = bradley_terry(Comparisons(41, steps, steps + 1, winner), oversight=0, prior=Prior(None))

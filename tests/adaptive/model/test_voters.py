@@ -164,21 +164,6 @@ def test_reprs_count():
 EVIDENCE = st.lists(st.floats(-30, 30), min_size=1, max_size=6)
 
 
-@given(EVIDENCE)
-def test_chances_of_coin_flips_are_means_over_shares(evidence):
-    """Of 200 shares, each by its prior and by how likely it makes the votes of all voters."""
-    found = random_chances(np.array(evidence), None)
-    total, sums = 0.0, [0.0] * len(evidence)
-    for step in range(200):
-        share = (step + 0.5) / 200
-        likelihoods = [1 - share + share * math.exp(each) for each in evidence]
-        weight = share**-0.5 * (1 - share) ** 3.5 * math.prod(likelihoods)
-        total += weight
-        for place, (each, likelihood) in enumerate(zip(evidence, likelihoods, strict=True)):
-            sums[place] += weight * share * math.exp(each) / likelihood
-    assert_allclose(found, [each / total for each in sums], rtol=1e-9, atol=1e-15)
-
-
 @given(st.lists(st.floats(-4, 4), min_size=1, max_size=6))
 def test_chances_of_coin_flips_are_those_of_all_groups_of_voters(evidence):
     """A group of k among n voters flips coins with the beta-binomial probability B(a + k, b + n - k) / B(a, b)."""
@@ -188,8 +173,7 @@ def test_chances_of_coin_flips_are_those_of_all_groups_of_voters(evidence):
         weight = math.exp(betaln(0.5 + k, 4.5 + n - k) - betaln(0.5, 4.5) + np.dot(flips, evidence))
         total += weight
         sums += weight * np.array(flips)
-    # The prior has a peak at a share of 0, which 200 shares follow to about three digits.
-    assert_allclose(random_chances(np.array(evidence), None), sums / total, rtol=0.05)
+    assert_allclose(random_chances(np.array(evidence), None), sums / total, rtol=1e-9)
 
 
 @given(EVIDENCE, st.floats(0.01, 0.99))

@@ -169,7 +169,7 @@ def test_almost_no_votes_leave_levels_open(similarity):
     votes = Comparisons.from_labels(["a", "a", "b"], ["b", "c", "c"], ["left"] * 3, voter=["Ann", "Bob", "Bob"])
     found = fit_population(votes, similarity=similarity, resamples=16)
     # All levels may be up to 1 and up to 0.5; three votes say little more than that the largest are not the least.
-    assert (np.diff(found.intervals, axis=1).ravel() > [0.4, 0.6, 0.2, 0.3]).all()
+    assert (np.diff(found.intervals, axis=1).ravel() > [0.35, 0.6, 0.2, 0.3]).all()
 
 
 def test_the_result_says_what_was_found():
