@@ -174,7 +174,6 @@ class PreviewAnswer(Answer):
     ready = Dumped(shapes.TRUTH)
     n_comparisons = Dumped(shapes.COUNT)
     n_answered = Dumped(shapes.COUNT)
-    circles = Dumped(shapes.TRUTH, about="Whether votes on single pairs contradict the order of strengths.")
     expected = Dumped(shapes.NUMBER_OR_NULL, about="Expected tau_w, of a continuous campaign.")
     cut = Dumped(shapes.shape_of(Cut).or_null())
 
@@ -290,6 +289,7 @@ class ResultsAnswer(Answer):
     top = Dumped(shapes.COUNT, about="k of the cut.")
     cut = Dumped(shapes.shape_of(Cut).or_null())
     signal = Dumped(shapes.TRUTH, about="Whether the votes can be told from coin flips.")
+    circles = Dumped(shapes.TRUTH, about="Whether votes on single pairs contradict the order of strengths.")
     expected = Dumped(shapes.NUMBER_OR_NULL, about="Expected tau_w of the strengths; null without a signal.")
     excluded = Dumped(shapes.list_of(shapes.TEXT))
     agreement = Dumped(shapes.NUMBER_OR_NULL, about="tau_w with the ranking of all votes.")
