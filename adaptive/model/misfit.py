@@ -10,15 +10,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from adaptive.model.comparisons import Comparisons
+from adaptive.model.likelihood import Parameters, Rows, VoteModel
 from rankcorr.results import JsonResult
-
-if TYPE_CHECKING:
-    from adaptive.model.strengths import Strengths
 
 Array: TypeAlias = NDArray[Any]
 
@@ -53,12 +52,16 @@ class Misfit(JsonResult):
     n_repeated: int
 
 
-def misfit(strengths: Strengths) -> Misfit:
+def misfit(votes: Comparisons, rows: Rows, at: Parameters) -> Misfit:
     """Compare votes with the model fitted to them; ties are left out.
 
     Parameters
     ----------
-    strengths : Strengths
+    votes : Comparisons
+    rows : Rows
+        The same votes.
+    at : Parameters
+        As fitted.
 
     Returns
     -------
@@ -68,17 +71,15 @@ def misfit(strengths: Strengths) -> Misfit:
     --------
     >>> from adaptive import Comparisons, bradley_terry
     >>> circle = Comparisons.from_labels(["fig", "kiwi", "plum"] * 9, ["kiwi", "plum", "fig"] * 9, ["left"] * 27)
-    >>> round(misfit(bradley_terry(circle)).pairs, 1)
+    >>> round(bradley_terry(circle).misfit.pairs, 1)
     10.2
     """
-    votes, at = strengths.comparisons, strengths.parameters
-    rows = strengths.curvature.rows
     kept = np.flatnonzero(votes.winner)
     left, right, group = votes.left[kept], votes.right[kept], rows.group[kept]
     apart = at.theta[left] - at.theta[right]
     margin = at.discrimination[group] * apart
     chose_left = votes.winner[kept] > 0
-    likely = _recalibrated(strengths, margin, at.side[group], at.oversight[group], chose_left)
+    likely = _recalibrated(rows.model, margin, at.side[group], at.oversight[group], chose_left)
     residual: Array = chose_left - likely
     variance = likely * (1.0 - likely)
     lower, upper = np.minimum(left, right).astype(np.int64), np.maximum(left, right)
@@ -96,7 +97,7 @@ def misfit(strengths: Strengths) -> Misfit:
     )
 
 
-def _recalibrated(strengths: Strengths, margin: Array, side: Array, oversight: Array, chose_left: Array) -> Array:
+def _recalibrated(model: VoteModel, margin: Array, side: Array, oversight: Array, chose_left: Array) -> Array:
     """Return P(left), given no tie, with all margins multiplied by the factor that makes the votes most likely.
 
     Oversights are those of the fit, or none, whichever makes the votes more likely.
@@ -104,7 +105,7 @@ def _recalibrated(strengths: Strengths, margin: Array, side: Array, oversight: A
     from scipy.optimize import minimize_scalar
     from scipy.special import expit, ndtr
 
-    curve = ndtr if strengths.model.link == "normal" else expit
+    curve = ndtr if model.link == "normal" else expit
 
     def likely(log_factor: float, slips: Array) -> Array:
         return np.asarray(slips + (1.0 - 2.0 * slips) * curve(math.exp(log_factor) * margin + side))

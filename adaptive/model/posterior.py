@@ -536,17 +536,15 @@ def _centred_inverse(curved: Curvature) -> Array:
 
 
 def cluster_ratio(curved: Curvature, at: Parameters, opinions: Opinions | None, voter: Array, n_voters: int) -> float:
-    """Return the variance of the strengths by the voters' own differences, over that of the model, from 0 up.
+    """Return the variance of the strengths with voters as clusters, over that of the model, without the prior's part.
 
-    The first is the sandwich H^-1 (sum over voters of s s') H^-1 V / (V - 1), where s is the slope of a voter's votes:
-    it takes voters, and not votes, as independent (Liang and Zeger 1986). Both are without the prior's part.
+    The first is H^-1 (sum over voters of s s') H^-1 V / (V - 1), where s is the slope of a voter's votes.
     """
-    rows = curved.rows
-    inverse = _centred_inverse(curved)
+    rows, inverse = curved.rows, _centred_inverse(curved)
     slope = at.discrimination[rows.group] * curved.score
     slopes = np.zeros((rows.n_items, n_voters))
     np.add.at(slopes, (rows.left, voter), slope)
-    np.subtract.at(slopes, (rows.right, voter), slope)
+    np.add.at(slopes, (rows.right, voter), -slope)
     robust = float(np.sum((inverse @ slopes) ** 2)) * n_voters / (n_voters - 1)
     model = float(np.trace(covariance(curved, opinions))) - curved.precision * float(np.sum(inverse * inverse))
     return robust / model if model > 0 else math.nan

@@ -115,7 +115,7 @@ class Strengths(TableResult):
     @cached_property
     def misfit(self) -> Misfit:
         """How far the votes depart from the model (`adaptive.model.misfit`)."""
-        return misfit(self)
+        return misfit(self.comparisons, rows_of(self.comparisons, self.model), self.parameters)
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:

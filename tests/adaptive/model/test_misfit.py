@@ -13,7 +13,6 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize_scalar
 
 from adaptive import Comparisons, bradley_terry
-from adaptive.model.misfit import misfit
 from adaptive.votes import LEFT, RIGHT
 from tests.adaptive import naive
 from tests.adaptive.model.fits import MODELS, OVERSIGHT, rows, simulated
@@ -175,5 +174,5 @@ def test_neither_the_order_of_items_nor_that_of_votes_matters():
 @pytest.mark.parametrize("winner", [[], [0, 0, 0]])
 def test_without_a_decided_vote_nothing_is_found(winner):
     votes = Comparisons(3, [0, 1, 0][: len(winner)], [1, 2, 1][: len(winner)], winner)
-    found = misfit(bradley_terry(votes, prior=2))
+    found = bradley_terry(votes, prior=2).misfit
     assert (found.pairs, found.far, found.voters, found.n_repeated) == (0, 0, 0, 0)

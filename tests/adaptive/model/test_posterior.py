@@ -335,3 +335,33 @@ def test_odd_votes_bend_no_paraboloid_upwards():
     odd = Paraboloid.of(pooled, found.parameters, np.array([[-3.0, 3.0]]))
     assert np.linalg.eigvalsh(likely.matrix)[0] > -1e-6
     assert odd.matrix[0, 0] > 0
+
+
+def test_the_ratio_of_variances_is_that_of_sums_over_voters():
+    votes, _ = simulated(8, 300, 2, n_voters=12, opinion_sd=0.5)
+    found = bradley_terry(votes, prior=1.5, voters=True)
+    curved, at = found.curvature, found.parameters
+    centre = np.eye(8) - 1 / 8
+    inverse = centre @ np.linalg.inv(curved.matrix()) @ centre
+    spread = np.zeros((8, 8))
+    for voter in range(12):
+        slope = np.zeros(8)
+        for k in np.flatnonzero(votes.voter == voter).tolist():
+            slope[votes.left[k]] += at.discrimination[voter] * curved.score[k]
+            slope[votes.right[k]] -= at.discrimination[voter] * curved.score[k]
+        spread += np.outer(slope, slope)
+    stated = np.trace(np.diag(found.standard_errors**2)) - np.trace(inverse @ inverse) / 1.5**2
+    assert_allclose(found.cluster_ratio, np.trace(inverse @ spread @ inverse) * 12 / 11 / stated, rtol=1e-9)
+    assert np.isnan(bradley_terry(Comparisons(8, votes.left, votes.right, votes.winner)).cluster_ratio)
+
+
+def test_a_model_that_takes_votes_of_a_voter_as_independent_is_warned_of():
+    """Opinions that persist explain the votes of a voter; without them, voters differ more than the model says."""
+    votes, _ = simulated(20, 2_000, 5, n_voters=12, opinion_sd=2.0)
+    found = bradley_terry(votes)
+    assert 0.7 < found.cluster_ratio < 1.3
+    without = bradley_terry(votes)
+    vars(without)["opinions"] = None
+    assert without.cluster_ratio > 1.5
+    note = f"votes of one voter depend on each other: variances are {without.cluster_ratio:.1f} times those stated"
+    assert (note in found.warnings, note in without.warnings) == (False, True)
