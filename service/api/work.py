@@ -56,7 +56,6 @@ _FITTED: Final = 3e-5  # a vote, in all iterations of a fit
 # Where voters are fitted too, all steps may be taken: 200, of 3.4 us an item with 41,000 items, 89,000 votes, 2 voters,
 # and half as long again on a busy machine.
 _VOTER_STEPS: Final = 200
-_SPREAD: Final = 2.2  # of a fit that estimates the spread of the strengths
 _STEP_ITEM: Final = 6e-6
 _STEP_VOTE: Final = 8e-7
 _DRAWN_WITH_VOTERS: Final = 3  # factor on the draws, for long chains of items where each voter compared many
@@ -228,7 +227,7 @@ def of_fit(
 ) -> tuple[float, int]:
     """Return the seconds and the bytes of memory for a fit of strengths."""
     steps = _VOTER_STEPS * (_STEP_ITEM * n_items + _STEP_VOTE * n_votes) if voters else 0.0
-    seconds = _FIT + max(_FITTED * (n_votes + n_items), steps) * (_SPREAD if prior is None else 1.0)
+    seconds = _FIT + max(_FITTED * (n_votes + n_items), steps)
     n_bytes = _BYTES_OF_VOTE * (n_votes + n_items)
     if standard_errors and n_items <= MAX_EXACT:
         return seconds + _INVERTED * n_items**3, n_bytes + _MATRICES * n_items**2
