@@ -222,9 +222,7 @@ def of_simulations(plan: BallotPlan, n_voters: int, n_simulations: int, approach
     return n_simulations * (len(approaches) * of_approach + _SIMULATED_BALLOT * len(n_votes) + of_vote * sum(n_votes))
 
 
-def of_fit(
-    n_votes: int, n_items: int, *, standard_errors: bool, voters: bool = False, prior: float | None = None, **_: Any
-) -> tuple[float, int]:
+def of_fit(n_votes: int, n_items: int, *, standard_errors: bool, voters: bool = False, **_: Any) -> tuple[float, int]:
     """Return the seconds and the bytes of memory for a fit of strengths."""
     steps = _VOTER_STEPS * (_STEP_ITEM * n_items + _STEP_VOTE * n_votes) if voters else 0.0
     seconds = _FIT + max(_FITTED * (n_votes + n_items), steps)
