@@ -82,6 +82,15 @@ def test_small_and_large_groups_are_as_by_themselves(n_items, levels):
         np.testing.assert_allclose(grouped(coefficient, *flat(pairs)), alone(coefficient, pairs), rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize("coefficient", [TauW(tied_weights="expected"), RhoW(tied_weights="expected"), TauW(), Tau()])
+def test_one_large_group_among_small_ones(coefficient):
+    rng = np.random.default_rng(3)
+    pairs = [
+        (rng.integers(0, 9, n).astype(float), rng.integers(0, 4, n).astype(float)) for n in (4, MOST_PAIRED + 1, 3)
+    ]
+    np.testing.assert_allclose(grouped(coefficient, *flat(pairs)), alone(coefficient, pairs), rtol=0, atol=1e-12)
+
+
 def test_a_ranking_with_itself_and_its_reverse_are_exact():
     x = np.array([3.0, 1.0, 2.0, 2.0, 5.0])
     for coefficient in (TauW(), RhoW(), Tau(), Rho()):
