@@ -36,7 +36,7 @@ class Misfit(JsonResult):
     Attributes
     ----------
     pairs : float
-        Positive if votes on the same pair agree more than the strengths explain. That is so where
+        Positive if votes of different voters on the same pair agree more than the strengths explain. That is so where
         preferences go in circles, or depend on the pair.
     far : float
         Negative if the stronger item wins less often against far weaker ones than the votes between close items say.
@@ -85,14 +85,17 @@ def misfit(votes: Comparisons, rows: Rows, at: Parameters) -> Misfit:
     lower, upper = np.minimum(left, right).astype(np.int64), np.maximum(left, right)
     pair, of_pair = np.unique(lower * votes.n_items + upper, return_inverse=True)
     number = np.bincount(of_pair, minlength=pair.size)
+    own = np.arange(kept.size)  # votes whose products say nothing: a voter who sees a pair again has the same opinion
+    if votes.voter is not None:
+        own = np.unique(of_pair * votes.n_voters + votes.voter[kept], return_inverse=True)[1]
     favoured = residual * np.where(apart >= 0, 1.0, -1.0)
     distance = np.abs(margin)
     distance -= float(variance @ distance) / max(float(variance.sum()), 1e-9)
     spread = float(variance @ distance**2)
     return Misfit(
-        pairs=_excess(residual * np.where(left < right, 1.0, -1.0), variance, of_pair),
+        pairs=_excess(residual * np.where(left < right, 1.0, -1.0), variance, of_pair, own),
         far=float(favoured @ distance) / math.sqrt(spread) if spread > 0 else 0.0,
-        voters=0.0 if votes.voter is None else _excess(favoured, variance, votes.voter[kept]),
+        voters=0.0 if votes.voter is None else _excess(favoured, variance, votes.voter[kept], np.arange(kept.size)),
         n_repeated=int(number[number > 1].sum()),
     )
 
@@ -123,10 +126,13 @@ def _recalibrated(model: VoteModel, margin: Array, side: Array, oversight: Array
     return likely(best.x, slips)
 
 
-def _excess(residual: Array, variance: Array, group: Array) -> float:
-    """Return the sum of products of two residuals of a group, over its standard deviation if all are independent."""
+def _excess(residual: Array, variance: Array, group: Array, own: Array) -> float:
+    """Return the sum of products of two residuals of a group, over its standard deviation if all are independent.
+
+    Products of two residuals with the same number in `own` are left out.
+    """
 
     def products(values: Array) -> float:
-        return float(np.sum(np.bincount(group, values) ** 2) - np.sum(values * values))
+        return float(np.sum(np.bincount(group, values) ** 2) - np.sum(np.bincount(own, values) ** 2))
 
     return products(residual) / math.sqrt(2.0 * products(variance) + _LEAST_VARIANCE)

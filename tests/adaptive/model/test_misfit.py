@@ -75,8 +75,13 @@ def test_the_numbers_are_sums_over_votes(strengths):
         distance.append(at.discrimination[v] * abs(at.theta[left] - at.theta[right]))
         pair.append(frozenset((left, right)))
 
-    def excess(values, groups):
-        both = [(i, j) for i in range(len(kept)) for j in range(len(kept)) if i != j and groups[i] == groups[j]]
+    def excess(values, groups, own=None):
+        both = [
+            (i, j)
+            for i in range(len(kept))
+            for j in range(len(kept))
+            if i != j and groups[i] == groups[j] and (own is None or own[i] != own[j])
+        ]
         total = sum(values[i] * values[j] for i, j in both)
         return total / math.sqrt(2 * sum(variance[i] * variance[j] for i, j in both) + 1)
 
@@ -88,9 +93,9 @@ def test_the_numbers_are_sums_over_votes(strengths):
     spread = sum(v * (d - mean) ** 2 for v, d in zip(variance, distance, strict=True))
     far = sum(f * (d - mean) for f, d in zip(favoured, distance, strict=True))
     found = strengths.misfit
-    assert_allclose(found.pairs, excess(signed, pair), atol=ATOL)
     assert_allclose(found.far * math.sqrt(spread), far, atol=ATOL)
     voter = None if votes.voter is None else [int(votes.voter[place]) for place, _ in kept]
+    assert_allclose(found.pairs, excess(signed, pair, voter), atol=ATOL)
     assert_allclose(found.voters, 0.0 if voter is None else excess(favoured, voter), atol=ATOL)
     assert found.n_repeated == sum(number for number in Counter(pair).values() if number > 1)
 
@@ -176,3 +181,12 @@ def test_without_a_decided_vote_nothing_is_found(winner):
     votes = Comparisons(3, [0, 1, 0][: len(winner)], [1, 2, 1][: len(winner)], winner)
     found = bradley_terry(votes, prior=2).misfit
     assert (found.pairs, found.far, found.voters, found.n_repeated) == (0, 0, 0, 0)
+
+
+def test_a_voter_who_sees_a_pair_again_says_nothing_of_it():
+    """Only what other voters say of a pair shows that it is particular."""
+    left, right = ["fig", "kiwi", "plum"] * 9, ["kiwi", "plum", "fig"] * 9
+    alone = Comparisons.from_labels(left, right, ["left"] * 27, voter=["Ann"] * 27)
+    many = Comparisons.from_labels(left, right, ["left"] * 27, voter=[f"voter {k // 3}" for k in range(27)])
+    assert bradley_terry(alone).misfit.pairs == 0
+    assert bradley_terry(many).misfit.pairs > 8
