@@ -161,7 +161,7 @@ class Ledger:
             info = stored.insert_campaign(
                 connection, plan, items, voters, seed, name=name, settings=settings, contents=contents
             )
-            voting_pages.set_pages(connection, info, pages, replaces=0)
+            voting_pages.set_pages(connection, info.id, pages, replaces=0)
             return info, issue(connection, info, "organiser")
 
         info, token = self.database.write(work)
@@ -295,8 +295,16 @@ class Campaign(Steps):
 
     # Contents for voters
 
-    pages = reads(voting_pages.pages_of)
-    set_pages = writes(voting_pages.set_pages)
+    def pages(self) -> tuple[int, VotingPages]:
+        """Return the current version of the pages, counted from 1, and the pages; version 0 if none were set."""
+        return self._read(lambda connection, info: voting_pages.pages_of(connection, info.id))
+
+    def set_pages(self, pages: VotingPages, *, replaces: int) -> int:
+        """Show these pages from now on, and return their version; see `voting_pages.set_pages`."""
+        return self._write(
+            lambda connection, info: voting_pages.set_pages(connection, info.id, pages, replaces=replaces)
+        )
+
     contents = reads(stored.contents_of)
 
     # Progress

@@ -10,7 +10,6 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 
 import sqlalchemy as sa
 
-from adaptive.ledger.campaign.info import CampaignInfo
 from adaptive.ledger.campaign.wording import MOST_BRACKETS, is_line, is_prose, is_quick_to_render
 from adaptive.ledger.errors import ChangedError, LedgerError, require
 from adaptive.ledger.store import schema
@@ -166,12 +165,12 @@ class VotingPages:
         return cls(**{**data, "texts": texts})
 
 
-def pages_of(connection: sa.Connection, info: CampaignInfo) -> tuple[int, VotingPages]:
+def pages_of(connection: sa.Connection, campaign_id: int) -> tuple[int, VotingPages]:
     """Return the current version, counted from 1, and its pages; version 0 with the defaults if none were set."""
     table = schema.voting_pages
     row = connection.execute(
         sa.select(table.c.version, table.c.pages)
-        .where(table.c.campaign_id == info.id)
+        .where(table.c.campaign_id == campaign_id)
         .order_by(table.c.version.desc())
         .limit(1)
     ).first()
@@ -180,7 +179,7 @@ def pages_of(connection: sa.Connection, info: CampaignInfo) -> tuple[int, Voting
     return row.version, VotingPages.from_dict(value_of(row.pages))
 
 
-def set_pages(connection: sa.Connection, info: CampaignInfo, pages: VotingPages, *, replaces: int) -> int:
+def set_pages(connection: sa.Connection, campaign_id: int, pages: VotingPages, *, replaces: int) -> int:
     """Show these pages from now on, and return their version.
 
     Parameters
@@ -197,13 +196,13 @@ def set_pages(connection: sa.Connection, info: CampaignInfo, pages: VotingPages,
     """
     campaign = schema.campaign
     # If two organisers change the pages at once, the second waits here and then sees the first one's version.
-    connection.execute(sa.select(campaign.c.id).where(campaign.c.id == info.id).with_for_update(key_share=True))
-    version, before = pages_of(connection, info)
+    connection.execute(sa.select(campaign.c.id).where(campaign.c.id == campaign_id).with_for_update(key_share=True))
+    version, before = pages_of(connection, campaign_id)
     if version != replaces:
         raise ChangedError(f"the pages are of version {version} by now, and the change was made to version {replaces}")
     if version and before.consent_version == pages.consent_version and _consent_changed(before, pages):
         raise LedgerError("the text of the consent is another: it needs another consent_version")
-    row = {"campaign_id": info.id, "version": version + 1, "pages": json_of(pages.to_dict()), "at": now()}
+    row = {"campaign_id": campaign_id, "version": version + 1, "pages": json_of(pages.to_dict()), "at": now()}
     connection.execute(sa.insert(schema.voting_pages).values(row))
     return version + 1
 

@@ -92,7 +92,7 @@ def lease_end(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> s
     platform sends another participant. If the participant still answers later, the limit for the first answer applies
     again.
     """
-    _, pages = pages_of(connection, info)
+    _, pages = pages_of(connection, info.id)
     at = clock(connection)
     if pages.study_minutes is not None:
         voter = schema.voter

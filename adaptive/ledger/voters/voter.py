@@ -327,6 +327,6 @@ class Voters(Steps):
         """List the participants of the campaign's platform by their ids, which are personal data."""
         return self.database.read(
             lambda connection: PlatformVoters(
-                pages_of(connection, self.info)[1].platform, identity.participants(connection, self.info)
+                pages_of(connection, self.info.id)[1].platform, identity.participants(connection, self.info)
             )
         )

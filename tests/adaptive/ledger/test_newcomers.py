@@ -246,8 +246,8 @@ def of_study(campaign, participant="5f" * 12, pages=STUDY):
     from adaptive.ledger.voters.participation import consent
 
     def work(connection):
-        if not pages_of(connection, campaign.info)[0]:
-            set_pages(connection, campaign.info, pages, replaces=0)
+        if not pages_of(connection, campaign.info.id)[0]:
+            set_pages(connection, campaign.info.id, pages, replaces=0)
         voter = join_platform(connection, campaign.info, pages, participant=participant, study="s1")
         consent(connection, campaign.info, pages, voter, "1")
         return voter

@@ -121,7 +121,7 @@ def another_votes(campaign):
     """Somebody else answers a sheet of this campaign, which has an open link, behind the pages."""
 
     def taken(connection):
-        _, pages = pages_of(connection, campaign.info)
+        _, pages = pages_of(connection, campaign.info.id)
         found = join_openly(connection, campaign.info, pages)
         consent(connection, campaign.info, pages, found, pages.consent_version)
         return found, next_sheet(connection, campaign.info, pages, found)[0]
