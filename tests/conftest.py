@@ -21,9 +21,8 @@ WIDE = (
     # Kills and races.
     *("tests/adaptive/ledger/test_crashes.py", "tests/adaptive/ledger/test_database.py"),
     *("tests/adaptive/ledger/test_killed_copies.py", "tests/adaptive/ledger/test_races.py"),
-    *("tests/adaptive/cli/test_exchange.py::test_a_backup_while", "tests/test_guard.py"),
+    "tests/test_guard.py",
     # Clusters and further processes.
-    *("tests/adaptive/simulation/test_cluster.py", "tests/adaptive/tuning/test_cluster.py"),
     "tests/rankcorr/inference/test_leaderboard.py::test_the_answer_does_not_depend_on_the_executor",
     *("tests/rankcorr/evaluation/partitions/test_engines.py", "tests/rankcorr/cli/test_launch.py"),
     *("tests/rankcorr/integrations/test_huggingface.py", "rankcorr/integrations/huggingface.py"),  # a slow import
@@ -31,18 +30,41 @@ WIDE = (
         "tests/rankcorr/test_kernels.py::test_kernels_compile_where",
         "tests/rankcorr/test_kernels.py::test_each_kernel_is",
     ),
+    # Commands, simulations and figures.
+    *("tests/adaptive/cli/", "tests/adaptive/paper/", "tests/adaptive/plots/", "tests/adaptive/simulation/"),
+    *("tests/adaptive/tuning/", "tests/rankcorr/cli/test_plot.py", "tests/rankcorr/plots/test_style.py"),
+    # What the service hides from strangers, and the HTML of its pages.
+    *("tests/service/collect/test_security.py", "tests/service/collect/test_hosts.py", "tests/service/collect/pages/"),
+    *("tests/service/collect/api/test_hidden_checks.py", "tests/service/collect/api/test_participants.py"),
+    *("tests/service/collect/api/test_refusals.py", "tests/service/collect/api/test_watching.py"),
     # Commands in the documents and in the help, and the distributions.
     *("tests/test_docs.py::test_the_commands", "tests/service/test_docs.py", "tests/test_distributions.py"),
     "tests/test_first_calls.py",
     *("tests/rankcorr/cli/test_main.py::test_examples_of_the_help_run", "tests/test_licences.py"),
-    # What takes more than 3 s.
+    # What takes more than a second.
+    "tests/adaptive/ledger/bundle/test_unchecked.py::test_every_field",
+    "tests/adaptive/ledger/test_batches.py::test_no_voter_gets_a_pair_twice",
+    "tests/adaptive/test_kernels.py::test_larger",
     *(
-        "tests/adaptive/ledger/bundle/test_unchecked.py::test_every_field",
-        "tests/adaptive/test_kernels.py::test_larger",
+        "tests/adaptive/model/test_posterior_kernels.py::test_sweeps_keep",
+        "tests/adaptive/model/test_signal.py::test_coin",
     ),
-    "tests/adaptive/model/test_posterior_kernels.py::test_sweeps_keep_the_joint_law",
+    "tests/adaptive/model/test_posterior.py::test_draws_that_read_some_votes",
+    *(
+        "tests/adaptive/model/test_fit.py::test_a_known_spread",
+        "tests/adaptive/model/test_fit.py::test_the_spread_of_few",
+    ),
+    "tests/adaptive/model/test_estimators.py::test_memory",
+    "tests/adaptive/model/test_estimators.py::test_one_item_with_most",
     "tests/rankcorr/evaluation/test_bad_input.py::TestMany",
-    "tests/service/test_schemas.py::test_what_fits_the_schema",
+    "tests/rankcorr/evaluation/partitions/test_streams.py::test_a_query_longer",
+    "tests/rankcorr/evaluation/partitions/test_means.py::test_intervals_hold",
+    "tests/rankcorr/inference/test_bootstrap.py::test_the_documented_coverage",
+    "tests/rankcorr/inference/test_leaderboard_groups.py::test_equally_good",
+    *(
+        "tests/service/test_schemas.py::test_what_fits_the_schema",
+        "tests/service/api/test_strengths.py::test_two_hundred",
+    ),
 )
 
 kernel_cache.choose()
@@ -81,11 +103,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    kernel_cache.take()
     if item.get_closest_marker("real_data") and not DATA_DIR.is_dir():
         pytest.skip(f"real data not found: there is no folder {DATA_DIR}")
     if item.get_closest_marker("needs_numba") and os.environ.get("NUMBA_DISABLE_JIT", "0") != "0":
         pytest.skip("too slow with kernels as plain Python")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def compiled_elsewhere():
+    kernel_cache.take()
 
 
 @pytest.fixture

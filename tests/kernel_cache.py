@@ -1,17 +1,15 @@
-"""numba's cache in a parallel run: a folder for each process, which begins with what another one has compiled.
+"""numba's cache in a parallel run: each process has a folder, and copies kernels that the others have compiled.
 
 The cache is not made for processes that write to it at once: two that save different signatures of a function can each
-take the other's machine code. So each process of pytest-xdist has a folder of its own, kept for later runs.
+take the other's machine code. So no process of pytest-xdist writes into the folder of another. The folders are kept for
+later runs.
 """
 
-import contextlib
 import os
 import shutil
-from functools import cache
 from pathlib import Path
 
 FOLDER = Path(__file__).parents[1] / ".numba_cache"
-COMMON = FOLDER / "common"  # never written to once it is there
 
 WORKER = os.environ.get("PYTEST_XDIST_WORKER")
 
@@ -23,22 +21,17 @@ def choose() -> None:
 
 
 def take() -> None:
-    """Copy the kernels that another process has given, unless this one has compiled some already."""
-    if WORKER and COMMON.exists():
-        _taken(FOLDER / WORKER)
+    """Copy all functions that others have compiled and this process has not.
 
-
-@cache
-def _taken(own: Path) -> None:
-    if not any(own.rglob("*.nbi")):  # numba makes its folders as soon as kernels are imported
-        shutil.copytree(COMMON, own, dirs_exist_ok=True)
-
-
-def give() -> None:
-    """Copy the kernels of this process for others, once they are all there: compiling them takes 30 s."""
-    if WORKER and not COMMON.exists():
-        unfinished = FOLDER / f"of_{WORKER}"
-        shutil.copytree(FOLDER / WORKER, unfinished)
-        with contextlib.suppress(OSError):  # another process was faster
-            unfinished.rename(COMMON)
-        shutil.rmtree(unfinished, ignore_errors=True)
+    numba writes each file whole. If an index comes before its machine code, numba compiles the function once more.
+    """
+    if not WORKER:
+        return
+    for index in FOLDER.rglob("*.nbi"):
+        others, *inner = index.relative_to(FOLDER).parts
+        own = FOLDER.joinpath(WORKER, *inner)
+        if others == WORKER or own.exists():
+            continue
+        own.parent.mkdir(parents=True, exist_ok=True)
+        for compiled in (*index.parent.glob(f"{index.stem}.*.nbc"), index):
+            shutil.copy(compiled, own.with_name(compiled.name))

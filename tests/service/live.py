@@ -16,7 +16,6 @@ from pathlib import Path
 
 import pytest
 
-from tests import kernel_cache
 from tests.guard import guarded
 
 REPOSITORY = Path(__file__).parents[2]
@@ -191,5 +190,4 @@ def live_server(tmp_path_factory) -> Iterator[Server]:
     `live_server.url` is where it listens.
     """
     with running(tmp_path_factory.mktemp("live"), AMPLE) as server:
-        kernel_cache.give()  # it has compiled them all before it listened
         yield server
