@@ -368,6 +368,7 @@ class Strengths(TableResult):
         """Return the results for a reader of the ranking as plain Python objects ready for JSON: None for nan.
 
         Items are best first. `voters` has the fitted parameters of each voter; it is None if voters were not modelled.
+        `signal`, `misfit` and `cluster_ratio` say how far the numbers can be believed.
 
         Parameters
         ----------
@@ -386,6 +387,8 @@ class Strengths(TableResult):
         >>> found = bradley_terry(votes, prior=2, voters=True).to_dict()
         >>> found["items"][0]["item"], found["parameters"]["prior_sd"], found["voters"][1]["voter"]
         ('a', 2.0, 'Bob')
+        >>> found["signal"]["found"], found["misfit"]["n_repeated"], found["cluster_ratio"]
+        (False, 2, None)
         """
         columns = self._columns(standard_errors=standard_errors)
         columns["item"] = [json_label(item) for item in columns["item"]]
@@ -397,6 +400,9 @@ class Strengths(TableResult):
             "log_likelihood": json_ready(self.log_likelihood),
             "converged": self.converged,
             "n_iterations": self.n_iterations,
+            "signal": self.signal.to_dict(),
+            "misfit": self.misfit.to_dict(),
+            "cluster_ratio": json_ready(self.cluster_ratio),
             "warnings": list(self.warnings),
         }
 

@@ -16,7 +16,17 @@ from service.schemas import fields
 from service.schemas.ballot_fields import LABELS, SIDES, ItemNames, VoterNames, check_keys, check_vote, check_votes
 from service.schemas.base import NOTICES, Answer, Request
 from service.schemas.ranking_fields import BEST_FIRST, RANKS_ARRAY, check_labels, read_label
-from service.schemas.shapes import COUNT, NUMBER, NUMBER_OR_NULL, TRUTH, WHOLE, list_of, object_of, one_of
+from service.schemas.shapes import (
+    COUNT,
+    NUMBER,
+    NUMBER_OR_NULL,
+    TRUTH,
+    WHOLE,
+    WHOLE_OR_NULL,
+    list_of,
+    object_of,
+    one_of,
+)
 
 _ANSWER: Final = fields.VOTE.reference.or_null()
 _WINNER: Final = "The side that won, or a tie; null where there is no answer."
@@ -282,8 +292,21 @@ FITTED_PARAMETERS: Final = fields.Component.exactly(
         "Standard deviation of a voter's opinion on an item around its strength; null without voters.", minimum=0
     ),
 )
-
-
+SIGNAL: Final = fields.Component.exactly(
+    "Signal",
+    found=TRUTH("Whether the votes, in their order, can be told from coin flips at the level 0.05."),
+    first=WHOLE_OR_NULL("Number of votes after which they could."),
+    pvalue=NUMBER("Valid however often votes are looked at.", minimum=0, maximum=1),
+    log_evidence=NUMBER("Natural logarithm of the largest wealth of a bet against coin flips."),
+    n_votes=COUNT,
+)
+MISFIT: Final = fields.Component.exactly(
+    "Misfit",
+    pairs=NUMBER("Above 3: preferences go in circles, or depend on the pair. In standard errors, as the next two."),
+    far=NUMBER("Below -3: the stronger item wins less often against far weaker ones than fitted."),
+    voters=NUMBER("Above 3: voters differ more than fitted."),
+    n_repeated=COUNT,
+)
 NEXT_COMPARISONS: Final = fields.Component.exactly("NextComparisons", **SIDES, voter=LABELS("The voter to ask."))
 
 
@@ -299,6 +322,11 @@ class StrengthsAnswer(Answer):
     log_likelihood = fields.Dumped(NUMBER_OR_NULL)
     converged = fields.Dumped(TRUTH)
     n_iterations = fields.Dumped(WHOLE)
+    signal = fields.Dumped(SIGNAL.reference)
+    misfit = fields.Dumped(MISFIT.reference)
+    cluster_ratio = fields.Dumped(
+        NUMBER_OR_NULL("Variance with voters as clusters, over that of the model; null with few voters.", minimum=0)
+    )
     warnings = fields.Dumped(NOTICES)
 
 
