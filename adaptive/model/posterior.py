@@ -1,7 +1,7 @@
 """Draw from the joint posterior of the strengths, and model the opinions that several votes of a voter share.
 
-Up to 1,500 items, the prior is a two-piece Student's t, whose mode and two scales are drawn with the strengths. Markov
-chains start from a normal approximation. A normal prior would draw the top items, which are few and far apart, too
+Up to 1,500 items, the prior is a two-piece Student's t, whose mode, two scales and degrees of freedom are drawn with the
+strengths. Markov chains start from a normal approximation. A normal prior would draw the top items, which are few and far apart, too
 close together. A symmetrical prior would draw the many close items below too far apart, and their order would seem more
 certain than it is. A chain reads equal votes once. If there are many votes, it reads only those on the least certain
 items; the log-likelihood of the others is nearly a parabola around the strengths, so a matrix replaces it.
@@ -46,8 +46,10 @@ _TOLERANCE: Final = 1e-4
 # Up to this many pairs of items per vote, a matrix of pairs takes less time than the votes, and little more memory.
 _PAIRS_PER_VOTE: Final = 30
 MAX_DENSE: Final = 1_500  # most items for a dense covariance matrix: 0.1 s at 1,000
-# 3 degrees of freedom predicted the accuracy reached better than 6 (benchmarks/calibration.py).
+# Few degrees of freedom fit a few top items far apart; with them alone, the accuracy stated for crowds whose items are
+# close together at the top is up to .1 too high (benchmarks/crowds.py). The votes tell which fit.
 DEGREES: Final = 3.0
+MOST_DEGREES: Final = 100.0
 _FIRST_SWEEPS: Final = 40
 _PILOTS: Final = 20  # chains over which the slopes and curvatures of votes that are not read are averaged
 _SWEEPS: Final = 4  # between two draws of a chain
@@ -398,15 +400,15 @@ def _settled(
     started = center + rng.standard_normal((n_pilots, n_items)) @ factor.T
     steps = 2.0 * np.sqrt(np.minimum(np.diagonal(spread), 4.0) * 0.5)
     _, voters = kernel_input(curved.rows, at)
-    prior = Shape(DEGREES, at.sd, _WIDTH_SPREAD * n_items / (n_items + _PRIOR_ITEMS))
+    prior = Shape(DEGREES, MOST_DEGREES, at.sd, _WIDTH_SPREAD * n_items / (n_items + _PRIOR_ITEMS))
     read_votes, shared = votes.kernel_votes(), votes.kernel_opinions(others.rows)
     moves = _moves(votes.rows, weight, votes.opinions, np.append(np.ones(votes.n_opinions), 0.0))
-    n_numbers = n_items + votes.n_opinions + (n_items if votes.n_opinions else 0) + 3
+    n_numbers = n_items + votes.n_opinions + (n_items if votes.n_opinions else 0) + 4
 
     def begin(theta: Array, seed: int) -> _State:
         own = np.random.default_rng(seed)
         opinion = shared.spread * own.standard_normal(shared.spread.size)
-        shape = np.array([0.0, math.log(heavy.scale), math.log(heavy.scale)])
+        shape = np.array([0.0, math.log(heavy.scale), math.log(heavy.scale), math.log(DEGREES)])
         return _State(theta - spread @ (moves @ opinion), opinion, shape, own)  # strengths make up for opinions
 
     def move(state: _State, n_sweeps: Sequence[int]) -> list[Array]:

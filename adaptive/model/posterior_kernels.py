@@ -47,18 +47,22 @@ class Shared(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """The prior of strengths and of its shape; if `width` is infinite, it is flat and has no shape."""
+    """The prior of strengths and of its shape; if `width` is infinite, it is flat and has no shape.
 
-    degrees: float
+    The logarithm of the degrees of freedom is uniform between those of `least` and `most`.
+    """
+
+    least: float
+    most: float
     width: float
     spread: float
 
 
 @kernel
 def log_shape(theta: Array, mode: float, below: float, above: float, degrees: float) -> float:
-    """Return the log density of strengths under a two-piece Student's t, up to a constant; O(n), few logarithms.
+    """Return the log density of strengths under a two-piece Student's t, but for n log(2 / sqrt(pi)).
 
-    Its scale is `below` on the lower side of the mode and `above` on the upper one.
+    Its scale is `below` on the lower side of the mode and `above` on the upper one. O(n), with few logarithms.
     """
     total, product = 0.0, 1.0
     for i in range(theta.size):
@@ -68,7 +72,8 @@ def log_shape(theta: Array, mode: float, below: float, above: float, degrees: fl
             total += math.log(product)
             product = 1.0
     total += math.log(product)
-    return -0.5 * (degrees + 1.0) * total - theta.size * math.log(below + above)
+    level = math.lgamma(0.5 * (degrees + 1.0)) - math.lgamma(0.5 * degrees) - 0.5 * math.log(degrees)
+    return -0.5 * (degrees + 1.0) * total + theta.size * (level - math.log(below + above))
 
 
 @kernel
@@ -82,19 +87,21 @@ def log_width_prior(logarithm: float, prior: Shape) -> float:
 
 @kernel
 def change_shape(theta: Array, shape: Array, prior: Shape, normal: Array, log_uniform: Array) -> None:
-    """Change mode and logarithms of the two scales by a Metropolis step each."""
+    """Change mode, logarithms of the two scales, and that of the degrees of freedom by a Metropolis step each."""
     step = 2.0 / math.sqrt(4.0 + theta.size)
     trial = shape.copy()
-    now = log_shape(theta, shape[0], math.exp(shape[1]), math.exp(shape[2]), prior.degrees)
-    for k in range(3):
+    now = log_shape(theta, shape[0], math.exp(shape[1]), math.exp(shape[2]), math.exp(shape[3]))
+    for k in range(4):
         # A step of the mode may depend on the scales and still be symmetric, since it does not change them.
         scale = 0.5 * (math.exp(shape[1]) + math.exp(shape[2])) if k == 0 else 2.0
-        trial[k] = shape[k] + step * scale * normal[k]
+        trial[k] = shape[k] + (step * scale if k < 3 else 1.0) * normal[k]
         gain = 0.0
-        if k > 0:
+        if k == 3:
+            gain = 0.0 if math.log(prior.least) <= trial[k] <= math.log(prior.most) else -math.inf
+        elif k > 0:
             gain = log_width_prior(trial[k], prior) - log_width_prior(shape[k], prior)
         if gain > -math.inf:
-            ahead = log_shape(theta, trial[0], math.exp(trial[1]), math.exp(trial[2]), prior.degrees)
+            ahead = log_shape(theta, trial[0], math.exp(trial[1]), math.exp(trial[2]), math.exp(trial[3]))
             if gain + ahead - now >= log_uniform[k]:
                 shape[k], now = trial[k], ahead
         trial[k] = shape[k]
@@ -151,7 +158,7 @@ def exchange(
             precision[i] += 1.0 / (shared.spread[k] * shared.spread[k])
             sums[i] += opinion[k] / (shared.spread[k] * shared.spread[k])
     change = np.zeros(n_items)
-    mode, below, above = shape[0], math.exp(shape[1]), math.exp(shape[2])
+    mode, below, above, degrees = shape[0], math.exp(shape[1]), math.exp(shape[2]), math.exp(shape[3])
     for i in range(n_items):
         if precision[i] == 0.0:
             continue
@@ -162,8 +169,8 @@ def exchange(
             moved = theta[i] + trial
             before = (theta[i] - mode) / (below if theta[i] < mode else above)
             after = (moved - mode) / (below if moved < mode else above)
-            gain = math.log((prior.degrees + before * before) / (prior.degrees + after * after))
-            gain *= 0.5 * (prior.degrees + 1.0)
+            gain = math.log((degrees + before * before) / (degrees + after * after))
+            gain *= 0.5 * (degrees + 1.0)
         if gain >= log_uniform[i]:
             change[i] = trial
             theta[i] += trial
@@ -188,8 +195,9 @@ def sweep(
     opinion: Array,
     shape: Array,
 ) -> None:
-    """Change `theta` by Metropolis steps, then shared opinions, then `shape`: mode and logarithms of the scales.
+    """Change `theta` by Metropolis steps, then shared opinions, then `shape`.
 
+    `shape` has the mode, and logarithms of the two scales and of the degrees of freedom.
     There is one sweep for each row of `normal` and `log_uniform`: random numbers for the items, the opinions, the items
     again if there are opinions, and the shape. A paraboloid replaces the log-likelihood of unread votes: `matrix` is
     its curvature and `pull` its slope at `theta`; both are empty if all votes are read.
@@ -205,15 +213,15 @@ def sweep(
         now[k] = chance(votes.winner[k], margin, voters.oversight[v], voters.nu, voters.link, voters.half)
     shaped = prior.width < math.inf
     for turn in range(normal.shape[0]):
-        mode, below, above = shape[0], math.exp(shape[1]), math.exp(shape[2])
+        mode, below, above, degrees = shape[0], math.exp(shape[1]), math.exp(shape[2]), math.exp(shape[3])
         for i in range(n_items):
             moved = theta[i] + steps[i] * normal[turn, i]
             gain = 0.0
             if shaped:
                 before = (theta[i] - mode) / (below if theta[i] < mode else above)
                 after = (moved - mode) / (below if moved < mode else above)
-                gain = math.log((prior.degrees + before * before) / (prior.degrees + after * after))
-                gain *= 0.5 * (prior.degrees + 1.0)
+                gain = math.log((degrees + before * before) / (degrees + after * after))
+                gain *= 0.5 * (degrees + 1.0)
             away = moved - theta[i]
             if pull.size > 0:
                 gain += away * (pull[i] - 0.5 * matrix[i, i] * away)

@@ -19,7 +19,7 @@ from adaptive.model.posterior_kernels import Shape, log_shape, sweep
 from tests.adaptive import naive
 from tests.adaptive.model.votes import comparisons
 
-DEGREES, WIDTH, SPREAD = 3.0, 2.0, 1.0
+LEAST, MOST, WIDTH, SPREAD = 3.0, 30.0, 2.0, 1.0
 
 
 @given(
@@ -44,19 +44,19 @@ def test_the_chance_of_an_answer(vote, margin, oversight, half, link):
     assert_allclose(math.log(found), naive.vote_log_likelihood(vote, margin, oversight, nu, link, half), rtol=1e-9)
 
 
-@given(st.floats(-1, 1), st.floats(0.2, 3), st.floats(0.2, 3))
-def test_the_two_pieces_make_one_density(mode, below, above):
-    """Up to a constant that is the same for all modes and scales: twice the density of Student's t."""
-    constant = math.log(2) + t.logpdf(0, DEGREES)
+@given(st.floats(-1, 1), st.floats(0.2, 3), st.floats(0.2, 3), st.floats(1, 50))
+def test_the_two_pieces_make_one_density(mode, below, above, degrees):
+    """Up to a constant that is the same for all shapes: twice the density of Student's t."""
+    constant = math.log(2) - 0.5 * math.log(math.pi)
     whole = sum(
-        quad(lambda x: math.exp(log_shape(np.array([x]), mode, below, above, DEGREES) + constant), *ends)[0]
+        quad(lambda x: math.exp(log_shape(np.array([x]), mode, below, above, degrees) + constant), *ends)[0]
         for ends in ((-math.inf, mode), (mode, math.inf))
     )
     assert_allclose(whole, 1, atol=1e-6)
     two = np.array([mode - 1.0, mode + 2.0])
     scales = np.array([below, above])
-    expected = np.sum(np.log(2) + t.logpdf((two - mode) / scales, DEGREES) - np.log(below + above))
-    assert_allclose(log_shape(two, mode, below, above, DEGREES) + 2 * constant, expected, atol=1e-9)
+    expected = np.sum(np.log(2) + t.logpdf((two - mode) / scales, degrees) - np.log(below + above))
+    assert_allclose(log_shape(two, mode, below, above, degrees) + 2 * constant, expected, atol=1e-9)
 
 
 @pytest.mark.needs_numba
@@ -73,9 +73,10 @@ def test_sweeps_keep_the_joint_law(n_voters, n_measured):
     before, after = [], []
     for _ in range(n_runs):
         logs = math.log(WIDTH) - SPREAD * np.abs(rng.standard_normal(2))
+        degrees = rng.uniform(math.log(LEAST), math.log(MOST))
         below, above = np.exp(logs)
         upper = rng.random(n_items) < above / (below + above)
-        theta = np.abs(rng.standard_t(DEGREES, n_items)) * np.where(upper, above, -below)
+        theta = np.abs(rng.standard_t(math.exp(degrees), n_items)) * np.where(upper, above, -below)
         left, right = pairs(n_items, n_votes, rng)
         voter = rng.integers(0, n_voters, n_votes)
         names, index = np.unique(np.concatenate([voter * n_items + left, voter * n_items + right]), return_inverse=True)
@@ -92,14 +93,14 @@ def test_sweeps_keep_the_joint_law(n_voters, n_measured):
         signs[np.arange(n_measured), first], signs[np.arange(n_measured), second] = 1, -1
         matrix = (signs.T @ signs / error**2).astype(np.float32)
         pull = signs.T @ (measured - signs @ theta) / error**2 if n_measured else np.empty(0)
-        shape = np.array([0.0, *logs])
+        shape = np.array([0.0, *logs, degrees])
         shared = pooled.kernel_opinions(replace(rows, left=first, right=second))
         inner = opinion[own.spread > 0].copy()
         before.append(functionals(theta, shape, inner, shared, margin, winner, measured - signs @ theta))
-        size = (3, 2 * n_items + inner.size + 3)
+        size = (3, 2 * n_items + inner.size + 4)
         sweep(
             *(pooled.kernel_votes(), Voters(np.ones(1), np.full(1, 0.05), np.zeros(1), 0.0, LOGISTIC, True), shared),
-            *(Shape(DEGREES, WIDTH, SPREAD), matrix if n_measured else np.empty((0, 0), np.float32), pull),
+            *(Shape(LEAST, MOST, WIDTH, SPREAD), matrix if n_measured else np.empty((0, 0), np.float32), pull),
             *(np.full(n_items, 1.5), rng.standard_normal(size), -rng.standard_exponential(size), theta, inner, shape),
         )
         if n_measured:  # what stays is the slope at the strengths
@@ -155,6 +156,8 @@ def functionals(theta, shape, opinion, shared, margin, winner, residual):
         shape[1],
         shape[2],
         shape[1] * shape[2],
+        shape[3],
+        shape[3] * np.mean(np.abs(away) > 1),
         np.mean(np.arctan(away)),
         np.mean(np.arctan(np.abs(away))),
         np.mean(np.arctan(np.abs(away)) * (away > 0)),
