@@ -17,7 +17,7 @@ from report import heading, machine, row
 
 from adaptive import (
     Comparisons,
-    Prior,
+    Matching,
     VoterPopulation,
     bradley_terry,
     embedding_similarity,
@@ -28,6 +28,7 @@ from adaptive import (
     stopping_rule,
     true_ranking,
 )
+from adaptive.model.matching import WHILE_MATCHING
 from rankcorr import Ranking, TauW
 
 SIMILARITIES: dict[str, Callable[[int], np.ndarray]] = {
@@ -42,14 +43,22 @@ POPULATION, NOISE = 20_000, 0.7  # items to take from, and how far a system stra
 
 
 def collect(
-    similarity: np.ndarray, n_votes: int, batch: int, rng: np.random.Generator, each_tenth: Callable | None = None
+    similarity: np.ndarray,
+    n_votes: int,
+    batch: int | None,
+    rng: np.random.Generator,
+    each_tenth: Callable | None = None,
 ) -> Comparisons:
-    """Votes of matched collection; `each_tenth` is asked ten times in a run, with the votes so far."""
+    """Votes of matched collection, in batches of the usual size if None.
+
+    `each_tenth` is asked ten times in a run, with the votes so far.
+    """
     n_items, pool = similarity.size, VoterPopulation().draw(rng)
+    batch = batch or Matching().batch_of(n_items)
     opinions = pool.opinions(similarity, rng)
     nothing = np.empty(0, np.int32)
     votes = Comparisons(n_items, nothing, nothing, nothing, pool.n_voters, nothing)
-    strengths = bradley_terry(votes, ties="half", prior=Prior(2.0))
+    strengths = bradley_terry(votes, ties="half", prior=WHILE_MATCHING)
     while votes.n_comparisons < n_votes:
         size = n_items // 2 if not votes.n_comparisons else min(batch, n_votes - votes.n_comparisons)
         chosen = next_comparisons(strengths, size, rng=rng)
@@ -57,7 +66,7 @@ def collect(
         winner = np.sign(left - right).astype(np.int8)
         winner[rng.random(winner.size) < pool.oversight[chosen.voter]] *= -1
         votes = votes.joined(Comparisons(n_items, chosen.left, chosen.right, winner, pool.n_voters, chosen.voter))
-        strengths = bradley_terry(votes, ties="half", start=strengths, tolerance=0.02, prior=Prior(2.0))
+        strengths = bradley_terry(votes, ties="half", start=strengths, tolerance=0.02, prior=WHILE_MATCHING)
         tenths = votes.n_comparisons * 10 // n_votes > (votes.n_comparisons - size) * 10 // n_votes
         if tenths and each_tenth is not None:
             each_tenth(votes)
@@ -65,7 +74,7 @@ def collect(
 
 
 def simulate(
-    name: str, n_items: int, n_votes: int, batch: int, target: float, voters: bool, drawn: bool, seed: int
+    name: str, n_items: int, n_votes: int, batch: int | None, target: float, voters: bool, drawn: bool, seed: int
 ) -> list:
     """Figures of one run: coverages, expected and true tau_w, those at the stop, and probabilities with outcomes."""
     similarity = np.asarray(SIMILARITIES[name](POPULATION if drawn else n_items))
@@ -100,7 +109,7 @@ def sampled(name: str, n_items: int, rng: np.random.Generator) -> tuple[np.ndarr
     return similarity, strength + NOISE * rng.standard_normal(n_items)
 
 
-def score(name: str, n_items: int, n_votes: int, batch: int, truth: float, seed: int) -> list[float]:
+def score(name: str, n_items: int, n_votes: int, batch: int | None, truth: float, seed: int) -> list[float]:
     """Whether the two 90 % intervals of `score_system` hold the mean coefficient of samples of items; their widths."""
     rng = np.random.default_rng([seed, 2])
     similarity, system = sampled(name, n_items, rng)
@@ -172,7 +181,7 @@ def main() -> None:
     parser.add_argument("--first-seed", type=int, default=1_000, help="the method was tuned on seeds 0 to 59")
     parser.add_argument("--items", type=int, default=100)
     parser.add_argument("--votes", type=int, default=1_000)
-    parser.add_argument("--batch", type=int, default=25)
+    parser.add_argument("--batch", type=int, help="by default a tenth of the items, 4 to 50")
     parser.add_argument("--target", type=float, default=0.9)
     parser.add_argument("--voters", action="store_true", help="model each voter")
     parser.add_argument("--drawn", action="store_true", help="items taken at random, not at even steps")
