@@ -7,7 +7,7 @@ PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo serve collect test test-all figures check bench format clean
+.PHONY: help demo serve collect test test-all figures check docs bench format clean
 .DELETE_ON_ERROR:
 .NOTPARALLEL:  # two installs into one .venv must not overlap
 
@@ -52,6 +52,10 @@ check: .venv/.dev ## Check format, lint, types and the way of imports
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 
+docs: .venv/.docs ## Build the site in docs/_build, with a page for each public name
+	$(BIN)/python -m sphinx -b html -j auto -W --keep-going --quiet docs docs/_build
+	@echo "Open docs/_build/index.html"
+
 bench: .venv/.dev ## Print speed and memory against the peers
 	@$(BIN)/python benchmarks/coefficients.py
 	@$(BIN)/python benchmarks/ballots.py
@@ -67,7 +71,7 @@ format: .venv/.dev ## Format the code and repair what the linter can
 	$(BIN)/ruff check --fix
 
 clean: ## Remove .venv, caches and built files
-	rm -rf .venv build dist htmlcov .coverage .coverage.* .hypothesis .mypy_cache .numba_cache .pytest_cache .ruff_cache .import_linter_cache
+	rm -rf .venv build dist docs/_build docs/reference/generated htmlcov .coverage .coverage.* .hypothesis .mypy_cache .numba_cache .pytest_cache .ruff_cache .import_linter_cache
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 PYTHON_IS_NEW_ENOUGH = $(shell $(PYTHON) -c 'import sys; print("yes" * (sys.version_info >= (3, 11)))' 2>/dev/null)
@@ -88,6 +92,11 @@ PROJECTS := pyproject.toml adaptive/pyproject.toml service/pyproject.toml
 	@echo "Installing rankcorr, rankcorr-adaptive and rankcorr-service into .venv"
 	@$(PIP_INSTALL) --editable . --editable ./adaptive --editable ./service
 	@touch .venv/.runtime $@
+
+.venv/.docs: $(PROJECTS) .venv/pyvenv.cfg
+	@echo "Installing rankcorr, rankcorr-adaptive, rankcorr-service and what builds the site into .venv"
+	@$(PIP_INSTALL) --editable '.[docs,plot]' --editable ./adaptive --editable ./service
+	@touch .venv/.runtime .venv/.service $@
 
 .venv/.dev: $(PROJECTS) .venv/pyvenv.cfg
 	@echo "Installing rankcorr, rankcorr-adaptive, rankcorr-service and the development tools into .venv"
