@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import click
 
-from rankcorr.checks import counted, offending, repeated
+from rankcorr.checks import checked_level, counted, offending, repeated
 from rankcorr.cli import console, options
 from rankcorr.cli.console import choice_setting, gathered, label_text, number_text, pvalue_text, setting, whole
 from rankcorr.cli.options import Weights
@@ -30,10 +30,17 @@ from rankcorr.plots.queries import plot_pairs
 from rankcorr.workers import progress_bar
 
 RESAMPLES: Final = 10_000
+EXIT_WORSE: Final = 3
 
 _DIFFERENCES = (
     *("difference", "low", "high", "p", "p (corrected)", "detectable", "effect size", "better", "worse", "queries"),
 )
+
+
+class Level(click.types.FloatParamType):
+    """A level whose option may stand alone, so that a file behind it is taken for the level."""
+
+    name = "level; if it has none, give the option after the files"
 
 
 @dataclass(frozen=True)
@@ -68,6 +75,15 @@ class QueryOptions:
     versus: str | None = setting(
         "--versus", metavar="RUN", help="Test the other runs against this one: a file or its name in tables."
     )
+    fail_if_worse: float | None = setting(
+        "--fail-if-worse",
+        type=Level(),
+        is_flag=False,
+        flag_value=0.05,
+        metavar="[LEVEL]",
+        help=f"Exit with {EXIT_WORSE} if a run is significantly worse than that of --versus by any metric: its p "
+        "(corrected) is at most LEVEL, by default 0.05. Give the option after the files.",
+    )
     names: tuple[str, ...] = setting(options.names_option("run"))
     test: Any = choice_setting("--test", TESTS, "Paired test over queries.")
     groups: str | None = setting(
@@ -98,7 +114,10 @@ class QueryOptions:
     )
 
     def __post_init__(self) -> None:
-        options.check_owner("--versus", self.versus is not None, {"--worst": self.worst, "--plot": self.plot})
+        owned = {"--worst": self.worst, "--plot": self.plot, "--fail-if-worse": self.fail_if_worse}
+        options.check_owner("--versus", self.versus is not None, owned)
+        if self.fail_if_worse is not None:
+            checked_level(self.fail_if_worse, "--fail-if-worse")
 
     def read(self, qrels: str, runs: Sequence[str]) -> tuple[Qrels, dict[str, Run], str | None]:
         """Qrels, runs by name, and the name of the one to test against."""
@@ -176,6 +195,7 @@ def evaluate_command(qrels: str, runs: tuple[str, ...], asked: QueryOptions, wei
         comparisons = [] if baseline is None else _comparisons(evaluation, metrics, baseline, groups, asked)
         worst = [] if baseline is None else _worst(gold, found, evaluation, metrics, baseline, asked.worst)
         pairs = [(comparison, pair.first, pair.second) for comparison in comparisons for pair in comparison.pairs]
+        worse = _worse(pairs, asked.fail_if_worse)
         lacking = [] if asked.plot is None else console.saved_figure(lambda: plot_pairs(pairs), asked.plot)
     notes = [*console.notes_of(notices, []), *({"message": message} for message in lacking)]
     if as_json:
@@ -188,6 +208,7 @@ def evaluate_command(qrels: str, runs: tuple[str, ...], asked: QueryOptions, wei
         } or None
         content["worst"] = worst or None
         console.print_json({**content, "weights": weights.described(), "warnings": notes})
+        _fail_if(worse)
         return
     click.echo(
         f"qrels: {whole(qrels)} ({counted(gold.n_queries, 'query', 'queries')}, {counted(len(gold), 'judgement')})"
@@ -220,6 +241,29 @@ def evaluate_command(qrels: str, runs: tuple[str, ...], asked: QueryOptions, wei
         click.echo()
         click.echo(whole(Path(asked.plot)))
     console.print_notes(notes)
+    _fail_if(worse)
+
+
+def _worse(pairs: Iterable[tuple[RunComparison, str, str]], level: float | None) -> list[str]:
+    """What is significantly worse than the baseline, if that is to be a failure; an undefined p-value is an error."""
+    if level is None:
+        return []
+    found = []
+    for comparison, first, second in pairs:
+        pair, names = comparison.pair(first, second), f"{first} and {second} by {comparison.metric}"
+        if math.isnan(pair.corrected_pvalue):
+            raise OptionError(f"--fail-if-worse cannot compare {names}: no query has a value of both")
+        if pair.difference < 0 and pair.corrected_pvalue <= level:
+            found.append(f"{first} is worse than {second} by {comparison.metric}")
+    return found
+
+
+def _fail_if(worse: Sequence[str]) -> None:
+    """Print what is worse on stderr and exit; the tables have the figures."""
+    for each in worse:
+        click.echo(f"rankcorr: {whole(each)}", err=True)
+    if worse:
+        click.get_current_context().exit(EXIT_WORSE)
 
 
 def _comparisons(
