@@ -116,7 +116,7 @@ class PartialMismatchError(RankingError):
 
 
 class MissingArrowError(ImportError):
-    """Partitions are to be evaluated, and pyarrow is not installed."""
+    """A Parquet or Arrow file, or a partition, is to be evaluated, and pyarrow is not installed."""
 
 
 class MissingMeasuresError(ImportError):

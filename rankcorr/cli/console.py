@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias, TypeVar, cast
 import click
 
 from rankcorr.checks import counted
-from rankcorr.errors import RankingError
+from rankcorr.errors import MissingArrowError, MissingMeasuresError, RankingError
 from rankcorr.io.records import printable
 from rankcorr.plots.style import FORMS, MissingMatplotlibError, figure_class, save_figure
 from rankcorr.results import json_ready, latex_table, markdown_table
@@ -63,7 +63,7 @@ class WithExamples(WithExample, click.Group):
 class OneLineErrors(WithExamples):
     """A group that reports every failure in one line on stderr and exits with 2; any other exception is a bug."""
 
-    bad_input: tuple[type[Exception], ...] = (RankingError,)
+    bad_input: tuple[type[Exception], ...] = (RankingError, MissingArrowError, MissingMeasuresError)
 
     def __init__(self, *args: Any, **options: Any) -> None:
         shared: dict[str, Any] = {"no_args_is_help": False, "context_settings": {"help_option_names": ["-h", "--help"]}}

@@ -52,7 +52,7 @@ class QueryOptions:
         multiple=True,
         default=("tau_w",),
         metavar="NAME",
-        help="tau_w, rho_w, tau, rho, ap, p@10, tau_ap, rbo, or one of ir_measures, as ndcg@10; may be repeated.",
+        help="tau_w, rho_w, tau, rho, ap, p@10, ndcg@10, tau_ap, rbo, or one of ir_measures, as rr; may be repeated.",
     )
     unjudged: Any = choice_setting(
         "--unjudged", UNJUDGED, "A retrieved document without a judgement: of relevance 0, left out, or an error."
@@ -106,7 +106,9 @@ class QueryOptions:
         options.resamples_option(RESAMPLES, "Number of resamples of each interval and of each test.")
     )
     seed: int = setting(console.seed_option())
-    form: Any = setting("--format", type=click.Choice(FORMATS), help="Form of all files.  [default: told from each]")
+    form: Any = setting(
+        "--format", type=click.Choice(FORMATS), help="Form of all files of text.  [default: told from each]"
+    )
     duplicates: Any = choice_setting(
         "--duplicates",
         DUPLICATES,
@@ -175,8 +177,9 @@ class QueryOptions:
 def evaluate_command(qrels: str, runs: tuple[str, ...], asked: QueryOptions, weights: Weights, as_json: bool) -> None:
     """Evaluate the RUN files by query against QRELS.
 
-    Files are TREC's, MS MARCO's or BEIR's, or JSON, perhaps compressed by gzip ('-' is stdin). AP and P@k are those of
-    trec_eval. Intervals and tests are over queries: --versus says which runs differ from one, and by how much.
+    Files are TREC's, MS MARCO's or BEIR's, JSON, Parquet or Arrow, perhaps compressed by gzip ('-' is stdin). AP, P@k
+    and nDCG are those of trec_eval. Intervals and tests are over queries: --versus says which runs differ from one, and
+    by how much.
 
     Example:
       rankcorr evaluate qrels.txt bm25.run lsa.run --metric tau_w --metric ndcg@10

@@ -10,20 +10,31 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from rankcorr.checks import check_choice, check_unique, counted, offending, real_text, shown
-from rankcorr.errors import ColumnError, DuplicateDocumentError, OptionError, RankColumnWarning, TableError, give_notice
+from rankcorr.errors import (
+    ColumnError,
+    DuplicateDocumentError,
+    OptionError,
+    RankColumnWarning,
+    RankingError,
+    TableError,
+    give_notice,
+)
 from rankcorr.evaluation.columns import DUPLICATES, Duplicates
+from rankcorr.evaluation.partitions.joined_columns import as_table
 from rankcorr.evaluation.qrels import GROUP, QUERY, Qrels, QueryColumns, Run
+from rankcorr.frames import arrow
 from rankcorr.io.records import TextTable, printable
 
 Form: TypeAlias = Literal["trec", "msmarco", "beir", "json"]
 
+ARROW_FILES: Final = (b"PAR1", b"ARROW1", b"\xff\xff\xff\xff")  # Parquet, a file and a stream of Arrow
 FORMATS: Final = ("trec", "msmarco", "beir", "json")
 BEIR_HEAD: Final = ("query-id", "corpus-id", "score")
 MOST_DIGITS: Final = 310  # of a whole number; the largest float has 309
@@ -66,7 +77,7 @@ class Columns(NamedTuple):
 
 
 def read_qrels(path: str | os.PathLike[str], *, form: Form | None = None, duplicates: Duplicates = "error") -> Qrels:
-    r"""Read qrels from a file in UTF-8, which may be compressed by gzip.
+    r"""Read qrels from a text in UTF-8, a Parquet or an Arrow file, which may be compressed by gzip.
 
     ====== ==================================================================
     form   lines
@@ -77,12 +88,16 @@ def read_qrels(path: str | os.PathLike[str], *, form: Form | None = None, duplic
     json   one object: query to an object of document to relevance
     ====== ==================================================================
 
+    Parquet and Arrow files (IPC or Feather; extra `arrow`) are read as well. `Qrels.from_frame` names the columns that
+    are recognized; all ids become text, as in the other files.
+
     Parameters
     ----------
     path : str or path-like
         ``"-"`` is standard input.
     form : {"trec", "msmarco", "beir", "json"}, optional
-        By default recognized from the first line: an object is JSON, the BEIR header is BEIR, anything else TREC.
+        Form of a text. By default recognized from the first line: an object is JSON, the BEIR header is BEIR, anything
+        else TREC.
     duplicates : {"error", "first", "max"}
         How to treat a document that a query has more than once.
 
@@ -90,9 +105,13 @@ def read_qrels(path: str | os.PathLike[str], *, form: Form | None = None, duplic
     ------
     TableError
         A line has another number of fields, an empty id, or a value that is not a number; the message names file, line
-        and column.
+        and column. Or a Parquet or Arrow file is damaged.
+    ColumnError, MissingValueError, NonNumericError
+        A column of a Parquet or Arrow file is missing or holds nulls, nan or other types.
     DuplicateDocumentError
         A document that a query has more than once, and `duplicates` is "error".
+    MissingArrowError
+        A Parquet or Arrow file, and pyarrow is not installed.
 
     Examples
     --------
@@ -110,7 +129,7 @@ def read_qrels(path: str | os.PathLike[str], *, form: Form | None = None, duplic
 def read_run(
     path: str | os.PathLike[str], *, form: Form | None = None, duplicates: Duplicates = "error", name: str | None = None
 ) -> Run:
-    r"""Read a run from a file in UTF-8, which may be compressed by gzip.
+    r"""Read a run from a text in UTF-8, a Parquet or an Arrow file, which may be compressed by gzip.
 
     ====== ==================================================================
     form   lines
@@ -121,6 +140,8 @@ def read_run(
     json   one object: query to an object of document to score
     ====== ==================================================================
 
+    Parquet and Arrow files are read as by `read_qrels`.
+
     Scores determine the order, as in trec_eval. A `RankColumnWarning` reports ranks of a TREC run that contradict them.
 
     Parameters
@@ -128,8 +149,8 @@ def read_run(
     path : str or path-like
         ``"-"`` is standard input.
     form : {"trec", "msmarco", "beir", "json"}, optional
-        By default recognized from the first line: an object is JSON, the BEIR header is BEIR, three fields are MS
-        MARCO, anything else is TREC.
+        Form of a text. By default recognized from the first line: an object is JSON, the BEIR header is BEIR, three
+        fields are MS MARCO, anything else is TREC.
     duplicates : {"error", "first", "max"}
         How to treat a document that a query has more than once.
     name : str, optional
@@ -137,7 +158,7 @@ def read_run(
 
     Raises
     ------
-    TableError, DuplicateDocumentError
+    RankingError, MissingArrowError
         As `read_qrels`.
 
     Examples
@@ -149,7 +170,11 @@ def read_run(
     ...     read_run(file)
     <Run 'bm25' of 1 query, 2 documents>
     """
-    stem = "stdin" if path == "-" else re.sub(r"(\.(gz|txt|tsv|run|trec|json))+$", "", Path(path).name)
+    stem = (
+        "stdin"
+        if path == "-"
+        else re.sub(r"(\.(gz|txt|tsv|run|trec|json|parquet|arrow|feather))+$", "", Path(path).name)
+    )
     made: Run = _read(Run, path, form, duplicates, stem if name is None else name)
     return made
 
@@ -282,7 +307,10 @@ def _read(kind: Any, path: Any, form: str | None, duplicates: str, name: str | N
     check_choice("duplicates", duplicates, DUPLICATES)
     if form is not None:
         check_choice("form", form, FORMATS)
-    table = TextTable(os.fspath(path), wanted=_WANTED)
+    table = TextTable(os.fspath(path), wanted=_WANTED, form="Parquet, or as text of TREC or BEIR")
+    table.data = table.unpacked()
+    if table.data.startswith(ARROW_FILES):
+        return _of_arrow(kind, table, duplicates, name)
     text = table.text()
     layouts = QRELS_LAYOUTS if kind is Qrels else RUN_LAYOUTS
     chosen = form or _told(text, kind)
@@ -294,6 +322,35 @@ def _read(kind: Any, path: Any, form: str | None, duplicates: str, name: str | N
     if kind is Run and found.ranks:
         _check_ranks(table, found)
     return made
+
+
+def _of_arrow(kind: Any, table: TextTable, duplicates: str, name: str | None) -> Any:
+    """Qrels or a run from a Parquet or Arrow file. Ids are text, as they are in all other files."""
+    pa = arrow()
+    try:
+        read = _columns_of(pa.BufferReader(table.data), kind.chosen_columns)
+        read.validate(full=True)  # wrong offsets in a damaged file would end the process
+        *ids, values = read.columns
+        ids = [column.cast(pa.string()) if pa.types.is_integer(column.type) else column for column in ids]
+        return kind.from_columns(*ids, values, duplicates=duplicates, name=name)
+    except RankingError as error:
+        raise type(error)(f"{table.name}: {error}") from error
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        table.fail(f"cannot be read as Parquet or Arrow: {error}")
+
+
+def _columns_of(source: Any, chosen: Callable[[list[str]], list[str]]) -> Any:
+    """The chosen columns of a file; those of Parquet are decompressed without the others."""
+    from pyarrow import ipc, parquet
+
+    start = source.read_buffer(6).to_pybytes()
+    source.seek(0)
+    if start.startswith(b"PAR1"):
+        file = parquet.ParquetFile(source)
+        names = chosen(file.schema_arrow.names)
+        return as_table(file.read(names), tuple(names))
+    reader = ipc.open_file(source) if start.startswith(b"ARROW1") else ipc.open_stream(source)
+    return as_table(reader.read_all(), tuple(chosen(reader.schema.names)))
 
 
 def _told(text: str, kind: Any) -> str:

@@ -28,6 +28,12 @@ from rankcorr.scores import read_only
 QUERY: Final = ("query", "query_id", "qid", "q_id")
 DOCUMENT: Final = ("document", "document_id", "doc_id", "docno", "docid")
 GROUP: Final = "group"
+# Columns of packages whose frames have others of a known name: the text of a query in PyTerrier, scores as relevance in
+# BEIR's qrels.
+PACKAGES: Final = (
+    {"query": "qid", "document": "docno"},
+    {"query": "query-id", "document": "corpus-id", "relevance": "score", "score": "score"},
+)
 
 
 class QueryColumns:
@@ -153,7 +159,9 @@ class QueryColumns:
         query, document, value : str, optional
             Names of the columns. By default the frame's column with one of these names: "query", "query_id", "qid",
             "q_id" for the query, "document", "document_id", "doc_id", "docno", "docid" for the document, "relevance",
-            "rel", "label", "gold" for the value of qrels, "score", "sim" for that of a run.
+            "rel", "label", "gold" for the value of qrels, "score", "sim" for that of a run. A frame with the columns
+            "qid" and "docno" is one of PyTerrier, in which "query" is text, and one with "query-id" and "corpus-id" one
+            of BEIR, in which "score" is the relevance, too.
         duplicates, name
             As in `from_columns`.
 
@@ -172,15 +180,32 @@ class QueryColumns:
         columns = columns_of(frame)
         if columns is None:
             raise ColumnError(f"a data frame is wanted; got {shown(frame)}")
-        found = [
-            _column(columns, asked, known, what)
-            for asked, known, what in (
-                (query, QUERY, "query"),
-                (document, DOCUMENT, "document"),
-                (value, cls.value_columns, cls.value_name),
-            )
-        ]
+        found = [columns[each] for each in cls.chosen_columns(columns, query, document, value)]
         return cls.from_columns(*found, duplicates=duplicates, name=name)
+
+    @classmethod
+    def chosen_columns(
+        cls, columns: Iterable[Any], query: str | None = None, document: str | None = None, value: str | None = None
+    ) -> list[str]:
+        """Names of the columns of the query, the document and the value, as `from_frame` chooses them.
+
+        Raises
+        ------
+        ColumnError
+            There is no such column, or more than one.
+
+        Examples
+        --------
+        >>> Run.chosen_columns(["qid", "query", "docno", "score", "rank"])
+        ['qid', 'docno', 'score']
+        """
+        listed = list(columns)
+        known = {"query": QUERY, "document": DOCUMENT, cls.value_name: cls.value_columns}
+        for package in PACKAGES:
+            if {package["query"], package["document"]} <= set(listed):
+                known |= {what: (name,) for what, name in package.items() if what in known}
+        asked = zip((query, document, value), known.items(), strict=True)
+        return [_column(listed, name, *names, cls.__name__) for name, names in asked]
 
     @classmethod
     def of(cls, given: Any) -> Self:
@@ -255,6 +280,11 @@ class QueryColumns:
         """Where in `queries` each query is."""
         return {query: place for place, query in enumerate(self.queries)}
 
+    @cached_property
+    def document_places(self) -> dict[Hashable, int]:
+        """Where in `documents` each document is."""
+        return {document: place for place, document in enumerate(self.documents)}
+
     def to_dict(self) -> dict[Hashable, dict[Hashable, float]]:
         """Return a dict of query to a dict of document to value."""
         return {query: self[query] for query in self.queries}
@@ -309,21 +339,22 @@ def _remade(kind: type[QueryColumns], rows: Rows, name: str | None) -> QueryColu
     return kind._unchecked(Rows(rows.queries, documents=rows.documents, **arrays), name)
 
 
-def _column(columns: Mapping[Any, Any], asked: str | None, known: tuple[str, ...], what: str) -> Any:
+def _column(columns: list[Any], asked: str | None, what: str, known: tuple[str, ...], kind: str) -> str:
     """The column that was asked for, or the only one of a known name."""
     listed = ", ".join(map(repr, columns))
     if asked is not None:
         if asked not in columns:
             raise ColumnError(f"the frame has no column {asked!r} for the {what}; it has {listed}")
-        return columns[asked]
+        return asked
     found = [name for name in known if name in columns]
     if len(found) != 1:
         many = f"several columns may hold the {what}: {', '.join(map(repr, found))}"
-        none = f"the frame has no column for the {what}, such as {', '.join(map(repr, known))}; it has {listed}"
+        none = f"there is no column for the {what}, such as {', '.join(map(repr, known))}, but {listed or 'none'}"
+        option = what if what in ("query", "document") else "value"
         raise ColumnError(
-            f"{many if found else none}; name one by {what if what in ('query', 'document') else 'value'}="
+            f"{many if found else none}; rename one, or read a data frame by {kind}.from_frame({option}=...)"
         )
-    return columns[found[0]]
+    return found[0]
 
 
 def _all_have(rows: list[Any], field: str) -> bool:

@@ -128,4 +128,4 @@ def _evaluate() -> None:
     for tied_weights in TIED_WEIGHTS:
         evaluate(gold, runs, metrics=TauW(tied_weights=tied_weights), n_resamples=N_RESAMPLES, workers=1)
     with suppress(MissingMeasuresError):
-        evaluate(gold, runs["a"], metrics="ndcg@5", workers=1)
+        evaluate(gold, runs["a"], metrics="rr", workers=1)

@@ -164,9 +164,10 @@ def test_relevance_that_measures_of_ir_measures_cannot_take(files):  # noqa: ARG
         file.write("q0 0 large 2147483647\n")
     message = refusal("evaluate", "qrels.txt", "a.run.gz", "--metric", "rr")
     assert "relevance must be at most 1,000; it is 2147483647 for (query, document) ('q0', 'large')" in message
-    assert "cutoff must be a whole number from 1" in refusal("evaluate", "qrels.txt", "a.run.gz", "--metric", "ndcg@0")
+    assert "cutoff must be a whole number from 1" in refusal("evaluate", "qrels.txt", "a.run.gz", "--metric", "r@0")
 
 
 def test_without_ir_measures(files, monkeypatch):  # noqa: ARG001
     monkeypatch.setitem(sys.modules, "ir_measures", None)
-    assert "pip install 'rankcorr[trec]'" in refusal("evaluate", "qrels.txt", "a.run.gz", "--metric", "ndcg@10")
+    assert "pip install 'rankcorr[trec]'" in refusal("evaluate", "qrels.txt", "a.run.gz", "--metric", "rr")
+    assert "ndcg@10" in run_ok("evaluate", "qrels.txt", "a.run.gz", "--metric", "ndcg@10")

@@ -44,12 +44,15 @@ def test_whole_numbers_are_ids_too(frame):
 
 @pytest.mark.parametrize("frame", FRAMES)
 def test_a_frame_without_the_column_says_what_it_has(frame):
-    with pytest.raises(ColumnError, match=r"no column for the document, such as 'document'.*it has 'qid', 'score'"):
+    with pytest.raises(
+        ColumnError, match=r"no column for the document, such as 'document'.*but 'qid', 'score'; rename one"
+    ):
         Run.from_frame(frame({"qid": ["a"], "score": [1.0]}))
     with pytest.raises(ColumnError, match="no column 'id' for the query; it has 'qid', 'docno', 'score'"):
         Run.from_frame(frame(COLUMNS), query="id")
-    with pytest.raises(ColumnError, match="several columns may hold the query: 'query', 'qid'; name one by query="):
-        Run.from_frame(frame({**COLUMNS, "query": ["x", "y", "z"]}))
+    with pytest.raises(ColumnError, match=r"the score: 'score', 'sim'; rename one, or .* Run.from_frame"):
+        Run.from_frame(frame({**COLUMNS, "sim": [1, 2, 3]}))
+    assert Run.from_frame(frame({**COLUMNS, "query": ["x", "y", "z"]})).to_dict() == WANTED
 
 
 def test_whole_numbers_of_128_bits_are_ids_too():
