@@ -108,7 +108,7 @@ class MetricError(RankingError):
 
 
 class SplitQueryError(RankingError):
-    """A query in more than one partition, or twice in a result, or whose rows in a stream do not follow each other."""
+    """A query in two partitions or folds, or twice in a result, or whose rows in a stream do not follow each other."""
 
 
 class PartialMismatchError(RankingError):

@@ -19,14 +19,16 @@ from rankcorr.errors import OptionError, RankingError, collected_notices, give_n
 from rankcorr.evaluation.columns import DUPLICATES
 from rankcorr.evaluation.compare import RunComparison, compare_evaluated, corrected_together
 from rankcorr.evaluation.evaluate import Evaluation, evaluate
-from rankcorr.evaluation.files import FORMATS, read_groups, read_qrels, read_run
+from rankcorr.evaluation.files import FORMATS, qrels_of, read_groups, read_qrels, read_run, runs_of
 from rankcorr.evaluation.matching import UNJUDGED, UNRETRIEVED, Coverage
 from rankcorr.evaluation.metrics import Metric, name_of
+from rankcorr.evaluation.nulls import chance_level
 from rankcorr.evaluation.qrels import Qrels, Run, grouped_queries
 from rankcorr.evaluation.query_tests import TESTS, PairedDifference
 from rankcorr.evaluation.values import UNDEFINED
 from rankcorr.evaluation.worst import QueryDifference, matches_of, worst_evaluated
 from rankcorr.plots.queries import plot_pairs
+from rankcorr.weights import Uniform
 from rankcorr.workers import progress_bar
 
 RESAMPLES: Final = 10_000
@@ -70,7 +72,16 @@ class QueryOptions:
         "--standardized", is_flag=True, help="Also standardize rank correlations: chance gives 0 for each query."
     )
     by_query: bool = setting(
-        "--by-query", is_flag=True, help="Print the values of each query, those of two runs side by side."
+        "--by-query",
+        is_flag=True,
+        help="Print the values of each query, a column for each run; with --table csv this table alone goes to stdout.",
+    )
+    folds: tuple[str, ...] = setting(
+        "--fold",
+        multiple=True,
+        metavar="QRELS",
+        help="Qrels of a further fold, as of cross-validation; may be repeated. Queries of all folds are pooled, "
+        "and RUN files of one name are parts of one run.",
     )
     versus: str | None = setting(
         "--versus", metavar="RUN", help="Test the other runs against this one: a file or its name in tables."
@@ -123,28 +134,31 @@ class QueryOptions:
 
     def read(self, qrels: str, runs: Sequence[str]) -> tuple[Qrels, dict[str, Run], str | None]:
         """Qrels, runs by name, and the name of the one to test against."""
-        options.check_stdin([qrels, *runs, *([] if self.groups is None else [self.groups])])
-        options.check_names(self.names, len(runs), "run")
-        gold = read_qrels(qrels, form=self.form, duplicates=self.duplicates)
-        read = [read_run(path, form=self.form, duplicates=self.duplicates) for path in runs]
-        found = dict(zip(self.names or self._names(runs, read), read, strict=True))
+        options.check_stdin([qrels, *self.folds, *runs, *([] if self.groups is None else [self.groups])])
+        options.check_names(self.names, len(runs), "run", unique=not self.folds)
+        form: dict[str, Any] = {"form": self.form, "duplicates": self.duplicates}
+        gold = qrels_of([read_qrels(path, **form) for path in (qrels, *self.folds)])
+        read = [read_run(path, **form) for path in runs]
+        names = self.names or self._names(runs, read)
+        parts: dict[str, list[Run]] = {}
+        for name, run in zip(names, read, strict=True):
+            parts.setdefault(name, []).append(run)
+        found = runs_of(parts)
         if self.versus is None:
             return gold, found, None
         if len(found) < 2:
             raise OptionError("--versus needs at least two runs")
-        names = list(found)
-        if self.versus in names:
+        if self.versus in found:
             return gold, found, self.versus
         if runs.count(self.versus) == 1:
             return gold, found, names[list(runs).index(self.versus)]
-        files = "" if self.versus in runs or names == list(runs) else ", or the file of one"
-        raise OptionError(f"--versus must be one of the runs, {', '.join(names)}{files}; got '{self.versus}'")
+        files = "" if self.versus in runs or list(found) == list(runs) else ", or the file of one"
+        raise OptionError(f"--versus must be one of the runs, {', '.join(found)}{files}; got '{self.versus}'")
 
-    @staticmethod
-    def _names(runs: Sequence[str], read: Sequence[Run]) -> list[str]:
-        """Names of runs: those of their files, or where two of these are the same, the paths."""
+    def _names(self, runs: Sequence[str], read: Sequence[Run]) -> list[str]:
+        """Names of runs: those of their files; where two of these are the same, and there are no folds, the paths."""
         names = [str(run.name) for run in read]
-        if not (again := repeated(names)):
+        if self.folds or not (again := repeated(names)):
             return names
         if same := repeated(runs):
             listed = ", ".join(map(str, same))
@@ -184,7 +198,8 @@ def evaluate_command(qrels: str, runs: tuple[str, ...], asked: QueryOptions, wei
     Example:
       rankcorr evaluate qrels.txt bm25.run lsa.run --metric tau_w --metric ndcg@10
       rankcorr evaluate qrels.txt bm25.run lsa.run --metric ndcg@10 --versus bm25.run
-      rankcorr evaluate qrels.txt bm25.run lsa.run --name BM25 --name LSA --by-query
+      rankcorr evaluate qrels.txt bm25.run lsa.run --name BM25 --name LSA --by-query --table csv > by_query.csv
+      rankcorr evaluate 1/qrels.txt */bm25.run */lsa.run --fold 2/qrels.txt --fold 3/qrels.txt
       rankcorr evaluate qrels.txt bm25.run lsa.run --versus bm25.run --groups genres.csv --worst 5 --plot queries.png
     """
     metrics = options.metrics_of(asked.metrics, weights)
@@ -213,14 +228,15 @@ def evaluate_command(qrels: str, runs: tuple[str, ...], asked: QueryOptions, wei
         console.print_json({**content, "weights": weights.described(), "warnings": notes})
         _fail_if(worse)
         return
-    click.echo(
-        f"qrels: {whole(qrels)} ({counted(gold.n_queries, 'query', 'queries')}, {counted(len(gold), 'judgement')})"
-    )
+    judged = f"{counted(gold.n_queries, 'query', 'queries')}, {counted(len(gold), 'judgement')}"
+    click.echo(f"qrels: {', '.join(map(whole, (qrels, *asked.folds)))} ({judged})")
+    console.put_tables_aside(asked.by_query)
     if groups is not None:
         others = sum(query not in gold.places for query in groups)
         more = f"; {others:,} queries that qrels do not have" * bool(others)
         click.echo(f"groups: {whole(asked.groups)} ({len(set(groups.values())):,} groups{more})")
     _print_means(evaluation)
+    _print_chance(gold, found, evaluation, metrics)
     for comparison in comparisons:
         click.echo(f"\n{_heading(comparison)}\n")
         cells = [[whole(pair.first), *_difference_cells(pair)] for pair in comparison.pairs]
@@ -236,9 +252,8 @@ def evaluate_command(qrels: str, runs: tuple[str, ...], asked: QueryOptions, wei
             _print_group_differences(comparison)
     for each in worst:
         _print_worst(each)
-    if asked.by_query and len(evaluation.runs) == 2:
-        _print_side_by_side(evaluation, baseline or evaluation.runs[0])
-    elif asked.by_query:
+    console.put_tables_aside(False)
+    if asked.by_query:
         _print_queries(evaluation)
     if asked.plot is not None:
         click.echo()
@@ -422,29 +437,30 @@ def _worst_rows(queries: Iterable[QueryDifference]) -> Iterable[list[str]]:
             head = ["", "", "", ""]
 
 
-def _print_side_by_side(evaluation: Evaluation, second: str) -> None:
-    """A table of queries for each metric: values of both runs, and how much the first is above the second."""
-    columns, n_queries = evaluation.by_query(), len(evaluation.queries)
-    (first,) = (run for run in evaluation.runs if run != second)
-    starts = {run: place * n_queries for place, run in enumerate(evaluation.runs)}
-    for metric, values in columns.items():
-        if metric in ("run", "query"):
-            continue
-        click.echo(f"\n{metric} by query; difference: {whole(first)} minus {whole(second)}\n")
-        ours, theirs = (values[starts[run] : starts[run] + n_queries] for run in (first, second))
-        console.print_table(
-            ["query", whole(first), whole(second), "difference"],
-            [
-                [label_text(query), *map(number_text, (own, other, own - other))]
-                for query, own, other in zip(evaluation.queries, ours, theirs, strict=True)
-            ],
-        )
-
-
 def _print_queries(evaluation: Evaluation) -> None:
-    columns = evaluation.by_query()
+    """A row for each metric and query, and a column for each run."""
+    columns, n_queries = evaluation.by_query(), len(evaluation.queries)
+    rows = [
+        [metric, label_text(query), *values[place::n_queries]]
+        for metric, values in columns.items()
+        if metric not in ("run", "query")
+        for place, query in enumerate(evaluation.queries)
+    ]
     click.echo()
-    others = [name for name in columns if name not in ("run", "query")]
-    rows = zip(columns["run"], columns["query"], *(columns[name] for name in others), strict=True)
-    cells = [[whole(run), label_text(query), *map(number_text, values)] for run, query, *values in rows]
-    console.print_table(["run", "query", *others], cells, left=[1])
+    console.print_table(["metric", "query", *map(whole, evaluation.runs)], rows, left=[1])
+
+
+def _print_chance(gold: Qrels, runs: dict[str, Run], evaluation: Evaluation, metrics: Sequence[Metric]) -> None:
+    """Say of a negative mean what a random order would have, which is not 0 where the top weighs more."""
+    if evaluation.standardized is not None:
+        return
+    for metric in metrics:
+        if not isinstance(metric, Coefficient) or type(metric.weighting.weigher) is Uniform:
+            continue
+        negative = {name: run for name, run in runs.items() if evaluation.mean(name_of(metric), name) < 0}
+        for name, pairs in matches_of(gold, negative, evaluation).items():
+            level = chance_level(metric, pairs.x, pairs.y, pairs.offsets, evaluation.options["seed"])
+            click.echo(
+                f"{whole(name)}: a random order of its documents would have a mean {name_of(metric)} of about "
+                f"{level:z.2f}, not 0; --standardized also prints values for which it is 0"
+            )

@@ -132,13 +132,13 @@ def check_owner(owner: str, present: bool, given: Mapping[str, Any]) -> None:
         raise OptionError(f"{vain[0]} belongs to {owner}, which is missing")
 
 
-def check_names(names: Sequence[str], n_files: int, whose: str) -> None:
-    """Refuse what --name gives, unless it is nothing, or a name for each file."""
+def check_names(names: Sequence[str], n_files: int, whose: str, *, unique: bool = True) -> None:
+    """Refuse what --name gives, unless it is nothing, or a name for each file; each its own if they are `unique`."""
     if names and len(names) != n_files:
         raise OptionError(f"--name must be given once for each {whose}; got {len(names)} for {n_files} {whose}s")
     if "" in names:
         raise OptionError("--name must not be empty")
-    if again := repeated(names):
+    if unique and (again := repeated(names)):
         raise OptionError(f"--name must differ; more than once: {', '.join(map(str, again))}")
 
 

@@ -12,7 +12,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeGuard
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from rankcorr.errors import (
     OptionError,
     RankColumnWarning,
     RankingError,
+    SplitQueryError,
     TableError,
     give_notice,
 )
@@ -224,13 +225,23 @@ def read_groups(path: str | os.PathLike[str]) -> dict[str, str]:
 
 
 def qrels_of(given: QrelsLike) -> Qrels:
-    """Return qrels from a file or from whatever holds them; see `Qrels.of`."""
+    """Return qrels from a file or from whatever holds them, see `Qrels.of`; those of a list are pooled."""
+    if _are_folds(given, Qrels):
+        return Qrels.pooled([qrels_of(each) for each in given])
     return read_qrels(given) if isinstance(given, str | os.PathLike) else Qrels.of(given)
 
 
 def run_of(given: RunLike) -> Run:
-    """Return a run from a file or from whatever holds it; see `Run.of`."""
+    """Return a run from a file or from whatever holds it, see `Run.of`; the parts of a list are pooled."""
+    if _are_folds(given, Run):
+        return Run.pooled([run_of(each) for each in given])
     return read_run(given) if isinstance(given, str | os.PathLike) else Run.of(given)
+
+
+def _are_folds(given: Any, kind: type) -> TypeGuard[Sequence[Any]]:
+    """Whether it is a list of files, of mappings or of a kind, and not of entries of ir_measures."""
+    whole = kind | Mapping | str | os.PathLike
+    return isinstance(given, list | tuple) and bool(given) and all(isinstance(each, whole) for each in given)
 
 
 def runs_of(runs: Any) -> dict[str, Run]:
@@ -274,8 +285,8 @@ def _is_one(runs: Mapping[Any, Any]) -> bool:
 def _named_run(name: str, run: Any) -> Run:
     try:
         return run_of(run)
-    except ColumnError as error:
-        raise ColumnError(f"run {shown(name)}: {error}") from error
+    except (ColumnError, SplitQueryError) as error:
+        raise type(error)(f"run {shown(name)}: {error}") from error
 
 
 def is_trec(path: str | os.PathLike[str]) -> bool:

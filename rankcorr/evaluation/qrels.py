@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, Final, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr.checks import check_choice, counted, offending, shown
-from rankcorr.errors import ColumnError, LabelError, MissingValueError, NonNumericError, OptionError
+from rankcorr.checks import check_choice, counted, offending, repeated, shown
+from rankcorr.errors import ColumnError, LabelError, MissingValueError, NonNumericError, OptionError, SplitQueryError
 from rankcorr.evaluation.columns import (
     DUPLICATES,
     Codes,
     Duplicates,
     Ids,
     Rows,
+    check_ids,
     checked_values,
     coded,
     is_number,
@@ -256,6 +257,39 @@ class QueryColumns:
         for field, value in {**rows._asdict(), "name": name}.items():
             object.__setattr__(made, field, value)
         return made
+
+    @classmethod
+    def pooled(cls, parts: Sequence[Self], *, name: str | None = None) -> Self:
+        """Pool the queries of several folds, as of cross-validation.
+
+        Raises
+        ------
+        SplitQueryError
+            A query is in two of them.
+        ColumnError
+            Ids are text in one and whole numbers in another, or there is no fold.
+
+        Examples
+        --------
+        >>> Qrels.pooled([Qrels.from_dict({"q1": {"a": 2}}), Qrels.from_dict({"q2": {"a": 1, "b": 0}})])
+        <Qrels of 2 queries, 3 documents>
+        """
+        if not parts:
+            raise ColumnError("there is no fold")
+        queries = [query for part in parts for query in part.queries]
+        if again := repeated(queries):
+            raise SplitQueryError(offending("a query may be in one fold only; in more than one", again))
+        known: dict[Hashable, int] = {}
+        codes = [
+            np.array([known.setdefault(each, len(known)) for each in part.documents])[part.codes] for part in parts
+        ]
+        check_ids(queries, "query")
+        check_ids(known, "document")
+        starts = np.cumsum([0, *map(len, parts)])
+        offsets = np.concatenate([[0], *(part.offsets[1:] + start for part, start in zip(parts, starts, strict=False))])
+        values = np.concatenate([part.values for part in parts])
+        joined = read_only(np.concatenate(codes)), read_only(values)
+        return cls._unchecked(Rows(tuple(queries), read_only(offsets), tuple(known), *joined), name)
 
     @property
     def n_queries(self) -> int:

@@ -190,7 +190,7 @@ def _discounted(place: Codes, gains: NDArray[Any], group: Codes, depth: float, n
     """Sum of the gains of each query, at places from 0, over the logarithm of their ranks; C takes the same one."""
     discounts = np.array([math.log2(rank + 1) for rank in range(1, int(place.max(initial=0)) + 2)])
     weights = np.where(place < depth, np.maximum(gains, 0) / discounts[place], 0.0)
-    return np.bincount(group, weights=weights, minlength=n_queries)
+    return np.asarray(np.bincount(group, weights=weights, minlength=n_queries), np.float64)
 
 
 def familiar_values(metrics: Sequence[Familiar], joint: Joined, step: Progress) -> dict[str, NDArray[np.float64]]:
