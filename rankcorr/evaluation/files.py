@@ -29,7 +29,7 @@ from rankcorr.errors import (
 )
 from rankcorr.evaluation.columns import DUPLICATES, Duplicates
 from rankcorr.evaluation.partitions.joined_columns import as_table
-from rankcorr.evaluation.qrels import GROUP, QUERY, Qrels, QueryColumns, Run
+from rankcorr.evaluation.qrels import GROUP, QUERY, Qrels, QueryColumns, Run, is_hit
 from rankcorr.frames import arrow
 from rankcorr.io.records import TextTable, printable
 
@@ -138,7 +138,8 @@ def read_run(
     trec   query, anything, document, rank, score, name; spaces or tabs
     msmarco  query, document, rank, separated by tabs: the rank decides
     beir   query-id, corpus-id, score, with these names as the first line
-    json   one object: query to an object of document to score
+    json   one object: query to an object of document to score;
+           predictions of MTEB; those of sentence-transformers, a query a line
     ====== ==================================================================
 
     Parquet and Arrow files are read as by `read_qrels`.
@@ -174,7 +175,7 @@ def read_run(
     stem = (
         "stdin"
         if path == "-"
-        else re.sub(r"(\.(gz|txt|tsv|run|trec|json|parquet|arrow|feather))+$", "", Path(path).name)
+        else re.sub(r"(\.(gz|txt|tsv|run|trec|jsonl?|parquet|arrow|feather))+$", "", Path(path).name)
     )
     made: Run = _read(Run, path, form, duplicates, stem if name is None else name)
     return made
@@ -275,10 +276,12 @@ def runs_of(runs: Any) -> dict[str, Run]:
 def _is_one(runs: Mapping[Any, Any]) -> bool:
     """Whether a mapping is one run, of query to a mapping of document to number, and not of name to run."""
     for found in runs.values():
+        if isinstance(found, list | tuple):
+            return all(map(is_hit, found))
         if not isinstance(found, Mapping) or isinstance(found, QueryColumns):
             return False
         if found:
-            return not isinstance(next(iter(found.values())), Mapping)
+            return not isinstance(next(iter(found.values())), Mapping | list | tuple)
     return bool(runs)
 
 
@@ -422,13 +425,7 @@ def _id(table: TextTable, cell: str, line: int, column: str) -> str:
 
 def _json(table: TextTable, text: str, value_name: str) -> Columns:
     """Columns of an object of query to an object of document to value; repeated names are kept as such."""
-    try:
-        # NaN and Infinity, which are not valid JSON, become text, and so no number.
-        given = json.loads(text, object_pairs_hook=_Pairs, parse_constant=str, parse_float=_number, parse_int=_whole)
-    except json.JSONDecodeError as error:
-        table.fail(f"is not JSON: {error.msg}, column {error.colno}", error.lineno)
-    except RecursionError:
-        table.fail("is nested too deeply")
+    given = _of_packages(table, text) or _parsed(table, text)
     if not isinstance(given, _Pairs) or not all(isinstance(found, _Pairs) for _, found in given):
         table.fail(f"an object of query to an object of document to {value_name} is wanted")
     found = Columns([], [], [], [], [])
@@ -443,6 +440,46 @@ def _json(table: TextTable, text: str, value_name: str) -> Columns:
     if not found.values:
         table.fail("there is no document")
     return found
+
+
+def _parsed(table: TextTable, text: str, line: int = 1) -> Any:
+    """What a text in JSON holds; `line` is the number of its first line."""
+    try:
+        # NaN and Infinity, which are not valid JSON, become text, and so no number.
+        return json.loads(text, object_pairs_hook=_Pairs, parse_constant=str, parse_float=_number, parse_int=_whole)
+    except json.JSONDecodeError as error:
+        table.fail(f"is not JSON: {error.msg}, column {error.colno}", error.lineno + line - 1)
+    except RecursionError:
+        table.fail("is nested too deeply")
+
+
+def _of_packages(table: TextTable, text: str) -> _Pairs | None:
+    """Predictions as sentence-transformers writes them, a query a line, or MTEB, by subset and split."""
+    start = text.lstrip()
+    if start.startswith('{"query_id"'):
+        found = _Pairs()
+        for number, line in enumerate(text.splitlines(), start=1):
+            if not line or line.isspace():
+                continue
+            given = _parsed(table, line, number)
+            fields = dict(given) if isinstance(given, _Pairs) else {}
+            results: Any = fields.get("results")
+            hits = [dict(hit) for hit in results if isinstance(hit, _Pairs)] if type(results) is list else None
+            if "query_id" not in fields or hits is None or len(hits) < len(results) or not all(map(is_hit, hits)):
+                table.fail("a query_id and results with corpus_id and score are wanted", number)
+            found.append((str(fields["query_id"]), _Pairs((str(hit["corpus_id"]), hit["score"]) for hit in hits)))
+        return found
+    if not start.startswith('{"mteb_model_meta"'):
+        return None
+    parts = [
+        (subset, split, own)
+        for subset, splits in _parsed(table, text)[1:]
+        for split, own in (splits if isinstance(splits, _Pairs) else [])
+    ]
+    if len(parts) != 1:
+        listed = ", ".join(f"{printable(subset)} {printable(split)}" for subset, split, _ in parts)
+        table.fail(f"the predictions of one subset and split are wanted; the file has {listed or 'none'}")
+    return parts[0][2] if isinstance(parts[0][2], _Pairs) else None
 
 
 class _Pairs(list[tuple[str, Any]]):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, Final, NoReturn, Self
 
@@ -29,6 +29,7 @@ from rankcorr.scores import read_only
 QUERY: Final = ("query", "query_id", "qid", "q_id")
 DOCUMENT: Final = ("document", "document_id", "doc_id", "docno", "docid")
 GROUP: Final = "group"
+_LISTS: Final = (list, tuple, set, frozenset)
 # Columns of packages whose frames have others of a known name: the text of a query in PyTerrier, scores as relevance in
 # BEIR's qrels.
 PACKAGES: Final = (
@@ -111,7 +112,9 @@ class QueryColumns:
     def from_dict(cls, values: Mapping[Any, Mapping[Any, float]], *, name: str | None = None) -> Self:
         """Build it from a mapping of query to a mapping of document to value.
 
-        A query without documents has no rows, and is left out.
+        A query without documents has no rows, and is left out. As in sentence-transformers, the relevant documents of a
+        query may be a set or a list of ids, of relevance 1, and a run may have a list of hits with "corpus_id" and
+        "score".
 
         Raises
         ------
@@ -123,16 +126,17 @@ class QueryColumns:
         >>> Qrels.from_dict({"q1": {"a": 2, "b": 0}, "q2": {"a": 1}})
         <Qrels of 2 queries, 3 documents>
         """
-        if not isinstance(values, Mapping) or not all(isinstance(each, Mapping) for each in values.values()):
+        if not isinstance(values, Mapping) or not all(isinstance(each, (Mapping, *_LISTS)) for each in values.values()):
             raise ColumnError(f"a mapping of query to a mapping of document to value is wanted; got {shown(values)}")
-        queries = [query for query, found in values.items() for _ in found]
-        documents = [document for found in values.values() for document in found]
-        numbers = [value for found in values.values() for value in found.values()]
+        pairs = [cls._listed(found) if isinstance(found, _LISTS) else found.items() for found in values.values()]
+        queries = [query for query, found in zip(values, pairs, strict=True) for _ in found]
+        documents = [document for found in pairs for document, _ in found]
+        numbers = [value for found in pairs for _, value in found]
         try:
             return cls.from_columns(queries, documents, numbers, name=name)
         except (MissingValueError, NonNumericError) as error:
-            pairs = zip(queries, documents, numbers, strict=True)
-            wrong = next((pair for pair in pairs if not is_number(pair[2])), None)
+            rows = zip(queries, documents, numbers, strict=True)
+            wrong = next((row for row in rows if not is_number(row[2])), None)
             if wrong is None:
                 raise
             query, document, value = wrong
@@ -140,6 +144,17 @@ class QueryColumns:
                 f"every {cls.value_name} must be a real number; that of document {document!r} of query {query!r} is "
                 f"{shown(value)}"
             ) from error
+
+    @classmethod
+    def _listed(cls, found: Collection[Any]) -> list[tuple[Any, Any]]:
+        """Documents and values of a list of hits, or for qrels of relevant documents."""
+        if found and all(is_hit(each) for each in found):
+            return [(each["corpus_id"], each["score"]) for each in found]
+        if cls.value_name != "relevance" or any(isinstance(each, Mapping) for each in found):
+            raise ColumnError(
+                f"a list of {cls.value_name}s must hold hits with corpus_id and score; got {shown(found)}"
+            )
+        return [(each, 1) for each in found]
 
     @classmethod
     def from_frame(
@@ -241,9 +256,8 @@ class QueryColumns:
         fields = ("query_id", "doc_id", next((each for each in cls.value_columns if _all_have(rows, each)), ""))
         if not rows or not all(_all_have(rows, field) for field in fields):
             raise ColumnError(
-                f"{cls.__name__} can be read from a dict of dicts, a data frame, a file (read_{cls.__name__.lower()}), "
-                f"an object of ranx, and "
-                f"entries of ir_measures; got {shown(given)}"
+                f"{cls.__name__} can be read from a dict of dicts or of lists of hits, a data frame, a file "
+                f"(read_{cls.__name__.lower()}), an object of ranx, and entries of ir_measures; got {shown(given)}"
             )
         return cls.from_columns(*([getattr(row, field) for row in rows] for field in fields))
 
@@ -389,6 +403,17 @@ def _column(columns: list[Any], asked: str | None, what: str, known: tuple[str, 
             f"{many if found else none}; rename one, or read a data frame by {kind}.from_frame({option}=...)"
         )
     return found[0]
+
+
+def is_hit(value: Any) -> bool:
+    """Whether a value is a document that a search of sentence-transformers found.
+
+    Examples
+    --------
+    >>> is_hit({"corpus_id": "d1", "score": 0.7}), is_hit({"d1": 0.7})
+    (True, False)
+    """
+    return isinstance(value, Mapping) and {"corpus_id", "score"} <= value.keys()
 
 
 def _all_have(rows: list[Any], field: str) -> bool:

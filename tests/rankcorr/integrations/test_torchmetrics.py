@@ -51,7 +51,11 @@ def test_a_collection_computes_all_coefficients(with_queries):
 def test_processes_gather_their_rows():
     """As torchmetrics does it: each state of all processes, concatenated."""
     rows = list(batches(2))
-    found = RankMetric("tau_w", dist_sync_fn=lambda state, group: [torch.cat([state, state + 1])], distributed_available_fn=lambda: True)  # fmt: skip
+
+    def gathered(state, group):  # noqa: ARG001
+        return [state, state + 1]
+
+    found = RankMetric("tau_w", dist_sync_fn=gathered, distributed_available_fn=lambda: True)
     found.update(*rows[0])
     wanted = [rows[0], [column + 1 for column in rows[0]]]
     assert float(found.compute()) == expected("tau_w", wanted)
