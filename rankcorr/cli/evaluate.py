@@ -40,7 +40,7 @@ _DIFFERENCES = (
 
 
 class Level(click.types.FloatParamType):
-    """A level whose option may stand alone, so that a file behind it is taken for the level."""
+    """A level that may be omitted: a file right after the option is then read as the level."""
 
     name = "level; if it has none, give the option after the files"
 
@@ -263,7 +263,7 @@ def evaluate_command(qrels: str, runs: tuple[str, ...], asked: QueryOptions, wei
 
 
 def _worse(pairs: Iterable[tuple[RunComparison, str, str]], level: float | None) -> list[str]:
-    """What is significantly worse than the baseline, if that is to be a failure; an undefined p-value is an error."""
+    """Sentences on the runs that are significantly worse than the baseline; an undefined p-value is an error."""
     if level is None:
         return []
     found = []
@@ -451,7 +451,7 @@ def _print_queries(evaluation: Evaluation) -> None:
 
 
 def _print_chance(gold: Qrels, runs: dict[str, Run], evaluation: Evaluation, metrics: Sequence[Metric]) -> None:
-    """Say of a negative mean what a random order would have, which is not 0 where the top weighs more."""
+    """Print the mean of a random order beside a negative mean: it is not 0 if the top weighs more."""
     if evaluation.standardized is not None:
         return
     for metric in metrics:
@@ -462,5 +462,5 @@ def _print_chance(gold: Qrels, runs: dict[str, Run], evaluation: Evaluation, met
             level = chance_level(metric, pairs.x, pairs.y, pairs.offsets, evaluation.options["seed"])
             click.echo(
                 f"{whole(name)}: a random order of its documents would have a mean {name_of(metric)} of about "
-                f"{level:z.2f}, not 0; --standardized also prints values for which it is 0"
+                f"{level:z.2f}, not 0; --standardized also prints values with a chance level of 0"
             )

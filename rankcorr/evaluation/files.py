@@ -443,7 +443,7 @@ def _json(table: TextTable, text: str, value_name: str) -> Columns:
 
 
 def _parsed(table: TextTable, text: str, line: int = 1) -> Any:
-    """What a text in JSON holds; `line` is the number of its first line."""
+    """Content of a text in JSON; `line` is the number of its first line."""
     try:
         # NaN and Infinity, which are not valid JSON, become text, and so no number.
         return json.loads(text, object_pairs_hook=_Pairs, parse_constant=str, parse_float=_number, parse_int=_whole)

@@ -208,7 +208,7 @@ class QueryColumns:
         Raises
         ------
         ColumnError
-            There is no such column, or more than one.
+            A column is missing, or several may be meant.
 
         Examples
         --------

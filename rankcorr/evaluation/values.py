@@ -137,7 +137,8 @@ class Competition:
         qrels, depth = self._joint.qrels, metric.k or math.inf
         grades = _limited(qrels, {}, metric.name)
         ideal = np.empty(grades.size, np.int64)
-        best_first(qrels.offsets[:-1], qrels.offsets[1:], grades.astype(np.float32), ideal)
+        starts, stops = qrels.offsets[:-1].copy(), qrels.offsets[1:].copy()  # read-only ones would compile it again
+        best_first(starts, stops, grades.astype(np.float32), ideal)
         place, gains, group = self._relevance()
         from_top = np.arange(grades.size) - qrels.offsets[self._groups]
         best = _discounted(from_top, grades[ideal], self._groups, depth, self._n_queries)

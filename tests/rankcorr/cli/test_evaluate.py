@@ -116,7 +116,7 @@ def test_a_negative_mean_comes_with_the_level_of_chance(files, tmp_path):
     (line,) = (line for line in run_ok(*arguments).splitlines() if "random order" in line)
     level = re.fullmatch(
         r"reverse: a random order of its documents would have a mean tau_w of about (-0\.[0-9]{2}), not 0; "
-        "--standardized also prints values for which it is 0",
+        "--standardized also prints values with a chance level of 0",
         line,
     )[1]
     qrels = files[0].to_dict()
