@@ -108,7 +108,7 @@ class MetricError(RankingError):
 
 
 class SplitQueryError(RankingError):
-    """A query in more than one partition, or twice in a result, or whose rows in a stream do not follow each other."""
+    """A query in two partitions or folds, or twice in a result, or whose rows in a stream do not follow each other."""
 
 
 class PartialMismatchError(RankingError):
@@ -116,7 +116,7 @@ class PartialMismatchError(RankingError):
 
 
 class MissingArrowError(ImportError):
-    """Partitions are to be evaluated, and pyarrow is not installed."""
+    """A Parquet or Arrow file, or a partition, is to be evaluated, and pyarrow is not installed."""
 
 
 class MissingMeasuresError(ImportError):

@@ -17,7 +17,6 @@ from rankcorr.checks import checked_level, counted, repeated
 from rankcorr.cli import console
 from rankcorr.cli.console import Decorator, choice_option, choice_setting, gathered, option, setting, whole
 from rankcorr.coefficients import COEFFICIENTS, VARIANTS, named_coefficient
-from rankcorr.errors import MissingMeasuresError
 from rankcorr.evaluation.files import is_trec
 from rankcorr.evaluation.metrics import Metric, as_metric, check_different
 from rankcorr.inference.exchange import SWAPS, Swap
@@ -133,13 +132,13 @@ def check_owner(owner: str, present: bool, given: Mapping[str, Any]) -> None:
         raise OptionError(f"{vain[0]} belongs to {owner}, which is missing")
 
 
-def check_names(names: Sequence[str], n_files: int, whose: str) -> None:
-    """Refuse what --name gives, unless it is nothing, or a name for each file."""
+def check_names(names: Sequence[str], n_files: int, whose: str, *, unique: bool = True) -> None:
+    """Refuse what --name gives, unless it is nothing, or a name for each file; each its own if they are `unique`."""
     if names and len(names) != n_files:
         raise OptionError(f"--name must be given once for each {whose}; got {len(names)} for {n_files} {whose}s")
     if "" in names:
         raise OptionError("--name must not be empty")
-    if again := repeated(names):
+    if unique and (again := repeated(names)):
         raise OptionError(f"--name must differ; more than once: {', '.join(map(str, again))}")
 
 
@@ -333,10 +332,7 @@ def metrics_of(names: Sequence[str], weights: Weights) -> list[Metric]:
     """Metrics by name, coefficients with the options of weights."""
     lower = [name.strip().lower() for name in names]
     found = [weights.of(low) if low in COEFFICIENTS else name for low, name in zip(lower, names, strict=True)]
-    try:
-        metrics = [as_metric(each) for each in found]
-    except MissingMeasuresError as error:
-        raise click.ClickException(str(error)) from error
+    metrics = [as_metric(each) for each in found]
     check_different(metrics, names)
     return metrics
 

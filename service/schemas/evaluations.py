@@ -22,8 +22,8 @@ from service.schemas.ranking_fields import check_labels
 from service.schemas.shapes import COUNT, NUMBER, TEXT, TRUTH, WHOLE, WHOLE_OR_NULL, at_least, exactly, list_of, map_of
 
 _DEPTH: Final = "@[1-9][0-9]{0,5}"
-_OWN: Final = "|".join((*COEFFICIENTS, "tau_ap", "rbo", "ap", f"p{_DEPTH}"))
-_FAMILIAR: Final = f"ndcg|ndcg{_DEPTH}|rr|r{_DEPTH}"
+_OWN: Final = "|".join((*COEFFICIENTS, "tau_ap", "rbo", "ap", f"p{_DEPTH}", "ndcg", f"ndcg{_DEPTH}"))
+_FAMILIAR: Final = f"rr|r{_DEPTH}"
 METRICS: Final = f"({_OWN}|{_FAMILIAR})"
 MOST_METRICS: Final = 20
 
@@ -128,8 +128,8 @@ class MetricNames(fields.Documented):
 
     documented: Mapping[str, Any] = list_of(
         {"type": "string", "pattern": f"^{METRICS}$", "example": "tau_w"},
-        about="tau_w, rho_w, tau, rho, tau_ap, rbo, ap, p@10 with any depth; ndcg, ndcg@10, rr and r@10 if the "
-        "service has ir_measures. These four need relevance in whole numbers of at most 1,000.",
+        about="tau_w, rho_w, tau, rho, tau_ap, rbo, ap, p@10 with any depth, ndcg, ndcg@10; rr and r@10 if the service "
+        "has ir_measures. The last four need relevance in whole numbers of at most 1,000.",
         minItems=1,
         maxItems=MOST_METRICS,
         uniqueItems=True,

@@ -122,4 +122,4 @@ def test_packages_that_are_not_installed(monkeypatch):
     assert refusal("evaluate-vectors", "v.kv", "rdt.csv") == (
         "files of gensim (.kv, .model) need gensim: pip install gensim"
     )
-    assert "need ir_measures" in refusal("evaluate-vectors", "v.bin", "rdt.csv", "--relata", "--metric", "ndcg@10")
+    assert "needs ir_measures" in refusal("evaluate-vectors", "v.bin", "rdt.csv", "--relata", "--metric", "rr")

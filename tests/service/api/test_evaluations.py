@@ -184,7 +184,7 @@ class TestLimits:
         assert "bytes of memory for the work" in compared["detail"]
 
     @pytest.mark.usefixtures("slow_clock")
-    @pytest.mark.parametrize("metric", ["tau_w", "tau_ap", "rbo", "ndcg@5"])
+    @pytest.mark.parametrize("metric", ["tau_w", "tau_ap", "rbo", "rr"])
     def test_time(self, make_client, metric):
         qrels, runs = case(40)
         found = problem(PATH, make_client(max_seconds=3), qrels=qrels, runs=runs, metrics=[metric])
