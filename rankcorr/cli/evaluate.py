@@ -21,7 +21,7 @@ from rankcorr.evaluation.compare import RunComparison, compare_evaluated, correc
 from rankcorr.evaluation.evaluate import Evaluation, evaluate
 from rankcorr.evaluation.files import FORMATS, read_groups, read_qrels, read_run
 from rankcorr.evaluation.matching import UNJUDGED, UNRETRIEVED, Coverage
-from rankcorr.evaluation.metrics import Metric, name_of
+from rankcorr.evaluation.metrics import METRIC_NAMES, Metric, name_of
 from rankcorr.evaluation.qrels import Qrels, Run, grouped_queries
 from rankcorr.evaluation.query_tests import TESTS, PairedDifference
 from rankcorr.evaluation.values import UNDEFINED
@@ -45,7 +45,7 @@ class QueryOptions:
         multiple=True,
         default=("tau_w",),
         metavar="NAME",
-        help="tau_w, rho_w, tau, rho, ap, p@10, tau_ap, rbo, or one of ir_measures, as ndcg@10; may be repeated.",
+        help=f"{', '.join(METRIC_NAMES)}, or one of ir_measures, as ndcg@10; may be repeated.",
     )
     unjudged: Any = choice_setting(
         "--unjudged", UNJUDGED, "A retrieved document without a judgement: of relevance 0, left out, or an error."

@@ -12,7 +12,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from rankcorr.io.records import TextTable, printable
 
 Form: TypeAlias = Literal["trec", "msmarco", "beir", "json"]
 
-FORMATS: Final = ("trec", "msmarco", "beir", "json")
+FORMATS: Final[tuple[Form, ...]] = get_args(Form)
 BEIR_HEAD: Final = ("query-id", "corpus-id", "score")
 MOST_DIGITS: Final = 310  # of a whole number; the largest float has 309
 ONLY_RUN: Final = "run"

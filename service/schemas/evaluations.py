@@ -9,9 +9,8 @@ from typing import Any, Final
 from flask import g
 from marshmallow import ValidationError, validates_schema
 
-from rankcorr.coefficients import COEFFICIENTS
 from rankcorr.evaluation import Qrels, Run
-from rankcorr.evaluation.metrics import ir_measures_package
+from rankcorr.evaluation.metrics import METRIC_NAMES, ir_measures_package
 from rankcorr.evaluation.nulls import RESAMPLES
 from service.http.problems import Name, shown
 from service.http.state import deadline
@@ -22,9 +21,9 @@ from service.schemas.ranking_fields import check_labels
 from service.schemas.shapes import COUNT, NUMBER, TEXT, TRUTH, WHOLE, WHOLE_OR_NULL, at_least, exactly, list_of, map_of
 
 _DEPTH: Final = "@[1-9][0-9]{0,5}"
-_OWN: Final = "|".join((*COEFFICIENTS, "tau_ap", "rbo", "ap", f"p{_DEPTH}"))
-_FAMILIAR: Final = f"ndcg|ndcg{_DEPTH}|rr|r{_DEPTH}"
-METRICS: Final = f"({_OWN}|{_FAMILIAR})"
+_FAMILIAR: Final = ("ndcg", "ndcg@K", "rr", "r@K")
+_NAMES: Final = ", ".join((*METRIC_NAMES, *_FAMILIAR))
+METRICS: Final = f"({'|'.join((*METRIC_NAMES, *_FAMILIAR)).replace('@K', _DEPTH)})"
 MOST_METRICS: Final = 20
 
 _LABELS: Final = {
@@ -128,8 +127,8 @@ class MetricNames(fields.Documented):
 
     documented: Mapping[str, Any] = list_of(
         {"type": "string", "pattern": f"^{METRICS}$", "example": "tau_w"},
-        about="tau_w, rho_w, tau, rho, tau_ap, rbo, ap, p@10 with any depth; ndcg, ndcg@10, rr and r@10 if the "
-        "service has ir_measures. These four need relevance in whole numbers of at most 1,000.",
+        about=f"{_NAMES}, with a whole number such as 10 for K. Those from ndcg on need ir_measures in the "
+        "service, and relevance in whole numbers of at most 1,000.",
         minItems=1,
         maxItems=MOST_METRICS,
         uniqueItems=True,
@@ -146,13 +145,10 @@ def metric_names(names: list[Any]) -> tuple[str, ...]:
     """Refuse unknown and repeated metrics, and metrics that need a package the service does not have."""
     for name in names:
         if not isinstance(name, str) or not re.fullmatch(METRICS, name):
-            raise ValidationError(
-                "must hold some of tau_w, rho_w, tau, rho, tau_ap, rbo, ap, p@K, ndcg, ndcg@K, rr and r@K, with a "
-                f"depth K; got {shown(name)}"
-            )
+            raise ValidationError(f"must hold some of {_NAMES}, with a depth K; got {shown(name)}")
     if len(set(names)) < len(names):
         raise ValidationError(f"must name each of its entries once; got {shown(names)}")
-    familiar = [name for name in names if re.fullmatch(_FAMILIAR, name)]
+    familiar = [name for name in names if re.sub("@.*", "@K", name) in _FAMILIAR]
     if familiar:
         try:
             ir_measures_package()
