@@ -32,7 +32,8 @@ from rankcorr.workers import progress_bar
 RESAMPLES: Final = 10_000
 
 _DIFFERENCES = (
-    *("difference", "low", "high", "p", "p (corrected)", "detectable", "effect size", "better", "worse", "queries"),
+    *("difference", "low", "high", "p (two-sided)", "p (corrected)", "detectable", "effect size"),
+    *("better", "worse", "queries"),
 )
 
 

@@ -16,7 +16,7 @@ from service.http.problems import Name, shown
 from service.http.state import deadline
 from service.schemas import fields
 from service.schemas.base import Answer, ItemWeights, Request
-from service.schemas.inference import LARGEST_RANK, LEAST_RANK, UNDEFINED, level
+from service.schemas.inference import LARGEST_RANK, LEAST_RANK, TWO_SIDED, UNDEFINED, level
 from service.schemas.ranking_fields import check_labels
 from service.schemas.shapes import COUNT, NUMBER, TEXT, TRUTH, WHOLE, WHOLE_OR_NULL, at_least, exactly, list_of, map_of
 
@@ -271,14 +271,15 @@ COVERAGE: Final = fields.Component.at_least(
     n_cut=COUNT("Documents beyond the depth."),
     n_negative=COUNT("Judgements below 0, which rank below 0."),
 )
-_LEFT_OUT: Final = at_least(label=fields.LABEL_SCHEMA, difference=UNDEFINED, pvalue=UNDEFINED)
+_LEFT_OUT: Final = at_least(label=fields.LABEL_SCHEMA, difference=UNDEFINED, pvalue=TWO_SIDED)
 PAIRED: Final = fields.Component.at_least(
     "PairedDifference",
     **dict.fromkeys(("first", "second"), TEXT),
     difference=UNDEFINED("Mean of the first less that of the second."),
     low=UNDEFINED("The interval inverts the test; null where it is unbounded."),
-    **dict.fromkeys(("high", "pvalue"), UNDEFINED),
-    corrected_pvalue=UNDEFINED("By Holm's method, over all pairs, or all pairs of groups, and all metrics."),
+    high=UNDEFINED,
+    pvalue=TWO_SIDED,
+    corrected_pvalue=UNDEFINED("Two-sided; by Holm's method, over all pairs, or all pairs of groups, and all metrics."),
     effect_size=UNDEFINED("Mean difference over the standard deviation of the differences."),
     **dict.fromkeys(("n_queries", "n_better", "n_worse"), COUNT),
     detectable=UNDEFINED("The least true difference that the test finds with a power of 0.8."),
@@ -301,8 +302,8 @@ COMPARISON_OF_RUNS: Final = fields.Component.at_least(
             largest_rank=LARGEST_RANK,
             **dict.fromkeys(("mean", "low", "high"), UNDEFINED),
             n_queries=COUNT,
-            pvalue=UNDEFINED("Of the test against the best."),
-            corrected_pvalue=UNDEFINED("Corrected for a best one that was found by looking."),
+            pvalue=TWO_SIDED("Two-sided, of the test against the best."),
+            corrected_pvalue=UNDEFINED("Two-sided, corrected for a best one that was found by looking."),
         ),
         about="Runs, best first.",
     ),
