@@ -57,6 +57,7 @@ def test_every_operation_is_called_with_its_types(printed):
     assert printed.pop("statistics") == dict.fromkeys(ways, tau_w)
     assert 0 < printed.pop("pvalue") <= 1
     assert printed.pop("matrix") == [[1, tau_w], [tau_w, 1]]
+    assert printed.pop("jobs") == [404, 404]
     assert printed.pop("refused") == [422, ["/worst"]]
     assert printed == {
         "best": "dense",
