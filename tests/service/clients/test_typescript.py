@@ -78,5 +78,5 @@ def test_every_operation_is_called_with_its_types(printed):
 def test_the_program_calls_every_operation():
     program = (HERE / "calls.ts").read_text()
     for path, methods in json.loads(COMMITTED.read_text())["paths"].items():
-        for method in methods:
+        for method in methods.keys() - {"parameters"}:
             assert f'{method.upper()}("{path}"' in program

@@ -48,16 +48,14 @@ def done(server, place):
     return eventually(asked)
 
 
+def below(server):
+    """The processes of jobs, each with its worker."""
+    return [(child, worker) for worker in server.workers() for nurse in children(worker) for child in children(nurse)]
+
+
 def at_work(server):
-    """The process of a job, and its worker."""
-
-    def found():
-        below = [
-            (child, worker) for worker in server.workers() for nurse in children(worker) for child in children(nurse)
-        ]
-        return below[0] if below else None
-
-    return eventually(found)
+    """The process of the only job, and its worker."""
+    return eventually(lambda: below(server))[0]
 
 
 def test_work_beyond_the_limit_of_a_request_is_a_job(server):
@@ -125,9 +123,10 @@ def test_four_jobs_of_a_client_and_no_more(server):
     began = time.monotonic()
     assert server.ask("POST", "/v1/correlations", SMALL)[0] == 200
     assert time.monotonic() - began < 30
-    assert len([child for worker in server.workers() for nurse in children(worker) for child in children(nurse)]) == 1
+    assert len(below(server)) == 1
     for place in places:
         assert server.ask("DELETE", place)[0] == 204
+    eventually(lambda: not below(server))
 
 
 def test_the_jobs_of_a_killed_worker_are_lost(server):
