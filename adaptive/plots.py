@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -117,7 +117,7 @@ Scale: TypeAlias = Literal["strength", "rank"]
 
 LEVEL: Final = 0.9
 TOP: Final = 50
-SCALES: Final = ("strength", "rank")
+SCALES: Final[tuple[Scale, ...]] = get_args(Scale)
 _LEAST: Final = 0.005  # an item with a smaller probability is left out below the cut
 
 

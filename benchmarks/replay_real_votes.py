@@ -47,9 +47,10 @@ from adaptive.plan import BallotPlan, plan_ballots
 from adaptive.protocol import run_protocol
 from adaptive.scores import Scores, borda_scores
 from adaptive.simulation.approaches import PAPER_APPROACHES
-from adaptive.simulation.simulate import COEFFICIENTS, coefficients
+from adaptive.simulation.simulate import coefficients
 from adaptive.votes import LEFT, RIGHT, TIE
 from rankcorr import Ranking
+from rankcorr.coefficients import COEFFICIENTS
 from rankcorr.workers import Progress, progress_bar
 
 VOTES = Path(__file__).resolve().parents[2] / "shared" / "data" / "ukpconvarg1_votes.csv.gz"

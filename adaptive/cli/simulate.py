@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias, get_args
 
 import click
 import numpy as np
@@ -23,7 +23,7 @@ from adaptive.paper import row_seeds, table2, write_figures
 from adaptive.plan import BallotPlan
 from adaptive.simulation.approaches import APPROACHES, PAPER_APPROACHES, Approach, uniform_presentations
 from adaptive.simulation.similarity import SIMILARITIES, named_similarity, read_similarities
-from adaptive.simulation.simulate import COEFFICIENTS, LEGEND, TIES, simulate
+from adaptive.simulation.simulate import LEGEND, TIES, simulate
 from adaptive.simulation.voters import VoterPopulation
 from adaptive.tuning.candidates import CANDIDATES, candidates_for
 from adaptive.tuning.needed import votes_needed
@@ -31,11 +31,13 @@ from adaptive.tuning.tune import TunedPlan, tune_plan, tuning_runs
 from rankcorr import OptionError
 from rankcorr.cli import console
 from rankcorr.cli.console import Decorator
+from rankcorr.coefficients import COEFFICIENTS, CoefficientName
 from rankcorr.plots.style import MissingMatplotlibError
 from rankcorr.workers import progress_bar
 
 _SIMILARITY_HELP = f"{', '.join(SIMILARITIES)}, or a CSV file with the column similarity."
-_judge_option = console.choice_option("--judge", ("relatedness", "similarity"), "Voters judge abs(z), or z itself.")
+Judge: TypeAlias = Literal["relatedness", "similarity"]
+_judge_option = console.choice_option("--judge", get_args(Judge), "Voters judge abs(z), or z itself.")
 _workers_option = console.option("--workers", type=click.IntRange(min=1), default=1, help="Number of processes.")
 
 
@@ -65,7 +67,7 @@ def simulate_command(
     n_items: int | None,
     options: PlanOptions,
     similarity: str,
-    judge: Literal["relatedness", "similarity"],
+    judge: Judge,
     approaches: tuple[Approach, ...],
     voters: int,
     simulations: int,
@@ -170,10 +172,10 @@ class Shared:
     n_items: int | None = console.setting(
         "--n-items", type=int, metavar="N", help="Number of items; else those of --similarity's file."
     )
-    coefficient: Literal["tau_w", "rho_w", "tau", "rho"] = console.setting(
-        console.choice_option("--coefficient", ("tau_w", "rho_w", "tau", "rho"), "What counts.")
+    coefficient: CoefficientName = console.setting(
+        "--coefficient", type=click.Choice(COEFFICIENTS), default="tau_w", help="What counts."
     )
-    judge: Literal["relatedness", "similarity"] = console.setting(_judge_option)
+    judge: Judge = console.setting(_judge_option)
     voters: int | None = console.setting(
         "--voters", type=int, metavar="V", help="Number of voters; by default 100, or those of --pilot."
     )

@@ -419,7 +419,16 @@ def _print_tests(systems: Sequence[Named], rows: Sequence[dict[str, Any]], chose
     drawn = options.permutations_text(chosen["resamples"], chosen["seed"], [row["n"] for row in rows])
     click.echo(f"{chosen['coefficient']} against chance, {chosen['alternative']} ({drawn})\n")
     console.print_table(
-        ["system", chosen["coefficient"], "chance", "standardized", "percentile", "p", "n", "ties"],
+        [
+            "system",
+            chosen["coefficient"],
+            "chance",
+            "standardized",
+            "percentile",
+            f"p ({chosen['alternative']})",
+            "n",
+            "ties",
+        ],
         [
             [
                 system.shown,
@@ -484,7 +493,10 @@ def _print_differences(
     click.echo(f"low, high: {console.percent_text(chosen['level'])} interval of a - b, by the same test")
     click.echo("detectable: least true difference that the test finds with a power of 0.8\n")
     console.print_table(
-        ["b", f"{name} of a", "of b", "a - b", "low", "high", "p", *(["p (Holm)"] * several), "detectable", "n"],
+        [
+            *("b", f"{name} of a", "of b", "a - b", "low", "high", f"p ({chosen['alternative']})"),
+            *(*(["p (Holm)"] * several), "detectable", "n"),
+        ],
         [
             [
                 other.shown,

@@ -21,7 +21,7 @@ from rankcorr.evaluation.compare import RunComparison, compare_evaluated, correc
 from rankcorr.evaluation.evaluate import Evaluation, evaluate
 from rankcorr.evaluation.files import FORMATS, qrels_of, read_groups, read_qrels, read_run, runs_of
 from rankcorr.evaluation.matching import UNJUDGED, UNRETRIEVED, Coverage
-from rankcorr.evaluation.metrics import Metric, name_of
+from rankcorr.evaluation.metrics import METRIC_NAMES, Metric, name_of
 from rankcorr.evaluation.nulls import chance_level
 from rankcorr.evaluation.qrels import Qrels, Run, grouped_queries
 from rankcorr.evaluation.query_tests import TESTS, PairedDifference
@@ -35,7 +35,8 @@ RESAMPLES: Final = 10_000
 EXIT_WORSE: Final = 3
 
 _DIFFERENCES = (
-    *("difference", "low", "high", "p", "p (corrected)", "detectable", "effect size", "better", "worse", "queries"),
+    *("difference", "low", "high", "p (two-sided)", "p (corrected)", "detectable", "effect size"),
+    *("better", "worse", "queries"),
 )
 
 
@@ -54,7 +55,7 @@ class QueryOptions:
         multiple=True,
         default=("tau_w",),
         metavar="NAME",
-        help="tau_w, rho_w, tau, rho, ap, p@10, ndcg@10, tau_ap, rbo, or one of ir_measures, as rr; may be repeated.",
+        help=f"{', '.join(METRIC_NAMES)}, or one of ir_measures, as rr; may be repeated.",
     )
     unjudged: Any = choice_setting(
         "--unjudged", UNJUDGED, "A retrieved document without a judgement: of relevance 0, left out, or an error."

@@ -120,7 +120,10 @@ def _print(board: Leaderboard, golds: list[Named], asked: BoardOptions) -> None:
     rows = board.table()
     lacking = any(row["n_missing"] for row in rows)
     console.print_table(
-        ["rank", "ranks", "group", "system", *headings, "low", "high", "p (corrected)", "n", *(["missing"] * lacking)],
+        [
+            *("rank", "ranks", "group", "system", *headings, "low", "high", "p (two-sided, corrected)", "n"),
+            *(["missing"] * lacking),
+        ],
         [
             [
                 console.rank_text(row["rank"]),

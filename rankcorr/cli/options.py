@@ -11,12 +11,12 @@ from typing import Any, Final
 
 import click
 
-from rankcorr import Coefficient, InverseSquare, OptionError, Ranking, RankingError, TableError, WeightError
+from rankcorr import Coefficient, InverseSquare, OptionError, Ranking, RankingError, TableError, Uniform, WeightError
 from rankcorr.alignment import MISSING, Missing, align
 from rankcorr.checks import checked_level, counted, repeated
 from rankcorr.cli import console
 from rankcorr.cli.console import Decorator, choice_option, choice_setting, gathered, option, setting, whole
-from rankcorr.coefficients import COEFFICIENTS, VARIANTS, named_coefficient
+from rankcorr.coefficients import BY_NAME, COEFFICIENTS, VARIANTS, named_coefficient
 from rankcorr.evaluation.files import is_trec
 from rankcorr.evaluation.metrics import Metric, as_metric, check_different
 from rankcorr.inference.exchange import SWAPS, Swap
@@ -25,9 +25,9 @@ from rankcorr.inference.orbit import alpha_of
 from rankcorr.inference.paired import LeftOut
 from rankcorr.io.tables import DUPLICATES, Label, read_numbers
 from rankcorr.ranking import RankingLike
-from rankcorr.weights import SCHEMES, TIED_WEIGHTS, named_weigher
+from rankcorr.weights import SCHEMES, TIED_WEIGHTS, WEIGHER_NAMES, named_weigher
 
-PLAIN: Final = ("rho", "tau")
+PLAIN: Final = tuple(name for name, each in BY_NAME.items() if type(each.weighting.weigher) is Uniform)
 DEFAULT_LEVEL: Final = 0.95
 DEFAULT_SEED: Final = 0
 MAX_RESAMPLES: Final = 10_000_000  # 80 MB for each interval
@@ -275,9 +275,7 @@ class Weights:
 
     n0: float | None = setting("--n0", type=float, help="Offset of the weight 1/(n + n0)^2 of rank n.  [default: 2]")
     weigher: str | None = setting(
-        "--weigher",
-        metavar="NAME",
-        help="Weight in place of that of --n0: hyperbolic, logarithmic, top-k:K (such as top-k:10), uniform.",
+        "--weigher", metavar="NAME", help=f"Weight in place of that of --n0: {WEIGHER_NAMES}; such as top-k:10."
     )
     scheme: Any = choice_setting(
         "--scheme", SCHEMES, "How the weights of an item's two ranks combine; 'first' is gold's alone."

@@ -13,6 +13,7 @@ from rankcorr.cli.compare import TEST_RESAMPLES
 from rankcorr.cli.console import Command, Note, option
 from rankcorr.cli.leaderboard import BoardOptions, board_options
 from rankcorr.cli.options import Files, Named, Weights
+from rankcorr.coefficients import COEFFICIENTS
 from rankcorr.errors import collected_notices
 from rankcorr.inference.leaderboard_groups import COLUMNS, TOTALS
 from rankcorr.inference.permutation import permutation_test
@@ -86,7 +87,7 @@ def ranks(
 @plot.command(short_help="The coefficient of each system as a function of n0.")
 @_of_systems
 @options.file_options
-@options.coefficient_option(choices=("rho_w", "tau_w"))
+@options.coefficient_option(choices=tuple(name for name in COEFFICIENTS if name not in options.PLAIN))
 @options.scheme_options
 def offset(gold: str, systems: tuple[str, ...], out: str, files: Files, coefficient: Any, weights: Weights) -> None:
     """Draw the coefficient of each SYSTEM as a function of n0, and R(n0), the weight of the first rank.

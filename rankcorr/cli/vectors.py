@@ -226,7 +226,7 @@ def _print_pairs(results: dict[str, VectorEvaluation], asked: VectorOptions) -> 
         for name, each in zip(COEFFICIENTS, result.coefficients, strict=True)
     ]
     console.print_table(
-        ["gold", "coefficient", "value", "chance", "standardized", "low", "high", "p"],
+        ["gold", "coefficient", "value", "chance", "standardized", "low", "high", "p (greater)"],
         [
             [
                 whole(gold),

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Hashable, Iterable, Sequence
 from decimal import Decimal
 from numbers import Real
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from rankcorr.scores import is_masked, read_only
 Duplicates: TypeAlias = Literal["error", "first", "max"]
 Codes: TypeAlias = NDArray[np.int64]
 
-DUPLICATES: Final = ("error", "first", "max")
+DUPLICATES: Final[tuple[Duplicates, ...]] = get_args(Duplicates)
 LARGEST_EXACT: Final = 2.0**53
 WHOLE_NUMBERS: Final = ("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64")  # those of numpy
 

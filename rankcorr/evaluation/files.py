@@ -12,7 +12,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeGuard
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeGuard, get_args
 
 import numpy as np
 
@@ -36,7 +36,7 @@ from rankcorr.io.records import TextTable, printable
 Form: TypeAlias = Literal["trec", "msmarco", "beir", "json"]
 
 ARROW_FILES: Final = (b"PAR1", b"ARROW1", b"\xff\xff\xff\xff")  # Parquet, a file and a stream of Arrow
-FORMATS: Final = ("trec", "msmarco", "beir", "json")
+FORMATS: Final[tuple[Form, ...]] = get_args(Form)
 BEIR_HEAD: Final = ("query-id", "corpus-id", "score")
 MOST_DIGITS: Final = 310  # of a whole number; the largest float has 309
 ONLY_RUN: Final = "run"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +22,8 @@ from rankcorr.workers import Progress, in_threads
 Unjudged: TypeAlias = Literal["zero", "omit", "error"]
 Unretrieved: TypeAlias = Literal["last", "omit"]
 
-UNJUDGED: Final = ("zero", "omit", "error")
-UNRETRIEVED: Final = ("last", "omit")
+UNJUDGED: Final[tuple[Unjudged, ...]] = get_args(Unjudged)
+UNRETRIEVED: Final[tuple[Unretrieved, ...]] = get_args(Unretrieved)
 
 
 @dataclass(frozen=True, eq=False)

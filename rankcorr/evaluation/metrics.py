@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Final, TypeAlias
 
 from rankcorr.checks import check_choice, checked_count, checked_level, shown, whole_number
-from rankcorr.coefficients import BY_NAME, Coefficient, as_coefficient
+from rankcorr.coefficients import BY_NAME, Coefficient
 from rankcorr.errors import MetricError, MissingMeasuresError
 from rankcorr.measures.correlations import AP_TIES, ApTies
 from rankcorr.measures.overlap import OVERLAP_TIES, OverlapTies
@@ -142,8 +142,7 @@ def familiar_of(name: str) -> Familiar:
         measure = package.parse_measure(head + name[len(head) :])
     except (NameError, ValueError, SyntaxError, TypeError, AssertionError) as error:
         raise MetricError(
-            f"{shown(name)} is no metric: tau_w, rho_w, tau, rho, ap, p@K, ndcg, ndcg@K, tau_ap, rbo, or one of "
-            "ir_measures, such as rr"
+            f"{shown(name)} is no metric: {', '.join(METRIC_NAMES)}, or one of ir_measures, such as rr"
         ) from error
     return checked(measure, name.lower())
 
@@ -171,13 +170,8 @@ def checked(measure: Any, name: str) -> Familiar:
 Metric: TypeAlias = Coefficient | AveragePrecision | PrecisionAt | NDCG | TauAP | RBO | Familiar
 MetricLike: TypeAlias = Metric | str | Any
 
-OWN: Final[dict[str, Metric]] = {
-    "ap": AveragePrecision(),
-    "map": AveragePrecision(),
-    "ndcg": NDCG(),
-    "tau_ap": TauAP(),
-    "rbo": RBO(),
-}
+OWN: Final[dict[str, Metric]] = {**BY_NAME, "ap": AveragePrecision(), "ndcg": NDCG(), "tau_ap": TauAP(), "rbo": RBO()}
+METRIC_NAMES: Final = (*OWN, "p@K", "ndcg@K")
 
 
 def as_metric(metric: MetricLike) -> Metric:
@@ -198,14 +192,12 @@ def as_metric(metric: MetricLike) -> Metric:
     >>> as_metric("tau_w"), as_metric("P@10")
     (TauW(), PrecisionAt(k=10))
     """
-    if isinstance(metric, Coefficient | AveragePrecision | PrecisionAt | NDCG | TauAP | RBO | Familiar):
+    if isinstance(metric, Metric):
         return metric
     if isinstance(metric, str):
         lower = metric.strip().lower()
-        if lower in BY_NAME:
-            return as_coefficient(lower)  # type: ignore[arg-type]
-        if lower in OWN:
-            return OWN[lower]
+        if lower in OWN or lower == "map":
+            return OWN["ap" if lower == "map" else lower]
         if found := re.fullmatch(r"(p|precision|ndcg)@([0-9]{1,9})", lower):
             return (NDCG if found[1] == "ndcg" else PrecisionAt)(int(found[2]))
         return familiar_of(metric.strip())

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +43,7 @@ Values = NDArray[np.float64]
 
 UndefinedPolicy: TypeAlias = Literal["omit", "zero", "error"]
 
-UNDEFINED: Final = ("omit", "zero", "error")
+UNDEFINED: Final[tuple[UndefinedPolicy, ...]] = get_args(UndefinedPolicy)
 NOT_IN_RUN: Final = "the run does not have the query"
 SHORT_LIST: Final = "fewer than two documents in qrels or in the run"
 FIRST: Final = "0"  # name, for ir_measures, of a query before all others, which are named "1", "2", ...

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, get_args
 
 from rankcorr.checks import check_choice, real_text, shown
 from rankcorr.errors import OptionError
@@ -22,7 +22,7 @@ _MISSING = frozenset({"na", "n/a", "null", "none", "-", "?"})
 Label: TypeAlias = str | tuple[str, ...]
 
 Duplicates: TypeAlias = Literal["error", "mean", "first"]
-DUPLICATES: Final = ("error", "mean", "first")
+DUPLICATES: Final[tuple[Duplicates, ...]] = get_args(Duplicates)
 
 
 def read_ranking(

@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeAlias, cast
+from typing import Any, Final, Literal, TypeAlias, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,8 +30,8 @@ Oov: TypeAlias = Literal["omit", "error", "lowest"]
 
 SelfPairs: TypeAlias = Literal["keep", "omit"]
 
-OOV: Final = ("omit", "error", "lowest")
-SELF_PAIRS: Final = ("keep", "omit")
+OOV: Final[tuple[Oov, ...]] = get_args(Oov)
+SELF_PAIRS: Final[tuple[SelfPairs, ...]] = get_args(SelfPairs)
 RESAMPLES: Final = 2_000
 
 

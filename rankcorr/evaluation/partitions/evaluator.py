@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, fields
 from functools import cached_property
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,8 +34,8 @@ Unjudged: TypeAlias = Literal["error", "zero", "omit"]
 Unretrieved: TypeAlias = Literal["error", "last", "omit"]
 QueryType: TypeAlias = Literal["string", "int64"]
 
-UNJUDGED: Final = ("error", "zero", "omit")
-UNRETRIEVED: Final = ("error", "last", "omit")
+UNJUDGED: Final[tuple[Unjudged, ...]] = get_args(Unjudged)
+UNRETRIEVED: Final[tuple[Unretrieved, ...]] = get_args(Unretrieved)
 N_DOCUMENTS: Final = "n_documents"
 OPTIONS: Final = b"rankcorr"
 

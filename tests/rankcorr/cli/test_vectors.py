@@ -109,7 +109,7 @@ def test_a_coefficient_that_does_not_exist_is_a_note():
         (["-", "-"], "'-' (standard input) can be given only once"),
         (["gold.csv", "--n0", "1", "--weigher", "uniform"], "--n0 and --weigher exclude each other"),
         (["rdt.csv", "--encoding", "utf-16"], "encoding must be one that holds ASCII"),
-        (["rdt.csv", "--relata", "--metric", "best"], "'best' is no metric: tau_w, rho_w, tau, rho, ap"),
+        (["rdt.csv", "--relata", "--metric", "best"], "'best' is no metric: rho_w, tau_w, rho, tau, ap"),
     ],
 )
 def test_what_cannot_be_done_is_one_line(arguments, message):
