@@ -244,6 +244,11 @@ def _draw(found: Strengths, seed: int) -> None:
         found.drawn(N_SAMPLES, seed, progress=advance)
 
 
+def _note_rest(top: int, n_rows: int, what: str) -> None:
+    if top < n_rows:
+        print_note(f"{top:,} of {n_rows:,} {what} are drawn; --top {n_rows} draws all")
+
+
 @_command(
     "The strengths of the best items, with intervals.",
     console.option("--top", type=click.IntRange(min=1), default=TOP, help="Number of items."),
@@ -260,6 +265,7 @@ def strengths(found: Strengths, *, top: int, level: float, scale: Scale) -> Figu
     """
     if scale == "rank":
         _draw(found, 0)
+    _note_rest(top, len(found.items), "items")
     return plot_strengths(found, top=top, level=level, scale=scale)
 
 
@@ -292,4 +298,5 @@ def voters(found: Strengths, *, top: int, level: float) -> Figure:
     """
     what = f"Votes that agree with the common order, with a {100 * level:g} % interval"
     shares = agreement(found, level=level)
+    _note_rest(top, len(shares), "voters")
     return plot_voters(shares, what=what, reference=(AT_RANDOM, "answers at random"), top=top)
