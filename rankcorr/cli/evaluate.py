@@ -45,7 +45,7 @@ class QueryOptions:
         multiple=True,
         default=("tau_w",),
         metavar="NAME",
-        help="tau_w, rho_w, tau, rho, ap, p@10, tau_ap, rbo, or one of ir_measures, as ndcg@10; may be repeated.",
+        help="Metric: tau_w, rho_w, tau, rho, ap, p@10, tau_ap, rbo, or of ir_measures, as ndcg@10; may be repeated.",
     )
     unjudged: Any = choice_setting(
         "--unjudged", UNJUDGED, "A retrieved document without a judgement: of relevance 0, left out, or an error."
@@ -171,7 +171,7 @@ def evaluate_command(qrels: str, runs: tuple[str, ...], asked: QueryOptions, wei
         groups = asked.read_groups(gold.queries)
         policies = ("unjudged", "unretrieved", "depth", "undefined", "seed", "standardized")
         chosen: dict[str, Any] = {name: getattr(asked, name) for name in policies}
-        with progress_bar(len(found), "run") as advance:
+        with progress_bar(len(found), "run", "evaluation") as advance:
             evaluation = evaluate(gold, found, metrics=metrics, progress=advance, **chosen)
         comparisons = [] if baseline is None else _comparisons(evaluation, metrics, baseline, groups, asked)
         worst = [] if baseline is None else _worst(gold, found, evaluation, metrics, baseline, asked.worst)
@@ -227,7 +227,7 @@ def _comparisons(
 ) -> tuple[RunComparison, ...]:
     found = []
     for metric in metrics:
-        with progress_bar(None, "resample") as advance:
+        with progress_bar(None, "resample", f"tests against {whole(baseline)}") as advance:
             found.append(
                 compare_evaluated(
                     evaluation,

@@ -68,7 +68,3 @@ def weights(
         ["rank", "weight", "cumulative"],
         [[str(row["rank"]), f"{row['weight']:{form}}", f"{row['cumulative_share']:{form}}"] for row in table.rows()],
     )
-
-
-if __name__ == "__main__":
-    main()

@@ -131,7 +131,7 @@ class VectorOptions:
         """Vectors of the words of the gold scores."""
         words = {word.lower() if self.lower else word for pairs in golds.values() for pair in pairs for word in pair}
         try:
-            with progress_bar(None, "word") as advance:
+            with progress_bar(None, "word", f"reading {whole(path)}") as advance:
                 return read_vectors(
                     path,
                     words=words,
@@ -262,7 +262,7 @@ def _evaluate(
     if asked.relata:
         candidates: Any = asked.candidates or "gold"
         return evaluate_relata(vectors, gold, metrics=metrics, candidates=candidates, depth=asked.depth, **shared)
-    with progress_bar(2 * len(metrics) * n_resamples, "resample") as advance:
+    with progress_bar(2 * len(metrics) * n_resamples, "resample", "chance and intervals") as advance:
         return evaluate_vectors(
             vectors,
             gold,
@@ -285,7 +285,7 @@ def _compare(results: Results, asked: VectorOptions, metrics: list[Any]) -> Syst
                 pair: value for pair, value in zip(each.pairs, each.gold.tolist(), strict=True) if pair in scores
             }
             systems[path] = systems.get(path, {}) | scores
-    with progress_bar(None, "swap") as advance:
+    with progress_bar(None, "swap", "comparisons of vectors") as advance:
         return compare_many(
             golds,
             systems,

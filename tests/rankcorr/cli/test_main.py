@@ -15,7 +15,7 @@ from tests.rankcorr.vectors.forms import binary_of, text_of, written
 
 def in_process(*args, **options):
     """Run the module in a process of its own."""
-    command = [sys.executable, "-m", "rankcorr.cli.main", *map(str, args)]
+    command = [sys.executable, "-m", "rankcorr", *map(str, args)]
     environment = os.environ | {"PYTHONUTF8": "1"}
     return subprocess.run(command, capture_output=True, timeout=600, check=False, env=environment, **options)
 
@@ -127,7 +127,7 @@ def test_broken_pipe_is_quiet():
     reading, writing = os.pipe()
     os.close(reading)
     try:
-        command = [sys.executable, "-m", "rankcorr.cli.main", "weights", "--top", "2000"]
+        command = [sys.executable, "-m", "rankcorr", "weights", "--top", "2000"]
         done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, timeout=600, check=False)
     finally:
         os.close(writing)
@@ -137,7 +137,7 @@ def test_broken_pipe_is_quiet():
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no device that is always full")
 def test_full_disk_is_one_line():
     with open("/dev/full", "wb") as full:
-        command = [sys.executable, "-m", "rankcorr.cli.main", "weights"]
+        command = [sys.executable, "-m", "rankcorr", "weights"]
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, timeout=600, check=False)
     assert done.returncode == 2
     assert done.stderr == b"rankcorr: error: cannot write the output: No space left on device\n"
