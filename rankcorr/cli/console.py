@@ -292,21 +292,20 @@ def _ready(context: click.Context, parameter: click.Parameter, out: str | None) 
 
 
 def figure_option(name: str, what: str, *, required: bool = False) -> Decorator:
-    """Make an option of the file of a figure, and --theme, which `saved_figure` follows."""
+    """Make an option of the file of a figure."""
     what = f"{what}; an existing file is replaced."
-    file = click.option(name, required=required, metavar="FILE.png|.svg|.pdf", callback=_ready, help=what)
-    ground = option(
-        "--theme",
-        type=click.Choice(THEMES),
-        default=THEMES[0],
-        expose_value=False,
-        callback=lambda context, _parameter, value: context.meta.update({THEME: value}),
-        help="Ground of the figure.",
-    )
-    return stacked(file, ground)
+    return click.option(name, required=required, metavar="FILE.png|.svg|.pdf", callback=_ready, help=what)
 
 
-out_option = figure_option("--out", "Write the figure here", required=True)
+theme_option = option(  # `saved_figure` follows it
+    "--theme",
+    type=click.Choice(THEMES),
+    default=THEMES[0],
+    expose_value=False,
+    callback=lambda context, _parameter, value: context.meta.update({THEME: value}),
+    help="Ground of the figure.",
+)
+out_option = stacked(figure_option("--out", "Write the figure here", required=True), theme_option)
 
 
 def saved_figure(draw: Callable[[], Figure], out: str) -> list[str]:

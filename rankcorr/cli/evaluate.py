@@ -150,6 +150,7 @@ class QueryOptions:
 @click.argument("qrels")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 @gathered("asked", QueryOptions)
+@console.theme_option
 @options.weight_options
 @console.table_option()
 @console.json_option()

@@ -61,11 +61,14 @@ def test_examples_of_the_help_run(folder):
     vectors = {"a": [1, 0.5], "b": [0.5, 1], "c": [-1, 1]}
     written(folder / "glove.txt.gz", text_of(vectors, header=False), packed=True)
     written(folder / "word2vec.bin", binary_of(vectors))
-    for name in ("wordsim.tsv", "rg65.tsv", "rdt.csv"):
+    for name in ("a.txt", "b.txt", "c.txt"):
+        written(folder / name, text_of(vectors, header=False))
+    (folder / "men.txt").write_text("a b 50.0\na c 10.0\nb c 20.0\n")
+    for name in ("wordsim353.tsv", "rg65.tsv", "rdt.csv"):
         (folder / name).write_text("word1\tword2\tgold\na\tb\t1\na\tc\t0\nb\tc\t1\n")
     lines = "".join(run_ok(*command, "-h") for command in COMMANDS).splitlines()
     examples = [line.split()[1:] for line in lines if line.startswith("    rankcorr ")]
-    assert len(examples) == 31
+    assert len(examples) == 32
     for example in examples:
         result = run(*example)
         assert (result.exit_code, bool(result.stdout)) == (0, True)
