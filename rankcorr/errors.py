@@ -83,6 +83,10 @@ class SelfPairWarning(UserWarning):
     """Gold scores of a word with itself, whose cosine is 1 for any vectors."""
 
 
+class LowCoverageWarning(UserWarning):
+    """Word vectors that have fewer than half of the pairs of the gold scores."""
+
+
 class ColumnError(RankingError):
     """Columns of queries, documents and values that cannot be used: a missing one, ids of mixed types, a null."""
 

@@ -35,7 +35,7 @@ from rankcorr.coefficients import COEFFICIENTS, CoefficientName
 from rankcorr.plots.style import MissingMatplotlibError
 from rankcorr.workers import progress_bar
 
-_SIMILARITY_HELP = f"{', '.join(SIMILARITIES)}, or a CSV file with the column similarity."
+_SIMILARITY_HELP = f"Name of a distribution, {', '.join(SIMILARITIES)}, or a CSV file with the column similarity."
 Judge: TypeAlias = Literal["relatedness", "similarity"]
 _judge_option = console.choice_option("--judge", get_args(Judge), "Voters judge abs(z), or z itself.")
 _workers_option = console.option("--workers", type=click.IntRange(min=1), default=1, help="Number of processes.")
@@ -91,7 +91,10 @@ def simulate_command(
     """
     values = given_similarity(similarity, n_items)
     planned, population = options.plan(values.size), VoterPopulation(voters)
-    with quiet_executor(workers) as executor, progress_bar(simulations, "simulation") as advance:
+    with (
+        quiet_executor(workers) as executor,
+        progress_bar(simulations, "simulation", "accuracy of the plan") as advance,
+    ):
         result = simulate(
             planned,
             population,
@@ -227,7 +230,7 @@ def tune_command(
     votes, values, size = _items(pilot, similarity, shared.n_items)
     candidates = candidates_for(size, budget, approaches=approaches or CANDIDATES, batch=shared.batch)
     total = tuning_runs(len(candidates), simulations=simulations, fresh=fresh)
-    with quiet_executor(shared.workers) as executor, progress_bar(total, "run") as advance:
+    with quiet_executor(shared.workers) as executor, progress_bar(total, "run", "search for a plan") as advance:
         tuned = tune_plan(
             budget,
             similarity=values,
@@ -263,7 +266,7 @@ def tune_command(
         click.echo(f"voters: {tuned.population!r}"[:-1].replace("<PopulationFit of ", ""))
 
 
-@console.command("votes-needed", short_help="How many votes an accuracy takes.")
+@console.command("votes-needed", short_help="Find how many votes an accuracy takes.")
 @click.option("--accuracy", type=float, required=True, metavar="A", help="Wanted mean of the coefficient.")
 @console.option("--similarity", default="exponential", metavar="NAME|FILE", help=_SIMILARITY_HELP)
 @console.option(
@@ -285,7 +288,7 @@ def votes_needed_command(
       ballots votes-needed --accuracy 0.8 --coefficient rho_w --approach adaptive --n-items 100
     """
     values = given_similarity(similarity, shared.n_items)
-    with quiet_executor(shared.workers) as executor, progress_bar(2 * simulations, "run") as advance:
+    with quiet_executor(shared.workers) as executor, progress_bar(2 * simulations, "run", "votes needed") as advance:
         needed = votes_needed(
             accuracy,
             similarity=values,
@@ -371,7 +374,7 @@ def table2_command(simulations: int, seed: int, workers: int, embedding: str | N
     """
     values = None if embedding is None else read_similarities(embedding)
     total = simulations * len(SIMILARITIES)
-    with quiet_executor(workers) as executor, progress_bar(total, "simulation") as advance:
+    with quiet_executor(workers) as executor, progress_bar(total, "simulation", "Table 2") as advance:
         table = table2(n_simulations=simulations, seed=seed, executor=executor, embedding=values, progress=advance)
     if as_json:
         chosen = {"simulations": simulations, "seed": seed, "seeds": row_seeds(seed), "ties": TIES}
@@ -385,7 +388,7 @@ def table2_command(simulations: int, seed: int, workers: int, embedding: str | N
         print_note("some simulations have no coefficient, because all items are tied: nan")
 
 
-@console.command("figures", short_help="Figures 2, 3 and 4 of the paper, as PNG and SVG.")
+@console.command("figures", short_help="Draw Figures 2, 3 and 4 of the paper.")
 @click.option("--out", required=True, metavar="DIR", help="Folder of the files; it is made if it is missing.")
 @console.seed_option(what="Same seed, same figures.")
 def figures_command(out: str, seed: int) -> None:

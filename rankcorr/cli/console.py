@@ -27,7 +27,7 @@ import click
 from rankcorr.checks import counted
 from rankcorr.errors import MissingArrowError, MissingMeasuresError, RankingError
 from rankcorr.io.records import printable
-from rankcorr.plots.style import FORMS, MissingMatplotlibError, figure_class, save_figure
+from rankcorr.plots.style import FORMS, THEMES, MissingMatplotlibError, figure_class, save_figure, theme
 from rankcorr.results import json_ready, latex_table, markdown_table
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ Note: TypeAlias = dict[str, Any]
 
 _ASIDE: Final = f"{__name__}.aside"
 TABLES: Final = ("text", "markdown", "latex", "csv")
+THEME: Final = f"{__name__}.theme"
 
 
 class WithExample(click.Command):
@@ -313,7 +314,15 @@ def figure_option(name: str, what: str, *, required: bool = False) -> Decorator:
     return click.option(name, required=required, metavar="FILE.png|.svg|.pdf", callback=_ready, help=what)
 
 
-out_option = figure_option("--out", "Write the figure here", required=True)
+theme_option = option(  # `saved_figure` follows it
+    "--theme",
+    type=click.Choice(THEMES),
+    default=THEMES[0],
+    expose_value=False,
+    callback=lambda context, _parameter, value: context.meta.update({THEME: value}),
+    help="Ground of the figure.",
+)
+out_option = stacked(figure_option("--out", "Write the figure here", required=True), theme_option)
 
 
 def saved_figure(draw: Callable[[], Figure], out: str) -> list[str]:
@@ -321,7 +330,8 @@ def saved_figure(draw: Callable[[], Figure], out: str) -> list[str]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.filterwarnings("always", "Glyph", UserWarning)
         try:
-            save_figure(draw(), out)
+            with theme(click.get_current_context().meta[THEME]):
+                save_figure(draw(), out)
         except OSError as error:
             raise click.ClickException(f"{out}: cannot be written: {error.strerror or error}") from error
     return list(dict.fromkeys(str(each.message) for each in caught))

@@ -55,7 +55,7 @@ class QueryOptions:
         multiple=True,
         default=("tau_w",),
         metavar="NAME",
-        help=f"{', '.join(METRIC_NAMES)}, or one of ir_measures, as rr; may be repeated.",
+        help=f"Metric: {', '.join(METRIC_NAMES)}, or one of ir_measures, as rr; may be repeated.",
     )
     unjudged: Any = choice_setting(
         "--unjudged", UNJUDGED, "A retrieved document without a judgement: of relevance 0, left out, or an error."
@@ -186,6 +186,7 @@ class QueryOptions:
 @click.argument("qrels")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 @gathered("asked", QueryOptions)
+@console.theme_option
 @options.weight_options
 @console.table_option()
 @console.json_option()
@@ -209,7 +210,7 @@ def evaluate_command(qrels: str, runs: tuple[str, ...], asked: QueryOptions, wei
         groups = asked.read_groups(gold.queries)
         policies = ("unjudged", "unretrieved", "depth", "undefined", "seed", "standardized")
         chosen: dict[str, Any] = {name: getattr(asked, name) for name in policies}
-        with progress_bar(len(found), "run") as advance:
+        with progress_bar(len(found), "run", "evaluation") as advance:
             evaluation = evaluate(gold, found, metrics=metrics, progress=advance, **chosen)
         comparisons = [] if baseline is None else _comparisons(evaluation, metrics, baseline, groups, asked)
         worst = [] if baseline is None else _worst(gold, found, evaluation, metrics, baseline, asked.worst)
@@ -290,7 +291,7 @@ def _comparisons(
 ) -> tuple[RunComparison, ...]:
     found = []
     for metric in metrics:
-        with progress_bar(None, "resample") as advance:
+        with progress_bar(None, "resample", f"tests against {whole(baseline)}") as advance:
             found.append(
                 compare_evaluated(
                     evaluation,

@@ -55,7 +55,7 @@ class BoardOptions:
         n_golds = 1 + len(self.golds)
         read = files.read([gold, *self.golds], systems)
         golds, others = options.by_name(read[:n_golds]), options.by_name(read[n_golds:], self.swap)
-        with progress_bar(None, "resample") as advance, collected_notices() as notices:
+        with progress_bar(None, "resample", "leaderboard") as advance, collected_notices() as notices:
             board = leaderboard(
                 golds,
                 others,

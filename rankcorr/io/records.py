@@ -235,5 +235,5 @@ def _explained(message: str, delimiter: str) -> str:
     if "unexpected end" in message:
         return "a quote is opened here and never closed"
     if "expected after" in message:
-        return f"no {_DELIMITERS[delimiter]} after a closing quote; quotes inside a cell must be doubled"
+        return f"no {_DELIMITERS.get(delimiter, 'space')} after a closing quote; quotes inside a cell must be doubled"
     return message
