@@ -68,7 +68,7 @@ def test_examples_of_the_help_run(folder):
         (folder / name).write_text("word1\tword2\tgold\na\tb\t1\na\tc\t0\nb\tc\t1\n")
     lines = "".join(run_ok(*command, "-h") for command in COMMANDS).splitlines()
     examples = [line.split()[1:] for line in lines if line.startswith("    rankcorr ")]
-    assert len(examples) == 32
+    assert len(examples) == 33
     for example in examples:
         result = run(*example)
         assert (result.exit_code, bool(result.stdout)) == (0, True)
