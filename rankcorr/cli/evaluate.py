@@ -200,8 +200,8 @@ def evaluate_command(qrels: str, runs: tuple[str, ...], asked: QueryOptions, wei
     Example:
       rankcorr evaluate qrels.txt bm25.run lsa.run --metric tau_w --metric ndcg@10
       rankcorr evaluate qrels.txt bm25.run lsa.run --metric ndcg@10 --versus bm25.run
-      rankcorr evaluate qrels.txt bm25.run lsa.run --name BM25 --name LSA --by-query --table csv > by_query.csv
-      rankcorr evaluate 1/qrels.txt */bm25.run */lsa.run --fold 2/qrels.txt --fold 3/qrels.txt
+      rankcorr evaluate qrels.txt bm25.run lsa.run --name BM25 --name LSA --by-query --table csv
+      rankcorr evaluate fold1.txt bm25.run lsa.run --fold fold2.txt
       rankcorr evaluate qrels.txt bm25.run lsa.run --versus bm25.run --groups genres.csv --worst 5 --plot queries.png
     """
     metrics = options.metrics_of(asked.metrics, weights)

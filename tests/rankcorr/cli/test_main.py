@@ -56,6 +56,8 @@ def test_examples_of_the_help_run(folder):
     (folder / "gold2.csv").write_text("id,score\na,1\nc,2\nd,1\n")
     (folder / "genres.csv").write_text("query,group\nq1,drama\nq2,war\n")
     (folder / "qrels.txt").write_text("q1 0 a 1\nq1 0 b 0\nq2 0 a 2\nq2 0 b 1\n")
+    for name, query in (("fold1.txt", "q1"), ("fold2.txt", "q2")):
+        (folder / name).write_text(f"{query} 0 a 1\n{query} 0 b 0\n")
     for name in ("bm25.run", "lsa.run"):
         (folder / name).write_text("q1 Q0 a 1 2.5 x\nq1 Q0 b 2 1.5 x\nq2 Q0 b 1 2.5 x\nq2 Q0 a 2 1.5 x\n")
     vectors = {"a": [1, 0.5], "b": [0.5, 1], "c": [-1, 1]}
@@ -71,7 +73,7 @@ def test_examples_of_the_help_run(folder):
     assert len(examples) == 33
     for example in examples:
         result = run(*example)
-        assert (result.exit_code, bool(result.stdout)) == (0, True)
+        assert (result.exit_code, bool(result.stdout)) == (0, True), f"{example}: {result.output}"
 
 
 def test_no_command():
