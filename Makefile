@@ -46,7 +46,7 @@ test-all: .venv/.dev ## Run the others: servers, browsers, kills, PostgreSQL, do
 figures: .venv/.dev ## Compute the statistical figures of the documents anew
 	$(BIN)/python -m pytest -m figures
 
-check: .venv/.dev ## Check format, lint, types and the way of imports
+check: .venv/.check ## Check format, lint, types and the way of imports
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
@@ -66,7 +66,7 @@ bench: .venv/.dev ## Print speed and memory against the peers
 	@$(BIN)/python benchmarks/vectors.py
 	@$(BIN)/python benchmarks/service_speed.py
 
-format: .venv/.dev ## Format the code and repair what the linter can
+format: .venv/.check ## Format the code and repair what the linter can
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 
@@ -98,7 +98,12 @@ PROJECTS := pyproject.toml adaptive/pyproject.toml service/pyproject.toml
 	@$(PIP_INSTALL) --editable '.[docs,plot]' --editable ./adaptive --editable ./service
 	@touch .venv/.runtime .venv/.service $@
 
+.venv/.check: $(PROJECTS) .venv/pyvenv.cfg
+	@echo "Installing rankcorr, rankcorr-adaptive, rankcorr-service and the tools of make check into .venv"
+	@$(PIP_INSTALL) --editable '.[check]' --editable ./adaptive --editable ./service
+	@touch .venv/.runtime .venv/.service $@
+
 .venv/.dev: $(PROJECTS) .venv/pyvenv.cfg
 	@echo "Installing rankcorr, rankcorr-adaptive, rankcorr-service and the development tools into .venv"
 	@$(PIP_INSTALL) --editable '.[dev]' --editable ./adaptive --editable ./service
-	@touch .venv/.runtime .venv/.service $@
+	@touch .venv/.runtime .venv/.service .venv/.check $@

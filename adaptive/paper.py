@@ -24,10 +24,11 @@ from adaptive.protocol import run_protocol
 from adaptive.record import ProtocolResult
 from adaptive.simulation.approaches import Approach
 from adaptive.simulation.similarity import SIMILARITIES, checked_similarity, exponential_similarity
-from adaptive.simulation.simulate import COEFFICIENTS, SimulationResult, simulate
+from adaptive.simulation.simulate import SimulationResult, simulate
 from adaptive.simulation.voters import VoterPool, VoterPopulation, true_ranking
 from rankcorr import Ranking
 from rankcorr.checks import checked_seed
+from rankcorr.coefficients import COEFFICIENTS
 from rankcorr.io.files import write_atomically
 from rankcorr.plots.style import Ink, add_axes, add_legend, canvas, figure_bytes, figure_class
 from rankcorr.results import TableResult

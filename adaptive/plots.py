@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast, get_args, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,21 +17,30 @@ from adaptive.errors import ModelError
 from adaptive.model.accuracy import N_SAMPLES
 from adaptive.model.strengths import Strengths
 from adaptive.model.voters import wilson_interval
-from adaptive.record import Places, places_best_first
-from rankcorr.checks import check_choice, checked_level, shown, whole_number
+from adaptive.record import places_best_first
+from rankcorr.checks import check_choice, checked_level, counted, shown, whole_number
 from rankcorr.errors import OptionError
 from rankcorr.plots.style import (
+    LABEL,
     LONGEST_LABEL,
+    STYLES,
     Ink,
     MissingMatplotlibError,
+    add_axes,
     add_legend,
+    canvas,
     drawn,
+    entitle,
     figure_class,
+    height_of_rows,
+    label_beside,
     label_text,
     own_axes,
     room,
     save_figure,
     symbol,
+    tall,
+    theme,
 )
 
 if TYPE_CHECKING:
@@ -39,14 +48,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = ["agreement", "plot_accuracy", "plot_in_top", "plot_strengths", "plot_voters"]
-__all__ += ["MissingMatplotlibError", "save_figure"]  # those of all figures
+__all__ += ["MissingMatplotlibError", "save_figure", "theme"]  # those of all figures
 
 Values: TypeAlias = NDArray[np.float64]
 
 MOST_NAMED: Final = 100  # rows; more of them are numbered
+IN_COLUMN: Final = 34  # most rows in a column of a figure of our own
 ROW_HEIGHT: Final = 0.2  # in inches
 SMALLEST: Final = 8.0  # height of a row with a name, in points
-_DENSE_HEIGHT: Final = 8.0
 
 
 def checked_top(top: int | None, n_rows: int) -> int:
@@ -65,9 +74,22 @@ def checked_top(top: int | None, n_rows: int) -> int:
     return min(number, n_rows)
 
 
-def figure_height(n_rows: int) -> float:
-    """Return the height in inches of a figure with `n_rows` rows."""
-    return 1.3 + (ROW_HEIGHT * max(4, n_rows) if n_rows <= MOST_NAMED else _DENSE_HEIGHT)
+def columns_of(n_rows: int, ax: Axes | None, x_label: str, around: float = 1.3) -> list[tuple[Axes, slice]]:
+    """Axes for parts of some rows, side by side so that a figure of our own is not too high; or all in `ax`."""
+    n_columns = 1 if ax is not None or n_rows > MOST_NAMED else math.ceil(n_rows / IN_COLUMN)
+    each = math.ceil(n_rows / n_columns)
+    if n_columns == 1:
+        height = height_of_rows(n_rows, ROW_HEIGHT, around)
+        return [(own_axes(ax, x_label, "", 6.4, height), slice(0, n_rows))]
+    figure = canvas(1.2 + 4.2 * n_columns, height_of_rows(each, ROW_HEIGHT, around))
+    places = range(1, n_columns + 1)
+    panels = [add_axes(figure, (1, n_columns, place), x_label, "") for place in places]
+    for other in panels[1:]:
+        other.sharex(panels[0])
+    return [
+        (axes, slice(start, min(start + each, n_rows)))
+        for axes, start in zip(panels, range(0, n_rows, each), strict=True)
+    ]
 
 
 def draw_intervals(axes: Axes, values: Values, low: Values, high: Values) -> None:
@@ -75,11 +97,11 @@ def draw_intervals(axes: Axes, values: Values, low: Values, high: Values) -> Non
     ink, rows = Ink.of(axes), np.arange(values.size)
     if values.size > MOST_NAMED:
         axes.fill_betweenx(rows, low, high, color=ink.grey(0.8), lw=0)
-        axes.plot(values, rows, color=ink.full, lw=1)
+        axes.plot(values, rows, color=ink.colour(0), lw=1)
     else:
-        size = min(4.5, 0.75 * _row_height(axes, values.size))
-        axes.hlines(rows, low, high, color=ink.full, lw=0.27 * size)
-        axes.plot(values, rows, ls="", marker="o", ms=size, mfc=ink.paper, mec=ink.full, mew=0.25 * size)
+        size = min(4.5, 0.75 * tall(axes) / values.size)
+        axes.hlines(rows, low, high, color=ink.colour(0), lw=0.3 * size)
+        axes.plot(values, rows, ls="", marker="o", ms=size, color=ink.colour(0))
     axes.xaxis.grid(visible=True, color=ink.grey(0.88), lw=0.6)
     axes.set_axisbelow(True)
 
@@ -94,7 +116,7 @@ def name_rows(axes: Axes, names: Sequence[Hashable], order: str, ours: bool) -> 
         axes.set_yticks(ticks, labels=[f"{place + 1:,}" for place in ticks])
         return
     axes.set_ylabel("")
-    height = _row_height(axes, n_rows)
+    height = tall(axes) / n_rows
     step = 1 if ours else max(1, math.ceil(SMALLEST / height))
     longest = LONGEST_LABEL if ours else min(LONGEST_LABEL, max(12, int(room(axes) / 12)))
     places = range(0, n_rows, step)
@@ -102,22 +124,23 @@ def name_rows(axes: Axes, names: Sequence[Hashable], order: str, ours: bool) -> 
     axes.tick_params(axis="y", length=0 if step == 1 else 2, labelsize=9.0 if ours else min(9.0, 0.85 * step * height))
 
 
-def _row_height(axes: Axes, n_rows: int) -> float:
-    """Return the height of a row in points, before a layout changes it."""
-    figure: Any = axes.figure
-    return float(72 * axes.get_position().height * float(figure.bbox.height) / figure.dpi / n_rows)
+def part_of(n_shown: int, n_all: int, which: str, what: str) -> str:
+    """Describe what a figure shows, and how many."""
+    return f"all {n_all:,} {what}" if n_shown == n_all else f"the {which} {n_shown:,} of {n_all:,} {what}"
 
 
-def title_of_part(n_shown: int, n_all: int, which: str, what: str) -> str:
-    """Describe the part that a figure shows, unless it shows all."""
-    return "" if n_shown == n_all else f"The {which} {n_shown:,} of {n_all:,} {what}"
+def finished(panels: Sequence[tuple[Axes, slice]], title: str, ax: Axes | None) -> Figure | Axes:
+    """Write the title, and return the figure, or `ax`."""
+    axes = panels[0][0]
+    entitle(axes if len(panels) == 1 else cast("Figure", axes.figure), title, ax)
+    return drawn(axes, ax)
 
 
 Scale: TypeAlias = Literal["strength", "rank"]
 
 LEVEL: Final = 0.9
 TOP: Final = 50
-SCALES: Final = ("strength", "rank")
+SCALES: Final[tuple[Scale, ...]] = get_args(Scale)
 _LEAST: Final = 0.005  # an item with a smaller probability is left out below the cut
 
 
@@ -188,10 +211,12 @@ def plot_strengths(
         values = strengths.theta[places]
         half = float(ndtri((1 + confidence) / 2)) * strengths.standard_errors[places]
         low, high = values - half, values + half
-    axes = own_axes(ax, f"{scale.capitalize()}, with its {100 * level:g} % interval", "", 6.4, figure_height(n_rows))
-    draw_intervals(axes, values, low, high)
-    _name_items(axes, strengths, places, ours=ax is None)
-    return drawn(axes, ax)
+    panels = columns_of(n_rows, ax, f"{scale.capitalize()}, with its {100 * level:g} % interval")
+    for axes, part in panels:
+        draw_intervals(axes, values[part], low[part], high[part])
+        name_rows(axes, [strengths.items[place] for place in places[part].tolist()], "best", ours=ax is None)
+    shown_items = part_of(n_rows, len(strengths.items), "best", "items")
+    return finished(panels, f"{scale.capitalize()}s of {shown_items}, {strengths.comparisons.left.size:,} votes", ax)
 
 
 @overload
@@ -213,8 +238,8 @@ def plot_in_top(
 ) -> Figure | Axes:
     """Draw the probability of each item to be in the top k, in the order of the ranking, with a line at the cut.
 
-    Items above the cut have dark bars, those below pale ones. Below the cut, items after the last one with a
-    probability of 0.005 or more are left out.
+    Items above the cut have dark bars, those below pale ones, each with its value. Below the cut, items after the last
+    one with a probability of 0.005 or more are left out.
 
     Parameters
     ----------
@@ -256,31 +281,34 @@ def plot_in_top(
     n_likely = max(k, int(likely[-1]) + 1 if likely.size else 0)
     n_rows = checked_top(max(TOP, 2 * k) if top is None else top, n_likely)
     places = places[:n_rows]
-    axes = own_axes(ax, f"Probability of being in the top {k:,}", "", 6.4, figure_height(n_rows) + 0.3)
-    ink, rows, lengths = Ink.of(axes), np.arange(n_rows), probabilities[places]
+    panels = columns_of(n_rows, ax, f"Probability of being in the top {k:,}", 1.6)
     dense = n_rows > MOST_NAMED
-    handles: list[Any] = [
-        axes.barh(rows[part], lengths[part], height=1.0 if dense else 0.7, color=ink.grey(paleness), lw=0, label=label)
-        for part, paleness, label in (
-            (slice(0, k), 0.35, f"the best {k:,} of the ranking"),
-            (slice(k, None), 0.75, "items after them"),
-        )
-        if rows[part].size
-    ]
-    if k < n_rows:
-        axes.axhline(k - 0.5, color=ink.full, lw=1, ls="--")
-    axes.set_xlim(0, 1)
-    axes.xaxis.grid(visible=True, color=ink.grey(0.88), lw=0.6)
-    axes.set_axisbelow(True)
-    _name_items(axes, strengths, places, "first", ours=ax is None)
-    add_legend(axes, handles, ax)
-    return drawn(axes, ax)
-
-
-def _name_items(axes: Axes, strengths: Strengths, places: Places, which: str = "best", *, ours: bool) -> None:
-    """Write the names of the rows, and the number of items shown out of all."""
-    name_rows(axes, [strengths.items[place] for place in places.tolist()], "best", ours=ours)
-    axes.set_title(title_of_part(places.size, len(strengths.items), which, "items"), fontsize=11)
+    handles: dict[str, Any] = {}
+    for axes, part in panels:
+        ink, first, lengths = Ink.of(axes), part.start, probabilities[places[part]]
+        cut = min(max(k - first, 0), lengths.size)
+        for rows, number, label in (
+            (range(cut), 0, f"the best {k:,} of the ranking"),
+            (range(cut, lengths.size), 5, "items after them"),
+        ):
+            if rows:
+                own, height = lengths[rows.start : rows.stop], 1.0 if dense else 0.7
+                handles[label] = axes.barh(rows, own, height=height, color=ink.colour(number), lw=0, label=label)
+                if not dense and ax is None:
+                    texts = [f"{length:.2f}" for length in own]
+                    axes.bar_label(handles[label], texts, padding=2, fontsize=LABEL - 2, color=ink.full)
+        if 0 < cut < lengths.size:
+            axes.axhline(cut - 0.5, color=ink.full, lw=1, ls="--")
+        axes.set_xlim(0, 1.12 if ax is None and not dense else 1)
+        axes.set_xticks(np.linspace(0, 1, 6))
+        axes.xaxis.grid(visible=True, color=ink.grey(0.88), lw=0.6)
+        axes.set_axisbelow(True)
+        name_rows(axes, [strengths.items[place] for place in places[part].tolist()], "best", ours=ax is None)
+    add_legend(panels[0][0], list(handles.values()), ax)
+    shown_items = part_of(n_rows, len(strengths.items), "first", "items")
+    return finished(
+        panels, f"Probability of the top {k:,}: {shown_items}, {strengths.comparisons.left.size:,} votes", ax
+    )
 
 
 def _check(strengths: Strengths) -> None:
@@ -363,15 +391,17 @@ def plot_voters(
     n_rows = checked_top(top, len(voters))
     names = sorted(voters, key=lambda name: voters[name])[:n_rows]
     values, low, high = np.array([voters[name] for name in names], np.float64).T
-    axes = own_axes(ax, what, "", 6.4, figure_height(n_rows))
-    draw_intervals(axes, values, low, high)
-    name_rows(axes, names, "lowest", ours=ax is None)
-    axes.set_title(title_of_part(n_rows, len(voters), "lowest", "voters"), fontsize=11)
-    if reference is not None:
-        value, meaning = reference
-        line = axes.axvline(value, color=Ink.of(axes).full, lw=1.2, ls="--", label=meaning)
-        add_legend(axes, [line], ax)
-    return drawn(axes, ax)
+    panels = columns_of(n_rows, ax, what)
+    lines = []
+    for axes, part in panels:
+        draw_intervals(axes, values[part], low[part], high[part])
+        name_rows(axes, names[part], "lowest", ours=ax is None)
+        if reference is not None:
+            value, meaning = reference
+            lines = [axes.axvline(value, color=Ink.of(axes).colour(1), lw=1.2, ls="--", label=meaning)]
+    if lines:
+        add_legend(panels[0][0], lines, ax)
+    return finished(panels, f"Votes of {part_of(n_rows, len(voters), 'lowest', 'voters')}", ax)
 
 
 def agreement(strengths: Strengths, *, level: float = LEVEL) -> dict[Hashable, tuple[float, float, float]]:
@@ -421,9 +451,6 @@ def agreement(strengths: Strengths, *, level: float = LEVEL) -> dict[Hashable, t
 
 Curves: TypeAlias = Mapping[str, tuple[ArrayLike, ArrayLike, ArrayLike]]
 
-# Marker and line of each approach, distinguishable without colours.
-_LOOKS: Final = (("o", "-"), ("s", "--"), ("^", ":"), ("D", "-."), ("v", "-"), ("P", "--"), ("X", ":"), ("*", "-."))
-
 
 @overload
 def plot_accuracy(
@@ -464,26 +491,26 @@ def plot_accuracy(
     --------
     >>> curves = {"matched": ([1000, 2000], [0.8, 0.9], [0.01, 0.01]), "uniform": ([1000, 2000], [0.3, 0.4], [0, 0])}
     >>> figure = plot_accuracy(curves, limits={"every voter ranks every item": 0.99})
-    >>> [text.get_text() for text in figure.legends[0].get_texts()]
+    >>> [text.get_text() for text in figure.axes[0].texts]
     ['matched', 'uniform', 'every voter ranks every item']
     """
     figure_class()
     from matplotlib.ticker import MaxNLocator
 
-    if not isinstance(curves, Mapping) or not 1 <= len(curves) <= len(_LOOKS):
-        raise OptionError(f"curves must be a mapping of 1 to {len(_LOOKS)} approaches; got {shown(curves)}")
+    if not isinstance(curves, Mapping) or not 1 <= len(curves) <= len(STYLES):
+        raise OptionError(f"curves must be a mapping of 1 to {len(STYLES)} approaches; got {shown(curves)}")
     columns = {name: _checked(name, curve) for name, curve in curves.items()}
-    axes = own_axes(ax, "Votes", f"Accuracy, {symbol(coefficient)}", 6.4, 4.6)
-    ink, handles = Ink.of(axes), []
-    for (name, (votes, means, errors)), (marker, style) in zip(columns.items(), _LOOKS, strict=False):
-        axes.fill_between(votes, means - errors, means + errors, color=ink.grey(0.75), lw=0, alpha=0.7)
-        (line,) = axes.plot(
-            votes, means, color=ink.full, ls=style, lw=1.4, marker=marker, ms=5.5, mfc=ink.paper, label=label_text(name)
-        )
-        handles.append(line)
+    axes = own_axes(ax, "Votes", f"Accuracy, {symbol(coefficient)}", 7.4, 4.6)
+    ink = Ink.of(axes)
+    longest = LONGEST_LABEL if ax is None else max(12, int(room(axes) / 14))
+    labels = [label_text(name, longest) for name in columns]
+    for number, ((votes, means, errors), label) in enumerate(zip(columns.values(), labels, strict=True)):
+        colour = ink.colour(number)
+        axes.fill_between(votes, means - errors, means + errors, color=colour, lw=0, alpha=0.25)
+        axes.plot(votes, means, color=colour, ls=STYLES[number], lw=1.6, marker="o", ms=4, label=label)
     for number, (name, value) in enumerate((limits or {}).items()):
         dashes = (0, (1 + 7 * (number + 1), 3))
-        handles.append(axes.axhline(value, color=ink.grey(0.3), lw=1.1, ls=dashes, zorder=1, label=label_text(name)))
+        axes.axhline(value, color=ink.grey(0.3), lw=1.1, ls=dashes, zorder=1, label=label_text(name))
     every = np.concatenate([votes for votes, _, _ in columns.values()])
     if every.max() > 30 * every.min():
         axes.set_xscale("log")
@@ -492,7 +519,16 @@ def plot_accuracy(
     axes.xaxis.set_major_formatter("{x:,.0f}")
     axes.yaxis.grid(visible=True, color=ink.grey(0.88), lw=0.6)
     axes.set_axisbelow(True)
-    add_legend(axes, handles, ax)
+    lines = {label_text(name, longest): value for name, value in (limits or {}).items()}
+    ends = [
+        *((votes[-1], means[-1]) for votes, means, _ in columns.values()),
+        *((axes.get_xlim()[1], v) for v in lines.values()),
+    ]
+    colours = [*map(ink.colour, range(len(columns))), *[ink.grey(0.3)] * len(lines)]
+    axes.set_xlim(axes.get_xlim())  # no automatic limits from here on
+    label_beside(axes, ends, [*labels, *lines], colours)
+    approaches = counted(len(columns), "approach", "approaches")
+    entitle(axes, f"{symbol(coefficient)} of {approaches}, by votes; bands: one standard error", ax)
     return drawn(axes, ax)
 
 

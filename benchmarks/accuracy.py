@@ -22,7 +22,7 @@ from adaptive import AccuracyCurve, VoterPopulation, simulate_curve
 from adaptive.paper import FRACTION, N_BALLOTS, N_ITEMS, row_seeds
 from adaptive.simulation.approaches import APPROACHES, Approach
 from adaptive.simulation.similarity import SIMILARITIES
-from rankcorr.plots.style import SYMBOLS, add_axes, canvas, save_figure
+from rankcorr.plots.style import COLOURS, SYMBOLS, add_axes, canvas, save_figure
 
 Curves = dict[str, AccuracyCurve]  # by similarity
 
@@ -141,6 +141,7 @@ def draw_curve(bench: Bench, votes: tuple[int, ...], file: Path) -> Curves:
             place = (len(SHOWN), len(curves), line * len(curves) + column + 1)
             axes = add_axes(figure, place, "Votes", SYMBOLS[name])
             axes.set_title(similarity.replace("_", " "))
+            axes.set_prop_cycle(color=COLOURS)
             for marker, approach in zip(MARKERS, chosen, strict=True):
                 results = curve.results.values()
                 axes.errorbar(

@@ -36,9 +36,10 @@ from adaptive.model.matched_ballots import MatchedBallots, run_matched_ballots
 from adaptive.model.matching import Matching, run_matching
 from adaptive.protocol import run_protocol
 from adaptive.scores import borda_scores, rescale
-from adaptive.simulation.simulate import COEFFICIENTS, coefficients
+from adaptive.simulation.simulate import coefficients
 from adaptive.votes import UNANSWERED
 from rankcorr import Ranking
+from rankcorr.coefficients import COEFFICIENTS
 from rankcorr.workers import Progress, progress_bar
 
 SHARES = (0.1, 0.2, 0.3, 0.5)

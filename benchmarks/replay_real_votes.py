@@ -47,9 +47,10 @@ from adaptive.plan import BallotPlan, plan_ballots
 from adaptive.protocol import run_protocol
 from adaptive.scores import Scores, borda_scores
 from adaptive.simulation.approaches import PAPER_APPROACHES
-from adaptive.simulation.simulate import COEFFICIENTS, coefficients
+from adaptive.simulation.simulate import coefficients
 from adaptive.votes import LEFT, RIGHT, TIE
 from rankcorr import Ranking
+from rankcorr.coefficients import COEFFICIENTS
 from rankcorr.workers import Progress, progress_bar
 
 VOTES = Path(__file__).resolve().parents[2] / "shared" / "data" / "ukpconvarg1_votes.csv.gz"
@@ -299,7 +300,10 @@ def main(arguments: list[str] | None = None) -> None:
     held_out, of_all = (
         tasks_of(topics, plans, options.repetitions, options.seed, hold_out=hold_out) for hold_out in (True, False)
     )
-    with workers(options.workers) as executor, progress_bar(2 * len(topics) * options.repetitions, "replay") as advance:
+    with (
+        workers(options.workers) as executor,
+        progress_bar(2 * len(topics) * options.repetitions, "replay", "replays") as advance,
+    ):
         unseen, seen = (replay_all(tasks, executor, advance) for tasks in (held_out, of_all))
     print_findings("Gold is votes held out", unseen)
     print_findings("All votes are gold, those replayed among them", seen)

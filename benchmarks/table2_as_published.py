@@ -38,9 +38,10 @@ from adaptive.scores import BallotScores, Scores, borda_scores
 from adaptive.selection import Selection, select_top
 from adaptive.simulation.approaches import STREAMS, simulate_once
 from adaptive.simulation.similarity import SIMILARITIES
-from adaptive.simulation.simulate import COEFFICIENTS, coefficients
+from adaptive.simulation.simulate import coefficients
 from adaptive.simulation.voters import VoterPopulation, true_ranking
 from rankcorr import Ranking
+from rankcorr.coefficients import COEFFICIENTS
 
 N_ITEMS, N_VOTERS = 990, 100
 N_PUBLISHED = 50  # simulations behind each figure of the paper

@@ -41,7 +41,7 @@ def print_population(population: VoterPopulation, n_items: int, n_simulations: i
     """Print a row for each of the four levels."""
     true = np.array([*population.nonconformity, *population.oversight])
     found, covered, widths, raw = (np.empty((n_simulations, 4)) for _ in range(4))
-    with progress_bar(n_simulations, "fit") as advance:
+    with progress_bar(n_simulations, "fit", "fits") as advance:
         for k in range(n_simulations):
             fit = fit_population(
                 votes_of(population, n_items, k), similarity="exponential", level=LEVEL, resamples=resamples, seed=k

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from rankcorr.ranking import Ranking, RankingLike, as_ranking
 
 Missing: TypeAlias = Literal["raise", "intersection", "bottom", "gold"]
 
-MISSING: Final = ("raise", "intersection", "bottom", "gold")
+MISSING: Final[tuple[Missing, ...]] = get_args(Missing)
 
 
 def align(

@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache
-from typing import Any, ClassVar, Final, Literal, TypeAlias, TypeVar
+from typing import Any, ClassVar, Final, Literal, TypeAlias, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,7 @@ from rankcorr.weights import DEFAULT_N0, Scheme, TiedWeights, Uniform, Weigher, 
 CoefficientName: TypeAlias = Literal["rho_w", "tau_w", "rho", "tau"]
 Variant: TypeAlias = Literal["a", "b"]
 
-VARIANTS: Final = ("a", "b")
+VARIANTS: Final[tuple[Variant, ...]] = get_args(Variant)
 _UNTIED: Final = np.zeros(1, np.int64)
 UNDEFINED: Final = "all items that have weight are tied in one ranking"
 
@@ -297,7 +297,7 @@ class Tau(Coefficient):
 CoefficientLike: TypeAlias = Coefficient | CoefficientName
 Key = TypeVar("Key", bound=CoefficientLike)
 BY_NAME: Final[dict[str, Coefficient]] = {kind.name: kind() for kind in (RhoW, TauW, Rho, Tau)}
-COEFFICIENTS: Final[tuple[CoefficientName, ...]] = ("rho_w", "tau_w", "rho", "tau")
+COEFFICIENTS: Final[tuple[CoefficientName, ...]] = tuple(each.name for each in BY_NAME.values())
 
 
 def coefficient_of(

@@ -83,6 +83,10 @@ class SelfPairWarning(UserWarning):
     """Gold scores of a word with itself, whose cosine is 1 for any vectors."""
 
 
+class LowCoverageWarning(UserWarning):
+    """Word vectors that have fewer than half of the pairs of the gold scores."""
+
+
 class ColumnError(RankingError):
     """Columns of queries, documents and values that cannot be used: a missing one, ids of mixed types, a null."""
 
@@ -108,7 +112,7 @@ class MetricError(RankingError):
 
 
 class SplitQueryError(RankingError):
-    """A query in more than one partition, or twice in a result, or whose rows in a stream do not follow each other."""
+    """A query in two partitions or folds, or twice in a result, or whose rows in a stream do not follow each other."""
 
 
 class PartialMismatchError(RankingError):
@@ -116,7 +120,7 @@ class PartialMismatchError(RankingError):
 
 
 class MissingArrowError(ImportError):
-    """Partitions are to be evaluated, and pyarrow is not installed."""
+    """A Parquet or Arrow file, or a partition, is to be evaluated, and pyarrow is not installed."""
 
 
 class MissingMeasuresError(ImportError):

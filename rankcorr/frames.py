@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rankcorr.checks import offending, repeated
-from rankcorr.errors import DimensionError, DuplicateLabelError, NonNumericError
+from rankcorr.errors import DimensionError, DuplicateLabelError, MissingArrowError, NonNumericError
 
 # Types that are never frames: most calls pass one of these.
 PLAIN: Final = (np.ndarray, list, tuple, dict, range, set, frozenset, str, bytes, int, float)
@@ -25,6 +25,18 @@ class Series(NamedTuple):
 
     labels: list[Hashable] | None
     values: ArrayLike
+
+
+def arrow() -> Any:
+    """Import pyarrow with its functions, or say what to install."""
+    try:
+        import pyarrow
+        import pyarrow.compute
+    except ImportError as error:
+        raise MissingArrowError(
+            "Parquet and Arrow files and partitions need pyarrow, which is not installed: pip install 'rankcorr[arrow]'"
+        ) from error
+    return pyarrow
 
 
 def series_of(value: object, what: str) -> Series | None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import lru_cache
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +23,8 @@ Scheme: TypeAlias = Literal["additive", "multiplicative", "first", "second"]
 TiedWeights: TypeAlias = Literal["midrank", "expected"]
 
 DEFAULT_N0: Final = 2.0
-SCHEMES: Final = ("additive", "multiplicative", "first", "second")
-TIED_WEIGHTS: Final = ("midrank", "expected")
+SCHEMES: Final[tuple[Scheme, ...]] = get_args(Scheme)
+TIED_WEIGHTS: Final[tuple[TiedWeights, ...]] = get_args(TiedWeights)
 
 
 def check_offset(n0: float | None) -> float:
@@ -95,6 +95,23 @@ class Uniform:
 
     def __call__(self, ranks: NDArray[np.float64]) -> NDArray[np.float64]:  # noqa: D102 - the class says it
         return np.ones_like(ranks)
+
+
+# Weighers by the names that commands and requests know: a weigher is a class and an entry here. A field of the class,
+# which must be a number, follows the name: top-k:K.
+WEIGHERS: Final[dict[str, type[Any]]] = {
+    "hyperbolic": Hyperbolic,
+    "logarithmic": Logarithmic,
+    "top-k": TopK,
+    "uniform": Uniform,
+}
+_NUMBERS: Final = {"int": "[1-9][0-9]{0,17}", "float": r"[0-9]{1,9}(\.[0-9]{1,9})?"}
+WEIGHER_NAMES: Final = ", ".join(
+    ":".join([name, *(field.name.upper() for field in fields(kind))]) for name, kind in WEIGHERS.items()
+)
+WEIGHER_PATTERN: Final = "|".join(
+    ":".join([name, *(_NUMBERS[str(field.type)] for field in fields(kind))]) for name, kind in WEIGHERS.items()
+)
 
 
 def item_weights(
@@ -242,7 +259,7 @@ def rank_table(weigher: Weigher, n_items: int, halves: bool) -> NDArray[np.float
 # Most programs compare many lists of one length. At most 32 tables of 160 kB are kept, and only for the library's
 # weighers, which are values and always give the same weights.
 MAX_KEPT_ITEMS: Final = 10_000
-READY_WEIGHERS: Final = (InverseSquare, Hyperbolic, Logarithmic, TopK, Uniform)
+READY_WEIGHERS: Final = (InverseSquare, *WEIGHERS.values())
 
 
 @lru_cache(maxsize=32)
@@ -262,21 +279,18 @@ def named_weigher(name: str) -> Weigher:
     Raises
     ------
     WeightError
-        For a name that is not "hyperbolic", "logarithmic", "top-k:K" with a number K, or "uniform".
+        For a name that is not a key of `WEIGHERS`, followed by the numbers that the weigher takes.
 
     Examples
     --------
     >>> named_weigher("top-k:10")
     TopK(k=10)
     """
-    plain: dict[str, Weigher] = {"hyperbolic": Hyperbolic(), "logarithmic": Logarithmic(), "uniform": Uniform()}
-    if name in plain:
-        return plain[name]
-    if top := re.fullmatch(r"top-k:([0-9]{1,18})", name):
-        return TopK(int(top[1]))
-    raise WeightError(
-        f"a weigher is one of hyperbolic, logarithmic, top-k:K (such as top-k:10), uniform; got {shown(name)}"
-    )
+    if re.fullmatch(WEIGHER_PATTERN, name) is None:
+        raise WeightError(f"a weigher is one of {WEIGHER_NAMES} (such as top-k:10); got {shown(name)}")
+    kind, *numbers = name.split(":")
+    weigher: Weigher = WEIGHERS[kind](*(int(each) if each.isdecimal() else float(each) for each in numbers))
+    return weigher
 
 
 def check_usable(heaviest: float) -> None:

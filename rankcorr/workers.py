@@ -101,7 +101,7 @@ def in_executor(
 
 
 @contextmanager
-def progress_bar(total: int | None, unit: str) -> Iterator[Callable[[int], Any]]:
+def progress_bar(total: int | None, unit: str, of: str) -> Iterator[Callable[[int], Any]]:
     """Yield a function that advances a progress bar on stderr, for the argument `progress` of the library.
 
     It does nothing if stderr is not a terminal, tqdm is not installed, or there are no steps. The bar appears only if
@@ -113,11 +113,13 @@ def progress_bar(total: int | None, unit: str) -> Iterator[Callable[[int], Any]]
         Number of steps; None if it is unknown.
     unit : str
         Name of one step.
+    of : str
+        What the steps are for, such as "tests against chance".
 
     Examples
     --------
     >>> from rankcorr.inference.null import null_distribution
-    >>> with progress_bar(100, "permutation") as advance:
+    >>> with progress_bar(100, "permutation", "null distribution") as advance:
     ...     null = null_distribution(range(9), range(9), n_resamples=100, progress=advance)
     """
     if total == 0 or sys.stderr is None or not sys.stderr.isatty():
@@ -128,5 +130,5 @@ def progress_bar(total: int | None, unit: str) -> Iterator[Callable[[int], Any]]
     except ImportError:
         yield lambda _: None
         return
-    with tqdm(total=total, unit=f" {unit}", leave=False, delay=0.3) as bar:
+    with tqdm(desc=of, total=total, unit=f" {unit}", leave=False, delay=0.3) as bar:
         yield bar.update

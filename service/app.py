@@ -12,7 +12,8 @@ from flask_cors import CORS
 from service import schemas
 from service.api import BLUEPRINTS
 from service.http import logs
-from service.http.hooks import add_hooks, new_app
+from service.http.hooks import COST, add_hooks, new_app
+from service.http.jobs import Jobs
 from service.http.problems import LIBRARY_KINDS, STATUSES, from_library
 from service.http.state import State
 from service.openapi.operations import register_page
@@ -25,8 +26,8 @@ TAGGED: Final = frozenset(("/openapi.json", "/v1/weights"))
 
 _KINDS: Final = (
     ", ".join(kind for kind, _ in STATUSES.values())
-    + ", duplicate-key, too-much-work, malformed-request, stopping, or the class of an error of the libraries: "
-    + ", ".join(LIBRARY_KINDS)
+    + ", duplicate-key, too-much-work, malformed-request, stopping, too-many-jobs, no-such-job, job-lost, or the "
+    "class of an error of the libraries: " + ", ".join(LIBRARY_KINDS)
 )
 
 _MODULES: Final = [import_module(f"service.schemas.{found.name}") for found in iter_modules(schemas.__path__)]
@@ -38,14 +39,15 @@ COMPONENTS: Final = tuple({each.name: each for each in _FOUND}.values())  # modu
 
 CONFIGURATION: Final = configuration(
     "rankcorr",
-    "Tie-aware, top-weighted rank correlation, and the ballots that collect gold rankings. The service keeps nothing: "
-    "the same request has the same answer on every copy. Every error is application/problem+json.",
+    "Tie-aware, top-weighted rank correlation, and the ballots that collect gold rankings. The service keeps nothing "
+    "but jobs: the same request has the same answer on every copy. Every error is application/problem+json. "
+    "Every answer that is computed has its estimated processor time in the header Rankcorr-Estimated-Seconds.",
 )
 
 
 def app_of(chosen: Settings) -> Flask:
     """Make the application from its settings."""
-    app = new_app(__name__, chosen, static_folder=None)
+    app = new_app(__name__, chosen, jobs=Jobs(chosen.max_jobs), static_folder=None)
     app.config.update(CONFIGURATION)
     api = Api(app, components=COMPONENTS)
     for blueprint in BLUEPRINTS:
@@ -56,7 +58,7 @@ def app_of(chosen: Settings) -> Flask:
         CORS(
             app,
             resources={r"/v1/.*": {"origins": list(chosen.cors_origins)}},
-            methods=["GET", "HEAD", "POST"],
-            expose_headers=[logs.ID_HEADER, logs.TRACE_HEADER],
+            methods=["DELETE", "GET", "HEAD", "POST"],
+            expose_headers=[logs.ID_HEADER, logs.TRACE_HEADER, COST, "Location", "Preference-Applied", "Retry-After"],
         )
     return app

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from service.environment import setting, whole_number, word_list
+from service.environment import seconds, setting, whole_number, word_list
 from service.http.settings import HttpLimits, HttpSettings
 
 
@@ -53,4 +53,6 @@ class Settings(HttpSettings):
     limits_type: ClassVar[type[HttpLimits]] = Limits
 
     limits: Limits = field(default_factory=Limits)
+    job_seconds: float = setting(600.0, seconds, "seconds of processor time for a job")
+    max_jobs: int = setting(16, whole_number(1, 1_000), "jobs that are kept at once, over all workers and clients")
     cors_origins: tuple[str, ...] = setting((), word_list, "origins whose pages may call /v1, with commas")

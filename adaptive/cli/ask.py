@@ -185,7 +185,7 @@ class Limits:
         return None
 
 
-@command("ask", short_help="A program votes: comparisons -> votes.")
+@command("ask", short_help="Let a program vote on comparisons.")
 @click.argument("pairs")
 @click.option("--judge", "text", required=True, metavar="COMMAND", help="The program with its arguments; no shell.")
 @click.option("--out", required=True, metavar="FILE", help="Votes; a file of an earlier run is continued.")
@@ -245,7 +245,7 @@ def _ask_all(
     """Ask the comparisons, and add each vote to the file before the next; return the option that stopped it, if any."""
     costs = [_cost(vote) or 0.0 for vote in votes.values()]
     spent, dearest, start = math.fsum(costs), max(costs, default=0.0), time.monotonic()
-    with progress_bar(len(rows), "comparison") as advance:
+    with progress_bar(len(rows), "comparison", "answers of the judge") as advance:
         for n_asked, row in enumerate(rows):
             if stopped := limits.reached(n_asked, spent, dearest, start):
                 return stopped

@@ -35,7 +35,7 @@ Draw = TypeVar("Draw", bound="Callable[..., Figure]")
 _SHOWN: Final = 20
 
 
-@console.command("fit", more=FILES_HELP, short_help="Votes -> strengths: a ranking with its uncertainty.")
+@console.command("fit", more=FILES_HELP, short_help="Rank items by votes, with uncertainty.")
 @click.argument("votes", nargs=-1, required=True, metavar="VOTES...")
 @vote_options
 @model_options(list(MODELS))
@@ -138,7 +138,7 @@ def _label(item: Any) -> Any:
     return tuple(item) if isinstance(item, list) else item
 
 
-@console.command("next", more=FILES_HELP, short_help="Votes -> whom to compare next.")
+@console.command("next", more=FILES_HELP, short_help="Choose the next comparisons by the votes so far.")
 @click.argument("votes", nargs=-1, metavar="VOTES...")
 @vote_options
 @click.option("--size", type=int, required=True, metavar="N", help="Number of comparisons.")
@@ -146,7 +146,11 @@ def _label(item: Any) -> Any:
 @click.option("--voter", "voters", multiple=True, metavar="NAME", help="Who is to vote; several times for several.")
 @click.option("--n0", type=float, default=2.0, show_default=True, help="Offset of the weights 1/(n + n0)^2.")
 @click.option(
-    "--focus", type=float, default=FOCUS, show_default=True, help="0: places of all items; 1: order of the top."
+    "--focus",
+    type=float,
+    default=FOCUS,
+    show_default=True,
+    help="What counts, from 0, places of all items, to 1, the order of the top.",
 )
 @click.option("--out", metavar="FILE", help="Write the comparisons here.  [default: standard output]")
 def next_command(
@@ -240,12 +244,17 @@ def _command(short_help: str, *options: Callable[[Any], Any]) -> Callable[[Draw]
 
 def _draw(found: Strengths, seed: int) -> None:
     """Draw the rankings that a figure shows, which are kept, behind a progress bar."""
-    with progress_bar(N_SAMPLES, "draw") as advance:
+    with progress_bar(N_SAMPLES, "draw", "possible rankings") as advance:
         found.drawn(N_SAMPLES, seed, progress=advance)
 
 
+def _note_rest(top: int, n_rows: int, what: str) -> None:
+    if top < n_rows:
+        print_note(f"{top:,} of {n_rows:,} {what} are drawn; --top {n_rows} draws all")
+
+
 @_command(
-    "The strengths of the best items, with intervals.",
+    "Draw strengths of the best items, with intervals.",
     console.option("--top", type=click.IntRange(min=1), default=TOP, help="Number of items."),
     _level_option,
     console.choice_option("--scale", SCALES, "What is drawn."),
@@ -260,11 +269,12 @@ def strengths(found: Strengths, *, top: int, level: float, scale: Scale) -> Figu
     """
     if scale == "rank":
         _draw(found, 0)
+    _note_rest(top, len(found.items), "items")
     return plot_strengths(found, top=top, level=level, scale=scale)
 
 
 @_command(
-    "How likely each item is to be in the top k.",
+    "Draw how likely each item is in the top k.",
     click.option("--k", type=click.IntRange(min=1), required=True, help="Size of the top."),
     click.option("--top", type=click.IntRange(min=1), help=f"Most items to draw.  [default: {TOP}, or 2 k]"),
     console.seed_option(what="Same seed, same draws."),
@@ -280,7 +290,7 @@ def top(found: Strengths, *, k: int, top: int | None, seed: int) -> Figure:
 
 
 @_command(
-    "How often each voter agrees with the common order.",
+    "Draw how often each voter agrees with the rest.",
     console.option("--top", type=click.IntRange(min=1), default=TOP, help="Number of voters."),
     _level_option,
 )
@@ -292,4 +302,5 @@ def voters(found: Strengths, *, top: int, level: float) -> Figure:
     """
     what = f"Votes that agree with the common order, with a {100 * level:g} % interval"
     shares = agreement(found, level=level)
+    _note_rest(top, len(shares), "voters")
     return plot_voters(shares, what=what, reference=(AT_RANDOM, "answers at random"), top=top)

@@ -86,7 +86,7 @@ class PlanOptions:
 plan_options = gathered("options", PlanOptions)
 
 
-@command("plan", short_help="Ballots, cost and advice, before any vote.")
+@command("plan", short_help="Plan ballots, with their cost, before any vote.")
 @click.option("--n-items", type=int, metavar="N", help="Number of items.")
 @click.option("--items", metavar="FILE", help="Or a file of them.")
 @plan_options
@@ -115,7 +115,7 @@ def plan_command(
     print_json({**planned.to_dict(), **cost, "advice": [asdict(each) for each in advice]})
 
 
-@command("pair", short_help="Tokens -> items: pairs of tokens.")
+@command("pair", short_help="Make items from pairs of tokens.")
 @click.argument("tokens")
 @click.option("--sample", type=int, metavar="N", help="Take N random pairs, not all; needs --seed.")
 @click.option("--seed", type=click.IntRange(min=0), help="Seed of the --sample.")
@@ -143,7 +143,7 @@ def pair_command(tokens: str, sample: int | None, seed: int | None, across_areas
         print_note(str(warning.message))
 
 
-@command("draw", short_help="Items -> one ballot: comparisons for each voter.")
+@command("draw", short_help="Draw one ballot: comparisons for each voter.")
 @click.argument("items")
 @click.option("--presentations", type=int, required=True, metavar="M", help="Presentations of each item.")
 @click.option("--voters", type=int, required=True, metavar="V", help="Number of voters; they are named 0 to V-1.")
@@ -163,7 +163,7 @@ def draw_command(items: str, presentations: int, voters: int, seed: int, out: st
     emit(comparisons_csv(shown), out, f"{len(shown):,} comparisons written to {out}")
 
 
-@command("score", short_help="Votes -> ranking, of one or several ballots.")
+@command("score", short_help="Rank items by the votes of one or several ballots.")
 @click.argument("votes", nargs=-1, required=True, metavar="VOTES...")
 @reading_options
 @click.option("--out", metavar="FILE", help="Write the ranking here.  [default: standard output]")

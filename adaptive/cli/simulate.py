@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias, get_args
 
 import click
 import numpy as np
@@ -23,7 +23,7 @@ from adaptive.paper import row_seeds, table2, write_figures
 from adaptive.plan import BallotPlan
 from adaptive.simulation.approaches import APPROACHES, PAPER_APPROACHES, Approach, uniform_presentations
 from adaptive.simulation.similarity import SIMILARITIES, named_similarity, read_similarities
-from adaptive.simulation.simulate import COEFFICIENTS, LEGEND, TIES, simulate
+from adaptive.simulation.simulate import LEGEND, TIES, simulate
 from adaptive.simulation.voters import VoterPopulation
 from adaptive.tuning.candidates import CANDIDATES, candidates_for
 from adaptive.tuning.needed import votes_needed
@@ -31,11 +31,13 @@ from adaptive.tuning.tune import TunedPlan, tune_plan, tuning_runs
 from rankcorr import OptionError
 from rankcorr.cli import console
 from rankcorr.cli.console import Decorator
+from rankcorr.coefficients import COEFFICIENTS, CoefficientName
 from rankcorr.plots.style import MissingMatplotlibError
 from rankcorr.workers import progress_bar
 
-_SIMILARITY_HELP = f"{', '.join(SIMILARITIES)}, or a CSV file with the column similarity."
-_judge_option = console.choice_option("--judge", ("relatedness", "similarity"), "Voters judge abs(z), or z itself.")
+_SIMILARITY_HELP = f"Name of a distribution, {', '.join(SIMILARITIES)}, or a CSV file with the column similarity."
+Judge: TypeAlias = Literal["relatedness", "similarity"]
+_judge_option = console.choice_option("--judge", get_args(Judge), "Voters judge abs(z), or z itself.")
 _workers_option = console.option("--workers", type=click.IntRange(min=1), default=1, help="Number of processes.")
 
 
@@ -65,7 +67,7 @@ def simulate_command(
     n_items: int | None,
     options: PlanOptions,
     similarity: str,
-    judge: Literal["relatedness", "similarity"],
+    judge: Judge,
     approaches: tuple[Approach, ...],
     voters: int,
     simulations: int,
@@ -89,7 +91,10 @@ def simulate_command(
     """
     values = given_similarity(similarity, n_items)
     planned, population = options.plan(values.size), VoterPopulation(voters)
-    with quiet_executor(workers) as executor, progress_bar(simulations, "simulation") as advance:
+    with (
+        quiet_executor(workers) as executor,
+        progress_bar(simulations, "simulation", "accuracy of the plan") as advance,
+    ):
         result = simulate(
             planned,
             population,
@@ -170,10 +175,10 @@ class Shared:
     n_items: int | None = console.setting(
         "--n-items", type=int, metavar="N", help="Number of items; else those of --similarity's file."
     )
-    coefficient: Literal["tau_w", "rho_w", "tau", "rho"] = console.setting(
-        console.choice_option("--coefficient", ("tau_w", "rho_w", "tau", "rho"), "What counts.")
+    coefficient: CoefficientName = console.setting(
+        "--coefficient", type=click.Choice(COEFFICIENTS), default="tau_w", help="What counts."
     )
-    judge: Literal["relatedness", "similarity"] = console.setting(_judge_option)
+    judge: Judge = console.setting(_judge_option)
     voters: int | None = console.setting(
         "--voters", type=int, metavar="V", help="Number of voters; by default 100, or those of --pilot."
     )
@@ -225,7 +230,7 @@ def tune_command(
     votes, values, size = _items(pilot, similarity, shared.n_items)
     candidates = candidates_for(size, budget, approaches=approaches or CANDIDATES, batch=shared.batch)
     total = tuning_runs(len(candidates), simulations=simulations, fresh=fresh)
-    with quiet_executor(shared.workers) as executor, progress_bar(total, "run") as advance:
+    with quiet_executor(shared.workers) as executor, progress_bar(total, "run", "search for a plan") as advance:
         tuned = tune_plan(
             budget,
             similarity=values,
@@ -261,7 +266,7 @@ def tune_command(
         click.echo(f"voters: {tuned.population!r}"[:-1].replace("<PopulationFit of ", ""))
 
 
-@console.command("votes-needed", short_help="How many votes an accuracy takes.")
+@console.command("votes-needed", short_help="Find how many votes an accuracy takes.")
 @click.option("--accuracy", type=float, required=True, metavar="A", help="Wanted mean of the coefficient.")
 @console.option("--similarity", default="exponential", metavar="NAME|FILE", help=_SIMILARITY_HELP)
 @console.option(
@@ -283,7 +288,7 @@ def votes_needed_command(
       ballots votes-needed --accuracy 0.8 --coefficient rho_w --approach adaptive --n-items 100
     """
     values = given_similarity(similarity, shared.n_items)
-    with quiet_executor(shared.workers) as executor, progress_bar(2 * simulations, "run") as advance:
+    with quiet_executor(shared.workers) as executor, progress_bar(2 * simulations, "run", "votes needed") as advance:
         needed = votes_needed(
             accuracy,
             similarity=values,
@@ -369,7 +374,7 @@ def table2_command(simulations: int, seed: int, workers: int, embedding: str | N
     """
     values = None if embedding is None else read_similarities(embedding)
     total = simulations * len(SIMILARITIES)
-    with quiet_executor(workers) as executor, progress_bar(total, "simulation") as advance:
+    with quiet_executor(workers) as executor, progress_bar(total, "simulation", "Table 2") as advance:
         table = table2(n_simulations=simulations, seed=seed, executor=executor, embedding=values, progress=advance)
     if as_json:
         chosen = {"simulations": simulations, "seed": seed, "seeds": row_seeds(seed), "ties": TIES}
@@ -383,7 +388,7 @@ def table2_command(simulations: int, seed: int, workers: int, embedding: str | N
         print_note("some simulations have no coefficient, because all items are tied: nan")
 
 
-@console.command("figures", short_help="Figures 2, 3 and 4 of the paper, as PNG and SVG.")
+@console.command("figures", short_help="Draw Figures 2, 3 and 4 of the paper.")
 @click.option("--out", required=True, metavar="DIR", help="Folder of the files; it is made if it is missing.")
 @console.seed_option(what="Same seed, same figures.")
 def figures_command(out: str, seed: int) -> None:

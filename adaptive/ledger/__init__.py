@@ -10,7 +10,7 @@ from adaptive.ledger.ballots.results import CampaignResult, ClosePreview, Previe
 from adaptive.ledger.ballots.shown_sheets import ShownPair
 from adaptive.ledger.bundle.checking import Verified
 from adaptive.ledger.bundle.files import verify_bundle
-from adaptive.ledger.campaign.info import ContinuousPlan, KnownPair, Pay, Probing, Settings, batch_for
+from adaptive.ledger.campaign.info import ContinuousPlan, KnownPair, Mode, Pay, Probing, Settings, batch_for
 from adaptive.ledger.campaign.item_sheets import ItemFault, ItemSheet, read_item_file, read_item_sheet, read_known_pairs
 from adaptive.ledger.campaign.spending import PlannedSpending, planned_spending
 from adaptive.ledger.campaign.status import BallotProgress, CampaignStatus, VoterRow
@@ -58,6 +58,6 @@ __all__ += ["Journey", "SheetInHand", "ShownPair"]
 __all__ += ["ANSWERS", "LedgerEvent", "Receipt", "VoteCast", "pair_at", "pair_id"]
 __all__ += ["MOST_WITH_INTERVALS", "CampaignResult", "ClosePreview", "Preview"]
 __all__ += ["CampaignQuality", "ExclusionPreview", "Flag", "Limits"]
-__all__ += ["FORMATS", "Verified", "guarded", "time_text", "verify_bundle"]
+__all__ += ["FORMATS", "Mode", "Verified", "guarded", "time_text", "verify_bundle"]
 __all__ += ["BundleError", "ChangedError", "ConflictError", "LateVoteError", "LedgerBusyError", "LedgerError"]
 __all__ += ["NoCampaignError", "NoVoterError", "NotReadyError", "RevisionError", "UnfinishedError", "UnreachableError"]

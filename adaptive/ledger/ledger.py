@@ -344,7 +344,10 @@ class Campaign(Steps):
         records, standing = self.standing()
         wanted = self.info.ballot_plan.n_ballots
         if standing.n_closed < wanted:
-            raise LedgerError(f"the result needs all {wanted} ballots; {standing.n_closed} are closed")
+            raise LedgerError(
+                f"the campaign is still open: {standing.n_closed} of {wanted} ballots are closed; the paper's scores "
+                "need all of them, while --interim ranks by the votes so far"
+            )
         return ProtocolResult(self.info.ballot_plan, self.info.items, standing.mean, records)
 
     result = reads(results.result_of)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,7 @@ Array: TypeAlias = NDArray[Any]
 Link: TypeAlias = Literal["logistic", "normal"]
 TiesModel: TypeAlias = Literal["davidson", "half"]
 
-TIES: Final = ("davidson", "half")
+TIES: Final[tuple[TiesModel, ...]] = get_args(TiesModel)
 
 
 @dataclass(frozen=True, eq=False)

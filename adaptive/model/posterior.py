@@ -1,10 +1,11 @@
 """Draw from the joint posterior of the strengths, and model the opinions that several votes of a voter share.
 
-Up to 1,500 items, the prior is a two-piece Student's t, whose mode, two scales and degrees of freedom are drawn with the
-strengths. Markov chains start from a normal approximation. A normal prior would draw the top items, which are few and far apart, too
-close together. A symmetrical prior would draw the many close items below too far apart, and their order would seem more
-certain than it is. A chain reads equal votes once. If there are many votes, it reads only those on the least certain
-items; the log-likelihood of the others is nearly a parabola around the strengths, so a matrix replaces it.
+Up to 1,500 items, the prior is a two-piece Student's t, whose mode, two scales and degrees of freedom are drawn with
+the strengths. Markov chains start from a normal approximation. A normal prior would draw the top items, which are few
+and far apart, too close together. A symmetrical prior would draw the many close items below too far apart, and their
+order would seem more certain than it is. A chain reads equal votes once. If there are many votes, it reads only those
+on the least certain items; the log-likelihood of the others is nearly a parabola around the strengths, so a matrix
+replaces it.
 With more items, draws are normal around the fitted strengths. They solve H x = b, where the noise b has the covariance
 of the slope of the log-likelihood, so memory is linear in votes.
 Votes of one voter on one item are not independent, because the voter's opinion persists. Shared opinions are therefore

@@ -33,12 +33,12 @@ from adaptive.simulation.approaches import (
 )
 from adaptive.simulation.similarity import checked_similarity, positive_count
 from adaptive.simulation.voters import VoterPool, VoterPopulation, true_ranking
-from rankcorr import Ranking, Uniform, weighted_rho, weighted_tau
+from rankcorr import Ranking
 from rankcorr.checks import checked_seed, shown, whole_number
+from rankcorr.coefficients import COEFFICIENTS, named_coefficient
 from rankcorr.results import TableResult, json_ready, read_only
 from rankcorr.workers import Progress, in_executor
 
-COEFFICIENTS: Final = ("rho_w", "tau_w", "rho", "tau")
 TIES: Final = "midrank"
 LEGEND: Final = (
     "mean +- standard deviation of a simulation (standard error of the mean); items that tie in an estimate share "
@@ -173,20 +173,15 @@ class AccuracyCurve(TableResult):
         return f"<AccuracyCurve of {n_simulations} simulations: {budgets} comparisons>"
 
 
-def coefficients(gold: Ranking, ranking: Ranking, *, n0: float = 2.0) -> tuple[float, float, float, float]:
-    """Return rho_w, tau_w, rho and tau, as in `COEFFICIENTS`.
+def coefficients(gold: Ranking, ranking: Ranking, *, n0: float = 2.0) -> tuple[float, ...]:
+    """Return rho_w, tau_w, rho and tau, in the order of `rankcorr.coefficients.COEFFICIENTS`.
 
     Examples
     --------
     >>> coefficients(Ranking.from_ranks([1, 2, 3]), Ranking.from_ranks([1, 2, 3]))
     (1.0, 1.0, 1.0, 1.0)
     """
-    return (
-        weighted_rho(gold, ranking, n0=n0).statistic,
-        weighted_tau(gold, ranking, n0=n0).statistic,
-        weighted_rho(gold, ranking, weigher=Uniform()).statistic,
-        weighted_tau(gold, ranking, weigher=Uniform()).statistic,
-    )
+    return tuple(named_coefficient(name, n0=n0)(gold, ranking).statistic for name in COEFFICIENTS)
 
 
 def _sd(values: NDArray[np.float64]) -> float:

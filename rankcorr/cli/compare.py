@@ -233,7 +233,7 @@ def _n_drawn(ci: dict[str, Any]) -> int:
     return max(number, MIN_RESAMPLES) if ci["method"] == METHODS[0] else number
 
 
-@console.command()
+@console.command(short_help="Compute the coefficients of systems with gold.")
 @click.argument("gold")
 @click.argument("systems", nargs=-1, required=True, metavar="SYSTEM...")
 @options.file_options
@@ -261,7 +261,9 @@ def compare(
     reference, *others = files.read([gold], systems)
     matches = [options.match_items(reference, other, files.missing) for other in others]
     rows, notes = [], []
-    with progress_bar(len(others) * len(COEFFICIENTS) * details.n_resamples_each, "resample") as advance:
+    with progress_bar(
+        len(others) * len(COEFFICIENTS) * details.n_resamples_each, "resample", "coefficients"
+    ) as advance:
         for other, match in zip(others, matches, strict=True):
             row, messages = _row(reference, other, files, weights, details, advance)
             rows.append(row | match.described())
@@ -400,7 +402,7 @@ def _tests(
 ) -> tuple[list[PermutationTest], list[Note]]:
     """Each system against chance, and what the library warned of."""
     tests, notes = [], []
-    with progress_bar(len(systems) * arguments["n_resamples"], "permutation") as advance:
+    with progress_bar(len(systems) * arguments["n_resamples"], "permutation", "tests against chance") as advance:
         for system in systems:
             with options.errors_of(gold, system), collected_notices() as notices:
                 tests.append(permutation_test(gold.ranking, system.ranking, **arguments, progress=advance))
@@ -419,7 +421,16 @@ def _print_tests(systems: Sequence[Named], rows: Sequence[dict[str, Any]], chose
     drawn = options.permutations_text(chosen["resamples"], chosen["seed"], [row["n"] for row in rows])
     click.echo(f"{chosen['coefficient']} against chance, {chosen['alternative']} ({drawn})\n")
     console.print_table(
-        ["system", chosen["coefficient"], "chance", "standardized", "percentile", "p", "n", "ties"],
+        [
+            "system",
+            chosen["coefficient"],
+            "chance",
+            "standardized",
+            "percentile",
+            f"p ({chosen['alternative']})",
+            "n",
+            "ties",
+        ],
         [
             [
                 system.shown,
@@ -440,7 +451,7 @@ def _differences(
     """The first system against each other one, and what the library warned of."""
     results, notes = [], []
     number = arguments["n_resamples"]
-    with progress_bar(len(others) * number, "swap") as advance:
+    with progress_bar(len(others) * number, "swap", f"tests against {first.shown}") as advance:
         for other in others:
             with options.errors_of(gold, first, other), collected_notices() as notices:
                 given = [each.exchanging(arguments["swap"]) for each in (first, other)]
@@ -484,7 +495,10 @@ def _print_differences(
     click.echo(f"low, high: {console.percent_text(chosen['level'])} interval of a - b, by the same test")
     click.echo("detectable: least true difference that the test finds with a power of 0.8\n")
     console.print_table(
-        ["b", f"{name} of a", "of b", "a - b", "low", "high", "p", *(["p (Holm)"] * several), "detectable", "n"],
+        [
+            *("b", f"{name} of a", "of b", "a - b", "low", "high", f"p ({chosen['alternative']})"),
+            *(*(["p (Holm)"] * several), "detectable", "n"),
+        ],
         [
             [
                 other.shown,

@@ -25,9 +25,9 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias, TypeVar, cast
 import click
 
 from rankcorr.checks import counted
-from rankcorr.errors import RankingError
+from rankcorr.errors import MissingArrowError, MissingMeasuresError, RankingError
 from rankcorr.io.records import printable
-from rankcorr.plots.style import FORMS, MissingMatplotlibError, figure_class, save_figure
+from rankcorr.plots.style import FORMS, THEMES, MissingMatplotlibError, figure_class, save_figure, theme
 from rankcorr.results import json_ready, latex_table, markdown_table
 
 if TYPE_CHECKING:
@@ -37,7 +37,9 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 Decorator: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]
 Note: TypeAlias = dict[str, Any]
 
+_ASIDE: Final = f"{__name__}.aside"
 TABLES: Final = ("text", "markdown", "latex", "csv")
+THEME: Final = f"{__name__}.theme"
 
 
 class WithExample(click.Command):
@@ -63,7 +65,7 @@ class WithExamples(WithExample, click.Group):
 class OneLineErrors(WithExamples):
     """A group that reports every failure in one line on stderr and exits with 2; any other exception is a bug."""
 
-    bad_input: tuple[type[Exception], ...] = (RankingError,)
+    bad_input: tuple[type[Exception], ...] = (RankingError, MissingArrowError, MissingMeasuresError)
 
     def __init__(self, *args: Any, **options: Any) -> None:
         shared: dict[str, Any] = {"no_args_is_help": False, "context_settings": {"help_option_names": ["-h", "--help"]}}
@@ -185,7 +187,13 @@ def _into_tables(context: click.Context, _parameter: click.Parameter, form: str)
 def _tables() -> tuple[str, Any]:
     """The form of tables, and the file that they go to."""
     context = click.get_current_context(silent=True)
-    return (TABLES[0], None) if context is None else context.meta.get(__name__, (TABLES[0], None))
+    form, file = (TABLES[0], None) if context is None else context.meta.get(__name__, (TABLES[0], None))
+    return form, None if context is not None and context.meta.get(_ASIDE) else file
+
+
+def put_tables_aside(aside: bool) -> None:
+    """Print the next tables where the rest goes, or no longer, so that one table can be alone on stdout."""
+    click.get_current_context().meta[_ASIDE] = aside
 
 
 def print_json(document: Any) -> None:
@@ -193,9 +201,14 @@ def print_json(document: Any) -> None:
     click.echo(json.dumps(json_ready(document), indent=2, allow_nan=False), file=_tables()[1])
 
 
-def print_table(header: Sequence[str], rows: Iterable[Sequence[str]], *, left: Collection[int] = ()) -> None:
-    """Print columns: the first, and those of the numbers `left`, aligned to the left, the others to the right."""
-    table, (form, file) = [header, *rows], _tables()
+def print_table(header: Sequence[str], rows: Iterable[Sequence[str | float]], *, left: Collection[int] = ()) -> None:
+    """Print columns: the first, and those of the numbers `left`, aligned to the left, the others to the right.
+
+    Cells that are numbers have four digits, and all of theirs in CSV.
+    """
+    form, file = _tables()
+    written = csv_number if form == "csv" else number_text
+    table = [header, *([cell if isinstance(cell, str) else written(cell) for cell in row] for row in rows)]
     right = [column not in {0, *left} for column in range(len(header))]
     if form == "csv":
         text = io.StringIO(newline="")
@@ -224,6 +237,11 @@ def print_notes(notes: Sequence[Note]) -> None:
         parts = [note.get("system", ""), ", ".join(note.get("coefficients", ())), note["message"]]
         text = ": ".join(part for part in parts if part)
         click.echo(f"rankcorr: note: {whole(text)}", err=True)
+
+
+def csv_number(value: float) -> str:
+    """All digits of a number; nothing where there is no value, which other programs read as missing."""
+    return "" if math.isnan(value) else repr(value)
 
 
 def whole(text: object) -> str:
@@ -296,7 +314,15 @@ def figure_option(name: str, what: str, *, required: bool = False) -> Decorator:
     return click.option(name, required=required, metavar="FILE.png|.svg|.pdf", callback=_ready, help=what)
 
 
-out_option = figure_option("--out", "Write the figure here", required=True)
+theme_option = option(  # `saved_figure` follows it
+    "--theme",
+    type=click.Choice(THEMES),
+    default=THEMES[0],
+    expose_value=False,
+    callback=lambda context, _parameter, value: context.meta.update({THEME: value}),
+    help="Ground of the figure.",
+)
+out_option = stacked(figure_option("--out", "Write the figure here", required=True), theme_option)
 
 
 def saved_figure(draw: Callable[[], Figure], out: str) -> list[str]:
@@ -304,7 +330,8 @@ def saved_figure(draw: Callable[[], Figure], out: str) -> list[str]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.filterwarnings("always", "Glyph", UserWarning)
         try:
-            save_figure(draw(), out)
+            with theme(click.get_current_context().meta[THEME]):
+                save_figure(draw(), out)
         except OSError as error:
             raise click.ClickException(f"{out}: cannot be written: {error.strerror or error}") from error
     return list(dict.fromkeys(str(each.message) for each in caught))

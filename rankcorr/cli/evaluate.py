@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import click
 
-from rankcorr.checks import counted, offending, repeated
+from rankcorr.checks import checked_level, counted, offending, repeated
 from rankcorr.cli import console, options
 from rankcorr.cli.console import choice_setting, gathered, label_text, number_text, pvalue_text, setting, whole
 from rankcorr.cli.options import Weights
@@ -19,21 +19,31 @@ from rankcorr.errors import OptionError, RankingError, collected_notices, give_n
 from rankcorr.evaluation.columns import DUPLICATES
 from rankcorr.evaluation.compare import RunComparison, compare_evaluated, corrected_together
 from rankcorr.evaluation.evaluate import Evaluation, evaluate
-from rankcorr.evaluation.files import FORMATS, read_groups, read_qrels, read_run
+from rankcorr.evaluation.files import FORMATS, qrels_of, read_groups, read_qrels, read_run, runs_of
 from rankcorr.evaluation.matching import UNJUDGED, UNRETRIEVED, Coverage
-from rankcorr.evaluation.metrics import Metric, name_of
+from rankcorr.evaluation.metrics import METRIC_NAMES, Metric, name_of
+from rankcorr.evaluation.nulls import chance_level
 from rankcorr.evaluation.qrels import Qrels, Run, grouped_queries
 from rankcorr.evaluation.query_tests import TESTS, PairedDifference
 from rankcorr.evaluation.values import UNDEFINED
 from rankcorr.evaluation.worst import QueryDifference, matches_of, worst_evaluated
 from rankcorr.plots.queries import plot_pairs
+from rankcorr.weights import Uniform
 from rankcorr.workers import progress_bar
 
 RESAMPLES: Final = 10_000
+EXIT_WORSE: Final = 3
 
 _DIFFERENCES = (
-    *("difference", "low", "high", "p", "p (corrected)", "detectable", "effect size", "better", "worse", "queries"),
+    *("difference", "low", "high", "p (two-sided)", "p (corrected)", "detectable", "effect size"),
+    *("better", "worse", "queries"),
 )
+
+
+class Level(click.types.FloatParamType):
+    """A level that may be omitted: a file right after the option is then read as the level."""
+
+    name = "level; if it has none, give the option after the files"
 
 
 @dataclass(frozen=True)
@@ -45,7 +55,7 @@ class QueryOptions:
         multiple=True,
         default=("tau_w",),
         metavar="NAME",
-        help="tau_w, rho_w, tau, rho, ap, p@10, tau_ap, rbo, or one of ir_measures, as ndcg@10; may be repeated.",
+        help=f"Metric: {', '.join(METRIC_NAMES)}, or one of ir_measures, as rr; may be repeated.",
     )
     unjudged: Any = choice_setting(
         "--unjudged", UNJUDGED, "A retrieved document without a judgement: of relevance 0, left out, or an error."
@@ -63,10 +73,28 @@ class QueryOptions:
         "--standardized", is_flag=True, help="Also standardize rank correlations: chance gives 0 for each query."
     )
     by_query: bool = setting(
-        "--by-query", is_flag=True, help="Print the values of each query, those of two runs side by side."
+        "--by-query",
+        is_flag=True,
+        help="Print the values of each query, a column for each run; with --table csv this table alone goes to stdout.",
+    )
+    folds: tuple[str, ...] = setting(
+        "--fold",
+        multiple=True,
+        metavar="QRELS",
+        help="Qrels of a further fold, as of cross-validation; may be repeated. Queries of all folds are pooled, "
+        "and RUN files of one name are parts of one run.",
     )
     versus: str | None = setting(
         "--versus", metavar="RUN", help="Test the other runs against this one: a file or its name in tables."
+    )
+    fail_if_worse: float | None = setting(
+        "--fail-if-worse",
+        type=Level(),
+        is_flag=False,
+        flag_value=0.05,
+        metavar="[LEVEL]",
+        help=f"Exit with {EXIT_WORSE} if a run is significantly worse than that of --versus by any metric: its p "
+        "(corrected) is at most LEVEL, by default 0.05. Give the option after the files.",
     )
     names: tuple[str, ...] = setting(options.names_option("run"))
     test: Any = choice_setting("--test", TESTS, "Paired test over queries.")
@@ -90,7 +118,9 @@ class QueryOptions:
         options.resamples_option(RESAMPLES, "Number of resamples of each interval and of each test.")
     )
     seed: int = setting(console.seed_option())
-    form: Any = setting("--format", type=click.Choice(FORMATS), help="Form of all files.  [default: told from each]")
+    form: Any = setting(
+        "--format", type=click.Choice(FORMATS), help="Form of all files of text.  [default: told from each]"
+    )
     duplicates: Any = choice_setting(
         "--duplicates",
         DUPLICATES,
@@ -98,32 +128,38 @@ class QueryOptions:
     )
 
     def __post_init__(self) -> None:
-        options.check_owner("--versus", self.versus is not None, {"--worst": self.worst, "--plot": self.plot})
+        owned = {"--worst": self.worst, "--plot": self.plot, "--fail-if-worse": self.fail_if_worse}
+        options.check_owner("--versus", self.versus is not None, owned)
+        if self.fail_if_worse is not None:
+            checked_level(self.fail_if_worse, "--fail-if-worse")
 
     def read(self, qrels: str, runs: Sequence[str]) -> tuple[Qrels, dict[str, Run], str | None]:
         """Qrels, runs by name, and the name of the one to test against."""
-        options.check_stdin([qrels, *runs, *([] if self.groups is None else [self.groups])])
-        options.check_names(self.names, len(runs), "run")
-        gold = read_qrels(qrels, form=self.form, duplicates=self.duplicates)
-        read = [read_run(path, form=self.form, duplicates=self.duplicates) for path in runs]
-        found = dict(zip(self.names or self._names(runs, read), read, strict=True))
+        options.check_stdin([qrels, *self.folds, *runs, *([] if self.groups is None else [self.groups])])
+        options.check_names(self.names, len(runs), "run", unique=not self.folds)
+        form: dict[str, Any] = {"form": self.form, "duplicates": self.duplicates}
+        gold = qrels_of([read_qrels(path, **form) for path in (qrels, *self.folds)])
+        read = [read_run(path, **form) for path in runs]
+        names = self.names or self._names(runs, read)
+        parts: dict[str, list[Run]] = {}
+        for name, run in zip(names, read, strict=True):
+            parts.setdefault(name, []).append(run)
+        found = runs_of(parts)
         if self.versus is None:
             return gold, found, None
         if len(found) < 2:
             raise OptionError("--versus needs at least two runs")
-        names = list(found)
-        if self.versus in names:
+        if self.versus in found:
             return gold, found, self.versus
         if runs.count(self.versus) == 1:
             return gold, found, names[list(runs).index(self.versus)]
-        files = "" if self.versus in runs or names == list(runs) else ", or the file of one"
-        raise OptionError(f"--versus must be one of the runs, {', '.join(names)}{files}; got '{self.versus}'")
+        files = "" if self.versus in runs or list(found) == list(runs) else ", or the file of one"
+        raise OptionError(f"--versus must be one of the runs, {', '.join(found)}{files}; got '{self.versus}'")
 
-    @staticmethod
-    def _names(runs: Sequence[str], read: Sequence[Run]) -> list[str]:
-        """Names of runs: those of their files, or where two of these are the same, the paths."""
+    def _names(self, runs: Sequence[str], read: Sequence[Run]) -> list[str]:
+        """Names of runs: those of their files; where two of these are the same, and there are no folds, the paths."""
         names = [str(run.name) for run in read]
-        if not (again := repeated(names)):
+        if self.folds or not (again := repeated(names)):
             return names
         if same := repeated(runs):
             listed = ", ".join(map(str, same))
@@ -150,19 +186,22 @@ class QueryOptions:
 @click.argument("qrels")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 @gathered("asked", QueryOptions)
+@console.theme_option
 @options.weight_options
 @console.table_option()
 @console.json_option()
 def evaluate_command(qrels: str, runs: tuple[str, ...], asked: QueryOptions, weights: Weights, as_json: bool) -> None:
     """Evaluate the RUN files by query against QRELS.
 
-    Files are TREC's, MS MARCO's or BEIR's, or JSON, perhaps compressed by gzip ('-' is stdin). AP and P@k are those of
-    trec_eval. Intervals and tests are over queries: --versus says which runs differ from one, and by how much.
+    Files are TREC's, MS MARCO's or BEIR's, JSON, Parquet or Arrow, perhaps compressed by gzip ('-' is stdin). AP, P@k
+    and nDCG are those of trec_eval. Intervals and tests are over queries: --versus says which runs differ from one, and
+    by how much.
 
     Example:
       rankcorr evaluate qrels.txt bm25.run lsa.run --metric tau_w --metric ndcg@10
       rankcorr evaluate qrels.txt bm25.run lsa.run --metric ndcg@10 --versus bm25.run
-      rankcorr evaluate qrels.txt bm25.run lsa.run --name BM25 --name LSA --by-query
+      rankcorr evaluate qrels.txt bm25.run lsa.run --name BM25 --name LSA --by-query --table csv
+      rankcorr evaluate fold1.txt bm25.run lsa.run --fold fold2.txt
       rankcorr evaluate qrels.txt bm25.run lsa.run --versus bm25.run --groups genres.csv --worst 5 --plot queries.png
     """
     metrics = options.metrics_of(asked.metrics, weights)
@@ -171,11 +210,12 @@ def evaluate_command(qrels: str, runs: tuple[str, ...], asked: QueryOptions, wei
         groups = asked.read_groups(gold.queries)
         policies = ("unjudged", "unretrieved", "depth", "undefined", "seed", "standardized")
         chosen: dict[str, Any] = {name: getattr(asked, name) for name in policies}
-        with progress_bar(len(found), "run") as advance:
+        with progress_bar(len(found), "run", "evaluation") as advance:
             evaluation = evaluate(gold, found, metrics=metrics, progress=advance, **chosen)
         comparisons = [] if baseline is None else _comparisons(evaluation, metrics, baseline, groups, asked)
         worst = [] if baseline is None else _worst(gold, found, evaluation, metrics, baseline, asked.worst)
         pairs = [(comparison, pair.first, pair.second) for comparison in comparisons for pair in comparison.pairs]
+        worse = _worse(pairs, asked.fail_if_worse)
         lacking = [] if asked.plot is None else console.saved_figure(lambda: plot_pairs(pairs), asked.plot)
     notes = [*console.notes_of(notices, []), *({"message": message} for message in lacking)]
     if as_json:
@@ -188,15 +228,17 @@ def evaluate_command(qrels: str, runs: tuple[str, ...], asked: QueryOptions, wei
         } or None
         content["worst"] = worst or None
         console.print_json({**content, "weights": weights.described(), "warnings": notes})
+        _fail_if(worse)
         return
-    click.echo(
-        f"qrels: {whole(qrels)} ({counted(gold.n_queries, 'query', 'queries')}, {counted(len(gold), 'judgement')})"
-    )
+    judged = f"{counted(gold.n_queries, 'query', 'queries')}, {counted(len(gold), 'judgement')}"
+    click.echo(f"qrels: {', '.join(map(whole, (qrels, *asked.folds)))} ({judged})")
+    console.put_tables_aside(asked.by_query)
     if groups is not None:
         others = sum(query not in gold.places for query in groups)
         more = f"; {others:,} queries that qrels do not have" * bool(others)
         click.echo(f"groups: {whole(asked.groups)} ({len(set(groups.values())):,} groups{more})")
     _print_means(evaluation)
+    _print_chance(gold, found, evaluation, metrics)
     for comparison in comparisons:
         click.echo(f"\n{_heading(comparison)}\n")
         cells = [[whole(pair.first), *_difference_cells(pair)] for pair in comparison.pairs]
@@ -212,14 +254,36 @@ def evaluate_command(qrels: str, runs: tuple[str, ...], asked: QueryOptions, wei
             _print_group_differences(comparison)
     for each in worst:
         _print_worst(each)
-    if asked.by_query and len(evaluation.runs) == 2:
-        _print_side_by_side(evaluation, baseline or evaluation.runs[0])
-    elif asked.by_query:
+    console.put_tables_aside(False)
+    if asked.by_query:
         _print_queries(evaluation)
     if asked.plot is not None:
         click.echo()
         click.echo(whole(Path(asked.plot)))
     console.print_notes(notes)
+    _fail_if(worse)
+
+
+def _worse(pairs: Iterable[tuple[RunComparison, str, str]], level: float | None) -> list[str]:
+    """Sentences on the runs that are significantly worse than the baseline; an undefined p-value is an error."""
+    if level is None:
+        return []
+    found = []
+    for comparison, first, second in pairs:
+        pair, names = comparison.pair(first, second), f"{first} and {second} by {comparison.metric}"
+        if math.isnan(pair.corrected_pvalue):
+            raise OptionError(f"--fail-if-worse cannot compare {names}: no query has a value of both")
+        if pair.difference < 0 and pair.corrected_pvalue <= level:
+            found.append(f"{first} is worse than {second} by {comparison.metric}")
+    return found
+
+
+def _fail_if(worse: Sequence[str]) -> None:
+    """Print what is worse on stderr and exit; the tables have the figures."""
+    for each in worse:
+        click.echo(f"rankcorr: {whole(each)}", err=True)
+    if worse:
+        click.get_current_context().exit(EXIT_WORSE)
 
 
 def _comparisons(
@@ -227,7 +291,7 @@ def _comparisons(
 ) -> tuple[RunComparison, ...]:
     found = []
     for metric in metrics:
-        with progress_bar(None, "resample") as advance:
+        with progress_bar(None, "resample", f"tests against {whole(baseline)}") as advance:
             found.append(
                 compare_evaluated(
                     evaluation,
@@ -375,29 +439,30 @@ def _worst_rows(queries: Iterable[QueryDifference]) -> Iterable[list[str]]:
             head = ["", "", "", ""]
 
 
-def _print_side_by_side(evaluation: Evaluation, second: str) -> None:
-    """A table of queries for each metric: values of both runs, and how much the first is above the second."""
-    columns, n_queries = evaluation.by_query(), len(evaluation.queries)
-    (first,) = (run for run in evaluation.runs if run != second)
-    starts = {run: place * n_queries for place, run in enumerate(evaluation.runs)}
-    for metric, values in columns.items():
-        if metric in ("run", "query"):
-            continue
-        click.echo(f"\n{metric} by query; difference: {whole(first)} minus {whole(second)}\n")
-        ours, theirs = (values[starts[run] : starts[run] + n_queries] for run in (first, second))
-        console.print_table(
-            ["query", whole(first), whole(second), "difference"],
-            [
-                [label_text(query), *map(number_text, (own, other, own - other))]
-                for query, own, other in zip(evaluation.queries, ours, theirs, strict=True)
-            ],
-        )
-
-
 def _print_queries(evaluation: Evaluation) -> None:
-    columns = evaluation.by_query()
+    """A row for each metric and query, and a column for each run."""
+    columns, n_queries = evaluation.by_query(), len(evaluation.queries)
+    rows = [
+        [metric, label_text(query), *values[place::n_queries]]
+        for metric, values in columns.items()
+        if metric not in ("run", "query")
+        for place, query in enumerate(evaluation.queries)
+    ]
     click.echo()
-    others = [name for name in columns if name not in ("run", "query")]
-    rows = zip(columns["run"], columns["query"], *(columns[name] for name in others), strict=True)
-    cells = [[whole(run), label_text(query), *map(number_text, values)] for run, query, *values in rows]
-    console.print_table(["run", "query", *others], cells, left=[1])
+    console.print_table(["metric", "query", *map(whole, evaluation.runs)], rows, left=[1])
+
+
+def _print_chance(gold: Qrels, runs: dict[str, Run], evaluation: Evaluation, metrics: Sequence[Metric]) -> None:
+    """Print the mean of a random order beside a negative mean: it is not 0 if the top weighs more."""
+    if evaluation.standardized is not None:
+        return
+    for metric in metrics:
+        if not isinstance(metric, Coefficient) or type(metric.weighting.weigher) is Uniform:
+            continue
+        negative = {name: run for name, run in runs.items() if evaluation.mean(name_of(metric), name) < 0}
+        for name, pairs in matches_of(gold, negative, evaluation).items():
+            level = chance_level(metric, pairs.x, pairs.y, pairs.offsets, evaluation.options["seed"])
+            click.echo(
+                f"{whole(name)}: a random order of its documents would have a mean {name_of(metric)} of about "
+                f"{level:z.2f}, not 0; --standardized also prints values with a chance level of 0"
+            )

@@ -55,7 +55,7 @@ class BoardOptions:
         n_golds = 1 + len(self.golds)
         read = files.read([gold, *self.golds], systems)
         golds, others = options.by_name(read[:n_golds]), options.by_name(read[n_golds:], self.swap)
-        with progress_bar(None, "resample") as advance, collected_notices() as notices:
+        with progress_bar(None, "resample", "leaderboard") as advance, collected_notices() as notices:
             board = leaderboard(
                 golds,
                 others,
@@ -120,7 +120,10 @@ def _print(board: Leaderboard, golds: list[Named], asked: BoardOptions) -> None:
     rows = board.table()
     lacking = any(row["n_missing"] for row in rows)
     console.print_table(
-        ["rank", "ranks", "group", "system", *headings, "low", "high", "p (corrected)", "n", *(["missing"] * lacking)],
+        [
+            *("rank", "ranks", "group", "system", *headings, "low", "high", "p (two-sided, corrected)", "n"),
+            *(["missing"] * lacking),
+        ],
         [
             [
                 console.rank_text(row["rank"]),

@@ -22,7 +22,7 @@ def main() -> None:
       rankcorr test gold.csv system_a.csv system_b.csv --versus
       rankcorr leaderboard gold.csv system_a.csv system_b.csv
       rankcorr evaluate qrels.txt bm25.run lsa.run --metric tau_w --metric ndcg@10 --versus bm25.run
-      rankcorr evaluate-vectors glove.txt.gz wordsim.tsv rg65.tsv
+      rankcorr evaluate-vectors glove.txt.gz word2vec.bin --gold wordsim353.tsv --gold rg65.tsv
       rankcorr plot ranks gold.csv system_a.csv --out ranks.png
       rankcorr weights --n0 2 --top 10
     """
@@ -68,7 +68,3 @@ def weights(
         ["rank", "weight", "cumulative"],
         [[str(row["rank"]), f"{row['weight']:{form}}", f"{row['cumulative_share']:{form}}"] for row in table.rows()],
     )
-
-
-if __name__ == "__main__":
-    main()

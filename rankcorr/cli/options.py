@@ -11,13 +11,12 @@ from typing import Any, Final
 
 import click
 
-from rankcorr import Coefficient, InverseSquare, OptionError, Ranking, RankingError, TableError, WeightError
+from rankcorr import Coefficient, InverseSquare, OptionError, Ranking, RankingError, TableError, Uniform, WeightError
 from rankcorr.alignment import MISSING, Missing, align
 from rankcorr.checks import checked_level, counted, repeated
 from rankcorr.cli import console
 from rankcorr.cli.console import Decorator, choice_option, choice_setting, gathered, option, setting, whole
-from rankcorr.coefficients import COEFFICIENTS, VARIANTS, named_coefficient
-from rankcorr.errors import MissingMeasuresError
+from rankcorr.coefficients import BY_NAME, COEFFICIENTS, VARIANTS, named_coefficient
 from rankcorr.evaluation.files import is_trec
 from rankcorr.evaluation.metrics import Metric, as_metric, check_different
 from rankcorr.inference.exchange import SWAPS, Swap
@@ -26,9 +25,9 @@ from rankcorr.inference.orbit import alpha_of
 from rankcorr.inference.paired import LeftOut
 from rankcorr.io.tables import DUPLICATES, Label, read_numbers
 from rankcorr.ranking import RankingLike
-from rankcorr.weights import SCHEMES, TIED_WEIGHTS, named_weigher
+from rankcorr.weights import SCHEMES, TIED_WEIGHTS, WEIGHER_NAMES, named_weigher
 
-PLAIN: Final = ("rho", "tau")
+PLAIN: Final = tuple(name for name, each in BY_NAME.items() if type(each.weighting.weigher) is Uniform)
 DEFAULT_LEVEL: Final = 0.95
 DEFAULT_SEED: Final = 0
 MAX_RESAMPLES: Final = 10_000_000  # 80 MB for each interval
@@ -133,13 +132,13 @@ def check_owner(owner: str, present: bool, given: Mapping[str, Any]) -> None:
         raise OptionError(f"{vain[0]} belongs to {owner}, which is missing")
 
 
-def check_names(names: Sequence[str], n_files: int, whose: str) -> None:
-    """Refuse what --name gives, unless it is nothing, or a name for each file."""
+def check_names(names: Sequence[str], n_files: int, whose: str, *, unique: bool = True) -> None:
+    """Refuse what --name gives, unless it is nothing, or a name for each file; each its own if they are `unique`."""
     if names and len(names) != n_files:
         raise OptionError(f"--name must be given once for each {whose}; got {len(names)} for {n_files} {whose}s")
     if "" in names:
         raise OptionError("--name must not be empty")
-    if again := repeated(names):
+    if unique and (again := repeated(names)):
         raise OptionError(f"--name must differ; more than once: {', '.join(map(str, again))}")
 
 
@@ -276,9 +275,7 @@ class Weights:
 
     n0: float | None = setting("--n0", type=float, help="Offset of the weight 1/(n + n0)^2 of rank n.  [default: 2]")
     weigher: str | None = setting(
-        "--weigher",
-        metavar="NAME",
-        help="Weight in place of that of --n0: hyperbolic, logarithmic, top-k:K (such as top-k:10), uniform.",
+        "--weigher", metavar="NAME", help=f"Weight in place of that of --n0: {WEIGHER_NAMES}; such as top-k:10."
     )
     scheme: Any = choice_setting(
         "--scheme", SCHEMES, "How the weights of an item's two ranks combine; 'first' is gold's alone."
@@ -333,10 +330,7 @@ def metrics_of(names: Sequence[str], weights: Weights) -> list[Metric]:
     """Metrics by name, coefficients with the options of weights."""
     lower = [name.strip().lower() for name in names]
     found = [weights.of(low) if low in COEFFICIENTS else name for low, name in zip(lower, names, strict=True)]
-    try:
-        metrics = [as_metric(each) for each in found]
-    except MissingMeasuresError as error:
-        raise click.ClickException(str(error)) from error
+    metrics = [as_metric(each) for each in found]
     check_different(metrics, names)
     return metrics
 

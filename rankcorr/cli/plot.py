@@ -13,6 +13,7 @@ from rankcorr.cli.compare import TEST_RESAMPLES
 from rankcorr.cli.console import Command, Note, option
 from rankcorr.cli.leaderboard import BoardOptions, board_options
 from rankcorr.cli.options import Files, Named, Weights
+from rankcorr.coefficients import COEFFICIENTS
 from rankcorr.errors import collected_notices
 from rankcorr.inference.leaderboard_groups import COLUMNS, TOTALS
 from rankcorr.inference.permutation import permutation_test
@@ -49,7 +50,7 @@ def _matching(files: Files, gold: str, systems: Sequence[str]) -> tuple[Named, l
     return reference, others
 
 
-@plot.command(short_help="The rank of each item in systems against that in gold.")
+@plot.command(short_help="Draw ranks in systems against those in gold.")
 @_of_systems
 @options.file_options
 @options.coefficient_option()
@@ -83,10 +84,10 @@ def ranks(
     _write(draw, out, coefficient, _only(others))
 
 
-@plot.command(short_help="The coefficient of each system as a function of n0.")
+@plot.command(short_help="Draw coefficients as functions of n0.")
 @_of_systems
 @options.file_options
-@options.coefficient_option(choices=("rho_w", "tau_w"))
+@options.coefficient_option(choices=tuple(name for name in COEFFICIENTS if name not in options.PLAIN))
 @options.scheme_options
 def offset(gold: str, systems: tuple[str, ...], out: str, files: Files, coefficient: Any, weights: Weights) -> None:
     """Draw the coefficient of each SYSTEM as a function of n0, and R(n0), the weight of the first rank.
@@ -106,7 +107,7 @@ def offset(gold: str, systems: tuple[str, ...], out: str, files: Files, coeffici
     _write(draw, out, coefficient)
 
 
-@plot.command("leaderboard", short_help="Systems with intervals and groups.")
+@plot.command("leaderboard", short_help="Draw systems with intervals and groups.")
 @_of_systems
 @board_options
 @options.file_options
@@ -128,7 +129,7 @@ def leaderboard_figure(
     rows = {each.name: each.in_figures for each in others}
 
     def draw() -> Figure:
-        with progress_bar(None, "permutation") as advance:
+        with progress_bar(None, "permutation", "chance levels") as advance:
             chance = chance_levels(
                 options.by_name(list(sets.values())),
                 options.by_name(list(rows.values())),
@@ -149,7 +150,7 @@ def leaderboard_figure(
     _write(draw, out, asked.coefficient, notes=notes)
 
 
-@plot.command(short_help="What chance alone gives, and where systems lie.")
+@plot.command(short_help="Draw what chance gives, and where systems lie.")
 @_of_systems
 @options.file_options
 @options.coefficient_option()
@@ -179,7 +180,10 @@ def null(
     reference, others = _matching(files, gold, systems)
 
     def draw() -> Figure:
-        with options.errors_of(reference, *others), progress_bar(resamples * len(others), "permutation") as advance:
+        with (
+            options.errors_of(reference, *others),
+            progress_bar(resamples * len(others), "permutation", "values by chance") as advance,
+        ):
             tests = {
                 other.short: permutation_test(
                     reference.ranking,

@@ -2,40 +2,63 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import click
 
-from rankcorr.checks import counted
+from rankcorr.checks import check_choice, counted
 from rankcorr.cli import console, options
+from rankcorr.cli.compare import TEST_RESAMPLES
 from rankcorr.cli.console import choice_setting, gathered, label_text, number_text, pvalue_text, setting, whole
 from rankcorr.cli.options import Weights
 from rankcorr.coefficients import COEFFICIENTS
 from rankcorr.errors import OptionError, RankingError, collected_notices
+from rankcorr.inference.paired import SystemComparisons, compare_many
 from rankcorr.io.tables import DUPLICATES
-from rankcorr.vectors.pairs import OOV, RESAMPLES, SELF_PAIRS, Pair, VectorEvaluation, evaluate_vectors, read_pairs
+from rankcorr.vectors.pairs import (
+    OOV,
+    RESAMPLES,
+    SELF_PAIRS,
+    Pair,
+    VectorEvaluation,
+    common_pairs,
+    evaluate_vectors,
+    read_pairs,
+    words_of,
+)
 from rankcorr.vectors.reading import FORMS, UNDECODABLE, read_vectors
 from rankcorr.vectors.relata import CANDIDATES, METRICS, RelataEvaluation, evaluate_relata
 from rankcorr.vectors.words import MissingGensimError, WordVectors
 from rankcorr.workers import progress_bar
 
 MAX_WORDS: Final = 10
+Results: TypeAlias = dict[tuple[str, str], VectorEvaluation | RelataEvaluation]  # by vectors and gold file
 
 
 @dataclass(frozen=True)
 class VectorOptions:
     """How vectors and gold scores are read, and what is computed."""
 
+    golds: tuple[str, ...] = setting(
+        "--gold", multiple=True, required=True, metavar="FILE", help="Gold scores of pairs of words; may be repeated."
+    )
+    versus: str | None = setting(
+        "--versus",
+        metavar="VECTORS",
+        help="Compare the others with this one of VECTORS.  [default: all with each other]",
+    )
     words: list[str] = setting(
         "--words",
         multiple=True,
         metavar="COLUMN,COLUMN",
         callback=options.split_columns,
-        help="Columns of the two words, in all GOLD files.  [default: the first two]",
+        help="Columns of the two words, in all files of --gold.  [default: the first two]",
     )
     scores: tuple[str, ...] = setting(
-        "--score", multiple=True, metavar="COLUMN", help="Column of the scores: once, or once for each GOLD."
+        "--score", multiple=True, metavar="COLUMN", help="Column of the scores: once, or once for each --gold."
     )
     no_header: bool = setting(options.header_option())
     duplicates: Any = choice_setting(
@@ -59,12 +82,12 @@ class VectorOptions:
         help="A pair of a word with itself, whose cosine is always 1: kept, or left out.  [default: keep]",
     )
     relata: bool = setting(
-        "--relata", is_flag=True, help="GOLD files list words and their relata: rank those of each word by cosine."
+        "--relata", is_flag=True, help="Gold files list words and their relata: rank those of each word by cosine."
     )
     candidates: Any = setting(
         "--candidates",
         type=click.Choice(CANDIDATES),
-        help="Of --relata, what is ranked for a word: its own entries in GOLD, or all relata of GOLD.  [default: gold]",
+        help="Of --relata, what is ranked for a word: its own entries in gold, or all relata of gold.  [default: gold]",
     )
     depth: int | None = setting(
         "--depth", type=click.IntRange(min=1), metavar="K", help="Of --relata, keep the K nearest neighbours."
@@ -73,16 +96,22 @@ class VectorOptions:
         "--metric",
         multiple=True,
         metavar="NAME",
-        help="Of --relata, as in 'rankcorr evaluate'; may be repeated.  [default: tau_w, ap]",
+        help="Coefficient, or of --relata metric of 'rankcorr evaluate'; may be repeated.  [default: rho_w, tau_w, "
+        "rho, tau; of --relata tau_w, ap]",
     )
     level: float = setting(options.level_option())
-    resamples: int = setting(
-        options.resamples_option(RESAMPLES, "Number of permutations behind chance, and of resamples of each interval.")
+    resamples: int | None = setting(
+        options.resamples_option(
+            None,
+            f"Number of permutations, resamples and swaps behind each figure.  [default: {RESAMPLES}, and "
+            f"{TEST_RESAMPLES} swaps for each comparison]",
+        )
     )
     seed: int = setting(console.seed_option())
 
-    def read_gold(self, paths: tuple[str, ...]) -> dict[str, dict[Pair, float]]:
+    def read_gold(self) -> dict[str, dict[Pair, float]]:
         """Gold scores by the name of the file, with the column where a file is given several times."""
+        paths = self.golds
         found: dict[str, dict[Pair, float]] = {}
         for path, column in zip(paths, options.columns_of(self.scores, len(paths)), strict=True):
             name = path if paths.count(path) == 1 else f"{path}:{column}"
@@ -102,7 +131,7 @@ class VectorOptions:
         """Vectors of the words of the gold scores."""
         words = {word.lower() if self.lower else word for pairs in golds.values() for pair in pairs for word in pair}
         try:
-            with progress_bar(None, "word") as advance:
+            with progress_bar(None, "word", f"reading {whole(path)}") as advance:
                 return read_vectors(
                     path,
                     words=words,
@@ -117,6 +146,7 @@ class VectorOptions:
     def described(self) -> dict[str, Any]:
         """The options of the files, ready for JSON."""
         return {
+            "versus": self.versus,
             "words": self.words or None,
             "score": list(self.scores) or None,
             "header": not self.no_header,
@@ -126,110 +156,190 @@ class VectorOptions:
         }
 
 
-@console.command("evaluate-vectors", short_help="Evaluate word vectors on gold scores of pairs.")
-@click.argument("vectors")
-@click.argument("golds", nargs=-1, required=True, metavar="GOLD...")
+@console.command("evaluate-vectors", short_help="Evaluate and compare word vectors on gold pairs.")
+@click.argument("vectors", nargs=-1, required=True, metavar="VECTORS...")
 @gathered("asked", VectorOptions)
 @options.weight_options
 @console.table_option()
 @console.json_option()
-def vectors_command(
-    vectors: str, golds: tuple[str, ...], asked: VectorOptions, weights: Weights, as_json: bool
-) -> None:
-    """Evaluate the word vectors in VECTORS on the pairs of words in the GOLD files, by cosine.
+def vectors_command(vectors: tuple[str, ...], asked: VectorOptions, weights: Weights, as_json: bool) -> None:
+    """Evaluate the word vectors in each VECTORS on the pairs of words in the files of --gold, by cosine.
 
-    VECTORS is text or binary of word2vec, text of GloVe, or a file of gensim, which must be trusted; GOLD files are CSV
-    or TSV in UTF-8. Any of them may be compressed by gzip; '-' is stdin.
+    Several VECTORS are evaluated on the pairs that all of them have, and compared. The p-values of all comparisons,
+    over all gold files and coefficients, are corrected together, by Holm's method.
+
+    VECTORS is text or binary of word2vec, text of GloVe, or a file of gensim, which must be trusted. Gold files are
+    taken as they are published: CSV, TSV, or cells separated by spaces, with a header or without. Any of them may be
+    compressed by gzip; '-' is stdin.
 
     Example:
-      rankcorr evaluate-vectors glove.txt.gz wordsim.tsv rg65.tsv
-      rankcorr evaluate-vectors word2vec.bin rdt.csv --relata --candidates all --depth 100
+      rankcorr evaluate-vectors glove.txt.gz --gold wordsim353.tsv --gold rg65.tsv
+      rankcorr evaluate-vectors a.txt b.txt c.txt --gold wordsim353.tsv --gold men.txt --versus a.txt
+      rankcorr evaluate-vectors word2vec.bin --gold rdt.csv --relata --candidates all --depth 100
     """
-    of_relata = {"--candidates": asked.candidates, "--depth": asked.depth, "--metric": asked.metrics or None}
-    options.check_owner("--relata", asked.relata, of_relata)
-    if asked.relata and asked.self_pairs is not None:
-        raise OptionError("--self-pairs does not go with --relata")
-    options.check_stdin([vectors, *golds])
+    _check(vectors, asked)
     weights.described()  # refuses options that contradict each other before files are read
-    metrics = (
-        options.metrics_of(asked.metrics or METRICS, weights)
-        if asked.relata
-        else [weights.of(name) for name in COEFFICIENTS]
-    )
-    pairs = asked.read_gold(golds)
-    found = asked.read(vectors, pairs)
-    results: dict[str, VectorEvaluation | RelataEvaluation] = {}
+    if asked.relata:
+        metrics = options.metrics_of(asked.metrics or METRICS, weights)
+    else:
+        for name in asked.metrics:
+            check_choice("--metric", name, COEFFICIENTS)
+        metrics = [weights.of(name) for name in asked.metrics or COEFFICIENTS]
+    golds = asked.read_gold()
+    found = {path: asked.read(path, golds) for path in vectors}
+    results: Results = {}
     notes = []
-    for name, gold in pairs.items():
+    for gold, pairs in golds.items():
+        with collected_notices() as notices, _errors_of(gold):
+            several = len(found) > 1 and asked.oov == "omit"
+            kept = common_pairs(found.values(), pairs, lower=asked.lower) if several else pairs
+            results |= {(path, gold): _evaluate(each, kept, metrics, asked) for path, each in found.items()}
+        notes += console.notes_of(notices, [], gold)
+    compared = None
+    if len(found) > 1:
         with collected_notices() as notices:
-            results[name] = _evaluate(found, name, gold, metrics, asked)
-        notes += console.notes_of(notices, [], name)
+            compared = _compare(results, asked, metrics)
+        notes += console.notes_of(notices, [])
     if as_json:
-        described = {"name": vectors, "form": found.form, "n_words": found.n_known, "dimension": found.dimension}
-        described |= {"n_undecodable": found.n_undecodable}
-        content = [{"gold": name, **result.to_dict()} for name, result in results.items()]
+        described = [
+            {"name": path, "form": each.form, "n_words": each.n_known, "dimension": each.dimension}
+            | {"n_undecodable": each.n_undecodable}
+            for path, each in found.items()
+        ]
+        content = [{"vectors": path, "gold_set": gold, **result.to_dict()} for (path, gold), result in results.items()]
+        of_files = [{"name": gold, "n_pairs": len(pairs)} for gold, pairs in golds.items()]
         chosen = {**asked.described(), **weights.described()}
-        console.print_json({"vectors": described, "options": chosen, "evaluations": content, "warnings": notes})
+        document = {"vectors": described, "golds": of_files, "options": chosen}
+        comparisons = {} if compared is None else {"comparisons": compared.to_dict()["rows"]}
+        console.print_json({**document, "evaluations": content, **comparisons, "warnings": notes})
         return
-    undecodable = f", {found.n_undecodable:,} undecodable" if found.n_undecodable else ""
-    click.echo(
-        f"vectors: {whole(vectors)} ({found.form}, {counted(found.n_known, 'word')}{undecodable}, "
-        f"{counted(found.dimension, 'dimension')})"
-    )
-    _print_pairs({name: each for name, each in results.items() if isinstance(each, VectorEvaluation)}, asked)
-    _print_relata({name: each for name, each in results.items() if isinstance(each, RelataEvaluation)})
+    for path, each in found.items():
+        undecodable = f", {each.n_undecodable:,} undecodable" if each.n_undecodable else ""
+        click.echo(
+            f"vectors: {whole(path)} ({each.form}, {counted(each.n_known, 'word')}{undecodable}, "
+            f"{counted(each.dimension, 'dimension')})"
+        )
+    if asked.relata:
+        _print_relata({gold: each for (_, gold), each in results.items() if isinstance(each, RelataEvaluation)})
+    else:
+        _print_coverage(golds, found, results, asked)
+        _print_pairs(results, [each.name for each in metrics], asked)
+    if compared is not None:
+        _print_comparisons(compared, asked)
     console.print_notes(notes)
 
 
-def _evaluate(
-    vectors: WordVectors, name: str, gold: dict[Pair, float], metrics: list[Any], asked: VectorOptions
-) -> VectorEvaluation | RelataEvaluation:
-    shared: dict[str, Any] = {"oov": asked.oov, "lower": asked.lower, "seed": asked.seed}
+def _check(vectors: tuple[str, ...], asked: VectorOptions) -> None:
+    """Refuse options and files that do not go together."""
+    of_relata = {"--candidates": asked.candidates, "--depth": asked.depth}
+    options.check_owner("--relata", asked.relata, of_relata)
+    if asked.relata and asked.self_pairs is not None:
+        raise OptionError("--self-pairs does not go with --relata")
+    if asked.relata and len(vectors) > 1:
+        raise OptionError(f"--relata evaluates one VECTORS; got {len(vectors)} (gold files are given by --gold)")
+    options.check_stdin([*vectors, *asked.golds])
+    options.check_once(vectors, "VECTORS")
+    if asked.versus is not None:
+        if len(vectors) < 2:
+            raise OptionError("--versus needs at least two VECTORS")
+        check_choice("--versus", asked.versus, vectors)
+
+
+@contextmanager
+def _errors_of(gold: str) -> Iterator[None]:
+    """Begin the message of an error with the name of a gold file."""
     try:
-        if asked.relata:
-            return evaluate_relata(
-                vectors,
-                gold,
-                metrics=metrics,
-                candidates=asked.candidates or "gold",
-                depth=asked.depth,
-                n_resamples=asked.resamples,
-                **shared,
-            )
-        with progress_bar(2 * len(metrics) * asked.resamples, "resample") as advance:
-            return evaluate_vectors(
-                vectors,
-                gold,
-                coefficients=metrics,
-                self_pairs=asked.self_pairs or SELF_PAIRS[0],
-                level=asked.level,
-                n_resamples=asked.resamples,
-                progress=advance,
-                **shared,
-            )
+        yield
     except RankingError as error:
-        raise click.ClickException(f"{name}: {error}") from error
+        raise click.ClickException(f"{gold}: {error}") from error
 
 
-def _print_pairs(results: dict[str, VectorEvaluation], asked: VectorOptions) -> None:
-    if not results:
-        return
+def _evaluate(
+    vectors: WordVectors, gold: dict[Pair, float], metrics: list[Any], asked: VectorOptions
+) -> VectorEvaluation | RelataEvaluation:
+    n_resamples = asked.resamples or RESAMPLES
+    shared: dict[str, Any] = {"oov": asked.oov, "lower": asked.lower, "seed": asked.seed, "n_resamples": n_resamples}
+    if asked.relata:
+        candidates: Any = asked.candidates or "gold"
+        return evaluate_relata(vectors, gold, metrics=metrics, candidates=candidates, depth=asked.depth, **shared)
+    with progress_bar(2 * len(metrics) * n_resamples, "resample", "chance and intervals") as advance:
+        return evaluate_vectors(
+            vectors,
+            gold,
+            coefficients=metrics,
+            self_pairs=asked.self_pairs or SELF_PAIRS[0],
+            level=asked.level,
+            progress=advance,
+            **shared,
+        )
+
+
+def _compare(results: Results, asked: VectorOptions, metrics: list[Any]) -> SystemComparisons:
+    """Compare the vectors on each gold set by each coefficient."""
+    golds: dict[str, dict[Pair, float]] = {}
+    systems: dict[str, dict[Pair, float]] = {}
+    for (path, gold), each in results.items():
+        if isinstance(each, VectorEvaluation):
+            scores = each.scores
+            golds[gold] = {
+                pair: value for pair, value in zip(each.pairs, each.gold.tolist(), strict=True) if pair in scores
+            }
+            systems[path] = systems.get(path, {}) | scores
+    with progress_bar(None, "swap", "comparisons of vectors") as advance:
+        return compare_many(
+            golds,
+            systems,
+            coefficients=metrics,
+            baseline=asked.versus,
+            level=asked.level,
+            n_resamples=asked.resamples or TEST_RESAMPLES,
+            seed=asked.seed,
+            progress=advance,
+        )
+
+
+def _print_coverage(
+    golds: dict[str, dict[Pair, float]], found: dict[str, WordVectors], results: Results, asked: VectorOptions
+) -> None:
+    """Print how many pairs of each gold file are compared, and the words that vectors lack."""
     what = "tied below all others" if asked.oov == "lowest" else "left out"
-    for name, result in results.items():
-        lacking = f", {len(result.oov_pairs):,} without a vector ({what})" if result.oov_pairs else ""
-        click.echo(f"{whole(name)}: {result.n_compared:,} of {result.n_pairs:,} pairs compared{lacking}")
-        _print_words("words without a vector", result.oov_words)
+    compared = {gold: each.n_compared for (_, gold), each in results.items() if isinstance(each, VectorEvaluation)}
+    for gold, pairs in golds.items():
+        looked_up = words_of(pairs, lower=asked.lower)
+        lacking = {path: [w for w, key in looked_up.items() if key not in v.index] for path, v in found.items()}
+        absent = {word for words in lacking.values() for word in words}
+        n_lacking = sum(not absent.isdisjoint(pair) for pair in pairs)
+        text = f", {n_lacking:,} without a vector ({what})" if n_lacking else ""
+        click.echo(f"{whole(gold)}: {compared[gold]:,} of {len(pairs):,} pairs compared{text}")
+        for path, words in lacking.items():
+            _print_words(f"words without a vector{f' in {whole(path)}' if len(found) > 1 else ''}", tuple(words))
+
+
+def _print_pairs(results: Results, names: list[str], asked: VectorOptions) -> None:
+    several = len({path for path, _ in results}) > 1
     click.echo(f"low, high: {console.percent_text(asked.level)} interval; p: of agreement by chance alone\n")
     rows = [
-        (gold, name, each)
-        for gold, result in results.items()
-        for name, each in zip(COEFFICIENTS, result.coefficients, strict=True)
+        (gold, path, name, each)
+        for (path, gold), result in results.items()
+        if isinstance(result, VectorEvaluation)
+        for name, each in zip(names, result.coefficients, strict=True)
     ]
     console.print_table(
-        ["gold", "coefficient", "value", "chance", "standardized", "low", "high", "p"],
+        [
+            "gold",
+            *(["vectors"] * several),
+            "coefficient",
+            "value",
+            "chance",
+            "standardized",
+            "low",
+            "high",
+            "p (greater)",
+        ],
         [
             [
                 whole(gold),
+                *([whole(path)] * several),
                 name,
                 *(
                     number_text(value)
@@ -237,15 +347,34 @@ def _print_pairs(results: dict[str, VectorEvaluation], asked: VectorOptions) -> 
                 ),
                 pvalue_text(each.pvalue),
             ]
-            for gold, name, each in rows
+            for gold, path, name, each in rows
         ],
-        left=[1],
+        left=[1, 2] if several else [1],
+    )
+
+
+def _print_comparisons(compared: SystemComparisons, asked: VectorOptions) -> None:
+    n_swaps = asked.resamples or TEST_RESAMPLES
+    click.echo(
+        f"\nDifferences, {console.percent_text(asked.level)} intervals, paired tests (up to {n_swaps:,} swaps, seed "
+        f"{asked.seed}); p corrected by Holm over {counted(len(compared.rows), 'test')}\n"
+    )
+    console.print_table(
+        ["gold", "coefficient", "a", "b", "a - b", "low", "high", "p (two-sided)", "p (Holm)", "n"],
+        [
+            [
+                *map(whole, (row.gold_set, row.coefficient, row.a, row.b)),
+                *(number_text(value) for value in (row.comparison.difference, row.comparison.low, row.comparison.high)),
+                *map(pvalue_text, (row.comparison.pvalue, row.corrected_pvalue)),
+                f"{row.comparison.n_items:,}",
+            ]
+            for row in compared.rows
+        ],
+        left=[1, 2, 3],
     )
 
 
 def _print_relata(results: dict[str, RelataEvaluation]) -> None:
-    if not results:
-        return
     for name, result in results.items():
         shown = whole(name)
         click.echo(f"{shown}: {counted(result.n_words, 'word')}, {result.n_relata:,} relata")

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Hashable, Iterable, Sequence
 from decimal import Decimal
 from numbers import Real
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from rankcorr.scores import is_masked, read_only
 Duplicates: TypeAlias = Literal["error", "first", "max"]
 Codes: TypeAlias = NDArray[np.int64]
 
-DUPLICATES: Final = ("error", "first", "max")
+DUPLICATES: Final[tuple[Duplicates, ...]] = get_args(Duplicates)
 LARGEST_EXACT: Final = 2.0**53
 WHOLE_NUMBERS: Final = ("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64")  # those of numpy
 
@@ -263,15 +263,16 @@ def _series(column: Any) -> Any:
 def _coded_arrow(column: Any, what: str) -> Ids:
     if column.null_count:
         raise ColumnError(f"each row needs a {what} id; {counted(column.null_count, 'row')} have none")
+    foreign = str(column.type).startswith("dictionary")
     try:
-        encoded = column if str(column.type).startswith("dictionary") else column.dictionary_encode()
+        encoded = column if foreign else column.dictionary_encode()
     except NotImplementedError as error:  # as Arrow's own error is, too
         raise ColumnError(f"{what} ids must be text or whole numbers; got a column of type {column.type}") from error
     encoded = encoded.unify_dictionaries()
     ids = encoded.chunk(0).dictionary.to_pylist() if encoded.num_chunks else []
-    if None in ids or len(set(ids)) < len(ids):  # a foreign dictionary; the null or repeated id may be unused
+    if foreign and (None in ids or len(set(ids)) < len(ids)):  # the null or repeated id may be unused
         return _coded_arrow(column.cast(column.type.value_type), what)
-    check_ids(ids, what)
+    check_ids([*ids[:1], *([""] if "" in ids else [])], what)  # a column has one type
     parts = [chunk.indices.to_numpy() for chunk in encoded.chunks]
     codes = (parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, np.int64), *parts])).astype(np.int64)
     return _in_order_of_rows(codes, ids)

@@ -236,13 +236,14 @@ def evaluate(
     Parameters
     ----------
     qrels : Qrels, dict of query to dict of document to relevance, data frame, path, or object of ranx or ir_measures
-        The gold scores.
+        The gold scores; a list of them, one for each fold of a cross-validation, is pooled, and may not share queries.
     runs : run, mapping of name to run, or sequence of Run
-        A run is a `Run`, a path, or anything that `Run.of` takes.
+        A run is a `Run`, a path, or anything that `Run.of` takes; in a mapping also a list of its parts, one for each
+        fold.
     metrics : sequence of str, Coefficient or measure of ir_measures
         Rank correlations by name ("tau_w", "rho_w", "tau", "rho") or as a value such as ``RhoW(n0=10)``; "tau_ap" and
-        "rbo", or `TauAP` and `RBO` with options; "ap" and "p@10", as trec_eval has them; and the measures of
-        ir_measures, such as "ndcg@10" (extra `trec`).
+        "rbo", or `TauAP` and `RBO` with options; "ap", "p@10" and "ndcg@10", as trec_eval has them; and the
+        measures of ir_measures, such as "rr" (extra `trec`).
     unjudged : {"zero", "omit", "error"}
         How a rank correlation treats a retrieved document without a judgement: as relevance 0, like trec_eval; leave it
         out; or raise an error.

@@ -10,21 +10,33 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeGuard, get_args
 
 import numpy as np
 
 from rankcorr.checks import check_choice, check_unique, counted, offending, real_text, shown
-from rankcorr.errors import ColumnError, DuplicateDocumentError, OptionError, RankColumnWarning, TableError, give_notice
+from rankcorr.errors import (
+    ColumnError,
+    DuplicateDocumentError,
+    OptionError,
+    RankColumnWarning,
+    RankingError,
+    SplitQueryError,
+    TableError,
+    give_notice,
+)
 from rankcorr.evaluation.columns import DUPLICATES, Duplicates
-from rankcorr.evaluation.qrels import GROUP, QUERY, Qrels, QueryColumns, Run
+from rankcorr.evaluation.partitions.joined_columns import as_table
+from rankcorr.evaluation.qrels import GROUP, QUERY, Qrels, QueryColumns, Run, is_hit
+from rankcorr.frames import arrow
 from rankcorr.io.records import TextTable, printable
 
 Form: TypeAlias = Literal["trec", "msmarco", "beir", "json"]
 
-FORMATS: Final = ("trec", "msmarco", "beir", "json")
+ARROW_FILES: Final = (b"PAR1", b"ARROW1", b"\xff\xff\xff\xff")  # Parquet, a file and a stream of Arrow
+FORMATS: Final[tuple[Form, ...]] = get_args(Form)
 BEIR_HEAD: Final = ("query-id", "corpus-id", "score")
 MOST_DIGITS: Final = 310  # of a whole number; the largest float has 309
 ONLY_RUN: Final = "run"
@@ -66,23 +78,27 @@ class Columns(NamedTuple):
 
 
 def read_qrels(path: str | os.PathLike[str], *, form: Form | None = None, duplicates: Duplicates = "error") -> Qrels:
-    r"""Read qrels from a file in UTF-8, which may be compressed by gzip.
+    r"""Read qrels from a text in UTF-8, a Parquet or an Arrow file, which may be compressed by gzip.
 
-    ====== ==================================================================
-    form   lines
-    ====== ==================================================================
-    trec   query, anything, document, relevance; spaces or tabs
-    msmarco  the same, separated by tabs
-    beir   query-id, corpus-id, score, with these names as the first line
-    json   one object: query to an object of document to relevance
-    ====== ==================================================================
+    ======= ==================================================================
+    form    lines
+    ======= ==================================================================
+    trec    query, anything, document, relevance; spaces or tabs
+    msmarco the same, separated by tabs
+    beir    query-id, corpus-id, score, with these names as the first line
+    json    one object: query to an object of document to relevance
+    ======= ==================================================================
+
+    Parquet and Arrow files (IPC or Feather; extra `arrow`) are read as well. `Qrels.from_frame` names the columns that
+    are recognized; all ids become text, as in the other files.
 
     Parameters
     ----------
     path : str or path-like
         ``"-"`` is standard input.
     form : {"trec", "msmarco", "beir", "json"}, optional
-        By default recognized from the first line: an object is JSON, the BEIR header is BEIR, anything else TREC.
+        Form of a text. By default recognized from the first line: an object is JSON, the BEIR header is BEIR, anything
+        else TREC.
     duplicates : {"error", "first", "max"}
         How to treat a document that a query has more than once.
 
@@ -90,9 +106,13 @@ def read_qrels(path: str | os.PathLike[str], *, form: Form | None = None, duplic
     ------
     TableError
         A line has another number of fields, an empty id, or a value that is not a number; the message names file, line
-        and column.
+        and column. Or a Parquet or Arrow file is damaged.
+    ColumnError, MissingValueError, NonNumericError
+        A column of a Parquet or Arrow file is missing or holds nulls, nan or other types.
     DuplicateDocumentError
         A document that a query has more than once, and `duplicates` is "error".
+    MissingArrowError
+        A Parquet or Arrow file, and pyarrow is not installed.
 
     Examples
     --------
@@ -110,16 +130,19 @@ def read_qrels(path: str | os.PathLike[str], *, form: Form | None = None, duplic
 def read_run(
     path: str | os.PathLike[str], *, form: Form | None = None, duplicates: Duplicates = "error", name: str | None = None
 ) -> Run:
-    r"""Read a run from a file in UTF-8, which may be compressed by gzip.
+    r"""Read a run from a text in UTF-8, a Parquet or an Arrow file, which may be compressed by gzip.
 
-    ====== ==================================================================
-    form   lines
-    ====== ==================================================================
-    trec   query, anything, document, rank, score, name; spaces or tabs
-    msmarco  query, document, rank, separated by tabs: the rank decides
-    beir   query-id, corpus-id, score, with these names as the first line
-    json   one object: query to an object of document to score
-    ====== ==================================================================
+    ======= ==================================================================
+    form    lines
+    ======= ==================================================================
+    trec    query, anything, document, rank, score, name; spaces or tabs
+    msmarco query, document, rank, separated by tabs: the rank decides
+    beir    query-id, corpus-id, score, with these names as the first line
+    json    one object: query to an object of document to score;
+            predictions of MTEB; those of sentence-transformers, a query a line
+    ======= ==================================================================
+
+    Parquet and Arrow files are read as by `read_qrels`.
 
     Scores determine the order, as in trec_eval. A `RankColumnWarning` reports ranks of a TREC run that contradict them.
 
@@ -128,8 +151,8 @@ def read_run(
     path : str or path-like
         ``"-"`` is standard input.
     form : {"trec", "msmarco", "beir", "json"}, optional
-        By default recognized from the first line: an object is JSON, the BEIR header is BEIR, three fields are MS
-        MARCO, anything else is TREC.
+        Form of a text. By default recognized from the first line: an object is JSON, the BEIR header is BEIR, three
+        fields are MS MARCO, anything else is TREC.
     duplicates : {"error", "first", "max"}
         How to treat a document that a query has more than once.
     name : str, optional
@@ -137,7 +160,7 @@ def read_run(
 
     Raises
     ------
-    TableError, DuplicateDocumentError
+    RankingError, MissingArrowError
         As `read_qrels`.
 
     Examples
@@ -149,7 +172,11 @@ def read_run(
     ...     read_run(file)
     <Run 'bm25' of 1 query, 2 documents>
     """
-    stem = "stdin" if path == "-" else re.sub(r"(\.(gz|txt|tsv|run|trec|json))+$", "", Path(path).name)
+    stem = (
+        "stdin"
+        if path == "-"
+        else re.sub(r"(\.(gz|txt|tsv|run|trec|jsonl?|parquet|arrow|feather))+$", "", Path(path).name)
+    )
     made: Run = _read(Run, path, form, duplicates, stem if name is None else name)
     return made
 
@@ -199,13 +226,23 @@ def read_groups(path: str | os.PathLike[str]) -> dict[str, str]:
 
 
 def qrels_of(given: QrelsLike) -> Qrels:
-    """Return qrels from a file or from whatever holds them; see `Qrels.of`."""
+    """Return qrels from a file or from whatever holds them, see `Qrels.of`; those of a list are pooled."""
+    if _are_folds(given, Qrels):
+        return Qrels.pooled([qrels_of(each) for each in given])
     return read_qrels(given) if isinstance(given, str | os.PathLike) else Qrels.of(given)
 
 
 def run_of(given: RunLike) -> Run:
-    """Return a run from a file or from whatever holds it; see `Run.of`."""
+    """Return a run from a file or from whatever holds it, see `Run.of`; the parts of a list are pooled."""
+    if _are_folds(given, Run):
+        return Run.pooled([run_of(each) for each in given])
     return read_run(given) if isinstance(given, str | os.PathLike) else Run.of(given)
+
+
+def _are_folds(given: Any, kind: type) -> TypeGuard[Sequence[Any]]:
+    """Whether it is a list of files, of mappings or of a kind, and not of entries of ir_measures."""
+    whole = kind | Mapping | str | os.PathLike
+    return isinstance(given, list | tuple) and bool(given) and all(isinstance(each, whole) for each in given)
 
 
 def runs_of(runs: Any) -> dict[str, Run]:
@@ -239,18 +276,20 @@ def runs_of(runs: Any) -> dict[str, Run]:
 def _is_one(runs: Mapping[Any, Any]) -> bool:
     """Whether a mapping is one run, of query to a mapping of document to number, and not of name to run."""
     for found in runs.values():
+        if isinstance(found, list | tuple):
+            return all(map(is_hit, found))
         if not isinstance(found, Mapping) or isinstance(found, QueryColumns):
             return False
         if found:
-            return not isinstance(next(iter(found.values())), Mapping)
+            return not isinstance(next(iter(found.values())), Mapping | list | tuple)
     return bool(runs)
 
 
 def _named_run(name: str, run: Any) -> Run:
     try:
         return run_of(run)
-    except ColumnError as error:
-        raise ColumnError(f"run {shown(name)}: {error}") from error
+    except (ColumnError, SplitQueryError) as error:
+        raise type(error)(f"run {shown(name)}: {error}") from error
 
 
 def is_trec(path: str | os.PathLike[str]) -> bool:
@@ -282,7 +321,10 @@ def _read(kind: Any, path: Any, form: str | None, duplicates: str, name: str | N
     check_choice("duplicates", duplicates, DUPLICATES)
     if form is not None:
         check_choice("form", form, FORMATS)
-    table = TextTable(os.fspath(path), wanted=_WANTED)
+    table = TextTable(os.fspath(path), wanted=_WANTED, form="Parquet, or as text of TREC or BEIR")
+    table.data = table.unpacked()
+    if table.data.startswith(ARROW_FILES):
+        return _of_arrow(kind, table, duplicates, name)
     text = table.text()
     layouts = QRELS_LAYOUTS if kind is Qrels else RUN_LAYOUTS
     chosen = form or _told(text, kind)
@@ -294,6 +336,35 @@ def _read(kind: Any, path: Any, form: str | None, duplicates: str, name: str | N
     if kind is Run and found.ranks:
         _check_ranks(table, found)
     return made
+
+
+def _of_arrow(kind: Any, table: TextTable, duplicates: str, name: str | None) -> Any:
+    """Qrels or a run from a Parquet or Arrow file. Ids are text, as they are in all other files."""
+    pa = arrow()
+    try:
+        read = _columns_of(pa.BufferReader(table.data), kind.chosen_columns)
+        read.validate(full=True)  # wrong offsets in a damaged file would end the process
+        *ids, values = read.columns
+        ids = [column.cast(pa.string()) if pa.types.is_integer(column.type) else column for column in ids]
+        return kind.from_columns(*ids, values, duplicates=duplicates, name=name)
+    except RankingError as error:
+        raise type(error)(f"{table.name}: {error}") from error
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        table.fail(f"cannot be read as Parquet or Arrow: {error}")
+
+
+def _columns_of(source: Any, chosen: Callable[[list[str]], list[str]]) -> Any:
+    """The chosen columns of a file; those of Parquet are decompressed without the others."""
+    from pyarrow import ipc, parquet
+
+    start = source.read_buffer(6).to_pybytes()
+    source.seek(0)
+    if start.startswith(b"PAR1"):
+        file = parquet.ParquetFile(source)
+        names = chosen(file.schema_arrow.names)
+        return as_table(file.read(names), tuple(names))
+    reader = ipc.open_file(source) if start.startswith(b"ARROW1") else ipc.open_stream(source)
+    return as_table(reader.read_all(), tuple(chosen(reader.schema.names)))
 
 
 def _told(text: str, kind: Any) -> str:
@@ -354,13 +425,7 @@ def _id(table: TextTable, cell: str, line: int, column: str) -> str:
 
 def _json(table: TextTable, text: str, value_name: str) -> Columns:
     """Columns of an object of query to an object of document to value; repeated names are kept as such."""
-    try:
-        # NaN and Infinity, which are not valid JSON, become text, and so no number.
-        given = json.loads(text, object_pairs_hook=_Pairs, parse_constant=str, parse_float=_number, parse_int=_whole)
-    except json.JSONDecodeError as error:
-        table.fail(f"is not JSON: {error.msg}, column {error.colno}", error.lineno)
-    except RecursionError:
-        table.fail("is nested too deeply")
+    given = _of_packages(table, text) or _parsed(table, text)
     if not isinstance(given, _Pairs) or not all(isinstance(found, _Pairs) for _, found in given):
         table.fail(f"an object of query to an object of document to {value_name} is wanted")
     found = Columns([], [], [], [], [])
@@ -375,6 +440,46 @@ def _json(table: TextTable, text: str, value_name: str) -> Columns:
     if not found.values:
         table.fail("there is no document")
     return found
+
+
+def _parsed(table: TextTable, text: str, line: int = 1) -> Any:
+    """Content of a text in JSON; `line` is the number of its first line."""
+    try:
+        # NaN and Infinity, which are not valid JSON, become text, and so no number.
+        return json.loads(text, object_pairs_hook=_Pairs, parse_constant=str, parse_float=_number, parse_int=_whole)
+    except json.JSONDecodeError as error:
+        table.fail(f"is not JSON: {error.msg}, column {error.colno}", error.lineno + line - 1)
+    except RecursionError:
+        table.fail("is nested too deeply")
+
+
+def _of_packages(table: TextTable, text: str) -> _Pairs | None:
+    """Predictions as sentence-transformers writes them, a query a line, or MTEB, by subset and split."""
+    start = text.lstrip()
+    if start.startswith('{"query_id"'):
+        found = _Pairs()
+        for number, line in enumerate(text.splitlines(), start=1):
+            if not line or line.isspace():
+                continue
+            given = _parsed(table, line, number)
+            fields = dict(given) if isinstance(given, _Pairs) else {}
+            results: Any = fields.get("results")
+            hits = [dict(hit) for hit in results if isinstance(hit, _Pairs)] if type(results) is list else None
+            if "query_id" not in fields or hits is None or len(hits) < len(results) or not all(map(is_hit, hits)):
+                table.fail("a query_id and results with corpus_id and score are wanted", number)
+            found.append((str(fields["query_id"]), _Pairs((str(hit["corpus_id"]), hit["score"]) for hit in hits)))
+        return found
+    if not start.startswith('{"mteb_model_meta"'):
+        return None
+    parts = [
+        (subset, split, own)
+        for subset, splits in _parsed(table, text)[1:]
+        for split, own in (splits if isinstance(splits, _Pairs) else [])
+    ]
+    if len(parts) != 1:
+        listed = ", ".join(f"{printable(subset)} {printable(split)}" for subset, split, _ in parts)
+        table.fail(f"the predictions of one subset and split are wanted; the file has {listed or 'none'}")
+    return parts[0][2] if isinstance(parts[0][2], _Pairs) else None
 
 
 class _Pairs(list[tuple[str, Any]]):

@@ -144,16 +144,16 @@ def fill_matches(
 
 
 @kernel
-def mark_relevant(gold: Judged, run: Scored, table: Array, relevant: Array) -> None:
-    """Set whether each row of the run is relevant to its query; `table` holds False for each code, then and again."""
+def judged_values(gold: Judged, run: Scored, table: Array, values: Array) -> None:
+    """Set the relevance of each row of the run, 0 without a judgement; `table` has a 0 for each code."""
     for group in range(gold.offsets.size - 1):
         start, stop = gold.offsets[group], gold.offsets[group + 1]
         for row in range(start, stop):
             table[gold.codes[row]] = gold.values[row]
         for row in range(run.starts[group], run.stops[group]):
-            relevant[row] = table[run.codes[row]]
+            values[row] = table[run.codes[row]]
         for row in range(start, stop):
-            table[gold.codes[row]] = False
+            table[gold.codes[row]] = 0.0
 
 
 @helper

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +22,8 @@ from rankcorr.workers import Progress, in_threads
 Unjudged: TypeAlias = Literal["zero", "omit", "error"]
 Unretrieved: TypeAlias = Literal["last", "omit"]
 
-UNJUDGED: Final = ("zero", "omit", "error")
-UNRETRIEVED: Final = ("last", "omit")
+UNJUDGED: Final[tuple[Unjudged, ...]] = get_args(Unjudged)
+UNRETRIEVED: Final[tuple[Unretrieved, ...]] = get_args(Unretrieved)
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,12 +128,15 @@ def joined(qrels: Qrels, run: Run, depth: int | None, *, name: str = "the run") 
         raise QueryMismatchError(
             f"qrels and {name} share no query; qrels have {_some(qrels.queries)}, {name} has {_some(run.queries)}"
         )
-    known = {document: code for code, document in enumerate(qrels.documents)}
-    mapped = np.array([known.setdefault(document, len(known)) for document in run.documents], np.int64)
+    known = qrels.document_places
+    mapped = np.array([known.get(document, -1) for document in run.documents], np.int64)
+    unjudged = np.flatnonzero(mapped < 0)
+    mapped[unjudged] = len(known) + np.arange(unjudged.size)
+    documents = (*qrels.documents, *(run.documents[code] for code in unjudged.tolist()))
     starts = np.where(places >= 0, run.offsets[places], 0)
     stops = np.where(places >= 0, run.offsets[places + 1], 0)
     codes, values = mapped[run.codes], run.values
-    whole = Joined(qrels, starts, stops, read_only(codes), read_only(values), tuple(known), _unknown(run, qrels), 0)
+    whole = Joined(qrels, starts, stops, read_only(codes), read_only(values), documents, _unknown(run, qrels), 0)
     if depth is None:
         return whole
     kept = _within(whole, depth)
@@ -211,9 +214,12 @@ def trec_order(joint: Joined) -> Codes:
         scores = joint.values.astype(np.float32)
     ordered = np.empty(int(sizes.sum()), np.int64)
     if best_first(joint.starts, joint.stops, scores, ordered):
-        rows, group = _rows(joint), np.repeat(np.arange(sizes.size), sizes)
-        places = id_places(joint)[joint.codes[rows]]
-        return np.asarray(rows[np.lexsort((-places, -scores[rows], group))])
+        group, own = np.repeat(np.arange(sizes.size), sizes), scores[ordered]
+        equal = (own[1:] == own[:-1]) & (group[1:] == group[:-1])
+        tied = np.flatnonzero(np.append(equal, False) | np.append(False, equal))
+        rows = ordered[tied]
+        places = id_places(joint, joint.codes[rows])
+        ordered[tied] = rows[np.lexsort((-places, -own[tied], group[tied]))]
     return ordered
 
 
@@ -237,12 +243,13 @@ def _within(joint: Joined, depth: int) -> NDArray[np.bool_]:
     return kept
 
 
-def id_places(joint: Joined) -> Codes:
-    """Place of each document when their ids are sorted as text."""
-    order = sorted(range(len(joint.documents)), key=lambda code: str(joint.documents[code]))
-    places = np.empty(len(order), np.int64)
-    places[order] = np.arange(len(order))
-    return places
+def id_places(joint: Joined, codes: Codes) -> Codes:
+    """Places of documents when their ids are sorted as text."""
+    own, rows = np.unique(codes, return_inverse=True)
+    ids = [str(joint.documents[code]) for code in own.tolist()]
+    places = np.empty(own.size, np.int64)
+    places[sorted(range(len(ids)), key=ids.__getitem__)] = np.arange(own.size)
+    return np.asarray(places[rows])
 
 
 def _unknown(run: Run, qrels: Qrels) -> tuple[Hashable, ...]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Final, TypeAlias
 
 from rankcorr.checks import check_choice, checked_count, checked_level, shown, whole_number
-from rankcorr.coefficients import BY_NAME, Coefficient, as_coefficient
+from rankcorr.coefficients import BY_NAME, Coefficient
 from rankcorr.errors import MetricError, MissingMeasuresError
 from rankcorr.measures.correlations import AP_TIES, ApTies
 from rankcorr.measures.overlap import OVERLAP_TIES, OverlapTies
@@ -48,6 +48,28 @@ class PrecisionAt:
     def name(self) -> str:
         """Name in tables."""
         return f"p@{self.k}"
+
+
+@dataclass(frozen=True)
+class NDCG:
+    """nDCG of the first k documents, or of all, as in trec_eval: the relevance is the gain; ties as in `PrecisionAt`.
+
+    Raises
+    ------
+    OptionError
+        k is not a positive whole number.
+    """
+
+    k: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.k is not None:
+            checked_count(self.k, "k")
+
+    @property
+    def name(self) -> str:
+        """Name in tables."""
+        return "ndcg" if self.k is None else f"ndcg@{self.k}"
 
 
 @dataclass(frozen=True)
@@ -99,9 +121,7 @@ def ir_measures_package() -> Any:
     try:
         import ir_measures
     except ImportError as error:
-        raise MissingMeasuresError(
-            "nDCG and the other familiar measures need ir_measures: pip install 'rankcorr[trec]'"
-        ) from error
+        raise MissingMeasuresError("the metric needs ir_measures: pip install 'rankcorr[trec]'") from error
     return ir_measures
 
 
@@ -122,8 +142,7 @@ def familiar_of(name: str) -> Familiar:
         measure = package.parse_measure(head + name[len(head) :])
     except (NameError, ValueError, SyntaxError, TypeError, AssertionError) as error:
         raise MetricError(
-            f"{shown(name)} is no metric: tau_w, rho_w, tau, rho, ap, p@K, tau_ap, rbo, or one of ir_measures, such as "
-            "ndcg@10"
+            f"{shown(name)} is no metric: {', '.join(METRIC_NAMES)}, or one of ir_measures, such as rr"
         ) from error
     return checked(measure, name.lower())
 
@@ -148,17 +167,18 @@ def checked(measure: Any, name: str) -> Familiar:
     return Familiar(measure, name)
 
 
-Metric: TypeAlias = Coefficient | AveragePrecision | PrecisionAt | TauAP | RBO | Familiar
+Metric: TypeAlias = Coefficient | AveragePrecision | PrecisionAt | NDCG | TauAP | RBO | Familiar
 MetricLike: TypeAlias = Metric | str | Any
 
-OWN: Final[dict[str, Metric]] = {"ap": AveragePrecision(), "map": AveragePrecision(), "tau_ap": TauAP(), "rbo": RBO()}
+OWN: Final[dict[str, Metric]] = {**BY_NAME, "ap": AveragePrecision(), "ndcg": NDCG(), "tau_ap": TauAP(), "rbo": RBO()}
+METRIC_NAMES: Final = (*OWN, "p@K", "ndcg@K")
 
 
 def as_metric(metric: MetricLike) -> Metric:
     """Return a metric unchanged, and look up the metric of a name.
 
-    Names are those of the coefficients, "ap", "p@10" with any depth, "tau_ap", "rbo", and those of ir_measures in upper
-    or lower case, such as "ndcg@10", "rr", "r@100", "err@20".
+    Names are those of the coefficients, "ap", "ndcg", "p@10" and "ndcg@10" with any depth, "tau_ap", "rbo", and those
+    of ir_measures in upper or lower case, such as "rr", "r@100", "err@20".
 
     Raises
     ------
@@ -172,16 +192,14 @@ def as_metric(metric: MetricLike) -> Metric:
     >>> as_metric("tau_w"), as_metric("P@10")
     (TauW(), PrecisionAt(k=10))
     """
-    if isinstance(metric, Coefficient | AveragePrecision | PrecisionAt | TauAP | RBO | Familiar):
+    if isinstance(metric, Metric):
         return metric
     if isinstance(metric, str):
         lower = metric.strip().lower()
-        if lower in BY_NAME:
-            return as_coefficient(lower)  # type: ignore[arg-type]
-        if lower in OWN:
-            return OWN[lower]
-        if found := re.fullmatch(r"p(?:recision)?@([0-9]{1,9})", lower):
-            return PrecisionAt(int(found[1]))
+        if lower in OWN or lower == "map":
+            return OWN["ap" if lower == "map" else lower]
+        if found := re.fullmatch(r"(p|precision|ndcg)@([0-9]{1,9})", lower):
+            return (NDCG if found[1] == "ndcg" else PrecisionAt)(int(found[2]))
         return familiar_of(metric.strip())
     if type(metric).__module__.partition(".")[0] == "ir_measures":
         return checked(metric, str(metric))
@@ -221,7 +239,7 @@ def check_different(metrics: Sequence[Metric], given: Sequence[object]) -> None:
     by_name: dict[str, list[object]] = {}
     for metric, asked in zip(metrics, given, strict=True):
         # ir_measures knows a measure by its text: "ndcg@10" and "nDCG@010" are one.
-        own = str(metric.measure) if isinstance(metric, Familiar) else name_of(metric)
+        own = str(metric.measure) if isinstance(metric, Familiar) else name_of(metric).replace("ndcg", "nDCG")
         by_name.setdefault(own, []).append(asked)
     for name, asked_by in by_name.items():
         if len(asked_by) > 1:

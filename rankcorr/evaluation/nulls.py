@@ -21,17 +21,19 @@ from rankcorr.checks import shown
 from rankcorr.coefficients import Coefficient
 from rankcorr.errors import StandardizationError
 from rankcorr.evaluation.columns import Codes
-from rankcorr.evaluation.grouped import BLOCK_ROWS, blocks_of, coefficients_of, formula_of
+from rankcorr.evaluation.grouped import BLOCK_ROWS, blocks_of, coefficients_of, formula_of, grouped
 from rankcorr.inference.null import MAX_EXACT_ITEMS, null_of
 from rankcorr.inference.resampling import Draws, derived_seed
 from rankcorr.inference.standardization import MAX_EXPONENT, exponent_of, mean_standardized, standardize
 from rankcorr.ranking import Ranking
+from rankcorr.results import mean_of
 from rankcorr.weights import Uniform
 from rankcorr.workers import Progress, in_threads
 
 Values = NDArray[np.float64]
 
 RESAMPLES: Final = 500
+LEAST_VALUES: Final = 4_000  # of a chance level: its standard error is then about 0.004
 # Most patterns that are drawn. If there are more, the exponents of the others are interpolated.
 MOST_DRAWN: Final = 128
 # Patterns of short lists, which are cheap to draw, and whose exponents are no smooth function of the traits.
@@ -153,6 +155,23 @@ def drawn_exponents(
     _check_exponents(found)
     exponents[usable] = found[pattern]
     return exponents
+
+
+def chance_level(coefficient: Coefficient, x: Values, y: Values, offsets: Codes, seed: int) -> float:
+    """Mean over groups that y would have in random order, from `LEAST_VALUES` values or more; nan if undefined.
+
+    Examples
+    --------
+    >>> from rankcorr import TauW
+    >>> level = chance_level(TauW(), np.arange(3.0), np.arange(3.0), np.array([0, 3]), seed=0)
+    >>> orders = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]]
+    >>> bool(abs(level - np.mean([TauW()(range(3), order) for order in orders])) < 0.03)
+    True
+    """
+    rng, groups = np.random.default_rng(seed), np.repeat(np.arange(offsets.size - 1), np.diff(offsets))
+    n_draws = -(-LEAST_VALUES // (offsets.size - 1))
+    orders = (np.lexsort((rng.random(y.size), groups)) for _ in range(n_draws))
+    return mean_of(np.concatenate([grouped(coefficient, x, y[order], offsets) for order in orders]))
 
 
 def _exponents_of(coefficient: Coefficient, n_resamples: int, seed: int) -> dict[tuple[int, ...], float]:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, Final, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr.checks import check_choice, counted, offending, shown
-from rankcorr.errors import ColumnError, LabelError, MissingValueError, NonNumericError, OptionError
+from rankcorr.checks import check_choice, counted, offending, repeated, shown
+from rankcorr.errors import ColumnError, LabelError, MissingValueError, NonNumericError, OptionError, SplitQueryError
 from rankcorr.evaluation.columns import (
     DUPLICATES,
     Codes,
     Duplicates,
     Ids,
     Rows,
+    check_ids,
     checked_values,
     coded,
     is_number,
@@ -28,6 +29,13 @@ from rankcorr.scores import read_only
 QUERY: Final = ("query", "query_id", "qid", "q_id")
 DOCUMENT: Final = ("document", "document_id", "doc_id", "docno", "docid")
 GROUP: Final = "group"
+_LISTS: Final = (list, tuple, set, frozenset)
+# Columns of packages whose frames have others of a known name: the text of a query in PyTerrier, scores as relevance in
+# BEIR's qrels.
+PACKAGES: Final = (
+    {"query": "qid", "document": "docno"},
+    {"query": "query-id", "document": "corpus-id", "relevance": "score", "score": "score"},
+)
 
 
 class QueryColumns:
@@ -104,7 +112,9 @@ class QueryColumns:
     def from_dict(cls, values: Mapping[Any, Mapping[Any, float]], *, name: str | None = None) -> Self:
         """Build it from a mapping of query to a mapping of document to value.
 
-        A query without documents has no rows, and is left out.
+        A query without documents has no rows, and is left out. As in sentence-transformers, the relevant documents of a
+        query may be a set or a list of ids, of relevance 1, and a run may have a list of hits with "corpus_id" and
+        "score".
 
         Raises
         ------
@@ -116,16 +126,17 @@ class QueryColumns:
         >>> Qrels.from_dict({"q1": {"a": 2, "b": 0}, "q2": {"a": 1}})
         <Qrels of 2 queries, 3 documents>
         """
-        if not isinstance(values, Mapping) or not all(isinstance(each, Mapping) for each in values.values()):
+        if not isinstance(values, Mapping) or not all(isinstance(each, (Mapping, *_LISTS)) for each in values.values()):
             raise ColumnError(f"a mapping of query to a mapping of document to value is wanted; got {shown(values)}")
-        queries = [query for query, found in values.items() for _ in found]
-        documents = [document for found in values.values() for document in found]
-        numbers = [value for found in values.values() for value in found.values()]
+        pairs = [cls._listed(found) if isinstance(found, _LISTS) else found.items() for found in values.values()]
+        queries = [query for query, found in zip(values, pairs, strict=True) for _ in found]
+        documents = [document for found in pairs for document, _ in found]
+        numbers = [value for found in pairs for _, value in found]
         try:
             return cls.from_columns(queries, documents, numbers, name=name)
         except (MissingValueError, NonNumericError) as error:
-            pairs = zip(queries, documents, numbers, strict=True)
-            wrong = next((pair for pair in pairs if not is_number(pair[2])), None)
+            rows = zip(queries, documents, numbers, strict=True)
+            wrong = next((row for row in rows if not is_number(row[2])), None)
             if wrong is None:
                 raise
             query, document, value = wrong
@@ -133,6 +144,17 @@ class QueryColumns:
                 f"every {cls.value_name} must be a real number; that of document {document!r} of query {query!r} is "
                 f"{shown(value)}"
             ) from error
+
+    @classmethod
+    def _listed(cls, found: Collection[Any]) -> list[tuple[Any, Any]]:
+        """Documents and values of a list of hits, or for qrels of relevant documents."""
+        if found and all(is_hit(each) for each in found):
+            return [(each["corpus_id"], each["score"]) for each in found]
+        if cls.value_name != "relevance" or any(isinstance(each, Mapping) for each in found):
+            raise ColumnError(
+                f"a list of {cls.value_name}s must hold hits with corpus_id and score; got {shown(found)}"
+            )
+        return [(each, 1) for each in found]
 
     @classmethod
     def from_frame(
@@ -153,7 +175,9 @@ class QueryColumns:
         query, document, value : str, optional
             Names of the columns. By default the frame's column with one of these names: "query", "query_id", "qid",
             "q_id" for the query, "document", "document_id", "doc_id", "docno", "docid" for the document, "relevance",
-            "rel", "label", "gold" for the value of qrels, "score", "sim" for that of a run.
+            "rel", "label", "gold" for the value of qrels, "score", "sim" for that of a run. A frame with the columns
+            "qid" and "docno" is one of PyTerrier, in which "query" is text, and one with "query-id" and "corpus-id" one
+            of BEIR, in which "score" is the relevance, too.
         duplicates, name
             As in `from_columns`.
 
@@ -172,15 +196,32 @@ class QueryColumns:
         columns = columns_of(frame)
         if columns is None:
             raise ColumnError(f"a data frame is wanted; got {shown(frame)}")
-        found = [
-            _column(columns, asked, known, what)
-            for asked, known, what in (
-                (query, QUERY, "query"),
-                (document, DOCUMENT, "document"),
-                (value, cls.value_columns, cls.value_name),
-            )
-        ]
+        found = [columns[each] for each in cls.chosen_columns(columns, query, document, value)]
         return cls.from_columns(*found, duplicates=duplicates, name=name)
+
+    @classmethod
+    def chosen_columns(
+        cls, columns: Iterable[Any], query: str | None = None, document: str | None = None, value: str | None = None
+    ) -> list[str]:
+        """Names of the columns of the query, the document and the value, as `from_frame` chooses them.
+
+        Raises
+        ------
+        ColumnError
+            A column is missing, or several may be meant.
+
+        Examples
+        --------
+        >>> Run.chosen_columns(["qid", "query", "docno", "score", "rank"])
+        ['qid', 'docno', 'score']
+        """
+        listed = list(columns)
+        known = {"query": QUERY, "document": DOCUMENT, cls.value_name: cls.value_columns}
+        for package in PACKAGES:
+            if {package["query"], package["document"]} <= set(listed):
+                known |= {what: (name,) for what, name in package.items() if what in known}
+        asked = zip((query, document, value), known.items(), strict=True)
+        return [_column(listed, name, *names, cls.__name__) for name, names in asked]
 
     @classmethod
     def of(cls, given: Any) -> Self:
@@ -215,9 +256,8 @@ class QueryColumns:
         fields = ("query_id", "doc_id", next((each for each in cls.value_columns if _all_have(rows, each)), ""))
         if not rows or not all(_all_have(rows, field) for field in fields):
             raise ColumnError(
-                f"{cls.__name__} can be read from a dict of dicts, a data frame, a file (read_{cls.__name__.lower()}), "
-                f"an object of ranx, and "
-                f"entries of ir_measures; got {shown(given)}"
+                f"{cls.__name__} can be read from a dict of dicts or of lists of hits, a data frame, a file "
+                f"(read_{cls.__name__.lower()}), an object of ranx, and entries of ir_measures; got {shown(given)}"
             )
         return cls.from_columns(*([getattr(row, field) for row in rows] for field in fields))
 
@@ -231,6 +271,39 @@ class QueryColumns:
         for field, value in {**rows._asdict(), "name": name}.items():
             object.__setattr__(made, field, value)
         return made
+
+    @classmethod
+    def pooled(cls, parts: Sequence[Self], *, name: str | None = None) -> Self:
+        """Pool the queries of several folds, as of cross-validation.
+
+        Raises
+        ------
+        SplitQueryError
+            A query is in two of them.
+        ColumnError
+            Ids are text in one and whole numbers in another, or there is no fold.
+
+        Examples
+        --------
+        >>> Qrels.pooled([Qrels.from_dict({"q1": {"a": 2}}), Qrels.from_dict({"q2": {"a": 1, "b": 0}})])
+        <Qrels of 2 queries, 3 documents>
+        """
+        if not parts:
+            raise ColumnError("there is no fold")
+        queries = [query for part in parts for query in part.queries]
+        if again := repeated(queries):
+            raise SplitQueryError(offending("a query may be in one fold only; in more than one", again))
+        known: dict[Hashable, int] = {}
+        codes = [
+            np.array([known.setdefault(each, len(known)) for each in part.documents])[part.codes] for part in parts
+        ]
+        check_ids(queries, "query")
+        check_ids(known, "document")
+        starts = np.cumsum([0, *map(len, parts)])
+        offsets = np.concatenate([[0], *(part.offsets[1:] + start for part, start in zip(parts, starts, strict=False))])
+        values = np.concatenate([part.values for part in parts])
+        joined = read_only(np.concatenate(codes)), read_only(values)
+        return cls._unchecked(Rows(tuple(queries), read_only(offsets), tuple(known), *joined), name)
 
     @property
     def n_queries(self) -> int:
@@ -254,6 +327,11 @@ class QueryColumns:
     def places(self) -> dict[Hashable, int]:
         """Where in `queries` each query is."""
         return {query: place for place, query in enumerate(self.queries)}
+
+    @cached_property
+    def document_places(self) -> dict[Hashable, int]:
+        """Where in `documents` each document is."""
+        return {document: place for place, document in enumerate(self.documents)}
 
     def to_dict(self) -> dict[Hashable, dict[Hashable, float]]:
         """Return a dict of query to a dict of document to value."""
@@ -309,21 +387,33 @@ def _remade(kind: type[QueryColumns], rows: Rows, name: str | None) -> QueryColu
     return kind._unchecked(Rows(rows.queries, documents=rows.documents, **arrays), name)
 
 
-def _column(columns: Mapping[Any, Any], asked: str | None, known: tuple[str, ...], what: str) -> Any:
+def _column(columns: list[Any], asked: str | None, what: str, known: tuple[str, ...], kind: str) -> str:
     """The column that was asked for, or the only one of a known name."""
     listed = ", ".join(map(repr, columns))
     if asked is not None:
         if asked not in columns:
             raise ColumnError(f"the frame has no column {asked!r} for the {what}; it has {listed}")
-        return columns[asked]
+        return asked
     found = [name for name in known if name in columns]
     if len(found) != 1:
         many = f"several columns may hold the {what}: {', '.join(map(repr, found))}"
-        none = f"the frame has no column for the {what}, such as {', '.join(map(repr, known))}; it has {listed}"
+        none = f"there is no column for the {what}, such as {', '.join(map(repr, known))}, but {listed or 'none'}"
+        option = what if what in ("query", "document") else "value"
         raise ColumnError(
-            f"{many if found else none}; name one by {what if what in ('query', 'document') else 'value'}="
+            f"{many if found else none}; rename one, or read a data frame by {kind}.from_frame({option}=...)"
         )
-    return columns[found[0]]
+    return found[0]
+
+
+def is_hit(value: Any) -> bool:
+    """Whether a value is a document that a search of sentence-transformers found.
+
+    Examples
+    --------
+    >>> is_hit({"corpus_id": "d1", "score": 0.7}), is_hit({"d1": 0.7})
+    (True, False)
+    """
+    return isinstance(value, Mapping) and {"corpus_id", "score"} <= value.keys()
 
 
 def _all_have(rows: list[Any], field: str) -> bool:

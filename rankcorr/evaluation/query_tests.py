@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from rankcorr.results import Result
 Values: TypeAlias = NDArray[np.float64]
 Test: TypeAlias = Literal["randomization", "t"]
 
-TESTS: Final = ("randomization", "t")
+TESTS: Final[tuple[Test, ...]] = get_args(Test)
 RANDOMIZATION: Final = "randomization"
 T: Final = "t"
 PAIRED, JOINT = range(2)  # parts of the resamples

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from rankcorr.evaluation.grouped import grouped, reasons
 from rankcorr.evaluation.matching import Joined, Matched, id_places, trec_order
 from rankcorr.evaluation.metrics import (
     LARGEST_GRADE,
+    NDCG,
     RBO,
     AveragePrecision,
     Familiar,
@@ -36,14 +37,13 @@ from rankcorr.evaluation.qrels import Qrels
 from rankcorr.measures.correlations import tau_ap
 from rankcorr.measures.overlap import rank_biased_overlap
 from rankcorr.ranking import Ranking
-from rankcorr.scores import read_only
 from rankcorr.workers import Progress
 
 Values = NDArray[np.float64]
 
 UndefinedPolicy: TypeAlias = Literal["omit", "zero", "error"]
 
-UNDEFINED: Final = ("omit", "zero", "error")
+UNDEFINED: Final[tuple[UndefinedPolicy, ...]] = get_args(UndefinedPolicy)
 NOT_IN_RUN: Final = "the run does not have the query"
 SHORT_LIST: Final = "fewer than two documents in qrels or in the run"
 FIRST: Final = "0"  # name, for ir_measures, of a query before all others, which are named "1", "2", ...
@@ -80,6 +80,8 @@ class Competition:
             return self._average_precision()
         if isinstance(metric, PrecisionAt):
             return self._precision(metric.k)
+        if isinstance(metric, NDCG):
+            return self._gain(metric)
         return self._tau_ap(metric) if isinstance(metric, TauAP) else self._overlap(metric)  # type: ignore[arg-type]
 
     def _correlation(self, coefficient: Coefficient) -> QueryValues:
@@ -114,7 +116,9 @@ class Competition:
         return self._explained(values, undefined)
 
     def _average_precision(self) -> QueryValues:
-        place, relevant, group, n_relevant = self._relevance()
+        place, gains, group = self._relevance()
+        relevant = gains >= 1
+        n_relevant = np.bincount(self._groups, weights=self._joint.qrels.values >= 1, minlength=self._n_queries)
         before = np.cumsum(relevant) - relevant
         starts = np.searchsorted(group, np.arange(n_relevant.size))
         above = before - before[np.minimum(starts, before.size - 1)][group]
@@ -123,26 +127,46 @@ class Competition:
         return QueryValues(sums / np.maximum(n_relevant, 1))
 
     def _precision(self, k: int) -> QueryValues:
-        place, relevant, group, n_relevant = self._relevance()
-        return QueryValues(np.bincount(group, weights=relevant & (place < k), minlength=n_relevant.size) / k)
+        place, gains, group = self._relevance()
+        return QueryValues(np.bincount(group, weights=(gains >= 1) & (place < k), minlength=self._n_queries) / k)
+
+    def _gain(self, metric: NDCG) -> QueryValues:
+        """Sums in the order of trec_eval, and so its values to the last bit."""
+        from rankcorr.evaluation.kernels import best_first
+
+        qrels, depth = self._joint.qrels, metric.k or math.inf
+        grades = _limited(qrels, {}, metric.name)
+        ideal = np.empty(grades.size, np.int64)
+        starts, stops = qrels.offsets[:-1].copy(), qrels.offsets[1:].copy()  # read-only ones would compile it again
+        best_first(starts, stops, grades.astype(np.float32), ideal)
+        place, gains, group = self._relevance()
+        from_top = np.arange(grades.size) - qrels.offsets[self._groups]
+        best = _discounted(from_top, grades[ideal], self._groups, depth, self._n_queries)
+        found = _discounted(place, gains, group, depth, self._n_queries)
+        return QueryValues(found / np.where(best > 0, best, 1.0))
+
+    @property
+    def _n_queries(self) -> int:
+        return self._joint.qrels.n_queries
+
+    @property
+    def _groups(self) -> Codes:
+        """Query of each row of qrels."""
+        return np.repeat(np.arange(self._n_queries), np.diff(self._joint.qrels.offsets))
 
     def _relevance(self) -> tuple[Any, ...]:
-        """Place, relevance and query of each row of the run, best first; number of relevant documents of each query."""
+        """Place, relevance and query of each row of the run, best first."""
         if self._ordered is None:
-            from rankcorr.evaluation.kernels import Judged, Scored, mark_relevant
+            from rankcorr.evaluation.kernels import Judged, Scored, judged_values
 
             joint, qrels = self._joint, self._joint.qrels
             sizes = joint.stops - joint.starts
             group = np.repeat(np.arange(sizes.size), sizes)
             place = np.arange(group.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-            is_relevant = read_only(qrels.values >= 1)
-            relevant = np.zeros(joint.codes.size, bool)
-            table = np.zeros(len(joint.documents), bool)
+            values = np.zeros(joint.codes.size)
             run = Scored(joint.starts, joint.stops, joint.codes, joint.values)
-            mark_relevant(Judged(qrels.offsets, qrels.codes, is_relevant), run, table, relevant)
-            relevant = relevant[trec_order(joint)]
-            n_relevant = np.diff(np.append(0, np.cumsum(is_relevant))[qrels.offsets])
-            self._ordered = (place, relevant, group, n_relevant)
+            judged_values(Judged(qrels.offsets, qrels.codes, qrels.values), run, np.zeros(len(joint.documents)), values)
+            self._ordered = (place, values[trec_order(joint)], group)
         return self._ordered
 
     def _familiar(self, metrics: Sequence[Familiar]) -> dict[str, QueryValues]:
@@ -161,6 +185,13 @@ class Competition:
     def _explained(self, values: Values, why: dict[int, str]) -> QueryValues:
         missing = ~self._joint.retrieved
         return QueryValues(values, {query: NOT_IN_RUN if missing[query] else reason for query, reason in why.items()})
+
+
+def _discounted(place: Codes, gains: NDArray[Any], group: Codes, depth: float, n_queries: int) -> Values:
+    """Sum of the gains of each query, at places from 0, over the logarithm of their ranks; C takes the same one."""
+    discounts = np.array([math.log2(rank + 1) for rank in range(1, int(place.max(initial=0)) + 2)])
+    weights = np.where(place < depth, np.maximum(gains, 0) / discounts[place], 0.0)
+    return np.asarray(np.bincount(group, weights=weights, minlength=n_queries), np.float64)
 
 
 def familiar_values(metrics: Sequence[Familiar], joint: Joined, step: Progress) -> dict[str, NDArray[np.float64]]:
@@ -268,7 +299,7 @@ def _document_names(joint: Joined) -> list[str]:
     text = " ".join(ids)
     if text.isprintable() and text.count(" ") == len(ids) - 1:
         return ids
-    return [f"{place:010d}" for place in id_places(joint).tolist()]
+    return [f"{place:010d}" for place in id_places(joint, np.arange(len(ids))).tolist()]
 
 
 def _by_query(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from rankcorr.workers import Progress
 
 Method: TypeAlias = Literal["copula", "percentile"]
 
-METHODS: Final = ("copula", "percentile")
+METHODS: Final[tuple[Method, ...]] = get_args(Method)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +35,7 @@ from rankcorr.scores import checked_numbers, split_labels
 
 Swap: TypeAlias = Literal["auto", "scores", "ranks"]
 
-SWAPS: Final = ("auto", "scores", "ranks")
+SWAPS: Final[tuple[Swap, ...]] = get_args(Swap)
 BELOW_ALL: Final = np.iinfo(np.int64).max
 
 # A choice that leaves every system where it is, and one that exchanges two systems.

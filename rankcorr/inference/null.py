@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from itertools import permutations
-from typing import Any, Final, Literal, TypeAlias, overload
+from typing import Any, Final, Literal, TypeAlias, get_args, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,7 @@ Alternative: TypeAlias = Literal["two-sided", "greater", "less"]
 Scalar: TypeAlias = float | RankCorrelation
 Many: TypeAlias = Sequence[float] | NDArray[Any] | RankCorrelations
 
-ALTERNATIVES: Final = ("two-sided", "greater", "less")
+ALTERNATIVES: Final[tuple[Alternative, ...]] = get_args(Alternative)
 MAX_EXACT_ITEMS: Final = 8
 
 

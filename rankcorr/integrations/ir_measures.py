@@ -24,7 +24,7 @@ from rankcorr.errors import MissingMeasuresError, OptionError
 from rankcorr.evaluation.evaluate import evaluate
 from rankcorr.evaluation.matching import UNJUDGED, UNRETRIEVED, checked_depth
 from rankcorr.results import mean_of
-from rankcorr.weights import DEFAULT_N0, SCHEMES, TIED_WEIGHTS, named_weigher
+from rankcorr.weights import DEFAULT_N0, SCHEMES, TIED_WEIGHTS, WEIGHER_NAMES, named_weigher
 
 try:
     import ir_measures
@@ -46,7 +46,7 @@ _MATCHING: Final = {
 }
 _WEIGHTS: Final = {
     "n0": ParamInfo(dtype=(int, float), default=DEFAULT_N0, desc="offset of the weight 1/(n + n0)^2"),
-    "weigher": ParamInfo(dtype=str, desc="weight in its place: hyperbolic, logarithmic, top-k:10, uniform"),
+    "weigher": ParamInfo(dtype=str, desc=f"weight in its place: {WEIGHER_NAMES}"),
     "scheme": ParamInfo(dtype=str, choices=list(SCHEMES), default=SCHEMES[0], desc="how two weights combine"),
     "tied_weights": ParamInfo(
         dtype=str, choices=list(TIED_WEIGHTS), default=TIED_WEIGHTS[0], desc="what a tied document weighs"

@@ -21,11 +21,13 @@ _DELIMITERS = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "pipe"}
 _BREAK = re.compile(r"\r\n|\r|\n")
 _GZIP = b"\x1f\x8b"  # no text in UTF-8 begins with these
 _OTHER_FILES = {  # first bytes of a format, and what to do with it
-    b"PK\x03\x04": "a zip, as a workbook is (.xlsx, .ods): save its sheet as CSV",
-    b"\xd0\xcf\x11\xe0": "an old workbook (.xls): save its sheet as CSV",
+    b"PK\x03\x04": "a zip, as a workbook is (.xlsx, .ods): save its sheet as {form}",
+    b"\xd0\xcf\x11\xe0": "an old workbook (.xls): save its sheet as {form}",
     b"SQLite format 3\0": "a database of SQLite, and no table in text",
     b"%PDF-": "a PDF, and no table in text",
-    b"PAR1": "a Parquet file: save it as CSV",
+    b"PAR1": "a Parquet file: save it as {form}",
+    b"ARROW1": "an Arrow file: save it as {form}",
+    b"FEA1": "a file of Feather's first version: save it as {form}",
     b"\xff\xfe": "text in UTF-16; save the file as UTF-8",
     b"\xfe\xff": "text in UTF-16; save the file as UTF-8",
 }
@@ -74,6 +76,8 @@ class TextTable:
         Content of the file, if it was read already; `path` is its name then.
     encoding : str, optional
         Encoding that the caller asked for. None: UTF-8, and the caller offers no other.
+    form : str
+        Format that messages recommend for a file in another one.
     """
 
     def __init__(
@@ -84,12 +88,14 @@ class TextTable:
         wanted: str = "an id and a score are wanted",
         data: bytes | None = None,
         encoding: str | None = None,
+        form: str = "CSV",
     ) -> None:
         self.path = path
         self.error = error
         self.wanted = wanted
         self.data = data
         self.encoding = encoding
+        self.form = form
         self.name = "<stdin>" if path == "-" else printable(path, limit=None)
 
     def fail(self, message: str, line: int | None = None, column: str | None = None) -> NoReturn:
@@ -99,19 +105,24 @@ class TextTable:
             place += f': column "{printable(column)}"'
         raise self.error(f"{place}: {message}")
 
-    def text(self) -> str:
-        """Whole text of the file, decoded, unpacked if compressed by gzip, and not empty."""
-        codec = codecs.lookup(self.encoding or "utf-8").name
-        is_utf_8 = codec in ("utf-8", "utf-8-sig")
+    def unpacked(self) -> bytes:
+        """Whole content of the file, unpacked if compressed by gzip."""
         data = self._bytes()
         if data.startswith(_GZIP):
             try:
                 data = gzip.decompress(data)
             except (OSError, EOFError, zlib.error) as error:
                 self.fail(f"cannot be decompressed: {error}")
+        return data
+
+    def text(self) -> str:
+        """Whole text of the file, decoded, unpacked if compressed by gzip, and not empty."""
+        codec = codecs.lookup(self.encoding or "utf-8").name
+        is_utf_8 = codec in ("utf-8", "utf-8-sig")
+        data = self.unpacked()
         for start, what in _OTHER_FILES.items():
             if data.startswith(start) and (is_utf_8 or start not in _UTF_16):
-                self.fail(f"is {what}{self._or_encoding() if start in _UTF_16 else ''}")
+                self.fail(f"is {what.format(form=self.form)}{self._or_encoding() if start in _UTF_16 else ''}")
         try:
             text = data.decode("utf-8-sig" if is_utf_8 else codec).removeprefix("\ufeff")
         except UnicodeDecodeError as error:
@@ -224,5 +235,5 @@ def _explained(message: str, delimiter: str) -> str:
     if "unexpected end" in message:
         return "a quote is opened here and never closed"
     if "expected after" in message:
-        return f"no {_DELIMITERS[delimiter]} after a closing quote; quotes inside a cell must be doubled"
+        return f"no {_DELIMITERS.get(delimiter, 'space')} after a closing quote; quotes inside a cell must be doubled"
     return message

@@ -5,24 +5,27 @@ bytes -> text -> records -> columns -> Ranking. Nothing is dropped, repaired or 
 
 import math
 import os
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, get_args
 
 from rankcorr.checks import check_choice, real_text, shown
 from rankcorr.errors import OptionError
-from rankcorr.io.records import Record, TextTable, listed, printable
+from rankcorr.io.records import Record, TextTable, delimiters_of, listed, printable
 from rankcorr.ranking import Ranking
 
 __all__ = ["read_numbers", "read_ranking"]
 
+_COMMENTS = re.compile(r"\A(?:[ \t]*(?:#[^\n]*)?\n)+")
+_BY_SPACE = re.compile(r"\s*\S+ \S+ \S")
 _MISSING = frozenset({"na", "n/a", "null", "none", "-", "?"})
 Label: TypeAlias = str | tuple[str, ...]
 
 Duplicates: TypeAlias = Literal["error", "mean", "first"]
-DUPLICATES: Final = ("error", "mean", "first")
+DUPLICATES: Final[tuple[Duplicates, ...]] = get_args(Duplicates)
 
 
 def read_ranking(
@@ -104,14 +107,12 @@ def read_numbers(
     header: bool = True,
     unordered: bool = False,
     duplicates: Duplicates = "error",
-    n_ids: int = 1,
-    as_spelled: bool = False,
+    words: bool = False,
 ) -> dict[Label, float]:
     r"""Read the numbers that make a ranking, by label, with the parameters and errors of `read_ranking`.
 
-    A whole number is an int, so that no two beyond 2^53 become one. The order is that of the file. `n_ids` is the
-    number of id columns that are found where ``id_columns`` is omitted; of two, they are the first of the file. With
-    `as_spelled` the label of an unordered pair has the order of its first line.
+    A whole number is an int, so that no two beyond 2^53 become one. The order is that of the file. `words` reads gold
+    scores of pairs of words as they are published, see `rankcorr.vectors.read_pairs`.
 
     Examples
     --------
@@ -128,14 +129,26 @@ def read_numbers(
         raise OptionError(f"id_columns is {shown(id_columns)}; it must be a list of one or more column names")
     table = TextTable(os.fspath(path))
     text = table.text()
+    if words:  # comments become blank lines, so that the numbers of lines stay
+        text = _COMMENTS.sub(lambda found: "\n" * found[0].count("\n"), text)
     asked = [*(id_columns or ()), *(() if score_column is None else (score_column,))] if header else []
-    records = table.records(text, table.delimiter(text, asked))
+    by_space = words and _BY_SPACE.match(text) and not delimiters_of(text)[1]
+    records = table.records(text, " " if by_space else table.delimiter(text, asked))
     first = next(records)
-    columns = _find_columns(table, first, id_columns, score_column, header=header, n_ids=n_ids)
+    if words and header and (second := next(records, None)):
+        header = not _is_data(first, second)
+        records = chain([second], records)
+    columns = _find_columns(table, first, id_columns, score_column, header=header, n_ids=2 if words else 1)
     if unordered and len(columns.ids) != 2:
         raise OptionError(f"unordered needs two id columns, whose order does not count; got {len(columns.ids)}")
     rows = records if header else chain([first], records)
-    return _items(table, rows, columns, unordered=unordered, duplicates=duplicates, as_spelled=as_spelled)
+    return _items(table, rows, columns, unordered=unordered, duplicates=duplicates, as_spelled=words)
+
+
+def _is_data(first: Record, second: Record) -> bool:
+    """Whether the first line of a file holds data: it has a number wherever the second line has one."""
+    numbers = [column for column, cell in enumerate(second.cells) if real_text(cell)]
+    return bool(numbers) and all(real_text(cell) for column, cell in enumerate(first.cells) if column in numbers)
 
 
 @dataclass(frozen=True)
@@ -222,8 +235,8 @@ def _items(
             before, spelling = lines[label]
             there = f"line {before}" if spelling == ids else f"line {before}, as {listed(spelling)}"
             table.fail(
-                f"{listed(ids)} is also on {there}; ids must be unique (duplicates may be mean or first, in a command "
-                "--duplicates mean)",
+                f"{listed(ids)} is also on {there}; ids must be unique: merge repeats with --duplicates mean or "
+                "--duplicates first (in Python duplicates=...)",
                 line,
                 column,
             )

@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Integral, Real
-from typing import Any, Final, Literal, TypeAlias, cast
+from typing import Any, Final, Literal, TypeAlias, cast, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -166,7 +166,7 @@ Floats: TypeAlias = NDArray[np.float64]
 Whole: TypeAlias = NDArray[np.int64]
 PairSums: TypeAlias = Callable[[Floats, Whole], Floats]
 
-LEVELS: Final = ("nominal", "ordinal", "interval", "ratio")
+LEVELS: Final[tuple[Level, ...]] = get_args(Level)
 
 
 def krippendorff_alpha(ratings: RatingsLike, *, level: Level = "nominal") -> float:
@@ -316,7 +316,7 @@ PAIR_SUMS: Final[dict[str, PairSums]] = {
 
 FewCommon: TypeAlias = Literal["raise", "leave_out"]
 
-FEW_COMMON: Final = ("raise", "leave_out")
+FEW_COMMON: Final[tuple[FewCommon, ...]] = get_args(FewCommon)
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from rankcorr.scores import ScoresLike, split_labels
 
 ApTies: TypeAlias = Literal["a", "b"]
 
-AP_TIES: Final = ("a", "b")
+AP_TIES: Final[tuple[ApTies, ...]] = get_args(ApTies)
 
 
 def tau_ap(gold: ListLike, system: ListLike, *, ties: ApTies = "a", missing: Missing = "raise") -> RankCorrelation:
@@ -128,8 +128,8 @@ def _counts(
 RankedBy: TypeAlias = Literal["both", "x", "y", "position"]
 PairScheme: TypeAlias = Literal["additive", "multiplicative"]
 
-RANKED_BY: Final = ("both", "x", "y", "position")
-PAIR_SCHEMES: Final = ("additive", "multiplicative")
+RANKED_BY: Final[tuple[RankedBy, ...]] = get_args(RankedBy)
+PAIR_SCHEMES: Final[tuple[PairScheme, ...]] = get_args(PairScheme)
 
 
 def vigna_tau(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ OverlapTies: TypeAlias = Literal["w", "a", "b"]
 Counts: TypeAlias = NDArray[np.int64]
 Values: TypeAlias = NDArray[np.float64]
 
-OVERLAP_TIES: Final = ("w", "a", "b")
+OVERLAP_TIES: Final[tuple[OverlapTies, ...]] = get_args(OverlapTies)
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,15 +4,32 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr.checks import check_choice, offending
+from rankcorr.checks import check_choice, counted, offending
 from rankcorr.errors import OptionError, RankingError
 from rankcorr.inference.null import ALTERNATIVES, Alternative, NullDistribution
-from rankcorr.plots.style import Ink, add_legend, described, drawn, figure_class, label_text, own_axes, signed
+from rankcorr.plots.style import (
+    LABEL,
+    Ink,
+    add_legend,
+    described,
+    drawn,
+    entitle,
+    figure_class,
+    height_of_rows,
+    label_text,
+    own_axes,
+    room,
+    signed,
+    size_of_names,
+    symbol,
+    tall,
+)
 from rankcorr.results import RankCorrelation
 
 if TYPE_CHECKING:
@@ -52,7 +69,7 @@ def plot_null(
     alternative : {"two-sided", "greater", "less"}
         The kind of p-value that is shown.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; the legend lies above, where ``layout="constrained"`` makes room for it.
+        Where to draw; the legend of several systems lies below, where ``layout="constrained"`` makes room for it.
 
     Returns
     -------
@@ -98,21 +115,33 @@ def _histogram(null: NullDistribution, statistic: Observed, alternative: Alterna
     ink = Ink.of(axes)
     n_bins = min(MOST_BINS, max(10, int(np.sqrt(null.values.size))))
     counts, edges = np.histogram(null.values, n_bins)
-    filled = axes.stairs(
-        counts / null.values.size,
-        edges,
-        fill=True,
-        facecolor=ink.grey(0.85),
-        edgecolor=ink.full,
-        lw=0.8,
-        label=_permutations([null], f"of {null.n_items:,} items"),
-    )
-    mean = axes.axvline(null.mean, color=ink.full, ls=":", lw=1.5, label=f"mean by chance, {signed(null.mean)}")
-    line = axes.axvline(
-        observed, color=ink.full, lw=2.2, label=f"observed, {signed(observed)}: {_pvalue_text(pvalue)}, {alternative}"
-    )
+    axes.stairs(counts / null.values.size, edges, fill=True, facecolor=ink.grey(0.85), edgecolor=ink.grey(0.4), lw=0.8)
+    axes.axvline(null.mean, color=ink.full, ls=":", lw=1.5)
+    axes.axvline(observed, color=ink.colour(1), lw=2.2)
     axes.margins(x=0.06)
-    add_legend(axes, [filled, mean, line], ax, above=True)
+    axes.set_ylim(top=1.3 * axes.get_ylim()[1])  # for two labels
+    place = 0.97
+    for value, label, colour in (
+        (observed, f"observed {signed(observed)}, {_pvalue_text(pvalue)} ({alternative})", ink.colour(1)),
+        (null.mean, f"mean by chance {signed(null.mean)}", ink.full),
+    ):
+        lines = wrap(label, max(12, int(room(axes) / LABEL)))
+        low, high = axes.get_xlim()
+        left = value > (low + high) / 2
+        axes.annotate(
+            "\n".join(lines),
+            (value, place),
+            xycoords=axes.get_xaxis_transform(),
+            xytext=(-4 if left else 4, 0),
+            textcoords="offset points",
+            ha="right" if left else "left",
+            va="top",
+            fontsize=LABEL,
+            color=colour,
+            bbox={"boxstyle": "square,pad=0.1", "facecolor": ink.paper, "edgecolor": "none", "alpha": 0.85},
+        )
+        place -= 1.5 * len(lines) * LABEL / tall(axes)
+    entitle(axes, f"{symbol(null.coefficient)} by chance: {_permutations([null], f'of {null.n_items:,} items')}", ax)
     return drawn(axes, ax)
 
 
@@ -130,7 +159,7 @@ def _rows(
     if not shown:
         raise OptionError("there is nothing to draw: the coefficient is undefined for every system")
     first = nulls[shown[0]]
-    axes = own_axes(ax, f"Coefficient {described(first)}", "", 6.8, 1.6 + ROW_HEIGHT * max(3, len(names)))
+    axes = own_axes(ax, f"Coefficient {described(first)}", "", 6.8, height_of_rows(len(names), ROW_HEIGHT, 1.6))
     ink = Ink.of(axes)
     ends = [nulls[name].values[[0, -1]] for name in shown]
     edges = (
@@ -141,25 +170,25 @@ def _rows(
     shares = {name: np.histogram(nulls[name].values, edges)[0] / nulls[name].values.size for name in shown}
     scale = PEAK / max(share.max() for share in shares.values())
     handles: list[Any] = []
+    size = size_of_names(axes, len(names))
     for row, name in enumerate(names):
         text = "undefined"
         if name in shares:
             handles = _draw_row(axes, row, edges, scale * shares[name], nulls[name].mean, float(statistics[name]), ink)
             text = _pvalue_text(pvalues[name])
-        axes.text(1.01, row, text, transform=axes.get_yaxis_transform(), va="bottom", fontsize=9)
-    labels = (
-        _permutations([nulls[name] for name in shown], "for each system"),
-        "mean by chance",
-        f"observed; p on the right, {alternative}",
-    )
-    for handle, label in zip(handles, labels, strict=True):
+        axes.text(1.01, row, text, transform=axes.get_yaxis_transform(), va="bottom", fontsize=min(LABEL, size))
+    for handle, label in zip(handles, ("by chance", "mean by chance", f"observed, with p, {alternative}"), strict=True):
         handle.set_label(label)
-    axes.set_yticks(range(len(names)), labels=[label_text(name) for name in names], va="bottom", fontsize=10)
+    n_items = {nulls[name].n_items for name in shown}
+    of = f"of {n_items.pop():,} items" if len(n_items) == 1 else "each"
+    permutations = _permutations([nulls[name] for name in shown], of)
+    entitle(axes, f"{symbol(first.coefficient)} of {counted(len(names), 'system')} and by chance: {permutations}", ax)
+    axes.set_yticks(range(len(names)), labels=[label_text(name) for name in names], va="bottom", fontsize=size)
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(len(names) - 0.75, -1)
     axes.margins(x=0.04)
     axes.spines["left"].set_visible(False)
-    add_legend(axes, handles, ax, above=True)
+    add_legend(axes, handles, ax)
     return drawn(axes, ax)
 
 
@@ -178,7 +207,7 @@ def _draw_row(
     )
     axes.axhline(row, color=ink.grey(0.6), lw=0.6, zorder=1)
     (middle,) = axes.plot([mean, mean], [row, row - PEAK], color=ink.full, ls=":", lw=1.3)
-    (line,) = axes.plot([observed, observed], [row, row - PEAK], color=ink.full, lw=2.2, solid_capstyle="butt")
+    (line,) = axes.plot([observed, observed], [row, row - PEAK], color=ink.colour(1), lw=2.2, solid_capstyle="butt")
     return [filled, middle, line]
 
 

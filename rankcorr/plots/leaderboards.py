@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, overload
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr.alignment import MISSING, Missing
-from rankcorr.checks import check_choice, offending
+from rankcorr.checks import check_choice, counted, offending
 from rankcorr.coefficients import CoefficientLike, as_coefficient
 from rankcorr.errors import OptionError
 from rankcorr.inference.leaderboard import Leaderboard
@@ -20,7 +21,9 @@ from rankcorr.inference.leaderboard_groups import SUM, entered, gold_sets_of, sy
 from rankcorr.inference.null import NullDistribution, null_of
 from rankcorr.inference.resampling import Draws
 from rankcorr.plots.style import (
+    LABEL,
     LONGEST_LABEL,
+    NAMES,
     UNWEIGHTED,
     Ink,
     add_axes,
@@ -28,10 +31,16 @@ from rankcorr.plots.style import (
     canvas,
     described,
     drawn,
+    entitle,
     figure_class,
+    height_of_rows,
     label_text,
     own_axes,
     room,
+    signed,
+    size_of_names,
+    symbol,
+    tall,
 )
 from rankcorr.ranking import RankingLike
 from rankcorr.workers import Progress
@@ -44,7 +53,8 @@ Values: TypeAlias = NDArray[np.float64]
 ChanceLevels: TypeAlias = Mapping[str, Mapping[str, NullDistribution]]
 
 MARKERS: Final = ("o", "s", "^", "D", "v")
-ROW_HEIGHT: Final = 0.26  # in inches
+ROW_HEIGHT: Final = 0.28  # in inches
+MOST_ROWS: Final = 60
 PANEL_WIDTH: Final = 2.3
 CHANCE_LEVEL: Final = 0.95  # of the values of chance, in the bars
 N_SUMS: Final = 10_000
@@ -136,7 +146,8 @@ def plot_leaderboard(
 ) -> Figure | Axes:
     """Draw the coefficient of each system with its interval, best first; each group has its own band and marker.
 
-    Beside each system stand the ranks that tests of all pairs leave possible.
+    On the right of each system are its value and the ranks that tests of all pairs leave possible. Of more than 60
+    systems, the best 60 are drawn, as the title says.
 
     The first panel shows the column that the leaderboard is ranked by. If there are several gold sets, each gets a
     further panel, with the systems in the same order. The line of a system without a coefficient says "undefined".
@@ -145,7 +156,7 @@ def plot_leaderboard(
     ----------
     leaderboard : Leaderboard
     chance : mapping of gold set to mapping of system to NullDistribution, optional
-        From `chance_levels`, with the options of the leaderboard. A bar behind each system then spans the middle 95 %
+        From `chance_levels`, with the options of the leaderboard. A bar below each system then spans the middle 95 %
         of the values of chance, with a line at their mean. Without it, the mean of chance is drawn only for rho and
         tau, where it is 0 whatever the rankings.
     column : str, optional
@@ -184,16 +195,19 @@ def plot_leaderboard(
         names = (leaderboard.by,)
     if chance is not None:
         _check_chance(leaderboard, chance)
+    n_all = len(leaderboard.rows)
+    leaderboard = replace(leaderboard, rows=leaderboard.rows[:MOST_ROWS])
     columns = [_column(leaderboard, name, chance) for name in names]
-    height = 1.7 + ROW_HEIGHT * max(3, len(leaderboard.rows))
+    height = height_of_rows(len(leaderboard.rows), ROW_HEIGHT, 1.7)
+    title = _title(leaderboard, n_all)
     if len(columns) == 1:
-        axes = own_axes(ax, _interval_text(leaderboard), "", 7.0, height)
+        axes = own_axes(ax, _interval_text(leaderboard), "", 7.4, height)
         handles = _draw_panel(axes, leaderboard, columns[0])
-        if len(leaderboard.gold_sets) > 1:
-            axes.set_title(_title(leaderboard, names[0]), fontsize=11)
+        several = f"\n{_name_of(leaderboard, names[0])}" if len(leaderboard.gold_sets) > 1 else ""
+        entitle(axes, f"{title}{several}", ax)
         # Half of narrow axes is left for the coefficients.
         _name_systems(axes, leaderboard, LONGEST_LABEL if ax is None else max(12, int(room(axes) / 12)))
-        _name_groups(axes, leaderboard)
+        _name_groups(axes, leaderboard, columns[0].values, LABEL if ax is None else room(axes) / 36)
         add_legend(axes, handles, ax)
         return drawn(axes, ax)
     figure = canvas(3.0 + PANEL_WIDTH * len(columns), height + 0.3)
@@ -205,13 +219,14 @@ def plot_leaderboard(
         elif each.name != SUM:
             of_one = axes
         handles = _draw_panel(axes, leaderboard, each)
-        axes.set_title(_title(leaderboard, each.name), fontsize=10, fontweight="bold" if place == 1 else "normal")
+        weight = "bold" if place == 1 else "normal"
+        axes.set_title(_name_of(leaderboard, each.name), fontsize=NAMES, fontweight=weight)
         if place == 1:
             _name_systems(axes, leaderboard, LONGEST_LABEL)
         else:
             axes.set_yticks(range(len(leaderboard.rows)), labels=[])
-    _name_groups(axes, leaderboard)
-    figure.suptitle(_interval_text(leaderboard), fontsize=12)
+    _name_groups(axes, leaderboard, columns[0].values, LABEL)
+    entitle(figure, f"{title}: {_interval_text(leaderboard)}")
     add_legend(axes, handles, None)
     return figure
 
@@ -269,7 +284,15 @@ def _sum_of_chance(parts: list[Values], divisor: int) -> _Chance | None:
     return _Chance(sum(float(part.mean()) for part in parts) / divisor, float(low), float(high))
 
 
-def _title(leaderboard: Leaderboard, name: str) -> str:
+def _title(leaderboard: Leaderboard, n_all: int) -> str:
+    """What is compared, and how many; systems that are not drawn are counted."""
+    n_rows, n_sets = len(leaderboard.rows), len(leaderboard.gold_sets)
+    systems = counted(n_all, "system") if n_rows == n_all else f"The best {n_rows} of {n_all:,} systems"
+    sets = f" on {n_sets} gold sets" if n_sets > 1 else ""
+    return f"{systems} by {symbol(leaderboard.coefficient)}{sets}, {counted(leaderboard.rows[0].total.n_items, 'item')}"
+
+
+def _name_of(leaderboard: Leaderboard, name: str) -> str:
     if name in leaderboard.gold_sets:
         return label_text(name, longest=24)
     return f"{name.capitalize()} over {len(leaderboard.gold_sets)} gold sets"
@@ -283,20 +306,22 @@ def _interval_text(leaderboard: Leaderboard) -> str:
 def _draw_panel(axes: Axes, leaderboard: Leaderboard, column: _Column) -> list[Any]:
     """Draw the systems from top to bottom in bands of groups; return the entries of the legend."""
     ink = Ink.of(axes)
+    size = min(6.5, 0.4 * tall(axes) / len(leaderboard.rows))
     place = 0
     for number, members in groupby(leaderboard.rows, key=lambda row: row.group):
         count = len(list(members))
         if number is not None and number % 2 == 1:
             axes.axhspan(place - 0.5, place + count - 0.5, color=ink.grey(0.94), lw=0, zorder=0)
         marker = MARKERS[((number or 1) - 1) % len(MARKERS)]
+        colour = ink.colour((number or 1) - 1)
         for line in range(place, place + count):
             value, low, high = column.values[line]
             if not math.isnan(low):
-                axes.plot([low, high], [line, line], color=ink.full, lw=1.3, marker="|", ms=5)
+                axes.plot([low, high], [line, line], color=colour, lw=1.6)
             if not math.isnan(value):
-                axes.plot([value], [line], ls="", marker=marker, ms=6.5, mfc=ink.paper, mec=ink.full, mew=1.2)
+                axes.plot([value], [line], ls="", marker=marker, ms=size, color=colour)
         place += count
-    axes.set_ylim(place - 0.5, -0.5)
+    axes.set_ylim(place - 0.35, -0.65)
     axes.use_sticky_edges = False
     axes.margins(x=0.05)
     handles = _draw_chance(axes, column.chance, ink)
@@ -307,46 +332,56 @@ def _draw_panel(axes: Axes, leaderboard: Leaderboard, column: _Column) -> list[A
 
 
 def _draw_chance(axes: Axes, chance: list[_Chance | None], ink: Ink) -> list[Any]:
-    """Draw a bar and a mean behind each system; return the entries of the legend."""
+    """Draw a bar and a mean below each system, clear of its interval; return the entries of the legend."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
     known = [(line, each) for line, each in enumerate(chance) if each is not None]
     if not known:
         return []
-    look: dict[str, Any] = {"color": ink.grey(0.25), "ls": ":", "lw": 1.4}
+    look: dict[str, Any] = {"color": ink.grey(0.25), "lw": 1.4}
     for line, (mean, _, _) in known:
-        axes.plot([mean, mean], [line - 0.5, line + 0.5], zorder=0.8, **look)
-    handles: list[Any] = [Line2D([], [], label="mean by chance alone", **look)]
+        axes.plot([mean, mean], [line + 0.2, line + 0.5], zorder=0.8, **look)
+    handles: list[Any] = [
+        Line2D([], [], ls="", marker="|", ms=8, mew=1.4, color=ink.grey(0.25), label="mean by chance alone")
+    ]
     spread = [(line, each) for line, each in known if not math.isnan(each.low)]
     if spread:
         for line, (_, low, high) in spread:
-            axes.barh(line, high - low, left=low, height=0.62, color=ink.grey(0.82), lw=0, zorder=0.5)
-        handles.append(Patch(facecolor=ink.grey(0.82), label=f"{100 * CHANCE_LEVEL:g} % of the values by chance alone"))
+            axes.barh(line + 0.35, high - low, left=low, height=0.2, color=ink.grey(0.75), lw=0, zorder=0.5)
+        handles.append(Patch(facecolor=ink.grey(0.75), label=f"{100 * CHANCE_LEVEL:g} % of the values by chance alone"))
     return handles
 
 
 def _name_systems(axes: Axes, leaderboard: Leaderboard, longest: int) -> None:
-    rows = leaderboard.rows
-    axes.set_yticks(
-        range(len(rows)), labels=[label_text(row.system, min(longest, LONGEST_LABEL)) for row in rows], fontsize=10
-    )
+    names = [label_text(row.system, min(longest, LONGEST_LABEL)) for row in leaderboard.rows]
+    axes.set_yticks(range(len(names)), labels=names, fontsize=size_of_names(axes, len(names)))
 
 
-def _name_groups(axes: Axes, leaderboard: Leaderboard) -> None:
-    """Write the possible ranks of each system on the right, and the number of each group."""
+def _name_groups(
+    axes: Axes, leaderboard: Leaderboard, values: list[tuple[float, float, float]], largest: float
+) -> None:
+    """Write the value and the possible ranks of each system on the right, and the number of each group."""
     right = axes.get_yaxis_transform()  # across the axes from 0 to 1, and lines downwards
+    size = min(LABEL, largest, size_of_names(axes, len(leaderboard.rows)))
     several = len(leaderboard.rows) > 1
-    if several:
-        axes.text(1.02, -0.62, "ranks", transform=right, va="bottom", fontsize=9)
+
+    def write(column: int, line: float, text: str, va: str = "center") -> None:
+        start = (5 + 4.4 * column * size, 0)  # the width of a value
+        axes.annotate(text, (1, line), xycoords=right, xytext=start, textcoords="offset points", va=va, fontsize=size)
+
+    for column, text in enumerate(("value", "ranks")[: 1 + several]):
+        write(column, -0.7, text, "bottom")
     place = 0
     for number, members in groupby(leaderboard.rows, key=lambda row: row.group):
         listed = list(members)
-        text = "undefined" if number is None else f"group {number}"
-        at = 1.12 if several and number is not None else 1.02
-        axes.text(at, place + (len(listed) - 1) / 2, text, transform=right, va="center", fontsize=10)
+        if number is None:
+            write(0, place + (len(listed) - 1) / 2, "undefined")
+        else:
+            write(1 + several, place + (len(listed) - 1) / 2, f"group {number}")
         for line, row in enumerate(listed, start=place):
+            if not math.isnan(values[line][0]):
+                write(0, line, signed(values[line][0]))
             if several and row.least_rank is not None:
-                ranks = "–".join(map(str, dict.fromkeys((row.least_rank, row.largest_rank))))  # noqa: RUF001
-                axes.text(1.02, line, ranks, transform=right, va="center", fontsize=9)
+                write(1, line, "–".join(map(str, dict.fromkeys((row.least_rank, row.largest_rank)))))  # noqa: RUF001
         place += len(listed)

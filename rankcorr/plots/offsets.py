@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, TypedDict, Unpack, overload
@@ -12,22 +11,25 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankcorr.alignment import Missing
 from rankcorr.batch import ManyRankings, correlate_many
-from rankcorr.checks import shown
+from rankcorr.checks import counted, shown
 from rankcorr.coefficients import CoefficientLike, RhoW, TauW, as_coefficient
 from rankcorr.errors import OptionError
 from rankcorr.plots.style import (
+    LABEL,
     OFFSET_SYMBOL,
     SHARE_SYMBOL,
+    STYLES,
     TICK,
     Ink,
-    add_legend,
     described,
     drawn,
+    entitle,
     figure_class,
+    label_beside,
     label_text,
     own_axes,
     room,
-    round_numbers,
+    symbol,
 )
 from rankcorr.ranking import RankingLike
 from rankcorr.shares import first_rank_share
@@ -37,10 +39,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Marker and line style of each system shown apart.
-LINES: Final = (("o", "-"), ("s", "--"), ("^", ":"), ("D", "-."), ("v", "-"), ("x", "--"), ("P", ":"), ("*", "-."))
 OFFSETS: Final = np.geomspace(1, 1001, 61) - 1
-LINE_HEIGHT: Final = 0.17  # of a legend, in inches
 
 
 class _Options(TypedDict, total=False):
@@ -64,9 +63,9 @@ def plot_offset(
 ) -> Figure | Axes:
     """Draw the coefficient of each system as a function of n0.
 
-    The axis at the top gives R(n0), the share of the weight f that the first rank has, at the ticks of n0. The legend
-    names the systems that are undefined for every n0. Of more than 8 systems, the 5 that are best at the smallest
-    offset have their own marker and line style, and the others are thin grey lines.
+    The axis at the top gives R(n0), the share of the weight f that the first rank has, at ticks of n0. Of more than 8
+    systems, the 5 that are best at the smallest offset have their own colour, line style and label, and the others are
+    thin grey lines. A system that is undefined for every n0 is named in the title.
 
     Parameters
     ----------
@@ -79,7 +78,7 @@ def plot_offset(
     missing
         As in `correlate_many`.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; the legend lies below, where ``layout="constrained"`` makes room for it.
+        Where to draw; labels lie on the right, where ``layout="constrained"`` makes room for them.
 
     Returns
     -------
@@ -108,37 +107,32 @@ def plot_offset(
     names = results[0].names or tuple(range(len(values)))
     shown_apart = _shown_apart(values)
     what = f"Coefficient {described(results[0], offset=False)}"
-    axes = own_axes(ax, f"Offset {OFFSET_SYMBOL}", what, 6.8, 4.6 + LINE_HEIGHT * math.ceil(len(shown_apart) / 2))
+    axes = own_axes(ax, f"Offset {OFFSET_SYMBOL}", what, 7.4, 4.6)
     ink = Ink.of(axes)
     places = np.array(offsets) + 1  # n0 > -1, and a logarithmic axis of n0 + 1 gives the top-heavy offsets room
     others = [row for row in range(len(names)) if row not in shown_apart]
-    handles = []
     for row in others:
-        (line,) = axes.plot(places, values[row], color=ink.grey(0.7), lw=0.7, zorder=1)
-        if row == others[0]:
-            line.set_label(f"{len(others)} other systems")
-            handles.append(line)
-    every = max(1, len(offsets) // 8)
+        axes.plot(places, values[row], color=ink.grey(0.7), lw=0.7, zorder=1)
+    ends, labels, colours, undefined = [], [], [], []
     for number, row in enumerate(shown_apart):
-        marker, style = LINES[number]
-        start = number * every // len(shown_apart)
-        (line,) = axes.plot(
-            places,
-            values[row],
-            color=ink.full,
-            ls=style,
-            lw=1.3,
-            marker=marker,
-            mfc=ink.full if marker == "x" else ink.paper,
-            ms=6,
-            markevery=(start, every),
-            label=f"{label_text(names[row])}{' (undefined)' if np.isnan(values[row]).all() else ''}",
-        )
-        handles.append(line)
+        label, colour = label_text(names[row], max(12, int(room(axes) / 14))), ink.colour(number)
+        axes.plot(places, values[row], color=colour, ls=STYLES[number], lw=1.8, label=label)
+        known = np.flatnonzero(~np.isnan(values[row]))
+        if known.size:
+            ends.append((places[known[-1]], values[row, known[-1]]))
+            labels.append(label)
+            colours.append(colour)
+        else:
+            undefined.append(label)
     axes.set_xscale("log")
+    axes.margins(x=0.02)
     ticks = _offset_ticks(axes, offsets)
     _draw_first_share(axes, ticks, results[0].n_items)
-    add_legend(axes, handles, ax)
+    label_beside(axes, ends, labels, colours)
+    lacking = f"; undefined: {', '.join(undefined)}" if undefined else ""
+    best = f" (best {len(shown_apart)} at the left coloured)" if others else ""
+    counts = f"{counted(len(names), 'system')}{best}, {counted(results[0].n_items, 'item')}"
+    entitle(axes, f"{symbol(chosen.name)} by offset {OFFSET_SYMBOL}: {counts}{lacking}", ax)
     return drawn(axes, ax)
 
 
@@ -146,11 +140,12 @@ def _draw_first_share(axes: Axes, ticks: list[float], n_items: int) -> None:
     """Give R(n0) at the ticks of n0 on an axis at the top, where it crosses no line."""
     ink = Ink.of(axes).grey(0.3)
     top = axes.secondary_xaxis("top")
-    shares = [100 * first_rank_share(n0, n_items) for n0 in ticks]
-    top.set_ticks([n0 + 1 for n0 in ticks], labels=[f"{share:.2g}" for share in shares])
+    shares = [f"{100 * first_rank_share(n0, n_items):.2g}" for n0 in ticks]
+    labels = [share if place == 0 or share != shares[place - 1] else "" for place, share in enumerate(shares)]
+    top.set_ticks([n0 + 1 for n0 in ticks], labels=labels)
     top.set_ticks([], minor=True)
-    top.set_xlabel(f"Weight of rank 1, {SHARE_SYMBOL}, in %", color=ink)
-    top.tick_params(colors=ink)
+    top.set_xlabel(f"Weight of rank 1, {SHARE_SYMBOL}, in %", color=ink, fontsize=LABEL)
+    top.tick_params(colors=ink, labelsize=LABEL)
     top.spines["top"].set_visible(True)
     top.spines["top"].set_color(ink)
 
@@ -158,11 +153,13 @@ def _draw_first_share(axes: Axes, ticks: list[float], n_items: int) -> None:
 def _offset_ticks(axes: Axes, offsets: list[float]) -> list[float]:
     """Set round offsets as ticks, and return them."""
     low, high = offsets[0], offsets[-1]
-    most = int(room(axes) / TICK)
-    few = (-0.9, 0, 1, *round_numbers(5, high, 0))
-    ticks = [tick for tick in (-0.9, -0.5, 0, 1, 2, *round_numbers(5, high)) if low <= tick <= high] or [low]
-    if len(ticks) > most:
-        ticks = [tick for tick in ticks if tick in few] or [low]
+    gap = ((high + 1) / (low + 1)) ** (TICK / room(axes))
+    ticks: list[float] = []
+    for tick in (0, *(10**power for power in range(19)), -0.9, -0.5, 1, 5, 2, 20, 50, 200, 500, low, high):
+        apart = all(max(tick + 1, other + 1) >= gap * min(tick + 1, other + 1) for other in ticks)
+        if low <= tick <= high and apart and (tick == round(tick, 1)):
+            ticks.append(tick)
+    ticks = sorted(ticks) or [low]
     axes.set_xticks([tick + 1 for tick in ticks], labels=[f"{tick:g}".replace("-", "\N{MINUS SIGN}") for tick in ticks])
     axes.set_xticks([], minor=True)
     return ticks
@@ -183,7 +180,7 @@ def _checked_offsets(n0s: ArrayLike) -> list[float]:
 
 def _shown_apart(values: NDArray[np.float64]) -> list[int]:
     """Rows of the systems with a separate style."""
-    if len(values) <= len(LINES):
+    if len(values) <= len(STYLES):
         return list(range(len(values)))
     best = np.where(np.isnan(values[:, 0]), -np.inf, values[:, 0])
     return [int(row) for row in np.argsort(-best, kind="stable")[:5]]

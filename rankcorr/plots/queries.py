@@ -13,16 +13,16 @@ from rankcorr.errors import OptionError
 from rankcorr.evaluation.compare import RunComparison
 from rankcorr.inference.copula import ROUNDING
 from rankcorr.plots.style import (
-    SYMBOLS,
     Ink,
     add_axes,
-    add_legend,
     canvas,
     drawn,
+    entitle,
     figure_class,
     label_text,
     own_axes,
     signed,
+    symbol,
 )
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def plot_queries(
 def plot_queries(
     comparison: RunComparison, *, first: str | None = None, second: str | None = None, ax: Axes | None = None
 ) -> Figure | Axes:
-    """Draw the differences of two runs by query, sorted, with their mean and its interval.
+    """Draw the differences of two runs by query, sorted, with their mean and a band over its interval.
 
     Parameters
     ----------
@@ -73,8 +73,8 @@ def plot_queries(
     >>> good = {q: {"a": 3, "b": 2, "c": 1} for q in qrels}
     >>> poor = {"q0": {"a": 1, "b": 2, "c": 3}, "q1": {"a": 2, "b": 3, "c": 1}, "q2": {"a": 3, "b": 2, "c": 1}}
     >>> figure = plot_queries(compare_runs(qrels, {"good": good, "poor": poor}))
-    >>> figure.axes[0].get_xlabel()
-    '3 queries, sorted: good better in 2, equal in 1, worse in 0'
+    >>> figure.axes[0].get_title(loc="left").splitlines()[0].partition(": ")[2]
+    'better in 2, equal in 1, worse in 0'
     """
     figure_class()  # before the work
     if not isinstance(comparison, RunComparison):
@@ -90,30 +90,35 @@ def plot_queries(
 
     from matplotlib.ticker import MaxNLocator
 
-    metric = SYMBOLS.get(comparison.metric, label_text(comparison.metric))
-    what = f"{metric}{', standardized' * comparison.standardized}: {label_text(one)} \N{MINUS SIGN} {label_text(other)}"
+    metric = f"{symbol(comparison.metric)}{', standardized' * comparison.standardized}"
     better, worse = int((values > ROUNDING).sum()), int((values < -ROUNDING).sum())
-    counts = f"{label_text(one)} better in {better:,}, equal in {values.size - better - worse:,}, worse in {worse:,}"
-    queries = f"{counted(values.size, 'query', 'queries')}, sorted: {counts}"
-    axes = own_axes(ax, queries, what)
+    counts = f"better in {better:,}, equal in {values.size - better - worse:,}, worse in {worse:,}"
+    difference = f"{label_text(one)} \N{MINUS SIGN} {label_text(other)}"
+    axes = own_axes(ax, "Queries, sorted by difference", f"{metric}: {difference}", 7.0)
     ink = Ink.of(axes)
     places = np.arange(1, values.size + 1)
-    axes.bar(places, values, width=0.8 if values.size <= SEPARATE else 1.0, color=ink.grey(0.55), linewidth=0)
+    width, colours = 0.8 if values.size <= SEPARATE else 1.0, [ink.colour(5 if value > 0 else 4) for value in values]
+    axes.bar(places, values, width, color=colours, linewidth=0)
     axes.axhline(0, color=ink.full, linewidth=0.8)
-    line = axes.axhline(mean, color=ink.full, linestyle="--", linewidth=1.6, label=f"mean {signed(mean)}")
-    handles = [line]
-    if math.isfinite(high - low):  # of few queries an interval may have no end
-        label = f"{100 * comparison.level:g} % interval of the mean, {signed(low)} to {signed(high)}"
-        handles.append(axes.axhspan(low, high, color=ink.grey(0.8), zorder=0, linewidth=0, label=label))  # type: ignore[arg-type]
+    axes.axhline(mean, color=ink.full, linestyle="--", linewidth=1.6, label="mean")
+    # Of few queries an interval may have no end.
+    ends = (
+        f", {100 * comparison.level:g} % interval {signed(low)} to {signed(high)}" if math.isfinite(high - low) else ""
+    )
+    if ends:
+        axes.axhspan(low, high, facecolor=ink.full, alpha=0.15, zorder=2, label="interval")
+        for end in (low, high):
+            axes.axhline(end, color=ink.full, linewidth=0.7)
     axes.set_xlim(0.5 - 0.01 * values.size, values.size + 0.5 + 0.01 * values.size)
     ticks = MaxNLocator(integer=True, steps=[1, 2, 5, 10]).tick_values(1, values.size)
     axes.set_xticks([1, *(tick for tick in ticks if 1 < tick <= values.size)])  # there is no query 0
-    add_legend(axes, handles, ax)
+    queries = counted(values.size, "query", "queries")
+    entitle(axes, f"{metric} of {difference}, {queries}: {counts}\nmean {signed(mean)}{ends}", ax)
     return drawn(axes, ax)
 
 
 def plot_pairs(pairs: Sequence[tuple[RunComparison, str, str]]) -> Figure:
-    """Draw the differences of several pairs of runs by query, a panel for each below the last.
+    """Draw the differences of several pairs of runs by query, a panel for each.
 
     Parameters
     ----------
@@ -143,9 +148,11 @@ def plot_pairs(pairs: Sequence[tuple[RunComparison, str, str]]) -> Figure:
     if len(pairs) == 1:
         ((comparison, first, second),) = pairs
         return plot_queries(comparison, first=first, second=second)
-    figure = canvas(6.4, 3.6 * len(pairs))
+    n_columns = math.ceil(math.sqrt(len(pairs)))
+    n_rows = math.ceil(len(pairs) / n_columns)
+    figure = canvas(5.2 * n_columns, 3.6 * n_rows)
     for number, (comparison, first, second) in enumerate(pairs, start=1):
-        axes = add_axes(figure, (len(pairs), 1, number), "", "")
+        axes = add_axes(figure, (n_rows, n_columns, number), "", "")
         plot_queries(comparison, first=first, second=second, ax=axes)
     _share_ranges([comparison.metric for comparison, _, _ in pairs], figure.axes)
     return figure

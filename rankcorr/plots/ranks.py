@@ -10,20 +10,22 @@ from numpy.typing import NDArray
 
 from rankcorr.alignment import Missing
 from rankcorr.batch import ManyRankings
-from rankcorr.checks import checked_count
+from rankcorr.checks import checked_count, counted
 from rankcorr.coefficients import CoefficientLike
 from rankcorr.contributions import Contributions, ItemContribution, contributions
 from rankcorr.errors import OptionError, RankingError
 from rankcorr.frames import by_name
 from rankcorr.plots.style import (
+    NAMES,
     TICK,
     Ink,
     add_axes,
-    add_legend,
     canvas,
     described,
     drawn,
+    entitle,
     figure_class,
+    label_beside,
     label_text,
     own_axes,
     room,
@@ -35,13 +37,14 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-SIDE: Final = 5.6  # of the figure of one system, in inches, without its list
-PANEL: Final = 4.0  # of each of several
-MOST_COLUMNS: Final = 3
+SIDE: Final = 5.6  # of the axes of one system, in inches
+PANEL: Final = 3.7  # of each of several
+MOST_COLUMNS: Final = 3  # of one row
 LONGEST_NAME: Final = 28
-NEAR: Final = 11.0  # numbers of markers less far apart would overlap, in points
-LINE_HEIGHT: Final = 0.17  # of a list of items, in inches
+LABEL_WIDTH: Final = 1.6  # beside the axes, in inches
+LONGEST_ITEM, LONGEST_IN_PANEL = 20, 14
 
+EXPLAINED: Final = "larger markers weigh more; coloured ones cost most"
 FIRST_EDGE: Final = 0.65  # rank where the axes begin: the largest marker fits
 
 SMALLEST_AREA, WHOLE_AREA = 8.0, 2_000.0  # of a marker, and of all weight together, in square points
@@ -80,8 +83,8 @@ def plot_ranks(
     """Draw the rank of each item in y against its rank in x; the area of a marker grows with the weight.
 
     Both axes are logarithmic, because the top has most of the weight. Items that share both ranks share a marker, with
-    their weights added. Items on the diagonal agree. The items that cost the coefficient most are numbered, and listed
-    below with their labels. If there are many items, those of little weight are dots.
+    their weights added. Items on the diagonal agree. The items that cost the coefficient most are coloured, and
+    labelled on the right. If there are many items, those of little weight are dots.
 
     Parameters
     ----------
@@ -95,10 +98,9 @@ def plot_ranks(
         Names of the two rankings, for the axes. With several rankings, each has its own name, and the second is not
         used.
     n_named : int
-        Number of items to number, from the largest cost down, and to list by label, or by position if there are no
-        labels.
+        Number of items to label, from the largest cost down; by position if there are no labels.
     ax : matplotlib.axes.Axes, optional
-        Where to draw one ranking; the list lies below, where ``layout="constrained"`` makes room for it.
+        Where to draw one ranking; labels lie on the right, where ``layout="constrained"`` makes room for them.
 
     Returns
     -------
@@ -126,8 +128,12 @@ def plot_ranks(
     if several is None:
         parts = contributions(x, y, coefficient=coefficient, missing=missing)  # type: ignore[arg-type]
         worst = _worst(parts, count)
-        axes = own_axes(ax, *_axis_labels(names), SIDE, SIDE + _list_height(worst))
-        _draw(axes, parts, worst, ax)
+        axes = own_axes(ax, *_axis_labels(names), SIDE + LABEL_WIDTH, SIDE)
+        longest = LONGEST_ITEM if ax is None else max(8, int(room(axes) / 16))
+        _draw(axes, parts, worst, longest)
+        x_name, y_name = (label_text(name, LONGEST_NAME) for name in names)
+        what = f"{y_name} against {x_name}, {counted(parts.n_items, 'item')}"
+        entitle(axes, f"{what}: {described(parts, parts.statistic)}\n{EXPLAINED}", ax)
         return drawn(axes, ax)
     if ax is not None:
         raise OptionError(f"ax takes one ranking; got {len(several)}: draw each into axes of its own")
@@ -167,22 +173,23 @@ def _worst(parts: Contributions, count: int) -> list[ItemContribution]:
 
 
 def _panels(panels: dict[Any, Contributions], gold: str, count: int) -> Figure:
-    worst = {name: _worst(parts, count) for name, parts in panels.items()}
-    n_columns = min(MOST_COLUMNS, len(panels))
-    n_rows = math.ceil(len(panels) / n_columns)
-    figure = canvas(PANEL * n_columns, (PANEL + max(map(_list_height, worst.values()))) * n_rows)
+    n_rows = 1 if len(panels) <= MOST_COLUMNS else 2
+    n_columns = math.ceil(len(panels) / n_rows)
+    figure = canvas((PANEL + LABEL_WIDTH / 2) * n_columns, PANEL * n_rows + 0.5)
     for place, (name, parts) in enumerate(panels.items(), start=1):
         axes = add_axes(figure, (n_rows, n_columns, place), *_axis_labels((gold, name)))
-        _draw(axes, parts, worst[name], None)
+        _draw(axes, parts, _worst(parts, count), LONGEST_IN_PANEL)
+        value = described(parts, parts.statistic, offset=False)
+        axes.set_title(f"{label_text(name, LONGEST_NAME)}: {value}", loc="left", fontsize=NAMES)
+    parts = next(iter(panels.values()))
+    what = (
+        f"{counted(len(panels), 'system')} against {label_text(gold, LONGEST_NAME)}, {counted(parts.n_items, 'item')}"
+    )
+    entitle(figure, f"{what}: {described(parts)}; {EXPLAINED}")
     return figure
 
 
-def _list_height(worst: list[ItemContribution]) -> float:
-    """Height of the list of items and its heading, in inches."""
-    return LINE_HEIGHT * (len(worst) + 2) if worst else 0.0
-
-
-def _draw(axes: Axes, parts: Contributions, worst: list[ItemContribution], ax: Axes | None) -> None:
+def _draw(axes: Axes, parts: Contributions, worst: list[ItemContribution], longest: int) -> None:
     ink = Ink.of(axes)
     ends = (FIRST_EDGE, parts.n_items / FIRST_EDGE)
     axes.plot(ends, ends, color=ink.grey(0.4), lw=0.8, zorder=0)
@@ -190,20 +197,20 @@ def _draw(axes: Axes, parts: Contributions, worst: list[ItemContribution], ax: A
     places, which = np.unique(pairs, axis=0, return_inverse=True)
     weights = np.bincount(which.reshape(-1), parts.weights)
     areas = _draw_places(axes, places, weights, ink)
-    most = min(10, int(room(axes) / TICK))
+    gap = (ends[1] / ends[0]) ** (TICK / room(axes))
     for set_scale, set_limits, axis in (
         (axes.set_xscale, axes.set_xlim, axes.xaxis),
         (axes.set_yscale, axes.set_ylim, axes.yaxis),
     ):
         set_scale("log")
         set_limits(*ends)
-        ticks = round_numbers(1, parts.n_items, most) if parts.n_items > 6 else list(range(1, parts.n_items + 1))
-        axis.set_ticks(ticks, labels=[f"{tick:g}" for tick in ticks])
+        ticks = round_numbers(1, parts.n_items, gap)
+        axis.set_ticks(ticks, labels=[f"{tick:,.0f}" for tick in ticks])
         axis.set_ticks([], minor=True)
-    axes.set_title(f"{described(parts, parts.statistic)}\narea of a marker: weight", fontsize=10)
-    if worst:
-        _number_worst(axes, worst, dict(zip(map(tuple, places.tolist()), areas.tolist(), strict=True)))
-        _list_worst(axes, worst, ax, labelled=parts.x.labels is not None)
+    labels = [
+        label_text(row.label if parts.x.labels is not None else f"position {row.label}", longest) for row in worst
+    ]
+    _label_worst(axes, worst, labels, dict(zip(map(tuple, places.tolist()), areas.tolist(), strict=True)))
 
 
 def _draw_places(axes: Axes, places: NDArray[Any], weights: NDArray[Any], ink: Ink) -> NDArray[np.float64]:
@@ -239,51 +246,15 @@ def _draw_places(axes: Axes, places: NDArray[Any], weights: NDArray[Any], ink: I
     return areas
 
 
-def _number_worst(axes: Axes, worst: list[ItemContribution], areas: dict[tuple[float, ...], float]) -> None:
-    """Write 1, 2, .. at the upper right of the markers of items; numbers of items that lie close share a label."""
-    ink = Ink.of(axes)
-    low, high = axes.get_xlim()
-    near = math.log(high / low) * NEAR / room(axes)
-    ground = {"boxstyle": "square,pad=0.05", "facecolor": ink.paper, "edgecolor": "none", "alpha": 0.6}
-    groups: list[dict[tuple[float, float], list[str]]] = []
-    for number, row in enumerate(worst, start=1):
-        place = row.x_rank, row.y_rank
-        for group in groups:
-            if all(abs(math.log(own / other)) < near for own, other in zip(place, next(iter(group)), strict=True)):
-                break
-        else:
-            group = {}
-            groups.append(group)
-        group.setdefault(place, []).append(str(number))
-    for group in groups:
-        rightmost = max(group)
-        numbers = [number for place in group for number in group[place]]
-        beside = 1.5 + 0.4 * math.sqrt(areas[rightmost])  # in points: half the marker's width, at 45 degrees
-        axes.annotate(
-            ", ".join(numbers),
-            rightmost,
-            xytext=(beside, beside),
-            textcoords="offset points",
-            fontsize=10,
-            fontweight="bold",
-            color=ink.full,
-            bbox=ground if len(areas) >= DENSE else None,
-            zorder=3,
-        )
-
-
-def _list_worst(axes: Axes, worst: list[ItemContribution], ax: Axes | None, *, labelled: bool) -> None:
-    from matplotlib.lines import Line2D
-
-    labels = [label_text(row.label if labelled else f"position {row.label}") for row in worst]
-    handles = [Line2D([], [], ls="", label=f"{number}  {label}") for number, label in enumerate(labels, start=1)]
-    add_legend(
-        axes,
-        handles,
-        ax,
-        of_panel=True,
-        title="Items that cost most",
-        alignment="left",
-        handlelength=0,
-        handletextpad=0,
-    )
+def _label_worst(
+    axes: Axes, worst: list[ItemContribution], labels: list[str], areas: dict[tuple[float, ...], float]
+) -> None:
+    """Colour the markers of items, and write their labels on the right; items of one marker share a label."""
+    of_places: dict[tuple[float, float], list[str]] = {}
+    for row, label in zip(worst, labels, strict=True):
+        of_places.setdefault((row.x_rank, row.y_rank), []).append(label)
+    colour = Ink.of(axes).colour(1)
+    for place in of_places:
+        axes.scatter(*place, s=areas[place], facecolors=[colour], linewidths=0, zorder=2.5)
+    texts = [", ".join(each) for each in of_places.values()]
+    label_beside(axes, list(of_places), texts, [colour] * len(texts))

@@ -3,6 +3,7 @@
 - vectors from files of word2vec, GloVe and gensim, all or only the words needed: `read_vectors`, `WordVectors`
 - gold scores of pairs of words: `read_pairs`, or any mapping of (word, word) to score
 - cosines against gold scores, with chance levels and intervals: `evaluate_vectors`
+- several sets of vectors on the pairs that all of them have: `common_pairs`, and then `rankcorr.compare_many`
 - the relata of each word ranked by cosine, evaluated by query: `evaluate_relata`
 - errors: all are subclasses of `rankcorr.RankingError`
 
@@ -14,8 +15,8 @@
 (3, ('bus',), 1.0)
 """
 
-from rankcorr.errors import SelfPairWarning
-from rankcorr.vectors.pairs import VectorCoefficient, VectorEvaluation, evaluate_vectors, read_pairs
+from rankcorr.errors import LowCoverageWarning, SelfPairWarning
+from rankcorr.vectors.pairs import VectorCoefficient, VectorEvaluation, common_pairs, evaluate_vectors, read_pairs
 from rankcorr.vectors.reading import read_vectors
 from rankcorr.vectors.relata import RelataEvaluation, evaluate_relata
 from rankcorr.vectors.words import (
@@ -29,7 +30,7 @@ from rankcorr.vectors.words import (
     WordVectors,
 )
 
-__all__ = ["SelfPairWarning"]
+__all__ = ["LowCoverageWarning", "SelfPairWarning", "common_pairs"]
 __all__ += ["VectorCoefficient", "VectorEvaluation", "evaluate_vectors", "read_pairs", "read_vectors"]
 __all__ += ["RelataEvaluation", "evaluate_relata"]
 __all__ += ["DuplicatePairError", "DuplicateWordError", "MissingGensimError", "UnknownWordError", "VectorError"]

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeAlias, cast
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal, TypeAlias, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr.checks import check_choice, checked_flag, counted, offending, shown
 from rankcorr.coefficients import COEFFICIENTS, Coefficient, CoefficientLike, different_coefficients
-from rankcorr.errors import NonNumericError, OptionError, SelfPairWarning, give_notice
+from rankcorr.errors import LowCoverageWarning, NonNumericError, OptionError, SelfPairWarning, give_notice
 from rankcorr.evaluation.metrics import name_of
 from rankcorr.inference.bootstrap import bootstrap_interval
 from rankcorr.inference.permutation import permutation_test
@@ -30,9 +30,10 @@ Oov: TypeAlias = Literal["omit", "error", "lowest"]
 
 SelfPairs: TypeAlias = Literal["keep", "omit"]
 
-OOV: Final = ("omit", "error", "lowest")
-SELF_PAIRS: Final = ("keep", "omit")
+OOV: Final[tuple[Oov, ...]] = get_args(Oov)
+SELF_PAIRS: Final[tuple[SelfPairs, ...]] = get_args(SelfPairs)
 RESAMPLES: Final = 2_000
+LOW_COVERAGE: Final = 0.5  # of the pairs: below it there is a warning
 
 
 def read_pairs(
@@ -44,16 +45,22 @@ def read_pairs(
     unordered: bool = False,
     duplicates: Duplicates = "error",
 ) -> dict[Pair, float]:
-    r"""Read gold scores of pairs of words from a CSV or TSV file in UTF-8, such as WordSim-353, RG-65 or RDT.
+    r"""Read gold scores of pairs of words from a file in UTF-8, such as WordSim-353, SimLex-999, MEN or RDT.
+
+    Files are read as they are published: CSV, TSV, or cells separated by single spaces, with or without names of
+    columns, after comment lines that begin with "#". The first line is data if it has a number in each column where the
+    second line has one. The columns are then named "1", "2", ...
 
     Parameters
     ----------
-    path, header, duplicates
+    path, duplicates
         As in `rankcorr.io.tables.read_ranking`.
     word_columns : sequence of two str, optional
         Columns of the words; by default the first two that are not `score_column`.
     score_column : str, optional
         Column of the scores; optional if only one column is left for it.
+    header : bool, default True
+        False: the first line is data, whatever it holds.
     unordered : bool, default False
         "gem, jewel" and "jewel, gem" are one pair, as in `evaluate_vectors`, spelt as in its first row. The relata of
         words are ordered pairs.
@@ -88,8 +95,7 @@ def read_pairs(
         header=header,
         unordered=unordered,
         duplicates=duplicates,
-        n_ids=2,
-        as_spelled=True,
+        words=True,
     )
     return cast("dict[Pair, float]", numbers)
 
@@ -201,6 +207,16 @@ class VectorEvaluation(TableResult):
     options: dict[str, Any]
 
     @property
+    def scores(self) -> dict[Pair, float]:
+        """Cosine of each pair compared, as a system for `compare_many`, `leaderboard` and others.
+
+        With `oov` "lowest", pairs without a cosine have minus infinity.
+        """
+        omitted = set(self.oov_pairs) if self.options["oov"] == "omit" else set()
+        values = np.where(np.isnan(self.cosines), -math.inf, self.cosines).tolist()
+        return {pair: value for pair, value in zip(self.pairs, values, strict=True) if pair not in omitted}
+
+    @property
     def n_pairs(self) -> int:
         """Number of pairs of the gold scores."""
         return len(self.pairs)
@@ -293,6 +309,8 @@ def evaluate_vectors(
         A coefficient is undefined.
     SelfPairWarning
         Pairs of a word with itself are kept.
+    LowCoverageWarning
+        Fewer than half of the pairs have vectors.
 
     Examples
     --------
@@ -319,16 +337,14 @@ def evaluate_vectors(
     oov_words = tuple(word for word, key in looked_up.items() if key not in found.index)
     if oov_words and oov == "error":
         raise UnknownWordError(offending("words without a vector", oov_words))
-    if len(pairs) - (np.count_nonzero(lacking) if oov == "omit" else 0) < 2:
-        n_compared = len(pairs) - np.count_nonzero(lacking)
-        raise UnknownWordError(f"at least two pairs with vectors are wanted; {n_compared} of {len(pairs)} have them")
+    n_known = len(pairs) - int(np.count_nonzero(lacking))
+    if (n_known if oov == "omit" else len(pairs)) < 2:
+        raise UnknownWordError(f"at least two pairs with vectors are wanted; {n_known} of {len(pairs)} have them")
+    _check_coverage(n_known, len(pairs))
     scores = np.array([float(score) for score in pairs.values()])
-    kept = ~lacking if oov == "omit" else np.ones(len(pairs), bool)
-    x = {pair: score for (pair, score), keep in zip(pairs.items(), kept, strict=True) if keep}
-    y = dict(zip(x, np.where(lacking, -math.inf, cosines)[kept].tolist(), strict=True))
     drawn: dict[str, Any] = {"n_resamples": n_resamples, "seed": seed, "workers": workers, "progress": progress}
-    return VectorEvaluation(
-        coefficients=tuple(_inferred(x, y, coefficient, level, drawn) for coefficient in chosen),
+    made = VectorEvaluation(
+        coefficients=(),
         pairs=tuple(pairs),
         gold=read_only(scores),
         cosines=read_only(cosines),
@@ -343,6 +359,58 @@ def evaluate_vectors(
             "seed": seed,
         },
     )
+    y = made.scores
+    x = {pair: pairs[pair] for pair in y}
+    return replace(made, coefficients=tuple(_inferred(x, y, coefficient, level, drawn) for coefficient in chosen))
+
+
+def common_pairs(vectors: Iterable[VectorsLike], gold: PairsLike, *, lower: bool = False) -> dict[Pair, float]:
+    """Return the gold scores of the pairs of which all vectors have both words, so that vectors can be compared.
+
+    Parameters
+    ----------
+    vectors : iterable of WordVectors, mapping, KeyedVectors of gensim, or path
+    gold, lower
+        As in `evaluate_vectors`.
+
+    Raises
+    ------
+    RankingError
+        `UnknownWordError` if fewer than two pairs are left; other subclasses name what is wrong with vectors or gold.
+
+    Warns
+    -----
+    LowCoverageWarning
+        Fewer than half of the pairs are left.
+
+    Examples
+    --------
+    >>> from rankcorr import compare_many
+    >>> one = {"cat": [1.0, 0.1], "dog": [0.9, 0.3], "car": [0.1, 1.0], "van": [0.2, 0.9]}
+    >>> two = {"cat": [1.0, 0.1], "dog": [0.2, 0.8], "car": [0.7, 0.7], "bus": [0.3, 0.9]}
+    >>> gold = {("cat", "dog"): 8.0, ("cat", "car"): 2.0, ("car", "dog"): 1.0, ("car", "van"): 9.0}
+    >>> common = common_pairs([one, two], gold)
+    >>> list(common)
+    [('cat', 'dog'), ('cat', 'car'), ('car', 'dog')]
+    >>> systems = {name: evaluate_vectors(each, common).scores for name, each in (("one", one), ("two", two))}
+    >>> compare_many(common, systems, coefficients=["rho"]).rows[0].comparison.difference
+    1.5
+    """
+    pairs = as_pairs(gold, unordered=True)
+    looked_up = words_of(pairs, lower=checked_flag(lower, "lower"))
+    known = [as_vectors(each, set(looked_up.values())).index.keys() for each in vectors]
+    found = {pair: score for pair, score in pairs.items() if all({*map(looked_up.get, pair)} <= own for own in known)}
+    if len(found) < 2:
+        raise UnknownWordError(f"at least two pairs must have all vectors; {len(found)} of {len(pairs)} have them")
+    _check_coverage(len(found), len(pairs))
+    return found
+
+
+def _check_coverage(n_known: int, n_pairs: int) -> None:
+    """Warn that the pairs with vectors say little of all pairs."""
+    if n_known < LOW_COVERAGE * n_pairs:
+        text = f"only {n_known:,} of {n_pairs:,} pairs have vectors: values say little of all pairs"
+        give_notice(text, LowCoverageWarning, stacklevel=4)
 
 
 def cosines_or_nan(vectors: WordVectors, pairs: Sequence[Pair], looked_up: dict[str, str]) -> Values:

@@ -11,7 +11,7 @@ import sys
 import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator
-from typing import Any, BinaryIO, Final, Literal, NoReturn, TypeAlias, cast
+from typing import Any, BinaryIO, Final, Literal, NoReturn, TypeAlias, cast, get_args
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from rankcorr.workers import Progress
 
 Form: TypeAlias = Literal["word2vec", "word2vec-binary", "glove", "gensim"]
 
-FORMS: Final = ("word2vec", "word2vec-binary", "glove", "gensim")
+FORMS: Final[tuple[Form, ...]] = get_args(Form)
 GENSIM_ENDINGS: Final = (".kv", ".model")
 # Text has no control characters except tabs and ends of lines; binary numbers soon have one.
 _CONTROLS: Final = bytes(set(range(32)) - set(b"\t\n\r\x0b\x0c")) + b"\x7f"
@@ -43,7 +43,7 @@ _OTHER_FILES: Final = {  # first bytes of a format, and what to do with it
 _BOM: Final = b"\xef\xbb\xbf"
 Undecodable: TypeAlias = Literal["error", "omit"]
 
-UNDECODABLE: Final = ("error", "omit")
+UNDECODABLE: Final[tuple[Undecodable, ...]] = get_args(Undecodable)
 MAX_DIMENSION: Final = 1_000_000
 PROGRESS_WORDS: Final = 10_000
 MAX_WORD_BYTES: Final = 10_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 from rankcorr.checks import check_choice, checked_flag, counted, offending
 from rankcorr.evaluation.evaluate import Evaluation, evaluate
@@ -20,7 +20,7 @@ from rankcorr.workers import Progress
 
 Candidates: TypeAlias = Literal["gold", "all"]
 
-CANDIDATES: Final = ("gold", "all")
+CANDIDATES: Final[tuple[Candidates, ...]] = get_args(Candidates)
 METRICS: Final = ("tau_w", "ap")
 RUN: Final = "cosine"
 

@@ -3,7 +3,17 @@
 `work` estimates the cost of each request; `ballots` also finds labels for `strengths`.
 """
 
-from service.api import ballots, correlations, evaluations, leaderboards, pairings, simulations, strengths, weights
+from service.api import (
+    ballots,
+    correlations,
+    evaluations,
+    jobs,
+    leaderboards,
+    pairings,
+    simulations,
+    strengths,
+    weights,
+)
 from service.openapi.operations import operations
 
 BLUEPRINTS = (
@@ -18,5 +28,6 @@ BLUEPRINTS = (
     strengths.blueprint,
     strengths.comparisons,
     simulations.blueprint,
+    jobs.blueprint,
     *operations(lambda: None, when="once the service is about to stop"),
 )

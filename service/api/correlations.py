@@ -100,7 +100,7 @@ def _inferred(
     interval = bootstrap_interval(gold, system, level=inference["level"], method=inference["method"], **shared)
     return {
         "chance": {key: getattr(test.null, key) for key in ("mean", "std", "exact", "n_resamples", "n_undefined")},
-        **{key: getattr(test, key) for key in ("standardized", "percentile", "zscore", "pvalue")},
+        **{key: getattr(test, key) for key in ("standardized", "percentile", "zscore", "pvalue", "alternative")},
         "interval": {
             key: getattr(interval, key)
             for key in ("low", "high", "method", "standard_error", "n_resamples", "n_undefined")

@@ -26,7 +26,7 @@ from rankcorr.inference.null import MAX_EXACT_ITEMS
 from service.environment import variable
 from service.http.lane import CHEAP_SECONDS, too_much_work
 from service.http.problems import Problem
-from service.http.state import settings, state
+from service.http.state import most_seconds, settings, state
 from service.settings import Limits
 
 _REQUEST: Final = 5e-3  # base cost of any request
@@ -94,9 +94,10 @@ def admit(seconds: float, n_bytes: int = 0) -> None:
         If a separate process should do the work.
     """
     limits = cast(Limits, settings().limits)
-    seconds = total(seconds)
-    if seconds > limits.max_seconds:
-        raise too_much_work(limits.max_seconds, f"about {seconds:.2g} s")
+    g.cost = seconds = total(seconds)
+    most, setting = most_seconds()
+    if seconds > most:
+        raise too_much_work(most, f"about {seconds:.2g} s", setting=setting)
     if n_bytes > limits.max_work_bytes:
         raise Problem(
             422,

@@ -23,14 +23,15 @@ from rankcorr import RankingError
 from service.http import logs, metrics
 from service.http.access import secured
 from service.http.body import OrjsonProvider, received
+from service.http.jobs import RETRY_SECONDS, Jobs, Look, Made
 from service.http.lane import CHEAP_BYTES, Heavy
 from service.http.problems import Problem
 from service.http.settings import HttpSettings
-from service.http.state import State, deadline, state
+from service.http.state import ALONE, State, deadline, is_job, most_seconds, state
 
 API: Final = "/v1/"
 _WITH_BODY: Final = ("POST", "PUT")
-_ALONE: Final = "rankcorr.alone"  # in the environ of a request that a separate process works on
+COST: Final = "Rankcorr-Estimated-Seconds"
 
 MIN_BYTES: Final = 1_000
 LEVEL: Final = 1  # arrays of numbers: halves the bytes at 110 MB/s; level 6 saves 6 % more, at 15 MB/s
@@ -43,14 +44,14 @@ _COMPRESSIBLE: Final = frozenset(
 )
 
 
-def new_app(name: str, chosen: HttpSettings, **options: Any) -> Flask:
-    """Make an application without views; `options` are passed to Flask."""
+def new_app(name: str, chosen: HttpSettings, *, jobs: Jobs | None = None, **options: Any) -> Flask:
+    """Make an application without views, which keeps `jobs` if given; `options` are passed to Flask."""
     app = Flask(name, **options)
     app.json = OrjsonProvider(app)
     app.config.update(MAX_CONTENT_LENGTH=chosen.limits.max_body_bytes)
     app.url_map.strict_slashes = True
     app.url_map.merge_slashes = False  # the documented answers include no redirect
-    State.of(chosen).attach(app)
+    State.of(chosen, jobs).attach(app)
     if chosen.trusted_proxies:
         n_proxies = chosen.trusted_proxies
         app.wsgi_app = ProxyFix(app.wsgi_app, x_for=n_proxies, x_proto=n_proxies)  # type: ignore[method-assign]
@@ -86,7 +87,7 @@ def add_hooks(
     @app.before_request
     def begin() -> Response | None:
         logs.begin(request)
-        is_alone = _ALONE in request.environ
+        is_alone = ALONE in request.environ
         if not is_alone:
             metrics.begin()
             g.counted = True
@@ -108,8 +109,10 @@ def add_hooks(
     def finish(response: Response) -> Response:
         if headers is not None:
             headers(request, response)
+        if "cost" in g:
+            response.headers[COST] = f"{g.cost:.2g}"
         transferred(request, response, tagged=tagged)
-        if _ALONE in request.environ:
+        if ALONE in request.environ:
             return response
         metrics.count(request, response)
         return logs.end(request, secured(response))
@@ -146,7 +149,7 @@ def answer_alone(app: Flask) -> Callable[[Any, bytes], tuple[Any, bytes]]:
     """Return the function that answers in a separate process, from environ and body, for `Lane.open`."""
 
     def answer(environ: dict[str, Any], body: bytes) -> tuple[Any, bytes]:
-        environ = {**environ, "CONTENT_LENGTH": str(len(body)), "wsgi.input": io.BytesIO(body), _ALONE: True}
+        environ = {**environ, "CONTENT_LENGTH": str(len(body)), "wsgi.input": io.BytesIO(body), ALONE: True}
         with app.request_context(environ):
             response = app.full_dispatch_request()
             about = {name: g.get(name) for name in ("n_items", "problem") if name in g}
@@ -160,12 +163,30 @@ def _passed_on() -> Response:
     environ = {name: value for name, value in request.environ.items() if isinstance(value, str)}
     environ.pop("HTTP_TRANSFER_ENCODING", None)  # the body is complete by now
     environ["HTTP_X_REQUEST_ID"] = g.request_id
+    if is_job():
+        return _as_job(environ, bytes(g.body))
     (status, headers, about), pieces = state().lane.work(
         g.client, environ, g.body, request.environ.get("gunicorn.socket")
     )
     for name, value in about.items():
         setattr(g, name, value)
     return Response(pieces, status, headers)
+
+
+def _as_job(environ: dict[str, str], body: bytes) -> Response:
+    """Begin a job for the current request, and return where its answer will be."""
+    environ.pop("HTTP_ACCEPT_ENCODING", None)  # another client may fetch the answer
+    shared = state()
+    seconds, _ = most_seconds()
+
+    def work(look: Look) -> Made:
+        (status, headers, _), pieces = shared.lane.work_on_job(environ, body, seconds, look)
+        return status, headers, b"".join(pieces)
+
+    assert shared.jobs is not None
+    name = shared.jobs.begin(g.client, g.request_id, work)
+    headers = {"Location": f"{API}jobs/{name}", "Retry-After": RETRY_SECONDS, "Preference-Applied": "respond-async"}
+    return Response(status=202, headers=headers)
 
 
 def transferred(request: Request, response: Response, *, tagged: AbstractSet[str] = frozenset()) -> Response:

@@ -16,6 +16,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import logging
+import math
 import os
 import pickle
 import secrets
@@ -29,6 +30,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any, Final, NoReturn, TypeAlias
 
 from service.environment import variable
@@ -42,6 +44,8 @@ _PIECE: Final = 1 << 20
 CHEAP_SECONDS: Final = 0.05  # of estimated work: up to this a thread answers
 CHEAP_BYTES: Final = 1 << 18  # of a body: a thread parses this in 10 ms
 _LOOK_SECONDS: Final = 0.02  # between two checks for a free place, and for a client that has left
+_LOOK_AT_JOB_SECONDS: Final = 0.5  # the same for a job, and whether it is still wanted
+_JOBS: Final = 1 << 19  # the first place used for jobs
 _CLIENTS: Final = 1 << 20  # the first place used for clients
 # Linux reports that the client has closed its side even if unread bytes come before.
 _ENDED: Final = select.POLLERR | select.POLLHUP | select.POLLNVAL | getattr(select, "POLLRDHUP", 0)
@@ -105,7 +109,7 @@ class Lane:
         if os.fork() == 0:
             ours.close()
             try:
-                _nurse(theirs, answer, 1.2 * self._work_seconds + 1.0)
+                _nurse(theirs, answer)
             except BaseException:
                 log.exception("the process that forks has failed")
             finally:
@@ -142,6 +146,23 @@ class Lane:
         end = time.monotonic() + self._wait_seconds
         with self._one_of(client), self._queued(), self._place(end, connection):
             return self._ask(head, body, end + self._work_seconds, connection)
+
+    def work_on_job(
+        self, head: Any, body: bytes | bytearray, seconds: float, look: Callable[[], None]
+    ) -> tuple[Any, list[bytes]]:
+        """Run a request that no client waits for: as long as it must wait, and for so many seconds of processor time.
+
+        Jobs have places of their own, half as many as other heavy requests. `look` is called now and then, and ends the
+        work by raising a problem.
+        """
+        places = range(_JOBS, _JOBS + max(1, self._n_places // 2))
+        while (place := self._taken(places)) is None:
+            look()
+            time.sleep(_LOOK_AT_JOB_SECONDS)
+        try:
+            return self._ask(head, body, math.inf, None, seconds, look)
+        finally:
+            self._held.give_back(place)
 
     @contextmanager
     def _one_of(self, client: str) -> Iterator[None]:
@@ -189,7 +210,7 @@ class Lane:
                     raise _client_left()
                 if not is_first:
                     is_first = self._head.acquire(timeout=_LOOK_SECONDS)
-                elif (place := self._taken()) is not None:
+                elif (place := self._taken(range(self._n_places))) is not None:
                     return place
                 else:
                     time.sleep(_LOOK_SECONDS)
@@ -198,14 +219,22 @@ class Lane:
                 self._head.release()
         raise over_capacity(f"no turn came in {self._wait_seconds:g} s", "max_wait_seconds")
 
-    def _taken(self) -> int | None:
+    def _taken(self, places: range) -> int | None:
         """Take a free place and return it; None if all are taken."""
-        return next((place for place in range(self._n_places) if self._held.take(place)), None)
+        return next((place for place in places if self._held.take(place)), None)
 
     def _ask(
-        self, head: Any, body: bytes | bytearray, end: float, connection: socket.socket | None
+        self,
+        head: Any,
+        body: bytes | bytearray,
+        end: float,
+        connection: socket.socket | None,
+        seconds: float | None = None,
+        look: Callable[[], None] | None = None,
     ) -> tuple[Any, list[bytes]]:
         assert self._nursery is not None
+        seconds = self._work_seconds if seconds is None else seconds
+        patience = partial(_seconds_until, end)
         ours, theirs = socket.socketpair()
         outcome, told = os.pipe()
         with ours, theirs, os.fdopen(outcome, "rb"):
@@ -219,10 +248,10 @@ class Lane:
                 os.kill(os.getpid(), signal.SIGTERM)
                 raise over_capacity("this worker can no longer start processes", None) from error
             try:
-                ours.settimeout(max(0.01, end - time.monotonic()))
-                _send(ours, head, body)
-                _wait(ours, end, connection)
-                ours.settimeout(max(0.01, end - time.monotonic()))
+                ours.settimeout(patience())
+                _send(ours, (1.2 * seconds + 1.0, head), body)
+                _wait(ours, end, connection, look)
+                ours.settimeout(patience())
                 return _received(ours)
             except TimeoutError as error:
                 raise over_capacity(
@@ -230,13 +259,13 @@ class Lane:
                     "max_wait_seconds",
                 ) from error
             except (EOFError, OSError) as error:
-                raise self._failure(os.read(outcome, _STATUS.size)) from error
+                raise self._failure(os.read(outcome, _STATUS.size), seconds) from error
 
-    def _failure(self, told: bytes) -> Problem:
+    def _failure(self, told: bytes, seconds: float) -> Problem:
         """Return the problem for a child that ended without an answer."""
         status = _STATUS.unpack(told)[0] if len(told) == _STATUS.size else 0
         if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGPROF:
-            return too_much_work(self._work_seconds)
+            return too_much_work(seconds, setting="max_seconds" if seconds == self._work_seconds else "job_seconds")
         log.error("the process of a request ended with status %s", status)
         return Problem(500, "the process that worked on the request has ended; the log of the service says how")
 
@@ -285,12 +314,12 @@ class Held:
             self._ours.discard(place)
 
 
-def too_much_work(work_seconds: float, needed: str = "more") -> Problem:
+def too_much_work(work_seconds: float, needed: str = "more", *, setting: str = "max_seconds") -> Problem:
     """Return the problem for a request that needs more processor time than the limit."""
     return Problem(
         422,
-        f"at most {work_seconds:g} s of processor time for a request ({variable('max_seconds')}); this one needs "
-        f"{needed}: ask for less at once",
+        f"at most {work_seconds:g} s of processor time for a request ({variable(setting)}); this one needs {needed}: "
+        "ask for less at once",
         kind="too-much-work",
     )
 
@@ -301,17 +330,26 @@ def over_capacity(why: str, setting: str | None) -> Problem:
     return Problem(503, f"{why}{named}; try again", kind="over-capacity", headers={"Retry-After": "1"})
 
 
-def _wait(ours: socket.socket, end: float, connection: socket.socket | None) -> None:
+def _seconds_until(end: float) -> float | None:
+    """Return the time until then, for a socket; None for ever."""
+    return None if end == math.inf else max(0.01, end - time.monotonic())
+
+
+def _wait(
+    ours: socket.socket, end: float, connection: socket.socket | None, look: Callable[[], None] | None = None
+) -> None:
     """Wait until an answer starts to arrive; raise TimeoutError at the end, or a problem if the client has left."""
     poll = select.poll()
     poll.register(ours, select.POLLIN)
     if connection is not None:
         poll.register(connection, _ENDED)
     while (left := end - time.monotonic()) > 0:
-        for number, _ in poll.poll(1000 * left):
+        for number, _ in poll.poll(1000 * (left if look is None else min(left, _LOOK_AT_JOB_SECONDS))):
             if number == ours.fileno():
                 return
             raise _client_left()
+        if look is not None:
+            look()
     raise TimeoutError
 
 
@@ -344,7 +382,7 @@ def _pieces(source: socket.socket, n_bytes: int) -> Iterator[bytes]:
         n_bytes -= len(piece)
 
 
-def _nurse(control: socket.socket, answer: Answer, most_seconds: float) -> None:
+def _nurse(control: socket.socket, answer: Answer) -> None:
     """Fork a child for each socket and pipe received, and write on the pipe how the child ended."""
     for name in _IGNORED:  # a signal to the whole group is meant for the worker, which finishes its requests
         signal.signal(getattr(signal, name), signal.SIG_IGN)
@@ -372,7 +410,7 @@ def _nurse(control: socket.socket, answer: Answer, most_seconds: float) -> None:
                 job, pipe = fds
                 child = os.fork()
                 if child == 0:
-                    _work(socket.socket(fileno=job), answer, most_seconds)
+                    _work(socket.socket(fileno=job), answer)
                 os.close(job)
                 pipes[child] = pipe
                 poll.register(pipe, 0)
@@ -392,15 +430,15 @@ def _reap(pipes: dict[int, int], poll: select.poll) -> None:
             os.close(pipe)
 
 
-def _work(job: socket.socket, answer: Answer, most_seconds: float) -> NoReturn:
+def _work(job: socket.socket, answer: Answer) -> NoReturn:
     """Answer a request; a signal ends work that overruns its deadline."""
     try:
         signal.set_wakeup_fd(-1)
         _close_all_but(job.fileno())
         os.nice(NICENESS)
         signal.signal(signal.SIGPROF, signal.SIG_DFL)
+        (most_seconds, head), pieces = _received(job)
         signal.setitimer(signal.ITIMER_PROF, most_seconds)
-        head, pieces = _received(job)
         _send(job, *answer(head, b"".join(pieces)))
         os._exit(0)
     except ConnectionError:  # the worker no longer waits for the answer

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, Self, TypeAlias
+from typing import Any, ClassVar, Final, Literal, Self, TypeAlias, get_args
 
 from service.environment import (
     FromEnvironment,
@@ -19,6 +19,7 @@ from service.environment import (
 )
 
 Metrics: TypeAlias = Literal["open", "token", "off"]
+READERS: Final[tuple[Metrics, ...]] = get_args(Metrics)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +46,7 @@ class HttpSettings(FromEnvironment):
     tokens: tuple[str, ...] = setting(
         (), token_list, "bearer tokens for /v1 with commas, 16 characters or more; none: open to all"
     )
-    metrics: Metrics = setting("open", one_of("open", "token", "off"), "who may read /metrics: open, token or off")
+    metrics: Metrics = setting("open", one_of(*READERS), f"who may read /metrics: {', '.join(READERS)}")
     requests_per_minute: int = setting(0, whole_number(0), "requests of a client to /v1 in a minute, 0: no limit")
     trusted_proxies: int = setting(0, whole_number(0, 10), "proxies in front, whose X-Forwarded-For is believed")
     max_heavy: int = setting(0, whole_number(0, 64), "heavy requests at once, over all workers, 0: as many as workers")

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import mmap
+import re
 import time
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
-from flask import Flask, Request, abort, current_app, g
+from flask import Flask, Request, abort, current_app, g, request
 
 from service.http.access import RateLimiter, Tokens, site_of
+from service.http.jobs import Jobs
 from service.http.lane import Lane, too_much_work
 from service.http.problems import Problem
 from service.http.settings import HttpSettings
 
 _EXTENSION = "rankcorr"
+ALONE: Final = "rankcorr.alone"  # in the environ of a request that a separate process works on
 
 
 class Stopping:
@@ -70,6 +73,8 @@ class Deadline(Executor):
     8
     """
 
+    setting = "max_seconds"
+
     def __init__(self, seconds: float, clock: Callable[[], float] = time.thread_time) -> None:
         self._seconds = seconds
         self._clock = clock
@@ -77,7 +82,7 @@ class Deadline(Executor):
 
     def __call__(self, _done: int = 1) -> None:  # noqa: D102 - the class says it
         if self._clock() > self._end:
-            raise too_much_work(self._seconds)
+            raise too_much_work(self._seconds, setting=self.setting)
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Run a task at once, if there is time left."""
@@ -102,10 +107,11 @@ class State:
     lane: Lane
     rate: RateLimiter
     stopping: Stopping
+    jobs: Jobs | None = None
     resources: ExitStack = field(default_factory=ExitStack)  # closed when a worker ends
 
     @classmethod
-    def of(cls, chosen: HttpSettings) -> State:
+    def of(cls, chosen: HttpSettings, jobs: Jobs | None = None) -> State:
         """Make the state of an app from its settings."""
         return cls(
             settings=chosen,
@@ -115,6 +121,7 @@ class State:
             ),
             rate=RateLimiter(chosen.requests_per_minute),
             stopping=Stopping(),
+            jobs=jobs,
         )
 
     def count_client(self, request: Request) -> str:
@@ -159,9 +166,24 @@ def settings() -> HttpSettings:
     return state().settings
 
 
+def is_job() -> bool:
+    """Return whether the current request may become a job: its client prefers that (RFC 7240), and processes can."""
+    preferred = "respond-async" in re.split(r"[\s,;]+", request.headers.get("Prefer", "").lower())
+    return preferred and state().jobs is not None and (state().lane.is_open or ALONE in request.environ)
+
+
+def most_seconds() -> tuple[float, str]:
+    """Return the processor time that the current request may take, and the name of the setting."""
+    return (
+        (vars(settings())["job_seconds"], "job_seconds") if is_job() else (settings().limits.max_seconds, "max_seconds")
+    )
+
+
 def deadline() -> Deadline:
     """Return the deadline of the current request; the first call starts the clock."""
     if "deadline" not in g:
-        g.deadline = Deadline(settings().limits.max_seconds)
+        seconds, setting = most_seconds()
+        g.deadline = Deadline(seconds)
+        g.deadline.setting = setting
     found: Deadline = g.deadline
     return found

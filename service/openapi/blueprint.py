@@ -22,6 +22,18 @@ ERRORS_OF_BODIES: Final = (413, 415)
 EXAMPLES: Final[Mapping[str, Any]] = json.loads(Path(__file__).with_name("examples.json").read_bytes())
 
 
+_PREFER: Final = {
+    "in": "header",
+    "name": "Prefer",
+    "schema": {"type": "string"},
+    "description": "respond-async (RFC 7240): a request that takes long becomes a job.",
+}
+_ACCEPTED: Final = {
+    "description": "The request has become a job.",
+    "headers": {"Location": {"schema": {"type": "string"}, "description": "/v1/jobs/{job}, where the answer will be."}},
+}
+
+
 class Blueprint(SmorestBlueprint):  # type: ignore[misc]
     """A blueprint whose operations document their errors and the credentials that they require.
 
@@ -78,6 +90,9 @@ class Blueprint(SmorestBlueprint):  # type: ignore[misc]
     def _prepare_errors_doc(self, doc: dict[str, Any], _info: Any, *, method: str, **_: Any) -> dict[str, Any]:
         statuses = ERRORS_OF_HTTP + self._errors + (ERRORS_OF_BODIES if method in ("post", "put") else ())
         responses = doc.setdefault("responses", {})
+        if method == "post" and self._errors is ERRORS_OF_ALL:
+            doc.setdefault("parameters", []).append(_PREFER)
+            responses[202] = _ACCEPTED
         for status in sorted(statuses):
             responses[status] = ALL_STATUSES[status][0]
         if 401 in statuses:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar, Final
@@ -11,12 +10,10 @@ from marshmallow import EXCLUDE, RAISE, Schema, ValidationError, post_load, pre_
 
 from rankcorr.checks import offending
 from rankcorr.errors import WeightError
-from rankcorr.weights import Weigher, named_weigher
+from rankcorr.weights import WEIGHER_PATTERN, Weigher, named_weigher
 from service.http.problems import MAX_ERRORS, shown, unknown_fields
 from service.schemas import fields
 from service.schemas.shapes import TEXT, list_of
-
-_WEIGHERS: Final = "hyperbolic|logarithmic|uniform|top-k:[1-9][0-9]{0,17}"
 
 
 class Request(Schema):
@@ -78,7 +75,7 @@ class WeigherField(fields.Documented):
     documented: Mapping[str, Any] = MappingProxyType(
         {
             "type": "string",
-            "pattern": f"^({_WEIGHERS})$",
+            "pattern": f"^({WEIGHER_PATTERN})$",
             "description": "In place of 1/(n + n0)^2. Not together with n0.",
             "example": "top-k:10",
         }
@@ -88,10 +85,6 @@ class WeigherField(fields.Documented):
         """Return the weigher."""
         if not isinstance(value, str):
             raise ValidationError(f"must be the name of a weigher; got {shown(value)}")
-        if value.startswith("top-k:") and not re.fullmatch(_WEIGHERS, value):
-            raise ValidationError(
-                f"top-k: needs a whole number of at most 18 digits, without zeros in front; got {shown(value)}"
-            )
         try:
             return named_weigher(value)
         except WeightError as error:

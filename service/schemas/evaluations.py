@@ -9,22 +9,21 @@ from typing import Any, Final
 from flask import g
 from marshmallow import ValidationError, validates_schema
 
-from rankcorr.coefficients import COEFFICIENTS
 from rankcorr.evaluation import Qrels, Run
-from rankcorr.evaluation.metrics import ir_measures_package
+from rankcorr.evaluation.metrics import METRIC_NAMES, ir_measures_package
 from rankcorr.evaluation.nulls import RESAMPLES
 from service.http.problems import Name, shown
 from service.http.state import deadline
 from service.schemas import fields
 from service.schemas.base import Answer, ItemWeights, Request
-from service.schemas.inference import LARGEST_RANK, LEAST_RANK, UNDEFINED, level
+from service.schemas.inference import LARGEST_RANK, LEAST_RANK, TWO_SIDED, UNDEFINED, level
 from service.schemas.ranking_fields import check_labels
 from service.schemas.shapes import COUNT, NUMBER, TEXT, TRUTH, WHOLE, WHOLE_OR_NULL, at_least, exactly, list_of, map_of
 
 _DEPTH: Final = "@[1-9][0-9]{0,5}"
-_OWN: Final = "|".join((*COEFFICIENTS, "tau_ap", "rbo", "ap", f"p{_DEPTH}"))
-_FAMILIAR: Final = f"ndcg|ndcg{_DEPTH}|rr|r{_DEPTH}"
-METRICS: Final = f"({_OWN}|{_FAMILIAR})"
+_FAMILIAR: Final = ("rr", "r@K")
+_NAMES: Final = ", ".join((*METRIC_NAMES, *_FAMILIAR))
+METRICS: Final = f"({'|'.join((*METRIC_NAMES, *_FAMILIAR)).replace('@K', _DEPTH)})"
 MOST_METRICS: Final = 20
 
 _LABELS: Final = {
@@ -128,8 +127,8 @@ class MetricNames(fields.Documented):
 
     documented: Mapping[str, Any] = list_of(
         {"type": "string", "pattern": f"^{METRICS}$", "example": "tau_w"},
-        about="tau_w, rho_w, tau, rho, tau_ap, rbo, ap, p@10 with any depth; ndcg, ndcg@10, rr and r@10 if the "
-        "service has ir_measures. These four need relevance in whole numbers of at most 1,000.",
+        about=f"{_NAMES}, with a whole number such as 10 for K. rr and r@K need ir_measures in the service. They and "
+        "ndcg need relevance in whole numbers of at most 1,000.",
         minItems=1,
         maxItems=MOST_METRICS,
         uniqueItems=True,
@@ -146,13 +145,10 @@ def metric_names(names: list[Any]) -> tuple[str, ...]:
     """Refuse unknown and repeated metrics, and metrics that need a package the service does not have."""
     for name in names:
         if not isinstance(name, str) or not re.fullmatch(METRICS, name):
-            raise ValidationError(
-                "must hold some of tau_w, rho_w, tau, rho, tau_ap, rbo, ap, p@K, ndcg, ndcg@K, rr and r@K, with a "
-                f"depth K; got {shown(name)}"
-            )
+            raise ValidationError(f"must hold some of {_NAMES}, with a depth K; got {shown(name)}")
     if len(set(names)) < len(names):
         raise ValidationError(f"must name each of its entries once; got {shown(names)}")
-    familiar = [name for name in names if re.fullmatch(_FAMILIAR, name)]
+    familiar = [name for name in names if re.sub("@.*", "@K", name) in _FAMILIAR]
     if familiar:
         try:
             ir_measures_package()
@@ -275,14 +271,15 @@ COVERAGE: Final = fields.Component.at_least(
     n_cut=COUNT("Documents beyond the depth."),
     n_negative=COUNT("Judgements below 0, which rank below 0."),
 )
-_LEFT_OUT: Final = at_least(label=fields.LABEL_SCHEMA, difference=UNDEFINED, pvalue=UNDEFINED)
+_LEFT_OUT: Final = at_least(label=fields.LABEL_SCHEMA, difference=UNDEFINED, pvalue=TWO_SIDED)
 PAIRED: Final = fields.Component.at_least(
     "PairedDifference",
     **dict.fromkeys(("first", "second"), TEXT),
     difference=UNDEFINED("Mean of the first less that of the second."),
     low=UNDEFINED("The interval inverts the test; null where it is unbounded."),
-    **dict.fromkeys(("high", "pvalue"), UNDEFINED),
-    corrected_pvalue=UNDEFINED("By Holm's method, over all pairs, or all pairs of groups, and all metrics."),
+    high=UNDEFINED,
+    pvalue=TWO_SIDED,
+    corrected_pvalue=UNDEFINED("Two-sided; by Holm's method, over all pairs, or all pairs of groups, and all metrics."),
     effect_size=UNDEFINED("Mean difference over the standard deviation of the differences."),
     **dict.fromkeys(("n_queries", "n_better", "n_worse"), COUNT),
     detectable=UNDEFINED("The least true difference that the test finds with a power of 0.8."),
@@ -305,8 +302,8 @@ COMPARISON_OF_RUNS: Final = fields.Component.at_least(
             largest_rank=LARGEST_RANK,
             **dict.fromkeys(("mean", "low", "high"), UNDEFINED),
             n_queries=COUNT,
-            pvalue=UNDEFINED("Of the test against the best."),
-            corrected_pvalue=UNDEFINED("Corrected for a best one that was found by looking."),
+            pvalue=TWO_SIDED("Two-sided, of the test against the best."),
+            corrected_pvalue=UNDEFINED("Two-sided, corrected for a best one that was found by looking."),
         ),
         about="Runs, best first.",
     ),

@@ -40,6 +40,7 @@ class InferenceOptions(Request):
     alternative = fields.Choice(fields.ALTERNATIVE, load_default=fields.ALTERNATIVE.words[0])
 
 
+TWO_SIDED: Final = UNDEFINED("Two-sided.")
 INFERENCE: Final = map_of(
     at_least(
         chance=at_least(
@@ -58,7 +59,8 @@ INFERENCE: Final = map_of(
             "Per cent of the values of chance below the coefficient, equal ones counted half.", minimum=0, maximum=100
         ),
         zscore=UNDEFINED("Standard deviations of chance above the mean of chance."),
-        pvalue={**UNDEFINED, "minimum": 0, "maximum": 1},
+        pvalue=UNDEFINED("Of the side that alternative names.", minimum=0, maximum=1),
+        alternative=fields.ALTERNATIVE.reference,
         interval=at_least(
             low=UNDEFINED,
             high=UNDEFINED,
@@ -145,8 +147,8 @@ _ROW: Final = object_of(
         "scores": map_of(SCORE.reference, about="By gold set."),
         "total": SCORE.reference,
         "mean": SCORE.reference,
-        "pvalue": UNDEFINED("Of the paired test against the best."),
-        "corrected_pvalue": UNDEFINED("Corrected for a best one that was found by looking."),
+        "pvalue": TWO_SIDED("Two-sided, of the paired test against the best."),
+        "corrected_pvalue": UNDEFINED("Two-sided, corrected for a best one that was found by looking."),
         "n_unused": WHOLE("Items of the system that are in no gold set."),
     },
     needed=_RANKED,

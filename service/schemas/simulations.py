@@ -9,7 +9,7 @@ from marshmallow import ValidationError, post_load, validates_schema
 
 from adaptive import VoterPopulation
 from adaptive.simulation.approaches import simulated_comparisons
-from adaptive.simulation.simulate import COEFFICIENTS
+from rankcorr.coefficients import COEFFICIENTS
 from service.schemas.ballot_fields import Interval, Similarity
 from service.schemas.ballots import PlanInputs
 from service.schemas.base import NOTICES, Answer, Request

@@ -10,6 +10,7 @@ import signal
 import socket
 import struct
 import sys
+from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
 
@@ -85,6 +86,8 @@ def post_fork(_arbiter: Any, worker: Any) -> None:
     """Let the worker fork processes for heavy requests, before it starts threads."""
     app = worker.app.wsgi()
     state(app).lane.open(answer_alone(app), places=_app.max_heavy or workers)
+    if (jobs := state(app).jobs) is not None:
+        jobs.open(Path(os.environ[RUN_FOLDER]) / "jobs")
 
 
 def post_worker_init(worker: Any) -> None:

@@ -229,11 +229,13 @@ def _parser(program: Program) -> argparse.ArgumentParser:
         description=f"{program.about} Everything is set by environment variables.",
         epilog="\n".join([f"  {'variable':{width}}  {'default':14}  meaning", *lines]),
         formatter_class=argparse.RawDescriptionHelpFormatter,
+        add_help=False,
     )
+    parser.add_argument("-h", "--help", action="help", help="Show this message and exit.")
     what = parser.add_mutually_exclusive_group()
-    what.add_argument("--check", action="store_true", help="check the settings, and do not start")
+    what.add_argument("--check", action="store_true", help="Check the settings, and do not start.")
     what.add_argument(
-        "--compile", action="store_true", help="only compile the kernels, into NUMBA_CACHE_DIR, for later starts"
+        "--compile", action="store_true", help="Only compile the kernels, into NUMBA_CACHE_DIR, for later starts."
     )
     return parser
 

@@ -19,6 +19,7 @@ from rankcorr.correlation import correlate
 from rankcorr.errors import collected_notices
 from rankcorr.evaluation import MissingMeasuresError, compare_evaluated, evaluate
 from rankcorr.evaluation.kernels import MOST_PAIRED
+from rankcorr.evaluation.metrics import OWN
 from rankcorr.evaluation.query_tests import TESTS
 from rankcorr.inference.bootstrap import METHODS, bootstrap_interval
 from rankcorr.inference.leaderboard import leaderboard
@@ -119,7 +120,7 @@ def _evaluate() -> None:
     }
     policies: tuple[dict[str, Any], ...] = ({}, {"depth": 5, "unjudged": "omit", "unretrieved": "omit"})
     for options in policies:
-        metrics = ["ap", "p@5", "tau_ap", "rbo", *COEFFICIENTS]
+        metrics = ["p@5", "ndcg@5", *OWN]
         found = evaluate(gold, runs, metrics=metrics, n_resamples=N_RESAMPLES, workers=1, **options)
     long = {"long": {f"d{d}": d % 7 for d in range(MOST_PAIRED + 1)}}  # other kernels than those of short lists
     evaluate(long, long, metrics=COEFFICIENTS, n_resamples=N_RESAMPLES, workers=1)
@@ -128,4 +129,4 @@ def _evaluate() -> None:
     for tied_weights in TIED_WEIGHTS:
         evaluate(gold, runs, metrics=TauW(tied_weights=tied_weights), n_resamples=N_RESAMPLES, workers=1)
     with suppress(MissingMeasuresError):
-        evaluate(gold, runs["a"], metrics="ndcg@5", workers=1)
+        evaluate(gold, runs["a"], metrics="rr", workers=1)

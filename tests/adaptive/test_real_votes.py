@@ -162,7 +162,7 @@ def test_the_same_figures_with_any_number_of_workers(benchmark, tmp_path, capsys
     steps = []
 
     @contextmanager
-    def bar(total, unit):
+    def bar(total, unit, _of):
         steps.append((total, unit))
         yield steps.append
 

@@ -28,7 +28,7 @@ from rankcorr.coefficients import COEFFICIENTS, VARIANTS, named_coefficient
 from rankcorr.evaluation.query_tests import RANDOMIZATION, effect_sizes, pvalues
 from rankcorr.inference.null import ALTERNATIVES
 from rankcorr.inference.resampling import Draws
-from rankcorr.weights import SCHEMES, TIED_WEIGHTS, named_weigher
+from rankcorr.weights import SCHEMES, TIED_WEIGHTS, WEIGHERS, named_weigher
 from tests.documents import PAGES
 
 PROGRAM = Path(__file__).with_name("definitions.js")
@@ -60,7 +60,7 @@ def scores(rng, n_items):
 
 
 def options(rng):
-    weigher = rng.choice([None, None, None, "hyperbolic", "logarithmic", "top-k", "uniform"])
+    weigher = rng.choice([None, None, None, *WEIGHERS])
     return {
         "coefficient": rng.choice(COEFFICIENTS),
         "scheme": rng.choice(SCHEMES),

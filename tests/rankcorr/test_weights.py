@@ -165,7 +165,9 @@ def test_weighers_by_name(name, weigher):
     assert named_weigher(name) == weigher
 
 
-@pytest.mark.parametrize("name", ["Uniform", "top-k", "top-k:1e3", "top-k:-1", "hyperbolic ", ""])
+@pytest.mark.parametrize(
+    "name", ["Uniform", "top-k", "top-k:1e3", "top-k:-1", "top-k:0", "top-k:010", "hyperbolic ", ""]
+)
 def test_unknown_weigher_names(name):
     with pytest.raises(WeightError, match="a weigher is one of hyperbolic, logarithmic, top-k:K"):
         named_weigher(name)
@@ -173,7 +175,7 @@ def test_unknown_weigher_names(name):
 
 def test_a_top_of_0_ranks_is_invalid():
     with pytest.raises(WeightError, match="k must be a positive whole number; got 0"):
-        named_weigher("top-k:0")
+        TopK(0)
 
 
 @pytest.mark.parametrize("error", [TypeError("loop of ufunc does not support argument 0"), ValueError("bad rank")])

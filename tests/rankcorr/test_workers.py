@@ -116,8 +116,8 @@ class Bar:
 
     told = []  # noqa: RUF012 - one list for all bars is wanted
 
-    def __init__(self, *, total, unit, leave, delay):
-        self.told.append((total, unit))
+    def __init__(self, *, desc, total, unit, leave, delay):
+        self.told.append((desc, total, unit))
         assert leave is False
         assert delay > 0
 
@@ -140,23 +140,23 @@ def told(monkeypatch):
 
 def test_a_progress_bar_advances_on_a_terminal(monkeypatch, told):
     monkeypatch.setattr(sys, "stderr", Terminal())
-    with progress_bar(5, "step") as advance:
+    with progress_bar(5, "step", "work") as advance:
         advance(2)
         advance(3)
-    assert told == [(5, " step"), 2, 3, "closed"]
+    assert told == [("work", 5, " step"), 2, 3, "closed"]
 
 
 def test_an_error_closes_the_progress_bar(monkeypatch, told):
     monkeypatch.setattr(sys, "stderr", Terminal())
-    with pytest.raises(KeyboardInterrupt), progress_bar(None, "step"):
+    with pytest.raises(KeyboardInterrupt), progress_bar(None, "step", "work"):
         raise KeyboardInterrupt
-    assert told == [(None, " step"), "closed"]
+    assert told == [("work", None, " step"), "closed"]
 
 
 @pytest.mark.parametrize(("stderr", "total"), [(io.StringIO(), 5), (None, 5), (Terminal(), 0)])
 def test_without_a_terminal_or_steps_there_is_no_progress_bar(monkeypatch, told, stderr, total):
     monkeypatch.setattr(sys, "stderr", stderr)
-    with progress_bar(total, "step") as advance:
+    with progress_bar(total, "step", "work") as advance:
         advance(1)
     assert told == []
 
@@ -164,32 +164,33 @@ def test_without_a_terminal_or_steps_there_is_no_progress_bar(monkeypatch, told,
 def test_without_tqdm_there_is_no_progress_bar(monkeypatch):
     monkeypatch.setattr(sys, "stderr", Terminal())
     monkeypatch.setitem(sys.modules, "tqdm", None)
-    with progress_bar(5, "step") as advance:
+    with progress_bar(5, "step", "work") as advance:
         advance(1)
     assert sys.stderr.getvalue() == ""
 
 
 @pytest.mark.parametrize(
-    ("arguments", "total", "unit"),
+    ("arguments", "of", "total", "unit"),
     [
         (
             "compare long_gold.csv long_a.csv long_b.csv --ci --standardize --resamples 30",
+            "coefficients",
             2 * 4 * (1_000 + 30),
             "resample",
         ),
-        ("test long_gold.csv long_a.csv long_b.csv --resamples 30", 2 * 30, "permutation"),
-        ("test long_gold.csv long_a.csv long_b.csv --versus --resamples 30", 30, "swap"),
-        ("plot null long_gold.csv long_a.csv --resamples 30 --out null.svg", 30, "permutation"),
-        ("leaderboard long_gold.csv long_a.csv long_b.csv --resamples 30", None, "resample"),
+        ("test long_gold.csv long_a.csv long_b.csv --resamples 30", "tests against chance", 2 * 30, "permutation"),
+        ("test long_gold.csv long_a.csv long_b.csv --versus --resamples 30", "tests against long_a.csv", 30, "swap"),
+        ("plot null long_gold.csv long_a.csv --resamples 30 --out null.svg", "values by chance", 30, "permutation"),
+        ("leaderboard long_gold.csv long_a.csv long_b.csv --resamples 30", "leaderboard", None, "resample"),
     ],
 )
-def test_the_commands_report_all_their_steps(tmp_path, monkeypatch, told, arguments, total, unit):
+def test_the_commands_report_all_their_steps(tmp_path, monkeypatch, told, arguments, of, total, unit):
     if arguments.startswith("plot"):
         pytest.importorskip("matplotlib")
     monkeypatch.chdir(tmp_path)
     write_rankings()
     monkeypatch.setattr("click.testing._NamedTextIOWrapper.isatty", lambda _: True)
     assert run(*arguments.split(" ")).exit_code == 0
-    assert (told[0], told[-1]) == ((total, f" {unit}"), "closed")
+    assert (told[0], told[-1]) == ((of, total, f" {unit}"), "closed")
     steps = sum(told[1:-1])
     assert steps >= 60 if total is None else steps == total  # intervals and tests of a leaderboard, at least

@@ -32,7 +32,7 @@ def test_a_preflight_needs_no_token(make_client):
     assert answer.status_code == 200
     assert answer.headers["Access-Control-Allow-Origin"] == "https://notebook.example"
     assert "Authorization" in answer.headers["Access-Control-Allow-Headers"]
-    assert answer.headers["Access-Control-Allow-Methods"] == "GET, HEAD, POST"
+    assert answer.headers["Access-Control-Allow-Methods"] == "DELETE, GET, HEAD, POST"
 
 
 def test_apps_do_not_share_their_settings(make_client):

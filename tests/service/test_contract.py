@@ -71,7 +71,8 @@ def test_every_operation_documents_its_errors_as_problems(path, method, operatio
 @pytest.mark.parametrize(("path", "method", "operation"), operations())
 def test_every_example_works(path, method, operation):
     if method == "get":
-        assert APP.test_client().get(path).status_code == 200
+        expected = 404 if "{" in path else 200  # of what a caller has made, there is none here
+        assert APP.test_client().get(path).status_code == expected
         return
     ((kind, content),) = operation["requestBody"]["content"].items()
     body = json.dumps(content["example"]) if kind == "application/json" else content["example"]

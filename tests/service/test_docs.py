@@ -5,6 +5,8 @@ import re
 import shlex
 import shutil
 import subprocess
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
@@ -15,7 +17,14 @@ from tests.documents import PAGES, console_steps, fenced
 
 PAGE = PAGES["docs/service.md"]
 BASE = "http://127.0.0.1:8000"
-BODY = {"gold": {"scores": {"king": 9.1, "queen": 8.7, "stone": 0.8}}, "system": {"order": ["queen", "king", "stone"]}}
+# What the clients in JavaScript and R send.
+BODY = {
+    "gold": {"scores": {"king": 9.1, "queen": 8.7, "prince": 6, "oak": 1.2, "stone": 1.2}},
+    "system": {"order": ["queen", "king", ["prince", "oak"]]},
+    "missing": "bottom",
+    "coefficients": ["tau_w"],
+    "inference": {"seed": 1, "level": 0.95, "alternative": "greater"},
+}
 
 
 def curl_examples():
@@ -35,13 +44,65 @@ def test_curl_prints_what_the_page_shows(command, output, live_server):
     assert done.stdout.strip() == output.strip()
 
 
-@pytest.mark.skipif(not shutil.which("node"), reason="node is not installed")
-def test_the_javascript_runs(live_server):
-    (code,) = fenced(PAGE, "javascript")
-    program = [shutil.which("node"), "--input-type=module", "--eval", code.replace(BASE, live_server.url)]
-    done = subprocess.run(program, capture_output=True, text=True, check=True, timeout=300)
-    expected = create_app().test_client().post("/v1/correlations", json=BODY).json["coefficients"]["tau_w"]
-    assert float(done.stdout) == expected
+CLIENTS = {"javascript": ("node", "--input-type=module", "--eval"), "r": ("Rscript", "--vanilla", "-e")}
+
+
+@pytest.fixture
+def recorder():
+    """A server that answers like the service, in this process, and keeps the bodies of its requests."""
+    bodies, client = [], create_app().test_client()
+
+    class Recorder(BaseHTTPRequestHandler):
+        def do_POST(self):
+            bodies.append(self.rfile.read(int(self.headers["Content-Length"])))
+            answer = client.post(self.path, data=bodies[-1], content_type=self.headers["Content-Type"])
+            self.send_response(answer.status_code)
+            self.send_header("Content-Type", answer.content_type)
+            self.end_headers()
+            self.wfile.write(answer.data)
+
+    server = HTTPServer(("127.0.0.1", 0), Recorder)
+    threading.Thread(target=server.serve_forever).start()
+    yield f"http://127.0.0.1:{server.server_port}", bodies
+    server.shutdown()
+    server.server_close()
+
+
+def run(language, base, change=("", "")):
+    """Run the program of a language on the page."""
+    (code,) = fenced(PAGE, language)
+    program, *options = CLIENTS[language]
+    needs = ["Rscript", "-e", "library(httr2); library(jsonlite)"] if language == "r" else ["node", "--version"]
+    if not shutil.which(program) or subprocess.run(needs, capture_output=True, check=False).returncode:
+        pytest.skip(f"{program} or a package that it needs is not installed")
+    command = [program, *options, code.replace(BASE, base).replace(*change)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+
+
+@pytest.mark.parametrize("language", CLIENTS)
+def test_a_client_runs(language, live_server):
+    done = run(language, live_server.url)
+    assert done.returncode == 0, done.stderr
+    expected = create_app().test_client().post("/v1/correlations", json=BODY).json
+    test = expected["inference"]["tau_w"]
+    numbers = [expected["coefficients"]["tau_w"], test["interval"]["low"], test["interval"]["high"], test["pvalue"]]
+    *found, side, n_missing = done.stdout.split()
+    assert [float(number) for number in found] == pytest.approx(numbers, rel=1e-14)
+    assert (side, n_missing) == (test["alternative"], "1") == ("greater", "1")
+
+
+@pytest.mark.parametrize("language", CLIENTS)
+def test_a_client_sends_the_request_of_the_page(language, recorder):
+    base, bodies = recorder
+    assert run(language, base).returncode == 0
+    assert [json.loads(body) for body in bodies] == [BODY]
+
+
+@pytest.mark.parametrize("language", CLIENTS)
+def test_a_client_shows_why_a_request_is_refused(language, live_server):
+    done = run(language, live_server.url, ("bottom", "below"))
+    assert done.returncode != 0
+    assert "/missing: must be one of" in done.stderr
 
 
 def test_the_body_that_is_made_of_files_of_trec(tmp_path, monkeypatch):
@@ -55,14 +116,6 @@ def test_the_body_that_is_made_of_files_of_trec(tmp_path, monkeypatch):
     answer = create_app().test_client().post("/v1/evaluations", json=json.loads((tmp_path / "body.json").read_text()))
     found = evaluate("qrels.txt", ["bm25.run", "dense.run"], metrics=["tau_w", "ap"])
     assert [row["mean"] for row in answer.json["means"]] == [row["mean"] for row in found.table()]
-
-
-def test_the_r_code_sends_what_the_service_takes():
-    """R is not at hand: what its lists become in JSON is written out here, and the names must be those of the code."""
-    (code,) = fenced(PAGE, "r")
-    for word in ("jsonlite", "/v1/correlations", "gold", "scores", "system", "order", "coefficients", "detail"):
-        assert word in code
-    assert create_app().test_client().post("/v1/correlations", json=BODY).status_code == 200
 
 
 def examples_of_requests():
@@ -83,11 +136,12 @@ def test_the_table_names_every_endpoint():
         (method.upper(), path)
         for path, methods in create_app().test_client().get("/openapi.json").json["paths"].items()
         for method in methods
+        if method != "parameters"
     } | {("GET", "/openapi.json"), ("GET", "/docs")}
     rows = "\n".join(re.findall(r"^\| `(?:GET|POST) .*$", PAGE, re.MULTILINE))
-    assert set(re.findall(r"`(GET|POST) (/[a-z0-9/.]+)`", rows)) == served
+    assert set(re.findall(r"`(DELETE|GET|POST) (/[a-z0-9/.{}]+)`", rows)) == served
     assert {(method, path.partition("?")[0]) for method, path, _ in examples_of_requests()} == {
-        (method, path) for method, path in served if path.startswith("/v1/")
+        (method, path) for method, path in served if path.startswith("/v1/") and "{" not in path
     }
 
 

@@ -36,7 +36,7 @@ class _LedgerCommands(WithExamples):
         return next(each for each in commands if isinstance(each, click.Command) and each.name == cmd_name)
 
 
-@click.group(cls=_LedgerCommands, no_args_is_help=False, short_help="A voting kept in a ledger.")
+@click.group(cls=_LedgerCommands, no_args_is_help=False, short_help="Run a voting that is kept in a ledger.")
 def run() -> None:
     """Run a voting over days, kept in LEDGER: a file, or a PostgreSQL database by its URL.
 

@@ -21,7 +21,7 @@ from rankcorr.cli.console import command, json_option, print_json
 from rankcorr.workers import progress_bar
 
 
-@command(short_help="Where the voting stands.")
+@command(short_help="Show ballots, votes and voters so far.")
 @ledger_argument
 @click.option("--by", type=click.Choice(["voter", "item", "ballot"]), help="A row for each.")
 @json_option("")
@@ -127,7 +127,7 @@ def close(campaign: Campaign, preview: bool, least_answered: float | None, as_js
     if not open_ones:
         raise ProtocolError(f"no {campaign.info.unit} is open: there is nothing to close")
     if preview:
-        with progress_bar(N_SAMPLES, "draw") as advance:
+        with progress_bar(N_SAMPLES, "draw", "possible rankings") as advance:
             seen = campaign.preview(least_answered=least_answered, progress=advance)
         if seen.of_ballot is None:
             _show_batches(seen, campaign.status(), as_json)
@@ -227,10 +227,12 @@ def _show(preview: ClosePreview, as_json: bool) -> None:
     click.echo("it can be closed" if preview.is_ready else "it cannot be closed yet")
 
 
-@command(short_help="The ranking, after the last ballot or in between.")
+@command(short_help="Write the ranking; with --interim, before the end.")
 @ledger_argument
 @click.option("--out", metavar="FILE", help="Write it here.  [default: standard output]")
-@click.option("--interim", is_flag=True, help="By the strengths of the votes so far, before the last ballot is closed.")
+@click.option(
+    "--interim", is_flag=True, help="Rank by the strengths of the votes so far, while the campaign is still open."
+)
 @click.option(
     "--top", type=int, metavar="K", help="The cut that in_top is about.  [default: the last ballot's items, or a tenth]"
 )
@@ -256,7 +258,7 @@ def result(campaign: Campaign, out: str | None, interim: bool, top: int | None, 
         text = scores.to_json() + "\n" if as_json else scores.to_csv()
         emit(text, out, f"{len(scores.items):,} items written to {out}")
         return
-    with progress_bar(N_SAMPLES, "draw") as advance:
+    with progress_bar(N_SAMPLES, "draw", "possible rankings") as advance:
         found = campaign.result(interim=interim, top=top, progress=advance)
     if as_json:
         print_json(found.to_dict())

@@ -20,7 +20,7 @@ from rankcorr.checks import counted
 from rankcorr.cli.console import command, json_option, whole
 
 
-@command(short_help="A bundle of the whole campaign, or its votes for other programs.")
+@command(short_help="Write a bundle of the campaign, or its votes.")
 @ledger_argument
 @click.option("--out", required=True, metavar="FILE", help="Write it here; a folder, where a format has several files.")
 @click.option(
@@ -68,10 +68,10 @@ def export(campaign: Campaign, out: str, form: str, names: bool, unanswered: boo
     click.echo(found.to_text())
 
 
-@command("import", short_help="A bundle, or votes of other programs.")
+@command("import", short_help="Read a bundle, or votes of other programs.")
 @click.argument("ledger")
 @click.argument("file")
-@click.option("--campaign", metavar="KEY", help="Which campaign the votes are for, where LEDGER has more than one.")
+@click.option("--campaign", metavar="KEY", help="Key or name of the campaign, if LEDGER has several.")
 @reading_options
 def import_command(ledger: str, file: str, campaign: str | None, reading: Reading) -> None:
     """Take FILE into LEDGER.
@@ -101,7 +101,7 @@ def import_command(ledger: str, file: str, campaign: str | None, reading: Readin
     click.echo(f"{counted(recorded.n_new, 'new vote')}{kept}")
 
 
-@command(short_help="A copy of the ledger, while votes arrive.")
+@command(short_help="Copy the ledger, while votes arrive.")
 @click.argument("ledger")
 @click.argument("copy")
 def backup(ledger: str, copy: str) -> None:

@@ -65,7 +65,7 @@ def quality(campaign: Campaign, fast: float, as_json: bool) -> None:
         _show_quality(found)
 
 
-@command(short_help="Exclude a voter's votes from the scores, or include them again.")
+@command(short_help="Exclude a voter from the scores, or include them.")
 @ledger_argument
 @click.argument("voter")
 @click.option("--reason", help="Reason, which the ledger keeps; required without --preview.")

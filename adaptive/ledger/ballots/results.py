@@ -242,11 +242,13 @@ def result_of(
             paper = ProtocolResult(info.plan, info.items, standing.mean, records)
         elif not interim:
             raise LedgerError(
-                f"the result needs all {info.plan.n_ballots} ballots; {n_closed} are closed; an interim one goes by "
-                f"strengths alone"
+                f"the campaign is still open: {n_closed} of {info.plan.n_ballots} ballots are closed; rank by the "
+                "votes so far with --interim (in Python interim=True)"
             )
     elif not interim and n_closed < max(1, len(ballots)):
-        raise LedgerError("the campaign goes on: its ranking of now is an interim one")
+        raise LedgerError(
+            "the campaign is still open; rank by the votes so far with --interim (in Python interim=True)"
+        )
     excluded = excluded_voters(connection, info.id)
     votes = votes_of(connection, info, without=excluded)
     if not votes.n_comparisons:

@@ -24,9 +24,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import sqlalchemy as sa
 
@@ -36,7 +36,7 @@ from adaptive.ledger.campaign.stored import ItemContent, contents_of
 from adaptive.ledger.errors import LedgerError
 from adaptive.ledger.store import schema
 from adaptive.ledger.store.database import Database
-from adaptive.ledger.store.encoding import answer_name, guarded, pair_id, time_text, value_of
+from adaptive.ledger.store.encoding import ANSWERS, answer_name, guarded, pair_id, time_text, value_of
 from adaptive.ledger.voters.identity import excluded_voters, file_name, keys_of, names_of
 from adaptive.ledger.votes.reading import in_force
 from adaptive.record import json_label
@@ -47,15 +47,6 @@ _MODEL: Final = {"left": "model_a", "right": "model_b", "tie": "tie"}
 _SELECTION: Final = {"left": "A", "right": "B", "tie": "tie"}
 
 Format: TypeAlias = Literal["csv", "arena", "label_studio", "potato", "choix"]
-FORMATS: Final = ("csv", "arena", "label_studio", "potato", "choix")
-_ANSWERS: Final = {
-    "csv": {"left", "right", "tie", "cannot say"},
-    "arena": {"left", "right", "tie"},
-    "label_studio": {"left", "right"},
-    "potato": {"left", "right", "tie"},
-    "choix": {"left", "right"},
-}
-_SHOWS_UNANSWERED: Final = {"csv", "label_studio", "potato"}
 
 
 @dataclass(frozen=True)
@@ -129,17 +120,13 @@ def export_votes(
         For the reasons given in `adaptive.tables.item_columns`.
     """
     check_choice("format", format, FORMATS)
+    form = _FORMS[format]
     found, contents = database.read(
         lambda connection: (gathered(connection, info, ballots=ballots, names=names), presented(connection, info))
     )
-    votes, left_out = _expressible(found, format, unanswered=unanswered)
-    files = {
-        "csv": lambda: {"votes.csv": csv_votes(votes, guard=guard)},
-        "arena": lambda: {"votes.jsonl": arena_lines(votes)},
-        "label_studio": lambda: {"tasks.json": _one_on_a_line(_task(vote, contents) for vote in votes)},
-        "potato": lambda: {"instances.jsonl": _lines(_instance(vote, contents) for vote in votes)},
-        "choix": lambda: choix_files(votes, info.items, guard=guard),
-    }[format]()
+    votes, left_out = _expressible(found, format, unanswered=unanswered and form.unanswered)
+    made = form.write(votes, contents, info.items, guard)
+    files = dict(zip(form.files, [made] if isinstance(made, str) else made, strict=True))
     return Export(files, sum(vote.answer is not None for vote in votes), left_out)
 
 
@@ -149,18 +136,18 @@ def _expressible(found: Sequence[Answered], form: Format, *, unanswered: bool) -
     left_out: Counter[str] = Counter()
     for vote in found:
         if vote.answer is None:
-            if unanswered and form in _SHOWS_UNANSWERED:
+            if unanswered:
                 kept.append(vote)
         elif vote.is_excluded:
             left_out["their voter is excluded"] += 1
-        elif vote.answer not in _ANSWERS[form]:
+        elif vote.answer not in _FORMS[form].answers:
             left_out[f"{form} has no {vote.answer!r}"] += 1
         else:
             kept.append(vote)
     return kept, dict(left_out)
 
 
-def csv_votes(votes: Sequence[Answered], *, guard: bool) -> str:
+def csv_votes(votes: Sequence[Answered], guard: bool) -> str:
     """Return our CSV; an extra column with the name of a standard one gets the prefix file_."""
     items = {label for vote in votes for label in (vote.left, vote.right)}
     ours = ["comparison", "voter", *item_columns("left", items), *item_columns("right", items), "winner"]
@@ -200,7 +187,7 @@ def arena_lines(votes: Sequence[Answered]) -> str:
     )
 
 
-def choix_files(votes: Sequence[Answered], items: Sequence[Hashable], *, guard: bool) -> dict[str, str]:
+def choix_files(votes: Sequence[Answered], items: Sequence[Hashable], guard: bool) -> list[str]:
     """Return CSV with the columns winner and loser, and one of the items; all votes must be left or right."""
     place = {item: at for at, item in enumerate(items)}
     pairs = ((place[vote.left], place[vote.right]) for vote in votes)
@@ -208,10 +195,7 @@ def choix_files(votes: Sequence[Answered], items: Sequence[Hashable], *, guard: 
     rows = (pair if left_won else pair[::-1] for pair, left_won in zip(pairs, sides, strict=True))
     safe = guarded if guard else str
     labels = ([safe(cell) for cell in item_cells(item)] for item in items)
-    return {
-        "pairs.csv": csv_text(["winner", "loser"], rows),
-        "items.csv": csv_text(item_columns("item", items), labels),
-    }
+    return [csv_text(["winner", "loser"], rows), csv_text(item_columns("item", items), labels)]
 
 
 def _task(vote: Answered, items: Mapping[Hashable, ItemContent]) -> dict[str, Any]:
@@ -294,6 +278,31 @@ class Answered:
     received_at: int | None
     extra: Mapping[str, str]
     is_excluded: bool
+
+
+class _Form(NamedTuple):
+    """A format: its files, the answers that it can express, and whether it has comparisons without a vote.
+
+    `write` takes votes, contents of items, the items and whether to guard cells, and returns the text of each file.
+    """
+
+    files: tuple[str, ...]
+    answers: Collection[str]
+    unanswered: bool
+    write: Callable[[Sequence[Answered], Mapping[Hashable, ItemContent], Sequence[Hashable], bool], str | list[str]]
+
+
+_WINS: Final = ("left", "right")
+_FORMS: Final[dict[Format, _Form]] = {
+    "csv": _Form(("votes.csv",), ANSWERS, True, lambda votes, _, __, guard: csv_votes(votes, guard)),
+    "arena": _Form(("votes.jsonl",), _MODEL, False, lambda votes, *_: arena_lines(votes)),
+    "label_studio": _Form(
+        ("tasks.json",), _WINS, True, lambda votes, of, *_: _one_on_a_line(_task(v, of) for v in votes)
+    ),
+    "potato": _Form(("instances.jsonl",), _MODEL, True, lambda votes, of, *_: _lines(_instance(v, of) for v in votes)),
+    "choix": _Form(("pairs.csv", "items.csv"), _WINS, False, lambda votes, _, *more: choix_files(votes, *more)),
+}
+FORMATS: Final = tuple(_FORMS)
 
 
 def presented(connection: sa.Connection, info: CampaignInfo) -> dict[Hashable, ItemContent]:

@@ -10,7 +10,7 @@ import hmac
 import secrets
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 import sqlalchemy as sa
 
@@ -26,7 +26,7 @@ from rankcorr.checks import shown
 
 FILE = "file"
 Decision: TypeAlias = Literal["approve", "reject"]
-DECISIONS: Final[tuple[Decision, ...]] = ("approve", "reject")
+DECISIONS: Final[tuple[Decision, ...]] = get_args(Decision)
 _ENDED: Final = "ended"
 
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, fields
 from functools import cached_property
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +17,13 @@ from rankcorr.errors import MetricError, MissingValueError, OptionError, Undefin
 from rankcorr.evaluation.columns import Codes, Rows
 from rankcorr.evaluation.grouped import grouped
 from rankcorr.evaluation.matching import Coverage, Joined, Matched
-from rankcorr.evaluation.metrics import AveragePrecision, Familiar, Metric, MetricLike, PrecisionAt, as_metrics
+from rankcorr.evaluation.metrics import NDCG, AveragePrecision, Familiar, Metric, MetricLike, PrecisionAt, as_metrics
 from rankcorr.evaluation.nulls import RESAMPLES, drawn_exponents
-from rankcorr.evaluation.partitions.joined_columns import Documents, JoinedColumns, Numbers, arrow, joined_columns
+from rankcorr.evaluation.partitions.joined_columns import Documents, JoinedColumns, Numbers, joined_columns
 from rankcorr.evaluation.partitions.streams import whole_queries
 from rankcorr.evaluation.qrels import Qrels
 from rankcorr.evaluation.values import UNDEFINED, Competition, QueryValues, UndefinedPolicy
+from rankcorr.frames import arrow
 from rankcorr.inference.standardization import standardize
 from rankcorr.scores import read_only
 from rankcorr.workers import checked_workers, mapped
@@ -33,8 +34,8 @@ Unjudged: TypeAlias = Literal["error", "zero", "omit"]
 Unretrieved: TypeAlias = Literal["error", "last", "omit"]
 QueryType: TypeAlias = Literal["string", "int64"]
 
-UNJUDGED: Final = ("error", "zero", "omit")
-UNRETRIEVED: Final = ("error", "last", "omit")
+UNJUDGED: Final[tuple[Unjudged, ...]] = get_args(Unjudged)
+UNRETRIEVED: Final[tuple[Unretrieved, ...]] = get_args(Unretrieved)
 N_DOCUMENTS: Final = "n_documents"
 OPTIONS: Final = b"rankcorr"
 
@@ -125,7 +126,8 @@ class QueryEvaluator:
         for field, value in checked.items():
             object.__setattr__(self, field, value)
         check_unique((self.query, N_DOCUMENTS, *self.columns), "names of columns of the result", OptionError)
-        tied = [name for name, metric in named.items() if isinstance(metric, AveragePrecision | PrecisionAt | Familiar)]
+        by_id = AveragePrecision | PrecisionAt | NDCG | Familiar
+        tied = [name for name, metric in named.items() if isinstance(metric, by_id)]
         if tied and self.document is None:
             raise MetricError(
                 f"{', '.join(tied)}: documents with equal scores go by their ids; name their column by document="

@@ -12,24 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr.checks import offending, shown
-from rankcorr.errors import ColumnError, DuplicateDocumentError, MissingArrowError, MissingValueError
+from rankcorr.errors import ColumnError, DuplicateDocumentError, MissingValueError
 from rankcorr.evaluation.columns import Codes, checked_values, coded
-from rankcorr.frames import categories_are_no_numbers, columns_of, decoded
+from rankcorr.frames import arrow, categories_are_no_numbers, columns_of, decoded
 from rankcorr.scores import read_only
 
 NOT_OF_ARROW: Final = ("Object", "Int128", "UInt128")
-
-
-def arrow() -> Any:
-    """Import pyarrow with its functions, or say what to install."""
-    try:
-        import pyarrow
-        import pyarrow.compute
-    except ImportError as error:
-        raise MissingArrowError(
-            "evaluation of partitions needs pyarrow, which is not installed: pip install 'rankcorr[arrow]'"
-        ) from error
-    return pyarrow
 
 
 def as_table(rows: Any, names: tuple[str, ...]) -> Any:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from rankcorr.checks import check_choice, checked_level, checked_resamples, checked_seed, counted, offending, shown
 from rankcorr.errors import MetricError, OptionError, PartialMismatchError, SplitQueryError, warn_undefined
 from rankcorr.evaluation.partitions.evaluator import OPTIONS, QueryEvaluator
-from rankcorr.evaluation.partitions.joined_columns import arrow, as_table, ids_of
+from rankcorr.evaluation.partitions.joined_columns import as_table, ids_of
 from rankcorr.evaluation.partitions.poisson import (
     VALUE_BITS,
     exact_sum,
@@ -31,6 +31,7 @@ from rankcorr.evaluation.partitions.poisson import (
 )
 from rankcorr.evaluation.partitions.streams import whole_queries
 from rankcorr.evaluation.query_tests import Means, bounds
+from rankcorr.frames import arrow
 from rankcorr.inference.copula import ROUNDING
 from rankcorr.results import Result, TableResult
 from rankcorr.workers import checked_workers, mapped

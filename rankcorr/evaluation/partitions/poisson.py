@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr.evaluation.partitions.joined_columns import arrow
+from rankcorr.frames import arrow
 from rankcorr.inference.resampling import derived_seed
 from rankcorr.scores import read_only
 from rankcorr.workers import in_threads

@@ -15,8 +15,9 @@ import numpy as np
 
 from rankcorr.checks import checked_count, shown
 from rankcorr.errors import ColumnError, OptionError, SplitQueryError, TableError
-from rankcorr.evaluation.partitions.joined_columns import arrow, as_table, ids_of
+from rankcorr.evaluation.partitions.joined_columns import as_table, ids_of
 from rankcorr.evaluation.partitions.poisson import repeated_ids
+from rankcorr.frames import arrow
 from rankcorr.workers import checked_workers
 
 # Rows evaluated at once: engines pass far fewer at a time, and a call takes as long as 50 queries.

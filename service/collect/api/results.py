@@ -14,13 +14,13 @@ from typing import Any, Final, cast
 
 from flask import Response
 
-from adaptive.ledger import FORMATS, MOST_WITH_INTERVALS, Campaign, CampaignResult
+from adaptive.ledger import MOST_WITH_INTERVALS, Campaign, CampaignResult
 from adaptive.plots import plot_in_top, plot_strengths, plot_voters
 from rankcorr.plots.style import figure_bytes
 from service.collect.access import organiser
 from service.collect.api.blueprints import Remembered, of_organisers, tagged
 from service.collect.content import ASSETS
-from service.collect.schemas.answers import ExportQuery, ResultsAnswer, ResultsQuery
+from service.collect.schemas.answers import EXPORTS, ExportQuery, ResultsAnswer, ResultsQuery
 from service.collect.state import collecting
 from service.http.problems import Problem
 
@@ -74,12 +74,16 @@ def plot(key: str, name: str, interim: bool, top: int | None = None) -> Any:
     return tagged(_plots, (key, name, interim, top), stamp, make, drawn, name, interim, top)
 
 
-@files.get("/<key>/exports/<form>", name="exportCampaign")
+@files.get(
+    "/<key>/exports/<form>",
+    name="exportCampaign",
+    parameters=[{"in": "path", "name": "form", "schema": {"type": "string", "enum": list(EXPORTS)}}],
+)
 @files.arguments(ExportQuery, location="query")
 @files.doc(responses={200: {"content": {kind.partition(";")[0]: _FILE for kind in _TYPES.values()}}})
 @files.response(200)
 def export(key: str, form: str, names: bool, unanswered: bool, guard: bool) -> Response:
-    """Download a file: bundle (a zip of the whole campaign), ranking, csv, arena, label_studio, potato or choix.
+    """Download a file: the whole campaign as a zip (bundle), the ranking, or the votes in a format.
 
     The file identifies voters by random keys unless you set `names`. The header Rankcorr-Votes counts the votes in the
     file; Rankcorr-Left-Out counts those that its format cannot express.
@@ -90,9 +94,8 @@ def export(key: str, form: str, names: bool, unanswered: bool, guard: bool) -> R
     if form == "ranking":
         found = campaign.result(interim=True)
         return file_of("ranking.csv", found.to_csv(guard=guard).encode(), key)
-    if form not in FORMATS:
-        known = ", ".join(("bundle", "ranking", *FORMATS))
-        raise Problem(404, f"there is no export of this name; there are {known}", kind="no-such-format")
+    if form not in EXPORTS:
+        raise Problem(404, f"there is no export of this name; there are {', '.join(EXPORTS)}", kind="no-such-format")
     made = campaign.export_votes(cast(Any, form), unanswered=unanswered, names=names, guard=guard)
     if len(made.files) == 1:
         ((name, text),) = made.files.items()

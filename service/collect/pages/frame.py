@@ -15,6 +15,7 @@ from flask import Blueprint, abort, make_response, render_template, request, sen
 from werkzeug.wrappers import Response
 
 from service.collect.content import TYPES, asset_file
+from service.collect.schemas.answers import EXPORTS
 from service.collect.state import collecting
 from service.collect.texts import LANGUAGES, Texts, direction, language_name
 
@@ -95,6 +96,7 @@ def organiser_page(page: str, key: str | None = None) -> Response:
         languages=[(tag, language_name(tag)) for tag in LANGUAGES],
         script_texts=text.section("organiser"),
         query=query,
+        exports=EXPORTS,
     )
 
 

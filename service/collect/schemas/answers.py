@@ -119,6 +119,9 @@ class ResultsQuery(Request):
     top = QueryWhole(least=1, most=2**31, about="k of the cut.")
 
 
+EXPORTS: Final = ("bundle", "ranking", *ledger.FORMATS)
+
+
 class ExportQuery(Request):
     """Options for the content of a file."""
 

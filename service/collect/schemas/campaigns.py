@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar, get_args
 
 from marshmallow import ValidationError, post_load, validates_schema
 from marshmallow.fields import List
@@ -31,9 +31,7 @@ SHEET_SIZE: Final = 20
 LEASE_MINUTES: Final = 60.0
 _OF_BALLOTS: Final = ("n_ballots", "fraction", *WAYS)
 MODE: Final = vocabulary(
-    "CampaignMode",
-    ("ballots", "continuous"),
-    "Ballots of a plan, or small batches that are matched by all votes before.",
+    "CampaignMode", get_args(ledger.Mode), "Ballots of a plan, or small batches that are matched by all votes before."
 )
 _TEXTS: Final = ("title", "question", "instructions", "consent", "thanks")
 _CONTINUOUS: Final = ("budget", "batch", "target")

@@ -23,7 +23,8 @@ def bars(monkeypatch):
     seen = SimpleNamespace(asked=[], steps=[])
 
     @contextmanager
-    def bar(total, unit):
+    def bar(total, unit, of):
+        assert of
         seen.asked.append((total, unit))
         yield seen.steps.append
 

@@ -13,7 +13,7 @@ from adaptive.votes import LEFT, RIGHT, TIE
 from rankcorr import OptionError
 from rankcorr.plots import MissingMatplotlibError
 from tests.rankcorr.plots.conftest import matplotlib  # noqa: F401
-from tests.rankcorr.plots.figures import legend_of, own_axes
+from tests.rankcorr.plots.figures import legend_of, own_axes, title_of
 
 
 def votes_of(n_items, n_votes=400, n_voters=5, seed=0):
@@ -56,17 +56,21 @@ def test_strengths_and_their_intervals(level):
     half = norm.ppf((1 + level) / 2) * np.array([row["standard_error"] for row in rows])
     assert_allclose(ends_of(axes), np.column_stack([points_of(axes) - half, points_of(axes) + half]))
     assert axes.get_xlabel() == f"Strength, with its {100 * level:g} % interval"
-    assert axes.get_title() == ""
+    assert title_of(axes) == f"Strengths of all 10 items, {FEW.comparisons.left.size:,} votes"
     assert axes.get_ylim()[0] > axes.get_ylim()[1]  # the best is on top
 
 
 def test_the_best_of_some():
-    (axes,) = plot_strengths(SOME).axes
-    assert names_on(axes) == best_first(SOME)[:50]
-    assert axes.get_title() == "The best 50 of 60 items"
+    figure = plot_strengths(SOME)
+    first, second = figure.axes  # side by side, so that the figure is not too high
+    assert names_on(first) + names_on(second) == best_first(SOME)[:50]
+    assert first.get_xlim() == second.get_xlim()
+    assert np.concatenate([points_of(first), points_of(second)]).tolist() == sorted(SOME.theta, reverse=True)[:50]
+    assert title_of(figure) == "Strengths of the best 50 of 60 items, 600 votes"
     (axes,) = plot_strengths(SOME, top=3).axes
     assert names_on(axes) == best_first(SOME)[:3]
-    assert len(names_on(plot_strengths(SOME, top=None).axes[0])) == 60
+    assert sum(len(names_on(axes)) for axes in plot_strengths(SOME, top=None).axes) == 60
+    assert max(plot_strengths(each, top=None).get_size_inches()[1] for each in (FEW, SOME, MANY)) <= 8
 
 
 def test_many_items_are_a_band():
@@ -109,7 +113,9 @@ def test_the_top_is_drawn_with_its_cut():
     assert_allclose(lengths, [expected[FEW.items.index(name)] for name in names])
     assert [len(container) for container in axes.containers] == [3, len(names) - 3]
     assert lengths[-1] >= 0.005
-    assert axes.get_title() == f"The first {len(names)} of {len(FEW.items)} items"  # none of which is the top
+    n_votes = FEW.comparisons.left.size
+    assert title_of(axes) == f"Probability of the top 3: the first {len(names)} of 10 items, {n_votes:,} votes"
+    assert [text.get_text() for text in axes.texts] == [f"{length:.2f}" for length in lengths]
     assert all(expected[FEW.items.index(name)] < 0.005 for name in best_first(FEW)[len(names) :])
     (cut,) = axes.lines
     assert list(cut.get_ydata()) == [2.5, 2.5]
@@ -171,7 +177,7 @@ def test_voters_lowest_first():
     assert legend_of(figure) == ["the mean voter"]
     figure = plot_voters(VOTERS, top=2)
     assert names_on(figure.axes[0]) == ["Bob", "Cyd"]
-    assert figure.axes[0].get_title() == "The lowest 2 of 3 voters"
+    assert title_of(figure.axes[0]) == "Votes of the lowest 2 of 3 voters"
     assert legend_of(figure) == []
     axes = own_axes()
     assert plot_voters(VOTERS, ax=axes) is axes
@@ -190,7 +196,7 @@ def test_accuracy_against_votes():
     assert list(first.get_ydata()) == [0.8, 0.9]
     assert list(second.get_xdata()) == [1_500]
     assert list(limit.get_ydata()) == [0.99, 0.99]
-    assert first.get_marker() != second.get_marker()
+    assert first.get_color() != second.get_color()
     assert first.get_linestyle() != second.get_linestyle()
     vertices = axes.collections[0].get_paths()[0].vertices
     assert {(1_000, 0.78), (1_000, 0.82), (2_000, 0.89), (2_000, 0.91)} <= {
@@ -198,7 +204,8 @@ def test_accuracy_against_votes():
     }
     assert axes.get_ylabel() == r"Accuracy, $\rho_w$"
     assert axes.get_xscale() == "linear"
-    assert legend_of(figure) == ["b", "a", "full rankings"]
+    assert [text.get_text() for text in axes.texts] == ["b", "a", "full rankings"]
+    assert title_of(axes) == r"$\rho_w$ of 2 approaches, by votes; bands: one standard error"
     axes = own_axes()
     assert plot_accuracy(CURVES, ax=axes) is axes
     assert plot_accuracy({"wide": ([100, 10_000], [0, 1], [0, 0])}).axes[0].get_xscale() == "log"

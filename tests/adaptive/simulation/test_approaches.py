@@ -17,9 +17,10 @@ from adaptive.plan import plan_ballots
 from adaptive.protocol import run_protocol
 from adaptive.simulation.approaches import APPROACHES, Settings, simulate_once, simulated_comparisons
 from adaptive.simulation.similarity import exponential_similarity
-from adaptive.simulation.simulate import COEFFICIENTS, simulate, simulate_curve
+from adaptive.simulation.simulate import simulate, simulate_curve
 from adaptive.simulation.voters import VoterPool, VoterPopulation
 from rankcorr import Ranking
+from rankcorr.coefficients import COEFFICIENTS
 
 PLAN = plan_ballots(24, n_ballots=3, fraction=0.5, presentations=6)  # 126 comparisons
 SIMILARITY = exponential_similarity(24)

@@ -21,9 +21,10 @@ from adaptive.scores import borda_scores
 from adaptive.selection import select_top
 from adaptive.simulation.approaches import PAPER_APPROACHES, Settings, simulate_once, simulated_comparisons
 from adaptive.simulation.similarity import embedding_similarity, exponential_similarity, read_similarities
-from adaptive.simulation.simulate import COEFFICIENTS, SimulationResult, coefficients, simulate
+from adaptive.simulation.simulate import SimulationResult, coefficients, simulate
 from adaptive.simulation.voters import VoterPool, VoterPopulation, true_ranking
 from rankcorr import Ranking, weighted_tau
+from rankcorr.coefficients import COEFFICIENTS
 
 PLAN = plan_ballots(24, n_ballots=3, fraction=0.5, presentations=6)
 SIMILARITY = exponential_similarity(24)

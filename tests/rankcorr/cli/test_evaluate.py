@@ -1,10 +1,16 @@
 import gzip
+import io
 import json
+import re
 import shutil
 import sys
+from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
+from rankcorr import null_distribution
 from rankcorr.evaluation import compare_runs, evaluate, read_qrels, read_run
 from tests.rankcorr.cli.commands import refusal, run, run_ok
 from tests.rankcorr.evaluation.test_compare import case
@@ -73,28 +79,104 @@ def test_a_run_is_tested_against_another_by_its_file_or_its_name(files):
     )
 
 
-def test_values_by_query(files):
-    output = run_ok("evaluate", "qrels.txt", "a.run.gz", "--metric", "ap", "--by-query")
-    values = evaluate(files[0], files[1]["a"], metrics="ap").of()
-    assert [line.split() for line in output.splitlines()[-15:]] == [
-        ["a", f"q{place}", f"{value:.4f}"] for place, value in enumerate(values)
+@pytest.mark.parametrize("arguments", [[], ["--standardized"], ["--versus", "c", "--resamples", "99"]])
+def test_values_by_query_are_one_table_that_pandas_reads(files, arguments, tmp_path):
+    (tmp_path / "few.run").write_text("q0 Q0 d0 1 3.0 x\nq0 Q0 d1 2 2.0 x\n")
+    chosen = [*RUNS, "few.run", "--metric", "ap", "--metric", "tau_w", "--by-query", *arguments]
+    frame = pd.read_csv(io.StringIO(run("evaluate", "qrels.txt", *chosen, "--table", "csv").stdout))
+    assert list(frame) == ["metric", "query", "a", "b", "c", "few"]
+    runs = files[1] | {"few": read_run("few.run")}
+    found = evaluate(files[0], runs, metrics=["ap", "tau_w"], standardized="--standardized" in arguments).to_frame()
+    wide = found.melt(["run", "query"], var_name="metric").pivot(
+        index=["metric", "query"], columns="run", values="value"
+    )
+    read = frame.set_index(["metric", "query"])
+    pd.testing.assert_frame_equal(read.sort_index(), wide, check_names=False, check_exact=True)
+    assert read["few"].isna().sum() == 14 * (1 + ("--standardized" in arguments))
+    text = run_ok("evaluate", "qrels.txt", *chosen).splitlines()
+    start = next(place for place, line in enumerate(text) if line.startswith("metric"))
+    assert [line.split() for line in text[start:]] == [
+        list(frame),
+        *(
+            [*row[0].split(), row[1], *("-" if np.isnan(value) else f"{value:z.4f}" for value in row[2:])]
+            for row in frame.values.tolist()
+        ),
     ]
 
 
-@pytest.mark.parametrize(("arguments", "first", "second"), [([], "c", "a"), (["--versus", "c"], "a", "c")])
-def test_values_of_two_runs_are_side_by_side(files, arguments, first, second):
-    chosen = ["--metric", "ap", "--metric", "tau_w", "--by-query", "--resamples", "99", *arguments]
-    lines = run_ok("evaluate", "qrels.txt", "a.run.gz", "c.run.gz", *chosen).splitlines()
-    runs = {name: files[1][name] for name in ("a", "c")}
-    found = evaluate(files[0], runs, metrics=["ap", "tau_w"])
-    for metric in ("ap", "tau_w"):
-        start = lines.index(f"{metric} by query; difference: {first} minus {second}")
-        assert lines[start + 2].split() == ["query", first, second, "difference"]
-        values = [found.of(metric, run) for run in (first, second)]
-        assert [line.split() for line in lines[start + 3 : start + 18]] == [
-            [query, f"{ours:z.4f}", f"{theirs:z.4f}", f"{ours - theirs:z.4f}"]
-            for query, ours, theirs in zip(found.queries, *values, strict=True)
-        ]
+def test_a_negative_mean_comes_with_the_level_of_chance(files, tmp_path):
+    reverse = "".join(
+        f"{query} Q0 {document} 0 {-relevance} x\n"
+        for query in files[0].queries
+        for document, relevance in files[0][query].items()
+    )
+    (tmp_path / "reverse.run").write_text(reverse)
+    metrics = [argument for name in ("tau_w", "tau", "ap") for argument in ("--metric", name)]
+    arguments = ["evaluate", "qrels.txt", "c.run.gz", "reverse.run", *metrics]
+    (line,) = (line for line in run_ok(*arguments).splitlines() if "random order" in line)
+    level = re.fullmatch(
+        r"reverse: a random order of its documents would have a mean tau_w of about (-0\.[0-9]{2}), not 0; "
+        "--standardized also prints values with a chance level of 0",
+        line,
+    )[1]
+    qrels = files[0].to_dict()
+    nulls = [null_distribution(own, {d: -rel for d, rel in own.items()}, n_resamples=2000) for own in qrels.values()]
+    assert float(level) == pytest.approx(np.mean([null.mean for null in nulls]), abs=0.02)
+    assert "random order" not in run_ok(*arguments, "--standardized")
+    assert "random order" not in run_ok("evaluate", "qrels.txt", "a.run.gz")
+
+
+@pytest.fixture
+def folds(files, tmp_path):
+    """The files again, in folders of two folds."""
+    lines = {"qrels.txt": Path("qrels.txt").read_text().splitlines(keepends=True)}
+    lines |= {
+        f"{name}.run": gzip.decompress(Path(f"{name}.run.gz").read_bytes()).decode().splitlines(keepends=True)
+        for name in files[1]
+    }
+    for number, own in enumerate((files[0].queries[:6], files[0].queries[6:])):
+        (tmp_path / str(number)).mkdir()
+        for name, rows in lines.items():
+            (tmp_path / str(number) / name).write_text("".join(row for row in rows if row.split()[0] in own))
+    return ["0/qrels.txt", "--fold", "1/qrels.txt"]
+
+
+PARTS = ["0/a.run", "1/a.run", "1/c.run", "0/c.run"]
+
+
+def test_folds_are_pooled(files, folds):
+    comparing = ["--versus", "c", "--resamples", "99", "--json"]
+    pooled, whole = (
+        json.loads(run_ok("evaluate", *arguments, *comparing))
+        for arguments in ([*folds, *PARTS], ["qrels.txt", "a.run.gz", "c.run.gz"])
+    )
+    for part in ("means", "queries", "values", "comparisons"):
+        assert pooled[part] == whole[part]
+    lines = run_ok("evaluate", *folds, *PARTS).splitlines()
+    assert lines[0] == "qrels: 0/qrels.txt, 1/qrels.txt (15 queries, 150 judgements)"
+    assert run_ok("evaluate", *folds, "a.run.gz", "c.run.gz").splitlines() == lines
+    names = [part for name in ("x", "x", "y", "y") for part in ("--name", name)]
+    assert "difference from y over" in run_ok(
+        "evaluate", *folds, *PARTS, *names, "--versus", "1/c.run", "--resamples", "9"
+    )
+    found = evaluate(["0/qrels.txt", "1/qrels.txt"], {"a": PARTS[:2], "c": PARTS[2:]})
+    assert found == evaluate(files[0], {name: files[1][name] for name in ("a", "c")})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["0/qrels.txt", "--fold", "0/qrels.txt", "a.run.gz"],
+            "a query may be in one fold only; in more than one: 'q0'",
+        ),
+        (["0/qrels.txt", "--fold", "1/qrels.txt", "0/a.run", "a.run.gz"], "run 'a': a query may be in one fold only"),
+        (["0/qrels.txt", "--fold", "-", "-"], "'-' (standard input) can be given only once"),
+        (["0/qrels.txt", "--fold", "1/qrels.txt", *PARTS[:2], "--name", "x"], "--name must be given once for each run"),
+    ],
+)
+def test_folds_that_overlap(folds, arguments, message):  # noqa: ARG001
+    assert message in refusal("evaluate", *arguments)
 
 
 def test_options_of_weights_reach_the_coefficients(files):  # noqa: ARG001
@@ -164,9 +246,10 @@ def test_relevance_that_measures_of_ir_measures_cannot_take(files):  # noqa: ARG
         file.write("q0 0 large 2147483647\n")
     message = refusal("evaluate", "qrels.txt", "a.run.gz", "--metric", "rr")
     assert "relevance must be at most 1,000; it is 2147483647 for (query, document) ('q0', 'large')" in message
-    assert "cutoff must be a whole number from 1" in refusal("evaluate", "qrels.txt", "a.run.gz", "--metric", "ndcg@0")
+    assert "cutoff must be a whole number from 1" in refusal("evaluate", "qrels.txt", "a.run.gz", "--metric", "r@0")
 
 
 def test_without_ir_measures(files, monkeypatch):  # noqa: ARG001
     monkeypatch.setitem(sys.modules, "ir_measures", None)
-    assert "pip install 'rankcorr[trec]'" in refusal("evaluate", "qrels.txt", "a.run.gz", "--metric", "ndcg@10")
+    assert "pip install 'rankcorr[trec]'" in refusal("evaluate", "qrels.txt", "a.run.gz", "--metric", "rr")
+    assert "ndcg@10" in run_ok("evaluate", "qrels.txt", "a.run.gz", "--metric", "ndcg@10")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rankcorr.evaluation import compare_runs, corrected_together, evaluate, worst
-from tests.rankcorr.cli.commands import refusal, run_ok
+from tests.rankcorr.cli.commands import refusal, run, run_ok
 from tests.rankcorr.cli.test_evaluate import RUNS, files
 from tests.rankcorr.evaluation.test_compare import decided_by_one
 
@@ -65,7 +65,13 @@ def test_the_query_that_decides_is_named(tmp_path, monkeypatch):
     (pair,) = compare_runs(qrels, runs, metric="ap", baseline="poor").pairs
     header, row, decides = rows_below(run_ok(*chosen), "ap: difference from poor")
     assert (
-        dict(zip(" ".join(header).replace("p (corrected)", "corrected").split(), row, strict=False))["detectable"]
+        dict(
+            zip(
+                " ".join(header).replace("p (corrected)", "corrected").replace("p (two-sided)", "p").split(),
+                row,
+                strict=False,
+            )
+        )["detectable"]
         == f"{pair.detectable:.4f}"
     )
     without = pair.least
@@ -172,3 +178,59 @@ def test_refusals(files, tmp_path, arguments, message):  # noqa: ARG001
     (tmp_path / "other.csv").write_text("query,group\nQ0,drama\nQ1,war\n")
     (tmp_path / "wide.csv").write_text("query,group,note\nq0,drama,x\n")
     assert message in refusal("evaluate", "qrels.txt", *RUNS, *arguments)
+
+
+@pytest.mark.parametrize("form", [[], ["--json"], ["--table", "csv"]])
+@pytest.mark.parametrize(("level", "code"), [(None, 3), (1e-4, 0), (0.999, 3)])
+def test_a_run_that_is_worse_is_a_failure_of_its_own(files, level, code, form):
+    pairs = compare_runs(*files, baseline="a", n_resamples=1000).pairs
+    worse = [pair.first for pair in pairs if pair.difference < 0 and pair.corrected_pvalue <= (level or 0.05)]
+    assert bool(worse) == bool(code)
+    flag = "--fail-if-worse" if level is None else f"--fail-if-worse={level}"
+    arguments = ["evaluate", "qrels.txt", *RUNS, "--versus", "a", "--resamples", 1000, *form]
+    result = run(*arguments, flag)
+    assert result.exit_code == code
+    assert result.stdout == run(*arguments).stdout
+    told = [line for line in result.stderr.splitlines() if line.startswith("rankcorr: ")]
+    assert sorted(told) == sorted(f"rankcorr: {name} is worse than a by tau_w" for name in worse)
+
+
+def test_a_better_run_is_no_failure_and_p_values_are_those_of_all_metrics(files):  # noqa: ARG001
+    chosen = ["--metric", "ap", "--metric", "tau_w", "--resamples", 1000, "--json"]
+    assert (
+        run("evaluate", "qrels.txt", "a.run.gz", "c.run.gz", "--versus", "c", "--fail-if-worse", *chosen).exit_code == 0
+    )
+    result = run("evaluate", "qrels.txt", "a.run.gz", "c.run.gz", "--versus", "a", "--fail-if-worse", *chosen)
+    comparisons = json.loads(result.stdout)["comparisons"]
+    worse = [name for name, each in comparisons.items() if each["pairs"][0]["corrected_pvalue"] <= 0.05]
+    assert [line.split()[-1] for line in result.stderr.splitlines()] == worse
+    smallest = min(each["pairs"][0]["corrected_pvalue"] for each in comparisons.values())
+    level = ["--fail-if-worse", smallest / 2 if smallest else 1e-9]
+    assert run("evaluate", "qrels.txt", "a.run.gz", "c.run.gz", "--versus", "a", *level, *chosen).exit_code == 0
+
+
+def test_a_difference_that_cannot_be_tested_is_no_success(files, tmp_path):
+    (tmp_path / "tied.run").write_text("".join(f"{query} Q0 d0 1 1.0 x\n" for query in files[0].queries))
+    arguments = ["qrels.txt", "a.run.gz", "tied.run", "--versus", "a", "--unretrieved", "omit", "--fail-if-worse"]
+    assert "cannot compare tied and a by tau_w: no query has a value of both" in run("evaluate", *arguments).stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["a.run.gz", "--fail-if-worse"], "--fail-if-worse belongs to --versus, which is missing"),
+        (
+            ["--fail-if-worse", "a.run.gz"],
+            "'a.run.gz' is not a valid level; if it has none, give the option after the files",
+        ),
+        *(
+            (
+                ["a.run.gz", "b.run.gz", "--versus", "b", f"--fail-if-worse={level}"],
+                f"a number between 0 and 1, both excluded; got {level}",
+            )
+            for level in (1.0, 0.0, "nan")
+        ),
+    ],
+)
+def test_levels_of_failure_that_are_refused(files, arguments, message):  # noqa: ARG001
+    assert message in refusal("evaluate", "qrels.txt", *arguments)

@@ -78,7 +78,17 @@ def test_the_table():
         "",
         lines[3],
     ]
-    assert lines[3].split() == ["rank", "ranks", "group", "system", "tau_w", "low", "high", "p", "(corrected)", "n"]
+    assert lines[3].split() == [
+        "rank",
+        "ranks",
+        "group",
+        "system",
+        "tau_w",
+        "low",
+        "high",
+        *["p", "(two-sided,", "corrected)"],
+        "n",
+    ]
     for line, row in zip(lines[4:], board.rows, strict=True):
         numbers = (row.total.statistic, row.total.low, row.total.high)
         assert line.split() == [
@@ -117,7 +127,7 @@ def test_several_gold_sets_have_a_column_each():
             f"tau_w: {heading}, its 90 % intervals, tests against the best (200 resamples of items and swaps of ranks, "
             "seed 0)"
         )
-        assert " ".join(lines[4].split()[3:]) == "system gold 1 gold 2 sum low high p (corrected) n"
+        assert " ".join(lines[4].split()[3:]) == "system gold 1 gold 2 sum low high p (two-sided, corrected) n"
         board = leaderboard(GOLDS | {"half.csv": HALF}, SYSTEMS, by=by, level=0.9, n_resamples=200)
         for line, row in zip(lines[5:], board.rows, strict=True):
             ranked = row.total if by == "sum" else row.scores[1]

@@ -15,7 +15,7 @@ from tests.rankcorr.vectors.forms import binary_of, text_of, written
 
 def in_process(*args, **options):
     """Run the module in a process of its own."""
-    command = [sys.executable, "-m", "rankcorr.cli.main", *map(str, args)]
+    command = [sys.executable, "-m", "rankcorr", *map(str, args)]
     environment = os.environ | {"PYTHONUTF8": "1"}
     return subprocess.run(command, capture_output=True, timeout=600, check=False, env=environment, **options)
 
@@ -56,19 +56,24 @@ def test_examples_of_the_help_run(folder):
     (folder / "gold2.csv").write_text("id,score\na,1\nc,2\nd,1\n")
     (folder / "genres.csv").write_text("query,group\nq1,drama\nq2,war\n")
     (folder / "qrels.txt").write_text("q1 0 a 1\nq1 0 b 0\nq2 0 a 2\nq2 0 b 1\n")
+    for name, query in (("fold1.txt", "q1"), ("fold2.txt", "q2")):
+        (folder / name).write_text(f"{query} 0 a 1\n{query} 0 b 0\n")
     for name in ("bm25.run", "lsa.run"):
         (folder / name).write_text("q1 Q0 a 1 2.5 x\nq1 Q0 b 2 1.5 x\nq2 Q0 b 1 2.5 x\nq2 Q0 a 2 1.5 x\n")
     vectors = {"a": [1, 0.5], "b": [0.5, 1], "c": [-1, 1]}
     written(folder / "glove.txt.gz", text_of(vectors, header=False), packed=True)
     written(folder / "word2vec.bin", binary_of(vectors))
-    for name in ("wordsim.tsv", "rg65.tsv", "rdt.csv"):
+    for name in ("a.txt", "b.txt", "c.txt"):
+        written(folder / name, text_of(vectors, header=False))
+    (folder / "men.txt").write_text("a b 50.0\na c 10.0\nb c 20.0\n")
+    for name in ("wordsim353.tsv", "rg65.tsv", "rdt.csv"):
         (folder / name).write_text("word1\tword2\tgold\na\tb\t1\na\tc\t0\nb\tc\t1\n")
     lines = "".join(run_ok(*command, "-h") for command in COMMANDS).splitlines()
     examples = [line.split()[1:] for line in lines if line.startswith("    rankcorr ")]
-    assert len(examples) == 31
+    assert len(examples) == 33
     for example in examples:
         result = run(*example)
-        assert (result.exit_code, bool(result.stdout)) == (0, True)
+        assert (result.exit_code, bool(result.stdout)) == (0, True), f"{example}: {result.output}"
 
 
 def test_no_command():
@@ -127,7 +132,7 @@ def test_broken_pipe_is_quiet():
     reading, writing = os.pipe()
     os.close(reading)
     try:
-        command = [sys.executable, "-m", "rankcorr.cli.main", "weights", "--top", "2000"]
+        command = [sys.executable, "-m", "rankcorr", "weights", "--top", "2000"]
         done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, timeout=600, check=False)
     finally:
         os.close(writing)
@@ -137,7 +142,7 @@ def test_broken_pipe_is_quiet():
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no device that is always full")
 def test_full_disk_is_one_line():
     with open("/dev/full", "wb") as full:
-        command = [sys.executable, "-m", "rankcorr.cli.main", "weights"]
+        command = [sys.executable, "-m", "rankcorr", "weights"]
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, timeout=600, check=False)
     assert done.returncode == 2
     assert done.stderr == b"rankcorr: error: cannot write the output: No space left on device\n"

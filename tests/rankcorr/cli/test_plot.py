@@ -9,7 +9,7 @@ from rankcorr import Ranking, RhoW, correlate
 from rankcorr.cli import plot as cli_plot
 from rankcorr.inference.leaderboard import leaderboard
 from rankcorr.inference.null import null_distribution
-from rankcorr.plots import chance_levels, plot_leaderboard, plot_null, plot_offset, plot_ranks, save_figure
+from rankcorr.plots import chance_levels, plot_leaderboard, plot_null, plot_offset, plot_ranks, save_figure, theme
 from tests.coefficients import collapsed
 from tests.rankcorr.cli.commands import LONG, refusal, run, run_ok
 from tests.rankcorr.plots.conftest import matplotlib
@@ -85,6 +85,13 @@ def test_figures_are_those_of_the_library(folder, arguments, expected, name):
     assert run_ok("plot", *arguments.split(" "), "--out", name) == f"{name}\n"
     reference = save_figure(expected(), folder / f"expected-{name}")
     assert (folder / name).read_bytes() == reference.read_bytes()
+
+
+def test_a_dark_figure(folder):
+    run_ok("plot", "ranks", "long_gold.csv", "long_a.csv", "--theme", "dark", "--out", "dark.svg")
+    with theme("dark"):
+        reference = save_figure(plot_ranks(GOLD, A, **NAMES), folder / "expected.svg")
+    assert (folder / "dark.svg").read_bytes() == reference.read_bytes()
 
 
 def test_a_file_that_is_there_is_replaced(folder):

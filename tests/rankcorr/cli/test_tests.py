@@ -79,7 +79,7 @@ def test_the_table_of_tests_against_chance():
         "gold: long_gold.csv (20 items, 20 ties)",
         "tau_w against chance, greater (300 permutations, seed 0)",
         "",
-        "system        tau_w   chance  standardized  percentile       p   n  ties",
+        "system        tau_w   chance  standardized  percentile  p (greater)   n  ties",
     ]
     for line, name in zip(lines[4:], FILES[1:], strict=True):
         test = permutation_test(GOLD_RANKING, LONG[name], n_resamples=300, alternative="greater")
@@ -133,7 +133,7 @@ def test_the_table_of_paired_tests():
         "low, high: 90 % interval of a - b, by the same test",
         "detectable: least true difference that the test finds with a power of 0.8",
         "",
-        "b           tau_w of a     of b   a - b      low    high       p  p (Holm)  detectable   n",
+        "b           tau_w of a     of b   a - b      low    high  p (two-sided)  p (Holm)  detectable   n",
     ]
     corrected = holm([each.pvalue for each in results])
     for line, name, each, holms in zip(lines[7:9], FILES[2:], results, corrected, strict=True):

@@ -1,9 +1,11 @@
 import json
 import sys
 
+import numpy as np
 import pytest
 
-from rankcorr.vectors import evaluate_relata, evaluate_vectors, read_pairs, read_vectors
+from rankcorr import compare_many, holm
+from rankcorr.vectors import common_pairs, evaluate_relata, evaluate_vectors, read_pairs, read_vectors
 from tests.rankcorr.cli.commands import refusal, run, run_ok
 from tests.rankcorr.vectors.forms import binary_of, text_of, written
 from tests.rankcorr.vectors.test_pairs import case
@@ -26,7 +28,9 @@ def files(tmp_path, monkeypatch):
 
 
 def test_the_table_is_that_of_the_library():
-    output = run_ok("evaluate-vectors", "v.bin", "gold.csv", "--score", "score", "--resamples", "100", "--n0", "5")
+    output = run_ok(
+        "evaluate-vectors", "v.bin", "--gold", "gold.csv", "--score", "score", "--resamples", "100", "--n0", "5"
+    )
     gold = read_pairs("gold.csv", score_column="score")
     found = evaluate_vectors("v.bin", gold, n_resamples=100, coefficients=["rho", "tau"])
     lines = output.splitlines()
@@ -45,24 +49,30 @@ def test_the_table_is_that_of_the_library():
 
 def test_the_json_has_everything():
     arguments = "--score score --score index --json --resamples 50 --seed 3 --oov lowest"
-    content = json.loads(run_ok("evaluate-vectors", "v.txt.gz", "gold.csv", "gold.csv", *arguments.split()))
+    content = json.loads(
+        run_ok("evaluate-vectors", "v.txt.gz", "--gold", "gold.csv", "--gold", "gold.csv", *arguments.split())
+    )
     described = {"name": "v.txt.gz", "form": "word2vec", "n_words": 30, "dimension": 8, "n_undecodable": 0}
-    assert content["vectors"] == described
+    assert content["vectors"] == [described]
+    assert content["golds"] == [
+        {"name": f"gold.csv:{column}", "n_pairs": len(read_pairs("gold.csv", score_column="score"))}
+        for column in ("score", "index")
+    ]
     assert content["options"]["n0"] == 2.0
     for column, each in zip(("score", "index"), content["evaluations"], strict=True):
         gold = read_pairs("gold.csv", score_column=column)
         found = evaluate_vectors(read_vectors("v.txt.gz"), gold, n_resamples=50, seed=3, oov="lowest")
-        assert each == {"gold": f"gold.csv:{column}", **found.to_dict()}
+        assert each == {"vectors": "v.txt.gz", "gold_set": f"gold.csv:{column}", **found.to_dict()}
 
 
 def test_relata():
     arguments = "--relata --candidates all --depth 5 --metric tau --metric ap --resamples 60"
     found = evaluate_relata("relata.txt", "rdt.csv", candidates="all", depth=5, metrics=["tau", "ap"], n_resamples=60)
-    (content,) = json.loads(run_ok("evaluate-vectors", "relata.txt", "rdt.csv", *arguments.split(), "--json"))[
-        "evaluations"
-    ]
-    assert content == {"gold": "rdt.csv", **found.to_dict()}
-    lines = run_ok("evaluate-vectors", "relata.txt", "rdt.csv", *arguments.split()).splitlines()
+    (content,) = json.loads(
+        run_ok("evaluate-vectors", "relata.txt", "--gold", "rdt.csv", *arguments.split(), "--json")
+    )["evaluations"]
+    assert content == {"vectors": "relata.txt", "gold_set": "rdt.csv", **found.to_dict()}
+    lines = run_ok("evaluate-vectors", "relata.txt", "--gold", "rdt.csv", *arguments.split()).splitlines()
     assert lines[1:4] == [
         f"rdt.csv: 6 words, {found.n_relata} relata",
         "  words without a vector (1): t0",
@@ -77,49 +87,137 @@ def test_relata():
 def test_pairs_in_both_orders_are_one_pair_and_relata_are_two():
     both = "a,b,score\nw2,w1,8\nw1,w2,6\nw3,w4,1\nw3,w5,3\n"
     few = ["--resamples", "10", "--json"]
-    message = refusal("evaluate-vectors", "v.bin", "-", *few, stdin=both)
+    message = refusal("evaluate-vectors", "v.bin", "--gold", "-", *few, stdin=both)
     assert '"w1", "w2" is also on line 2, as "w2", "w1"; ids must be unique' in message
     assert "--duplicates mean" in message
-    content = json.loads(run("evaluate-vectors", "v.bin", "-", "--duplicates", "mean", *few, stdin=both).stdout)
+    content = json.loads(
+        run("evaluate-vectors", "v.bin", "--gold", "-", "--duplicates", "mean", *few, stdin=both).stdout
+    )
     (found,) = content["evaluations"]
     assert found["pairs"] == [["w2", "w1"], ["w3", "w4"], ["w3", "w5"]]
     assert (found["n_pairs"], found["n_compared"]) == (3, 3)
-    (found,) = json.loads(run("evaluate-vectors", "v.bin", "-", "--relata", *few, stdin=both).stdout)["evaluations"]
+    (found,) = json.loads(run("evaluate-vectors", "v.bin", "--gold", "-", "--relata", *few, stdin=both).stdout)[
+        "evaluations"
+    ]
     assert found["n_relata"] == 4
 
 
 def test_a_coefficient_that_does_not_exist_is_a_note():
     written_gold = "a,b,score\nw1,w2,1\nw3,w4,1\nw5,w6,1\n"
-    result = run("evaluate-vectors", "v.bin", "-", "--resamples", "10", stdin=written_gold)
+    result = run("evaluate-vectors", "v.bin", "--gold", "-", "--resamples", "10", stdin=written_gold)
     assert result.exit_code == 0
     assert "rankcorr: note: -: the correlation is undefined" in result.stderr
     assert result.stdout.splitlines()[-1].split() == ["-", "tau", *"------"]
 
 
+@pytest.fixture
+def three(files):
+    """Three sets of vectors, each of which lacks words, and two gold files, one as it is published."""
+    vectors, gold = case()
+    rng = np.random.default_rng(7)
+    found = {}
+    for name, left in (("a.txt", ()), ("b.txt", ("w1",)), ("c.txt", ("w2", "w3"))):
+        found[name] = {word: each + rng.normal(size=8) for word, each in vectors.items() if word not in left}
+        written(files / name, text_of(found[name], header=False))
+    rows = [(first, second, round(score + rng.normal(), 3)) for (first, second), score in list(gold.items())[:40]]
+    written(files / "men.txt", "".join(f"{first} {second} {score}\n" for first, second, score in rows))
+    return found
+
+
+@pytest.mark.parametrize("versus", ["b.txt", None])
+def test_several_vectors_are_compared_on_their_common_pairs_with_one_correction(three, versus):
+    arguments = "--gold gold.csv --gold men.txt --score score --score 3 --resamples 60 --metric rho --metric tau_w"
+    arguments += "" if versus is None else f" --versus {versus}"
+    result = run("evaluate-vectors", *three, *arguments.split(), "--json")
+    document = json.loads(result.stdout)
+    golds = {"gold.csv": read_pairs("gold.csv", score_column="score"), "men.txt": read_pairs("men.txt")}
+    common = {name: common_pairs(three, gold) for name, gold in golds.items()}
+    assert [each["n_pairs"] for each in document["golds"]] == [len(gold) for gold in golds.values()]
+    for each in document["evaluations"]:
+        names = {name: each[name] for name in ("vectors", "gold_set")}
+        gold = common[each["gold_set"]]
+        found = evaluate_vectors(each["vectors"], gold, coefficients=["rho", "tau_w"], n_resamples=60)
+        assert each == {**names, **found.to_dict()}
+    systems = {name: {pair: read_vectors(name).cosine(*pair) for pair in common["gold.csv"]} for name in three}
+    table = compare_many(common, systems, coefficients=["rho", "tau_w"], baseline=versus, n_resamples=60)
+    assert len(table.rows) == 2 * 2 * (3 if versus is None else 2)
+    assert document["comparisons"] == table.to_dict()["rows"]
+    assert holm([row.comparison.pvalue for row in table.rows]) == pytest.approx(
+        [row["corrected_pvalue"] for row in document["comparisons"]]
+    )
+
+    lines = run_ok("evaluate-vectors", *three, *arguments.split()).splitlines()
+    place = next(number for number, line in enumerate(lines) if line.startswith("gold.csv:"))
+    left = len(golds["gold.csv"]) - len(common["gold.csv"])
+    n_common, n_pairs = len(common["gold.csv"]), len(golds["gold.csv"])
+    assert lines[place] == f"gold.csv: {n_common} of {n_pairs} pairs compared, {left} without a vector (left out)"
+    assert lines[place + 2] == "  words without a vector in b.txt (4): absent0, absent1, absent2, w1"
+    (heading,) = (line for line in lines if line.startswith("Differences"))
+    assert heading == (
+        "Differences, 95 % intervals, paired tests (up to 60 swaps, seed 0); p corrected by Holm over "
+        f"{len(table.rows)} tests"
+    )
+    for line, row in zip(lines[lines.index(heading) + 3 :], table.rows, strict=True):
+        gold, coefficient, first, second, difference, *_, corrected, n_items = line.split()
+        assert (gold, coefficient, first, second) == (row.gold_set, row.coefficient, row.a, row.b)
+        assert difference == f"{row.comparison.difference:z.4f}"
+        assert (float(corrected), int(n_items)) == (round(row.corrected_pvalue, 4), len(common[gold]))
+
+
+def test_pairs_that_some_vectors_lack_are_lowest_if_asked(three):
+    arguments = "--gold men.txt --resamples 20 --metric tau --oov lowest --json"
+    document = json.loads(run_ok("evaluate-vectors", *three, *arguments.split()))
+    assert [each["n_compared"] for each in document["evaluations"]] == [40] * 3
+    assert {row["comparison"]["n_items"] for row in document["comparisons"]} == {40}
+
+
+def test_low_coverage_is_a_note():
+    pairs = "".join(f"w{number},other{number},1\n" for number in range(4))
+    result = run(
+        "evaluate-vectors", "v.bin", "--gold", "-", "--resamples", "5", stdin=f"w1,w2,3\nw3,w4,2\nw3,w5,1\n{pairs}"
+    )
+    assert result.exit_code == 0
+    assert "rankcorr: note: -: only 3 of 7 pairs have vectors" in result.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["gold.csv"], "gold.csv:1: say which column holds the numbers (--score); the columns are"),
-        (["rdt.csv"], "rdt.csv: at least two pairs with vectors are wanted; 0 of 42 have them"),
-        (["gold.csv", "--score", "score", "--oov", "error"], "gold.csv: words without a vector: 'absent0', 'absent1'"),
-        (["gold.csv", "--score", "score", "--depth", "3"], "--depth belongs to --relata, which is missing"),
-        (["gold.csv", "--score", "score", "--words", "a"], "word_columns must be a list of two names of columns"),
-        (["gold.csv"] * 2 + ["--score", "score"], "each gold file can be given only once; more than once: gold.csv"),
-        (["rdt.csv", "--score", "a", "--score", "b"], "--score must be given once, or once for each file; got 2 for 1"),
-        (["-", "-"], "'-' (standard input) can be given only once"),
-        (["gold.csv", "--n0", "1", "--weigher", "uniform"], "--n0 and --weigher exclude each other"),
-        (["rdt.csv", "--encoding", "utf-16"], "encoding must be one that holds ASCII"),
-        (["rdt.csv", "--relata", "--metric", "best"], "'best' is no metric: tau_w, rho_w, tau, rho, ap"),
+        ("v.bin", "Missing option '--gold'"),
+        ("v.bin --gold gold.csv", "gold.csv:1: say which column holds the numbers (--score); the columns are"),
+        ("v.bin --gold rdt.csv", "rdt.csv: at least two pairs with vectors are wanted; 0 of 42 have them"),
+        ("v.bin relata.txt --gold rdt.csv", "rdt.csv: at least two pairs must have all vectors; 0 of 42 have them"),
+        ("v.bin gold.csv --gold rdt.csv", "gold.csv:1: a word and numbers are wanted; got 1 cell"),
+        ("v.bin --gold gold.csv --score score --oov error", "gold.csv: words without a vector: 'absent0', 'absent1'"),
+        ("v.bin --gold gold.csv --depth 3", "--depth belongs to --relata, which is missing"),
+        ("v.bin --gold gold.csv --relata --self-pairs omit", "--self-pairs does not go with --relata"),
+        ("v.bin relata.txt --gold rdt.csv --relata", "--relata evaluates one VECTORS; got 2"),
+        ("v.bin --gold gold.csv --score score --words a", "word_columns must be a list of two names of columns"),
+        (
+            "v.bin --gold gold.csv --gold gold.csv --score score",
+            "each gold file can be given only once; more than once: gold.csv",
+        ),
+        ("v.bin v.bin --gold gold.csv", "each VECTORS can be given only once; more than once: v.bin"),
+        ("v.bin --gold gold.csv --versus v.bin", "--versus needs at least two VECTORS"),
+        ("v.bin v.txt.gz --gold gold.csv --versus v", "--versus must be one of 'v.bin', 'v.txt.gz'; got 'v'"),
+        ("v.bin --gold rdt.csv --score a --score b", "--score must be given once, or once for each file; got 2 for 1"),
+        ("- --gold -", "'-' (standard input) can be given only once"),
+        ("v.bin --gold gold.csv --n0 1 --weigher uniform", "--n0 and --weigher exclude each other"),
+        ("v.bin --gold gold.csv --metric ap", "--metric must be one of 'rho_w', 'tau_w', 'rho', 'tau'; got 'ap'"),
+        ("v.bin --gold rdt.csv --encoding utf-16", "encoding must be one that holds ASCII"),
+        ("v.bin --gold rdt.csv --relata --metric best", "'best' is no metric: rho_w, tau_w, rho, tau, ap"),
     ],
 )
 def test_what_cannot_be_done_is_one_line(arguments, message):
-    assert refusal("evaluate-vectors", "v.bin", *arguments).startswith(message)
+    assert refusal("evaluate-vectors", *arguments.split()).startswith(message)
 
 
 def test_packages_that_are_not_installed(monkeypatch):
     monkeypatch.setitem(sys.modules, "gensim.models", None)
     monkeypatch.setitem(sys.modules, "ir_measures", None)
-    assert refusal("evaluate-vectors", "v.kv", "rdt.csv") == (
+    assert refusal("evaluate-vectors", "v.kv", "--gold", "rdt.csv") == (
         "files of gensim (.kv, .model) need gensim: pip install gensim"
     )
-    assert "need ir_measures" in refusal("evaluate-vectors", "v.bin", "rdt.csv", "--relata", "--metric", "ndcg@10")
+    assert "needs ir_measures" in refusal(
+        "evaluate-vectors", "v.bin", "--gold", "rdt.csv", "--relata", "--metric", "rr"
+    )

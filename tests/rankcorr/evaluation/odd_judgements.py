@@ -78,7 +78,7 @@ OTHERS = [
     "success@1", "compat", "accuracy",
 ]  # fmt: skip
 CHOOSY = ("err@", "accuracy")  # they refuse some rankings, and pytrec_eval refuses rel=0
-REFUSED = ["ndcg@0", "bpref(rel=1001)", "bpref(rel=1000000000)", "ap@2147483648", "ndcg(gains={0:.5})"]
+REFUSED = ["r@0", "bpref(rel=1001)", "bpref(rel=1000000000)", "ap@2147483648", "ndcg(gains={0:.5})"]
 REFUSED += [
     ir_measures.R @ -1,
     ir_measures.P(rel=-5) @ 3,

@@ -131,9 +131,9 @@ def test_scores_and_ids_that_cannot_be_used(run, error, message):
         (pd.DataFrame({"qid": ["q"], "docno": ["a"]}), ColumnError, "no column for the score, such as 'score', 'sim'"),
         (pl.DataFrame({"docno": ["a"], "score": [1]}), ColumnError, "no column for the query, such as 'query'"),
         (
-            pd.DataFrame({"qid": ["q"], "query": ["q"], "docno": ["a"], "score": [1]}),
+            pd.DataFrame({"qid": ["q"], "query": ["q"], "doc_id": ["a"], "score": [1]}),
             ColumnError,
-            "several columns may",
+            "several columns may hold the query: 'query', 'qid'; rename one",
         ),
         (pd.DataFrame({"qid": [], "docno": [], "score": []}), ColumnError, "there is no row"),
         (

@@ -9,11 +9,23 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rankcorr import MissingValueError, NonNumericError, OptionError, TableError
 from rankcorr.errors import LabelError
-from rankcorr.evaluation import ColumnError, DuplicateDocumentError, Qrels, Run, compare_runs, read_groups
+from rankcorr.evaluation import (
+    ColumnError,
+    DuplicateDocumentError,
+    Qrels,
+    Run,
+    SplitQueryError,
+    compare_runs,
+    evaluate,
+    read_groups,
+)
 from rankcorr.evaluation.qrels import grouped_queries
+from tests.rankcorr.evaluation.cases import QRELS
 from tests.rankcorr.evaluation.test_compare import case
 
 COLUMNS = {"qid": ["q2", "q1", "q2"], "docno": ["a", "b", "c"], "score": [1.0, 2.0, 3.0]}
@@ -44,12 +56,15 @@ def test_whole_numbers_are_ids_too(frame):
 
 @pytest.mark.parametrize("frame", FRAMES)
 def test_a_frame_without_the_column_says_what_it_has(frame):
-    with pytest.raises(ColumnError, match=r"no column for the document, such as 'document'.*it has 'qid', 'score'"):
+    with pytest.raises(
+        ColumnError, match=r"no column for the document, such as 'document'.*but 'qid', 'score'; rename one"
+    ):
         Run.from_frame(frame({"qid": ["a"], "score": [1.0]}))
     with pytest.raises(ColumnError, match="no column 'id' for the query; it has 'qid', 'docno', 'score'"):
         Run.from_frame(frame(COLUMNS), query="id")
-    with pytest.raises(ColumnError, match="several columns may hold the query: 'query', 'qid'; name one by query="):
-        Run.from_frame(frame({**COLUMNS, "query": ["x", "y", "z"]}))
+    with pytest.raises(ColumnError, match=r"the score: 'score', 'sim'; rename one, or .* Run.from_frame"):
+        Run.from_frame(frame({**COLUMNS, "sim": [1, 2, 3]}))
+    assert Run.from_frame(frame({**COLUMNS, "query": ["x", "y", "z"]})).to_dict() == WANTED
 
 
 def test_whole_numbers_of_128_bits_are_ids_too():
@@ -333,3 +348,28 @@ def test_files_that_hold_no_groups(tmp_path, text, message):
     (tmp_path / "groups").write_text(text)
     with pytest.raises(TableError, match=message):
         read_groups(tmp_path / "groups")
+
+
+@given(QRELS, st.integers(0, 3))
+def test_pooled_folds_are_the_whole(qrels, edge):
+    queries = list(qrels)
+    parts = [{query: qrels[query] for query in own} for own in (queries[:edge], queries[edge:]) if own]
+    whole, pooled = Qrels.from_dict(qrels), Qrels.pooled([Qrels.from_dict(part) for part in parts], name="x")
+    assert (pooled.name, pooled.queries, pooled.documents) == ("x", whole.queries, whole.documents)
+    for field in ("offsets", "codes", "values"):
+        assert getattr(pooled, field).tolist() == getattr(whole, field).tolist()
+        assert not getattr(pooled, field).flags.writeable
+    assert (
+        evaluate(parts, qrels, metrics="ap").values.tobytes() == evaluate(qrels, qrels, metrics="ap").values.tobytes()
+    )
+    with pytest.raises(SplitQueryError, match="in one fold only; in more than one"):
+        Qrels.pooled([whole, *(Qrels.from_dict(part) for part in parts)])
+
+
+def test_folds_that_cannot_be_pooled():
+    with pytest.raises(ColumnError, match="there is no fold"):
+        Qrels.pooled([])
+    with pytest.raises(ColumnError, match="query ids must be all text or all whole numbers"):
+        evaluate([{1: {"a": 1}}, {"1": {"a": 1}}], {1: {"a": 2}})
+    with pytest.raises(ColumnError, match="document ids must be all text or all whole numbers"):
+        evaluate([{"1": {"a": 1}}, {"2": {7: 1}}], {"1": {"a": 2}})

@@ -13,10 +13,14 @@ from pathlib import Path
 import ir_measures
 import pandas as pd
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
+from rankcorr.errors import collected_notices
 from rankcorr.evaluation import MetricError, QueryEvaluator, compare_runs, evaluate, streamed_means
-from rankcorr.evaluation.metrics import LARGEST_GRADE
+from rankcorr.evaluation.metrics import LARGEST_GRADE, NDCG
 from tests import naive
+from tests.rankcorr.evaluation.cases import QRELS, RUNS
 
 ROOT = Path(__file__).parents[3]
 NEGATIVE = {"all below": {"a": -2, "b": -5, "c": -(2**31) - 1}, "at -1": {"a": -1, "b": -1}, "one": {"a": -(2**53)}}
@@ -131,7 +135,7 @@ def test_gains_are_applied_and_limited():
 @pytest.mark.parametrize(
     ("metric", "message"),
     [
-        ("ndcg@0", "ndcg@0: cutoff must be a whole number from 1 to 2,147,483,647; got 0"),
+        ("r@0", "r@0: cutoff must be a whole number from 1 to 2,147,483,647; got 0"),
         (ir_measures.R @ -1, "cutoff must be a whole number from 1 to 2,147,483,647; got -1"),
         ("ap@2147483648", "cutoff must be a whole number from 1"),
         ("bpref(rel=1000000000)", "rel must be a whole number from 0 to 1,000; got 1000000000"),
@@ -212,3 +216,12 @@ def test_an_error_of_any_kind_is_a_metric_error():
         evaluate({"q": {"a": 5}}, {"q": {"a": 1}}, metrics="err@20")  # gdeval takes grades up to 4
     with pytest.raises(MetricError, match="cannot compute accuracy: float division by zero"):
         evaluate({"q": {"a": 1}}, {"q": {"a": 1}}, metrics="accuracy")
+
+
+@given(QRELS, RUNS, st.sampled_from([None, 1, 2, 3, 100]))
+def test_ndcg_is_that_of_trec_eval_to_the_last_bit(qrels, run, k):
+    assume(qrels.keys() & run.keys())
+    measure = ir_measures.nDCG if k is None else ir_measures.nDCG @ k
+    with collected_notices():
+        ours, theirs = (evaluate(qrels, run, metrics=each, standardized=False).of() for each in (NDCG(k), measure))
+    assert ours.tobytes() == theirs.tobytes()

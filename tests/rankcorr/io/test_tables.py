@@ -132,7 +132,7 @@ def test_duplicates_that_have_no_mean_or_meaning(write):
         read_ranking(path, duplicates="mean")
     assert read_ranking(path, duplicates="first") == Ranking.from_scores({"x": 2, "y": 1})
     with pytest.raises(
-        TableError, match=r":4: .* is also on line 2; ids must be unique \(duplicates may be mean or first"
+        TableError, match=r":4: .* is also on line 2; ids must be unique: merge repeats with --duplicates mean"
     ):
         read_ranking(path)
     with pytest.raises(OptionError, match="duplicates must be one of 'error', 'mean', 'first'; got 'last'"):

@@ -33,3 +33,14 @@ def own_axes():
     from matplotlib.figure import Figure
 
     return Figure(figsize=(4, 4), layout="constrained").add_subplot()
+
+
+def title_of(axes):
+    """Title of axes or of a figure, unbroken."""
+    text = axes.get_suptitle() if hasattr(axes, "get_suptitle") else axes.get_title(loc="left") or axes.get_title()
+    return " ".join(text.split("\n"))
+
+
+def labels_of(axes):
+    """Labels beside axes."""
+    return [text.get_text() for text in axes.texts]

@@ -10,7 +10,7 @@ import rankcorr
 from rankcorr import TauW, weighted_tau
 from rankcorr.inference.null import null_distribution
 from rankcorr.plots import plot_null
-from tests.rankcorr.plots.figures import GOLD, SYSTEMS, legend_of, minus
+from tests.rankcorr.plots.figures import GOLD, SYSTEMS, labels_of, legend_of, minus, title_of
 
 FOUR = range(4)
 
@@ -20,7 +20,7 @@ def test_the_values_and_the_observed_one():
     observed = weighted_tau(GOLD, SYSTEMS["system 2"])
     figure = plot_null(null, observed, alternative="greater")
     (axes,) = figure.axes
-    assert (axes.get_xlabel(), axes.get_ylabel()) == (r"Coefficient $\tau_w$, $n_0 = 2$", "Share of the permutations")
+    assert (axes.get_xlabel(), axes.get_ylabel()) == (r"Coefficient $\tau_w$, $n_0=2$", "Share of the permutations")
     (filled,) = axes.patches
     heights, edges, _ = filled.get_data()
     assert_allclose(heights, np.histogram(null.values, edges)[0] / null.values.size, rtol=1e-12)
@@ -28,16 +28,19 @@ def test_the_values_and_the_observed_one():
     mean, line = axes.lines
     assert (mean.get_xdata()[0], line.get_xdata()[0]) == (null.mean, observed.statistic)
     assert mean.get_linestyle() != line.get_linestyle()
-    first, second, third = legend_of(figure)
-    assert first == "400 random permutations of 60 items"
-    assert second == minus(f"mean by chance, {null.mean:.3f}")
-    assert third.endswith(f": p = {null.pvalue(observed, 'greater'):.3f}, greater")
+    assert title_of(axes) == r"$\tau_w$ by chance: 400 random permutations of 60 items"
+    assert labels_of(axes) == [
+        minus(f"observed {observed.statistic:.3f}, p = ") + f"{null.pvalue(observed, 'greater'):.3f} (greater)",
+        minus(f"mean by chance {null.mean:.3f}"),
+    ]
 
 
 @pytest.mark.needs_numba
 def test_all_permutations_and_small_pvalues():
-    assert legend_of(plot_null(null_distribution(FOUR, FOUR), 0.5))[0] == "all 24 permutations of 4 items"
-    assert legend_of(plot_null(null_distribution(range(99), range(99)), 0.99))[2].endswith("p = 2.0e-04, two-sided")
+    (axes,) = plot_null(null_distribution(FOUR, FOUR), 0.5).axes
+    assert title_of(axes).endswith(": all 24 permutations of 4 items")
+    (axes,) = plot_null(null_distribution(range(99), range(99)), 0.99).axes
+    assert labels_of(axes)[0].endswith("p = 2.0e-04 (two-sided)")
 
 
 @pytest.mark.filterwarnings("ignore::rankcorr.UndefinedCorrelationWarning")
@@ -61,11 +64,8 @@ def test_several_systems_have_rows():
         assert counts.sum() == 200  # no value is left out
         assert_allclose(heights / heights.sum(), counts / 200, rtol=1e-9)
     assert max(heights.max() for heights in shares) < 1  # rows do not overlap
-    assert legend_of(axes.figure) == [
-        "200 random permutations for each system",
-        "mean by chance",
-        "observed; p on the right, greater",
-    ]
+    assert legend_of(axes.figure) == ["by chance", "mean by chance", "observed, with p, greater"]
+    assert title_of(axes) == r"$\tau_w$ of 4 systems and by chance: 200 random permutations of 60 items"
 
 
 def test_rows_of_one_value():

@@ -11,7 +11,7 @@ from rankcorr.inference.leaderboard import leaderboard
 from rankcorr.inference.null import null_distribution
 from rankcorr.plots import chance_levels, plot_leaderboard
 from tests.coefficients import collapsed
-from tests.rankcorr.plots.figures import GOLD, legend_of, own_axes
+from tests.rankcorr.plots.figures import GOLD, legend_of, minus, own_axes, title_of
 
 LABELS = [f"item {number}" for number in range(60)]
 NOISE = np.random.default_rng(6).normal(0, 0.1, (3, 60))
@@ -38,19 +38,21 @@ def points_of(axes):
 
 
 def intervals_of(axes):
-    return [list(line.get_xdata()) for line in axes.lines if line.get_marker() == "|"]
+    return [
+        list(line.get_xdata()) for line in axes.lines if len({*line.get_ydata()}) == 1 and len(line.get_xdata()) == 2
+    ]
 
 
 def means_of(axes):
     """Means by chance, by the row they stand in."""
-    lines = [line for line in axes.lines if line.get_linestyle() == ":"]
-    return {sum(line.get_ydata()) / 2: line.get_xdata()[0] for line in lines}
+    lines = [line for line in axes.lines if len({*line.get_ydata()}) == 2]
+    return {round(sum(line.get_ydata()) / 2 - 0.35, 9): line.get_xdata()[0] for line in lines}
 
 
 def bars_of(axes):
     """Ends of the bars of chance, by row."""
     return {
-        round(bar.get_y() + bar.get_height() / 2, 9): (bar.get_x(), bar.get_x() + bar.get_width())
+        round(bar.get_y() + bar.get_height() / 2 - 0.35, 9): (bar.get_x(), bar.get_x() + bar.get_width())
         for container in axes.containers
         for bar in container
     }
@@ -60,19 +62,30 @@ def test_coefficients_intervals_and_groups():
     result = board(coefficient="tau", level=0.9)
     (axes,) = plot_leaderboard(result).axes
     assert axes.get_xlabel() == r"$\tau$, with its 90 % interval"
-    assert axes.get_title() == ""
+    assert title_of(axes) == r"3 systems by $\tau$, 20 items".replace("20", str(len(ONE_GOLD)))
     assert [text.get_text() for text in axes.get_yticklabels()] == [row.system for row in result.rows]
-    assert axes.get_ylim() == (2.5, -0.5)
+    assert axes.get_ylim() == (2.65, -0.65)
     assert points_of(axes) == [(row.total.statistic, place) for place, row in enumerate(result.rows)]
     assert intervals_of(axes) == [[row.total.low, row.total.high] for row in result.rows]
     groups = [row.group for row in result.rows]
     assert groups == [1, 2, 2]
     markers = [line.get_marker() for line in axes.lines if line.get_linestyle() == "None"]
     assert markers[0] != markers[1] == markers[2]
-    texts = [(text.get_text(), text.get_position()[1]) for text in axes.texts]
+    texts = [(text.get_text(), text.xy[1]) for text in axes.texts]
     assert [each for each in texts if each[0].startswith("group")] == [("group 1", 0), ("group 2", 1.5)]
     ranks = ["–".join(map(str, dict.fromkeys((row.least_rank, row.largest_rank)))) for row in result.rows]  # noqa: RUF001
-    assert [text for text, _ in texts if not text.startswith("group")] == ["ranks", *ranks]
+    values = [f"{row.total.statistic:.3f}".replace("-", "\N{MINUS SIGN}") for row in result.rows]
+    beside = [each for pair in zip(values, ranks, strict=True) for each in pair]
+    assert [text for text, _ in texts if not text.startswith("group")] == ["value", "ranks", *beside]
+
+
+def test_of_many_systems_the_best_are_drawn():
+    few = board(coefficient="tau")
+    rows = tuple(replace(few.rows[0], system=f"system {number}") for number in range(70))
+    figure = plot_leaderboard(replace(few, rows=rows))
+    assert [text.get_text() for text in figure.axes[0].get_yticklabels()] == [row.system for row in rows[:60]]
+    assert title_of(figure.axes[0]).startswith("The best 60 of 70 systems by ")
+    assert figure.get_size_inches()[1] <= 8
 
 
 @pytest.mark.filterwarnings("ignore::rankcorr.UndefinedCorrelationWarning")
@@ -81,11 +94,11 @@ def test_each_gold_set_has_a_panel():
     figure = plot_leaderboard(result)
     total, first, second = figure.axes
     assert [axes.get_title() for axes in figure.axes] == ["Sum over 2 gold sets", "a", "b"]
-    assert figure.get_suptitle() == r"$\tau$, with its 95 % interval"
+    assert title_of(figure) == r"2 systems by $\tau$ on 2 gold sets, 7 items: $\tau$, with its 95 % interval"
     assert [text.get_text() for text in total.get_yticklabels()] == ["good", "flat"]
     assert points_of(total) == [(2, 0)]
     assert points_of(first) == points_of(second) == [(1, 0)]
-    assert [text.get_text() for text in second.texts] == ["ranks", "group 1", "1", "undefined"]
+    assert [text.get_text() for text in second.texts] == ["value", "ranks", "group 1", minus("2.000"), "1", "undefined"]
     assert second.get_xlim() == first.get_xlim() != total.get_xlim()
     assert len({axes.get_ylim() for axes in figure.axes}) == 1
 
@@ -101,7 +114,8 @@ def test_panels_show_scores_in_one_order():
         assert points_of(axes) == [(score.statistic, place) for place, score in enumerate(scores)]
         assert intervals_of(axes) == [[score.low, score.high] for score in scores]
     (alone,) = plot_leaderboard(result, column="a").axes
-    assert (alone.get_title(), points_of(alone)) == ("a", points_of(first))
+    assert title_of(alone).endswith(" items a")
+    assert points_of(alone) == points_of(first)
 
 
 def test_chance_levels_are_the_null_distributions():
@@ -194,7 +208,7 @@ def test_axes_of_the_caller():
     levels = chance_levels(GOLDS, {"good": FLAT["good"], "bad": FLAT["good"]})
     axes = own_axes()
     assert plot_leaderboard(result, ax=axes, chance=levels) is axes
-    assert axes.get_title() == "Sum over 2 gold sets"
+    assert title_of(axes).endswith(" Sum over 2 gold sets")
     assert legend_of(axes) == ["mean by chance alone", "95 % of the values by chance alone"]
     assert axes.figure.legends == []
     axes = own_axes()

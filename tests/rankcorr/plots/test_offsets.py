@@ -7,11 +7,7 @@ from numpy.testing import assert_array_equal
 import rankcorr
 from rankcorr import RhoW, TauW, correlate_many, first_rank_share
 from rankcorr.plots import plot_offset
-from tests.rankcorr.plots.figures import GOLD, SYSTEMS, legend_of, own_axes
-
-
-def looks(lines):
-    return {(line.get_marker(), line.get_linestyle()) for line in lines}
+from tests.rankcorr.plots.figures import GOLD, SYSTEMS, labels_of, own_axes, title_of
 
 
 def ticks_of(axes):
@@ -28,8 +24,10 @@ def test_the_coefficients_and_the_share_of_the_first_rank():
         expected = [correlate_many(GOLD, few, coefficient=RhoW(n0=n0)).statistic[number] for n0 in offsets]
         assert_array_equal(line.get_ydata(), expected)
         assert_array_equal(line.get_xdata(), np.array(offsets) + 1)
-    assert legend_of(figure) == [*few]
-    assert len(looks(axes.lines)) == 3
+    assert labels_of(axes) == [line.get_label() for line in axes.lines] == [*few]
+    assert title_of(axes) == r"$\rho_w$ by offset $n_0$: 3 systems, 60 items"
+    assert {line.get_marker() for line in axes.lines} == {"None"}  # only what was computed looks like data
+    assert len({line.get_linestyle() for line in axes.lines}) == len({line.get_color() for line in axes.lines}) == 3
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("Offset $n_0$", r"Coefficient $\rho_w$")
     ticks = ticks_of(axes)
     assert [float(text.replace("\N{MINUS SIGN}", "-")) + 1 for text in ticks.values()] == pytest.approx(list(ticks))
@@ -45,24 +43,31 @@ def test_of_many_systems_five_are_told_apart():
     (axes,) = figure.axes
     at_0 = correlate_many(GOLD, SYSTEMS, coefficient=TauW(n0=0))
     best = [at_0.names[row] for row in np.argsort(-at_0.statistic, kind="stable")[:5]]
-    assert legend_of(figure) == ["7 other systems", *best]
+    assert labels_of(axes) == best
+    assert title_of(axes) == r"$\tau_w$ by offset $n_0$: 12 systems (best 5 at the left coloured), 60 items"
     assert len(axes.lines) == 12
-    assert len(looks(line for line in axes.lines if line.get_color() == (0, 0, 0))) == 5
     figure = plot_offset(GOLD, np.array(list(SYSTEMS.values())[:8]), n0s=[0, 2])
-    assert legend_of(figure) == list(map(str, range(8)))
+    assert labels_of(figure.axes[0]) == list(map(str, range(8)))
 
 
 @pytest.mark.filterwarnings("ignore::rankcorr.UndefinedCorrelationWarning")
 def test_an_undefined_system_is_named():
-    assert legend_of(plot_offset([3, 2, 1], {"good": [3, 2, 1], "flat": [1, 1, 1]}, n0s=[0, 2])) == [
-        "good",
-        "flat (undefined)",
-    ]
+    (axes,) = plot_offset([3, 2, 1], {"good": [3, 2, 1], "flat": [1, 1, 1]}, n0s=[0, 2]).axes
+    assert labels_of(axes) == ["good"]
+    assert title_of(axes).endswith("2 systems, 3 items; undefined: flat")
 
 
-def test_small_axes_have_no_more_ticks_than_there_is_room_for():
+def test_small_axes_have_fewer_ticks():
     small, wide = plot_offset(GOLD, SYSTEMS, ax=own_axes()), plot_offset(GOLD, SYSTEMS).axes[0]
-    assert set(ticks_of(small).values()) < set(ticks_of(wide).values())
+    assert {"0", "10", "100"} < set(ticks_of(small).values())
+    assert len(ticks_of(small)) < len(ticks_of(wide))
+
+
+def test_equal_shares_of_the_first_rank_are_written_once():
+    (top,) = plot_offset(range(8), [range(8)]).axes[0].child_axes
+    shares = [text for text in ticks_of(top).values() if text]
+    assert shares[-1] == "13"  # an eighth, whatever the offset
+    assert len(set(shares)) == len(shares) < len(ticks_of(top))
 
 
 @pytest.mark.parametrize(

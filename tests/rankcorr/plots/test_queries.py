@@ -8,7 +8,7 @@ from rankcorr import OptionError
 from rankcorr.evaluation import compare_runs
 from rankcorr.plots import plot_pairs, plot_queries
 from tests.rankcorr.evaluation.test_compare import case
-from tests.rankcorr.plots.figures import legend_of, minus, own_axes
+from tests.rankcorr.plots.figures import minus, own_axes, title_of
 
 
 def test_the_differences_are_sorted_and_their_mean_and_interval_are_drawn():
@@ -18,20 +18,19 @@ def test_the_differences_are_sorted_and_their_mean_and_interval_are_drawn():
     (axes,) = figure.axes
     heights = [bar.get_height() for bar in axes.containers[0]]
     assert_allclose(heights, np.sort(comparison.differences(pair.first, pair.second))[::-1])
-    zero, mean = axes.lines
+    zero, mean, *ends = axes.lines
     assert zero.get_ydata()[0] == 0
     assert mean.get_ydata()[0] == pair.difference
     (band,) = (patch for patch in axes.patches if patch not in axes.containers[0])
     assert_allclose([band.get_y(), band.get_y() + band.get_height()], [pair.low, pair.high])
+    assert band.get_zorder() > axes.containers[0][0].get_zorder()  # above the bars, which would hide it
+    assert [line.get_ydata()[0] for line in ends] == [pair.low, pair.high]
     equal = 40 - pair.n_better - pair.n_worse
-    assert axes.get_xlabel() == (
-        f"40 queries, sorted: {pair.first} better in {pair.n_better}, equal in {equal}, worse in {pair.n_worse}"
-    )
+    counts = f"better in {pair.n_better}, equal in {equal}, worse in {pair.n_worse}"
+    difference = f"{pair.first} \N{MINUS SIGN} {pair.second}"
+    interval = minus(f"mean {pair.difference:.3f}, 95 % interval {pair.low:.3f} to {pair.high:.3f}")
+    assert title_of(axes) == rf"$\tau_w$ of {difference}, 40 queries: {counts} {interval}"
     assert axes.get_ylabel() == f"$\\tau_w$: {pair.first} \N{MINUS SIGN} {pair.second}"
-    assert legend_of(figure) == [
-        minus(f"mean {pair.difference:.3f}"),
-        minus(f"95 % interval of the mean, {pair.low:.3f} to {pair.high:.3f}"),
-    ]
 
 
 def test_the_pair_can_be_turned():
@@ -44,13 +43,15 @@ def test_the_pair_can_be_turned():
 
 def test_few_queries_may_have_no_interval():
     comparison = compare_runs(*case(3), n_resamples=500)
-    assert len(legend_of(plot_queries(comparison))) == 1
+    (axes,) = plot_queries(comparison).axes
+    assert "interval" not in title_of(axes)
+    assert len(axes.lines) == 2
 
 
 def test_axes_of_the_caller():
     axes = own_axes()
     assert plot_queries(compare_runs(*case(5), n_resamples=100), ax=axes) is axes
-    assert axes.get_xlabel().startswith("5 queries, sorted: a better in ")
+    assert title_of(axes).startswith("$\\tau_w$ of a \N{MINUS SIGN} b, 5 queries: better in ")
 
 
 def test_what_cannot_be_drawn():
@@ -80,6 +81,7 @@ def test_panels_of_a_metric_share_a_range():
         f"ap: {pair.first} \N{MINUS SIGN} c" for pair in found[1].pairs
     ]
     assert figure.axes[0].get_xticks()[0] == 1
+    assert plot_pairs([(found[0], "a", "c")] * 12).get_size_inches()[1] <= 8
     for pairs in ([], [(found[0], "a", "c")] * 13):
         with pytest.raises(OptionError, match=f"1 to 12 pairs of runs can be drawn; got {len(pairs)}"):
             plot_pairs(pairs)

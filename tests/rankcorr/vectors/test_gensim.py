@@ -1,5 +1,7 @@
 """The files that gensim writes are read, and its evaluation of word pairs agrees."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -97,3 +99,15 @@ def test_spearman_is_that_of_gensim(tmp_path, keyed, pairs, oov):
     assert read_pairs(file, header=False) == pairs
     if oov == "omit":
         assert 100 * len(found.oov_pairs) / found.n_pairs == pytest.approx(missing, abs=1e-9)
+
+
+@pytest.mark.parametrize(("name", "n_rows"), [("wordsim353.tsv", 353), ("simlex999.txt", 999)])
+def test_the_gold_scores_that_gensim_ships(name, n_rows):
+    """As gensim publishes them: comments instead of a header."""
+    from gensim.test.utils import datapath
+
+    gold = read_pairs(datapath(name), unordered=True, duplicates="mean")
+    text = Path(datapath(name)).read_text(encoding="utf-8")
+    lines = [line.split("\t") for line in text.splitlines() if "\t" in line and line[0] != "#"]
+    assert len(lines) == n_rows
+    assert {frozenset(pair) for pair in gold} == {frozenset(line[:2]) for line in lines}

@@ -12,19 +12,23 @@ from rankcorr import (
     NonNumericError,
     OptionError,
     TableError,
+    Tau,
     TauW,
     UndefinedCorrelationWarning,
     bootstrap_interval,
+    leaderboard,
     permutation_test,
     weighted_tau,
 )
 from rankcorr.vectors import (
     DuplicatePairError,
+    LowCoverageWarning,
     SelfPairWarning,
     UnknownWordError,
     VectorError,
     VectorValueError,
     WordVectors,
+    common_pairs,
     evaluate_vectors,
     read_pairs,
 )
@@ -216,7 +220,7 @@ def test_the_columns_of_pairs(tmp_path):
         with pytest.raises(OptionError, match="word_columns must be a list of two names of columns"):
             read_pairs(file, word_columns=wrong)
     file.write_text("gem,jewel,3.94\ncord,smile,0.02\n")
-    assert read_pairs(file, header=False) == first
+    assert read_pairs(file) == read_pairs(file, header=False) == first
     file.write_text("a,b,score\ngem,jewel,3.94\ngem,jewel,1.94\nx,y,0\n")
     with pytest.raises(TableError, match=r'pairs\.tsv:3: column "a, b": "gem", "jewel" is also on line 2'):
         read_pairs(file)
@@ -231,13 +235,90 @@ def test_pairs_in_both_orders(tmp_path):
     vectors = {"gem": [1.0, 0.0], "jewel": [0.9, 0.1], "x": [1.0, 0.0], "y": [0.0, 1.0]}
     assert evaluate_vectors(vectors, averaged, coefficients=["rho"], n_resamples=10).pairs == tuple(averaged)
     message = (
-        r'pairs\.csv:3: column "a, b": "gem", "jewel" is also on line 2, as "jewel", "gem"; .* --duplicates mean\)'
+        r'pairs\.csv:3: column "a, b": "gem", "jewel" is also on line 2, as "jewel", "gem"; .* --duplicates mean or'
     )
     for call in (lambda: read_pairs(file, unordered=True), lambda: evaluate_vectors(vectors, file)):
         with pytest.raises(TableError, match=message):
             call()
 
 
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        ("gem jewel 3.94\ncord smile 0.02\n", {}),  # MEN
+        ("gem;jewel;3.94\ncord;smile;0.02\n", {}),
+        ("# of 1965\n\n# Word 1\tWord 2\tHuman, mean\ngem\tjewel\t3.94\ncord\tsmile\t0.02\n", {}),
+        ("gem\tjewel\tN\t3.94\tX\ncord\tsmile\tN\t0.02\tY\n", {"score_column": "4"}),  # SimVerb-3500
+        ("a,b,mean,1,2\ngem,jewel,3.94,3,4\ncord,smile,0.02,0,1\n", {"score_column": "mean"}),  # WS-353, set 1
+        ("i\tgem\tjewel\t3.94\nt\tcord\tsmile\t0.02\n", {"word_columns": ["2", "3"], "score_column": "4"}),
+    ],
+)
+def test_gold_scores_as_they_are_published(tmp_path, text, options):
+    file = written(tmp_path / "gold.txt", text)
+    assert read_pairs(file, **options) == {("gem", "jewel"): 3.94, ("cord", "smile"): 0.02}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("# a,b\ngem jewel x\ncord smile 1\nsun moon y\n", r':4: column "x": "y" is not a number'),
+        ("gem jewel 3.94\ncord  smile 0.02\n", ":2: 3 cells are wanted, as in the first row; got 4"),
+        ('gem jewel 3.94\n"cord"s smile 0.02\n', ":2: no space after a closing quote"),
+        ("gem\tjewel\tN\t3.94\ncord\tsmile\tN\t0.02\n", r':1: say .*\(--score\); the columns are "1", "2", "3", "4"'),
+        ("1984 book 3.94\ncord smile 0.02\n1984 war x\n", r':3: column "3": "x" is not a number'),
+        ("gem,jewel,3\n", ":1: .*this line looks like data; use --no-header"),
+    ],
+)
+def test_doubtful_gold_scores(tmp_path, text, message):
+    with pytest.raises(TableError, match=rf"gold\.txt{message}"):
+        read_pairs(written(tmp_path / "gold.txt", text))
+
+
+def test_common_pairs():
+    vectors, gold = case()
+    sets = [{word: vectors[word] for word in vectors if word not in left} for left in ((), ("w1",), ("w2", "w3"))]
+    common = common_pairs(sets, gold)
+    assert common == {pair: score for pair, score in gold.items() if all(own.keys() >= set(pair) for own in sets)}
+    assert len(common) < len([pair for pair in gold if vectors.keys() >= set(pair)])
+    upper = {(first.upper(), second): score for (first, second), score in gold.items()}
+    assert len(common_pairs(sets, upper, lower=True)) == len(common)
+    with pytest.raises(UnknownWordError, match=r"at least two pairs must have all vectors; 0 of \d+ have them"):
+        common_pairs([*sets, {"w1": [1.0]}], gold)
+
+
+@pytest.mark.parametrize("oov", ["omit", "lowest"])
+def test_the_scores_are_a_system_without_nan(oov):
+    vectors, gold = case()
+    found = evaluate_vectors(vectors, gold, oov=oov, coefficients=["tau"], n_resamples=20)
+    scores = found.scores
+    assert list(scores) == [pair for pair in gold if oov == "lowest" or pair not in found.oov_pairs]
+    known = {pair: score for pair, score in gold.items() if pair in scores}
+    assert Tau()(known, scores).statistic == found.statistic("tau")
+    assert [pair for pair, score in scores.items() if score == -math.inf] == (
+        list(found.oov_pairs) if oov == "lowest" else []
+    )
+    other = evaluate_vectors({word: vectors[word][:2] for word in vectors}, known, oov=oov, n_resamples=20).scores
+    systems = {"all": scores, "two": other}
+    board = leaderboard(known, systems, missing="intersection", coefficient="tau", n_resamples=20)
+    assert {row.system for row in board.rows} == {"all", "two"}
+
+
+@pytest.mark.filterwarnings("ignore::rankcorr.UndefinedCorrelationWarning")  # resamples of two pairs
+def test_low_coverage_is_a_warning():
+    vectors, gold = {"a": [1.0, 0.1], "b": [0.2, 1.0], "c": [1.0, 1.0]}, {("a", "b"): 1.0, ("a", "c"): 2.0}
+    others = {(f"x{number}", "a"): 0.0 for number in range(3)}
+    drawn = {"coefficients": ["tau"], "n_resamples": 5}
+    for call in (
+        lambda pairs: evaluate_vectors(vectors, pairs, **drawn),
+        lambda pairs: evaluate_vectors(vectors, pairs, oov="lowest", **drawn),
+        lambda pairs: common_pairs([vectors], pairs),
+    ):
+        with pytest.warns(LowCoverageWarning, match="only 2 of 5 pairs have vectors"):
+            call(gold | others)
+        call(gold | dict(list(others.items())[:2]))  # half of the pairs is enough
+
+
+@pytest.mark.filterwarnings("ignore::rankcorr.errors.LowCoverageWarning")
 @pytest.mark.filterwarnings("ignore::rankcorr.errors.SelfPairWarning")
 @pytest.mark.real_data
 @pytest.mark.parametrize(

@@ -83,6 +83,8 @@ const runs = { x: { q1: { a: 2, b: 1 }, q2: { c: 1, a: 0 } }, y: { q1: { b: 2, a
 const evaluated = await answer(
   client.POST("/v1/evaluations", { body: { qrels, runs, metrics: ["ap"], comparison: { seed: 1, versus: "y" } } }),
 );
+const job = await client.GET("/v1/jobs/{job}", { params: { path: { job: "none" } } });
+const deleted = await client.DELETE("/v1/jobs/{job}", { params: { path: { job: "none" } } });
 const live = await answer(client.GET("/health/live"));
 const ready = await answer(client.GET("/health/ready"));
 const metrics = await answer(client.GET("/metrics", { parseAs: "text" }));
@@ -102,6 +104,7 @@ console.log(
     self: self.coefficients["tau_w"],
     simulated: Object.keys(simulated.approaches),
     means: evaluated.means.map((row) => row.mean),
+    jobs: [job.response.status, deleted.response.status],
     live: live.status,
     ready: ready.status,
     metrics: metrics.includes("rankcorr_requests_total"),

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import service.collect
+from service.collect.schemas.answers import EXPORTS
 from service.collect.texts import LANGUAGES, Texts, direction, language_name
 
 HERE = Path(service.collect.__file__).parent
@@ -44,7 +45,7 @@ WORDS = {
     ],
     "formats.": [
         f"{form}{end}"
-        for form in ("bundle", "ranking", "csv", "arena", "label_studio", "potato", "choix")
+        for form in EXPORTS
         for end in ("", "-text")
     ],
 }  # fmt: skip

@@ -23,7 +23,6 @@ const STEP = 50;
 const SELDOM = 30_000; // milliseconds; a ranking fits all votes
 const SHARE = 20; // the ranking takes at most one part in this many of the server's time
 const PLOTS = ["strengths", "ranks", "in-top"];
-const FORMATS = ["bundle", "ranking", "csv", "arena", "label_studio", "potato", "choix"];
 let most = STEP;
 let found = null;
 let final = false;
@@ -184,7 +183,7 @@ function exports() {
   const flag = (name) => `${name}=${find(name).checked}`;
   fill(
     find("exports"),
-    ...FORMATS.map((form) => {
+    ...find("exports").dataset.formats.split(" ").map((form) => {
       const votes = `${flag("names")}&${flag("unanswered")}&${flag("guard")}`;
       const query = form === "bundle" ? flag("names") : form === "ranking" ? flag("guard") : votes;
       return element(

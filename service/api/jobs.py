@@ -1,0 +1,41 @@
+"""Serve /v1/jobs/{job}: the answers to requests with `Prefer: respond-async`."""
+
+from __future__ import annotations
+
+from flask import Response, jsonify
+
+from service.http.jobs import RETRY_SECONDS, Jobs
+from service.http.state import state
+from service.openapi.blueprint import ERRORS_OF_ALL, Blueprint
+
+blueprint = Blueprint(
+    "jobs", __name__, url_prefix="/v1/jobs", errors=(*ERRORS_OF_ALL, 404), description="Requests that take long"
+)
+_RETRY = {"Retry-After": {"schema": {"type": "string"}, "description": "Seconds; only while the job is not done."}}
+
+
+def _jobs() -> Jobs:
+    found = state().jobs
+    assert found is not None
+    return found
+
+
+@blueprint.get("/<job>", name="readJob")
+@blueprint.doc(responses={200: {"headers": _RETRY}})
+@blueprint.response(200, {}, description="The answer to the request, or, with Retry-After, that there is none yet.")
+def read(job: str) -> Response:
+    """Return the answer to a request, or its problem; while there is none yet, 200 with Retry-After."""
+    made = _jobs().answer(job)
+    if made is None:
+        response = jsonify(status="running")
+        response.headers["Retry-After"] = RETRY_SECONDS
+        return response
+    status, headers, body = made
+    return Response(body, status, headers)
+
+
+@blueprint.delete("/<job>", name="deleteJob")
+@blueprint.response(204)
+def delete(job: str) -> None:
+    """Cancel a job, or delete its answer."""
+    _jobs().delete(job)

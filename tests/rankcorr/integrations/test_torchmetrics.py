@@ -1,0 +1,89 @@
+"""`RankMetric` in torchmetrics, which is too large for the development extra."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from rankcorr import MissingValueError, OptionError, TooFewItemsError
+from rankcorr.integrations import metric as plain
+
+torch = pytest.importorskip("torch", reason="torch is too large for the development extra")
+torchmetrics = pytest.importorskip("torchmetrics", reason="torchmetrics needs torch")
+RankMetric = pytest.importorskip("rankcorr.integrations.torchmetrics").RankMetric
+
+NAMES = ("tau_w", "rho_w", "tau", "rho")
+
+
+def batches(n_batches=3, size=7, with_queries=True):
+    rng = np.random.default_rng(0)
+    for _ in range(n_batches):
+        found = rng.normal(size=size).round(1), rng.integers(0, 4, size), rng.integers(0, 3, size)
+        yield [torch.tensor(column) for column in found[: 2 + with_queries]]
+
+
+def expected(name, rows):
+    whole = plain.RankMetric(name)
+    for batch in rows:
+        whole.update(*batch)
+    return pytest.approx(whole.compute(), rel=1e-6)  # single precision
+
+
+@pytest.mark.parametrize("with_queries", [True, False])
+def test_a_collection_computes_all_coefficients(with_queries):
+    rows = list(batches(with_queries=with_queries))
+    metrics = torchmetrics.MetricCollection({name: RankMetric(name) for name in NAMES})
+    assert "tau_w" in metrics
+    for batch in rows:
+        found = metrics(*batch)  # of this batch
+        assert {name: float(value) for name, value in found.items()} == {
+            name: expected(name, [batch]) for name in NAMES
+        }
+    wanted = {name: expected(name, rows) for name in NAMES}
+    assert {name: float(value) for name, value in metrics.compute().items()} == wanted
+    copy = pickle.loads(pickle.dumps(metrics.clone(prefix="val_")))
+    assert float(copy.compute()["val_tau"]) == wanted["tau"]
+    metrics.to("cpu").reset()
+    metrics.update(*rows[0])
+    assert float(metrics.compute()["rho"]) == expected("rho", rows[:1])
+
+
+def test_processes_gather_their_rows():
+    """As torchmetrics does it: each state of all processes, concatenated."""
+    rows = list(batches(2))
+
+    def gathered(state, group):  # noqa: ARG001
+        return [state, state + 1]
+
+    found = RankMetric("tau_w", dist_sync_fn=gathered, distributed_available_fn=lambda: True)
+    found.update(*rows[0])
+    wanted = [rows[0], [column + 1 for column in rows[0]]]
+    assert float(found.compute()) == expected("tau_w", wanted)
+
+
+def test_states_are_saved():
+    first, second = RankMetric("rho"), RankMetric("rho")
+    for each in (first, second):
+        each.persistent(True)
+    rows = list(batches())
+    for batch in rows:
+        first.update(*batch)
+    second.load_state_dict(first.state_dict())
+    second._update_count = 1
+    assert float(second.compute()) == expected("rho", rows)
+
+
+def test_a_batch_that_cannot_be_used_is_not_added():
+    found = RankMetric()
+    found.update([1.0, 2.0, 3.0], [1, 3, 2])
+    before = float(found.compute())
+    with pytest.raises(MissingValueError, match="nan in row 0"):
+        found.update(torch.tensor([float("nan"), 1.0]), torch.tensor([1, 2]))
+    with pytest.raises(OptionError, match="indexes must come with every batch, or with none"):
+        found.update([1.0, 2.0], [1, 2], [0, 0])
+    found._computed = None
+    assert float(found.compute()) == before
+    with pytest.raises(OptionError, match="coefficient must be"):
+        RankMetric("best")
+    with pytest.warns(UserWarning, match="before the ``update`` method"), pytest.raises(TooFewItemsError):
+        RankMetric().compute()

@@ -1,0 +1,53 @@
+"""The help of all commands has one voice: each begins with a verb, says what its options are, and is not cut off."""
+
+import click
+import pytest
+
+from adaptive.cli.main import main as ballots
+from rankcorr.cli.main import main as rankcorr
+from service.server.launch import PROGRAMS, _parser
+
+VERBS = {
+    *("Check", "Choose", "Close", "Compare", "Compute", "Copy", "Correct", "Count", "Draw"),
+    *("Evaluate", "Exclude", "Find", "Fit", "Give", "Let", "List", "Make", "Open"),
+    *("Pair", "Plan", "Print", "Rank", "Read", "Record", "Report", "Run", "Say"),
+    *("Score", "Search", "Show", "Simulate", "Take", "Test", "Upgrade", "Write"),
+}
+
+
+def commands_of(group, path):
+    """All commands below a group, with their paths."""
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        yield pytest.param(command, id=f"{path} {name}")
+        if isinstance(command, click.Group):
+            yield from commands_of(command, f"{path} {name}")
+
+
+COMMANDS = [*commands_of(rankcorr, "rankcorr"), *commands_of(ballots, "ballots")]
+
+
+def test_all_commands_are_found():
+    assert len(COMMANDS) > 40
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_each_command_says_what_it_does(command):
+    short = command.get_short_help_str(limit=60)
+    assert short.endswith(".")
+    assert not short.endswith("...")
+    assert short.split()[0] in VERBS
+    assert command.help.split()[0] in VERBS
+    for option in command.params:
+        if isinstance(option, click.Option):
+            text = option.help.partition("  [")[0]
+            assert text[0].isupper() or text[0] in "'-", option.name
+            assert text.endswith("."), option.name
+
+
+@pytest.mark.parametrize("program", PROGRAMS.values(), ids=list(PROGRAMS))
+def test_servers_describe_their_options_as_commands_do(program):
+    for action in _parser(program)._actions:
+        assert action.help[0].isupper()
+        assert action.help.endswith(".")
