@@ -8,11 +8,14 @@ Plain loops compile fastest. Each array that a kernel makes adds .03 s, an array
 .4 s, and a sort 1 s.
 """
 
+import logging
+import time
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 import numpy as np
 from numba import njit
+from numba.core import event
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
@@ -20,6 +23,35 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 ADDITIVE, MULTIPLICATIVE, FIRST, SECOND = range(4)
 CONCORDANT, DISCORDANT, TIED_IN_Y, TIED_IN_X, TIED_IN_BOTH = range(5)
+
+
+class Compiling(event.Listener):
+    """Log once that loops are being compiled, as soon as that has taken a second."""
+
+    def __init__(self) -> None:
+        self.depth, self.seconds, self.began, self.is_said = 0, 0.0, 0.0, False
+
+    def on_start(self, _: Any) -> None:
+        """Note the time, unless a part of what is being compiled begins."""
+        if not self.depth:
+            self.began = time.perf_counter()
+        self.depth += 1
+        self._say()
+
+    def on_end(self, _: Any) -> None:
+        """Add the time up."""
+        self._say()
+        self.depth -= 1
+        if not self.depth:
+            self.seconds += time.perf_counter() - self.began
+
+    def _say(self) -> None:
+        if not self.is_said and self.seconds + time.perf_counter() - self.began > 1.0:
+            self.is_said = True
+            logging.getLogger("rankcorr").info("compiling for the first use; this takes some seconds, once")
+
+
+event.register("numba:compile", Compiling())  # type: ignore[no-untyped-call]
 
 
 def kernel(function: F) -> F:

@@ -9,6 +9,7 @@ import csv
 import inspect
 import io
 import json
+import logging
 import math
 import os
 import re
@@ -77,6 +78,9 @@ class OneLineErrors(WithExamples):
             return super().main(*args, **options)
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(errors="backslashreplace")  # a letter that the terminal lacks is not a failure
+        if sys.stderr is not None and sys.stderr.isatty():  # whoever waits reads what the library logs, as "compiling"
+            logging.basicConfig(format=f"{self.name}: note: %(message)s")
+            logging.getLogger("rankcorr").setLevel(logging.INFO)
         try:
             code = super().main(*args, **(options | {"standalone_mode": False}))
         except click.Abort:

@@ -90,3 +90,21 @@ def test_kernels_compile_where_nothing_can_be_written(tmp_path):
     )
     output = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=tmp_path)
     assert output.stdout.strip() == "[1. 2. 3.]"
+
+
+def test_compiling_is_said_once_after_a_second(monkeypatch, caplog):
+    now = iter([0.0, 0.1, 0.5, 0.5, 0.6, 0.6, 10.0, 10.1, 10.9, 10.9, 20.0, 20.1, 20.2, 20.2])
+    monkeypatch.setattr(kernels.time, "perf_counter", lambda: next(now, 30.0))
+    caplog.set_level("INFO", "rankcorr")
+    compiling = kernels.Compiling()
+    compiling.on_start(None)
+    compiling.on_start(None)  # a part of it
+    compiling.on_end(None)
+    compiling.on_end(None)
+    assert not caplog.messages  # .6 s so far; what passes between two calls does not count
+    compiling.on_start(None)
+    compiling.on_end(None)
+    assert caplog.messages == ["compiling for the first use; this takes some seconds, once"]
+    compiling.on_start(None)
+    compiling.on_end(None)
+    assert len(caplog.messages) == 1
