@@ -3,9 +3,8 @@
 Up to 1,500 items, the prior is a two-piece Student's t, whose mode, two scales and degrees of freedom are drawn with
 the strengths. Markov chains start from a normal approximation. A normal prior would draw the top items, which are few
 and far apart, too close together. A symmetrical prior would draw the many close items below too far apart, and their
-order would seem more certain than it is. A chain reads equal votes once. If there are many votes, it reads only those
-on the least certain items; the log-likelihood of the others is nearly a parabola around the strengths, so a matrix
-replaces it.
+order would seem more certain than it is. A chain reads equal votes once. Of many votes it reads only those on the least
+certain items; a matrix replaces the others, whose log-likelihood is nearly a parabola around the strengths.
 With more items, draws are normal around the fitted strengths. They solve H x = b, where the noise b has the covariance
 of the slope of the log-likelihood, so memory is linear in votes.
 Votes of one voter on one item are not independent, because the voter's opinion persists. Shared opinions are therefore
@@ -47,9 +46,7 @@ _TOLERANCE: Final = 1e-4
 # Up to this many pairs of items per vote, a matrix of pairs takes less time than the votes, and little more memory.
 _PAIRS_PER_VOTE: Final = 30
 MAX_DENSE: Final = 1_500  # most items for a dense covariance matrix: 0.1 s at 1,000
-# Few degrees of freedom fit a few top items far apart; with them alone, the accuracy stated for crowds whose items are
-# close together at the top is up to .1 too high (benchmarks/crowds.py). The votes tell which fit.
-DEGREES: Final = 3.0
+DEGREES: Final = 3.0  # fits a few top items far apart; where voters are noisy, it alone states .1 too much
 MOST_DEGREES: Final = 100.0
 _FIRST_SWEEPS: Final = 40
 _PILOTS: Final = 20  # chains over which the slopes and curvatures of votes that are not read are averaged

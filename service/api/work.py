@@ -97,7 +97,9 @@ def admit(seconds: float, n_bytes: int = 0) -> None:
     g.cost = seconds = total(seconds)
     most, setting = most_seconds()
     if seconds > most:
-        raise too_much_work(most, f"about {seconds:.2g} s", setting=setting)
+        fits = setting == "max_seconds" and state().jobs is not None and seconds <= vars(settings())["job_seconds"]
+        instead = ", or for a job with the header 'Prefer: respond-async'" if fits else ""
+        raise too_much_work(most, f"about {seconds:.2g} s", setting=setting, instead=instead)
     if n_bytes > limits.max_work_bytes:
         raise Problem(
             422,

@@ -314,12 +314,14 @@ class Held:
             self._ours.discard(place)
 
 
-def too_much_work(work_seconds: float, needed: str = "more", *, setting: str = "max_seconds") -> Problem:
+def too_much_work(
+    work_seconds: float, needed: str = "more", *, setting: str = "max_seconds", instead: str = ""
+) -> Problem:
     """Return the problem for a request that needs more processor time than the limit."""
     return Problem(
         422,
         f"at most {work_seconds:g} s of processor time for a request ({variable(setting)}); this one needs {needed}: "
-        "ask for less at once",
+        f"ask for less at once{instead}",
         kind="too-much-work",
     )
 

@@ -108,7 +108,7 @@ def test_the_limit_of_seconds_from_both_sides(make_client, estimated):
         found = posted("/v1/leaderboards", make_client(max_seconds=factor * needed), **request)
         assert found.status_code == status, found.json
     assert found.json["type"] == "urn:rankcorr:problem:too-much-work"
-    assert f"this one needs about {needed:.2g} s: ask for less at once" in found.json["detail"]
+    assert f"this one needs about {needed:.2g} s: ask for less at once, or for a job" in found.json["detail"]
 
 
 def test_too_much_work_is_refused_before_anything_is_aligned(make_client, monkeypatch):
