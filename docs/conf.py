@@ -50,7 +50,7 @@ copybutton_prompt_is_regexp = True
 
 def mend_links(text, to_project):
     """Point links to pages of the project at their copies here, and links to other files at the repository."""
-    for name in ("README", "CHANGELOG", "CONTRIBUTING"):
+    for name in ("CHANGELOG", "CONTRIBUTING"):
         text = re.sub(rf"\]\((\.\./)?{name}\.md", f"]({to_project}{name.lower()}.md", text)
     return re.sub(r"\]\(\.\./([^)#]+)(#[^)]*)?\)", rf"]({PROJECT['urls']['Source']}/blob/main/\1)", text)
 
