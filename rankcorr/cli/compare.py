@@ -37,7 +37,7 @@ TEST_RESAMPLES: Final = 10_000
 
 @dataclass(frozen=True)
 class Details:
-    """What `rankcorr compare` adds on request."""
+    """Optional parts of the output of `rankcorr compare`."""
 
     worst: int | None = setting(
         "--worst", type=click.IntRange(min=1), metavar="K", help="List the K items that cost each system most."
@@ -47,7 +47,7 @@ class Details:
     standardize: bool = setting(
         "--standardize",
         is_flag=True,
-        help="Add each coefficient on a scale where chance gives 0, and its percentile among the values of chance.",
+        help="Add each coefficient on a scale where chance averages 0, and its percentile among the values of chance.",
     )
     level: float | None = setting(
         options.level_option(None, f"Level of confidence of --ci.  [default: {options.DEFAULT_LEVEL}]")
@@ -66,7 +66,7 @@ class Details:
     )
 
     def check(self) -> None:
-        """Refuse an option that has no effect, because what it belongs to is missing."""
+        """Raise an error for an option that has no effect because the option it belongs to is missing."""
         options.check_owner("--worst", self.worst is not None, {"--coefficient": self.coefficient})
         options.check_owner("--ci", self.ci, {"--level": self.level, "--method": self.method})
         drawn = {"--resamples": self.resamples, "--seed": self.seed}
@@ -74,7 +74,7 @@ class Details:
 
     @property
     def by_coefficient(self) -> bool:
-        """Whether each coefficient has a row of its own."""
+        """Whether each coefficient has a separate row."""
         return self.ci or self.standardize
 
     @property
@@ -89,7 +89,7 @@ class Details:
         return self.coefficient or "tau_w"
 
     def described(self) -> dict[str, Any]:
-        """What was asked for, ready for JSON."""
+        """The options that were given, ready for JSON."""
         worst = None if self.worst is None else {"k": self.worst, "coefficient": self.taken_apart}
         asked = {"worst": worst, "ci": self._ci, "standardize": self._standardize}
         return {name: chosen for name, chosen in asked.items() if chosen is not None}
@@ -118,7 +118,7 @@ class Details:
         weights: Weights,
         progress: Progress,
     ) -> tuple[dict[str, Any], list[Note]]:
-        """What is added to the row of a system, ready for JSON, and what the library warned of."""
+        """The additions to the row of a system, ready for JSON, and the warnings of the library."""
         row: dict[str, Any] = {}
         notes: dict[str, list[str]] = {}  # coefficients by message
         if self.by_coefficient:
@@ -228,7 +228,7 @@ class Details:
 
 
 def _n_drawn(ci: dict[str, Any]) -> int:
-    """Number of resamples of an interval, which is more than was asked for where few would not do."""
+    """Number of resamples of an interval: more than requested if that number is too small."""
     number: int = ci["resamples"]
     return max(number, MIN_RESAMPLES) if ci["method"] == METHODS[0] else number
 
@@ -249,7 +249,7 @@ def compare(
     Files are CSV or TSV in UTF-8 ('-' is stdin) and are matched by id. rho_w and tau_w weigh the top most; rho and
     tau weigh all items alike. Ties are the compared items that share their score with another.
 
-    With --ci or --standardize each coefficient has a row of its own.
+    With --ci or --standardize each coefficient has a separate row.
 
     Example:
       rankcorr compare gold.csv system_a.csv system_b.csv
@@ -295,7 +295,7 @@ def compare(
 def _row(
     gold: Named, system: Named, files: Files, weights: Weights, details: Details, progress: Progress
 ) -> tuple[dict[str, Any], list[Note]]:
-    """Row of the table for one system, and what the library warned of."""
+    """Row of the table for one system, and the warnings of the library."""
     with options.errors_of(gold, system):
         with collected_notices() as notices:
             found = correlate(
@@ -400,7 +400,7 @@ def run_tests(
 def _tests(
     gold: Named, systems: Sequence[Named], arguments: dict[str, Any]
 ) -> tuple[list[PermutationTest], list[Note]]:
-    """Each system against chance, and what the library warned of."""
+    """Each system against chance, and the warnings of the library."""
     tests, notes = [], []
     with progress_bar(len(systems) * arguments["n_resamples"], "permutation", "tests against chance") as advance:
         for system in systems:
@@ -448,7 +448,7 @@ def _print_tests(systems: Sequence[Named], rows: Sequence[dict[str, Any]], chose
 def _differences(
     gold: Named, first: Named, others: Sequence[Named], arguments: dict[str, Any]
 ) -> tuple[list[SystemComparison], list[Note]]:
-    """The first system against each other one, and what the library warned of."""
+    """The first system against each other one, and the warnings of the library."""
     results, notes = [], []
     number = arguments["n_resamples"]
     with progress_bar(len(others) * number, "swap", f"tests against {first.shown}") as advance:

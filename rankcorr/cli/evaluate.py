@@ -48,41 +48,47 @@ class Level(click.types.FloatParamType):
 
 @dataclass(frozen=True)
 class QueryOptions:
-    """What runs are evaluated by."""
+    """Metrics and options for the evaluation of runs."""
 
     metrics: tuple[str, ...] = setting(
         "--metric",
         multiple=True,
         default=("tau_w",),
         metavar="NAME",
-        help=f"Metric: {', '.join(METRIC_NAMES)}, or one of ir_measures, as rr; may be repeated.",
+        help=f"Metric: {', '.join(METRIC_NAMES)}, or one of ir_measures, such as rr; may be repeated.",
     )
     unjudged: Any = choice_setting(
-        "--unjudged", UNJUDGED, "A retrieved document without a judgement: of relevance 0, left out, or an error."
+        "--unjudged",
+        UNJUDGED,
+        "Retrieved documents without a judgement: have relevance 0, are left out, or are an error.",
     )
     unretrieved: Any = choice_setting(
-        "--unretrieved", UNRETRIEVED, "A judged document that a run did not retrieve: last, or left out."
+        "--unretrieved", UNRETRIEVED, "Judged documents that a run did not retrieve: are last, or left out."
     )
     depth: int | None = setting(
         "--depth", type=click.IntRange(min=1), metavar="K", help="Keep the first K documents of each query."
     )
     undefined: Any = choice_setting(
-        "--undefined", UNDEFINED, "A query for which a metric does not exist: left out of the mean, 0, or an error."
+        "--undefined",
+        UNDEFINED,
+        "Queries without a defined metric: are left out of the mean, count as 0, or are an error.",
     )
     standardized: bool = setting(
-        "--standardized", is_flag=True, help="Also standardize rank correlations: chance gives 0 for each query."
+        "--standardized",
+        is_flag=True,
+        help="Also standardize rank correlations, so that chance averages 0 for each query.",
     )
     by_query: bool = setting(
         "--by-query",
         is_flag=True,
-        help="Print the values of each query, a column for each run; with --table csv this table alone goes to stdout.",
+        help="Print the values of each query, a column for each run; with --table csv only this table goes to stdout.",
     )
     folds: tuple[str, ...] = setting(
         "--fold",
         multiple=True,
         metavar="QRELS",
-        help="Qrels of a further fold, as of cross-validation; may be repeated. Queries of all folds are pooled, "
-        "and RUN files of one name are parts of one run.",
+        help="Qrels of another cross-validation fold; may be repeated. Queries of all folds are pooled, "
+        "and RUN files of the same name are parts of one run.",
     )
     versus: str | None = setting(
         "--versus", metavar="RUN", help="Test the other runs against this one: a file or its name in tables."
@@ -93,7 +99,7 @@ class QueryOptions:
         is_flag=False,
         flag_value=0.05,
         metavar="[LEVEL]",
-        help=f"Exit with {EXIT_WORSE} if a run is significantly worse than that of --versus by any metric: its p "
+        help=f"Exit with {EXIT_WORSE} if a run is significantly worse than the run of --versus by any metric: its p "
         "(corrected) is at most LEVEL, by default 0.05. Give the option after the files.",
     )
     names: tuple[str, ...] = setting(options.names_option("run"))
@@ -101,14 +107,14 @@ class QueryOptions:
     groups: str | None = setting(
         "--groups",
         metavar="FILE",
-        help="Also judge each group of queries, such as a genre, alone: CSV or TSV with the columns query and group.",
+        help="Also evaluate each group of queries, such as a genre: CSV or TSV with the columns query and group.",
     )
     worst: int | None = setting(
         "--worst",
         type=click.IntRange(min=1),
         metavar="K",
-        help="List the K queries on which a run differs most from that of --versus, and the documents that make the "
-        "difference.",
+        help="List the K queries with the largest differences from the run of --versus, and the documents that cause "
+        "them.",
     )
     plot: str | None = setting(
         console.figure_option("--plot", "Draw the differences from the run of --versus by query")
@@ -119,12 +125,12 @@ class QueryOptions:
     )
     seed: int = setting(console.seed_option())
     form: Any = setting(
-        "--format", type=click.Choice(FORMATS), help="Form of all files of text.  [default: told from each]"
+        "--format", type=click.Choice(FORMATS), help="Format of all text files.  [default: detected for each file]"
     )
     duplicates: Any = choice_setting(
         "--duplicates",
         DUPLICATES,
-        "A document that a query has more than once: an error, or the first or the largest value counts.",
+        "Repeated documents in a query: are an error, or the first or the largest value counts.",
     )
 
     def __post_init__(self) -> None:
@@ -157,7 +163,7 @@ class QueryOptions:
         raise OptionError(f"--versus must be one of the runs, {', '.join(found)}{files}; got '{self.versus}'")
 
     def _names(self, runs: Sequence[str], read: Sequence[Run]) -> list[str]:
-        """Names of runs: those of their files; where two of these are the same, and there are no folds, the paths."""
+        """Names of runs: their file names, or their paths if two names are the same and there are no folds."""
         names = [str(run.name) for run in read]
         if self.folds or not (again := repeated(names)):
             return names
@@ -170,7 +176,7 @@ class QueryOptions:
         return list(runs)
 
     def read_groups(self, queries: tuple[Hashable, ...]) -> dict[str, str] | None:
-        """Groups of the queries of qrels, each of which needs one; the file is named by errors."""
+        """Groups of the queries of qrels; every query needs a group. Errors name the file."""
         if self.groups is None:
             return None
         groups = read_groups(self.groups)
@@ -279,7 +285,7 @@ def _worse(pairs: Iterable[tuple[RunComparison, str, str]], level: float | None)
 
 
 def _fail_if(worse: Sequence[str]) -> None:
-    """Print what is worse on stderr and exit; the tables have the figures."""
+    """Print on stderr which runs are worse, and exit; the tables have the figures."""
     for each in worse:
         click.echo(f"rankcorr: {whole(each)}", err=True)
     if worse:
@@ -312,7 +318,7 @@ def _comparisons(
 def _worst(
     gold: Qrels, runs: dict[str, Run], evaluation: Evaluation, metrics: Sequence[Metric], baseline: str, k: int | None
 ) -> list[PairedQueries]:
-    """The queries on which each other run differs most from the baseline, by each metric."""
+    """The queries with the largest differences between each other run and the baseline, by each metric."""
     if k is None:
         return []
     matches = matches_of(gold, runs, evaluation)
@@ -332,7 +338,7 @@ def _worst(
 
 @dataclass(frozen=True)
 class PairedQueries:
-    """The queries on which two runs differ most by a metric; `coefficient` is what documents cost parts of."""
+    """The queries with the largest differences between two runs; costs of documents are shares of `coefficient`."""
 
     metric: str
     coefficient: str
@@ -354,7 +360,7 @@ def _print_means(evaluation: Evaluation) -> None:
 
 
 def _print_rows(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> None:
-    """A table of means; the columns `names` come first, aligned to the left."""
+    """Print a table of means that begins with the columns `names`, aligned to the left."""
     columns = [column for column in ("mean", "standardized") if column in rows[0]]
     cells = [
         [
@@ -368,7 +374,7 @@ def _print_rows(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> None
 
 
 def _coverage_text(coverage: Coverage, policies: dict[str, Any]) -> str:
-    """What of a run was compared, on one line."""
+    """Return one line on the documents of a run: how many were compared, left out or missing."""
     unjudged = {"zero": "of relevance 0", "omit": "left out", "error": ""}[policies["unjudged"]]
     unretrieved = {"last": "last", "omit": "left out"}[policies["unretrieved"]]
     parts = [
@@ -386,7 +392,7 @@ def _coverage_text(coverage: Coverage, policies: dict[str, Any]) -> str:
 
 
 def _heading(comparison: RunComparison, within: str = "") -> str:
-    """What a table of differences shows."""
+    """Return the heading of a table of differences."""
     standardized = ", standardized" * comparison.standardized
     drawn = console.resamples_text(comparison.n_resamples, comparison.seed, "queries")
     baseline = whole(comparison.baseline)
@@ -419,10 +425,12 @@ def _print_group_differences(comparison: RunComparison) -> None:
 
 
 def _print_worst(found: PairedQueries) -> None:
-    """Queries with their documents; what the two runs score stands in the first line of a query."""
+    """Print queries with their documents; the first line of each query has the values of both runs."""
     first, second = whole(found.first), whole(found.second)
-    click.echo(f"\n{found.metric}: queries on which {first} and {second} differ most, and their documents")
-    click.echo(f"cost: how much more {found.coefficient} the place of a document costs {first} than {second}\n")
+    click.echo(
+        f"\n{found.metric}: queries with the largest differences between {first} and {second}, and their documents"
+    )
+    click.echo(f"cost: {found.coefficient} lost through this document by {first}, minus that lost by {second}\n")
     header = ["query", first, second, "difference", "document", "relevance", f"rank in {first}", f"rank in {second}"]
     console.print_table([*header, "cost"], _worst_rows(found.queries), left=[4])
 
@@ -453,7 +461,7 @@ def _print_queries(evaluation: Evaluation) -> None:
 
 
 def _print_chance(gold: Qrels, runs: dict[str, Run], evaluation: Evaluation, metrics: Sequence[Metric]) -> None:
-    """Print the mean of a random order beside a negative mean: it is not 0 if the top weighs more."""
+    """Add the mean of a random order to each negative mean: it is not 0 if the top has more weight."""
     if evaluation.standardized is not None:
         return
     for metric in metrics:

@@ -1,4 +1,4 @@
-"""Build the application, settings -> hooks around every request -> views; describe it; turn errors into problems."""
+"""Build the application (settings -> hooks around every request -> views), and turn errors into problems."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ KINDS: Final = (
     (ledger.LedgerError, 409, "not-possible"),
 )
 _DETAILS: Final = {
-    "busy": "others write all the time, and nothing was changed; try again",
+    "busy": "the ledger is busy, and nothing was changed; try again",
     "ledger-unreachable": "the ledger cannot be read or written; try again later",
 }
 
@@ -64,10 +64,10 @@ COMPONENTS: Final = (
     problem_component(
         _KINDS,
         members={
-            "answer": TEXT("Of a conflict: the recorded answer."),
-            "completion_code": TEXT_OR_NULL("Of a full quota: the code for the platform."),
-            "completion_url": TEXT_OR_NULL("Of a full quota: the address that returns the participant."),
-            "missing": WHOLE("Of an unfinished sheet: pairs without a counted answer."),
+            "answer": TEXT("After a conflict: the recorded answer."),
+            "completion_code": TEXT_OR_NULL("If the quota is full: the code for the platform."),
+            "completion_url": TEXT_OR_NULL("If the quota is full: the address that returns the participant."),
+            "missing": WHOLE("If the sheet is unfinished: the number of pairs without a counted answer."),
         },
     ),
     *VOTING_COMPONENTS,
@@ -98,7 +98,7 @@ SECURITY: Final = {
 
 CONFIGURATION: Final = configuration(
     "rankcorr-collect",
-    "Votes on pairs of items, collected from a crowd, and the ranking that they make. Every error is "
+    "Collect votes on pairs of items from a crowd, and rank the items by them. Every error is "
     "application/problem+json.",
 )
 

@@ -1,4 +1,4 @@
-"""Serve what each application has at its root: probes, metrics, and a page to try the service."""
+"""Serve the probes, the metrics and the page to try the service, which every application has at its root."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def operations(check: Callable[[], None], *, when: str) -> tuple[Blueprint, Blue
     @measures.get("", name="readMetrics")
     @measures.response(200, TEXT, content_type="text/plain")
     def prometheus() -> Response:
-        """Return counts and times of all workers, if the settings allow it for this caller; 404 if metrics are off."""
+        """Return counts and times of all workers if the settings let this caller read them; 404 if metrics are off."""
         state().check_metrics(request)
         return metrics.exposition()
 

@@ -1,4 +1,4 @@
-"""`ballots run export`, `import`, `backup` and `verify`: what leaves a ledger and comes back."""
+"""`ballots run export`, `import`, `backup` and `verify`: move campaigns and votes out of a ledger and into it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ from rankcorr.cli.console import command, json_option, whole
 
 @command(short_help="Write a bundle of the campaign, or its votes.")
 @ledger_argument
-@click.option("--out", required=True, metavar="FILE", help="Write it here; a folder, where a format has several files.")
+@click.option(
+    "--out", required=True, metavar="FILE", help="File to write, or a folder if the format has several files."
+)
 @click.option(
     "--format",
     "form",
@@ -32,13 +34,13 @@ from rankcorr.cli.console import command, json_option, whole
     help="The whole campaign as one zip, or the votes that count.",
 )
 @click.option("--names", is_flag=True, help="With the names of voters, not their random keys.")
-@click.option("--unanswered", is_flag=True, help="Comparisons without a vote too, where the format has them.")
-@click.option("--no-guard", is_flag=True, help="Leave cells as they are that a spreadsheet would run as formulas.")
+@click.option("--unanswered", is_flag=True, help="Also write comparisons without a vote, if the format allows them.")
+@click.option("--no-guard", is_flag=True, help="Do not change cells that a spreadsheet would run as formulas.")
 def export(campaign: Campaign, out: str, form: str, names: bool, unanswered: bool, no_guard: bool) -> None:
-    """Write what LEDGER holds, for others or for an archive.
+    """Write the contents of LEDGER, for others or for an archive.
 
-    A bundle has everything: items, plan, drawn comparisons, all events, the ranking, a data sheet, and digests by which
-    `ballots verify` proves that they agree. Voters are named by random keys.
+    A bundle has everything: items, plan, drawn comparisons, all events, the ranking, a data sheet, and digests. With
+    these, `ballots verify` proves that the parts agree. Random keys replace the names of voters.
 
     Example:
       ballots run export voting.db --out campaign.zip
@@ -74,11 +76,11 @@ def export(campaign: Campaign, out: str, form: str, names: bool, unanswered: boo
 @click.option("--campaign", metavar="KEY", help="Key or name of the campaign, if LEDGER has several.")
 @reading_options
 def import_command(ledger: str, file: str, campaign: str | None, reading: Reading) -> None:
-    """Take FILE into LEDGER.
+    """Add the campaign or the votes in FILE to LEDGER.
 
-    A bundle becomes a campaign of its own, in a new ledger if there is none. Any other file is votes on the ballot that
-    is open: CSV, TSV or JSON with the columns comparison (or left and right) and winner, or an export of an arena,
-    Label Studio or potato, or pairs of winner and loser. A row that means nothing makes the whole file be refused.
+    A bundle becomes a new campaign; LEDGER is created if it does not exist. Any other file has votes on the open
+    ballot: CSV, TSV or JSON with the columns comparison (or left and right) and winner, an export of an arena, Label
+    Studio or potato, or pairs of winner and loser. If a row is not valid, the whole file is refused.
 
     Example:
       ballots run import copy.db campaign.zip
@@ -92,7 +94,7 @@ def import_command(ledger: str, file: str, campaign: str | None, reading: Readin
         return
     if "://" not in ledger and not Path(ledger).exists():
         raise ProtocolError(
-            f"{ledger}: does not exist, and {file} is not a bundle, from which a new ledger can be made"
+            f"{ledger}: does not exist; only a bundle can be imported into a new ledger, and {file} is not one"
         )
     with opened(ledger, campaign) as into:
         recorded = into.import_votes(file, **reading._asdict())
@@ -105,7 +107,7 @@ def import_command(ledger: str, file: str, campaign: str | None, reading: Readin
 @click.argument("ledger")
 @click.argument("copy")
 def backup(ledger: str, copy: str) -> None:
-    """Copy LEDGER, a file of SQLite, to the new file COPY; votes may arrive meanwhile. The copy is a ledger itself.
+    """Copy LEDGER, an SQLite file, to the new file COPY, even while votes arrive. The copy is a complete ledger.
 
     A PostgreSQL database is backed up with pg_dump, and restored with pg_restore.
 
@@ -121,7 +123,7 @@ def backup(ledger: str, copy: str) -> None:
 @ledger_argument
 @json_option("")
 def verify(campaign: Campaign, as_json: bool) -> None:
-    """Check that draws, votes and records of LEDGER have their digests, and that the votes give the records again.
+    """Check that draws, votes and records of LEDGER match their digests, and that the votes reproduce the records.
 
     Example:
       ballots run verify voting.db

@@ -78,7 +78,7 @@ def test_votes_leave_and_come_back(folder):
 
 @pytest.mark.usefixtures("opened")
 def test_votes_make_no_new_ledger(folder):
-    wanted = "new.db: does not exist, and votes.csv is not a bundle, from which a new ledger can be made"
+    wanted = "new.db: does not exist; only a bundle can be imported into a new ledger, and votes.csv is not one"
     assert refusal("run", "import", "new.db", "votes.csv") == wanted
     assert not (folder / "new.db").exists()
 

@@ -119,7 +119,7 @@ def test_documents_without_judgement_and_queries_that_a_run_lacks(tmp_path, monk
     Path("x.run").write_text("q1 Q0 new 1 3 x\nq1 Q0 a 2 2 x\nq1 Q0 b 3 1 x\nq2 Q0 a 1 2 x\nq2 Q0 b 2 1 x\n")
     Path("y.run").write_text("q1 Q0 a 2 2 x\nq1 Q0 b 3 1 x\n")
     output = run_ok("evaluate", "q.txt", "x.run", "y.run", "--metric", "ap", "--versus", "y", "--worst", "2", *FEW)
-    _, lacking, *judged = rows_below(output, "cost: how much more tau_w")
+    _, lacking, *judged = rows_below(output, "cost: tau_w lost")
     assert lacking == ["q2", "1.0000", "0.0000", "1.0000", "-", "-", "-", "-", "-"]
     assert ["new", "unjudged"] in [row[-5:-3] for row in judged]
 
@@ -129,10 +129,8 @@ def test_the_queries_that_differ_most_and_their_documents(files):
     chosen = ["a.run.gz", "c.run.gz", "--metric", "ap", "--versus", "c", "--worst", "2", *FEW]
     expected = worst(files[0], runs, metric="ap", first="a", second="c", k=2)
     output = run_ok("evaluate", "qrels.txt", *chosen)
-    assert (
-        "differ most, and their documents\ncost: how much more tau_w the place of a document costs a than c\n" in output
-    )
-    header, *rows = rows_below(output, "cost: how much more tau_w")
+    assert "and their documents\ncost: tau_w lost through this document by a, minus that lost by c\n" in output
+    header, *rows = rows_below(output, "cost: tau_w lost")
     assert " ".join(header) == "query a c difference document relevance rank in a rank in c cost"
     values = (expected[0].first, expected[0].second, expected[0].difference)
     assert rows[0][:4] == [expected[0].query, *(f"{value:z.4f}" for value in values)]

@@ -19,7 +19,7 @@ from service.collect.state import collecting, ledger
 from service.http.problems import Problem
 from service.http.state import state
 
-BUSY = "others write all the time, and nothing was changed; try again"
+BUSY = "the ledger is busy, and nothing was changed; try again"
 UNREACHABLE = "the ledger cannot be read or written; try again later"
 # Path below /v1 -> the error of its view, and the status, kind and detail of the answer.
 RAISED = {
