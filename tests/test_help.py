@@ -8,7 +8,7 @@ from rankcorr.cli.main import main as rankcorr
 from service.server.launch import PROGRAMS, _parser
 
 VERBS = {
-    *("Check", "Choose", "Close", "Compare", "Compute", "Copy", "Correct", "Count", "Draw"),
+    *("Add", "Check", "Choose", "Close", "Compare", "Compute", "Copy", "Correct", "Count", "Draw"),
     *("Evaluate", "Exclude", "Find", "Fit", "Give", "Let", "List", "Make", "Open"),
     *("Pair", "Plan", "Print", "Rank", "Read", "Record", "Report", "Run", "Say"),
     *("Score", "Search", "Show", "Simulate", "Take", "Test", "Upgrade", "Write"),
