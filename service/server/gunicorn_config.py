@@ -55,7 +55,7 @@ def on_starting(arbiter: Any) -> None:
         raise RuntimeError(f"{METRICS_FOLDER} is not set: start the service with {_program.name}")
     atexit.register(remove_run_folder, os.environ.get(RUN_FOLDER), os.getpid())
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # until gunicorn sets its own
-    arbiter.log.info("Compiling the kernels: some seconds at the first start, a second at later ones")
+    arbiter.log.info("Compiling the kernels: up to a minute at the first start, some seconds at later ones")
     resolve_name(_program.warm_up)()
     # Freeze existing objects: garbage collections need not scan them, which took 70 ms each, nor copy their pages.
     gc.collect()
