@@ -27,7 +27,7 @@ from rankcorr.frames import columns_of
 from rankcorr.scores import read_only
 
 QUERY: Final = ("query", "query_id", "qid", "q_id")
-DOCUMENT: Final = ("document", "document_id", "doc_id", "docno", "docid")
+DOCUMENT: Final = ("document", "document_id", "doc_id", "docno", "docid", "doc")
 GROUP: Final = "group"
 _LISTS: Final = (list, tuple, set, frozenset)
 # Columns of packages whose frames have others of a known name: the text of a query in PyTerrier, scores as relevance in
@@ -174,10 +174,10 @@ class QueryColumns:
         frame : data frame
         query, document, value : str, optional
             Names of the columns. By default the frame's column with one of these names: "query", "query_id", "qid",
-            "q_id" for the query, "document", "document_id", "doc_id", "docno", "docid" for the document, "relevance",
-            "rel", "label", "gold" for the value of qrels, "score", "sim" for that of a run. A frame with the columns
-            "qid" and "docno" is one of PyTerrier, in which "query" is text, and one with "query-id" and "corpus-id" one
-            of BEIR, in which "score" is the relevance, too.
+            "q_id" for the query, "document", "document_id", "doc_id", "docno", "docid", "doc" for the document,
+            "relevance", "rel", "label", "gold" for the value of qrels, "score", "sim" for that of a run. A frame with
+            the columns "qid" and "docno" is one of PyTerrier, in which "query" is text, and one with "query-id" and
+            "corpus-id" one of BEIR, in which "score" is the relevance, too.
         duplicates, name
             As in `from_columns`.
 
