@@ -1,5 +1,6 @@
 """Settings of the site that `make docs` builds with Sphinx."""
 
+import os
 import re
 import tomllib
 from pathlib import Path
@@ -48,20 +49,35 @@ copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
 
-def mend_links(text, to_project):
-    """Point links to pages of the project at their copies here, and links to other files at the repository."""
-    for name in ("CHANGELOG", "CONTRIBUTING"):
-        text = re.sub(rf"\]\((\.\./)?{name}\.md", f"]({to_project}{name.lower()}.md", text)
-    return re.sub(r"\]\(\.\./([^)#]+)(#[^)]*)?\)", rf"]({PROJECT['urls']['Source']}/blob/main/\1)", text)
+# CHANGELOG and CONTRIBUTING stand beside README, and the site includes them.
+INCLUDED = {ROOT / f"{name}.md": ROOT / f"docs/project/{name.lower()}.md" for name in ("CHANGELOG", "CONTRIBUTING")}
+
+
+def mend_links(text, page, shown):
+    """Point links from a page, which the site shows as another, to pages of the site, or to files in the repository."""
+
+    def mended(match):
+        target, anchor = match[1], match[2] or ""
+        path = Path(os.path.normpath(page.parent / target))
+        path = INCLUDED.get(path, path)
+        if "://" in target or not path.is_relative_to(ROOT):
+            return match[0]
+        if path.is_relative_to(ROOT / "docs"):
+            return f"]({os.path.relpath(path, shown.parent)}{anchor})"
+        return f"]({PROJECT['urls']['Source']}/blob/main/{path.relative_to(ROOT)}{anchor})"
+
+    return re.sub(r"\]\(([^)#\s]+)(#[^)]*)?\)", mended, text)
 
 
 def mend_page(app, docname, source):
-    if "/" not in docname:
-        source[0] = mend_links(source[0], "project/")
+    page = Path(app.srcdir) / f"{docname}.md"
+    if page not in INCLUDED.values():
+        source[0] = mend_links(source[0], page, page)
 
 
 def mend_included(app, path, parent, content):
-    content[0] = mend_links(content[0], "")
+    page = ROOT / path.name if path.name in {p.name for p in INCLUDED} else Path(app.srcdir) / path
+    content[0] = mend_links(content[0], page, INCLUDED[page])
 
 
 def setup(app):

@@ -4,10 +4,12 @@ import re
 
 from tests.distributions import ROOT
 
-PAGES = {
-    path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
-    for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), ROOT / "adaptive/README.md", ROOT / "service/README.md")
-}
+PATHS = [
+    *ROOT.glob("*.md"),
+    *(path for path in sorted(ROOT.glob("docs/**/*.md")) if "_build" not in path.parts),
+    *(ROOT / "adaptive/README.md", ROOT / "service/README.md"),
+]
+PAGES = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in PATHS}
 
 
 def fenced(text: str, language: str) -> list[str]:
