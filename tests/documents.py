@@ -7,7 +7,7 @@ from tests.distributions import ROOT
 PATHS = [
     *ROOT.glob("*.md"),
     *(path for path in sorted(ROOT.glob("docs/**/*.md")) if "_build" not in path.parts),
-    *(ROOT / "adaptive/README.md", ROOT / "service/README.md"),
+    *ROOT.glob("[as]*/README.md"),
 ]
 PAGES = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in PATHS}
 

@@ -56,15 +56,6 @@ def test_the_documents_name_the_version():
     assert releases[:1] == [rankcorr.__version__]
 
 
-def test_the_development_tools_include_what_the_others_need():
-    library = requirements(ROOT)
-    known = {requirement.name: requirement.specifier for requirement in (*library[""], *library["dev"])}
-    for _, folder, _ in DISTRIBUTIONS[1:]:
-        for requirement in (entry for entries in requirements(folder).values() for entry in entries):
-            if requirement.name not in NAMES:
-                assert (requirement.name, known.get(requirement.name)) == (requirement.name, requirement.specifier)
-
-
 @each_distribution
 def test_metadata_are_shared(name, folder, package):  # noqa: ARG001
     library, own = project(ROOT), project(folder)

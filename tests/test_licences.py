@@ -98,8 +98,7 @@ def offers():
     """What a user can install: each distribution, and each of its extras."""
     for name, folder, _ in DISTRIBUTIONS:
         for extra, wanted in requirements(folder).items():
-            if extra not in ("check", "dev", "docs"):  # which nobody installs to use the packages
-                yield pytest.param(wanted, id=f"{name}[{extra}]")
+            yield pytest.param(wanted, id=f"{name}[{extra}]")
 
 
 @pytest.mark.parametrize("wanted", list(offers()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -139,12 +140,28 @@ def familiar_of(name: str) -> Familiar:
     if head not in known and head.lower() in exact:
         head = exact[head.lower()]
     try:
-        measure = package.parse_measure(head + name[len(head) :])
-    except (NameError, ValueError, SyntaxError, TypeError, AssertionError) as error:
+        measure = parsed_measure(head + name[len(head) :], known)
+    except (KeyError, ValueError, SyntaxError, TypeError, AssertionError) as error:
         raise MetricError(
             f"{shown(name)} is no metric: {', '.join(METRIC_NAMES)}, or one of ir_measures, such as rr"
         ) from error
     return checked(measure, name.lower())
+
+
+def parsed_measure(text: str, registry: Mapping[str, Any]) -> Any:
+    """Parse a measure such as ``nDCG(gains={1: 3})@10``; the parser of ir_measures 0.4.3 fails on Python 3.14."""
+    node, options = ast.parse(text, mode="eval").body, {}
+    depth: ast.expr | None = None
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
+        node, depth = node.left, node.right
+    if isinstance(node, ast.Call) and not node.args:
+        node, options = node.func, {keyword.arg: ast.literal_eval(keyword.value) for keyword in node.keywords}
+    if not isinstance(node, ast.Name):
+        raise TypeError(text)
+    measure = registry[node.id]
+    if depth is not None:
+        options[measure.AT_PARAM] = ast.literal_eval(depth)
+    return measure(**options)
 
 
 def checked(measure: Any, name: str) -> Familiar:

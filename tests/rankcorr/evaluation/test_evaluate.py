@@ -66,6 +66,23 @@ def test_coefficients_are_those_of_each_query(qrels, run, unjudged, unretrieved)
             np.testing.assert_allclose(found.values[0, :, place], values, atol=1e-12)
 
 
+@pytest.mark.skipif(sys.version_info >= (3, 14), reason="the parser of ir_measures fails on Python 3.14")
+@pytest.mark.parametrize(
+    "name", ["RR", "R@100", "nDCG(dcg='exp-log2')@10", "nDCG(gains={0: 0, 1: 3}) @ 5", "AP(rel=2)", "Bpref(rel=2)"]
+)
+def test_measures_are_read_as_ir_measures_reads_them(name):
+    assert as_metric(name).measure == ir_measures.parse_measure(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["nDCG(3)", "nDCG(rel)", "R@x", "R@", "nope@3", "AP(", "AP(**{1: 2})", "a.AP", "AP@5@5", "RR(rel=f())"],
+)
+def test_what_is_no_measure_is_refused(name):
+    with pytest.raises(MetricError, match="is no metric"):
+        as_metric(name)
+
+
 @given(QRELS, RUNS)
 def test_precision_is_that_of_trec_eval(qrels, run):
     assume(set(qrels) & set(run))
