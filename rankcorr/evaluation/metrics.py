@@ -150,12 +150,13 @@ def familiar_of(name: str) -> Familiar:
 
 def parsed_measure(text: str, registry: Mapping[str, Any]) -> Any:
     """Parse a measure such as ``nDCG(gains={1: 3})@10``; the parser of ir_measures 0.4.3 fails on Python 3.14."""
-    node, options = ast.parse(text, mode="eval").body, {}
-    depth: ast.expr | None = None
+    node: ast.expr = ast.parse(text, mode="eval").body
+    depth, options = None, {}
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
         node, depth = node.left, node.right
     if isinstance(node, ast.Call) and not node.args:
-        node, options = node.func, {keyword.arg: ast.literal_eval(keyword.value) for keyword in node.keywords}
+        options = {keyword.arg: ast.literal_eval(keyword.value) for keyword in node.keywords}
+        node = node.func
     if not isinstance(node, ast.Name):
         raise TypeError(text)
     measure = registry[node.id]
