@@ -2,6 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+PIP_INSTALL_GROUP := $(PIP_INSTALL) 'pip>=25.1' && $(PIP_INSTALL)  # the first that knows dependency groups
 
 # Tests start many processes: with this, each would compile our sources and rewrite the asserts of plugins anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -80,7 +81,6 @@ PYTHON_IS_NEW_ENOUGH = $(shell $(PYTHON) -c 'import sys; print("yes" * (sys.vers
 .venv/pyvenv.cfg:
 	$(if $(PYTHON_IS_NEW_ENOUGH),,$(error rankcorr needs Python 3.11 or later, and "$(PYTHON)" is not: try "make PYTHON=python3.11"))
 	$(PYTHON) -m venv --clear .venv
-	@$(PIP_INSTALL) 'pip>=25.1'  # the first that knows dependency groups
 
 PROJECTS := pyproject.toml adaptive/pyproject.toml service/pyproject.toml
 
@@ -96,15 +96,15 @@ PROJECTS := pyproject.toml adaptive/pyproject.toml service/pyproject.toml
 
 .venv/.docs: $(PROJECTS) .venv/pyvenv.cfg
 	@echo "Installing rankcorr, rankcorr-adaptive, rankcorr-service and what builds the site into .venv"
-	@$(PIP_INSTALL) --editable '.[plot]' --editable ./adaptive --editable ./service --group docs
+	@$(PIP_INSTALL_GROUP) --editable '.[plot]' --editable ./adaptive --editable ./service --group docs
 	@touch .venv/.runtime .venv/.service $@
 
 .venv/.check: $(PROJECTS) .venv/pyvenv.cfg
 	@echo "Installing rankcorr, rankcorr-adaptive, rankcorr-service and the tools of make check into .venv"
-	@$(PIP_INSTALL) --editable . --editable ./adaptive --editable ./service --group check
+	@$(PIP_INSTALL_GROUP) --editable . --editable ./adaptive --editable ./service --group check
 	@touch .venv/.runtime .venv/.service $@
 
 .venv/.dev: $(PROJECTS) .venv/pyvenv.cfg
 	@echo "Installing rankcorr, rankcorr-adaptive, rankcorr-service and the development tools into .venv"
-	@$(PIP_INSTALL) --editable '.[arrow,plot,trec]' --editable './adaptive[cluster]' --editable './service[postgres]' --group dev
+	@$(PIP_INSTALL_GROUP) --editable '.[arrow,plot,trec]' --editable './adaptive[cluster]' --editable './service[postgres]' --group dev
 	@touch .venv/.runtime .venv/.service .venv/.check $@
