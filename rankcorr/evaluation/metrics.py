@@ -151,9 +151,11 @@ def familiar_of(name: str) -> Familiar:
 def parsed_measure(text: str, registry: Mapping[str, Any]) -> Any:
     """Parse a measure such as ``nDCG(gains={1: 3})@10``; the parser of ir_measures 0.4.3 fails on Python 3.14."""
     node: ast.expr = ast.parse(text, mode="eval").body
-    depth, options = None, dict[str, Any]()
+    depth: ast.expr | None = None
+    options: dict[str, Any] = {}
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
-        node, depth = node.left, node.right
+        depth = node.right
+        node = node.left
     if isinstance(node, ast.Call) and not node.args:
         options = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in node.keywords}
         node = node.func
@@ -162,6 +164,8 @@ def parsed_measure(text: str, registry: Mapping[str, Any]) -> Any:
     measure = registry[node.id]
     if depth is not None:
         options[measure.AT_PARAM] = ast.literal_eval(depth)
+    if unknown := options.keys() - measure.SUPPORTED_PARAMS.keys():
+        raise TypeError(unknown)
     return measure(**options)
 
 

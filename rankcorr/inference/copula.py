@@ -138,7 +138,8 @@ def quantiles(shares: Values, degrees: float) -> Values:
 
     if math.isinf(degrees):
         return np.asarray(ndtri(shares))
-    return np.where(shares > 0, stdtrit(degrees, shares), -math.inf)  # stdtrit of 0 is inf
+    found = np.where(shares > 0, stdtrit(degrees, shares), -math.inf)  # stdtrit of 0 is inf,
+    return np.where(shares < 1, found, math.inf)  # and that of 1 is nan before scipy 1.16
 
 
 def score_correlations(items: SortedItems) -> Values:

@@ -67,7 +67,7 @@ def repeated_ids(ids: Any) -> list[Any]:
     again = ordered[1:][ordered[1:] == ordered[:-1]]
     if again.size == 0:
         return []
-    counts = pa.compute.value_counts(ids.filter(pa.array(np.isin(keys, again))))  # two ids may share a number
+    counts = pa.compute.value_counts(ids.filter(pa.array(np.isin(keys, again, kind="sort"))))  # two may share a number
     found: list[Any] = counts.filter(pa.compute.greater(counts.field("counts"), 1)).field("values").to_pylist()
     return found
 

@@ -83,7 +83,9 @@ def test_a_run_is_tested_against_another_by_its_file_or_its_name(files):
 def test_values_by_query_are_one_table_that_pandas_reads(files, arguments, tmp_path):
     (tmp_path / "few.run").write_text("q0 Q0 d0 1 3.0 x\nq0 Q0 d1 2 2.0 x\n")
     chosen = [*RUNS, "few.run", "--metric", "ap", "--metric", "tau_w", "--by-query", *arguments]
-    frame = pd.read_csv(io.StringIO(run("evaluate", "qrels.txt", *chosen, "--table", "csv").stdout))
+    frame = pd.read_csv(
+        io.StringIO(run("evaluate", "qrels.txt", *chosen, "--table", "csv").stdout), float_precision="round_trip"
+    )
     assert list(frame) == ["metric", "query", "a", "b", "c", "few"]
     runs = files[1] | {"few": read_run("few.run")}
     found = evaluate(files[0], runs, metrics=["ap", "tau_w"], standardized="--standardized" in arguments).to_frame()

@@ -75,7 +75,20 @@ def test_measures_are_read_as_ir_measures_reads_them(name):
 
 
 @pytest.mark.parametrize(
-    "name", ["nDCG(3)", "nDCG(rel)", "R@x", "R@", "nope@3", "AP(", "AP(**{1: 2})", "a.AP", "AP@5@5", "RR(rel=f())"]
+    "name",
+    [
+        "nDCG(3)",
+        "nDCG(rel)",
+        "R@x",
+        "R@",
+        "nope@3",
+        "AP(",
+        "AP(**{1: 2})",
+        "nDCG(foo=1)",
+        "a.AP",
+        "AP@5@5",
+        "RR(rel=f())",
+    ],
 )
 def test_what_is_no_measure_is_refused(name):
     with pytest.raises(MetricError, match="is no metric"):
