@@ -100,7 +100,7 @@ def test_values_by_query_are_one_table_that_pandas_reads(files, arguments, tmp_p
         list(frame),
         *(
             [*row[0].split(), row[1], *("-" if np.isnan(value) else f"{value:z.4f}" for value in row[2:])]
-            for row in frame.values.tolist()
+            for row in read.reset_index().values.tolist()
         ),
     ]
 
