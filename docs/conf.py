@@ -2,6 +2,7 @@
 
 import os
 import re
+import sys
 import tomllib
 from pathlib import Path
 
@@ -14,7 +15,11 @@ project, release = PROJECT["name"], PROJECT["version"]
 author = "The rankcorr developers"
 copyright = author  # noqa: A001 - Sphinx asks for this name
 
-extensions = ["sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc", "myst_nb", "sphinx_copybutton"]
+sys.path.append(str(ROOT / "docs"))  # operations.py
+extensions = [
+    *("sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc", "myst_nb", "sphinx_copybutton"),
+    "operations",
+]
 exclude_patterns = ["_build", "**/generated/*.txt"]
 nitpicky = False
 
