@@ -13,6 +13,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
@@ -103,8 +104,10 @@ def theme(name: Theme = "light") -> Iterator[None]:
 
 def canvas(width: float = 6.4, height: float = 4.4) -> Figure:
     """Return an empty figure; sizes in inches."""
-    # Without pyplot: no state is shared, and no window system is needed.
-    return figure_class()(figsize=(width, min(height, MOST_HEIGHT)), layout="constrained", dpi=DPI)
+    # Without pyplot: no state is shared, and no window system is needed; notebooks ask such figures for a picture.
+    figure = figure_class()(figsize=(width, min(height, MOST_HEIGHT)), layout="constrained", dpi=DPI)
+    vars(figure)["_repr_png_"] = partial(figure_bytes, figure, "png")
+    return figure
 
 
 def height_of_rows(n_rows: int, each: float, around: float) -> float:

@@ -1,5 +1,6 @@
 """What figures share: symbols, labels that stay text, colours of the reader's style, and whole files."""
 
+import pickle
 import re
 import xml.etree.ElementTree as ET
 
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 import rankcorr
 from rankcorr import Rho, RhoW, Tau, TauW, leaderboard, null_distribution
 from rankcorr.plots import MissingMatplotlibError, plot_leaderboard, plot_null, plot_offset, plot_ranks, save_figure
-from rankcorr.plots.style import Ink, described, label_text, round_numbers, spread, theme
+from rankcorr.plots.style import Ink, canvas, described, figure_bytes, label_text, round_numbers, spread, theme
 from rankcorr.weights import Hyperbolic
 from tests.rankcorr.plots.figures import GOLD, SYSTEMS, legend_of, own_axes
 from tests.rankcorr.plots.test_leaderboards import board
@@ -216,6 +217,11 @@ def test_files_are_whole_and_the_same_for_equal_figures(tmp_path):
     assert files["one.pdf"].endswith(b"%%EOF\n")
     texts = {element.text for element in ET.fromstring(files["one.svg"]).iter("{http://www.w3.org/2000/svg}text")}
     assert {"Rank in x", "a$b$", r"b\x01"} <= texts
+
+
+def test_notebooks_show_figures_without_pyplot():
+    figure = canvas()
+    assert figure._repr_png_() == figure_bytes(figure, "png") == pickle.loads(pickle.dumps(figure))._repr_png_()
 
 
 @pytest.mark.parametrize("name", ["figure.jpg", "figure", ".png", "figure.png.gz"])
