@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from ir_measures.measures import registry
 
 from rankcorr import (
     MissingValueError,
@@ -38,7 +39,7 @@ from rankcorr.evaluation import (
     read_run,
 )
 from rankcorr.evaluation.grouped import GOLD_TIED, ONE_ITEM
-from rankcorr.evaluation.metrics import as_metric, as_metrics
+from rankcorr.evaluation.metrics import as_metric, as_metrics, parsed_measure
 from rankcorr.evaluation.values import NOT_IN_RUN
 from rankcorr.measures import rank_biased_overlap, tau_ap
 from rankcorr.results import mean_of
@@ -101,7 +102,7 @@ def test_precision_is_that_of_trec_eval(qrels, run):
     found = evaluate(qrels, run, metrics=FAMILIAR)
     wanted = {
         (str(each.measure).lower(), each.query_id): each.value
-        for each in ir_measures.iter_calc([ir_measures.parse_measure(name.upper()) for name in FAMILIAR], qrels, run)
+        for each in ir_measures.iter_calc([parsed_measure(name.upper(), registry) for name in FAMILIAR], qrels, run)
     }
     for name, query in product(FAMILIAR, qrels):
         assert found.of(name)[found.queries.index(query)] == pytest.approx(wanted[name, query], abs=1e-12)
