@@ -8,12 +8,12 @@ PIP_INSTALL_GROUP := $(PIP_INSTALL) 'pip>=25.1' && $(PIP_INSTALL)  # the first t
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo serve collect test test-all figures check docs bench format clean
+.PHONY: help demo serve collect test test-all figures check docs bench release-check format clean
 .DELETE_ON_ERROR:
 .NOTPARALLEL:  # two installs into one .venv must not overlap
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
 
 demo: .venv/.runtime ## Install the libraries, compare real rankings, plan and simulate ballots
 	@$(BIN)/python benchmarks/demo.py
@@ -66,6 +66,9 @@ bench: .venv/.dev ## Print speed and memory against the peers
 	@$(BIN)/python benchmarks/evaluation.py
 	@$(BIN)/python benchmarks/vectors.py
 	@$(BIN)/python benchmarks/service_speed.py
+
+release-check: ## Do all that a release needs, but the upload: over 30 minutes
+	.ci/release-check
 
 format: .venv/.check ## Format the code and repair what the linter can
 	$(BIN)/ruff format

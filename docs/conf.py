@@ -54,8 +54,14 @@ copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
 
-# CHANGELOG and CONTRIBUTING stand beside README, and the site includes them.
-INCLUDED = {ROOT / f"{name}.md": ROOT / f"docs/project/{name.lower()}.md" for name in ("CHANGELOG", "CONTRIBUTING")}
+# These are beside README, and the site includes them.
+INCLUDED = {
+    ROOT / f"{name}.md": ROOT / f"docs/project/{page}.md"
+    for name, page in (
+        *(("CHANGELOG", "changelog"), ("CONTRIBUTING", "contributing")),
+        *(("SECURITY", "security"), ("CODE_OF_CONDUCT", "conduct")),
+    )
+}
 
 
 def mend_links(text, page, shown):
