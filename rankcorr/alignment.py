@@ -52,6 +52,11 @@ def align(
     OptionError
         The value of `missing` is unknown.
 
+    See Also
+    --------
+    Ranking : What is aligned, and how to create it.
+    coefficient_bounds : Bounds of a coefficient of lists that lack items.
+
     Examples
     --------
     >>> gold, system = Ranking.from_order(["ant", "bee", "cat"]), Ranking.from_order(["cat", "dog", "ant"])

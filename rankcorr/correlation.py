@@ -83,6 +83,14 @@ def weighted_rho(
     RankingError
         The subclass tells what is wrong with the rankings or the options.
 
+    See Also
+    --------
+    weighted_tau : The same weights in Kendall's tau.
+    RhoW : This coefficient with its options as one value.
+    correlate_many : Compare one gold ranking with many systems.
+    permutation_test : Compare the value with chance.
+    bootstrap_interval : Give the value an interval.
+
     References
     ----------
     P. Lombardo et al., Top-Rank-Focused Adaptive Vote Collection for the Evaluation of Domain-Specific Semantic
@@ -148,6 +156,14 @@ def weighted_tau(
     RankingError
         The subclass tells what is wrong with the rankings or the options.
 
+    See Also
+    --------
+    weighted_rho : The same weights in Spearman's rho.
+    TauW : This coefficient with its options as one value.
+    correlate_many : Compare one gold ranking with many systems.
+    permutation_test : Compare the value with chance.
+    bootstrap_interval : Give the value an interval.
+
     References
     ----------
     P. Lombardo et al., Top-Rank-Focused Adaptive Vote Collection for the Evaluation of Domain-Specific Semantic
@@ -197,6 +213,11 @@ def correlate(
     RankingError
         The subclass tells what is wrong with the rankings or the options.
 
+    See Also
+    --------
+    weighted_rho, weighted_tau : One coefficient, with its options as arguments.
+    correlate_many : One coefficient of many systems.
+
     Examples
     --------
     >>> gold = {"king": 9.1, "queen": 8.7, "cabbage": 1.2, "stone": 0.8}
@@ -231,6 +252,11 @@ def kendall_gamma(a_matrix: ArrayLike, b_matrix: ArrayLike) -> RankCorrelation:
     RankingError
         `DimensionError` for a matrix that is not square, `LengthError` for matrices that differ in shape,
         `MissingValueError` for nan, `NonNumericError`.
+
+    See Also
+    --------
+    weighted_tau : A special case of it, in O(n log n).
+    weighted_rho : Another special case.
 
     Examples
     --------

@@ -60,6 +60,11 @@ def first_rank_share(n0: float, n_items: int | None = None) -> float:
     ShareError
         n_items is not a positive integer.
 
+    See Also
+    --------
+    top_share : The share of the first k ranks.
+    offset_for_share : The n0 that gives a wanted share.
+
     Examples
     --------
     >>> round(first_rank_share(0), 4)  # 6 / pi^2
@@ -99,6 +104,12 @@ def top_share(k: int, n0: float, n_items: int | None = None) -> float:
         n0 is not a finite number greater than -1.
     ShareError
         k or n_items is not a positive integer, or n_items is less than k.
+
+    See Also
+    --------
+    first_rank_share : The share of the first rank.
+    offset_for_share : The n0 that gives a wanted share.
+    item_weights : The weights of the items of two rankings.
 
     Examples
     --------
@@ -143,6 +154,11 @@ def offset_for_share(share: float, k: int = 1, n_items: int | None = None) -> fl
         No offset gives this share (the message names the feasible range); the offset is beyond the largest float, as
         for share = 1e-310 of an infinite list; or k or n_items is not a positive integer, or n_items is not greater
         than k.
+
+    See Also
+    --------
+    top_share, first_rank_share : The share that an n0 gives.
+    rankcorr.plots.plot_offset : A coefficient as a function of n0.
 
     Examples
     --------

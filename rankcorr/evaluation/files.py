@@ -114,6 +114,11 @@ def read_qrels(path: str | os.PathLike[str], *, form: Form | None = None, duplic
     MissingArrowError
         A Parquet or Arrow file, and pyarrow is not installed.
 
+    See Also
+    --------
+    read_run : Read a run.
+    Qrels : What it returns, and how to make it from a dict or a data frame.
+
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
@@ -163,6 +168,11 @@ def read_run(
     RankingError, MissingArrowError
         As `read_qrels`.
 
+    See Also
+    --------
+    read_qrels : Read the gold scores.
+    Run : What it returns, and how to make it from a dict or a data frame.
+
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
@@ -191,6 +201,10 @@ def read_groups(path: str | os.PathLike[str]) -> dict[str, str]:
     TableError
         A line has another number of columns or an empty cell, or a query has two groups; the message names file and
         line.
+
+    See Also
+    --------
+    compare_runs : Which takes these groups.
 
     Examples
     --------

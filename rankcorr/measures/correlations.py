@@ -61,6 +61,11 @@ def tau_ap(gold: ListLike, system: ListLike, *, ties: ApTies = "a", missing: Mis
     RankingError
         The subclass tells what is wrong with the rankings or the options.
 
+    See Also
+    --------
+    rankcorr.weighted_tau : A symmetric coefficient, with weights of your choice.
+    rankcorr.evaluation.TauAP : The same by query.
+
     References
     ----------
     E. Yilmaz, J. A. Aslam and S. Robertson, A New Rank Correlation Coefficient for Information Retrieval, SIGIR 2008.
@@ -175,6 +180,11 @@ def vigna_tau(
     ------
     RankingError
         The subclass says what is wrong with the rankings or the options.
+
+    See Also
+    --------
+    rankcorr.weighted_tau : Weights of items instead of pairs.
+    rankcorr.Hyperbolic : Weights 1/n in `rankcorr.weighted_tau`.
 
     References
     ----------

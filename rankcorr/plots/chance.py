@@ -83,6 +83,11 @@ def plot_null(
         A distribution has no values, a statistic is nan or was computed with other options, the alternative is unknown,
         or several systems do not match.
 
+    See Also
+    --------
+    rankcorr.null_distribution : Computes the values of chance.
+    rankcorr.permutation_test : The p-value alone.
+
     Examples
     --------
     >>> from rankcorr.inference.null import null_distribution

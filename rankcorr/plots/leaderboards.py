@@ -108,6 +108,11 @@ def chance_levels(
     RankingError
         The message names the system and the gold set; the subclass tells what is wrong.
 
+    See Also
+    --------
+    plot_leaderboard : Draws them.
+    rankcorr.null_distribution : Chance for one pair of rankings.
+
     Examples
     --------
     >>> gold = {word: place for place, word in enumerate(["ant", "bee", "cat", "dog", "eel", "fox"])}
@@ -175,6 +180,12 @@ def plot_leaderboard(
         matplotlib is not installed.
     OptionError
         An unknown column, or chance levels that lack a system or were computed with other options.
+
+    See Also
+    --------
+    rankcorr.leaderboard : Computes the leaderboard.
+    chance_levels : Computes the levels of chance.
+    save_figure : Write the figure to a file.
 
     Examples
     --------

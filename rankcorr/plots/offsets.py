@@ -91,6 +91,11 @@ def plot_offset(
     RankingError
         The subclass tells what is wrong with the rankings or the options.
 
+    See Also
+    --------
+    rankcorr.offset_for_share : Choose n0 by the weight of the top ranks.
+    rankcorr.correlate_many : The values for one n0.
+
     Examples
     --------
     >>> figure = plot_offset([4, 3, 2, 1], {"good": [4, 3, 1, 2], "poor": [1, 3, 2, 4]}, n0s=[0, 2, 10])

@@ -66,6 +66,11 @@ def plot_queries(
     OptionError
         The runs were not compared, or no query has a value for both.
 
+    See Also
+    --------
+    plot_pairs : Several pairs of runs.
+    rankcorr.evaluation.compare_runs : Compares the runs.
+
     Examples
     --------
     >>> from rankcorr.evaluation import compare_runs
@@ -133,6 +138,11 @@ def plot_pairs(pairs: Sequence[tuple[RunComparison, str, str]]) -> Figure:
     ------
     MissingMatplotlibError, OptionError
         As `plot_queries`; `OptionError` for no pair, or too many.
+
+    See Also
+    --------
+    plot_queries : One pair of runs.
+    rankcorr.evaluation.compare_runs : Compares the runs.
 
     Examples
     --------

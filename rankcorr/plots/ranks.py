@@ -113,6 +113,11 @@ def plot_ranks(
     RankingError
         The subclass tells what is wrong with the rankings or the options; for several, its message names the ranking.
 
+    See Also
+    --------
+    rankcorr.contributions : The numbers behind the colours.
+    save_figure : Write the figure to a file.
+
     Examples
     --------
     >>> figure = plot_ranks([4, 3, 2, 1], [3, 4, 1, 2], names=("gold", "system"))

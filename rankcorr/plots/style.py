@@ -57,7 +57,23 @@ SHARE_SYMBOL: Final = "$R(n_0)$"
 
 
 class MissingMatplotlibError(ImportError):
-    """matplotlib is not installed."""
+    """matplotlib is not installed.
+
+    See Also
+    --------
+    plot_ranks : One of the functions that need matplotlib.
+
+    Examples
+    --------
+    >>> import sys
+    >>> from unittest.mock import patch
+    >>> from rankcorr.plots import plot_ranks
+    >>> with patch.dict(sys.modules, {"matplotlib.figure": None}):  # as if it were not installed
+    ...     plot_ranks([4, 3, 2, 1], [3, 4, 1, 2])
+    Traceback (most recent call last):
+        ...
+    rankcorr.plots.style.MissingMatplotlibError: figures need matplotlib: pip install 'rankcorr[plot]'
+    """
 
 
 def figure_class() -> type[Figure]:
@@ -79,6 +95,10 @@ def theme(name: Theme = "light") -> Iterator[None]:
         matplotlib is not installed.
     OptionError
         The name is another.
+
+    See Also
+    --------
+    save_figure : Write the figure to a file.
 
     Examples
     --------
@@ -373,6 +393,20 @@ def save_figure(figure: Figure, path: str | os.PathLike[str]) -> Path:
         The name has another ending.
     OSError
         The file cannot be written.
+
+    See Also
+    --------
+    theme : Figures on a dark ground.
+    plot_ranks : One of the functions that return a figure.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from rankcorr.plots import plot_ranks, save_figure
+    >>> with TemporaryDirectory() as folder:
+    ...     path = save_figure(plot_ranks([4, 3, 2, 1], [3, 4, 1, 2]), f"{folder}/ranks.svg")
+    ...     path.name, path.stat().st_size > 1_000
+    ('ranks.svg', True)
     """
     target = Path(path)
     form = target.suffix.lower().removeprefix(".")

@@ -99,6 +99,11 @@ def read_vectors(
     MissingGensimError
         The file is gensim's, and gensim is not installed.
 
+    See Also
+    --------
+    WordVectors.of : Vectors from a mapping, or gensim's.
+    evaluate_vectors : Which also takes a path.
+
     Examples
     --------
     >>> from pathlib import Path

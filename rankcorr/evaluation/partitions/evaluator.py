@@ -78,6 +78,12 @@ class QueryEvaluator:
     RankingError
         `OptionError` or `MetricError`, for an invalid option.
 
+    See Also
+    --------
+    evaluate : Runs and qrels that memory holds.
+    streamed_means : Means over all queries of a stream.
+    partial_means : Sums of a partition, which `combined_means` combines.
+
     Examples
     --------
     >>> import pandas as pd

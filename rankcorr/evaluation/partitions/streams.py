@@ -58,6 +58,10 @@ def read_batches(
     OptionError
         There is no file, or `batch_rows` is no positive whole number.
 
+    See Also
+    --------
+    streamed_means : Means over the queries of the batches.
+
     Examples
     --------
     >>> import tempfile, pandas as pd
