@@ -74,6 +74,11 @@ class BallotCertificate(Result):
     n_components : int
         Parts of the graph of comparisons.
 
+    See Also
+    --------
+    Ballot.certificate : Returns it.
+    draw_ballot : The guarantees.
+
     Examples
     --------
     >>> certificate = draw_ballot(16, 20, 5, np.random.default_rng(0)).certificate()
@@ -160,6 +165,21 @@ class Ballot(Result):
     ------
     DrawError
         Arrays that differ in length, or an index that is out of range. `Ballot.certificate` checks the counts.
+
+    See Also
+    --------
+    draw_ballot : Makes it.
+    BallotCertificate : The counts that it guarantees.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from adaptive import draw_ballot
+    >>> ballot = draw_ballot(["apple", "pear"], 2, ["Ann"], np.random.default_rng(0))
+    >>> for left, right, voter in zip(ballot.left, ballot.right, ballot.voter):
+    ...     print(ballot.voters[voter], ballot.items[left], ballot.items[right])
+    Ann apple pear
+    Ann pear apple
     """
 
     items: Names
@@ -249,6 +269,12 @@ def draw_ballot(
         Fewer than two items, no voter, labels or names that repeat, are nan or are not hashable, a number that is not
         an integer or is too small, more than 2^30 - 1 items, voters or comparisons, or an `rng` that is not a
         `numpy.random.Generator`.
+
+    See Also
+    --------
+    plan_ballots : The sizes of all ballots.
+    borda_scores : Score the answers.
+    run_protocol : Draw, vote, score and select, ballot by ballot.
 
     Examples
     --------

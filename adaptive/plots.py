@@ -190,6 +190,11 @@ def plot_strengths(
     OptionError
         `top` or `level` out of range, or an unknown scale.
 
+    See Also
+    --------
+    plot_in_top : The chance of each item to be in the top.
+    adaptive.Strengths : The numbers.
+
     Examples
     --------
     >>> from adaptive import Comparisons, bradley_terry
@@ -264,6 +269,11 @@ def plot_in_top(
         Anything but `Strengths`, or a k, n_samples or seed out of range.
     OptionError
         `top` out of range.
+
+    See Also
+    --------
+    plot_strengths : Strengths or ranks with intervals.
+    adaptive.TopProbabilities : The numbers.
 
     Examples
     --------
@@ -373,6 +383,11 @@ def plot_voters(
     OptionError
         No voter, a voter without three finite numbers in order, or `top` out of range.
 
+    See Also
+    --------
+    agreement : The agreement of each voter.
+    adaptive.voter_report : More about each voter.
+
     Examples
     --------
     >>> figure = plot_voters({"Ann": (0.9, 0.8, 0.95), "Bob": (0.5, 0.4, 0.6)}, reference=(0.5, "answers at random"))
@@ -426,6 +441,11 @@ def agreement(strengths: Strengths, *, level: float = LEVEL) -> dict[Hashable, t
         The voters are not known.
     OptionError
         `level` out of range.
+
+    See Also
+    --------
+    plot_voters : Draws it.
+    adaptive.voter_report : Agreement with all others' votes, and more.
 
     Examples
     --------
@@ -486,6 +506,11 @@ def plot_accuracy(
     OptionError
         No approach or more than eight, or columns that differ in length or are not finite, votes that are not positive,
         negative standard errors; the message names the approach.
+
+    See Also
+    --------
+    adaptive.simulate_curve : Accuracy of several budgets.
+    adaptive.votes_needed : The votes that an accuracy takes.
 
     Examples
     --------

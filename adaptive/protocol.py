@@ -103,6 +103,13 @@ def run_protocol(
     DrawError
         No ballot can be drawn for the voters.
 
+    See Also
+    --------
+    score_ballots : For votes that are already there.
+    run_matching : Comparisons chosen from all votes so far.
+    simulate : The same with simulated voters, many times.
+    adaptive.ledger.Ledger : Campaigns over days, in a database.
+
     Examples
     --------
     >>> from adaptive.plan import plan_ballots

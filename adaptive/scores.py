@@ -153,6 +153,11 @@ def borda_scores(ballot: Ballot, answers: ArrayLike) -> Scores:
     VoteError
         When the answers are not those of the ballot's comparisons, or an item has no answer at all.
 
+    See Also
+    --------
+    rescale : Put them on the scale of earlier ballots.
+    borda : The same for votes from any source.
+
     Examples
     --------
     >>> import numpy as np
@@ -183,6 +188,11 @@ def rescale(x: ArrayLike, previous_mean: ArrayLike) -> Rescaled:
     ProtocolError
         When the two do not match, a number is out of range, or every x is 1.
 
+    See Also
+    --------
+    borda_scores : The scores of a ballot.
+    running_mean : The mean over ballots.
+
     Examples
     --------
     >>> rescaled = rescale([0.25, 0.5, 0.75], [0.5, 0.75, 0.75])
@@ -212,6 +222,11 @@ def rescale(x: ArrayLike, previous_mean: ArrayLike) -> Rescaled:
 
 def running_mean(previous_mean: Scores, y: Scores, ballot_number: int) -> Scores:
     """Return ybar^(k) = ((k - 1) ybar^(k-1) + y^(k)) / k, the mean over ballots 1..k (Eq. 5), k = `ballot_number`.
+
+    See Also
+    --------
+    rescale : Its `y`.
+    run_protocol : The option `average`.
 
     Examples
     --------

@@ -26,6 +26,18 @@ class Selection(Result):
         Indices of the items, best first; equal items keep their order, except those tied at the cut.
     n_tied_at_cut : int
         Items that share the score at the cut, where only some could be chosen; 0 when the cut separates two scores.
+
+    See Also
+    --------
+    select_top, select_by_mean : Return it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from adaptive import select_top
+    >>> selection = select_top([0.2, 0.9, 0.4], 2, np.random.default_rng(0))
+    >>> selection.chosen, selection.n_tied_at_cut
+    (array([1, 2]), 0)
     """
 
     chosen: NDArray[np.intp]
@@ -54,6 +66,11 @@ def select_top(scores: ArrayLike, n_selected: int, rng: np.random.Generator) -> 
     ProtocolError
         When a score is nan, or there are not that many items.
 
+    See Also
+    --------
+    select_by_mean : The rule of the paper, with these steps.
+    Selection : What it returns.
+
     Examples
     --------
     >>> select_top([0.2, 0.9, 0.4], 2, np.random.default_rng(0))
@@ -81,6 +98,11 @@ def select_top(scores: ArrayLike, n_selected: int, rng: np.random.Generator) -> 
 
 def select_by_mean(scores: BallotScores, n_selected: int, rng: np.random.Generator) -> Selection:
     """Select by ybar^(k), "according to the results of the previous ballots" (section 2.5 of the paper).
+
+    See Also
+    --------
+    select_top : Which it calls.
+    run_protocol : The option `select`.
 
     Examples
     --------

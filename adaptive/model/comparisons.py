@@ -63,6 +63,12 @@ class Comparisons(CountedVotes):
     VoteError
         A winner that is not LEFT, RIGHT or TIE.
 
+    See Also
+    --------
+    read_comparisons : Read them from a file.
+    bradley_terry, thurstone, borda : Scores of the items.
+    voter_report : Reliability of the voters.
+
     Examples
     --------
     >>> from adaptive.votes import LEFT, RIGHT
@@ -473,6 +479,11 @@ def read_comparisons(
         id.
     OptionError
         An unknown format, meaning or encoding.
+
+    See Also
+    --------
+    Comparisons.from_frame, Comparisons.from_labels : The same from memory.
+    bradley_terry : Strengths of the items.
 
     Examples
     --------

@@ -48,6 +48,11 @@ class MatchedBallots(Result):
     ModelError
         A number out of range.
 
+    See Also
+    --------
+    run_matched_ballots : Takes it.
+    Matching : The options of `run_matching`.
+
     Examples
     --------
     >>> MatchedBallots().plan(990, 19_660)
@@ -135,6 +140,12 @@ def run_matched_ballots(
         No voter, no function that votes, or no generator of random numbers.
     VoteError
         The answers do not fit a ballot.
+
+    See Also
+    --------
+    MatchedBallots : Its options and its plan.
+    run_matching : Batches that are chosen from all votes so far.
+    run_protocol : The paper's protocol.
 
     Examples
     --------

@@ -74,6 +74,20 @@ class Matches(Result):
         Indices into items and voters.
     reason : str
         Why there are fewer comparisons than requested; empty if there are enough.
+
+    See Also
+    --------
+    next_comparisons : Returns it.
+    Ballot : Comparisons fixed before the votes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from adaptive import Comparisons, bradley_terry, next_comparisons
+    >>> votes = Comparisons.from_labels(["a", "c"], ["b", "d"], ["left", "left"], voter=["Ann", "Bob"])
+    >>> matches = next_comparisons(bradley_terry(votes), 2, rng=np.random.default_rng(1))
+    >>> matches.n_comparisons, len(matches.pairs), [matches.voters[voter] for voter in matches.voter]
+    (2, 2, ['Ann', 'Bob'])
     """
 
     items: Names
@@ -157,6 +171,11 @@ def next_comparisons(
     ModelError
         A size that is not positive or above 10,000,000, an option out of range, no generator of random numbers, or a
         history of other items.
+
+    See Also
+    --------
+    run_matching : Asks for all votes in this way.
+    bradley_terry : The strengths.
 
     Examples
     --------
@@ -434,6 +453,11 @@ class Matching(Result):
     ModelError
         A number out of range.
 
+    See Also
+    --------
+    run_matching : Takes it.
+    next_comparisons : The options of one batch.
+
     Examples
     --------
     >>> Matching(batch=10).focus == Matching().focus
@@ -501,6 +525,13 @@ def run_matching(
         generator of random numbers.
     VoteError
         The answers do not fit the comparisons.
+
+    See Also
+    --------
+    next_comparisons : One batch.
+    Matching : Its options.
+    run_matched_ballots : Fixed ballots that pair neighbours.
+    run_protocol : The paper's protocol.
 
     Examples
     --------

@@ -40,6 +40,11 @@ def exponential_similarity(n_items: int) -> NDArray[np.float64]:
     SimilarityError
         When `n_items` is not a whole number of 2 or more.
 
+    See Also
+    --------
+    power_law_similarity, embedding_similarity : Other kinds of list.
+    simulate : Simulate votes on them.
+
     References
     ----------
     P. Lombardo et al., Top-Rank-Focused Adaptive Vote Collection for the Evaluation of Domain-Specific Semantic
@@ -70,6 +75,11 @@ def power_law_similarity(n_items: int) -> NDArray[np.float64]:
     ------
     SimilarityError
         When `n_items` is not a whole number of 2 or more.
+
+    See Also
+    --------
+    exponential_similarity, embedding_similarity : Other kinds of list.
+    simulate : Simulate votes on them.
 
     References
     ----------
@@ -105,6 +115,11 @@ def embedding_similarity(n_items: int) -> NDArray[np.float64]:
     ------
     SimilarityError
         When `n_items` is not a whole number of 2 or more.
+
+    See Also
+    --------
+    exponential_similarity, power_law_similarity : Other kinds of list.
+    read_similarities : Similarities of your own.
 
     References
     ----------
@@ -212,6 +227,11 @@ def read_similarities(path: str | os.PathLike[str], *, column: str = "similarity
     TableError
         With file, line and column: the file cannot be read, is not a CSV table with this column, or holds a number
         outside [-1, 1], nan, or fewer than two items.
+
+    See Also
+    --------
+    embedding_similarity : Similarities that come with the library.
+    simulate : Simulate votes on them.
 
     Examples
     --------

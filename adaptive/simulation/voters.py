@@ -94,6 +94,11 @@ class VoterPool(Result):
         For levels out of range or not of one number for each voter, an amplitude that is not callable, or an
         indifference that is negative or not finite.
 
+    See Also
+    --------
+    VoterPopulation.draw : Draws one.
+    simulate : Simulate their votes.
+
     Examples
     --------
     >>> pool = VoterPool(nonconformity=[0.0, 0.1], oversight=[0.0, 0.05])
@@ -269,6 +274,10 @@ def true_ranking(similarity: ArrayLike, *, relatedness: bool = True) -> Ranking:
     SimilarityError
         As `checked_similarity`.
 
+    See Also
+    --------
+    exponential_similarity, power_law_similarity, embedding_similarity : Similarities to rank by.
+
     Examples
     --------
     >>> true_ranking([0.5, 0.1, -0.9]).ranks
@@ -300,6 +309,12 @@ class VoterPopulation(Result):
     SimilarityError
         For fewer than one voter, a nonconformity below 0, an oversight or a share outside [0, 1], an interval that is
         not a pair of numbers in order, or an indifference that is negative or not finite.
+
+    See Also
+    --------
+    VoterPool : One pool of voters.
+    fit_population : A population that is like those who voted.
+    simulate : Simulate their votes.
 
     Examples
     --------

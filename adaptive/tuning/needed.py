@@ -53,6 +53,21 @@ class VotesNeeded(TableResult):
         By Student's t.
     level : float
     simulations : int
+
+    See Also
+    --------
+    votes_needed : Returns it.
+    adaptive.plots.plot_accuracy : Draws accuracy against votes.
+
+    Examples
+    --------
+    >>> from adaptive import exponential_similarity, votes_needed
+    >>> similarity = exponential_similarity(20)
+    >>> found = votes_needed(0.5, similarity=similarity, approach="adaptive", most=200, simulations=2)
+    >>> found.budgets[-1].item(), found.interval[0] <= found.votes <= found.interval[1]
+    (200, True)
+    >>> found.reached, found.possible, found.bound > found.accuracy
+    (True, True, True)
     """
 
     accuracy: float
@@ -166,6 +181,11 @@ def votes_needed(
         An accuracy outside (-1, 1), invalid similarities or voters, an unknown approach, or numbers out of range.
     PlanError
         When the most votes do not pay for the smallest plan.
+
+    See Also
+    --------
+    tune_plan : The reverse: the best accuracy of a budget.
+    simulate_curve : Accuracy of several budgets.
 
     Examples
     --------

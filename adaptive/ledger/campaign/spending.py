@@ -59,6 +59,20 @@ class PlannedSpending:
     per_answer, hourly : float or None
         A voter's pay for an answer and for an hour.
     currency : str
+
+    See Also
+    --------
+    planned_spending : Returns it.
+    CampaignStatus : What is spent so far.
+
+    Examples
+    --------
+    >>> from adaptive import plan_ballots
+    >>> from adaptive.ledger import Pay, Settings, planned_spending
+    >>> plan = plan_ballots(40, n_ballots=2, fraction=0.5, presentations=10)
+    >>> planned = planned_spending(plan, 6, Settings(pay=Pay(per_vote=0.02, fee=0.25, currency="EUR")))
+    >>> planned.n_comparisons, planned.cost, planned.currency, planned.hours
+    (300, 7.5, 'EUR', None)
     """
 
     n_comparisons: int
@@ -84,6 +98,11 @@ def planned_spending(
         Number of voters that ballots are drawn for.
     seconds : float or None
         Time that an answer takes; None: the time in the pay settings, if any.
+
+    See Also
+    --------
+    PlannedSpending : What it returns.
+    Pay : The pay of an answer.
 
     Examples
     --------

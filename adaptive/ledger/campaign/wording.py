@@ -18,6 +18,10 @@ _ENDS: Final = frozenset("\t\n\r")
 def is_line(text: str) -> bool:
     r"""Return whether a text is one line with something visible in it.
 
+    See Also
+    --------
+    PageTexts : Whose `title` and `question` are such texts.
+
     Examples
     --------
     >>> is_line("Qui va là\u202f?"), is_line("\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645"), is_line("\u200d")

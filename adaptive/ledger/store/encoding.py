@@ -27,6 +27,10 @@ def now() -> int:
 def time_text(at: int) -> str:
     """Return the ISO 8601 form of a time of `now`.
 
+    See Also
+    --------
+    LedgerEvent : Whose times have this form.
+
     Examples
     --------
     >>> time_text(0)
@@ -72,6 +76,15 @@ def pair_id(number: int, sheet: int, position: int) -> str:
     """Return the id of a pair for voters and files: ballot, sheet, and position among all pairs of the sheet.
 
     Comparisons and checks have ids of the same form, which depend on nothing that distinguishes the two.
+
+    See Also
+    --------
+    pair_at : The reverse.
+
+    Examples
+    --------
+    >>> pair_id(2, 0, 17)
+    '2-0-17'
     """
     return f"{number}-{sheet}-{position}"
 
@@ -83,6 +96,10 @@ def pair_at(pair: object) -> tuple[int, int, int]:
     ------
     VoteError
         If it is not an id of this form.
+
+    See Also
+    --------
+    pair_id : The reverse.
 
     Examples
     --------
@@ -124,6 +141,10 @@ def guarded(cell: str) -> str:
     A cell that begins with =, +, -, @, a tab or a carriage return and is not a number gets an apostrophe in front,
     which tells spreadsheets that text follows. A cell that already looks guarded gets another apostrophe, so that
     reading back removes exactly what writing added.
+
+    See Also
+    --------
+    Campaign.export_votes : Writes such cells.
 
     Examples
     --------
