@@ -29,10 +29,23 @@ def create_app(settings: CollectSettings | None = None) -> Flask:
     SettingError, ImportError
         As `service.create_app`.
 
+    See Also
+    --------
+    CollectSettings : What it takes.
+    adaptive.ledger.Ledger : The votes, in Python.
+    service.create_app : The application that compares rankings.
+
     Examples
     --------
     >>> "/health/ready" in {rule.rule for rule in create_app().url_map.iter_rules()}
     True
+    >>> from contextlib import redirect_stdout
+    >>> from io import StringIO
+    >>> client = create_app(CollectSettings(tokens=("secret",))).test_client()
+    >>> with redirect_stdout(StringIO()) as log:
+    ...     answer = client.get("/health/live")
+    >>> answer.json
+    {'status': 'ok'}
     """
     from service.collect.app import app_of  # its packages may be missing, and rankcorr-collect must start to say so
 
