@@ -43,7 +43,7 @@ class TokenError(AdaptiveError):
     See Also
     --------
     pair_tokens : Raises it.
-    TableError : Tokens of a file.
+    TableError : The same for tokens in a file.
 
     Examples
     --------
@@ -136,7 +136,7 @@ class SimilarityError(AdaptiveError):
     See Also
     --------
     simulate, exponential_similarity : Raise it.
-    TableError : Similarities of a file.
+    TableError : The same for similarities in a file.
 
     Examples
     --------

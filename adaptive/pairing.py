@@ -32,7 +32,7 @@ class FewRareTokensWarning(UserWarning):
 
     See Also
     --------
-    pair_tokens : Gives it.
+    pair_tokens : Issues this warning.
 
     Examples
     --------
@@ -167,7 +167,7 @@ def read_tokens(path: str | os.PathLike[str]) -> tuple[Token, ...]:
     See Also
     --------
     pair_tokens : Pair them.
-    Token : What it returns.
+    Token : The type of a token.
 
     Examples
     --------

@@ -50,7 +50,7 @@ class BallotRecord(TableResult):
 
     See Also
     --------
-    ProtocolResult : Which lists them as `ballots`.
+    ProtocolResult : Lists the records as `ballots`.
 
     Examples
     --------

@@ -225,7 +225,7 @@ def running_mean(previous_mean: Scores, y: Scores, ballot_number: int) -> Scores
 
     See Also
     --------
-    rescale : Its `y`.
+    rescale : Computes the scores that are averaged.
     run_protocol : The option `average`.
 
     Examples

@@ -69,7 +69,7 @@ def select_top(scores: ArrayLike, n_selected: int, rng: np.random.Generator) -> 
     See Also
     --------
     select_by_mean : The rule of the paper, with these steps.
-    Selection : What it returns.
+    Selection : The type of the result.
 
     Examples
     --------
@@ -101,7 +101,7 @@ def select_by_mean(scores: BallotScores, n_selected: int, rng: np.random.Generat
 
     See Also
     --------
-    select_top : Which it calls.
+    select_top : The same selection from any scores.
     run_protocol : The option `select`.
 
     Examples

@@ -54,7 +54,7 @@ def align(
 
     See Also
     --------
-    Ranking : What is aligned, and how to create it.
+    Ranking : How to create a ranking.
     coefficient_bounds : Bounds of a coefficient of lists that lack items.
 
     Examples

@@ -177,7 +177,7 @@ def contributions(
 
     See Also
     --------
-    compare_systems : Which names the item that a difference depends on most.
+    compare_systems : Compare two systems, with the item that matters most.
     rankcorr.plots.plot_ranks : Draw the ranks, and name the items that cost most.
 
     Notes

@@ -255,7 +255,7 @@ def kendall_gamma(a_matrix: ArrayLike, b_matrix: ArrayLike) -> RankCorrelation:
 
     See Also
     --------
-    weighted_tau : A special case of it, in O(n log n).
+    weighted_tau : A special case, in O(n log n).
     weighted_rho : Another special case.
 
     Examples

@@ -216,7 +216,7 @@ class StandardizationError(RankingError):
     See Also
     --------
     rankcorr.evaluation.evaluate : Raises it; its option `standardized` avoids it.
-    NullDistribution.saturates : Whether a distribution is one of these.
+    NullDistribution.saturates : Tells whether a distribution has this fault.
 
     Examples
     --------
@@ -318,7 +318,7 @@ class ManyGoldSetsWarning(UserWarning):
 
     See Also
     --------
-    leaderboard : Gives it for more than five gold sets.
+    leaderboard : Warns if there are more than five gold sets.
 
     Examples
     --------
@@ -361,7 +361,7 @@ class LowCoverageWarning(UserWarning):
 
     See Also
     --------
-    evaluate_vectors, common_pairs : Give it.
+    evaluate_vectors, common_pairs : Issue this warning.
     UnknownWordError : Fewer than two pairs have vectors.
 
     Examples
@@ -438,7 +438,7 @@ class UnjudgedError(RankingError):
     See Also
     --------
     evaluate : The option `unjudged`, which accepts such documents.
-    Coverage : How many they are.
+    Coverage : Counts such documents.
 
     Examples
     --------
@@ -490,8 +490,8 @@ class SplitQueryError(RankingError):
 
     See Also
     --------
-    streamed_means : Which needs the rows of a query together.
-    merged_means, combined_means : Which need each query in one part.
+    streamed_means : Needs the rows of a query together.
+    merged_means, combined_means : Need each query in one part.
 
     Examples
     --------
@@ -574,7 +574,7 @@ class RankColumnWarning(UserWarning):
 
     See Also
     --------
-    read_run : Gives it.
+    read_run : Issues this warning.
 
     Examples
     --------

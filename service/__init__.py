@@ -38,7 +38,7 @@ def create_app(settings: Settings | None = None) -> Flask:
 
     See Also
     --------
-    Settings : What it takes.
+    Settings : All settings of the application.
     service.collect.create_app : The application that collects votes.
 
     Examples

@@ -15,7 +15,7 @@ class Limits(HttpLimits):
 
     See Also
     --------
-    Settings : Has them as `limits`.
+    Settings : Holds the limits as `limits`.
 
     Examples
     --------

@@ -30,7 +30,7 @@ class LedgerBusyError(LedgerError):
     See Also
     --------
     Ledger.create : The option `patience`.
-    UnreachableError : A database that does not respond at all.
+    UnreachableError : The database does not respond at all.
 
     Examples
     --------
@@ -57,7 +57,7 @@ class UnreachableError(LedgerError):
     See Also
     --------
     Ledger.open, Ledger.create : Raise it.
-    LedgerBusyError : A database that responds, and is busy.
+    LedgerBusyError : The database responds but is busy.
 
     Examples
     --------
@@ -126,7 +126,7 @@ class NoVoterError(LedgerError):
 
     See Also
     --------
-    Campaign.voters : Whose `named` and `with_key` raise it.
+    Campaign.voters : Its methods `named` and `with_key` raise it.
     NoCampaignError : The same for campaigns.
 
     Examples
@@ -156,7 +156,7 @@ class UnfinishedError(LedgerError):
     See Also
     --------
     Voter.finish : Raises it.
-    Journey : What is left to do.
+    Journey : The next step of the voter.
 
     Examples
     --------
@@ -279,7 +279,7 @@ class NotReadyError(LedgerError):
     See Also
     --------
     Campaign.close : Raises it.
-    Campaign.preview : What is missing.
+    Campaign.preview : Shows how many answers are missing.
 
     Examples
     --------

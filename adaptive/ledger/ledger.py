@@ -58,7 +58,7 @@ class Ledger:
     See Also
     --------
     Ledger.create, Ledger.open : A ledger in a file or in PostgreSQL.
-    Campaign : What it holds.
+    Campaign : A campaign in the ledger.
     verify_bundle : Check a campaign that was exported.
 
     Examples
@@ -256,7 +256,7 @@ class Campaign(Steps):
     --------
     Ledger.new_campaign, Ledger.create_campaign : Make one.
     Ledger.campaign : Find one.
-    CampaignStatus, CampaignResult, CampaignQuality : What it reports.
+    CampaignStatus, CampaignResult, CampaignQuality : Its reports.
 
     Examples
     --------

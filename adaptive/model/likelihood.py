@@ -45,7 +45,7 @@ class VoteModel(Result):
 
     See Also
     --------
-    Strengths : Has it as `model`.
+    Strengths : Holds it as `model`.
     bradley_terry, thurstone : Take its options.
 
     Examples

@@ -60,8 +60,8 @@ class Strengths(TableResult):
     See Also
     --------
     bradley_terry, thurstone : Return it.
-    RankIntervals, TopProbabilities, Cut, ExpectedCorrelation : What its methods return.
-    voter_report, score_system : What it is used for.
+    RankIntervals, TopProbabilities, Cut, ExpectedCorrelation : The results of its methods.
+    voter_report, score_system : Take strengths.
 
     Examples
     --------
@@ -488,7 +488,7 @@ class StoppingRule:
     See Also
     --------
     stopping_rule : Returns it.
-    StopDecision : What it returns when it is called.
+    StopDecision : The decision that a call returns.
 
     Examples
     --------
@@ -545,7 +545,7 @@ def stopping_rule(
 
     See Also
     --------
-    Strengths.expected_correlation : The number that it looks at.
+    Strengths.expected_correlation : The number that it compares with the target.
     votes_needed : The votes that a target takes, before there are any.
 
     Examples

@@ -257,7 +257,7 @@ def fit_population(
 
     See Also
     --------
-    VoterPopulation : What is fitted.
+    VoterPopulation : The fitted model of voters.
     voter_report : Single voters.
 
     Examples

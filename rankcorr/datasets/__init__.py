@@ -66,7 +66,7 @@ def russian_relatedness_systems() -> Dataset:
 
     See Also
     --------
-    Dataset : What it returns.
+    Dataset : The type of the result.
     rankcorr.correlation_matrix : Compare the benchmarks with each other.
 
     Examples

@@ -73,7 +73,7 @@ class RunScore(Result):
 
     See Also
     --------
-    RunComparison : Which lists them as `rows`.
+    RunComparison : Lists the scores as `rows`.
     PairedDifference : The difference of two runs.
 
     Examples
@@ -118,7 +118,7 @@ class GroupComparison(Result):
 
     See Also
     --------
-    RunComparison : Which lists them as `groups`.
+    RunComparison : Lists the groups as `groups`.
     read_groups : Read the groups from a file.
 
     Examples

@@ -55,7 +55,7 @@ class Undefined(Result):
 
     See Also
     --------
-    Evaluation : Which lists them as `undefined`.
+    Evaluation : Lists them as `undefined`.
     UndefinedQueryError : Raised instead with ``undefined="error"``.
 
     Examples
@@ -90,8 +90,8 @@ class ChanceLevel(Result):
 
     See Also
     --------
-    Evaluation : Which lists them as `chance`.
-    rankcorr.NullDistribution.standardize : What standardized values are.
+    Evaluation : Lists the levels as `chance`.
+    rankcorr.NullDistribution.standardize : Defines standardized values.
 
     Examples
     --------

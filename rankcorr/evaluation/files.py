@@ -117,7 +117,7 @@ def read_qrels(path: str | os.PathLike[str], *, form: Form | None = None, duplic
     See Also
     --------
     read_run : Read a run.
-    Qrels : What it returns, and how to make it from a dict or a data frame.
+    Qrels : The type of the result; makes qrels from a dict or a data frame too.
 
     Examples
     --------
@@ -171,7 +171,7 @@ def read_run(
     See Also
     --------
     read_qrels : Read the gold scores.
-    Run : What it returns, and how to make it from a dict or a data frame.
+    Run : The type of the result; makes a run from a dict or a data frame too.
 
     Examples
     --------
@@ -204,7 +204,7 @@ def read_groups(path: str | os.PathLike[str]) -> dict[str, str]:
 
     See Also
     --------
-    compare_runs : Which takes these groups.
+    compare_runs : Compares runs within these groups too.
 
     Examples
     --------

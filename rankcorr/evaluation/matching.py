@@ -51,7 +51,7 @@ class Coverage(Result):
 
     See Also
     --------
-    Evaluation : Which has one for each run as `coverage`.
+    Evaluation : Holds one for each run as `coverage`.
     evaluate : The options `unjudged`, `unretrieved` and `depth`.
 
     Examples

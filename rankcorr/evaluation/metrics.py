@@ -55,7 +55,7 @@ class PrecisionAt:
     See Also
     --------
     AveragePrecision : A mean over all depths.
-    evaluate : Which also knows it by its name.
+    evaluate : Accepts the name "p@k" too.
 
     Examples
     --------

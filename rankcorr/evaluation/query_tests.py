@@ -57,7 +57,7 @@ class PairedDifference(Result):
 
     See Also
     --------
-    RunComparison : Which lists them as `pairs`.
+    RunComparison : Lists the differences as `pairs`.
     RunScore : The mean of one run.
 
     Examples

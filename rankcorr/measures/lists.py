@@ -107,8 +107,8 @@ def average_precision(gold: ScoresLike, system: ListLike, *, missing: Missing = 
 
     See Also
     --------
-    rankcorr.evaluation.AveragePrecision : By query, as trec_eval has it.
-    tau_ap : The correlation that is named after it.
+    rankcorr.evaluation.AveragePrecision : The same by query, as in trec_eval.
+    tau_ap : A rank correlation based on average precision.
 
     References
     ----------

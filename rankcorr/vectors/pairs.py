@@ -174,7 +174,7 @@ class VectorCoefficient(Result):
 
     See Also
     --------
-    VectorEvaluation : Which lists them.
+    VectorEvaluation : Lists the coefficients.
     rankcorr.permutation_test : The level of chance and the p-value.
     rankcorr.bootstrap_interval : The interval.
 
@@ -348,9 +348,9 @@ def evaluate_vectors(
 
     See Also
     --------
-    read_vectors, read_pairs : Read what it needs.
+    read_vectors, read_pairs : Read vectors and gold pairs from files.
     common_pairs : The pairs on which several vectors can be compared.
-    evaluate_relata : By word, as nearest neighbours.
+    evaluate_relata : Rank the neighbours of each word instead.
 
     Examples
     --------

@@ -102,7 +102,7 @@ def read_vectors(
     See Also
     --------
     WordVectors.of : Vectors from a mapping, or gensim's.
-    evaluate_vectors : Which also takes a path.
+    evaluate_vectors : Reads the vectors itself if given a path.
 
     Examples
     --------

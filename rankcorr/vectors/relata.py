@@ -128,7 +128,7 @@ def evaluate_relata(
     See Also
     --------
     evaluate_vectors : One list of pairs instead of one for each word.
-    rankcorr.evaluation.evaluate : The same of search results.
+    rankcorr.evaluation.evaluate : The same for search results.
 
     Examples
     --------

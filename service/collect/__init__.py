@@ -31,7 +31,7 @@ def create_app(settings: CollectSettings | None = None) -> Flask:
 
     See Also
     --------
-    CollectSettings : What it takes.
+    CollectSettings : All settings of the application.
     adaptive.ledger.Ledger : The votes, in Python.
     service.create_app : The application that compares rankings.
 

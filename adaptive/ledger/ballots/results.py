@@ -169,7 +169,7 @@ class ClosePreview:
 
     See Also
     --------
-    Preview : Which has it as `of_ballot`.
+    Preview : Holds it as `of_ballot`.
     Campaign.close : Closes the ballot.
 
     Examples

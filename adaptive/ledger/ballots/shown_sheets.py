@@ -36,7 +36,7 @@ class ShownPair:
 
     See Also
     --------
-    SheetInHand : Which lists them.
+    SheetInHand : Lists the pairs of a sheet.
     VoteCast : An answer to one.
 
     Examples

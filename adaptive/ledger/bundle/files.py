@@ -101,7 +101,7 @@ def verify_bundle(path: str | os.PathLike[str], *, most_bytes: int = MOST_BYTES)
 
     See Also
     --------
-    Verified : What it returns.
+    Verified : The type of the result.
     Campaign.write_bundle : Writes a bundle.
     Ledger.restore : Make its campaign again.
 

@@ -97,7 +97,7 @@ class Pay:
     See Also
     --------
     planned_spending : The cost of a plan.
-    Settings : Has it as `pay`.
+    Settings : Holds it as `pay`.
 
     Examples
     --------
@@ -223,8 +223,8 @@ class Probing:
     See Also
     --------
     KnownPair, read_known_pairs : The pairs whose answer is known.
-    CampaignQuality : What the answers show.
-    Settings : Has it as `probing`.
+    CampaignQuality : Shows how voters answered the probes.
+    Settings : Holds it as `probing`.
 
     Examples
     --------
@@ -339,7 +339,7 @@ class Settings:
     See Also
     --------
     Probing, Pay : Its parts.
-    VotingPages : What voters see.
+    VotingPages : The pages that voters see.
     Ledger.new_campaign : Takes it.
 
     Examples

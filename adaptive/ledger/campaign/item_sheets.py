@@ -34,8 +34,8 @@ class ItemFault:
 
     See Also
     --------
-    ItemSheet : Which lists them as `faults`.
-    read_item_file : Which raises the first as an error.
+    ItemSheet : Lists the faults as `faults`.
+    read_item_file : Raises the first fault as an error.
 
     Examples
     --------
@@ -117,8 +117,8 @@ def read_item_sheet(data: bytes, *, why_no_file: Callable[[str], str | None] | N
 
     See Also
     --------
-    read_item_file : The same of a file.
-    ItemSheet : What it returns.
+    read_item_file : The same for a file.
+    ItemSheet : The type of the result.
 
     Examples
     --------
@@ -148,7 +148,7 @@ def read_item_file(path: str | os.PathLike[str]) -> tuple[tuple[Label, ...], tup
 
     See Also
     --------
-    read_item_sheet : The same of bytes, with all faults.
+    read_item_sheet : The same for bytes; lists all faults.
     ItemContent : The type of the contents.
 
     Examples
@@ -286,7 +286,7 @@ def read_known_pairs(
 
     See Also
     --------
-    KnownPair : What it returns.
+    KnownPair : The type of a pair.
     Probing : Takes them.
 
     Examples

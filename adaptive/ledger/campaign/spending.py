@@ -63,7 +63,7 @@ class PlannedSpending:
     See Also
     --------
     planned_spending : Returns it.
-    CampaignStatus : What is spent so far.
+    CampaignStatus : Shows the spending so far.
 
     Examples
     --------
@@ -101,7 +101,7 @@ def planned_spending(
 
     See Also
     --------
-    PlannedSpending : What it returns.
+    PlannedSpending : The type of the result.
     Pay : The pay of an answer.
 
     Examples

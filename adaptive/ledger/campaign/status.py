@@ -428,7 +428,7 @@ class VoterRow:
 
     See Also
     --------
-    Campaign.voters : Whose `rows` returns them.
+    Campaign.voters : Its method `rows` lists voters.
     Voter : The steps of a voter.
 
     Examples

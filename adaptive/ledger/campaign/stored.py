@@ -105,7 +105,7 @@ def is_asset(path: str) -> bool:
 
     See Also
     --------
-    ItemContent : Whose `content` may be such a path.
+    ItemContent : Its `content` may be such a path.
     """
     return _ASSET.fullmatch(path) is not None
 

@@ -42,7 +42,7 @@ class PageTexts:
     See Also
     --------
     VotingPages : Takes them by language.
-    is_line : What one line is.
+    is_line : Checks a title or a question.
 
     Examples
     --------

@@ -20,7 +20,7 @@ def is_line(text: str) -> bool:
 
     See Also
     --------
-    PageTexts : Whose `title` and `question` are such texts.
+    PageTexts : Its `title` and `question` must be such texts.
 
     Examples
     --------

@@ -26,7 +26,7 @@ class Flag:
     See Also
     --------
     Limits : When a voter gets one.
-    CampaignQuality : Which lists them by voter.
+    CampaignQuality : Lists the flags of each voter.
 
     Examples
     --------
@@ -72,7 +72,7 @@ class Limits:
     See Also
     --------
     Campaign.quality : Takes them.
-    Flag : What a voter gets.
+    Flag : A reason to review a voter.
 
     Examples
     --------

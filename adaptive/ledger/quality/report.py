@@ -235,7 +235,7 @@ class ExclusionPreview:
     See Also
     --------
     Voter.preview_exclusion : Returns it.
-    adaptive.influence : The same for votes of any source.
+    adaptive.influence : The same for votes from any source.
 
     Examples
     --------

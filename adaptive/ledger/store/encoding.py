@@ -29,7 +29,7 @@ def time_text(at: int) -> str:
 
     See Also
     --------
-    LedgerEvent : Whose times have this form.
+    LedgerEvent : Its times have this form.
 
     Examples
     --------

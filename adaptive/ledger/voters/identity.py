@@ -49,8 +49,8 @@ class Participant:
 
     See Also
     --------
-    PlatformVoters : Which lists them.
-    Visit : How they arrive.
+    PlatformVoters : Lists all participants.
+    Visit : A participant who opens the link of the study.
 
     Examples
     --------

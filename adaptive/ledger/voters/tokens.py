@@ -87,7 +87,7 @@ class TokenRow:
 
     See Also
     --------
-    Campaign.tokens : Whose `rows` returns them.
+    Campaign.tokens : Its method `rows` lists tokens.
     Holder : The access that a token gives.
 
     Examples

@@ -36,9 +36,9 @@ class Visit:
 
     See Also
     --------
-    Campaign.voters : Whose `join` takes it.
-    VotingPages : Which names the platform and the study.
-    Participant : What is kept of it.
+    Campaign.voters : Its method `join` takes a visit.
+    VotingPages : Names the platform and the study of a campaign.
+    Participant : The record that the ledger keeps.
 
     Examples
     --------
@@ -80,7 +80,7 @@ class PlatformVoters:
     See Also
     --------
     Participant : The type of its participants.
-    Visit : How they arrive.
+    Visit : A participant who opens the link of the study.
 
     Examples
     --------

@@ -82,7 +82,7 @@ class PartialMeans:
     See Also
     --------
     partial_means : Returns it.
-    merged_means, combined_means : What can be done with it.
+    merged_means, combined_means : Combine several.
 
     Examples
     --------
@@ -286,7 +286,7 @@ class QueryMean(Result):
 
     See Also
     --------
-    QueryMeans : Which lists them as `rows`.
+    QueryMeans : Lists the means as `rows`.
     MeanDifference : The mean difference of two runs.
 
     Examples
@@ -318,7 +318,7 @@ class MeanDifference(Result):
 
     See Also
     --------
-    QueryMeans : Which lists them as `differences`.
+    QueryMeans : Lists the differences as `differences`.
     compare_runs : The same for runs that memory holds, with a test.
 
     Examples
@@ -498,7 +498,7 @@ def combined_means(parts: Iterable[PartialMeans], *, level: float = 0.95) -> Que
     --------
     partial_means : The parts.
     streamed_means : Both steps for a stream of batches.
-    QueryMeans : What it returns.
+    QueryMeans : The type of the result.
 
     Examples
     --------
