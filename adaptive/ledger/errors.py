@@ -107,12 +107,8 @@ class NoCampaignError(LedgerError):
 
     Examples
     --------
-    >>> from adaptive import plan_ballots
     >>> from adaptive.ledger import Ledger
-    >>> plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2)
     >>> ledger = Ledger.in_memory()
-    >>> campaign = ledger.new_campaign(plan, ["ash", "fir", "oak", "yew"], voters=["Ann"], seed=1)
-    >>> n_opened = campaign.open_next()
     >>> ledger.campaign("shrubs")
     Traceback (most recent call last):
         ...
