@@ -56,6 +56,7 @@ def plan_for_budget(
 
     Examples
     --------
+    >>> from adaptive import plan_for_budget
     >>> plan_for_budget(990, n_ballots=7, fraction=0.5, comparisons=20_000)
     BallotPlan(n_items=990, n_ballots=7, fraction=0.5, presentations=20)
     >>> plan_for_budget(990, n_ballots=7, fraction=0.5, hours=40, seconds_per_comparison=5).presentations
@@ -120,6 +121,7 @@ def plan_for_top(n_items: int, *, n_ballots: int, fraction: float, top_presentat
 
     Examples
     --------
+    >>> from adaptive import plan_for_top
     >>> plan_for_top(990, n_ballots=7, fraction=0.5, top_presentations=100)
     BallotPlan(n_items=990, n_ballots=7, fraction=0.5, presentations=15)
     """

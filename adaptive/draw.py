@@ -81,6 +81,8 @@ class BallotCertificate(Result):
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from adaptive import draw_ballot
     >>> certificate = draw_ballot(16, 20, 5, np.random.default_rng(0)).certificate()
     >>> certificate.repeats_min, certificate.repeats_max, certificate.load_min, certificate.load_max
     (1, 2, 32, 32)
@@ -278,6 +280,8 @@ def draw_ballot(
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from adaptive import draw_ballot
     >>> ballot = draw_ballot(["apple", "pear", "plum"], 2, voters=["Ann", "Bob"], rng=np.random.default_rng(0))
     >>> ballot
     <Ballot of 3 comparisons: 3 items, 2 presentations each, 2 voters>

@@ -173,6 +173,7 @@ def read_tokens(path: str | os.PathLike[str]) -> tuple[Token, ...]:
     --------
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
+    >>> from adaptive import read_tokens
     >>> with TemporaryDirectory() as folder:
     ...     file = Path(folder, "tokens.csv")
     ...     _ = file.write_text("token,area,frequency\nmachine learning,computing,120\nsales,marketing,300\n")
@@ -229,6 +230,8 @@ def pair_tokens(
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from adaptive import pair_tokens
     >>> fruit = [("apple", "fruit"), ("pear", "fruit"), ("plum", "fruit"), ("oak", "tree"), ("pine", "tree")]
     >>> pair_tokens(fruit).items
     (('apple', 'pear'), ('apple', 'plum'), ('pear', 'plum'), ('oak', 'pine'))

@@ -48,6 +48,7 @@ class BallotPlan(TableResult):
 
     Examples
     --------
+    >>> from adaptive import BallotPlan
     >>> plan = BallotPlan(990, n_ballots=7, fraction=0.5, presentations=20)
     >>> plan.n_comparisons, plan.top_presentations
     (19660, 140)
@@ -283,6 +284,7 @@ def plan_ballots(n_items: int, *, n_ballots: int, fraction: float, presentations
 
     Examples
     --------
+    >>> from adaptive import plan_ballots
     >>> plan = plan_ballots(990, n_ballots=7, fraction=0.5, presentations=20)
     >>> plan.sizes
     (990, 495, 248, 124, 62, 31, 16)

@@ -198,6 +198,7 @@ def plot_strengths(
     Examples
     --------
     >>> from adaptive import Comparisons, bradley_terry
+    >>> from adaptive.plots import plot_strengths
     >>> votes = Comparisons.from_labels(["fig", "fig", "kiwi"], ["kiwi", "plum", "plum"], ["left", "left", "tie"])
     >>> figure = plot_strengths(bradley_terry(votes, prior=2))
     >>> [label.get_text() for label in figure.axes[0].get_yticklabels()]
@@ -278,6 +279,7 @@ def plot_in_top(
     Examples
     --------
     >>> from adaptive import Comparisons, bradley_terry
+    >>> from adaptive.plots import plot_in_top
     >>> votes = Comparisons.from_labels(["fig", "fig", "kiwi"], ["kiwi", "plum", "plum"], ["left", "left", "tie"])
     >>> axes = plot_in_top(bradley_terry(votes, prior=2), 1).axes[0]
     >>> [label.get_text() for label in axes.get_yticklabels()]
@@ -390,6 +392,7 @@ def plot_voters(
 
     Examples
     --------
+    >>> from adaptive.plots import plot_voters
     >>> figure = plot_voters({"Ann": (0.9, 0.8, 0.95), "Bob": (0.5, 0.4, 0.6)}, reference=(0.5, "answers at random"))
     >>> [label.get_text() for label in figure.axes[0].get_yticklabels()]
     ['Bob', 'Ann']
@@ -450,6 +453,7 @@ def agreement(strengths: Strengths, *, level: float = LEVEL) -> dict[Hashable, t
     Examples
     --------
     >>> from adaptive import Comparisons, bradley_terry
+    >>> from adaptive.plots import agreement
     >>> votes = Comparisons.from_labels(["fig", "fig"], ["kiwi", "plum"], ["left", "left"], voter=["Ann", "Ann"])
     >>> [round(number, 3) for number in agreement(bradley_terry(votes, prior=2))["Ann"]]
     [1.0, 0.425, 1.0]
@@ -514,6 +518,7 @@ def plot_accuracy(
 
     Examples
     --------
+    >>> from adaptive.plots import plot_accuracy
     >>> curves = {"matched": ([1000, 2000], [0.8, 0.9], [0.01, 0.01]), "uniform": ([1000, 2000], [0.3, 0.4], [0, 0])}
     >>> figure = plot_accuracy(curves, limits={"every voter ranks every item": 0.99})
     >>> [text.get_text() for text in figure.axes[0].texts]

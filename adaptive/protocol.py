@@ -112,7 +112,8 @@ def run_protocol(
 
     Examples
     --------
-    >>> from adaptive.plan import plan_ballots
+    >>> import numpy as np
+    >>> from adaptive import plan_ballots, run_protocol
     >>> plan = plan_ballots(8, n_ballots=3, fraction=0.5, presentations=7)
     >>> def prefer_smaller(ballot):
     ...     items = np.array(ballot.items)

@@ -128,7 +128,7 @@ def score_ballots(plan: BallotPlan, ballots: Sequence[BallotVotes], *, items: It
 
     Examples
     --------
-    >>> from adaptive.plan import plan_ballots
+    >>> from adaptive import BallotVotes, plan_ballots, score_ballots
     >>> plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2)
     >>> votes = BallotVotes(["fig", "fig", "plum", "pear"], ["plum", "pear", "kiwi", "kiwi"], [1, 1, 0, 1])
     >>> interim = score_ballots(plan, [votes], items=["kiwi", "plum", "pear", "fig"], seed=1)

@@ -161,7 +161,7 @@ def borda_scores(ballot: Ballot, answers: ArrayLike) -> Scores:
     Examples
     --------
     >>> import numpy as np
-    >>> from adaptive.draw import draw_ballot
+    >>> from adaptive import TIE, UNANSWERED, borda_scores, draw_ballot
     >>> ballot = draw_ballot(["apple", "pear"], 2, 1, np.random.default_rng(0))
     >>> borda_scores(ballot, [TIE, UNANSWERED])
     array([0.5, 0.5])
@@ -195,6 +195,7 @@ def rescale(x: ArrayLike, previous_mean: ArrayLike) -> Rescaled:
 
     Examples
     --------
+    >>> from adaptive import rescale
     >>> rescaled = rescale([0.25, 0.5, 0.75], [0.5, 0.75, 0.75])
     >>> rescaled.b, rescaled.y.round(3).tolist()
     (0.6428571428571429, [0.518, 0.679, 0.839])
@@ -230,6 +231,8 @@ def running_mean(previous_mean: Scores, y: Scores, ballot_number: int) -> Scores
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from adaptive import running_mean
     >>> running_mean(np.array([0.5, 0.75]), np.array([1.0, 0.25]), 2)
     array([0.75, 0.5 ])
     """

@@ -73,6 +73,8 @@ def select_top(scores: ArrayLike, n_selected: int, rng: np.random.Generator) -> 
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from adaptive import select_top
     >>> select_top([0.2, 0.9, 0.4], 2, np.random.default_rng(0))
     Selection(chosen=array([1, 2]), n_tied_at_cut=0)
     >>> select_top([0.4, 0.9, 0.4, 0.4], 2, np.random.default_rng(0)).n_tied_at_cut
@@ -106,7 +108,8 @@ def select_by_mean(scores: BallotScores, n_selected: int, rng: np.random.Generat
 
     Examples
     --------
-    >>> from adaptive.draw import draw_ballot
+    >>> import numpy as np
+    >>> from adaptive import draw_ballot, select_by_mean
     >>> from adaptive.scores import score_ballot
     >>> ballot = draw_ballot(["apple", "pear"], 1, 1, np.random.default_rng(0))
     >>> scores = score_ballot(ballot, [0], ballot_number=2, previous_mean=np.array([0.5, 0.75]))

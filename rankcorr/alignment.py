@@ -59,6 +59,7 @@ def align(
 
     Examples
     --------
+    >>> from rankcorr import Ranking, align
     >>> gold, system = Ranking.from_order(["ant", "bee", "cat"]), Ranking.from_order(["cat", "dog", "ant"])
     >>> for ranking in align(gold, system, missing="intersection"):
     ...     print(dict(zip(ranking.labels, ranking.ranks.tolist())))

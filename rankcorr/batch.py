@@ -172,6 +172,7 @@ def correlate_many(
 
     Examples
     --------
+    >>> from rankcorr import correlate_many
     >>> gold = [5, 4, 3, 2, 1]
     >>> result = correlate_many(gold, {"good": [9, 8, 7, 5, 6], "poor": [1, 2, 3, 4, 5]})
     >>> dict(zip(result.names, result.statistic.round(4).tolist()))
@@ -292,6 +293,7 @@ def correlation_matrix(
 
     Examples
     --------
+    >>> from rankcorr import correlation_matrix
     >>> correlation_matrix([[3, 2, 1], [3, 1, 2]], coefficient="tau").statistic.round(4)
     array([[1.    , 0.3333],
            [0.3333, 1.    ]])

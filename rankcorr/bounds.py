@@ -140,6 +140,7 @@ def coefficient_bounds(
 
     Examples
     --------
+    >>> from rankcorr import Ranking, coefficient_bounds
     >>> x, y = Ranking.from_order(["ant", "bee", "cat"]), Ranking.from_order(["bee", "ant", "dog"])
     >>> bounds = coefficient_bounds(x, y, n_items=5)
     >>> round(bounds.low, 4), round(bounds.high, 4), bounds.exact, bounds.n_completions

@@ -225,6 +225,7 @@ class RhoW(_Weighted):
 
     Examples
     --------
+    >>> from rankcorr import RhoW
     >>> RhoW(n0=10), RhoW() == RhoW(n0=2.0)
     (RhoW(n0=10), True)
     >>> round(RhoW(n0=10)([4, 3, 2, 1], [4, 3, 1, 2]), 4)
@@ -266,6 +267,7 @@ class TauW(_Weighted):
 
     Examples
     --------
+    >>> from rankcorr import TauW
     >>> TauW(n0=10, scheme="first"), TauW() == TauW(n0=2.0)
     (TauW(n0=10, scheme='first'), True)
     >>> round(TauW(n0=10)([4, 3, 2, 1], [4, 3, 1, 2]), 4)
@@ -292,6 +294,7 @@ class Rho(Coefficient):
 
     Examples
     --------
+    >>> from rankcorr import Rho
     >>> round(Rho()([4, 3, 2, 1], [4, 3, 1, 2]), 4)
     0.8
     """
@@ -322,6 +325,7 @@ class Tau(Coefficient):
 
     Examples
     --------
+    >>> from rankcorr import Tau
     >>> round(Tau()([4, 3, 2, 1], [4, 3, 1, 2]), 4)
     0.6667
     """

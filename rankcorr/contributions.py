@@ -191,6 +191,7 @@ def contributions(
 
     Examples
     --------
+    >>> from rankcorr import Ranking, contributions
     >>> gold = Ranking.from_order(["king", "queen", "cabbage", "stone"])
     >>> system = Ranking.from_order(["queen", "king", "stone", "cabbage"])
     >>> parts = contributions(gold, system)

@@ -98,6 +98,7 @@ def weighted_rho(
 
     Examples
     --------
+    >>> from rankcorr import weighted_rho
     >>> gold = {"king": 9.1, "queen": 8.7, "cabbage": 1.2, "stone": 0.8}
     >>> system = {"king": 0.7, "queen": 0.9, "cabbage": 0.1, "stone": 0.2}
     >>> round(weighted_rho(gold, system).statistic, 4)
@@ -171,7 +172,7 @@ def weighted_tau(
 
     Examples
     --------
-    >>> from rankcorr import Ranking
+    >>> from rankcorr import Ranking, weighted_tau
     >>> gold = Ranking.from_order(["king", "queen", "cabbage", "stone"])
     >>> system = Ranking.from_order(["queen", "king", ["cabbage", "stone"]])
     >>> round(weighted_tau(gold, system).statistic, 4)
@@ -220,11 +221,11 @@ def correlate(
 
     Examples
     --------
+    >>> from rankcorr import TauW, correlate
     >>> gold = {"king": 9.1, "queen": 8.7, "cabbage": 1.2, "stone": 0.8}
     >>> system = {"king": 0.7, "queen": 0.9, "cabbage": 0.1, "stone": 0.2}
     >>> {name: round(result, 4) for name, result in correlate(gold, system).items()}
     {'rho_w': 0.5273, 'tau_w': 0.1508, 'rho': 0.6, 'tau': 0.3333}
-    >>> from rankcorr import TauW
     >>> {value: round(result, 4) for value, result in correlate(gold, system, coefficients=[TauW(n0=10)]).items()}
     {TauW(n0=10): 0.3105}
     """
@@ -260,6 +261,8 @@ def kendall_gamma(a_matrix: ArrayLike, b_matrix: ArrayLike) -> RankCorrelation:
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from rankcorr import kendall_gamma
     >>> a, b = np.array([1, 2, 3, 4]), np.array([2, 1, 3, 4])
     >>> tau = kendall_gamma(np.sign(a - a[:, None]), np.sign(b - b[:, None]))
     >>> round(tau.statistic, 4)

@@ -34,6 +34,7 @@ class Ranking:
 
     Examples
     --------
+    >>> from rankcorr import Ranking
     >>> Ranking.from_scores({"apple": 0.9, "pear": 0.4, "plum": 0.4}).ranks
     array([1. , 2.5, 2.5])
     """

@@ -67,6 +67,7 @@ def first_rank_share(n0: float, n_items: int | None = None) -> float:
 
     Examples
     --------
+    >>> from rankcorr import first_rank_share
     >>> round(first_rank_share(0), 4)  # 6 / pi^2
     0.6079
     >>> round(first_rank_share(2), 4)
@@ -113,6 +114,7 @@ def top_share(k: int, n0: float, n_items: int | None = None) -> float:
 
     Examples
     --------
+    >>> from rankcorr import top_share
     >>> round(top_share(10, 2), 4)
     0.7975
     >>> round(top_share(10, 2, n_items=990), 4)
@@ -162,6 +164,7 @@ def offset_for_share(share: float, k: int = 1, n_items: int | None = None) -> fl
 
     Examples
     --------
+    >>> from rankcorr import offset_for_share
     >>> round(offset_for_share(0.2813), 3)
     2.001
     >>> round(offset_for_share(0.5, k=10, n_items=990), 3)

@@ -46,6 +46,8 @@ class InverseSquare:
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from rankcorr import InverseSquare
     >>> InverseSquare(n0=0)(np.array([1.0, 2.0]))
     array([1.  , 0.25])
     """
@@ -220,6 +222,7 @@ def item_weights(
 
     Examples
     --------
+    >>> from rankcorr import item_weights
     >>> item_weights([3, 2, 1], [3, 2, 1], n0=0).round(4)
     array([0.7347, 0.1837, 0.0816])
     """

@@ -43,10 +43,11 @@ def create_app(settings: Settings | None = None) -> Flask:
 
     Examples
     --------
-    >>> "/v1/correlations" in {rule.rule for rule in create_app().url_map.iter_rules()}
-    True
     >>> from contextlib import redirect_stdout
     >>> from io import StringIO
+    >>> from service import Settings, create_app
+    >>> "/v1/correlations" in {rule.rule for rule in create_app().url_map.iter_rules()}
+    True
     >>> client = create_app(Settings()).test_client()
     >>> body = {"gold": {"scores": [4, 3, 2, 1]}, "system": {"scores": [4, 3, 1, 2]}, "coefficients": ["tau"]}
     >>> with redirect_stdout(StringIO()) as log:

@@ -64,6 +64,7 @@ class Settings(HttpSettings):
 
     Examples
     --------
+    >>> from service import Settings
     >>> Settings.from_environment({"RANKCORR_MAX_ITEMS": "1000"}).limits.max_items
     1000
     >>> Settings().table()[0][:2]

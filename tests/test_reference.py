@@ -1,5 +1,8 @@
 """Each public name is in the reference once; its docstring has an example, and says where to look further."""
 
+import ast
+import builtins
+import doctest
 import inspect
 import re
 from functools import reduce
@@ -46,6 +49,25 @@ def test_every_public_name_is_in_the_reference_once():
 def test_every_public_name_has_an_example():
     lacking = [name for _, name, doc in docstrings() if not any(">>> " in line for line in section(doc, "Examples"))]
     assert lacking == []
+
+
+def unknown_names(doc):
+    """Names that the examples use, and neither import nor define."""
+    tree = ast.parse("\n".join(example.source for example in doctest.DocTestParser().get_examples(doc)))
+    used, known = set(), set(dir(builtins))
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(id=name, ctx=ast.Load()):
+                used.add(name)
+            case ast.Name(id=name) | ast.arg(arg=name) | ast.FunctionDef(name=name) | ast.ExceptHandler(name=name):
+                known.add(name)
+            case ast.alias(name=name, asname=None) | ast.alias(asname=name):
+                known.add(name.partition(".")[0])
+    return used - known
+
+
+def test_every_example_imports_what_it_uses():
+    assert {name: unknown for _, name, doc in docstrings() if (unknown := unknown_names(doc))} == {}
 
 
 def test_every_public_name_says_where_to_look_further():

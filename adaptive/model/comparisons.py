@@ -71,7 +71,7 @@ class Comparisons(CountedVotes):
 
     Examples
     --------
-    >>> from adaptive.votes import LEFT, RIGHT
+    >>> from adaptive import LEFT, RIGHT, Comparisons
     >>> Comparisons(["apple", "pear", "plum"], left=[0, 1], right=[1, 2], winner=[LEFT, RIGHT])
     <Comparisons of 3 items: 2 comparisons, 0 ties>
     """
@@ -489,6 +489,7 @@ def read_comparisons(
     --------
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
+    >>> from adaptive import read_comparisons
     >>> with TemporaryDirectory() as folder:
     ...     file = Path(folder, "battles.csv")
     ...     _ = file.write_text("model_a,model_b,winner,judge\ngnu,yak,model_b,Ann\nyak,emu,tie (bothbad),Bob\n")

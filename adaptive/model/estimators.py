@@ -135,6 +135,7 @@ def borda(comparisons: Comparisons) -> BordaScores:
 
     Examples
     --------
+    >>> from adaptive import Comparisons, borda
     >>> votes = Comparisons.from_labels(["fig", "fig", "pear"], ["pear", "plum", "plum"], ["left", "left", "tie"],
     ...                                 items=["fig", "kiwi", "pear", "plum"])
     >>> scores = borda(votes)
@@ -222,6 +223,7 @@ def bradley_terry(
 
     Examples
     --------
+    >>> from adaptive import Comparisons, bradley_terry
     >>> votes = Comparisons.from_labels(["fig", "fig", "kiwi"], ["kiwi", "plum", "plum"], ["left", "left", "tie"])
     >>> bradley_terry(votes, prior=2).ranking
     <Ranking of 3 items, 2 tied: 'fig' 1, 'kiwi' 2.5, 'plum' 2.5>
@@ -268,6 +270,7 @@ def thurstone(
 
     Examples
     --------
+    >>> from adaptive import Comparisons, thurstone
     >>> votes = Comparisons.from_labels(["fig", "fig", "kiwi"], ["kiwi", "plum", "plum"], ["left", "left", "right"])
     >>> thurstone(votes, prior=1).theta.round(2)
     array([ 0.63, -0.63,  0.  ])

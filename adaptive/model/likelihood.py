@@ -137,6 +137,7 @@ class Prior(Result):
 
     Examples
     --------
+    >>> from adaptive import Prior
     >>> Prior(sd=1).discrimination_sd
     0.3
     """

@@ -55,6 +55,7 @@ class MatchedBallots(Result):
 
     Examples
     --------
+    >>> from adaptive import MatchedBallots
     >>> MatchedBallots().plan(990, 19_660)
     BallotPlan(n_items=990, n_ballots=9, fraction=0.6, presentations=16)
     """
@@ -149,6 +150,8 @@ def run_matched_ballots(
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from adaptive import MatchedBallots, run_matched_ballots
     >>> plan = MatchedBallots().plan(8, 60)
     >>> def prefer_smaller(ballot):
     ...     items = np.array(ballot.items)

@@ -179,7 +179,8 @@ def next_comparisons(
 
     Examples
     --------
-    >>> from adaptive.model.estimators import bradley_terry
+    >>> import numpy as np
+    >>> from adaptive import Comparisons, bradley_terry, next_comparisons
     >>> votes = Comparisons.from_labels(["a", "c"], ["b", "d"], ["left", "left"], voter=["Ann", "Bob"])
     >>> next_comparisons(bradley_terry(votes), 2, rng=np.random.default_rng(1))
     <Matches of 2 comparisons for 2 voters>
@@ -460,6 +461,7 @@ class Matching(Result):
 
     Examples
     --------
+    >>> from adaptive import Matching
     >>> Matching(batch=10).focus == Matching().focus
     True
     """
@@ -535,6 +537,8 @@ def run_matching(
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from adaptive import run_matching
     >>> def prefer_smaller(matches):
     ...     return np.sign(matches.right - matches.left)
     >>> run_matching(6, prefer_smaller, 40, rng=np.random.default_rng(1), voters=5).ranking.ranks

@@ -183,7 +183,7 @@ def score_system(
 
     Examples
     --------
-    >>> from adaptive import Comparisons, bradley_terry
+    >>> from adaptive import Comparisons, bradley_terry, score_system
     >>> votes = Comparisons.from_labels(list("aabbcd"), list("bccdee"), ["left"] * 6)
     >>> score = score_system(bradley_terry(votes, prior=2), dict(a=5, b=3, c=4, d=2, e=1), "tau")
     >>> score.low <= score.known.low <= score.statistic <= score.known.high <= score.high
@@ -243,7 +243,7 @@ def score_leaderboard(
 
     Examples
     --------
-    >>> from adaptive import Comparisons, bradley_terry
+    >>> from adaptive import Comparisons, bradley_terry, score_leaderboard
     >>> strengths = bradley_terry(Comparisons.from_labels(list("aabbcd"), list("bccdee"), ["left"] * 6), prior=2)
     >>> good, poor = dict(a=5, b=3, c=4, d=2, e=1), dict(a=1, b=2, c=3, d=5, e=4)
     >>> score_leaderboard(strengths, {"poor": poor, "good": good}, "tau")

@@ -550,7 +550,7 @@ def stopping_rule(
 
     Examples
     --------
-    >>> from adaptive.model.estimators import bradley_terry
+    >>> from adaptive import Comparisons, bradley_terry, stopping_rule
     >>> votes = Comparisons.from_labels(["a", "a", "b"], ["b", "c", "c"], ["left", "left", "left"])
     >>> decision = stopping_rule(0.95)(bradley_terry(votes, prior=2))
     >>> decision.stop, decision.reason

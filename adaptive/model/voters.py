@@ -298,7 +298,7 @@ def voter_report(
 
     Examples
     --------
-    >>> from adaptive import Comparisons, bradley_terry
+    >>> from adaptive import Comparisons, bradley_terry, voter_report
     >>> votes = Comparisons.from_labels(
     ...     ["a", "a", "b", "c"], ["b", "c", "c", "a"], ["left"] * 4, voter=["Ann", "Ann", "Ann", "Bob"])
     >>> report = voter_report(bradley_terry(votes, prior=2, voters=True))
@@ -468,7 +468,7 @@ def influence(strengths: Strengths, voter: Hashable, coefficient: CoefficientLik
 
     Examples
     --------
-    >>> from adaptive import Comparisons, bradley_terry
+    >>> from adaptive import Comparisons, bradley_terry, influence
     >>> votes = Comparisons.from_labels(
     ...     ["a", "a", "b", "c"], ["b", "c", "c", "a"], ["left"] * 4, voter=["Ann", "Ann", "Ann", "Bob"])
     >>> influence(bradley_terry(votes, prior=2), "Bob", "tau")

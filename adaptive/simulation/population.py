@@ -262,7 +262,8 @@ def fit_population(
 
     Examples
     --------
-    >>> from adaptive import Comparisons, draw_ballot, exponential_similarity
+    >>> import numpy as np
+    >>> from adaptive import Comparisons, VoterPopulation, draw_ballot, exponential_similarity, fit_population
     >>> rng = np.random.default_rng(1)
     >>> pool = VoterPopulation(n_voters=10).draw(rng)
     >>> ballot = draw_ballot(30, 20, 10, rng)

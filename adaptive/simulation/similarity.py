@@ -52,6 +52,7 @@ def exponential_similarity(n_items: int) -> NDArray[np.float64]:
 
     Examples
     --------
+    >>> from adaptive import exponential_similarity
     >>> exponential_similarity(4).round(4)
     array([ 1.    ,  0.5576,  0.2131, -0.0553])
     """
@@ -87,6 +88,7 @@ def power_law_similarity(n_items: int) -> NDArray[np.float64]:
 
     Examples
     --------
+    >>> from adaptive import power_law_similarity
     >>> power_law_similarity(4).round(4)
     array([1.    , 0.3333, 0.1716, 0.0718])
     """
@@ -128,6 +130,7 @@ def embedding_similarity(n_items: int) -> NDArray[np.float64]:
 
     Examples
     --------
+    >>> from adaptive import embedding_similarity
     >>> embedding_similarity(5).round(4)
     array([ 0.7652,  0.1778,  0.0645, -0.001 , -0.1828])
     """
@@ -237,6 +240,7 @@ def read_similarities(path: str | os.PathLike[str], *, column: str = "similarity
     --------
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
+    >>> from adaptive import read_similarities
     >>> with TemporaryDirectory() as folder:
     ...     file = Path(folder, "cosines.csv")
     ...     _ = file.write_text("pair,similarity\nsalary-wage,0.71\nsalary-tree,-0.02\n")

@@ -295,8 +295,7 @@ def simulate(
 
     Examples
     --------
-    >>> from adaptive.plan import plan_ballots
-    >>> from adaptive.simulation.similarity import exponential_similarity
+    >>> from adaptive import VoterPopulation, exponential_similarity, plan_ballots, simulate
     >>> plan = plan_ballots(40, n_ballots=3, fraction=0.5, presentations=6)
     >>> result = simulate(plan, VoterPopulation(), exponential_similarity(40), n_simulations=4, seed=1)
     >>> result.statistics["adaptive"]["tau_w"].shape
@@ -360,7 +359,7 @@ def simulate_curve(
 
     Examples
     --------
-    >>> from adaptive.simulation.similarity import exponential_similarity
+    >>> from adaptive import VoterPopulation, exponential_similarity, simulate_curve
     >>> curve = simulate_curve(
     ...     [120, 240], VoterPopulation(), exponential_similarity(40), n_simulations=4, seed=1, n_ballots=3,
     ...     approaches=("uniform", "matched"),

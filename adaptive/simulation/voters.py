@@ -101,6 +101,8 @@ class VoterPool(Result):
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from adaptive import VoterPool
     >>> pool = VoterPool(nonconformity=[0.0, 0.1], oversight=[0.0, 0.05])
     >>> rng = np.random.default_rng(1)
     >>> pool.opinions([0.5, 0.1, -0.9], rng).round(2)
@@ -280,6 +282,7 @@ def true_ranking(similarity: ArrayLike, *, relatedness: bool = True) -> Ranking:
 
     Examples
     --------
+    >>> from adaptive import true_ranking
     >>> true_ranking([0.5, 0.1, -0.9]).ranks
     array([2., 3., 1.])
     """
@@ -318,6 +321,8 @@ class VoterPopulation(Result):
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from adaptive import VoterPopulation
     >>> careful = VoterPopulation(n_voters=20, oversight=(0.0, 0.01))
     >>> careful.draw(np.random.default_rng(1)).n_voters
     20

@@ -149,6 +149,7 @@ def candidates_for(
 
     Examples
     --------
+    >>> from adaptive import candidates_for
     >>> for candidate in candidates_for(60, 900, approaches=["matched"])[:2]:
     ...     print(candidate)
     matched, focus 0.4, first 1, batches of 6

@@ -189,7 +189,7 @@ def votes_needed(
 
     Examples
     --------
-    >>> from adaptive import exponential_similarity
+    >>> from adaptive import exponential_similarity, votes_needed
     >>> found = votes_needed(0.8, similarity=exponential_similarity(20), simulations=4, seed=1)
     >>> found.reached, found.votes < 400
     (True, True)

@@ -214,8 +214,7 @@ def tune_plan(
 
     Examples
     --------
-    >>> from adaptive import exponential_similarity
-    >>> from adaptive.tuning.candidates import candidates_for
+    >>> from adaptive import candidates_for, exponential_similarity, tune_plan
     >>> few = candidates_for(20, 200, approaches=["matched"])[:2]
     >>> tuned = tune_plan(200, similarity=exponential_similarity(20), candidates=few, simulations=2, fresh=4, seed=1)
     >>> tuned.best.approach, len(tuned.rows_tried)

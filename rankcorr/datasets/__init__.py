@@ -71,6 +71,7 @@ def russian_relatedness_systems() -> Dataset:
 
     Examples
     --------
+    >>> from rankcorr.datasets import russian_relatedness_systems
     >>> systems = russian_relatedness_systems()
     >>> systems
     Dataset(russian_relatedness_systems: 8 systems on HJ, RT, AE)

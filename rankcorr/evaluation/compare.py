@@ -339,6 +339,8 @@ def compare_runs(
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from rankcorr.evaluation import compare_runs
     >>> rng = np.random.default_rng(0)
     >>> qrels = {f"q{q}": {f"d{d}": int(rng.integers(3)) for d in range(10)} for q in range(30)}
     >>> runs = {
@@ -425,6 +427,7 @@ def compare_evaluated(
 
     Examples
     --------
+    >>> from rankcorr.evaluation import compare_evaluated, evaluate
     >>> qrels = {f"q{q}": {"a": 2, "b": 1, "c": 0} for q in range(3)}
     >>> good, poor = {"a": 3, "b": 2, "c": 1}, {"a": 1, "b": 2, "c": 3}
     >>> runs = {name: dict.fromkeys(qrels, own) for name, own in {"good": good, "poor": poor}.items()}
@@ -472,6 +475,7 @@ def corrected_together(comparisons: Iterable[RunComparison]) -> tuple[RunCompari
 
     Examples
     --------
+    >>> from rankcorr.evaluation import compare_evaluated, corrected_together, evaluate
     >>> qrels = {f"q{q}": {"a": 2, "b": 1, "c": 0} for q in range(6)}
     >>> good, poor = {"a": 3, "b": 2, "c": 1}, {"a": 1, "b": 2, "c": 3}
     >>> runs = {name: dict.fromkeys(qrels, own) for name, own in {"good": good, "poor": poor}.items()}

@@ -339,6 +339,7 @@ def evaluate(
 
     Examples
     --------
+    >>> from rankcorr.evaluation import evaluate
     >>> qrels = {"q1": {"a": 2, "b": 1, "c": 0}, "q2": {"a": 0, "d": 1}}
     >>> run = {"q1": {"a": 9.1, "c": 8.7, "b": 1.2}, "q2": {"d": 3.3, "a": 1.0}}
     >>> evaluation = evaluate(qrels, run, metrics=["tau_w", "ap", "p@1"])
@@ -517,6 +518,7 @@ def correlate_groups(
 
     Examples
     --------
+    >>> from rankcorr.evaluation import correlate_groups
     >>> found = correlate_groups([3, 2, 1, 1, 2], [9, 7, 8, 4, 5], ["q", "q", "q", "r", "r"], coefficient="tau")
     >>> found.groups, found.values.round(4).tolist()
     (('q', 'r'), [0.3333, 1.0])

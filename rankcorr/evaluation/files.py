@@ -121,7 +121,9 @@ def read_qrels(path: str | os.PathLike[str], *, form: Form | None = None, duplic
 
     Examples
     --------
+    >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
+    >>> from rankcorr.evaluation import read_qrels
     >>> with TemporaryDirectory() as folder:
     ...     file = Path(folder, "qrels.txt")
     ...     _ = file.write_text("q1 0 a 2\nq1 0 b 0\n")
@@ -175,7 +177,9 @@ def read_run(
 
     Examples
     --------
+    >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
+    >>> from rankcorr.evaluation import read_run
     >>> with TemporaryDirectory() as folder:
     ...     file = Path(folder, "bm25.run")
     ...     _ = file.write_text("q1 Q0 b 1 9.5 bm25\nq1 Q0 a 2 3.1 bm25\n")
@@ -210,6 +214,7 @@ def read_groups(path: str | os.PathLike[str]) -> dict[str, str]:
     --------
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
+    >>> from rankcorr.evaluation import read_groups
     >>> with TemporaryDirectory() as folder:
     ...     file = Path(folder, "genres.csv")
     ...     _ = file.write_text("query,group\nq1,drama\nq2,war\n")

@@ -142,6 +142,7 @@ def worst(
 
     Examples
     --------
+    >>> from rankcorr.evaluation import worst
     >>> qrels = {"q1": {"a": 2, "b": 1, "c": 0}, "q2": {"a": 0, "d": 1}}
     >>> runs = {
     ...     "old": {"q1": {"a": 3, "b": 2, "c": 1}, "q2": {"a": 1, "d": 2}},

@@ -154,6 +154,8 @@ def bootstrap_interval(
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from rankcorr import bootstrap_interval
     >>> rng = np.random.default_rng(0)
     >>> gold = rng.normal(size=200)
     >>> found = bootstrap_interval(gold, gold + rng.normal(size=200), coefficient="tau")

@@ -338,6 +338,8 @@ def leaderboard(
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from rankcorr import leaderboard
     >>> rng = np.random.default_rng(0)
     >>> gold = {"nouns": dict(zip("abcdefghij", range(10))), "verbs": dict(zip("pqrstuvwxyz", range(11)))}
     >>> scores = gold["nouns"] | gold["verbs"]

@@ -375,6 +375,7 @@ def null_distribution(
 
     Examples
     --------
+    >>> from rankcorr import null_distribution
     >>> null = null_distribution(range(100), range(100), n_resamples=1_000)
     >>> round(null.mean, 2), round(null.std, 2), round(null.quantile(0.95), 2)
     (-0.4, 0.16, -0.12)

@@ -80,6 +80,7 @@ def holm(pvalues: ArrayLike) -> NDArray[np.float64]:
 
     Examples
     --------
+    >>> from rankcorr import holm
     >>> holm([0.01, 0.04, 0.03, float("nan")])
     array([0.03, 0.06, 0.06,  nan])
     """
@@ -277,6 +278,8 @@ def compare_systems(
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from rankcorr import compare_systems
     >>> rng = np.random.default_rng(0)
     >>> gold = rng.normal(size=100)
     >>> a, b = gold + 0.3 * rng.normal(size=100), gold + 2 * rng.normal(size=100)
@@ -469,6 +472,7 @@ def compare_many(
 
     Examples
     --------
+    >>> from rankcorr import compare_many
     >>> gold = {"nouns": {"fig": 4, "kiwi": 3, "plum": 2, "pear": 1}, "verbs": {"run": 3, "go": 2, "be": 1}}
     >>> good = {"fig": 9, "kiwi": 7, "plum": 5, "pear": 1, "run": 8, "go": 4, "be": 2}
     >>> poor = {"fig": 1, "kiwi": 5, "plum": 7, "pear": 9, "run": 2, "go": 4, "be": 8}

@@ -123,6 +123,7 @@ def permutation_test(
 
     Examples
     --------
+    >>> from rankcorr import permutation_test
     >>> gold, system = [9, 8, 7, 6, 5, 4, 3, 2], [8, 9, 6, 7, 2, 5, 4, 3]
     >>> test = permutation_test(gold, system, alternative="greater")
     >>> round(test.statistic, 2), round(test.null.mean, 2), round(test.standardized, 2), round(test.pvalue, 4)

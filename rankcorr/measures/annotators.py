@@ -233,6 +233,7 @@ def krippendorff_alpha(ratings: RatingsLike, *, level: Level = "nominal") -> flo
 
     Examples
     --------
+    >>> from rankcorr.measures import krippendorff_alpha
     >>> nan = float("nan")
     >>> round(krippendorff_alpha([[1, 2, 3, 3], [1, 2, 3, nan], [nan, 3, 3, 3]], level="ordinal"), 4)
     0.775
@@ -431,6 +432,7 @@ def mean_pairwise_agreement(
 
     Examples
     --------
+    >>> from rankcorr.measures import mean_pairwise_agreement
     >>> agreement = mean_pairwise_agreement({"ann": [1, 2, 3, 4], "bob": [1, 3, 2, 4], "cat": [2, 1, 3, 4]})
     >>> agreement.with_others.round(4)
     array([0.8, 0.6, 0.6])

@@ -73,6 +73,7 @@ def tau_ap(gold: ListLike, system: ListLike, *, ties: ApTies = "a", missing: Mis
 
     Examples
     --------
+    >>> from rankcorr.measures import tau_ap
     >>> gold = {"king": 9.1, "queen": 8.7, "cabbage": 1.2, "stone": 0.8}
     >>> system = {"king": 0.7, "queen": 0.9, "cabbage": 0.1, "stone": 0.1}
     >>> round(tau_ap(gold, system).statistic, 4), round(tau_ap(gold, system, ties="b").statistic, 4)
@@ -192,6 +193,7 @@ def vigna_tau(
 
     Examples
     --------
+    >>> from rankcorr.measures import vigna_tau
     >>> round(vigna_tau([4, 3, 2, 1], [4, 3, 1, 2]).statistic, 4)
     0.8133
     """

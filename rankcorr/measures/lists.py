@@ -117,6 +117,7 @@ def average_precision(gold: ScoresLike, system: ListLike, *, missing: Missing = 
 
     Examples
     --------
+    >>> from rankcorr.measures import average_precision
     >>> average_precision({"a": 1, "b": 0, "c": 1}, {"a": 0.9, "b": 0.5, "c": 0.1})
     0.8333333333333333
     >>> average_precision({"a": 1, "b": 0, "c": 1}, ["a", "b", "c"])

@@ -139,6 +139,7 @@ def rank_biased_overlap(x: ListLike, y: ListLike, *, p: float = 0.9, ties: Overl
 
     Examples
     --------
+    >>> from rankcorr.measures import rank_biased_overlap
     >>> x = ["red", ["blue", "green"], "yellow", "pink"]
     >>> y = [["blue", "red"], "white", ["yellow", "black", "purple"], "green"]
     >>> overlap = rank_biased_overlap(x, y, p=0.95, ties="a")

@@ -90,7 +90,8 @@ def plot_null(
 
     Examples
     --------
-    >>> from rankcorr.inference.null import null_distribution
+    >>> from rankcorr import null_distribution
+    >>> from rankcorr.plots import plot_null
     >>> null = null_distribution(range(4), range(4))
     >>> plot_null(null, 0.5, alternative="greater").axes[0].get_ylabel()
     'Share of the permutations'

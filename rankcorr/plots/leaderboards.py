@@ -115,6 +115,7 @@ def chance_levels(
 
     Examples
     --------
+    >>> from rankcorr.plots import chance_levels
     >>> gold = {word: place for place, word in enumerate(["ant", "bee", "cat", "dog", "eel", "fox"])}
     >>> levels = chance_levels(gold, {"good": gold, "ties": gold | {"ant": 1, "cat": 1}})
     >>> {system: round(null.mean, 3) for system, null in levels["gold"].items()}
@@ -189,7 +190,8 @@ def plot_leaderboard(
 
     Examples
     --------
-    >>> from rankcorr.inference.leaderboard import leaderboard
+    >>> from rankcorr import leaderboard
+    >>> from rankcorr.plots import chance_levels, plot_leaderboard
     >>> gold = {word: place for place, word in enumerate(["ant", "bee", "cat", "dog", "eel", "fox", "gnu", "hen"])}
     >>> systems = {"poor": {word: -place for word, place in gold.items()}, "good": gold | {"hen": 5.5}}
     >>> board = leaderboard(gold, systems, n_resamples=200)

@@ -98,6 +98,7 @@ def plot_offset(
 
     Examples
     --------
+    >>> from rankcorr.plots import plot_offset
     >>> figure = plot_offset([4, 3, 2, 1], {"good": [4, 3, 1, 2], "poor": [1, 3, 2, 4]}, n0s=[0, 2, 10])
     >>> [line.get_label() for line in figure.axes[0].lines[:2]]
     ['good', 'poor']

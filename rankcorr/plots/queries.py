@@ -74,6 +74,7 @@ def plot_queries(
     Examples
     --------
     >>> from rankcorr.evaluation import compare_runs
+    >>> from rankcorr.plots import plot_queries
     >>> qrels = {f"q{q}": {"a": 2, "b": 1, "c": 0} for q in range(3)}
     >>> good = {q: {"a": 3, "b": 2, "c": 1} for q in qrels}
     >>> poor = {"q0": {"a": 1, "b": 2, "c": 3}, "q1": {"a": 2, "b": 3, "c": 1}, "q2": {"a": 3, "b": 2, "c": 1}}
@@ -147,6 +148,7 @@ def plot_pairs(pairs: Sequence[tuple[RunComparison, str, str]]) -> Figure:
     Examples
     --------
     >>> from rankcorr.evaluation import compare_runs
+    >>> from rankcorr.plots import plot_pairs
     >>> qrels = {f"q{q}": {"a": 2, "b": 1, "c": 0} for q in range(3)}
     >>> runs = {name: dict.fromkeys(qrels, {"a": name > "x", "b": 2, "c": name > "y"}) for name in "xyz"}
     >>> comparison = compare_runs(qrels, runs)

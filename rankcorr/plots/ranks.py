@@ -120,6 +120,7 @@ def plot_ranks(
 
     Examples
     --------
+    >>> from rankcorr.plots import plot_ranks
     >>> figure = plot_ranks([4, 3, 2, 1], [3, 4, 1, 2], names=("gold", "system"))
     >>> figure.axes[0].get_xlabel()
     'Rank in gold'

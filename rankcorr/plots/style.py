@@ -102,7 +102,7 @@ def theme(name: Theme = "light") -> Iterator[None]:
 
     Examples
     --------
-    >>> from rankcorr.plots import plot_ranks
+    >>> from rankcorr.plots import plot_ranks, theme
     >>> with theme("dark"):
     ...     figure = plot_ranks([4, 3, 2, 1], [3, 4, 1, 2])
     >>> figure.get_facecolor()[:3] < (0.2, 0.2, 0.2)

@@ -85,6 +85,7 @@ def read_pairs(
     --------
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
+    >>> from rankcorr.vectors import read_pairs
     >>> with TemporaryDirectory() as folder:
     ...     file = Path(folder, "rg.tsv")
     ...     _ = file.write_text("word1\tword2\tgold\tlch\ngem\tjewel\t3.94\t3.6\ncord\tsmile\t0.02\t1.5\n")
@@ -354,6 +355,7 @@ def evaluate_vectors(
 
     Examples
     --------
+    >>> from rankcorr.vectors import evaluate_vectors
     >>> vectors = {"cat": [1.0, 0.1], "dog": [0.9, 0.3], "car": [0.1, 1.0], "van": [0.2, 0.9]}
     >>> gold = {("cat", "dog"): 8.0, ("car", "van"): 9.0, ("cat", "car"): 2.0, ("dog", "bus"): 1.0}
     >>> evaluate_vectors(vectors, gold, oov="lowest")
@@ -431,6 +433,7 @@ def common_pairs(vectors: Iterable[VectorsLike], gold: PairsLike, *, lower: bool
     Examples
     --------
     >>> from rankcorr import compare_many
+    >>> from rankcorr.vectors import common_pairs, evaluate_vectors
     >>> one = {"cat": [1.0, 0.1], "dog": [0.9, 0.3], "car": [0.1, 1.0], "van": [0.2, 0.9]}
     >>> two = {"cat": [1.0, 0.1], "dog": [0.2, 0.8], "car": [0.7, 0.7], "bus": [0.3, 0.9]}
     >>> gold = {("cat", "dog"): 8.0, ("cat", "car"): 2.0, ("car", "dog"): 1.0, ("car", "van"): 9.0}

@@ -108,6 +108,7 @@ def read_vectors(
     --------
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
+    >>> from rankcorr.vectors import read_vectors
     >>> with TemporaryDirectory() as folder:
     ...     file = Path(folder, "vectors.txt")
     ...     _ = file.write_text("3 2\ncat 3 4\ndog 4 3\nthe 1 1\n")

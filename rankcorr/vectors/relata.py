@@ -132,6 +132,7 @@ def evaluate_relata(
 
     Examples
     --------
+    >>> from rankcorr.vectors import evaluate_relata
     >>> vectors = {"book": [1.0, 0.2], "page": [0.9, 0.3], "author": [0.7, 0.7], "zebra": [-0.2, 1.0]}
     >>> gold = {("book", "page"): 1, ("book", "author"): 1, ("book", "zebra"): 0, ("book", "tome"): 1}
     >>> found = evaluate_relata(vectors, gold)

@@ -37,10 +37,11 @@ def create_app(settings: CollectSettings | None = None) -> Flask:
 
     Examples
     --------
-    >>> "/health/ready" in {rule.rule for rule in create_app().url_map.iter_rules()}
-    True
     >>> from contextlib import redirect_stdout
     >>> from io import StringIO
+    >>> from service.collect import CollectSettings, create_app
+    >>> "/health/ready" in {rule.rule for rule in create_app().url_map.iter_rules()}
+    True
     >>> client = create_app(CollectSettings(tokens=("secret",))).test_client()
     >>> with redirect_stdout(StringIO()) as log:
     ...     answer = client.get("/health/live")

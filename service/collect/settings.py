@@ -59,6 +59,7 @@ class CollectSettings(HttpSettings):
 
     Examples
     --------
+    >>> from service.collect import CollectSettings
     >>> CollectSettings.from_environment({"RANKCORR_LEDGER": "/var/lib/votes.db"}).ledger
     '/var/lib/votes.db'
     >>> settings = CollectSettings(tokens=("secret",), public_url="https://votes.example.org")

@@ -107,9 +107,9 @@ def verify_bundle(path: str | os.PathLike[str], *, most_bytes: int = MOST_BYTES)
 
     Examples
     --------
-    >>> from adaptive import plan_ballots
-    >>> from adaptive.ledger import Ledger
     >>> from tempfile import TemporaryDirectory
+    >>> from adaptive import plan_ballots
+    >>> from adaptive.ledger import Ledger, verify_bundle
     >>> plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2)
     >>> ledger = Ledger.in_memory()
     >>> campaign = ledger.new_campaign(plan, ["ash", "fir", "oak", "yew"], voters=["Ann"], seed=1, name="trees")

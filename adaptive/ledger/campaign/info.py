@@ -101,6 +101,7 @@ class Pay:
 
     Examples
     --------
+    >>> from adaptive.ledger import Pay
     >>> pay = Pay(per_hour=12, seconds=6, fee=0.25, currency="EUR")
     >>> pay.per_answer, pay.cost(1000), pay.text(pay.cost(1000))
     (0.02, 25.0, '25.00 EUR')
@@ -475,6 +476,7 @@ def batch_for(n_items: int) -> int:
 
     Examples
     --------
+    >>> from adaptive.ledger import batch_for
     >>> batch_for(4), batch_for(20), batch_for(3_000)
     (10, 20, 50)
     """

@@ -122,6 +122,7 @@ def read_item_sheet(data: bytes, *, why_no_file: Callable[[str], str | None] | N
 
     Examples
     --------
+    >>> from adaptive.ledger import read_item_sheet
     >>> rows = b"fig,image,fig.png,A ripe fig\nplum,image,plum.png,\nfig,,,\n"
     >>> sheet = read_item_sheet(b"item,kind,content,alt_text\n" + rows)
     >>> sheet.items
@@ -155,6 +156,7 @@ def read_item_file(path: str | os.PathLike[str]) -> tuple[tuple[Label, ...], tup
     --------
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
+    >>> from adaptive.ledger import read_item_file
     >>> with TemporaryDirectory() as folder:
     ...     file = Path(folder, "items.csv")
     ...     _ = file.write_text("item,kind,content\nfig,markdown,**fig**\nplum,,\n")
@@ -293,6 +295,7 @@ def read_known_pairs(
     --------
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
+    >>> from adaptive.ledger import read_known_pairs
     >>> with TemporaryDirectory() as folder:
     ...     file = Path(folder, "probes.csv")
     ...     _ = file.write_text("left,right,winner,kind\napple,stone,left,attention\n")

@@ -106,8 +106,8 @@ def planned_spending(
 
     Examples
     --------
-    >>> from adaptive.ledger.campaign.info import Pay
-    >>> from adaptive.plan import plan_ballots
+    >>> from adaptive import plan_ballots
+    >>> from adaptive.ledger import Pay, Settings, planned_spending
     >>> plan = plan_ballots(40, n_ballots=2, fraction=0.5, presentations=10)
     >>> planned = planned_spending(plan, 6, Settings(pay=Pay(per_hour=12, seconds=6, fee=0.25)))
     >>> planned.n_comparisons, planned.hours, planned.pay, planned.fee

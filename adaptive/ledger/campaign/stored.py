@@ -100,6 +100,7 @@ def is_asset(path: str) -> bool:
 
     Examples
     --------
+    >>> from adaptive.ledger import is_asset
     >>> is_asset("trees/oak.png"), is_asset("../oak.png"), is_asset("/etc/passwd")
     (True, False, False)
 

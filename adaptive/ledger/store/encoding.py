@@ -33,6 +33,7 @@ def time_text(at: int) -> str:
 
     Examples
     --------
+    >>> from adaptive.ledger import time_text
     >>> time_text(0)
     '1970-01-01T00:00:00.000000Z'
     """
@@ -83,6 +84,7 @@ def pair_id(number: int, sheet: int, position: int) -> str:
 
     Examples
     --------
+    >>> from adaptive.ledger import pair_id
     >>> pair_id(2, 0, 17)
     '2-0-17'
     """
@@ -103,6 +105,7 @@ def pair_at(pair: object) -> tuple[int, int, int]:
 
     Examples
     --------
+    >>> from adaptive.ledger import pair_at
     >>> pair_at("2-0-17")
     (2, 0, 17)
     """
@@ -148,6 +151,7 @@ def guarded(cell: str) -> str:
 
     Examples
     --------
+    >>> from adaptive.ledger import guarded
     >>> guarded("=1+1"), guarded("-1.5"), guarded("'=1+1"), guarded("plum")
     ("'=1+1", '-1.5', "''=1+1", 'plum')
     """

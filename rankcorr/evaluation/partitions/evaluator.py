@@ -87,6 +87,7 @@ class QueryEvaluator:
     Examples
     --------
     >>> import pandas as pd
+    >>> from rankcorr.evaluation import QueryEvaluator
     >>> evaluator = QueryEvaluator(["tau_w", "tau"])
     >>> rows = pd.DataFrame({"query": ["q", "q", "r", "r"], "relevance": [1, 0, 1, 0], "score": [3.5, 1.0, 2.0, 7.5]})
     >>> evaluator.frame(rows)

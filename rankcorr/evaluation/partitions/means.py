@@ -134,7 +134,7 @@ def partial_means(
     Examples
     --------
     >>> import pandas as pd
-    >>> from rankcorr.evaluation import combined_means
+    >>> from rankcorr.evaluation import QueryEvaluator, combined_means, partial_means
     >>> evaluator = QueryEvaluator("tau")
     >>> rows = pd.DataFrame({"query": ["q", "r", "s"], "n_documents": [5, 7, 1], "tau": [0.5, 0.25, None]})
     >>> parts = [partial_means(rows[:1], evaluator), partial_means(rows[1:], evaluator)]
@@ -175,7 +175,7 @@ def merged_means(parts: Iterable[PartialMeans]) -> PartialMeans:
     Examples
     --------
     >>> import pandas as pd
-    >>> from rankcorr.evaluation import QueryEvaluator, combined_means, partial_means
+    >>> from rankcorr.evaluation import QueryEvaluator, combined_means, merged_means, partial_means
     >>> evaluator = QueryEvaluator("tau")
     >>> rows = pd.DataFrame({"query": ["q", "r", "s"], "n_documents": [5, 7, 4], "tau": [0.5, 0.25, 0.75]})
     >>> both = merged_means([partial_means(rows[:1], evaluator), partial_means(rows[1:2], evaluator)])
@@ -503,7 +503,7 @@ def combined_means(parts: Iterable[PartialMeans], *, level: float = 0.95) -> Que
     Examples
     --------
     >>> import pandas as pd
-    >>> from rankcorr.evaluation import QueryEvaluator, partial_means
+    >>> from rankcorr.evaluation import QueryEvaluator, combined_means, partial_means
     >>> evaluator = QueryEvaluator("tau")
     >>> rows = pd.DataFrame({"query": ["q", "r", "s"], "n_documents": [5, 7, 4], "tau": [0.5, 0.25, 0.75]})
     >>> means = combined_means(partial_means(part, evaluator) for part in (rows[:2], rows[2:]))
@@ -567,6 +567,7 @@ def streamed_means(
     Examples
     --------
     >>> import pandas as pd
+    >>> from rankcorr.evaluation import QueryEvaluator, streamed_means
     >>> first = pd.DataFrame({"query": ["q", "q", "r"], "relevance": [2, 0, 1], "score": [0.9, 0.1, 0.3]})
     >>> second = pd.DataFrame({"query": ["r"], "relevance": [0], "score": [0.8]})
     >>> streamed_means([first, second], QueryEvaluator("tau")).of("tau").mean

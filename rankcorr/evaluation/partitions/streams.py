@@ -64,7 +64,9 @@ def read_batches(
 
     Examples
     --------
-    >>> import tempfile, pandas as pd
+    >>> import tempfile
+    >>> import pandas as pd
+    >>> from rankcorr.evaluation import read_batches
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     rows = pd.DataFrame({"query": ["q", "q", "r"], "score": [1.5, 0.5, 2.5]})
     ...     rows.to_parquet(f"{folder}/rows.parquet")
