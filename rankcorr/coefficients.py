@@ -44,11 +44,11 @@ class Coefficient:
 
     Examples
     --------
+    >>> import pandas as pd
     >>> from rankcorr import Coefficient, TauW
     >>> coefficient = TauW(n0=10)
     >>> isinstance(coefficient, Coefficient), round(coefficient([4, 3, 2, 1], [4, 3, 1, 2]), 4)
     (True, 0.7622)
-    >>> import pandas as pd
     >>> frame = pd.DataFrame({"gold": [4, 3, 2, 1], "system": [4, 3, 1, 2]})
     >>> frame.corr(method=coefficient).loc["gold", "system"].round(4).item()
     0.7622

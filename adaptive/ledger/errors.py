@@ -194,13 +194,13 @@ class ConflictError(LedgerError):
 
     Examples
     --------
+    >>> from uuid import uuid4
     >>> from adaptive import plan_ballots
     >>> from adaptive.ledger import Ledger, VoteCast
     >>> plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2)
     >>> ledger = Ledger.in_memory()
     >>> campaign = ledger.new_campaign(plan, ["ash", "fir", "oak", "yew"], voters=["Ann"], seed=1)
     >>> n_opened = campaign.open_next()
-    >>> from uuid import uuid4
     >>> ann = campaign.voters.named("Ann")
     >>> receipt = campaign.cast(VoteCast(str(uuid4()), 1, 0, ann.id, "left"))
     >>> campaign.cast(VoteCast(str(uuid4()), 1, 0, ann.id, "right"))
@@ -226,6 +226,7 @@ class LateVoteError(LedgerError):
 
     Examples
     --------
+    >>> from uuid import uuid4
     >>> from adaptive import plan_ballots
     >>> from adaptive.ledger import Ledger, VoteCast
     >>> plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2)
@@ -233,7 +234,6 @@ class LateVoteError(LedgerError):
     >>> campaign = ledger.new_campaign(plan, ["ash", "fir", "oak", "yew"], voters=["Ann"], seed=1)
     >>> n_opened = campaign.open_next()
     >>> recorded = campaign.record({pair.id: "left" for pair in campaign.asked()})
-    >>> from uuid import uuid4
     >>> ann = campaign.voters.named("Ann")
     >>> record = campaign.close(1)
     >>> campaign.cast(VoteCast(str(uuid4()), 1, 0, ann.id, "right"))

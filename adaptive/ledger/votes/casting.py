@@ -104,6 +104,7 @@ class Receipt:
 
     Examples
     --------
+    >>> from uuid import uuid4
     >>> from adaptive import plan_ballots
     >>> from adaptive.ledger import Ledger, Settings, VoteCast, VotingPages
     >>> plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2)
@@ -111,7 +112,6 @@ class Receipt:
     >>> campaign = ledger.new_campaign(plan, 4, 2, seed=1, settings=Settings(assigned=False, sheet_size=2))
     >>> n_opened = campaign.open_next()
     >>> voter, session = campaign.voters.join(pages, consent="1", hours=1)
-    >>> from uuid import uuid4
     >>> hand, reason = voter.next_sheet(pages)
     >>> vote = VoteCast(str(uuid4()), hand.number, hand.pairs[0].place, voter.id, "left")
     >>> receipt = voter.cast(vote)
