@@ -27,6 +27,20 @@ class Advice:
         affected, value and bound are those of the worst.
     sentence : str
         The same in words; it names every affected ballot.
+
+    See Also
+    --------
+    BallotPlan.advice : Lists it.
+    BallotPlan.advice_for : Advice that depends on the number of voters.
+
+    Examples
+    --------
+    >>> from adaptive import plan_ballots
+    >>> advice = plan_ballots(990, n_ballots=7, fraction=0.5, presentations=20).advice[0]
+    >>> advice.code, advice.value, advice.bound
+    ('repeated_pairs', 20, 15)
+    >>> advice.sentence
+    'In ballot 7 an item has 20 presentations but only 15 others to meet: pairs repeat.'
     """
 
     code: str

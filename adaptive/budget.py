@@ -48,8 +48,15 @@ def plan_for_budget(
         Neither or both budgets are given, or only one of `hours` and the seconds. The budget is too small for one
         presentation (the message says how much would be enough) or too large to count. Also as `plan_ballots`.
 
+    See Also
+    --------
+    plan_ballots : Plan from a number of presentations.
+    plan_for_top : Plan from the presentations of a top item.
+    tune_plan : Compare plans of one budget by simulation.
+
     Examples
     --------
+    >>> from adaptive import plan_for_budget
     >>> plan_for_budget(990, n_ballots=7, fraction=0.5, comparisons=20_000)
     BallotPlan(n_items=990, n_ballots=7, fraction=0.5, presentations=20)
     >>> plan_for_budget(990, n_ballots=7, fraction=0.5, hours=40, seconds_per_comparison=5).presentations
@@ -107,8 +114,14 @@ def plan_for_top(n_items: int, *, n_ballots: int, fraction: float, top_presentat
     PlanError
         If `top_presentations` is not an integer of at least 1; and as `plan_ballots`.
 
+    See Also
+    --------
+    plan_for_budget : The reverse: from the cost to the presentations.
+    votes_needed : The votes that an accuracy takes, by simulation.
+
     Examples
     --------
+    >>> from adaptive import plan_for_top
     >>> plan_for_top(990, n_ballots=7, fraction=0.5, top_presentations=100)
     BallotPlan(n_items=990, n_ballots=7, fraction=0.5, presentations=15)
     """

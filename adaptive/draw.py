@@ -74,8 +74,15 @@ class BallotCertificate(Result):
     n_components : int
         Parts of the graph of comparisons.
 
+    See Also
+    --------
+    Ballot.certificate : Returns it.
+    draw_ballot : The guarantees.
+
     Examples
     --------
+    >>> import numpy as np
+    >>> from adaptive import draw_ballot
     >>> certificate = draw_ballot(16, 20, 5, np.random.default_rng(0)).certificate()
     >>> certificate.repeats_min, certificate.repeats_max, certificate.load_min, certificate.load_max
     (1, 2, 32, 32)
@@ -160,6 +167,21 @@ class Ballot(Result):
     ------
     DrawError
         Arrays that differ in length, or an index that is out of range. `Ballot.certificate` checks the counts.
+
+    See Also
+    --------
+    draw_ballot : Makes it.
+    BallotCertificate : The counts that it guarantees.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from adaptive import draw_ballot
+    >>> ballot = draw_ballot(["apple", "pear"], 2, ["Ann"], np.random.default_rng(0))
+    >>> for left, right, voter in zip(ballot.left, ballot.right, ballot.voter):
+    ...     print(ballot.voters[voter], ballot.items[left], ballot.items[right])
+    Ann apple pear
+    Ann pear apple
     """
 
     items: Names
@@ -250,8 +272,16 @@ def draw_ballot(
         an integer or is too small, more than 2^30 - 1 items, voters or comparisons, or an `rng` that is not a
         `numpy.random.Generator`.
 
+    See Also
+    --------
+    plan_ballots : The sizes of all ballots.
+    borda_scores : Score the answers.
+    run_protocol : Draw, vote, score and select, ballot by ballot.
+
     Examples
     --------
+    >>> import numpy as np
+    >>> from adaptive import draw_ballot
     >>> ballot = draw_ballot(["apple", "pear", "plum"], 2, voters=["Ann", "Bob"], rng=np.random.default_rng(0))
     >>> ballot
     <Ballot of 3 comparisons: 3 items, 2 presentations each, 2 voters>

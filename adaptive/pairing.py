@@ -28,7 +28,23 @@ _FEW_RARE = Fraction(1, 20)  # our bound: the paper asks for "a relevant amount"
 
 
 class FewRareTokensWarning(UserWarning):
-    """Warn that fewer than 5 % of the tokens are rare: the data set can hardly show hubs (section 2.1)."""
+    """Warn that fewer than 5 % of the tokens are rare: the data set can hardly show hubs (section 2.1).
+
+    See Also
+    --------
+    pair_tokens : Issues this warning.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from adaptive import FewRareTokensWarning, pair_tokens
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", FewRareTokensWarning)
+    ...     pair_tokens([("apple", "fruit", 120), ("pear", "fruit", 90)])
+    Traceback (most recent call last):
+        ...
+    adaptive.pairing.FewRareTokensWarning: 0 of 2 tokens are rare ...
+    """
 
 
 class Token(NamedTuple):
@@ -42,6 +58,18 @@ class Token(NamedTuple):
         Its semantic area. A token with several areas has one `Token` for each.
     frequency : float or None
         Occurrences in texts of the domain, as a count or a share; None if unknown.
+
+    See Also
+    --------
+    read_tokens : Read them from a file.
+    pair_tokens : Pair them.
+
+    Examples
+    --------
+    >>> from adaptive import Token, pair_tokens
+    >>> tokens = [Token("apple", "fruit", 120.0), Token("pear", "fruit", 40.0), Token("yuzu", "fruit", 2.0)]
+    >>> pair_tokens(tokens).items
+    (('apple', 'pear'), ('apple', 'yuzu'), ('pear', 'yuzu'))
     """
 
     text: str
@@ -70,6 +98,17 @@ class Pairing(TableResult):
         Tokens with a frequency below 10 % of the mean; None if frequencies are unknown.
     n_admissible : int
         Number of pairs that the items were taken from.
+
+    See Also
+    --------
+    pair_tokens : Returns it.
+
+    Examples
+    --------
+    >>> from adaptive import pair_tokens
+    >>> pairing = pair_tokens([("apple", "fruit", 120), ("pear", "fruit", 40), ("yuzu", "fruit", 2)])
+    >>> pairing.n_items, pairing.rare_tokens, pairing.rare
+    (3, ('yuzu',), (False, True, True))
     """
 
     items: tuple[tuple[str, str], ...]
@@ -125,10 +164,16 @@ def read_tokens(path: str | os.PathLike[str]) -> tuple[Token, ...]:
         ends with a space. Also a frequency that is not a finite number of 0 or more, a token twice in one area or with
         two frequencies, no token at all, or a file that cannot be read.
 
+    See Also
+    --------
+    pair_tokens : Pair them.
+    Token : The type of a token.
+
     Examples
     --------
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
+    >>> from adaptive import read_tokens
     >>> with TemporaryDirectory() as folder:
     ...     file = Path(folder, "tokens.csv")
     ...     _ = file.write_text("token,area,frequency\nmachine learning,computing,120\nsales,marketing,300\n")
@@ -178,8 +223,15 @@ def pair_tokens(
         If frequencies are known and fewer than 5 % of the tokens are rare, below 10 % of the mean frequency of all
         tokens, each counted once. Without rare tokens a data set does not show hubs; the bound of 5 % is ours.
 
+    See Also
+    --------
+    read_tokens : Read the tokens.
+    plan_ballots : Plan the votes on the pairs.
+
     Examples
     --------
+    >>> import numpy as np
+    >>> from adaptive import pair_tokens
     >>> fruit = [("apple", "fruit"), ("pear", "fruit"), ("plum", "fruit"), ("oak", "tree"), ("pine", "tree")]
     >>> pair_tokens(fruit).items
     (('apple', 'pear'), ('apple', 'plum'), ('pear', 'plum'), ('oak', 'pine'))

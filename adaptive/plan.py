@@ -41,8 +41,14 @@ class BallotPlan(TableResult):
     PlanError
         If an input is out of its range or of another type, or a ballot would have fewer than two items.
 
+    See Also
+    --------
+    plan_ballots : Returns it.
+    plan_for_budget, plan_for_top : Plan from a budget or a precision.
+
     Examples
     --------
+    >>> from adaptive import BallotPlan
     >>> plan = BallotPlan(990, n_ballots=7, fraction=0.5, presentations=20)
     >>> plan.n_comparisons, plan.top_presentations
     (19660, 140)
@@ -269,8 +275,16 @@ def plan_ballots(n_items: int, *, n_ballots: int, fraction: float, presentations
     PlanError
         If an input is out of its range or of another type, or a ballot would have fewer than two items.
 
+    See Also
+    --------
+    plan_for_budget : The most presentations that a budget allows.
+    plan_for_top : The fewest that a top item needs.
+    tune_plan : Compare plans by simulation.
+    run_protocol : Run the plan.
+
     Examples
     --------
+    >>> from adaptive import plan_ballots
     >>> plan = plan_ballots(990, n_ballots=7, fraction=0.5, presentations=20)
     >>> plan.sizes
     (990, 495, 248, 124, 62, 31, 16)

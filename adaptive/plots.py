@@ -190,9 +190,15 @@ def plot_strengths(
     OptionError
         `top` or `level` out of range, or an unknown scale.
 
+    See Also
+    --------
+    plot_in_top : The chance of each item to be in the top.
+    adaptive.Strengths : The numbers.
+
     Examples
     --------
     >>> from adaptive import Comparisons, bradley_terry
+    >>> from adaptive.plots import plot_strengths
     >>> votes = Comparisons.from_labels(["fig", "fig", "kiwi"], ["kiwi", "plum", "plum"], ["left", "left", "tie"])
     >>> figure = plot_strengths(bradley_terry(votes, prior=2))
     >>> [label.get_text() for label in figure.axes[0].get_yticklabels()]
@@ -265,9 +271,15 @@ def plot_in_top(
     OptionError
         `top` out of range.
 
+    See Also
+    --------
+    plot_strengths : Strengths or ranks with intervals.
+    adaptive.TopProbabilities : The numbers.
+
     Examples
     --------
     >>> from adaptive import Comparisons, bradley_terry
+    >>> from adaptive.plots import plot_in_top
     >>> votes = Comparisons.from_labels(["fig", "fig", "kiwi"], ["kiwi", "plum", "plum"], ["left", "left", "tie"])
     >>> axes = plot_in_top(bradley_terry(votes, prior=2), 1).axes[0]
     >>> [label.get_text() for label in axes.get_yticklabels()]
@@ -373,8 +385,14 @@ def plot_voters(
     OptionError
         No voter, a voter without three finite numbers in order, or `top` out of range.
 
+    See Also
+    --------
+    agreement : The agreement of each voter.
+    adaptive.voter_report : More about each voter.
+
     Examples
     --------
+    >>> from adaptive.plots import plot_voters
     >>> figure = plot_voters({"Ann": (0.9, 0.8, 0.95), "Bob": (0.5, 0.4, 0.6)}, reference=(0.5, "answers at random"))
     >>> [label.get_text() for label in figure.axes[0].get_yticklabels()]
     ['Bob', 'Ann']
@@ -427,9 +445,15 @@ def agreement(strengths: Strengths, *, level: float = LEVEL) -> dict[Hashable, t
     OptionError
         `level` out of range.
 
+    See Also
+    --------
+    plot_voters : Draws it.
+    adaptive.voter_report : Agreement with all others' votes, and more.
+
     Examples
     --------
     >>> from adaptive import Comparisons, bradley_terry
+    >>> from adaptive.plots import agreement
     >>> votes = Comparisons.from_labels(["fig", "fig"], ["kiwi", "plum"], ["left", "left"], voter=["Ann", "Ann"])
     >>> [round(number, 3) for number in agreement(bradley_terry(votes, prior=2))["Ann"]]
     [1.0, 0.425, 1.0]
@@ -487,8 +511,14 @@ def plot_accuracy(
         No approach or more than eight, or columns that differ in length or are not finite, votes that are not positive,
         negative standard errors; the message names the approach.
 
+    See Also
+    --------
+    adaptive.simulate_curve : Accuracy of several budgets.
+    adaptive.votes_needed : The votes that an accuracy takes.
+
     Examples
     --------
+    >>> from adaptive.plots import plot_accuracy
     >>> curves = {"matched": ([1000, 2000], [0.8, 0.9], [0.01, 0.01]), "uniform": ([1000, 2000], [0.3, 0.4], [0, 0])}
     >>> figure = plot_accuracy(curves, limits={"every voter ranks every item": 0.99})
     >>> [text.get_text() for text in figure.axes[0].texts]

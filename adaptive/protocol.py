@@ -103,9 +103,17 @@ def run_protocol(
     DrawError
         No ballot can be drawn for the voters.
 
+    See Also
+    --------
+    score_ballots : For votes that are already there.
+    run_matching : Comparisons chosen from all votes so far.
+    simulate : The same with simulated voters, many times.
+    adaptive.ledger.Ledger : Campaigns over days, in a database.
+
     Examples
     --------
-    >>> from adaptive.plan import plan_ballots
+    >>> import numpy as np
+    >>> from adaptive import plan_ballots, run_protocol
     >>> plan = plan_ballots(8, n_ballots=3, fraction=0.5, presentations=7)
     >>> def prefer_smaller(ballot):
     ...     items = np.array(ballot.items)

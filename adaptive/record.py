@@ -47,6 +47,19 @@ class BallotRecord(TableResult):
         Slope of the rescaling; 1 in ballot 1.
     n_tied_at_cut : int
         Items tied at the cut of the selection that followed; 0 without ties, and in the last ballot.
+
+    See Also
+    --------
+    ProtocolResult : Lists the records as `ballots`.
+
+    Examples
+    --------
+    >>> from adaptive import BallotVotes, plan_ballots, score_ballots
+    >>> plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2)
+    >>> votes = BallotVotes(["fig", "fig", "plum", "pear"], ["plum", "pear", "kiwi", "kiwi"], [1, 1, 0, 1])
+    >>> record = score_ballots(plan, [votes], items=["kiwi", "plum", "pear", "fig"], seed=1).result.ballots[0]
+    >>> record.number, record.x.tolist(), record.tally.wins.tolist(), record.n_tied_at_cut
+    (1, [0.25, 0.25, 0.5, 1.0], [0, 0, 1, 2], 0)
     """
 
     number: int
@@ -97,6 +110,22 @@ class ProtocolResult(TableResult):
     ybar : ndarray of float64, shape (n_items,), read-only
         Each item's mean rescaled score after its last ballot.
     ballots : tuple of BallotRecord
+
+    See Also
+    --------
+    run_protocol, score_ballots : Return it.
+    BallotRecord : The type of its ballots.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from adaptive import plan_ballots, run_protocol
+    >>> plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2)
+    >>> def prefer_left(ballot):
+    ...     return np.sign(ballot.right - ballot.left)
+    >>> result = run_protocol(plan, prefer_left, items=["ant", "bee", "cat", "dog"], rng=np.random.default_rng(1))
+    >>> [result.items[item] for item in result.best_first], result.wins.tolist(), result.presentations.tolist()
+    (['ant', 'bee', 'cat', 'dog'], [4, 1, 1, 0], [4, 2, 4, 2])
     """
 
     plan: BallotPlan

@@ -32,6 +32,18 @@ class BallotVotes(Result):
     ------
     VoteError
         When the answers are rows of different lengths; `score_ballots` checks everything else.
+
+    See Also
+    --------
+    score_ballots : Takes them.
+    Comparisons : Votes that belong to no ballot.
+
+    Examples
+    --------
+    >>> from adaptive import LEFT, TIE, BallotVotes
+    >>> votes = BallotVotes(["fig", "plum"], ["plum", "pear"], [LEFT, TIE])
+    >>> votes.left, votes.right, votes.answers
+    (('fig', 'plum'), ('plum', 'pear'), array([1, 0]))
     """
 
     left: Sequence[Hashable]
@@ -59,6 +71,20 @@ class InterimResult(Result):
         Of the ballots so far.
     next_items : tuple of hashable, or None
         Items of the next ballot, best first; None after the last ballot.
+
+    See Also
+    --------
+    score_ballots : Returns it.
+    ProtocolResult : The type of `result`.
+
+    Examples
+    --------
+    >>> from adaptive import BallotVotes, plan_ballots, score_ballots
+    >>> plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2)
+    >>> votes = BallotVotes(["fig", "fig", "plum", "pear"], ["plum", "pear", "kiwi", "kiwi"], [1, 1, 0, 1])
+    >>> interim = score_ballots(plan, [votes], items=["kiwi", "plum", "pear", "fig"], seed=1)
+    >>> interim.next_items, interim.result.best_first
+    (('fig', 'pear'), array([3, 2, 0, 1]))
     """
 
     result: ProtocolResult
@@ -95,9 +121,14 @@ def score_ballots(plan: BallotPlan, ballots: Sequence[BallotVotes], *, items: It
         presentations of an item, an item against itself), the answers do not fit the comparisons, or an item has no
         answer. The message names the ballot.
 
+    See Also
+    --------
+    run_protocol : With a function that votes.
+    adaptive.ledger.Ledger : Campaigns over days, in a database.
+
     Examples
     --------
-    >>> from adaptive.plan import plan_ballots
+    >>> from adaptive import BallotVotes, plan_ballots, score_ballots
     >>> plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2)
     >>> votes = BallotVotes(["fig", "fig", "plum", "pear"], ["plum", "pear", "kiwi", "kiwi"], [1, 1, 0, 1])
     >>> interim = score_ballots(plan, [votes], items=["kiwi", "plum", "pear", "fig"], seed=1)

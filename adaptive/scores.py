@@ -153,10 +153,15 @@ def borda_scores(ballot: Ballot, answers: ArrayLike) -> Scores:
     VoteError
         When the answers are not those of the ballot's comparisons, or an item has no answer at all.
 
+    See Also
+    --------
+    rescale : Put them on the scale of earlier ballots.
+    borda : The same for votes from any source.
+
     Examples
     --------
     >>> import numpy as np
-    >>> from adaptive.draw import draw_ballot
+    >>> from adaptive import TIE, UNANSWERED, borda_scores, draw_ballot
     >>> ballot = draw_ballot(["apple", "pear"], 2, 1, np.random.default_rng(0))
     >>> borda_scores(ballot, [TIE, UNANSWERED])
     array([0.5, 0.5])
@@ -183,8 +188,14 @@ def rescale(x: ArrayLike, previous_mean: ArrayLike) -> Rescaled:
     ProtocolError
         When the two do not match, a number is out of range, or every x is 1.
 
+    See Also
+    --------
+    borda_scores : The scores of a ballot.
+    running_mean : The mean over ballots.
+
     Examples
     --------
+    >>> from adaptive import rescale
     >>> rescaled = rescale([0.25, 0.5, 0.75], [0.5, 0.75, 0.75])
     >>> rescaled.b, rescaled.y.round(3).tolist()
     (0.6428571428571429, [0.518, 0.679, 0.839])
@@ -213,8 +224,15 @@ def rescale(x: ArrayLike, previous_mean: ArrayLike) -> Rescaled:
 def running_mean(previous_mean: Scores, y: Scores, ballot_number: int) -> Scores:
     """Return ybar^(k) = ((k - 1) ybar^(k-1) + y^(k)) / k, the mean over ballots 1..k (Eq. 5), k = `ballot_number`.
 
+    See Also
+    --------
+    rescale : Computes the scores that are averaged.
+    run_protocol : The option `average`.
+
     Examples
     --------
+    >>> import numpy as np
+    >>> from adaptive import running_mean
     >>> running_mean(np.array([0.5, 0.75]), np.array([1.0, 0.25]), 2)
     array([0.75, 0.5 ])
     """

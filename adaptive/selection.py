@@ -26,6 +26,18 @@ class Selection(Result):
         Indices of the items, best first; equal items keep their order, except those tied at the cut.
     n_tied_at_cut : int
         Items that share the score at the cut, where only some could be chosen; 0 when the cut separates two scores.
+
+    See Also
+    --------
+    select_top, select_by_mean : Return it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from adaptive import select_top
+    >>> selection = select_top([0.2, 0.9, 0.4], 2, np.random.default_rng(0))
+    >>> selection.chosen, selection.n_tied_at_cut
+    (array([1, 2]), 0)
     """
 
     chosen: NDArray[np.intp]
@@ -54,8 +66,15 @@ def select_top(scores: ArrayLike, n_selected: int, rng: np.random.Generator) -> 
     ProtocolError
         When a score is nan, or there are not that many items.
 
+    See Also
+    --------
+    select_by_mean : The rule of the paper, with these steps.
+    Selection : The type of the result.
+
     Examples
     --------
+    >>> import numpy as np
+    >>> from adaptive import select_top
     >>> select_top([0.2, 0.9, 0.4], 2, np.random.default_rng(0))
     Selection(chosen=array([1, 2]), n_tied_at_cut=0)
     >>> select_top([0.4, 0.9, 0.4, 0.4], 2, np.random.default_rng(0)).n_tied_at_cut
@@ -82,9 +101,15 @@ def select_top(scores: ArrayLike, n_selected: int, rng: np.random.Generator) -> 
 def select_by_mean(scores: BallotScores, n_selected: int, rng: np.random.Generator) -> Selection:
     """Select by ybar^(k), "according to the results of the previous ballots" (section 2.5 of the paper).
 
+    See Also
+    --------
+    select_top : The same selection from any scores.
+    run_protocol : The option `select`.
+
     Examples
     --------
-    >>> from adaptive.draw import draw_ballot
+    >>> import numpy as np
+    >>> from adaptive import draw_ballot, select_by_mean
     >>> from adaptive.scores import score_ballot
     >>> ballot = draw_ballot(["apple", "pear"], 1, 1, np.random.default_rng(0))
     >>> scores = score_ballot(ballot, [0], ballot_number=2, previous_mean=np.array([0.5, 0.75]))

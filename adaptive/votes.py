@@ -56,7 +56,21 @@ def comparisons_of(ballot: Ballot, number: int) -> tuple[Comparison, ...]:
 
 
 class Vote(IntEnum):
-    """The answer to a comparison: which side is larger, a tie, or none yet."""
+    """The answer to a comparison: which side is larger, a tie, or none yet.
+
+    See Also
+    --------
+    borda_scores : Takes these answers.
+    Comparisons : Keeps them.
+
+    Examples
+    --------
+    >>> from adaptive import LEFT, Vote
+    >>> [(vote.name, vote.value) for vote in Vote]
+    [('LEFT', 1), ('TIE', 0), ('RIGHT', -1), ('UNANSWERED', -2)]
+    >>> LEFT == Vote.LEFT
+    True
+    """
 
     LEFT = 1
     TIE = 0

@@ -52,8 +52,14 @@ def align(
     OptionError
         The value of `missing` is unknown.
 
+    See Also
+    --------
+    Ranking : How to create a ranking.
+    coefficient_bounds : Bounds of a coefficient of lists that lack items.
+
     Examples
     --------
+    >>> from rankcorr import Ranking, align
     >>> gold, system = Ranking.from_order(["ant", "bee", "cat"]), Ranking.from_order(["cat", "dog", "ant"])
     >>> for ranking in align(gold, system, missing="intersection"):
     ...     print(dict(zip(ranking.labels, ranking.ranks.tolist())))

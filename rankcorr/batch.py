@@ -54,6 +54,23 @@ class RankCorrelations(Computed, TableResult):
         Number of items in only one of the two rankings; None if `missing` is None.
     coefficient, scheme, n0, weigher, tied_weights, variant, missing
         As in `RankCorrelation`.
+
+    See Also
+    --------
+    correlate_many, correlation_matrix : Return it.
+    RankCorrelation : The result of two rankings.
+
+    Examples
+    --------
+    >>> from rankcorr import correlate_many
+    >>> result = correlate_many([4, 3, 2, 1], {"good": [4, 3, 1, 2], "poor": [1, 2, 3, 4]}, coefficient="tau")
+    >>> result.names, result.statistic.round(4).tolist(), result.n_items
+    (('good', 'poor'), [0.6667, -1.0], 4)
+    >>> print(result.to_markdown())
+    | name | tau |
+    | --- | ---: |
+    | good | 0.6667 |
+    | poor | -1 |
     """
 
     statistic: NDArray[np.float64]
@@ -147,8 +164,15 @@ def correlate_many(
     RankingError
         The message names the system; the subclass tells what is wrong.
 
+    See Also
+    --------
+    correlation_matrix : All pairs of many rankings.
+    leaderboard : The same with intervals, tests and groups.
+    compare_many : Test pairs of systems.
+
     Examples
     --------
+    >>> from rankcorr import correlate_many
     >>> gold = [5, 4, 3, 2, 1]
     >>> result = correlate_many(gold, {"good": [9, 8, 7, 5, 6], "poor": [1, 2, 3, 4, 5]})
     >>> dict(zip(result.names, result.statistic.round(4).tolist()))
@@ -263,8 +287,13 @@ def correlation_matrix(
     RankingError
         The message names the ranking; the subclass tells what is wrong.
 
+    See Also
+    --------
+    correlate_many : One gold ranking against many systems.
+
     Examples
     --------
+    >>> from rankcorr import correlation_matrix
     >>> correlation_matrix([[3, 2, 1], [3, 1, 2]], coefficient="tau").statistic.round(4)
     array([[1.    , 0.3333],
            [0.3333, 1.    ]])

@@ -56,6 +56,18 @@ class CoefficientBounds(Computed):
         Number of these left out, because the coefficient is undefined or no item has weight.
     coefficient, scheme, n0, weigher, tied_weights, variant
         As in `RankCorrelation`.
+
+    See Also
+    --------
+    coefficient_bounds : Returns it.
+
+    Examples
+    --------
+    >>> from rankcorr import Ranking, coefficient_bounds
+    >>> x, y = Ranking.from_order(["ant", "bee", "cat"]), Ranking.from_order(["bee", "ant", "dog"])
+    >>> bounds = coefficient_bounds(x, y, coefficient="tau", n_items=5)
+    >>> round(bounds.low, 4), round(bounds.high, 4), bounds.method, bounds.n_completions
+    (0.2, 0.6, 'order', 4.0)
     """
 
     low: float
@@ -114,6 +126,10 @@ def coefficient_bounds(
     RankingError
         Another subclass, for other errors in the lists or the options.
 
+    See Also
+    --------
+    align : One value instead, by a rule for missing items.
+
     Notes
     -----
     With equal weights, the largest value puts the missing items in the order of the other list, and those missing from
@@ -124,6 +140,7 @@ def coefficient_bounds(
 
     Examples
     --------
+    >>> from rankcorr import Ranking, coefficient_bounds
     >>> x, y = Ranking.from_order(["ant", "bee", "cat"]), Ranking.from_order(["bee", "ant", "dog"])
     >>> bounds = coefficient_bounds(x, y, n_items=5)
     >>> round(bounds.low, 4), round(bounds.high, 4), bounds.exact, bounds.n_completions

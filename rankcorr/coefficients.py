@@ -35,6 +35,23 @@ class Coefficient:
 
     It can be passed wherever a function of two vectors is expected: ``DataFrame.corr(method=TauW(n0=10))``,
     ``scipy.stats.permutation_test``, ``sklearn.metrics.make_scorer``.
+
+    See Also
+    --------
+    TauW, RhoW : The weighted coefficients.
+    Tau, Rho : The plain coefficients.
+    correlate_many : One of the functions that accept a coefficient.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from rankcorr import Coefficient, TauW
+    >>> coefficient = TauW(n0=10)
+    >>> isinstance(coefficient, Coefficient), round(coefficient([4, 3, 2, 1], [4, 3, 1, 2]), 4)
+    (True, 0.7622)
+    >>> frame = pd.DataFrame({"gold": [4, 3, 2, 1], "system": [4, 3, 1, 2]})
+    >>> frame.corr(method=coefficient).loc["gold", "system"].round(4).item()
+    0.7622
     """
 
     name: ClassVar[CoefficientName]
@@ -199,8 +216,16 @@ class RhoW(_Weighted):
     RankingError
         `WeightError` or `OptionError`, for an invalid option.
 
+    See Also
+    --------
+    weighted_rho : The same coefficient as a function.
+    TauW : The same weights in Kendall's tau.
+    Rho : Equal weights.
+    offset_for_share : Choose n0 by the weight of the top ranks.
+
     Examples
     --------
+    >>> from rankcorr import RhoW
     >>> RhoW(n0=10), RhoW() == RhoW(n0=2.0)
     (RhoW(n0=10), True)
     >>> round(RhoW(n0=10)([4, 3, 2, 1], [4, 3, 1, 2]), 4)
@@ -233,8 +258,16 @@ class TauW(_Weighted):
     RankingError
         `WeightError` or `OptionError`, for an invalid option.
 
+    See Also
+    --------
+    weighted_tau : The same coefficient as a function.
+    RhoW : The same weights in Spearman's rho.
+    Tau : Equal weights.
+    offset_for_share : Choose n0 by the weight of the top ranks.
+
     Examples
     --------
+    >>> from rankcorr import TauW
     >>> TauW(n0=10, scheme="first"), TauW() == TauW(n0=2.0)
     (TauW(n0=10, scheme='first'), True)
     >>> round(TauW(n0=10)([4, 3, 2, 1], [4, 3, 1, 2]), 4)
@@ -254,8 +287,14 @@ class TauW(_Weighted):
 class Rho(Coefficient):
     """Spearman's rho, as a value: all items weigh the same.
 
+    See Also
+    --------
+    RhoW : With more weight at the top.
+    Tau : Kendall's tau.
+
     Examples
     --------
+    >>> from rankcorr import Rho
     >>> round(Rho()([4, 3, 2, 1], [4, 3, 1, 2]), 4)
     0.8
     """
@@ -279,8 +318,14 @@ class Tau(Coefficient):
     OptionError
         The variant is unknown.
 
+    See Also
+    --------
+    TauW : With more weight at the top.
+    Rho : Spearman's rho.
+
     Examples
     --------
+    >>> from rankcorr import Tau
     >>> round(Tau()([4, 3, 2, 1], [4, 3, 1, 2]), 4)
     0.6667
     """

@@ -35,6 +35,19 @@ class ItemContribution(Result):
         Its weight; the weights of all items sum to 1.
     contribution, cost : float
         As in `Contributions`.
+
+    See Also
+    --------
+    Contributions : The parts of all items.
+    contributions : Computes them.
+
+    Examples
+    --------
+    >>> from rankcorr import contributions
+    >>> parts = contributions({"ant": 3, "bee": 2, "cat": 1}, {"ant": 2, "bee": 3, "cat": 1}, coefficient="tau")
+    >>> item = parts.worst(1)[0]
+    >>> item.label, item.x_rank, item.y_rank, round(item.cost, 4)
+    ('ant', 1.0, 2.0, 0.3333)
     """
 
     label: Hashable
@@ -68,6 +81,20 @@ class Contributions(Computed, TableResult):
         Whether x has the item; false for the items that ``missing="bottom"`` takes only from y.
     n_items, coefficient, scheme, n0, weigher, tied_weights, variant, missing, n_missing
         As in `RankCorrelation`.
+
+    See Also
+    --------
+    contributions : Returns it.
+    ItemContribution : One of its rows.
+
+    Examples
+    --------
+    >>> from rankcorr import contributions
+    >>> parts = contributions({"ant": 3, "bee": 2, "cat": 1}, {"ant": 2, "bee": 3, "cat": 1}, coefficient="tau")
+    >>> round(parts.statistic, 4), parts.contribution.round(4).tolist(), parts.cost.round(4).tolist()
+    (0.3333, [0.0, 0.0, 0.3333], [0.3333, 0.3333, 0.0])
+    >>> [item.label for item in parts.worst(2)]
+    ['ant', 'bee']
     """
 
     statistic: float
@@ -148,6 +175,11 @@ def contributions(
     RankingError
         The subclass tells what is wrong with the rankings or the options.
 
+    See Also
+    --------
+    compare_systems : Compare two systems, with the item that matters most.
+    rankcorr.plots.plot_ranks : Draw the ranks, and name the items that cost most.
+
     Notes
     -----
     The cost of an item is its part of 1 - gamma = sum_ij (a_ij / A - b_ij / B)^2 / 2, with A^2 and B^2 the sums of
@@ -159,6 +191,7 @@ def contributions(
 
     Examples
     --------
+    >>> from rankcorr import Ranking, contributions
     >>> gold = Ranking.from_order(["king", "queen", "cabbage", "stone"])
     >>> system = Ranking.from_order(["queen", "king", "stone", "cabbage"])
     >>> parts = contributions(gold, system)

@@ -83,6 +83,14 @@ def weighted_rho(
     RankingError
         The subclass tells what is wrong with the rankings or the options.
 
+    See Also
+    --------
+    weighted_tau : The same weights in Kendall's tau.
+    RhoW : This coefficient with its options as one value.
+    correlate_many : Compare one gold ranking with many systems.
+    permutation_test : Compare the value with chance.
+    bootstrap_interval : Give the value an interval.
+
     References
     ----------
     P. Lombardo et al., Top-Rank-Focused Adaptive Vote Collection for the Evaluation of Domain-Specific Semantic
@@ -90,6 +98,7 @@ def weighted_rho(
 
     Examples
     --------
+    >>> from rankcorr import weighted_rho
     >>> gold = {"king": 9.1, "queen": 8.7, "cabbage": 1.2, "stone": 0.8}
     >>> system = {"king": 0.7, "queen": 0.9, "cabbage": 0.1, "stone": 0.2}
     >>> round(weighted_rho(gold, system).statistic, 4)
@@ -148,6 +157,14 @@ def weighted_tau(
     RankingError
         The subclass tells what is wrong with the rankings or the options.
 
+    See Also
+    --------
+    weighted_rho : The same weights in Spearman's rho.
+    TauW : This coefficient with its options as one value.
+    correlate_many : Compare one gold ranking with many systems.
+    permutation_test : Compare the value with chance.
+    bootstrap_interval : Give the value an interval.
+
     References
     ----------
     P. Lombardo et al., Top-Rank-Focused Adaptive Vote Collection for the Evaluation of Domain-Specific Semantic
@@ -155,7 +172,7 @@ def weighted_tau(
 
     Examples
     --------
-    >>> from rankcorr import Ranking
+    >>> from rankcorr import Ranking, weighted_tau
     >>> gold = Ranking.from_order(["king", "queen", "cabbage", "stone"])
     >>> system = Ranking.from_order(["queen", "king", ["cabbage", "stone"]])
     >>> round(weighted_tau(gold, system).statistic, 4)
@@ -197,13 +214,18 @@ def correlate(
     RankingError
         The subclass tells what is wrong with the rankings or the options.
 
+    See Also
+    --------
+    weighted_rho, weighted_tau : One coefficient, with its options as arguments.
+    correlate_many : One coefficient of many systems.
+
     Examples
     --------
+    >>> from rankcorr import TauW, correlate
     >>> gold = {"king": 9.1, "queen": 8.7, "cabbage": 1.2, "stone": 0.8}
     >>> system = {"king": 0.7, "queen": 0.9, "cabbage": 0.1, "stone": 0.2}
     >>> {name: round(result, 4) for name, result in correlate(gold, system).items()}
     {'rho_w': 0.5273, 'tau_w': 0.1508, 'rho': 0.6, 'tau': 0.3333}
-    >>> from rankcorr import TauW
     >>> {value: round(result, 4) for value, result in correlate(gold, system, coefficients=[TauW(n0=10)]).items()}
     {TauW(n0=10): 0.3105}
     """
@@ -232,8 +254,15 @@ def kendall_gamma(a_matrix: ArrayLike, b_matrix: ArrayLike) -> RankCorrelation:
         `DimensionError` for a matrix that is not square, `LengthError` for matrices that differ in shape,
         `MissingValueError` for nan, `NonNumericError`.
 
+    See Also
+    --------
+    weighted_tau : A special case, in O(n log n).
+    weighted_rho : Another special case.
+
     Examples
     --------
+    >>> import numpy as np
+    >>> from rankcorr import kendall_gamma
     >>> a, b = np.array([1, 2, 3, 4]), np.array([2, 1, 3, 4])
     >>> tau = kendall_gamma(np.sign(a - a[:, None]), np.sign(b - b[:, None]))
     >>> round(tau.statistic, 4)

@@ -27,8 +27,14 @@ class Ranking:
     labels : tuple of hashable, or None
         Names of the items, in the order of `ranks`.
 
+    See Also
+    --------
+    align : Match two rankings by label.
+    weighted_tau : Correlate two rankings.
+
     Examples
     --------
+    >>> from rankcorr import Ranking
     >>> Ranking.from_scores({"apple": 0.9, "pear": 0.4, "plum": 0.4}).ranks
     array([1. , 2.5, 2.5])
     """

@@ -158,6 +158,11 @@ class RankCorrelation(float):
         Number of items in only one ranking. "intersection" leaves them out, and "bottom" places them last; "gold"
         leaves out those that only y has, and places those last that only x has. None if `missing` is None.
 
+    See Also
+    --------
+    weighted_tau, weighted_rho, correlate : Return it.
+    RankCorrelations : The results of many rankings.
+
     Examples
     --------
     >>> from rankcorr import weighted_tau

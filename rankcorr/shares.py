@@ -60,8 +60,14 @@ def first_rank_share(n0: float, n_items: int | None = None) -> float:
     ShareError
         n_items is not a positive integer.
 
+    See Also
+    --------
+    top_share : The share of the first k ranks.
+    offset_for_share : The n0 that gives a wanted share.
+
     Examples
     --------
+    >>> from rankcorr import first_rank_share
     >>> round(first_rank_share(0), 4)  # 6 / pi^2
     0.6079
     >>> round(first_rank_share(2), 4)
@@ -100,8 +106,15 @@ def top_share(k: int, n0: float, n_items: int | None = None) -> float:
     ShareError
         k or n_items is not a positive integer, or n_items is less than k.
 
+    See Also
+    --------
+    first_rank_share : The share of the first rank.
+    offset_for_share : The n0 that gives a wanted share.
+    item_weights : The weights of the items of two rankings.
+
     Examples
     --------
+    >>> from rankcorr import top_share
     >>> round(top_share(10, 2), 4)
     0.7975
     >>> round(top_share(10, 2, n_items=990), 4)
@@ -144,8 +157,14 @@ def offset_for_share(share: float, k: int = 1, n_items: int | None = None) -> fl
         for share = 1e-310 of an infinite list; or k or n_items is not a positive integer, or n_items is not greater
         than k.
 
+    See Also
+    --------
+    top_share, first_rank_share : The share that an n0 gives.
+    rankcorr.plots.plot_offset : A coefficient as a function of n0.
+
     Examples
     --------
+    >>> from rankcorr import offset_for_share
     >>> round(offset_for_share(0.2813), 3)
     2.001
     >>> round(offset_for_share(0.5, k=10, n_items=990), 3)

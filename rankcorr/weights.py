@@ -39,8 +39,15 @@ def check_offset(n0: float | None) -> float:
 class InverseSquare:
     """The paper's f(n; n0) = 1/(n + n0)^2 with n0 > -1. A larger n0 spreads the weight over more ranks.
 
+    See Also
+    --------
+    Hyperbolic, Logarithmic, TopK, Uniform : Other weights.
+    offset_for_share : Choose n0 by the weight of the top ranks.
+
     Examples
     --------
+    >>> import numpy as np
+    >>> from rankcorr import InverseSquare
     >>> InverseSquare(n0=0)(np.array([1.0, 2.0]))
     array([1.  , 0.25])
     """
@@ -59,7 +66,21 @@ class InverseSquare:
 
 @dataclass(frozen=True)
 class Hyperbolic:
-    """f(n) = 1/n, the weight of scipy.stats.weightedtau; its sum diverges, so the top of long lists weighs little."""
+    """f(n) = 1/n, the weight of scipy.stats.weightedtau; its sum diverges, so the top of long lists weighs little.
+
+    See Also
+    --------
+    InverseSquare : The default, whose sum converges.
+    rankcorr.measures.vigna_tau : The coefficient that `scipy.stats.weightedtau` computes.
+
+    Examples
+    --------
+    >>> from rankcorr import Hyperbolic, item_weights, weighted_tau
+    >>> item_weights([3, 2, 1], [3, 2, 1], weigher=Hyperbolic()).round(4)
+    array([0.5455, 0.2727, 0.1818])
+    >>> round(weighted_tau([4, 3, 2, 1], [4, 3, 1, 2], weigher=Hyperbolic()), 4)
+    0.8835
+    """
 
     def __call__(self, ranks: NDArray[np.float64]) -> NDArray[np.float64]:  # noqa: D102 - the class says it
         return 1.0 / ranks
@@ -67,7 +88,21 @@ class Hyperbolic:
 
 @dataclass(frozen=True)
 class Logarithmic:
-    """f(n) = 1/log2(n + 1), the discount of DCG."""
+    """f(n) = 1/log2(n + 1), the discount of DCG.
+
+    See Also
+    --------
+    InverseSquare : The default.
+    Hyperbolic : Weights that fall faster.
+
+    Examples
+    --------
+    >>> from rankcorr import Logarithmic, item_weights, weighted_tau
+    >>> item_weights([3, 2, 1], [3, 2, 1], weigher=Logarithmic()).round(4)
+    array([0.4693, 0.2961, 0.2346])
+    >>> round(weighted_tau([4, 3, 2, 1], [4, 3, 1, 2], weigher=Logarithmic()), 4)
+    0.8169
+    """
 
     def __call__(self, ranks: NDArray[np.float64]) -> NDArray[np.float64]:  # noqa: D102 - the class says it
         return np.asarray(1.0 / np.log2(ranks + 1.0))
@@ -78,6 +113,19 @@ class TopK:
     """f(n) = 1 for n <= k, else 0.
 
     A tie across the cut counts by its mid-rank; with ``tied_weights="expected"`` it counts in part.
+
+    See Also
+    --------
+    InverseSquare : The default, which falls without a cut.
+    item_weights : How the weights of tied items combine.
+
+    Examples
+    --------
+    >>> from rankcorr import TopK, item_weights
+    >>> item_weights([4, 3, 2, 1], [4, 3, 1, 2], weigher=TopK(2))
+    array([0.5, 0.5, 0. , 0. ])
+    >>> item_weights([4, 3, 3, 1], [4, 3, 3, 2], weigher=TopK(2), tied_weights="expected")
+    array([0.5 , 0.25, 0.25, 0.  ])
     """
 
     k: int
@@ -91,7 +139,20 @@ class TopK:
 
 @dataclass(frozen=True)
 class Uniform:
-    """f(n) = 1: the plain coefficients, Spearman's rho and Kendall's tau."""
+    """f(n) = 1: the plain coefficients, Spearman's rho and Kendall's tau.
+
+    See Also
+    --------
+    Tau, Rho : The same coefficients by their names.
+    InverseSquare : The default, with more weight at the top.
+
+    Examples
+    --------
+    >>> from rankcorr import Tau, Uniform, weighted_tau
+    >>> x, y = [4, 3, 2, 1], [4, 3, 1, 2]
+    >>> round(weighted_tau(x, y, weigher=Uniform()), 4), round(Tau()(x, y), 4)
+    (0.6667, 0.6667)
+    """
 
     def __call__(self, ranks: NDArray[np.float64]) -> NDArray[np.float64]:  # noqa: D102 - the class says it
         return np.ones_like(ranks)
@@ -153,8 +214,15 @@ def item_weights(
         `WeightError` for an unusable n0 or weigher, `OptionError` for an unknown scheme, and the errors of
         `Ranking.from_scores` and of alignment.
 
+    See Also
+    --------
+    weighted_tau, weighted_rho : The coefficients that use these weights.
+    top_share : The share of the weight at the top.
+    contributions : The part of each item in a coefficient.
+
     Examples
     --------
+    >>> from rankcorr import item_weights
     >>> item_weights([3, 2, 1], [3, 2, 1], n0=0).round(4)
     array([0.7347, 0.1837, 0.0816])
     """

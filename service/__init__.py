@@ -36,10 +36,24 @@ def create_app(settings: Settings | None = None) -> Flask:
     ImportError
         If a package that rankcorr-service depends on is missing.
 
+    See Also
+    --------
+    Settings : All settings of the application.
+    service.collect.create_app : The application that collects votes.
+
     Examples
     --------
+    >>> from contextlib import redirect_stdout
+    >>> from io import StringIO
+    >>> from service import Settings, create_app
     >>> "/v1/correlations" in {rule.rule for rule in create_app().url_map.iter_rules()}
     True
+    >>> client = create_app(Settings()).test_client()
+    >>> body = {"gold": {"scores": [4, 3, 2, 1]}, "system": {"scores": [4, 3, 1, 2]}, "coefficients": ["tau"]}
+    >>> with redirect_stdout(StringIO()) as log:
+    ...     answer = client.post("/v1/correlations", json=body)
+    >>> answer.status_code, round(answer.json["coefficients"]["tau"], 4)
+    (200, 0.6667)
     """
     from service.app import app_of  # its packages may be missing, and rankcorr-serve must start to say so
 

@@ -15,7 +15,20 @@ PREFIX: Final = "RANKCORR_"
 
 
 class SettingError(ValueError):
-    """An environment variable has an invalid value."""
+    """An environment variable has an invalid value.
+
+    See Also
+    --------
+    Settings, service.collect.CollectSettings : Raise it.
+
+    Examples
+    --------
+    >>> from service import Settings
+    >>> Settings.from_environment({"RANKCORR_MAX_ITEMS": "many"})
+    Traceback (most recent call last):
+        ...
+    service.environment.SettingError: RANKCORR_MAX_ITEMS must be a whole number from 2 to 1099511627776; ...
+    """
 
 
 def setting(default: Any, parse: Callable[[str, str], Any], about: str) -> Any:

@@ -11,7 +11,19 @@ from service.http.settings import HttpLimits, HttpSettings
 
 @dataclass(frozen=True, kw_only=True)
 class Limits(HttpLimits):
-    """The limits on one request."""
+    """The limits on one request.
+
+    See Also
+    --------
+    Settings : Holds the limits as `limits`.
+
+    Examples
+    --------
+    >>> from service import Limits, Settings
+    >>> settings = Settings(limits=Limits(max_items=1_000, max_seconds=5.0))
+    >>> settings.limits.max_items, settings.limits.max_resamples
+    (1000, 100000)
+    """
 
     max_items: int = setting(200_000, whole_number(2), "items of a ranking, a pairing, a plan or a ballot")
     max_systems: int = setting(1_000, whole_number(1), "systems of a batch")
@@ -44,10 +56,19 @@ class Limits(HttpLimits):
 class Settings(HttpSettings):
     """The settings of rankcorr-serve.
 
+    See Also
+    --------
+    Limits : The limits on one request.
+    create_app : Takes them.
+    service.collect.CollectSettings : The settings of rankcorr-collect.
+
     Examples
     --------
+    >>> from service import Settings
     >>> Settings.from_environment({"RANKCORR_MAX_ITEMS": "1000"}).limits.max_items
     1000
+    >>> Settings().table()[0][:2]
+    ('RANKCORR_MAX_BODY_BYTES', 16777216)
     """
 
     limits_type: ClassVar[type[HttpLimits]] = Limits

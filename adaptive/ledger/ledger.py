@@ -54,6 +54,24 @@ class Ledger:
     ------
     LedgerError
         If the URL is of another kind.
+
+    See Also
+    --------
+    Ledger.create, Ledger.open : A ledger in a file or in PostgreSQL.
+    Campaign : A campaign in the ledger.
+    verify_bundle : Check a campaign that was exported.
+
+    Examples
+    --------
+    >>> from adaptive import plan_ballots
+    >>> from adaptive.ledger import Ledger
+    >>> plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2)
+    >>> ledger = Ledger.in_memory()
+    >>> campaign = ledger.new_campaign(plan, ["ash", "fir", "oak", "yew"], voters=["Ann"], seed=1)
+    >>> n_opened = campaign.open_next()
+    >>> ledger.campaign().status().state
+    'open'
+    >>> ledger.close()
     """
 
     def __init__(self, target: str | os.PathLike[str] | None, *, patience: float = PATIENCE_SECONDS) -> None:
@@ -233,6 +251,27 @@ class Campaign(Steps):
 
     Each step is one transaction unless stated otherwise, and is safe alongside other writers. `voters` and `tokens`
     provide the steps for voters and tokens. `reads`, `writes` and `runs` make a method of a step and its description.
+
+    See Also
+    --------
+    Ledger.new_campaign, Ledger.create_campaign : Make one.
+    Ledger.campaign : Find one.
+    CampaignStatus, CampaignResult, CampaignQuality : Its reports.
+
+    Examples
+    --------
+    >>> from adaptive import plan_ballots
+    >>> from adaptive.ledger import Ledger
+    >>> plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2)
+    >>> ledger = Ledger.in_memory()
+    >>> campaign = ledger.new_campaign(plan, ["ash", "fir", "oak", "yew"], voters=["Ann"], seed=1)
+    >>> n_opened = campaign.open_next()
+    >>> pairs = campaign.asked()
+    >>> campaign.record({pair.id: "left" if pair.left < pair.right else "right" for pair in pairs}).n_new
+    4
+    >>> campaign.close(1)
+    <BallotRecord 1: 4 items, b 1, 0 tied at cut>
+    >>> ledger.close()
     """
 
     @property

@@ -89,6 +89,19 @@ class RankIntervals(TableResult):
         Quantiles of the drawn ranks, each a rank that was drawn.
     level : float
     n_samples : int
+
+    See Also
+    --------
+    Strengths.rank_intervals : Returns it.
+    adaptive.plots.plot_strengths : Draws it with ``scale="rank"``.
+
+    Examples
+    --------
+    >>> from adaptive import Comparisons, bradley_terry
+    >>> votes = Comparisons.from_labels(["fig", "fig", "kiwi"] * 9, ["kiwi", "plum", "plum"] * 9, ["left"] * 27)
+    >>> intervals = bradley_terry(votes, prior=2).rank_intervals()
+    >>> intervals.items, intervals.low.tolist(), intervals.high.tolist(), intervals.level
+    (('fig', 'kiwi', 'plum'), [1.0, 2.0, 3.0], [1.0, 2.0, 3.0], 0.9)
     """
 
     items: Sequence[Hashable]
@@ -127,6 +140,19 @@ class TopProbabilities(TableResult):
     probability : ndarray of float64, shape (n_items,)
         They sum to k.
     k, n_samples : int
+
+    See Also
+    --------
+    Strengths.in_top : Returns it.
+    adaptive.plots.plot_in_top : Draws it.
+
+    Examples
+    --------
+    >>> from adaptive import Comparisons, bradley_terry
+    >>> votes = Comparisons.from_labels(["fig", "fig", "kiwi"] * 9, ["kiwi", "plum", "plum"] * 9, ["left"] * 27)
+    >>> top = bradley_terry(votes, prior=2).in_top(1)
+    >>> dict(zip(top.items, top.probability.round(1).tolist())), top.k
+    ({'fig': 1.0, 'kiwi': 0.0, 'plum': 0.0}, 1)
     """
 
     items: Sequence[Hashable]
@@ -169,6 +195,19 @@ class Cut(JsonResult):
     overlap : float
         Expected number of the true top k among the estimated ones.
     n_samples : int
+
+    See Also
+    --------
+    Strengths.cut : Returns it.
+    TopProbabilities : The chance of each item.
+
+    Examples
+    --------
+    >>> from adaptive import Comparisons, bradley_terry
+    >>> votes = Comparisons.from_labels(["fig", "fig", "kiwi"] * 9, ["kiwi", "plum", "plum"] * 9, ["left"] * 27)
+    >>> cut = bradley_terry(votes, prior=2).cut(1)
+    >>> cut.k, round(cut.confidence, 1), round(cut.overlap, 1)
+    (1, 1.0, 1.0)
     """
 
     k: int
@@ -192,6 +231,19 @@ class ExpectedCorrelation(JsonResult):
     n_samples : int
     values : ndarray of float64, shape (n_samples,), read-only
         The coefficient of each drawn ranking; nan where it is undefined, and not part of the mean.
+
+    See Also
+    --------
+    Strengths.expected_correlation : Returns it.
+    stopping_rule : Stops at a target.
+
+    Examples
+    --------
+    >>> from adaptive import Comparisons, bradley_terry
+    >>> votes = Comparisons.from_labels(["fig", "fig", "kiwi"] * 9, ["kiwi", "plum", "plum"] * 9, ["left"] * 27)
+    >>> expected = bradley_terry(votes, prior=2).expected_correlation("tau")
+    >>> round(expected.mean, 1), round(expected.low, 1), expected.level
+    (1.0, 1.0, 0.9)
     """
 
     mean: float

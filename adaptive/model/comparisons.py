@@ -63,9 +63,15 @@ class Comparisons(CountedVotes):
     VoteError
         A winner that is not LEFT, RIGHT or TIE.
 
+    See Also
+    --------
+    read_comparisons : Read them from a file.
+    bradley_terry, thurstone, borda : Scores of the items.
+    voter_report : Reliability of the voters.
+
     Examples
     --------
-    >>> from adaptive.votes import LEFT, RIGHT
+    >>> from adaptive import LEFT, RIGHT, Comparisons
     >>> Comparisons(["apple", "pear", "plum"], left=[0, 1], right=[1, 2], winner=[LEFT, RIGHT])
     <Comparisons of 3 items: 2 comparisons, 0 ties>
     """
@@ -474,10 +480,16 @@ def read_comparisons(
     OptionError
         An unknown format, meaning or encoding.
 
+    See Also
+    --------
+    Comparisons.from_frame, Comparisons.from_labels : The same from memory.
+    bradley_terry : Strengths of the items.
+
     Examples
     --------
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
+    >>> from adaptive import read_comparisons
     >>> with TemporaryDirectory() as folder:
     ...     file = Path(folder, "battles.csv")
     ...     _ = file.write_text("model_a,model_b,winner,judge\ngnu,yak,model_b,Ann\nyak,emu,tie (bothbad),Bob\n")

@@ -40,6 +40,19 @@ class BordaScores(TableResult):
         Between 0 and 1; nan for items never compared.
     tally : Tally
         Wins, ties and losses of each item.
+
+    See Also
+    --------
+    borda : Returns it.
+    Strengths : The result of a model.
+
+    Examples
+    --------
+    >>> from adaptive import Comparisons, borda
+    >>> votes = Comparisons.from_labels(["fig", "fig", "kiwi"], ["kiwi", "plum", "plum"], ["left", "left", "tie"])
+    >>> scores = borda(votes)
+    >>> scores.items, scores.scores, scores.tally.wins
+    (('fig', 'kiwi', 'plum'), array([1.  , 0.25, 0.25]), array([2, 0, 0]))
     """
 
     items: Sequence[Hashable]
@@ -115,8 +128,14 @@ def borda(comparisons: Comparisons) -> BordaScores:
     ComparisonError
         Anything but `Comparisons`.
 
+    See Also
+    --------
+    bradley_terry : Strengths, which allow for the opponents.
+    borda_scores : The same for one ballot.
+
     Examples
     --------
+    >>> from adaptive import Comparisons, borda
     >>> votes = Comparisons.from_labels(["fig", "fig", "pear"], ["pear", "plum", "plum"], ["left", "left", "tie"],
     ...                                 items=["fig", "kiwi", "pear", "plum"])
     >>> scores = borda(votes)
@@ -195,8 +214,16 @@ def bradley_terry(
         `voters` is true but the voters are not known, an option is out of range, `start` has other items, or the prior
         is infinite and the votes alone give no finite strengths.
 
+    See Also
+    --------
+    thurstone : The normal curve instead of the logistic one.
+    borda : Scores without a model.
+    next_comparisons : The comparisons to ask for next.
+    stopping_rule : Whether there are enough votes.
+
     Examples
     --------
+    >>> from adaptive import Comparisons, bradley_terry
     >>> votes = Comparisons.from_labels(["fig", "fig", "kiwi"], ["kiwi", "plum", "plum"], ["left", "left", "tie"])
     >>> bradley_terry(votes, prior=2).ranking
     <Ranking of 3 items, 2 tied: 'fig' 1, 'kiwi' 2.5, 'plum' 2.5>
@@ -236,8 +263,14 @@ def thurstone(
     ModelError
         As `bradley_terry`.
 
+    See Also
+    --------
+    bradley_terry : The logistic curve, and a model of ties.
+    borda : Scores without a model.
+
     Examples
     --------
+    >>> from adaptive import Comparisons, thurstone
     >>> votes = Comparisons.from_labels(["fig", "fig", "kiwi"], ["kiwi", "plum", "plum"], ["left", "left", "right"])
     >>> thurstone(votes, prior=1).theta.round(2)
     array([ 0.63, -0.63,  0.  ])

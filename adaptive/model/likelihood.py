@@ -42,6 +42,18 @@ class VoteModel(Result):
         Fit a discrimination and an oversight for each voter.
     side_bias : bool
         Voters prefer a side: one bias for all, or one for each voter if `voters`.
+
+    See Also
+    --------
+    Strengths : Holds it as `model`.
+    bradley_terry, thurstone : Take its options.
+
+    Examples
+    --------
+    >>> from adaptive import Comparisons, thurstone
+    >>> votes = Comparisons.from_labels(["fig", "fig", "kiwi"], ["kiwi", "plum", "plum"], ["left", "left", "right"])
+    >>> thurstone(votes, prior=1).model
+    VoteModel(link='normal', ties='half', voters=False, side_bias=False)
     """
 
     link: Link = "logistic"
@@ -119,8 +131,13 @@ class Prior(Result):
     ModelError
         A number that is nan or not positive, or an infinite one other than `sd`.
 
+    See Also
+    --------
+    bradley_terry, thurstone : Take it.
+
     Examples
     --------
+    >>> from adaptive import Prior
     >>> Prior(sd=1).discrimination_sd
     0.3
     """

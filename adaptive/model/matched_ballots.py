@@ -48,8 +48,14 @@ class MatchedBallots(Result):
     ModelError
         A number out of range.
 
+    See Also
+    --------
+    run_matched_ballots : Takes it.
+    Matching : The options of `run_matching`.
+
     Examples
     --------
+    >>> from adaptive import MatchedBallots
     >>> MatchedBallots().plan(990, 19_660)
     BallotPlan(n_items=990, n_ballots=9, fraction=0.6, presentations=16)
     """
@@ -136,8 +142,16 @@ def run_matched_ballots(
     VoteError
         The answers do not fit a ballot.
 
+    See Also
+    --------
+    MatchedBallots : Its options and its plan.
+    run_matching : Batches that are chosen from all votes so far.
+    run_protocol : The paper's protocol.
+
     Examples
     --------
+    >>> import numpy as np
+    >>> from adaptive import MatchedBallots, run_matched_ballots
     >>> plan = MatchedBallots().plan(8, 60)
     >>> def prefer_smaller(ballot):
     ...     items = np.array(ballot.items)

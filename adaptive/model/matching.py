@@ -74,6 +74,20 @@ class Matches(Result):
         Indices into items and voters.
     reason : str
         Why there are fewer comparisons than requested; empty if there are enough.
+
+    See Also
+    --------
+    next_comparisons : Returns it.
+    Ballot : Comparisons fixed before the votes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from adaptive import Comparisons, bradley_terry, next_comparisons
+    >>> votes = Comparisons.from_labels(["a", "c"], ["b", "d"], ["left", "left"], voter=["Ann", "Bob"])
+    >>> matches = next_comparisons(bradley_terry(votes), 2, rng=np.random.default_rng(1))
+    >>> matches.n_comparisons, len(matches.pairs), [matches.voters[voter] for voter in matches.voter]
+    (2, 2, ['Ann', 'Bob'])
     """
 
     items: Names
@@ -158,9 +172,15 @@ def next_comparisons(
         A size that is not positive or above 10,000,000, an option out of range, no generator of random numbers, or a
         history of other items.
 
+    See Also
+    --------
+    run_matching : Asks for all votes in this way.
+    bradley_terry : The strengths.
+
     Examples
     --------
-    >>> from adaptive.model.estimators import bradley_terry
+    >>> import numpy as np
+    >>> from adaptive import Comparisons, bradley_terry, next_comparisons
     >>> votes = Comparisons.from_labels(["a", "c"], ["b", "d"], ["left", "left"], voter=["Ann", "Bob"])
     >>> next_comparisons(bradley_terry(votes), 2, rng=np.random.default_rng(1))
     <Matches of 2 comparisons for 2 voters>
@@ -434,8 +454,14 @@ class Matching(Result):
     ModelError
         A number out of range.
 
+    See Also
+    --------
+    run_matching : Takes it.
+    next_comparisons : The options of one batch.
+
     Examples
     --------
+    >>> from adaptive import Matching
     >>> Matching(batch=10).focus == Matching().focus
     True
     """
@@ -502,8 +528,17 @@ def run_matching(
     VoteError
         The answers do not fit the comparisons.
 
+    See Also
+    --------
+    next_comparisons : One batch.
+    Matching : Its options.
+    run_matched_ballots : Fixed ballots that pair neighbours.
+    run_protocol : The paper's protocol.
+
     Examples
     --------
+    >>> import numpy as np
+    >>> from adaptive import run_matching
     >>> def prefer_smaller(matches):
     ...     return np.sign(matches.right - matches.left)
     >>> run_matching(6, prefer_smaller, 40, rng=np.random.default_rng(1), voters=5).ranking.ranks

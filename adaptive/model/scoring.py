@@ -40,6 +40,18 @@ class SystemScore(JsonResult):
     values : ndarray of float64, shape (n_samples,), read-only
         The coefficient with each drawn ranking.
     level : float
+
+    See Also
+    --------
+    score_system, score_leaderboard : Return it.
+
+    Examples
+    --------
+    >>> from adaptive import Comparisons, bradley_terry, score_system
+    >>> votes = Comparisons.from_labels(list("aabbcd"), list("bccdee"), ["left"] * 6)
+    >>> score = score_system(bradley_terry(votes, prior=2), dict(a=5, b=3, c=4, d=2, e=1), "tau")
+    >>> round(score.statistic, 4), score.low <= score.known.low, score.votes_error > 0
+    (0.6, True, True)
     """
 
     statistic: float
@@ -74,6 +86,20 @@ class ScoredLeaderboard(TableResult):
     best : ndarray of float64, shape (n_systems,), read-only
         Share of the drawn rankings for which each system is the best; tied systems split it. It reflects the
         uncertainty of the votes, not that of the choice of items, which `rankcorr.leaderboard` tests.
+
+    See Also
+    --------
+    score_leaderboard : Returns it.
+    SystemScore : The type of its scores.
+
+    Examples
+    --------
+    >>> from adaptive import Comparisons, bradley_terry, score_leaderboard
+    >>> strengths = bradley_terry(Comparisons.from_labels(list("aabbcd"), list("bccdee"), ["left"] * 6), prior=2)
+    >>> good, poor = dict(a=5, b=3, c=4, d=2, e=1), dict(a=1, b=2, c=3, d=5, e=4)
+    >>> board = score_leaderboard(strengths, {"poor": poor, "good": good}, "tau")
+    >>> board.systems, [round(score.statistic, 4) for score in board.scores], int(board.best.argmax())
+    (('good', 'poor'), [0.6, -0.6], 0)
     """
 
     systems: tuple[Hashable, ...]
@@ -150,9 +176,14 @@ def score_system(
     ModelError, RankingError
         No Strengths, an option out of range, or a ranking that does not fit.
 
+    See Also
+    --------
+    score_leaderboard : Many systems.
+    rankcorr.bootstrap_interval : The interval if the ranking were known.
+
     Examples
     --------
-    >>> from adaptive import Comparisons, bradley_terry
+    >>> from adaptive import Comparisons, bradley_terry, score_system
     >>> votes = Comparisons.from_labels(list("aabbcd"), list("bccdee"), ["left"] * 6)
     >>> score = score_system(bradley_terry(votes, prior=2), dict(a=5, b=3, c=4, d=2, e=1), "tau")
     >>> score.low <= score.known.low <= score.statistic <= score.known.high <= score.high
@@ -205,9 +236,14 @@ def score_leaderboard(
     ModelError, RankingError
         As `score_system`; the message names the system.
 
+    See Also
+    --------
+    score_system : One system.
+    rankcorr.leaderboard : Systems against a gold ranking that is known.
+
     Examples
     --------
-    >>> from adaptive import Comparisons, bradley_terry
+    >>> from adaptive import Comparisons, bradley_terry, score_leaderboard
     >>> strengths = bradley_terry(Comparisons.from_labels(list("aabbcd"), list("bccdee"), ["left"] * 6), prior=2)
     >>> good, poor = dict(a=5, b=3, c=4, d=2, e=1), dict(a=1, b=2, c=3, d=5, e=4)
     >>> score_leaderboard(strengths, {"poor": poor, "good": good}, "tau")

@@ -56,6 +56,22 @@ class Strengths(TableResult):
     n_iterations : int
     oversight : float
         e as given to the fit; with `model.voters` the mean of its prior.
+
+    See Also
+    --------
+    bradley_terry, thurstone : Return it.
+    RankIntervals, TopProbabilities, Cut, ExpectedCorrelation : The results of its methods.
+    voter_report, score_system : Take strengths.
+
+    Examples
+    --------
+    >>> from adaptive import Comparisons, bradley_terry
+    >>> votes = Comparisons.from_labels(["fig", "fig", "kiwi"], ["kiwi", "plum", "plum"], ["left", "left", "tie"])
+    >>> strengths = bradley_terry(votes, prior=2)
+    >>> strengths.items, strengths.theta.round(2).tolist(), strengths.converged
+    (('fig', 'kiwi', 'plum'), [1.6, -0.8, -0.8], True)
+    >>> strengths.ranking
+    <Ranking of 3 items, 2 tied: 'fig' 1, 'kiwi' 2.5, 'plum' 2.5>
     """
 
     comparisons: Comparisons
@@ -435,7 +451,21 @@ class Strengths(TableResult):
 
 @dataclass(frozen=True, eq=False)
 class StopDecision(JsonResult):
-    """A decision whether to stop, and why; true means stop."""
+    """A decision whether to stop, and why; true means stop.
+
+    See Also
+    --------
+    stopping_rule : Returns the rule that decides.
+    ExpectedCorrelation : The type of `expected`.
+
+    Examples
+    --------
+    >>> from adaptive import Comparisons, bradley_terry, stopping_rule
+    >>> votes = Comparisons.from_labels(["a", "a", "b"], ["b", "c", "c"], ["left", "left", "left"])
+    >>> decision = stopping_rule(0.95)(bradley_terry(votes, prior=2))
+    >>> bool(decision), decision.reason
+    (False, 'the votes cannot be told from coin flips after 3 votes')
+    """
 
     stop: bool
     expected: ExpectedCorrelation
@@ -454,6 +484,18 @@ class StoppingRule:
     target : float
     coefficient : Coefficient
     n_samples, seed : int
+
+    See Also
+    --------
+    stopping_rule : Returns it.
+    StopDecision : The decision that a call returns.
+
+    Examples
+    --------
+    >>> from adaptive import stopping_rule
+    >>> rule = stopping_rule(0.95, "tau")
+    >>> rule.target, rule.coefficient, rule.n_samples
+    (0.95, Tau(), 300)
     """
 
     target: float
@@ -501,9 +543,14 @@ def stopping_rule(
     ModelError, OptionError
         A target that is not between -1 and 1, or an option out of range.
 
+    See Also
+    --------
+    Strengths.expected_correlation : The number that it compares with the target.
+    votes_needed : The votes that a target takes, before there are any.
+
     Examples
     --------
-    >>> from adaptive.model.estimators import bradley_terry
+    >>> from adaptive import Comparisons, bradley_terry, stopping_rule
     >>> votes = Comparisons.from_labels(["a", "a", "b"], ["b", "c", "c"], ["left", "left", "left"])
     >>> decision = stopping_rule(0.95)(bradley_terry(votes, prior=2))
     >>> decision.stop, decision.reason

@@ -201,6 +201,20 @@ class VoterReport(TableResult):
     coefficient : Coefficient
     random_share : float or None
         As given.
+
+    See Also
+    --------
+    voter_report : Returns it.
+    Influence : One voter in detail.
+
+    Examples
+    --------
+    >>> from adaptive import Comparisons, bradley_terry, voter_report
+    >>> votes = Comparisons.from_labels(
+    ...     ["a", "a", "b", "c"], ["b", "c", "c", "a"], ["left"] * 4, voter=["Ann", "Ann", "Ann", "Bob"])
+    >>> report = voter_report(bradley_terry(votes, prior=2, voters=True))
+    >>> report.voters, report.n_votes.tolist(), report.at_random
+    (('Ann', 'Bob'), [3, 1], ())
     """
 
     voters: Sequence[Hashable]
@@ -277,9 +291,14 @@ def voter_report(
     ModelError, OptionError
         No Strengths, voters that are not known, or an option out of range.
 
+    See Also
+    --------
+    influence : The ranking without one voter.
+    adaptive.plots.plot_voters : Draws the agreement of each voter.
+
     Examples
     --------
-    >>> from adaptive import Comparisons, bradley_terry
+    >>> from adaptive import Comparisons, bradley_terry, voter_report
     >>> votes = Comparisons.from_labels(
     ...     ["a", "a", "b", "c"], ["b", "c", "c", "a"], ["left"] * 4, voter=["Ann", "Ann", "Ann", "Bob"])
     >>> report = voter_report(bradley_terry(votes, prior=2, voters=True))
@@ -385,6 +404,20 @@ class Influence(TableResult):
     coefficient : Coefficient
     rank, rank_without : ndarray of float64, shape (n_items,)
         Mid-ranks, in the order of the items.
+
+    See Also
+    --------
+    influence : Returns it.
+    VoterReport : All voters.
+
+    Examples
+    --------
+    >>> from adaptive import Comparisons, bradley_terry, influence
+    >>> votes = Comparisons.from_labels(
+    ...     ["a", "a", "b", "c"], ["b", "c", "c", "a"], ["left"] * 4, voter=["Ann", "Ann", "Ann", "Bob"])
+    >>> found = influence(bradley_terry(votes, prior=2), "Bob", "tau")
+    >>> found.voter, found.n_votes, found.rank.tolist(), found.rank_without.tolist()
+    ('Bob', 1, [1.0, 2.0, 3.0], [1.0, 2.0, 3.0])
     """
 
     voter: Hashable
@@ -428,9 +461,14 @@ def influence(strengths: Strengths, voter: Hashable, coefficient: CoefficientLik
         No Strengths, voters that are not known, a voter who is not among them, an unknown coefficient, or strengths
         without a prior that the votes of the others leave infinite.
 
+    See Also
+    --------
+    voter_report : All voters.
+    Comparisons.without_voter : The votes of all others.
+
     Examples
     --------
-    >>> from adaptive import Comparisons, bradley_terry
+    >>> from adaptive import Comparisons, bradley_terry, influence
     >>> votes = Comparisons.from_labels(
     ...     ["a", "a", "b", "c"], ["b", "c", "c", "a"], ["left"] * 4, voter=["Ann", "Ann", "Ann", "Bob"])
     >>> influence(bradley_terry(votes, prior=2), "Bob", "tau")

@@ -60,6 +60,22 @@ class PopulationFit(TableResult):
         The four numbers estimated from the votes, before bias correction, in the order of `rows`.
     intervals : ndarray of float64, shape (4, 2), read-only
     n_votes, resamples : int
+
+    See Also
+    --------
+    fit_population : Returns it.
+    VoterPopulation : The type of `population`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from adaptive import Comparisons, VoterPopulation, draw_ballot, exponential_similarity, fit_population
+    >>> rng = np.random.default_rng(1)
+    >>> pool, ballot = VoterPopulation(n_voters=10).draw(rng), draw_ballot(30, 20, 10, rng)
+    >>> answers = pool.answer(ballot, pool.opinions(exponential_similarity(30), rng), rng)
+    >>> fit = fit_population(Comparisons.from_ballots([(ballot, answers)]), similarity="exponential", resamples=16)
+    >>> list(fit.intervals_by_name), fit.level
+    (['nonconformity_least', 'nonconformity_largest', 'oversight_least', 'oversight_largest'], 0.9)
     """
 
     population: VoterPopulation
@@ -239,9 +255,15 @@ def fit_population(
     SimilarityError
         Similarities that `checked_similarity` refuses.
 
+    See Also
+    --------
+    VoterPopulation : The fitted model of voters.
+    voter_report : Single voters.
+
     Examples
     --------
-    >>> from adaptive import Comparisons, draw_ballot, exponential_similarity
+    >>> import numpy as np
+    >>> from adaptive import Comparisons, VoterPopulation, draw_ballot, exponential_similarity, fit_population
     >>> rng = np.random.default_rng(1)
     >>> pool = VoterPopulation(n_voters=10).draw(rng)
     >>> ballot = draw_ballot(30, 20, 10, rng)

@@ -40,6 +40,11 @@ def exponential_similarity(n_items: int) -> NDArray[np.float64]:
     SimilarityError
         When `n_items` is not a whole number of 2 or more.
 
+    See Also
+    --------
+    power_law_similarity, embedding_similarity : Other kinds of list.
+    simulate : Simulate votes on them.
+
     References
     ----------
     P. Lombardo et al., Top-Rank-Focused Adaptive Vote Collection for the Evaluation of Domain-Specific Semantic
@@ -47,6 +52,7 @@ def exponential_similarity(n_items: int) -> NDArray[np.float64]:
 
     Examples
     --------
+    >>> from adaptive import exponential_similarity
     >>> exponential_similarity(4).round(4)
     array([ 1.    ,  0.5576,  0.2131, -0.0553])
     """
@@ -71,12 +77,18 @@ def power_law_similarity(n_items: int) -> NDArray[np.float64]:
     SimilarityError
         When `n_items` is not a whole number of 2 or more.
 
+    See Also
+    --------
+    exponential_similarity, embedding_similarity : Other kinds of list.
+    simulate : Simulate votes on them.
+
     References
     ----------
     P. Lombardo et al., EMNLP 2020, section 4.1.1.
 
     Examples
     --------
+    >>> from adaptive import power_law_similarity
     >>> power_law_similarity(4).round(4)
     array([1.    , 0.3333, 0.1716, 0.0718])
     """
@@ -106,6 +118,11 @@ def embedding_similarity(n_items: int) -> NDArray[np.float64]:
     SimilarityError
         When `n_items` is not a whole number of 2 or more.
 
+    See Also
+    --------
+    exponential_similarity, power_law_similarity : Other kinds of list.
+    read_similarities : Similarities of your own.
+
     References
     ----------
     P. Lombardo et al., EMNLP 2020, section 4.1.1; the table is our summary of the 990 cosines of their public code,
@@ -113,6 +130,7 @@ def embedding_similarity(n_items: int) -> NDArray[np.float64]:
 
     Examples
     --------
+    >>> from adaptive import embedding_similarity
     >>> embedding_similarity(5).round(4)
     array([ 0.7652,  0.1778,  0.0645, -0.001 , -0.1828])
     """
@@ -213,10 +231,16 @@ def read_similarities(path: str | os.PathLike[str], *, column: str = "similarity
         With file, line and column: the file cannot be read, is not a CSV table with this column, or holds a number
         outside [-1, 1], nan, or fewer than two items.
 
+    See Also
+    --------
+    embedding_similarity : Similarities that come with the library.
+    simulate : Simulate votes on them.
+
     Examples
     --------
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
+    >>> from adaptive import read_similarities
     >>> with TemporaryDirectory() as folder:
     ...     file = Path(folder, "cosines.csv")
     ...     _ = file.write_text("pair,similarity\nsalary-wage,0.71\nsalary-tree,-0.02\n")

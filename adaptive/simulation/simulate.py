@@ -64,6 +64,21 @@ class SimulationResult(TableResult):
     statistics : mapping of str to mapping of str to ndarray of float64, shape (n_simulations,), read-only
         By approach, as in `adaptive.simulation.approaches.APPROACHES`, and coefficient, "rho_w", "tau_w", "rho" or
         "tau". A coefficient that is undefined is nan.
+
+    See Also
+    --------
+    simulate : Returns it.
+    AccuracyCurve : Several budgets.
+
+    Examples
+    --------
+    >>> from adaptive import VoterPopulation, exponential_similarity, plan_ballots, simulate
+    >>> plan = plan_ballots(40, n_ballots=3, fraction=0.5, presentations=6)
+    >>> result = simulate(plan, VoterPopulation(), exponential_similarity(40), n_simulations=2, seed=1)
+    >>> list(result.mean), list(result.mean["adaptive"]), result.n_simulations
+    (['adaptive', 'uniform'], ['rho_w', 'tau_w', 'rho', 'tau'], 2)
+    >>> 0 < result.mean["adaptive"]["rho"] < 1, result.se["adaptive"]["rho"] < 0.5
+    (True, True)
     """
 
     statistics: Mapping[str, Mapping[str, NDArray[np.float64]]]
@@ -154,6 +169,19 @@ class AccuracyCurve(TableResult):
     ----------
     results : mapping of int to SimulationResult
         By budget, the maximum number of comparisons of a simulation.
+
+    See Also
+    --------
+    simulate_curve : Returns it.
+    adaptive.plots.plot_accuracy : Draws such curves.
+
+    Examples
+    --------
+    >>> from adaptive import VoterPopulation, exponential_similarity, simulate_curve
+    >>> curve = simulate_curve(
+    ...     [120, 240], VoterPopulation(), exponential_similarity(40), n_simulations=2, seed=1, n_ballots=3)
+    >>> list(curve.results), list(curve.results[120].mean)
+    ([120, 240], ['adaptive', 'uniform'])
     """
 
     results: Mapping[int, SimulationResult]
@@ -259,10 +287,15 @@ def simulate(
         The number of similarities differs from that of the plan's items, a similarity is outside [-1, 1], `pool` has
         another type, `n_simulations` is below 1, an approach is unknown, or the seed is negative.
 
+    See Also
+    --------
+    simulate_curve : Several budgets.
+    tune_plan : The best plan of a budget.
+    VoterPopulation : The voters.
+
     Examples
     --------
-    >>> from adaptive.plan import plan_ballots
-    >>> from adaptive.simulation.similarity import exponential_similarity
+    >>> from adaptive import VoterPopulation, exponential_similarity, plan_ballots, simulate
     >>> plan = plan_ballots(40, n_ballots=3, fraction=0.5, presentations=6)
     >>> result = simulate(plan, VoterPopulation(), exponential_similarity(40), n_simulations=4, seed=1)
     >>> result.statistics["adaptive"]["tau_w"].shape
@@ -318,9 +351,15 @@ def simulate_curve(
     PlanError
         A budget that is too small for a plan.
 
+    See Also
+    --------
+    simulate : One budget.
+    votes_needed : The votes that an accuracy takes.
+    adaptive.plots.plot_accuracy : Draws such curves.
+
     Examples
     --------
-    >>> from adaptive.simulation.similarity import exponential_similarity
+    >>> from adaptive import VoterPopulation, exponential_similarity, simulate_curve
     >>> curve = simulate_curve(
     ...     [120, 240], VoterPopulation(), exponential_similarity(40), n_simulations=4, seed=1, n_ballots=3,
     ...     approaches=("uniform", "matched"),

@@ -94,8 +94,15 @@ class VoterPool(Result):
         For levels out of range or not of one number for each voter, an amplitude that is not callable, or an
         indifference that is negative or not finite.
 
+    See Also
+    --------
+    VoterPopulation.draw : Draws one.
+    simulate : Simulate their votes.
+
     Examples
     --------
+    >>> import numpy as np
+    >>> from adaptive import VoterPool
     >>> pool = VoterPool(nonconformity=[0.0, 0.1], oversight=[0.0, 0.05])
     >>> rng = np.random.default_rng(1)
     >>> pool.opinions([0.5, 0.1, -0.9], rng).round(2)
@@ -269,8 +276,13 @@ def true_ranking(similarity: ArrayLike, *, relatedness: bool = True) -> Ranking:
     SimilarityError
         As `checked_similarity`.
 
+    See Also
+    --------
+    exponential_similarity, power_law_similarity, embedding_similarity : Similarities to rank by.
+
     Examples
     --------
+    >>> from adaptive import true_ranking
     >>> true_ranking([0.5, 0.1, -0.9]).ranks
     array([2., 3., 1.])
     """
@@ -301,8 +313,16 @@ class VoterPopulation(Result):
         For fewer than one voter, a nonconformity below 0, an oversight or a share outside [0, 1], an interval that is
         not a pair of numbers in order, or an indifference that is negative or not finite.
 
+    See Also
+    --------
+    VoterPool : One pool of voters.
+    fit_population : A population that is like those who voted.
+    simulate : Simulate their votes.
+
     Examples
     --------
+    >>> import numpy as np
+    >>> from adaptive import VoterPopulation
     >>> careful = VoterPopulation(n_voters=20, oversight=(0.0, 0.01))
     >>> careful.draw(np.random.default_rng(1)).n_voters
     20

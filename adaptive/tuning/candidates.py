@@ -53,6 +53,18 @@ class Candidate(Result):
         Used by "matched".
     matched_ballots : MatchedBallots
         Used by "matched_ballots".
+
+    See Also
+    --------
+    candidates_for : Lists them.
+    tune_plan : Compares them.
+
+    Examples
+    --------
+    >>> from adaptive import Candidate, plan_for_budget
+    >>> plan = plan_for_budget(60, n_ballots=3, fraction=0.5, comparisons=900)
+    >>> print(Candidate("adaptive", plan))
+    adaptive, 3 of fraction 0.5, 17 presentations
     """
 
     approach: Approach
@@ -130,8 +142,14 @@ def candidates_for(
     PlanError
         When the budget does not pay for any of them.
 
+    See Also
+    --------
+    tune_plan : Compares them.
+    Candidate : A candidate of your own.
+
     Examples
     --------
+    >>> from adaptive import candidates_for
     >>> for candidate in candidates_for(60, 900, approaches=["matched"])[:2]:
     ...     print(candidate)
     matched, focus 0.4, first 1, batches of 6

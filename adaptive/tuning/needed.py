@@ -53,6 +53,21 @@ class VotesNeeded(TableResult):
         By Student's t.
     level : float
     simulations : int
+
+    See Also
+    --------
+    votes_needed : Returns it.
+    adaptive.plots.plot_accuracy : Draws accuracy against votes.
+
+    Examples
+    --------
+    >>> from adaptive import exponential_similarity, votes_needed
+    >>> similarity = exponential_similarity(20)
+    >>> found = votes_needed(0.5, similarity=similarity, approach="adaptive", most=200, simulations=2)
+    >>> found.budgets[-1].item(), found.interval[0] <= found.votes <= found.interval[1]
+    (200, True)
+    >>> found.reached, found.possible, found.bound > found.accuracy
+    (True, True, True)
     """
 
     accuracy: float
@@ -167,9 +182,14 @@ def votes_needed(
     PlanError
         When the most votes do not pay for the smallest plan.
 
+    See Also
+    --------
+    tune_plan : The reverse: the best accuracy of a budget.
+    simulate_curve : Accuracy of several budgets.
+
     Examples
     --------
-    >>> from adaptive import exponential_similarity
+    >>> from adaptive import exponential_similarity, votes_needed
     >>> found = votes_needed(0.8, similarity=exponential_similarity(20), simulations=4, seed=1)
     >>> found.reached, found.votes < 400
     (True, True)

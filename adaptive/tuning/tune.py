@@ -85,6 +85,21 @@ class TunedPlan(TableResult):
         Fresh ones.
     population : PopulationFit or None
         The fit to the pilot votes.
+
+    See Also
+    --------
+    tune_plan : Returns it.
+    Candidate : The type of `best`.
+
+    Examples
+    --------
+    >>> from adaptive import candidates_for, exponential_similarity, tune_plan
+    >>> few = candidates_for(20, 200, approaches=["adaptive"])[:2]
+    >>> tuned = tune_plan(200, similarity=exponential_similarity(20), candidates=few, simulations=2, fresh=2)
+    >>> tuned.best in few, tuned.simulations, len(tuned.rows_tried)
+    (True, 2, 2)
+    >>> tuned.accuracy_interval[0] < tuned.accuracy < tuned.accuracy_interval[1]
+    True
     """
 
     budget: int
@@ -187,14 +202,19 @@ def tune_plan(
     ModelError
         Pilot votes without voters, where no `voters` are given.
 
+    See Also
+    --------
+    candidates_for : The candidates.
+    votes_needed : The reverse: the votes that an accuracy takes.
+    simulate : One plan.
+
     References
     ----------
     K. Jamieson and A. Talwalkar, Non-stochastic best arm identification and hyperparameter optimization, AISTATS 2016.
 
     Examples
     --------
-    >>> from adaptive import exponential_similarity
-    >>> from adaptive.tuning.candidates import candidates_for
+    >>> from adaptive import candidates_for, exponential_similarity, tune_plan
     >>> few = candidates_for(20, 200, approaches=["matched"])[:2]
     >>> tuned = tune_plan(200, similarity=exponential_similarity(20), candidates=few, simulations=2, fresh=4, seed=1)
     >>> tuned.best.approach, len(tuned.rows_tried)

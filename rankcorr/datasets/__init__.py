@@ -22,6 +22,20 @@ class Dataset:
     columns : mapping of str to dict
         For each benchmark, the score of each system. ``dataset[benchmark]`` is short for
         ``dataset.columns[benchmark]``.
+
+    See Also
+    --------
+    russian_relatedness_systems : Returns one.
+
+    Examples
+    --------
+    >>> from rankcorr import weighted_tau
+    >>> from rankcorr.datasets import russian_relatedness_systems
+    >>> systems = russian_relatedness_systems()
+    >>> list(systems.columns), len(systems["HJ"])
+    (['HJ', 'RT', 'AE'], 8)
+    >>> round(weighted_tau(systems["HJ"], systems["RT"]), 4)
+    0.5102
     """
 
     name: str
@@ -50,8 +64,14 @@ def russian_relatedness_systems() -> Dataset:
     Dataset
         With the columns ``"HJ"``, ``"RT"`` and ``"AE"``, each a new dict of system to score.
 
+    See Also
+    --------
+    Dataset : The type of the result.
+    rankcorr.correlation_matrix : Compare the benchmarks with each other.
+
     Examples
     --------
+    >>> from rankcorr.datasets import russian_relatedness_systems
     >>> systems = russian_relatedness_systems()
     >>> systems
     Dataset(russian_relatedness_systems: 8 systems on HJ, RT, AE)

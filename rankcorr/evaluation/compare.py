@@ -70,6 +70,23 @@ class RunScore(Result):
     pvalue, corrected_pvalue : float
         P-value of the test against the best run; the corrected one allows for having picked the best after seeing the
         results. nan for the best run.
+
+    See Also
+    --------
+    RunComparison : Lists the scores as `rows`.
+    PairedDifference : The difference of two runs.
+
+    Examples
+    --------
+    >>> from rankcorr.evaluation import compare_runs
+    >>> qrels = {f"q{q}": {"a": 2, "b": 1, "c": 0} for q in range(6)}
+    >>> good, poor = {"a": 3, "b": 2, "c": 1}, {"a": 1, "b": 2, "c": 3}
+    >>> runs = {"good": dict.fromkeys(qrels, good), "poor": dict.fromkeys(qrels, poor)}
+    >>> best, other = compare_runs(qrels, runs, metric="ap").rows
+    >>> best.run, best.rank, best.mean, best.n_queries
+    ('good', 1.0, 1.0, 6)
+    >>> other.run, round(other.mean, 4), other.pvalue
+    ('poor', 0.5833, 0.03125)
     """
 
     run: str
@@ -98,6 +115,23 @@ class GroupComparison(Result):
         Means of the runs, in the order of `RunComparison.rows`.
     pairs : tuple of PairedDifference
         P-values are corrected over the pairs of all groups.
+
+    See Also
+    --------
+    RunComparison : Lists the groups as `groups`.
+    read_groups : Read the groups from a file.
+
+    Examples
+    --------
+    >>> from rankcorr.evaluation import compare_runs
+    >>> qrels = {f"q{q}": {"a": 2, "b": 1, "c": 0} for q in range(6)}
+    >>> good, poor = {"a": 3, "b": 2, "c": 1}, {"a": 1, "b": 2, "c": 3}
+    >>> runs = {"good": dict.fromkeys(qrels, good), "poor": dict.fromkeys(qrels, poor)}
+    >>> genres = {query: "war" if query < "q3" else "drama" for query in qrels}
+    >>> for group in compare_runs(qrels, runs, metric="ap", groups=genres).groups:
+    ...     print(group.group, group.n_queries, [round(mean, 4) for mean in group.means])
+    war 3 [1.0, 0.5833]
+    drama 3 [1.0, 0.5833]
     """
 
     group: Hashable
@@ -131,6 +165,22 @@ class RunComparison(TableResult):
     baseline : str or None
     level : float
     n_resamples, seed : int
+
+    See Also
+    --------
+    compare_runs, compare_evaluated : Return it.
+    RunScore, PairedDifference, GroupComparison : The types of its parts.
+    rankcorr.plots.plot_queries : Draw the differences by query.
+
+    Examples
+    --------
+    >>> from rankcorr.evaluation import compare_runs
+    >>> qrels = {f"q{q}": {"a": 2, "b": 1, "c": 0} for q in range(6)}
+    >>> good, poor = {"a": 3, "b": 2, "c": 1}, {"a": 1, "b": 2, "c": 3}
+    >>> runs = {"good": dict.fromkeys(qrels, good), "poor": dict.fromkeys(qrels, poor)}
+    >>> comparison = compare_runs(qrels, runs, metric="ap")
+    >>> comparison.runs, comparison.unit, comparison.pair("good", "poor").pvalue
+    (('good', 'poor'), 'queries', 0.03125)
     """
 
     rows: tuple[RunScore, ...]
@@ -275,6 +325,13 @@ def compare_runs(
     RankingError
         As `evaluate`; `OptionError` for fewer than two runs, an unknown baseline, or queries without a group.
 
+    See Also
+    --------
+    evaluate : The values themselves.
+    compare_evaluated : The same for runs that are already evaluated.
+    worst : The queries on which two runs differ most.
+    rankcorr.plots.plot_queries : Draw the differences by query.
+
     References
     ----------
     M. D. Smucker, J. Allan and B. Carterette, A comparison of statistical significance tests for information retrieval
@@ -282,6 +339,8 @@ def compare_runs(
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from rankcorr.evaluation import compare_runs
     >>> rng = np.random.default_rng(0)
     >>> qrels = {f"q{q}": {f"d{d}": int(rng.integers(3)) for d in range(10)} for q in range(30)}
     >>> runs = {
@@ -361,8 +420,14 @@ def compare_evaluated(
     OptionError
         Raised where `compare_runs` raises it, or if values were not standardized or the evaluation lacks the metric.
 
+    See Also
+    --------
+    compare_runs : Evaluate and compare in one call.
+    corrected_together : Correct the p-values of several metrics together.
+
     Examples
     --------
+    >>> from rankcorr.evaluation import compare_evaluated, evaluate
     >>> qrels = {f"q{q}": {"a": 2, "b": 1, "c": 0} for q in range(3)}
     >>> good, poor = {"a": 3, "b": 2, "c": 1}, {"a": 1, "b": 2, "c": 3}
     >>> runs = {name: dict.fromkeys(qrels, own) for name, own in {"good": good, "poor": poor}.items()}
@@ -403,8 +468,14 @@ def corrected_together(comparisons: Iterable[RunComparison]) -> tuple[RunCompari
 
     Pairs over all queries are one family, and pairs within groups of queries another.
 
+    See Also
+    --------
+    compare_evaluated : The comparison for one metric.
+    rankcorr.holm : The correction alone.
+
     Examples
     --------
+    >>> from rankcorr.evaluation import compare_evaluated, corrected_together, evaluate
     >>> qrels = {f"q{q}": {"a": 2, "b": 1, "c": 0} for q in range(6)}
     >>> good, poor = {"a": 3, "b": 2, "c": 1}, {"a": 1, "b": 2, "c": 3}
     >>> runs = {name: dict.fromkeys(qrels, own) for name, own in {"good": good, "poor": poor}.items()}

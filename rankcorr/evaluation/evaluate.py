@@ -52,6 +52,20 @@ class Undefined(Result):
     reason : str
         Why it does not exist.
     queries : tuple
+
+    See Also
+    --------
+    Evaluation : Lists them as `undefined`.
+    UndefinedQueryError : Raised instead with ``undefined="error"``.
+
+    Examples
+    --------
+    >>> from rankcorr.evaluation import evaluate
+    >>> qrels = {"q1": {"a": 2, "b": 1}, "q2": {"a": 1, "d": 1}}
+    >>> run = {"q1": {"a": 9.1, "b": 1.2}, "q2": {"d": 3.3, "a": 1.0}}
+    >>> for each in evaluate(qrels, run, metrics="tau_w").undefined:
+    ...     print(each.metric, each.queries, each.reason)
+    tau_w ('q2',) the gold scores are one tie
     """
 
     run: str
@@ -73,6 +87,19 @@ class ChanceLevel(Result):
         How many of them have a null distribution drawn for them; the others are interpolated.
     error : float
         Root mean square of the mean of chance, which should be 0, over interpolated patterns; nan if there are none.
+
+    See Also
+    --------
+    Evaluation : Lists the levels as `chance`.
+    rankcorr.NullDistribution.standardize : Defines standardized values.
+
+    Examples
+    --------
+    >>> from rankcorr.evaluation import evaluate
+    >>> qrels = {"q1": {"a": 2, "b": 1, "c": 0}, "q2": {"a": 0, "d": 1}}
+    >>> level = evaluate(qrels, {"bm25": qrels}, metrics="tau_w").chance[0]
+    >>> level.run, level.metric, level.n_patterns, level.n_drawn
+    ('bm25', 'tau_w', 2, 2)
     """
 
     run: str
@@ -105,6 +132,23 @@ class Evaluation(TableResult):
         How values were standardized.
     options : dict
         `unjudged`, `unretrieved`, `depth`, `undefined`, `n_resamples` and `seed` as given.
+
+    See Also
+    --------
+    evaluate : Returns it.
+    compare_evaluated : Compare its runs.
+    Coverage, Undefined, ChanceLevel : The types of its parts.
+
+    Examples
+    --------
+    >>> from rankcorr.evaluation import evaluate
+    >>> qrels = {"q1": {"a": 2, "b": 1, "c": 0}, "q2": {"a": 0, "d": 1}}
+    >>> run = {"q1": {"a": 9.1, "c": 8.7, "b": 1.2}, "q2": {"d": 3.3, "a": 1.0}}
+    >>> evaluation = evaluate(qrels, {"bm25": run}, metrics=["tau_w", "ap"])
+    >>> evaluation.queries, evaluation.metrics, evaluation.values.shape
+    (('q1', 'q2'), ('tau_w', 'ap'), (1, 2, 2))
+    >>> evaluation.of("tau_w").round(4).tolist(), round(evaluation.mean("ap"), 4)
+    ([0.6252, 1.0], 0.9167)
     """
 
     queries: tuple[Hashable, ...]
@@ -286,8 +330,16 @@ def evaluate(
     UndefinedCorrelationWarning
         A metric is undefined for all queries.
 
+    See Also
+    --------
+    compare_runs : Intervals and tests of the differences between runs.
+    QueryEvaluator : The same for partitions of data that memory does not hold.
+    correlate_groups : Coefficients by group, of columns in memory.
+    worst : The queries on which two runs differ most.
+
     Examples
     --------
+    >>> from rankcorr.evaluation import evaluate
     >>> qrels = {"q1": {"a": 2, "b": 1, "c": 0}, "q2": {"a": 0, "d": 1}}
     >>> run = {"q1": {"a": 9.1, "c": 8.7, "b": 1.2}, "q2": {"d": 3.3, "a": 1.0}}
     >>> evaluation = evaluate(qrels, run, metrics=["tau_w", "ap", "p@1"])
@@ -383,6 +435,17 @@ class GroupCorrelations(Computed, TableResult):
         Groups without a coefficient, and the reason.
     n_items, coefficient, scheme, n0, weigher, tied_weights, variant
         As in `RankCorrelation`; `n_items` counts the rows.
+
+    See Also
+    --------
+    correlate_groups : Returns it.
+
+    Examples
+    --------
+    >>> from rankcorr.evaluation import correlate_groups
+    >>> found = correlate_groups([3, 2, 1, 1, 2], [9, 7, 8, 4, 5], ["q", "q", "q", "r", "r"], coefficient="tau")
+    >>> found.groups, found.sizes.tolist(), round(found.mean, 4)
+    (('q', 'r'), [3, 2], 0.6667)
     """
 
     groups: tuple[Hashable, ...]
@@ -448,8 +511,14 @@ def correlate_groups(
     RankingError
         `ColumnError` for columns that differ in length, `MissingValueError`, `NonNumericError`, `UndefinedQueryError`.
 
+    See Also
+    --------
+    evaluate : Runs and qrels by query, with other metrics as well.
+    QueryEvaluator : Partitions of data that memory does not hold.
+
     Examples
     --------
+    >>> from rankcorr.evaluation import correlate_groups
     >>> found = correlate_groups([3, 2, 1, 1, 2], [9, 7, 8, 4, 5], ["q", "q", "q", "r", "r"], coefficient="tau")
     >>> found.groups, found.values.round(4).tolist()
     (('q', 'r'), [0.3333, 1.0])

@@ -114,9 +114,16 @@ def read_qrels(path: str | os.PathLike[str], *, form: Form | None = None, duplic
     MissingArrowError
         A Parquet or Arrow file, and pyarrow is not installed.
 
+    See Also
+    --------
+    read_run : Read a run.
+    Qrels : The type of the result; makes qrels from a dict or a data frame too.
+
     Examples
     --------
+    >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
+    >>> from rankcorr.evaluation import read_qrels
     >>> with TemporaryDirectory() as folder:
     ...     file = Path(folder, "qrels.txt")
     ...     _ = file.write_text("q1 0 a 2\nq1 0 b 0\n")
@@ -163,9 +170,16 @@ def read_run(
     RankingError, MissingArrowError
         As `read_qrels`.
 
+    See Also
+    --------
+    read_qrels : Read the gold scores.
+    Run : The type of the result; makes a run from a dict or a data frame too.
+
     Examples
     --------
+    >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
+    >>> from rankcorr.evaluation import read_run
     >>> with TemporaryDirectory() as folder:
     ...     file = Path(folder, "bm25.run")
     ...     _ = file.write_text("q1 Q0 b 1 9.5 bm25\nq1 Q0 a 2 3.1 bm25\n")
@@ -192,10 +206,15 @@ def read_groups(path: str | os.PathLike[str]) -> dict[str, str]:
         A line has another number of columns or an empty cell, or a query has two groups; the message names file and
         line.
 
+    See Also
+    --------
+    compare_runs : Compares runs within these groups too.
+
     Examples
     --------
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
+    >>> from rankcorr.evaluation import read_groups
     >>> with TemporaryDirectory() as folder:
     ...     file = Path(folder, "genres.csv")
     ...     _ = file.write_text("query,group\nq1,drama\nq2,war\n")

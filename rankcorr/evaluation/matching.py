@@ -48,6 +48,19 @@ class Coverage(Result):
         Number of documents of the run beyond the depth.
     n_negative : int
         Number of judgements below 0, which rank below documents of relevance 0.
+
+    See Also
+    --------
+    Evaluation : Holds one for each run as `coverage`.
+    evaluate : The options `unjudged`, `unretrieved` and `depth`.
+
+    Examples
+    --------
+    >>> from rankcorr.evaluation import evaluate
+    >>> qrels = {"q1": {"a": 2, "b": 1, "c": 0}, "q2": {"a": 0, "d": 1}}
+    >>> found = evaluate(qrels, {"q1": {"a": 9.1, "x": 8.7, "b": 1.2}}, metrics="tau_w").coverage[0]
+    >>> found.not_in_run, found.n_compared, found.n_unjudged, found.n_unretrieved
+    (('q2',), 4, 1, 1)
     """
 
     n_queries: int

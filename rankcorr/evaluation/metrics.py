@@ -25,6 +25,20 @@ class AveragePrecision:
     """Average precision as in trec_eval: relevance of at least 1 counts, and ties are broken by descending id.
 
     `unjudged` and `unretrieved` do not change it. A query without a relevant document has 0.
+
+    See Also
+    --------
+    PrecisionAt : Precision among the first documents.
+    rankcorr.measures.average_precision : For one ranking, with the mean over ties.
+
+    Examples
+    --------
+    >>> from rankcorr.evaluation import AveragePrecision, evaluate
+    >>> qrels, run = {"q": {"a": 1, "b": 0, "c": 1}}, {"q": {"a": 3, "b": 2, "c": 1}}
+    >>> evaluate(qrels, run, metrics=AveragePrecision()).of("ap").round(4)
+    array([0.8333])
+    >>> evaluate(qrels, run, metrics="ap").of("ap").round(4)
+    array([0.8333])
     """
 
     name: ClassVar[str] = "ap"
@@ -38,6 +52,18 @@ class PrecisionAt:
     ------
     OptionError
         k is not a positive whole number.
+
+    See Also
+    --------
+    AveragePrecision : A mean over all depths.
+    evaluate : Accepts the name "p@k" too.
+
+    Examples
+    --------
+    >>> from rankcorr.evaluation import PrecisionAt, evaluate
+    >>> qrels, run = {"q": {"a": 1, "b": 0, "c": 1}}, {"q": {"a": 3, "b": 2, "c": 1}}
+    >>> evaluate(qrels, run, metrics=[PrecisionAt(2), "p@1"]).values.tolist()
+    [[[0.5], [1.0]]]
     """
 
     k: int
@@ -75,7 +101,21 @@ class NDCG:
 
 @dataclass(frozen=True)
 class TauAP:
-    """`rankcorr.measures.tau_ap` of gold and run, over the documents that the coefficients compare."""
+    """`rankcorr.measures.tau_ap` of gold and run, over the documents that the coefficients compare.
+
+    See Also
+    --------
+    rankcorr.measures.tau_ap : The measure, for two rankings.
+    rankcorr.TauW : A symmetric coefficient, with weights of your choice.
+
+    Examples
+    --------
+    >>> from rankcorr.evaluation import TauAP, evaluate
+    >>> qrels, run = {"q": {"a": 2, "b": 1, "c": 0}}, {"q": {"a": 3, "b": 1, "c": 2}}
+    >>> metric = TauAP(ties="b")
+    >>> round(evaluate(qrels, run, metrics=metric).mean(metric.name), 4)
+    0.5
+    """
 
     ties: ApTies = "a"
 
@@ -93,6 +133,19 @@ class RBO:
     """`rankcorr.measures.rank_biased_overlap`, extrapolated, of the judged documents and those that the run retrieved.
 
     The two lists are used unchanged: `unjudged` and `unretrieved` do not affect it.
+
+    See Also
+    --------
+    rankcorr.measures.rank_biased_overlap : The measure, for two lists.
+    TauAP : Another measure of the agreement at the top.
+
+    Examples
+    --------
+    >>> from rankcorr.evaluation import RBO, evaluate
+    >>> qrels, run = {"q": {"a": 2, "b": 1, "c": 0}}, {"q": {"a": 3, "b": 1, "c": 2}}
+    >>> metric = RBO(p=0.5)
+    >>> round(evaluate(qrels, run, metrics=metric).mean(metric.name), 4)
+    0.875
     """
 
     p: float = 0.9

@@ -365,6 +365,20 @@ class Qrels(QueryColumns):
     count documents of at least 1, as in trec_eval.
 
     Made by `Qrels.from_dict`, `Qrels.from_columns`, `Qrels.from_frame`, `Qrels.of` or `read_qrels`.
+
+    See Also
+    --------
+    read_qrels : Read it from a file.
+    Run : The scores of a system.
+
+    Examples
+    --------
+    >>> from rankcorr.evaluation import Qrels
+    >>> qrels = Qrels.from_dict({"q1": {"a": 2, "b": 0}, "q2": {"a": 1, "c": 0}})
+    >>> qrels
+    <Qrels of 2 queries, 4 documents>
+    >>> qrels["q1"], len(qrels)
+    ({'a': 2.0, 'b': 0.0}, 4)
     """
 
     value_name = "relevance"
@@ -375,6 +389,18 @@ class Run(QueryColumns):
     """Scores that a system gives to documents for queries; larger is better.
 
     Made by `Run.from_dict`, `Run.from_columns`, `Run.from_frame`, `Run.of` or `read_run`.
+
+    See Also
+    --------
+    read_run : Read it from a file.
+    Qrels : The gold scores.
+
+    Examples
+    --------
+    >>> from rankcorr.evaluation import Run
+    >>> run = Run.from_dict({"q1": {"b": 9.5, "a": 3.1}, "q2": {"a": 0.5}}, name="bm25")
+    >>> run, run["q1"]
+    (<Run 'bm25' of 2 queries, 3 documents>, {'b': 9.5, 'a': 3.1})
     """
 
     value_name = "score"

@@ -54,6 +54,21 @@ class PairedDifference(Result):
         two queries.
     fragile : bool
         Whether one query decides: the test rejects at 1 - level with it, and not without it, or the other way round.
+
+    See Also
+    --------
+    RunComparison : Lists the differences as `pairs`.
+    RunScore : The mean of one run.
+
+    Examples
+    --------
+    >>> from rankcorr.evaluation import compare_runs
+    >>> qrels = {f"q{q}": {"a": 2, "b": 1, "c": 0} for q in range(6)}
+    >>> good, poor = {"a": 3, "b": 2, "c": 1}, {"a": 1, "b": 2, "c": 3}
+    >>> runs = {"good": dict.fromkeys(qrels, good), "poor": dict.fromkeys(qrels, poor)}
+    >>> pair = compare_runs(qrels, runs, metric="ap").pairs[0]
+    >>> pair.first, pair.second, round(pair.difference, 4), pair.pvalue, pair.n_better
+    ('good', 'poor', 0.4167, 0.03125, 6)
     """
 
     first: str

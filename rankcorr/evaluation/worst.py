@@ -37,6 +37,21 @@ class DocumentDifference(Result):
         is compared without the document.
     cost : float
         How much the place of the document costs the first run, minus how much it costs the second.
+
+    See Also
+    --------
+    worst : Lists them by query.
+    QueryDifference : The query they belong to.
+
+    Examples
+    --------
+    >>> from rankcorr.evaluation import worst
+    >>> qrels = {"q1": {"a": 2, "b": 1, "c": 0}, "q2": {"a": 0, "d": 1}}
+    >>> runs = {"old": {"q2": {"a": 1, "d": 2}}, "new": {"q2": {"a": 2, "d": 1}}}
+    >>> for each in worst(qrels, runs, k=1)[0].documents:
+    ...     print(each.document, each.relevance, each.first_rank, each.second_rank, round(each.cost, 4))
+    a 0.0 2.0 1.0 -1.0
+    d 1.0 1.0 2.0 -1.0
     """
 
     document: Hashable
@@ -58,6 +73,20 @@ class QueryDifference(Result):
     documents : tuple of DocumentDifference
         Documents that make the most difference, in either direction; none if the coefficient is undefined for one of
         the runs, as when it lacks the query.
+
+    See Also
+    --------
+    worst : Returns them.
+    DocumentDifference : The type of its documents.
+
+    Examples
+    --------
+    >>> from rankcorr.evaluation import worst
+    >>> qrels = {"q1": {"a": 2, "b": 1, "c": 0}, "q2": {"a": 0, "d": 1}}
+    >>> runs = {"old": {"q2": {"a": 1, "d": 2}}, "new": {"q2": {"a": 2, "d": 1}}}
+    >>> found = worst(qrels, runs, k=1)[0]
+    >>> found.query, found.first, found.second, found.difference
+    ('q2', 1.0, -1.0, 2.0)
     """
 
     query: Hashable
@@ -106,8 +135,14 @@ def worst(
     RankingError
         As `compare_runs`.
 
+    See Also
+    --------
+    compare_runs : Tests of the differences.
+    rankcorr.contributions : The parts of the items of one ranking.
+
     Examples
     --------
+    >>> from rankcorr.evaluation import worst
     >>> qrels = {"q1": {"a": 2, "b": 1, "c": 0}, "q2": {"a": 0, "d": 1}}
     >>> runs = {
     ...     "old": {"q1": {"a": 3, "b": 2, "c": 1}, "q2": {"a": 1, "d": 2}},

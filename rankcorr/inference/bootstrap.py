@@ -48,6 +48,19 @@ class BootstrapInterval(Computed):
         As in `RankCorrelation`.
     n_missing : int or None
         Number of items in only one ranking; None if `missing` is None.
+
+    See Also
+    --------
+    bootstrap_interval : Returns it.
+
+    Examples
+    --------
+    >>> from rankcorr import bootstrap_interval
+    >>> found = bootstrap_interval(range(20), [*range(1, 20), 0], coefficient="tau", method="percentile")
+    >>> round(found.statistic, 4), found.low < found.statistic < found.high
+    (0.8, True)
+    >>> found.level, found.method, found.n_resamples, found.n_undefined
+    (0.95, 'percentile', 2000, 0)
     """
 
     statistic: float
@@ -127,6 +140,11 @@ def bootstrap_interval(
     RankingError
         The subclass tells what is wrong with the rankings or the options.
 
+    See Also
+    --------
+    permutation_test : Whether two rankings are related at all.
+    compare_systems : Whether two systems differ.
+
     References
     ----------
     P. H. Garthwaite and S. T. Buckland, Generating Monte Carlo Confidence Intervals by the Robbins-Monro Process,
@@ -136,6 +154,8 @@ def bootstrap_interval(
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from rankcorr import bootstrap_interval
     >>> rng = np.random.default_rng(0)
     >>> gold = rng.normal(size=200)
     >>> found = bootstrap_interval(gold, gold + rng.normal(size=200), coefficient="tau")

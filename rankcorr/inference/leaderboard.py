@@ -92,6 +92,22 @@ class LeaderboardRow(Result):
         both have, where either may be the better; the p-value is nan if a coefficient is undefined over these items.
     n_unused : int
         Number of items of the system that are in no gold set and are left out: none with ``missing="bottom"``.
+
+    See Also
+    --------
+    leaderboard : Returns a table of them.
+    Leaderboard : The table.
+
+    Examples
+    --------
+    >>> from rankcorr import leaderboard
+    >>> gold = dict(zip("abcdefghij", range(10)))
+    >>> systems = {"good": gold, "poor": {item: -score for item, score in gold.items()}}
+    >>> best, other = leaderboard(gold, systems, coefficient="tau", n_resamples=100).rows
+    >>> best.system, best.rank, best.total.statistic
+    ('good', 1.0, 1.0)
+    >>> other.system, other.pvalue, (other.least_rank, other.largest_rank)
+    ('poor', 0.00390625, (2, 2))
     """
 
     system: str
@@ -135,6 +151,21 @@ class Leaderboard(Computed, TableResult):
         Number of resamples of each interval and of each test.
     n_items, coefficient, scheme, n0, weigher, tied_weights, variant, missing
         As in `RankCorrelation`; `n_items` counts the items of all gold sets.
+
+    See Also
+    --------
+    leaderboard : Returns it.
+    LeaderboardRow : The type of its rows.
+    rankcorr.plots.plot_leaderboard : Draw it.
+
+    Examples
+    --------
+    >>> from rankcorr import leaderboard
+    >>> gold = dict(zip("abcdefghij", range(10)))
+    >>> systems = {"good": gold, "poor": {item: -score for item, score in gold.items()}}
+    >>> board = leaderboard(gold, systems, coefficient="tau", n_resamples=100)
+    >>> [row.system for row in board.rows], board.by, board.unit, board.exact
+    (['good', 'poor'], 'sum', 'items', True)
     """
 
     rows: tuple[LeaderboardRow, ...]
@@ -285,6 +316,13 @@ def leaderboard(
     RankingError
         The message names the system and the gold set; the subclass tells what is wrong.
 
+    See Also
+    --------
+    compare_systems : Two systems, with an interval of their difference.
+    compare_many : Chosen pairs of systems.
+    rankcorr.plots.plot_leaderboard : Draw the result.
+    rankcorr.evaluation.compare_runs : Search results, compared over queries.
+
     References
     ----------
     D. Jurgens, M. T. Pilehvar and R. Navigli, SemEval-2014 Task 3: Cross-Level Semantic Similarity, section 4.
@@ -300,6 +338,8 @@ def leaderboard(
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from rankcorr import leaderboard
     >>> rng = np.random.default_rng(0)
     >>> gold = {"nouns": dict(zip("abcdefghij", range(10))), "verbs": dict(zip("pqrstuvwxyz", range(11)))}
     >>> scores = gold["nouns"] | gold["verbs"]

@@ -54,6 +54,20 @@ class NullDistribution(Computed):
         l of `standardize`; 0 is the identity, and nan stands for no values at all.
     n_items, coefficient, scheme, n0, weigher, tied_weights, variant, missing
         As in `RankCorrelation`.
+
+    See Also
+    --------
+    null_distribution : Returns it.
+    permutation_test : A value, its p-value and this distribution in one call.
+
+    Examples
+    --------
+    >>> from rankcorr import null_distribution
+    >>> null = null_distribution(range(5), range(5))
+    >>> null.n_resamples, null.exact, round(null.mean, 4), round(null.quantile(0.95), 4)
+    (120, True, -0.0778, 0.7888)
+    >>> round(null.pvalue(0.5, "greater"), 4), round(null.percentile(0.5), 2), round(null.standardize(0.5), 4)
+    (0.15, 85.0, 0.5724)
     """
 
     values: NDArray[np.float64]
@@ -349,6 +363,11 @@ def null_distribution(
     RankingError
         The subclass tells what is wrong with the rankings or the options.
 
+    See Also
+    --------
+    permutation_test : A value, its p-value and this distribution in one call.
+    rankcorr.plots.plot_null : Draw the distribution.
+
     References
     ----------
     P. Lombardo et al., Top-Rank-Focused Adaptive Vote Collection for the Evaluation of Domain-Specific Semantic
@@ -356,6 +375,7 @@ def null_distribution(
 
     Examples
     --------
+    >>> from rankcorr import null_distribution
     >>> null = null_distribution(range(100), range(100), n_resamples=1_000)
     >>> round(null.mean, 2), round(null.std, 2), round(null.quantile(0.95), 2)
     (-0.4, 0.16, -0.12)

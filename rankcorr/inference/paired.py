@@ -69,12 +69,18 @@ def holm(pvalues: ArrayLike) -> NDArray[np.float64]:
     RankingError
         `OptionError` for a value outside [0, 1], `NonNumericError`, `DimensionError`.
 
+    See Also
+    --------
+    compare_many : Tests of many pairs, corrected by this method.
+    rankcorr.evaluation.corrected_together : The same for comparisons of runs.
+
     References
     ----------
     S. Holm, A simple sequentially rejective multiple test procedure, Scandinavian Journal of Statistics 6 (1979).
 
     Examples
     --------
+    >>> from rankcorr import holm
     >>> holm([0.01, 0.04, 0.03, float("nan")])
     array([0.03, 0.06, 0.06,  nan])
     """
@@ -156,6 +162,20 @@ class SystemComparison(Computed):
         As in `RankCorrelation`; `n_items` after alignment of all three.
     n_missing : int or None
         Number of items that are not in all three rankings; None if `missing` is None.
+
+    See Also
+    --------
+    compare_systems : Returns it.
+    ComparedPair : One of several comparisons.
+
+    Examples
+    --------
+    >>> from rankcorr import compare_systems
+    >>> found = compare_systems([5, 4, 3, 2, 1], [5, 4, 3, 1, 2], [3, 4, 5, 1, 2], coefficient="tau")
+    >>> round(found.statistic_a, 4), round(found.statistic_b, 4), round(found.difference, 4)
+    (0.8, 0.2, 0.6)
+    >>> found.pvalue, found.exact, found.swap
+    (0.5, True, 'ranks')
     """
 
     statistic_a: float
@@ -246,12 +266,20 @@ def compare_systems(
     RankingError
         The subclass tells what is wrong with the rankings or the options.
 
+    See Also
+    --------
+    compare_many : Several pairs, with one correction.
+    leaderboard : Many systems, with intervals and groups.
+    rankcorr.evaluation.compare_runs : Search results, compared over queries.
+
     References
     ----------
     J. A. Hartigan, Using Subsample Values as Typical Values, Journal of the American Statistical Association 64 (1969).
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from rankcorr import compare_systems
     >>> rng = np.random.default_rng(0)
     >>> gold = rng.normal(size=100)
     >>> a, b = gold + 0.3 * rng.normal(size=100), gold + 2 * rng.normal(size=100)
@@ -328,6 +356,20 @@ class ComparedPair(Result):
     comparison : SystemComparison
     corrected_pvalue : float
         P-value by Holm's method, over all comparisons of the table.
+
+    See Also
+    --------
+    compare_many : Returns a table of them.
+    SystemComparison : The type of `comparison`.
+
+    Examples
+    --------
+    >>> from rankcorr import compare_many
+    >>> table = compare_many([4, 3, 2, 1], {"a": [4, 3, 2, 1], "b": [1, 2, 3, 4]}, coefficients=["tau", "rho"])
+    >>> for row in table.rows:
+    ...     print(row.coefficient, row.a, row.b, row.comparison.pvalue, row.corrected_pvalue)
+    tau a b 0.25 0.5
+    rho a b 0.25 0.5
     """
 
     gold_set: str
@@ -346,6 +388,19 @@ class SystemComparisons(TableResult):
     ----------
     rows : tuple of ComparedPair
         By gold set, by coefficient, and by pair, in the order given.
+
+    See Also
+    --------
+    compare_many : Returns it.
+    ComparedPair : The type of its rows.
+
+    Examples
+    --------
+    >>> from rankcorr import compare_many
+    >>> systems = {"a": [4, 3, 2, 1], "b": [4, 3, 1, 2], "c": [1, 2, 3, 4]}
+    >>> table = compare_many([4, 3, 2, 1], systems, coefficients=["tau"], baseline="c")
+    >>> [(row.a, row.b, round(row.comparison.difference, 4)) for row in table.rows]
+    [('a', 'c', 2.0), ('b', 'c', 1.6667)]
     """
 
     rows: tuple[ComparedPair, ...]
@@ -409,8 +464,15 @@ def compare_many(
         `OptionError` for fewer than two systems or an unknown baseline; otherwise as `compare_systems`, with the names
         of the gold set and the systems in front.
 
+    See Also
+    --------
+    compare_systems : One pair of systems.
+    leaderboard : Finds more among many systems.
+    holm : The correction alone.
+
     Examples
     --------
+    >>> from rankcorr import compare_many
     >>> gold = {"nouns": {"fig": 4, "kiwi": 3, "plum": 2, "pear": 1}, "verbs": {"run": 3, "go": 2, "be": 1}}
     >>> good = {"fig": 9, "kiwi": 7, "plum": 5, "pear": 1, "run": 8, "go": 4, "be": 2}
     >>> poor = {"fig": 1, "kiwi": 5, "plum": 7, "pear": 9, "run": 2, "go": 4, "be": 8}

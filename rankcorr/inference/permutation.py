@@ -41,6 +41,20 @@ class PermutationTest(Computed):
         The values that chance alone gives.
     n_items, coefficient, scheme, n0, weigher, tied_weights, variant, missing
         As in `RankCorrelation`.
+
+    See Also
+    --------
+    permutation_test : Returns it.
+    NullDistribution : The type of `null`.
+
+    Examples
+    --------
+    >>> from rankcorr import permutation_test
+    >>> test = permutation_test([5, 4, 3, 2, 1], [4, 5, 3, 2, 1], alternative="greater")
+    >>> round(test.statistic, 4), round(test.pvalue, 4), test.null.exact
+    (0.4053, 0.2, True)
+    >>> round(test.standardized, 4), round(test.percentile, 1)
+    (0.4864, 80.4)
     """
 
     statistic: float
@@ -101,8 +115,15 @@ def permutation_test(
     RankingError
         The subclass tells what is wrong with the rankings or the options.
 
+    See Also
+    --------
+    null_distribution : The values of chance alone.
+    bootstrap_interval : How precise a value is.
+    compare_systems : Whether two systems differ.
+
     Examples
     --------
+    >>> from rankcorr import permutation_test
     >>> gold, system = [9, 8, 7, 6, 5, 4, 3, 2], [8, 9, 6, 7, 2, 5, 4, 3]
     >>> test = permutation_test(gold, system, alternative="greater")
     >>> round(test.statistic, 2), round(test.null.mean, 2), round(test.standardized, 2), round(test.pvalue, 4)

@@ -38,7 +38,20 @@ EXACT: Final = 2**53  # up to here every integer is a float
 
 
 class AnnotatorError(RankingError):
-    """Too few annotators, or annotators with too few items in common, to measure how they agree."""
+    """Too few annotators, or annotators with too few items in common, to measure how they agree.
+
+    See Also
+    --------
+    krippendorff_alpha, mean_pairwise_agreement : Raise it.
+
+    Examples
+    --------
+    >>> from rankcorr.measures import mean_pairwise_agreement
+    >>> mean_pairwise_agreement({"ann": [1, 2, 3, 4]})
+    Traceback (most recent call last):
+        ...
+    rankcorr.measures.annotators.AnnotatorError: agreement needs at least two annotators; got 1
+    """
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -209,6 +222,10 @@ def krippendorff_alpha(ratings: RatingsLike, *, level: Level = "nominal") -> flo
         infinite ratings, for integers beyond 2^53, which floats cannot represent exactly, and for negative ratings at
         level "ratio".
 
+    See Also
+    --------
+    mean_pairwise_agreement : Correlations between annotators.
+
     References
     ----------
     K. Krippendorff, Content Analysis: An Introduction to Its Methodology, 2nd ed., Sage 2004, chapter 11.
@@ -216,6 +233,7 @@ def krippendorff_alpha(ratings: RatingsLike, *, level: Level = "nominal") -> flo
 
     Examples
     --------
+    >>> from rankcorr.measures import krippendorff_alpha
     >>> nan = float("nan")
     >>> round(krippendorff_alpha([[1, 2, 3, 3], [1, 2, 3, nan], [nan, 3, 3, 3]], level="ordinal"), 4)
     0.775
@@ -339,6 +357,20 @@ class PairwiseAgreement(TableResult):
         Number of pairs with too few items in common.
     coefficient : str
         The coefficient of each pair, with its options.
+
+    See Also
+    --------
+    mean_pairwise_agreement : Returns it.
+
+    Examples
+    --------
+    >>> from rankcorr.measures import mean_pairwise_agreement
+    >>> ratings = {"ann": [1, 2, 3, 4], "bob": [1, 3, 2, 4], "cat": [2, 1, 3, 4]}
+    >>> agreement = mean_pairwise_agreement(ratings)
+    >>> dict(zip(agreement.annotators, agreement.with_others.round(4).tolist()))
+    {'ann': 0.8, 'bob': 0.6, 'cat': 0.6}
+    >>> round(agreement.mean, 4), agreement.n_left_out
+    (0.6667, 0)
     """
 
     annotators: tuple[Any, ...]
@@ -388,6 +420,11 @@ def mean_pairwise_agreement(
     RankingError
         One of its subclasses: `AnnotatorError` for one annotator, or for pairs with too few items in common.
 
+    See Also
+    --------
+    krippendorff_alpha : Agreement beyond chance, as one number.
+    rankcorr.correlation_matrix : All pairs of rankings of the same items.
+
     References
     ----------
     F. Hill, R. Reichart and A. Korhonen, SimLex-999: Evaluating Semantic Models With (Genuine) Similarity Estimation,
@@ -395,6 +432,7 @@ def mean_pairwise_agreement(
 
     Examples
     --------
+    >>> from rankcorr.measures import mean_pairwise_agreement
     >>> agreement = mean_pairwise_agreement({"ann": [1, 2, 3, 4], "bob": [1, 3, 2, 4], "cat": [2, 1, 3, 4]})
     >>> agreement.with_others.round(4)
     array([0.8, 0.6, 0.6])

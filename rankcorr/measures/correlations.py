@@ -61,6 +61,11 @@ def tau_ap(gold: ListLike, system: ListLike, *, ties: ApTies = "a", missing: Mis
     RankingError
         The subclass tells what is wrong with the rankings or the options.
 
+    See Also
+    --------
+    rankcorr.weighted_tau : A symmetric coefficient, with weights of your choice.
+    rankcorr.evaluation.TauAP : The same by query.
+
     References
     ----------
     E. Yilmaz, J. A. Aslam and S. Robertson, A New Rank Correlation Coefficient for Information Retrieval, SIGIR 2008.
@@ -68,6 +73,7 @@ def tau_ap(gold: ListLike, system: ListLike, *, ties: ApTies = "a", missing: Mis
 
     Examples
     --------
+    >>> from rankcorr.measures import tau_ap
     >>> gold = {"king": 9.1, "queen": 8.7, "cabbage": 1.2, "stone": 0.8}
     >>> system = {"king": 0.7, "queen": 0.9, "cabbage": 0.1, "stone": 0.1}
     >>> round(tau_ap(gold, system).statistic, 4), round(tau_ap(gold, system, ties="b").statistic, 4)
@@ -176,12 +182,18 @@ def vigna_tau(
     RankingError
         The subclass says what is wrong with the rankings or the options.
 
+    See Also
+    --------
+    rankcorr.weighted_tau : Weights of items instead of pairs.
+    rankcorr.Hyperbolic : Weights 1/n in `rankcorr.weighted_tau`.
+
     References
     ----------
     S. Vigna, A Weighted Correlation Index for Rankings with Ties, WWW 2015.
 
     Examples
     --------
+    >>> from rankcorr.measures import vigna_tau
     >>> round(vigna_tau([4, 3, 2, 1], [4, 3, 1, 2]).statistic, 4)
     0.8133
     """

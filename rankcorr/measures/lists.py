@@ -18,7 +18,20 @@ ListLike: TypeAlias = RankingLike | Sequence[Any]
 
 
 class RelevanceError(RankingError):
-    """Gold relevance that is not 0 or 1, or a gold standard without a relevant item."""
+    """Gold relevance that is not 0 or 1, or a gold standard without a relevant item.
+
+    See Also
+    --------
+    average_precision : Raises it.
+
+    Examples
+    --------
+    >>> from rankcorr.measures import average_precision
+    >>> average_precision([2, 0, 1], [0.9, 0.5, 0.1])
+    Traceback (most recent call last):
+        ...
+    rankcorr.measures.lists.RelevanceError: the relevance of every item must be 0 or 1; got 2; wrong at: 0
+    """
 
 
 def as_list(given: ListLike) -> Ranking:
@@ -92,6 +105,11 @@ def average_precision(gold: ScoresLike, system: ListLike, *, missing: Missing = 
         One of its subclasses: `RelevanceError` for relevance other than 0 and 1, or without a 1; `LabelMismatchError`,
         `LengthError`.
 
+    See Also
+    --------
+    rankcorr.evaluation.AveragePrecision : The same by query, as in trec_eval.
+    tau_ap : A rank correlation based on average precision.
+
     References
     ----------
     F. McSherry and M. Najork, Computing Information Retrieval Performance Measures Efficiently in the Presence of Tied
@@ -99,6 +117,7 @@ def average_precision(gold: ScoresLike, system: ListLike, *, missing: Missing = 
 
     Examples
     --------
+    >>> from rankcorr.measures import average_precision
     >>> average_precision({"a": 1, "b": 0, "c": 1}, {"a": 0.9, "b": 0.5, "c": 0.1})
     0.8333333333333333
     >>> average_precision({"a": 1, "b": 0, "c": 1}, ["a", "b", "c"])

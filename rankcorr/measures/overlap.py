@@ -40,6 +40,19 @@ class RankBiasedOverlap(Result):
         "w", "a" or "b".
     n_x, n_y, n_common : int
         Number of items in each list, and in both.
+
+    See Also
+    --------
+    rank_biased_overlap : Returns it.
+
+    Examples
+    --------
+    >>> from rankcorr.measures import rank_biased_overlap
+    >>> overlap = rank_biased_overlap(["ant", "bee", "cat"], ["bee", "ant", "dog"], p=0.8)
+    >>> round(overlap.extrapolated, 4), round(overlap.minimum, 4), round(overlap.maximum, 4)
+    (0.5867, 0.4047, 0.7573)
+    >>> overlap.n_x, overlap.n_y, overlap.n_common
+    (3, 3, 2)
     """
 
     extrapolated: float
@@ -113,6 +126,11 @@ def rank_biased_overlap(x: ListLike, y: ListLike, *, p: float = 0.9, ties: Overl
     RankingError
         The subclass tells what is wrong with the rankings or the options.
 
+    See Also
+    --------
+    rankcorr.coefficient_bounds : Bounds of a coefficient of two lists.
+    rankcorr.evaluation.RBO : The same by query.
+
     References
     ----------
     W. Webber, A. Moffat and J. Zobel, A Similarity Measure for Indefinite Rankings, ACM TOIS 28(4), 2010: RBO_MIN,
@@ -121,6 +139,7 @@ def rank_biased_overlap(x: ListLike, y: ListLike, *, p: float = 0.9, ties: Overl
 
     Examples
     --------
+    >>> from rankcorr.measures import rank_biased_overlap
     >>> x = ["red", ["blue", "green"], "yellow", "pink"]
     >>> y = [["blue", "red"], "white", ["yellow", "black", "purple"], "green"]
     >>> overlap = rank_biased_overlap(x, y, p=0.95, ties="a")

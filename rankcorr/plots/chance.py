@@ -83,9 +83,15 @@ def plot_null(
         A distribution has no values, a statistic is nan or was computed with other options, the alternative is unknown,
         or several systems do not match.
 
+    See Also
+    --------
+    rankcorr.null_distribution : Computes the values of chance.
+    rankcorr.permutation_test : The p-value alone.
+
     Examples
     --------
-    >>> from rankcorr.inference.null import null_distribution
+    >>> from rankcorr import null_distribution
+    >>> from rankcorr.plots import plot_null
     >>> null = null_distribution(range(4), range(4))
     >>> plot_null(null, 0.5, alternative="greater").axes[0].get_ylabel()
     'Share of the permutations'

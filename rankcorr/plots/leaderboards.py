@@ -108,8 +108,14 @@ def chance_levels(
     RankingError
         The message names the system and the gold set; the subclass tells what is wrong.
 
+    See Also
+    --------
+    plot_leaderboard : Draws them.
+    rankcorr.null_distribution : Chance for one pair of rankings.
+
     Examples
     --------
+    >>> from rankcorr.plots import chance_levels
     >>> gold = {word: place for place, word in enumerate(["ant", "bee", "cat", "dog", "eel", "fox"])}
     >>> levels = chance_levels(gold, {"good": gold, "ties": gold | {"ant": 1, "cat": 1}})
     >>> {system: round(null.mean, 3) for system, null in levels["gold"].items()}
@@ -176,9 +182,16 @@ def plot_leaderboard(
     OptionError
         An unknown column, or chance levels that lack a system or were computed with other options.
 
+    See Also
+    --------
+    rankcorr.leaderboard : Computes the leaderboard.
+    chance_levels : Computes the levels of chance.
+    save_figure : Write the figure to a file.
+
     Examples
     --------
-    >>> from rankcorr.inference.leaderboard import leaderboard
+    >>> from rankcorr import leaderboard
+    >>> from rankcorr.plots import chance_levels, plot_leaderboard
     >>> gold = {word: place for place, word in enumerate(["ant", "bee", "cat", "dog", "eel", "fox", "gnu", "hen"])}
     >>> systems = {"poor": {word: -place for word, place in gold.items()}, "good": gold | {"hen": 5.5}}
     >>> board = leaderboard(gold, systems, n_resamples=200)

@@ -91,8 +91,14 @@ def plot_offset(
     RankingError
         The subclass tells what is wrong with the rankings or the options.
 
+    See Also
+    --------
+    rankcorr.offset_for_share : Choose n0 by the weight of the top ranks.
+    rankcorr.correlate_many : The values for one n0.
+
     Examples
     --------
+    >>> from rankcorr.plots import plot_offset
     >>> figure = plot_offset([4, 3, 2, 1], {"good": [4, 3, 1, 2], "poor": [1, 3, 2, 4]}, n0s=[0, 2, 10])
     >>> [line.get_label() for line in figure.axes[0].lines[:2]]
     ['good', 'poor']

@@ -66,9 +66,15 @@ def plot_queries(
     OptionError
         The runs were not compared, or no query has a value for both.
 
+    See Also
+    --------
+    plot_pairs : Several pairs of runs.
+    rankcorr.evaluation.compare_runs : Compares the runs.
+
     Examples
     --------
     >>> from rankcorr.evaluation import compare_runs
+    >>> from rankcorr.plots import plot_queries
     >>> qrels = {f"q{q}": {"a": 2, "b": 1, "c": 0} for q in range(3)}
     >>> good = {q: {"a": 3, "b": 2, "c": 1} for q in qrels}
     >>> poor = {"q0": {"a": 1, "b": 2, "c": 3}, "q1": {"a": 2, "b": 3, "c": 1}, "q2": {"a": 3, "b": 2, "c": 1}}
@@ -134,9 +140,15 @@ def plot_pairs(pairs: Sequence[tuple[RunComparison, str, str]]) -> Figure:
     MissingMatplotlibError, OptionError
         As `plot_queries`; `OptionError` for no pair, or too many.
 
+    See Also
+    --------
+    plot_queries : One pair of runs.
+    rankcorr.evaluation.compare_runs : Compares the runs.
+
     Examples
     --------
     >>> from rankcorr.evaluation import compare_runs
+    >>> from rankcorr.plots import plot_pairs
     >>> qrels = {f"q{q}": {"a": 2, "b": 1, "c": 0} for q in range(3)}
     >>> runs = {name: dict.fromkeys(qrels, {"a": name > "x", "b": 2, "c": name > "y"}) for name in "xyz"}
     >>> comparison = compare_runs(qrels, runs)

@@ -113,8 +113,14 @@ def plot_ranks(
     RankingError
         The subclass tells what is wrong with the rankings or the options; for several, its message names the ranking.
 
+    See Also
+    --------
+    rankcorr.contributions : The numbers behind the colours.
+    save_figure : Write the figure to a file.
+
     Examples
     --------
+    >>> from rankcorr.plots import plot_ranks
     >>> figure = plot_ranks([4, 3, 2, 1], [3, 4, 1, 2], names=("gold", "system"))
     >>> figure.axes[0].get_xlabel()
     'Rank in gold'

@@ -58,7 +58,23 @@ SHARE_SYMBOL: Final = "$R(n_0)$"
 
 
 class MissingMatplotlibError(ImportError):
-    """matplotlib is not installed."""
+    """matplotlib is not installed.
+
+    See Also
+    --------
+    plot_ranks : One of the functions that need matplotlib.
+
+    Examples
+    --------
+    >>> import sys
+    >>> from unittest.mock import patch
+    >>> from rankcorr.plots import plot_ranks
+    >>> with patch.dict(sys.modules, {"matplotlib.figure": None}):  # as if it were not installed
+    ...     plot_ranks([4, 3, 2, 1], [3, 4, 1, 2])
+    Traceback (most recent call last):
+        ...
+    rankcorr.plots.style.MissingMatplotlibError: figures need matplotlib: pip install 'rankcorr[plot]'
+    """
 
 
 def figure_class() -> type[Figure]:
@@ -81,9 +97,13 @@ def theme(name: Theme = "light") -> Iterator[None]:
     OptionError
         The name is another.
 
+    See Also
+    --------
+    save_figure : Write the figure to a file.
+
     Examples
     --------
-    >>> from rankcorr.plots import plot_ranks
+    >>> from rankcorr.plots import plot_ranks, theme
     >>> with theme("dark"):
     ...     figure = plot_ranks([4, 3, 2, 1], [3, 4, 1, 2])
     >>> figure.get_facecolor()[:3] < (0.2, 0.2, 0.2)
@@ -376,6 +396,20 @@ def save_figure(figure: Figure, path: str | os.PathLike[str]) -> Path:
         The name has another ending.
     OSError
         The file cannot be written.
+
+    See Also
+    --------
+    theme : Figures on a dark ground.
+    plot_ranks : One of the functions that return a figure.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from rankcorr.plots import plot_ranks, save_figure
+    >>> with TemporaryDirectory() as folder:
+    ...     path = save_figure(plot_ranks([4, 3, 2, 1], [3, 4, 1, 2]), f"{folder}/ranks.svg")
+    ...     path.name, path.stat().st_size > 1_000
+    ('ranks.svg', True)
     """
     target = Path(path)
     form = target.suffix.lower().removeprefix(".")

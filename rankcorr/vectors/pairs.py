@@ -76,10 +76,16 @@ def read_pairs(
         The file cannot be read; the message names file, line and column.
     OptionError
 
+    See Also
+    --------
+    evaluate_vectors : Score vectors on these pairs.
+    read_vectors : Read the vectors.
+
     Examples
     --------
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
+    >>> from rankcorr.vectors import read_pairs
     >>> with TemporaryDirectory() as folder:
     ...     file = Path(folder, "rg.tsv")
     ...     _ = file.write_text("word1\tword2\tgold\tlch\ngem\tjewel\t3.94\t3.6\ncord\tsmile\t0.02\t1.5\n")
@@ -166,6 +172,21 @@ class VectorCoefficient(Result):
         Probability that chance agrees at least as well.
     low, high : float
         Interval; see `bootstrap_interval`.
+
+    See Also
+    --------
+    VectorEvaluation : Lists the coefficients.
+    rankcorr.permutation_test : The level of chance and the p-value.
+    rankcorr.bootstrap_interval : The interval.
+
+    Examples
+    --------
+    >>> from rankcorr.vectors import evaluate_vectors
+    >>> vectors = {"cat": [1.0, 0.1], "dog": [0.9, 0.3], "car": [0.1, 1.0], "van": [0.2, 0.9]}
+    >>> gold = {("cat", "dog"): 8.0, ("car", "van"): 9.0, ("cat", "car"): 2.0, ("dog", "bus"): 1.0}
+    >>> each = evaluate_vectors(vectors, gold, coefficients=["rho"]).coefficients[0]
+    >>> each.coefficient, round(each.statistic, 4), round(each.pvalue, 4)
+    ('rho', 1.0, 0.1667)
     """
 
     coefficient: str
@@ -196,6 +217,20 @@ class VectorEvaluation(TableResult):
         Words without a vector.
     options : dict
         `oov`, `self_pairs`, `lower`, `level`, `n_resamples` and `seed` as given.
+
+    See Also
+    --------
+    evaluate_vectors : Returns it.
+    VectorCoefficient : The type of its coefficients.
+
+    Examples
+    --------
+    >>> from rankcorr.vectors import evaluate_vectors
+    >>> vectors = {"cat": [1.0, 0.1], "dog": [0.9, 0.3], "car": [0.1, 1.0], "van": [0.2, 0.9]}
+    >>> gold = {("cat", "dog"): 8.0, ("car", "van"): 9.0, ("cat", "car"): 2.0, ("dog", "bus"): 1.0}
+    >>> found = evaluate_vectors(vectors, gold, coefficients=["rho"])
+    >>> found.n_compared, found.n_pairs, found.oov_words, round(found.statistic("rho"), 4)
+    (3, 4, ('bus',), 1.0)
     """
 
     coefficients: tuple[VectorCoefficient, ...]
@@ -312,8 +347,15 @@ def evaluate_vectors(
     LowCoverageWarning
         Fewer than half of the pairs have vectors.
 
+    See Also
+    --------
+    read_vectors, read_pairs : Read vectors and gold pairs from files.
+    common_pairs : The pairs on which several vectors can be compared.
+    evaluate_relata : Rank the neighbours of each word instead.
+
     Examples
     --------
+    >>> from rankcorr.vectors import evaluate_vectors
     >>> vectors = {"cat": [1.0, 0.1], "dog": [0.9, 0.3], "car": [0.1, 1.0], "van": [0.2, 0.9]}
     >>> gold = {("cat", "dog"): 8.0, ("car", "van"): 9.0, ("cat", "car"): 2.0, ("dog", "bus"): 1.0}
     >>> evaluate_vectors(vectors, gold, oov="lowest")
@@ -383,9 +425,15 @@ def common_pairs(vectors: Iterable[VectorsLike], gold: PairsLike, *, lower: bool
     LowCoverageWarning
         Fewer than half of the pairs are left.
 
+    See Also
+    --------
+    evaluate_vectors : Score vectors on these pairs.
+    rankcorr.compare_many : Test the differences.
+
     Examples
     --------
     >>> from rankcorr import compare_many
+    >>> from rankcorr.vectors import common_pairs, evaluate_vectors
     >>> one = {"cat": [1.0, 0.1], "dog": [0.9, 0.3], "car": [0.1, 1.0], "van": [0.2, 0.9]}
     >>> two = {"cat": [1.0, 0.1], "dog": [0.2, 0.8], "car": [0.7, 0.7], "bus": [0.3, 0.9]}
     >>> gold = {("cat", "dog"): 8.0, ("cat", "car"): 2.0, ("car", "dog"): 1.0, ("car", "van"): 9.0}

@@ -99,10 +99,16 @@ def read_vectors(
     MissingGensimError
         The file is gensim's, and gensim is not installed.
 
+    See Also
+    --------
+    WordVectors.of : Vectors from a mapping, or gensim's.
+    evaluate_vectors : Reads the vectors itself if given a path.
+
     Examples
     --------
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
+    >>> from rankcorr.vectors import read_vectors
     >>> with TemporaryDirectory() as folder:
     ...     file = Path(folder, "vectors.txt")
     ...     _ = file.write_text("3 2\ncat 3 4\ndog 4 3\nthe 1 1\n")

@@ -39,6 +39,20 @@ class RelataEvaluation(JsonResult):
         Words, and relata, without a vector.
     options : dict
         `oov`, `lower` and `candidates` as given; the others are in `evaluation`.
+
+    See Also
+    --------
+    evaluate_relata : Returns it.
+    rankcorr.evaluation.Evaluation : The values by word.
+
+    Examples
+    --------
+    >>> from rankcorr.vectors import evaluate_relata
+    >>> vectors = {"book": [1.0, 0.2], "page": [0.9, 0.3], "author": [0.7, 0.7], "zebra": [-0.2, 1.0]}
+    >>> gold = {("book", "page"): 1, ("book", "author"): 1, ("book", "zebra"): 0, ("book", "tome"): 1}
+    >>> found = evaluate_relata(vectors, gold)
+    >>> found.n_words, found.n_relata, found.oov_relata, round(found.mean("tau_w"), 4)
+    (1, 4, ('tome',), 0.7017)
     """
 
     evaluation: Evaluation
@@ -111,8 +125,14 @@ def evaluate_relata(
         `UnknownWordError` if no word is left, or one has no vector and `oov` is "error"; other subclasses name what is
         wrong with vectors, gold or options.
 
+    See Also
+    --------
+    evaluate_vectors : One list of pairs instead of one for each word.
+    rankcorr.evaluation.evaluate : The same for search results.
+
     Examples
     --------
+    >>> from rankcorr.vectors import evaluate_relata
     >>> vectors = {"book": [1.0, 0.2], "page": [0.9, 0.3], "author": [0.7, 0.7], "zebra": [-0.2, 1.0]}
     >>> gold = {("book", "page"): 1, ("book", "author"): 1, ("book", "zebra"): 0, ("book", "tome"): 1}
     >>> found = evaluate_relata(vectors, gold)

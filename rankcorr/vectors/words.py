@@ -20,31 +20,145 @@ Values = NDArray[np.float64]
 
 
 class VectorError(RankingError):
-    """Base of the errors of word vectors."""
+    """Base of the errors of word vectors.
+
+    See Also
+    --------
+    VectorFileError, VectorValueError, DuplicateWordError, UnknownWordError : Its subclasses.
+    rankcorr.RankingError : Its base.
+
+    Examples
+    --------
+    >>> from rankcorr.vectors import VectorError, WordVectors
+    >>> try:
+    ...     WordVectors.of({"cat": [3.0, 4.0], "dog": [4.0]})
+    ... except VectorError as error:
+    ...     print(type(error).__name__)
+    VectorValueError
+    """
 
 
 class VectorFileError(VectorError):
-    """A file that contradicts its form: a false header, a short line, a cut end, another encoding."""
+    r"""A file that contradicts its form: a false header, a short line, a cut end, another encoding.
+
+    See Also
+    --------
+    read_vectors : Raises it.
+    VectorValueError : A vector that has no cosine.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from rankcorr.vectors import VectorFileError, read_vectors
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "vectors.txt")
+    ...     _ = file.write_text("3 2\ncat 3 4\ndog 4 3\n")
+    ...     try:
+    ...         read_vectors(file)
+    ...     except VectorFileError as error:
+    ...         print(str(error).replace(f"{folder}/", ""))
+    vectors.txt: the header says 3 words; the file has 2
+    """
 
 
 class VectorValueError(VectorError):
-    """A vector without a cosine: nan, infinite, zero, not numeric, or of another dimension."""
+    """A vector without a cosine: nan, infinite, zero, not numeric, or of another dimension.
+
+    See Also
+    --------
+    read_vectors, WordVectors.of : Raise it.
+    VectorFileError : A file that contradicts its form.
+
+    Examples
+    --------
+    >>> from rankcorr.vectors import WordVectors
+    >>> WordVectors.of({"cat": [3.0, 4.0], "dog": [0.0, 0.0]})
+    Traceback (most recent call last):
+        ...
+    rankcorr.vectors.words.VectorValueError: the vector of 'dog': all numbers of 'dog' are 0, so that it ...
+    """
 
 
 class DuplicateWordError(VectorError):
-    """A word with more than one vector."""
+    r"""A word with more than one vector.
+
+    See Also
+    --------
+    read_vectors : Raises it.
+    UnknownWordError : A word without a vector.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from rankcorr.vectors import DuplicateWordError, read_vectors
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "vectors.txt")
+    ...     _ = file.write_text("2 2\ncat 3 4\ncat 4 3\n")
+    ...     try:
+    ...         read_vectors(file)
+    ...     except DuplicateWordError as error:
+    ...         print(str(error).replace(f"{folder}/", ""))
+    vectors.txt:3: 'cat' has a vector already, in vectors.txt:2
+    """
 
 
 class DuplicatePairError(VectorError):
-    """A pair of words with more than one gold score: in both orders, which have the same cosine."""
+    """A pair of words with more than one gold score: in both orders, which have the same cosine.
+
+    See Also
+    --------
+    evaluate_vectors : Raises it.
+    read_pairs : The option `unordered`, for files with both orders.
+
+    Examples
+    --------
+    >>> from rankcorr.vectors import evaluate_vectors
+    >>> vectors = {"cat": [1.0, 0.1], "dog": [0.9, 0.3], "car": [0.1, 1.0]}
+    >>> evaluate_vectors(vectors, {("cat", "dog"): 8.0, ("dog", "cat"): 7.0, ("cat", "car"): 2.0})
+    Traceback (most recent call last):
+        ...
+    rankcorr.vectors.words.DuplicatePairError: a pair may come once, whatever the order of its words ...
+    """
 
 
 class UnknownWordError(VectorError):
-    """Words without a vector, where each must have one, or too few have one."""
+    """Words without a vector, where each must have one, or too few have one.
+
+    See Also
+    --------
+    evaluate_vectors : The option `oov`, which accepts such words.
+    LowCoverageWarning : Fewer than half of the pairs have vectors.
+
+    Examples
+    --------
+    >>> from rankcorr.vectors import WordVectors
+    >>> WordVectors.of({"cat": [3.0, 4.0], "dog": [4.0, 3.0]}).cosine("cat", "cow")
+    Traceback (most recent call last):
+        ...
+    rankcorr.vectors.words.UnknownWordError: 'cow' has no vector
+    """
 
 
 class MissingGensimError(ImportError):
-    """A file of gensim is to be read, and gensim is not installed."""
+    """A file of gensim is to be read, and gensim is not installed.
+
+    See Also
+    --------
+    read_vectors : The forms that need no other package.
+
+    Examples
+    --------
+    >>> import sys
+    >>> from unittest.mock import patch
+    >>> from rankcorr.vectors import read_vectors
+    >>> with patch.dict(sys.modules, {"gensim.models": None}):  # as if it were not installed
+    ...     read_vectors("vectors.kv")
+    Traceback (most recent call last):
+        ...
+    rankcorr.vectors.words.MissingGensimError: files of gensim (.kv, .model) need gensim: pip install gensim
+    """
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -62,6 +176,18 @@ class WordVectors:
         Form of the file; None for vectors from memory.
     n_undecodable : int
         Words of the file that were left out because their bytes are not text in its encoding.
+
+    See Also
+    --------
+    read_vectors : Read vectors from a file.
+    evaluate_vectors : Score them on pairs of words.
+
+    Examples
+    --------
+    >>> from rankcorr.vectors import WordVectors
+    >>> vectors = WordVectors.of({"cat": [3.0, 4.0], "dog": [4.0, 3.0], "car": [0.0, 1.0]})
+    >>> vectors.words, vectors.dimension, round(vectors.cosine("cat", "dog"), 4)
+    (('cat', 'dog', 'car'), 2, 0.96)
     """
 
     words: tuple[str, ...]

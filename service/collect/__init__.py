@@ -29,10 +29,24 @@ def create_app(settings: CollectSettings | None = None) -> Flask:
     SettingError, ImportError
         As `service.create_app`.
 
+    See Also
+    --------
+    CollectSettings : All settings of the application.
+    adaptive.ledger.Ledger : The votes, in Python.
+    service.create_app : The application that compares rankings.
+
     Examples
     --------
+    >>> from contextlib import redirect_stdout
+    >>> from io import StringIO
+    >>> from service.collect import CollectSettings, create_app
     >>> "/health/ready" in {rule.rule for rule in create_app().url_map.iter_rules()}
     True
+    >>> client = create_app(CollectSettings(tokens=("secret",))).test_client()
+    >>> with redirect_stdout(StringIO()) as log:
+    ...     answer = client.get("/health/live")
+    >>> answer.json
+    {'status': 'ok'}
     """
     from service.collect.app import app_of  # its packages may be missing, and rankcorr-collect must start to say so
 

@@ -52,10 +52,19 @@ def _folder(name: str, text: str) -> str:
 class CollectSettings(HttpSettings):
     """The settings of rankcorr-collect.
 
+    See Also
+    --------
+    create_app : Takes them.
+    service.Settings : The settings of rankcorr-serve.
+
     Examples
     --------
+    >>> from service.collect import CollectSettings
     >>> CollectSettings.from_environment({"RANKCORR_LEDGER": "/var/lib/votes.db"}).ledger
     '/var/lib/votes.db'
+    >>> settings = CollectSettings(tokens=("secret",), public_url="https://votes.example.org")
+    >>> settings.max_waiting, settings.votes_per_minute
+    (8, 240)
     """
 
     tokens: tuple[str, ...] = setting(

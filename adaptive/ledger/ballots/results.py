@@ -63,6 +63,26 @@ class CampaignResult(TableResult):
         Keys of the voters who were left out of the strengths.
     agreement : float or None
         tau_w between the strengths' ranking and the ranking from the votes of all voters; None if no voter is left out.
+
+    See Also
+    --------
+    Campaign.result : Returns it.
+    Campaign.paper_result : The paper's scores alone.
+    adaptive.Strengths : The type of `strengths`.
+
+    Examples
+    --------
+    >>> from adaptive import plan_ballots
+    >>> from adaptive.ledger import Ledger
+    >>> plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2)
+    >>> ledger = Ledger.in_memory()
+    >>> campaign = ledger.new_campaign(plan, ["ash", "fir", "oak", "yew"], voters=["Ann"], seed=1)
+    >>> n_opened = campaign.open_next()
+    >>> recorded = campaign.record({pair.id: "left" for pair in campaign.asked()})
+    >>> result = campaign.result(interim=True)
+    >>> result.n_votes, result.paper, result.excluded, result.ranking.n_items
+    (4, None, (), 4)
+    >>> ledger.close()
     """
 
     items: Sequence[Hashable]
@@ -146,6 +166,24 @@ class ClosePreview:
         Items tied at the cut; None while there are silent items and the ballot cannot be closed.
     cut : Cut or None
         Confidence in the cut, from the strengths; None after the last ballot, and above 3,000 items.
+
+    See Also
+    --------
+    Preview : Holds it as `of_ballot`.
+    Campaign.close : Closes the ballot.
+
+    Examples
+    --------
+    >>> from adaptive import plan_ballots
+    >>> from adaptive.ledger import Ledger
+    >>> plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2)
+    >>> ledger = Ledger.in_memory()
+    >>> campaign = ledger.new_campaign(plan, ["ash", "fir", "oak", "yew"], voters=["Ann"], seed=1)
+    >>> n_opened = campaign.open_next()
+    >>> found = campaign.preview().of_ballot
+    >>> found.is_ready, found.silent, found.n_tied_at_cut
+    (False, ('ash', 'fir', 'oak', 'yew'), None)
+    >>> ledger.close()
     """
 
     ballot: int
@@ -184,6 +222,25 @@ class Preview:
         Confidence in the cut, from the strengths.
     of_ballot : ClosePreview or None
         The items and the selection for the next ballot; None for batches.
+
+    See Also
+    --------
+    Campaign.preview : Returns it.
+    ClosePreview : The type of `of_ballot`.
+
+    Examples
+    --------
+    >>> from adaptive import plan_ballots
+    >>> from adaptive.ledger import Ledger
+    >>> plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2)
+    >>> ledger = Ledger.in_memory()
+    >>> campaign = ledger.new_campaign(plan, ["ash", "fir", "oak", "yew"], voters=["Ann"], seed=1)
+    >>> n_opened = campaign.open_next()
+    >>> recorded = campaign.record({pair.id: "left" for pair in campaign.asked()})
+    >>> preview = campaign.preview()
+    >>> preview.is_ready, preview.n_answered, preview.of_ballot.n_going_on
+    (True, 4, 2)
+    >>> ledger.close()
     """
 
     stamp: str

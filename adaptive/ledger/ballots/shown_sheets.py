@@ -33,6 +33,27 @@ class ShownPair:
     is_practice : bool
     expected : str or None
         "left", "right" or "tie": the answer to a practice pair.
+
+    See Also
+    --------
+    SheetInHand : Lists the pairs of a sheet.
+    VoteCast : An answer to one.
+
+    Examples
+    --------
+    >>> from adaptive import plan_ballots
+    >>> from adaptive.ledger import Ledger, Settings, VotingPages
+    >>> plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2)
+    >>> ledger, pages = Ledger.in_memory(), VotingPages(open_link=True)
+    >>> campaign = ledger.new_campaign(plan, 4, 2, seed=1, settings=Settings(assigned=False, sheet_size=2))
+    >>> n_opened = campaign.open_next()
+    >>> voter, session = campaign.voters.join(pages, consent="1", hours=1)
+    >>> hand, reason = voter.next_sheet(pages)
+    >>> for pair in hand.pairs:
+    ...     print(pair.position, campaign.info.items[pair.left], campaign.info.items[pair.right], pair.is_practice)
+    0 1 2 False
+    1 0 3 False
+    >>> ledger.close()
     """
 
     position: int

@@ -80,6 +80,24 @@ class Verified:
         missing.
     unchecked : dict of str to tuple of str
         Fields, by file, that nothing else in the campaign repeats. A forger who recomputes the sums can change them.
+
+    See Also
+    --------
+    verify_bundle, Campaign.verify : Return it.
+    BundleError : Raised if a check fails.
+
+    Examples
+    --------
+    >>> from adaptive import plan_ballots
+    >>> from adaptive.ledger import Ledger
+    >>> plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2)
+    >>> ledger = Ledger.in_memory()
+    >>> campaign = ledger.new_campaign(plan, ["ash", "fir", "oak", "yew"], voters=["Ann"], seed=1, name="trees")
+    >>> n_opened = campaign.open_next()
+    >>> checked = campaign.verify()
+    >>> checked.name, checked.n_items, checked.n_closed, checked.n_comparisons, checked.result
+    ('trees', 4, 0, 4, None)
+    >>> ledger.close()
     """
 
     key: str

@@ -98,6 +98,26 @@ def verify_bundle(path: str | os.PathLike[str], *, most_bytes: int = MOST_BYTES)
     ------
     BundleError
         The message says which part fails, and how.
+
+    See Also
+    --------
+    Verified : The type of the result.
+    Campaign.write_bundle : Writes a bundle.
+    Ledger.restore : Make its campaign again.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from adaptive import plan_ballots
+    >>> from adaptive.ledger import Ledger, verify_bundle
+    >>> plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2)
+    >>> ledger = Ledger.in_memory()
+    >>> campaign = ledger.new_campaign(plan, ["ash", "fir", "oak", "yew"], voters=["Ann"], seed=1, name="trees")
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = campaign.write_bundle(f"{folder}/trees.zip")
+    ...     verify_bundle(f"{folder}/trees.zip").name
+    'trees'
+    >>> ledger.close()
     """
     return verified(path, most_bytes=most_bytes, strict=True)[1]
 

@@ -40,6 +40,18 @@ class ContinuousPlan:
         See `adaptive.next_comparisons`.
     target : float or None
         The campaign may end when the expected tau_w of the ranking reaches this value; None: when the budget is spent.
+
+    See Also
+    --------
+    adaptive.BallotPlan : The plan of a campaign of ballots.
+    adaptive.next_comparisons : How a batch is chosen.
+    batch_for : The usual size of a batch.
+
+    Examples
+    --------
+    >>> from adaptive.ledger import ContinuousPlan, batch_for
+    >>> ContinuousPlan(n_items=20, budget=500, batch=batch_for(20), target=0.9)
+    ContinuousPlan(n_items=20, budget=500, batch=20, n0=2.0, focus=0.6, target=0.9)
     """
 
     n_items: int
@@ -82,8 +94,14 @@ class Pay:
     LedgerError
         If both or neither of `per_vote` and `per_hour` are given, or a number is out of range.
 
+    See Also
+    --------
+    planned_spending : The cost of a plan.
+    Settings : Holds it as `pay`.
+
     Examples
     --------
+    >>> from adaptive.ledger import Pay
     >>> pay = Pay(per_hour=12, seconds=6, fee=0.25, currency="EUR")
     >>> pay.per_answer, pay.cost(1000), pay.text(pay.cost(1000))
     (0.02, 25.0, '25.00 EUR')
@@ -147,6 +165,18 @@ class KnownPair:
     left, right : hashable
         Labels of items of the campaign; when the pair is shown, the sides are drawn.
     expected : {"left", "right", "tie"}
+
+    See Also
+    --------
+    read_known_pairs : Read them from a file.
+    Probing : Takes them.
+
+    Examples
+    --------
+    >>> from adaptive.ledger import KnownPair
+    >>> pair = KnownPair("practice", left="apple", right="stone", expected="left")
+    >>> pair.kind, pair.expected
+    ('practice', 'left')
     """
 
     kind: CheckKind
@@ -190,6 +220,19 @@ class Probing:
     ------
     LedgerError
         If a number is out of range, or a pair is repeated.
+
+    See Also
+    --------
+    KnownPair, read_known_pairs : The pairs whose answer is known.
+    CampaignQuality : Shows how voters answered the probes.
+    Settings : Holds it as `probing`.
+
+    Examples
+    --------
+    >>> from adaptive.ledger import KnownPair, Probing
+    >>> probing = Probing((KnownPair("attention", "apple", "stone", "left"),), repeats=0.1)
+    >>> probing.of_kind("attention"), probing.known_per_sheet
+    ((0,), 1)
     """
 
     known: tuple[KnownPair, ...] = ()
@@ -293,6 +336,21 @@ class Settings:
         Questions asked in addition to the comparisons, to learn about the voters; they change no ballot.
     pay : Pay or None
         The voters' pay.
+
+    See Also
+    --------
+    Probing, Pay : Its parts.
+    VotingPages : The pages that voters see.
+    Ledger.new_campaign : Takes it.
+
+    Examples
+    --------
+    >>> from adaptive.ledger import Pay, Settings
+    >>> settings = Settings(assigned=False, sheet_size=20, lease_minutes=30, pay=Pay(per_hour=12, seconds=6))
+    >>> settings.least_answered, settings.pay.per_answer
+    (0.9, 0.02)
+    >>> Settings.from_dict(settings.to_dict()) == settings
+    True
     """
 
     sheet_size: int | None = None
@@ -412,8 +470,13 @@ def batch_for(n_items: int) -> int:
 
     The votes of a batch guide the next one. A batch of 50 would ask all pairs of ten items at once.
 
+    See Also
+    --------
+    ContinuousPlan : Takes it.
+
     Examples
     --------
+    >>> from adaptive.ledger import batch_for
     >>> batch_for(4), batch_for(20), batch_for(3_000)
     (10, 20, 50)
     """

@@ -23,7 +23,7 @@ _CONTENT: Final = ("kind", "content", "alt_text")
 
 @dataclass(frozen=True)
 class ItemFault:
-    """An error in a table of items.
+    r"""An error in a table of items.
 
     Attributes
     ----------
@@ -31,6 +31,20 @@ class ItemFault:
         First line of the row; None for the table as a whole.
     column : str or None
     message : str
+
+    See Also
+    --------
+    ItemSheet : Lists the faults as `faults`.
+    read_item_file : Raises the first fault as an error.
+
+    Examples
+    --------
+    >>> from adaptive.ledger import read_item_sheet
+    >>> fault = read_item_sheet(b"item,kind\nfig,text\nplum,video\n").faults[0]
+    >>> fault.line, fault.column
+    (3, 'kind')
+    >>> print(fault.message)
+    the kind of an item is text, markdown, image or audio; got 'video'
     """
 
     line: int | None
@@ -45,7 +59,7 @@ class ItemFault:
 
 @dataclass(frozen=True)
 class ItemSheet:
-    """The items of a table.
+    r"""The items of a table.
 
     Attributes
     ----------
@@ -55,6 +69,18 @@ class ItemSheet:
         Content shown for each item.
     faults : tuple of ItemFault
         The first hundred faults.
+
+    See Also
+    --------
+    read_item_sheet : Returns it.
+    ItemFault : The type of its faults.
+
+    Examples
+    --------
+    >>> from adaptive.ledger import read_item_sheet
+    >>> sheet = read_item_sheet(b"item,kind,content\nfig,markdown,**fig**\nplum,,\nfig,,\n")
+    >>> sheet.items, sheet.contents[0].content, len(sheet.faults)
+    (('fig', 'plum'), '**fig**', 1)
     """
 
     items: tuple[Label, ...]
@@ -89,8 +115,14 @@ def read_item_sheet(data: bytes, *, why_no_file: Callable[[str], str | None] | N
         Function that is given the path of an image or a recording, and returns why it cannot be shown, or None. None:
         files are not checked.
 
+    See Also
+    --------
+    read_item_file : The same for a file.
+    ItemSheet : The type of the result.
+
     Examples
     --------
+    >>> from adaptive.ledger import read_item_sheet
     >>> rows = b"fig,image,fig.png,A ripe fig\nplum,image,plum.png,\nfig,,,\n"
     >>> sheet = read_item_sheet(b"item,kind,content,alt_text\n" + rows)
     >>> sheet.items
@@ -115,10 +147,16 @@ def read_item_file(path: str | os.PathLike[str]) -> tuple[tuple[Label, ...], tup
     TableError
         For the first error, with file, line and column.
 
+    See Also
+    --------
+    read_item_sheet : The same for bytes; lists all faults.
+    ItemContent : The type of the contents.
+
     Examples
     --------
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
+    >>> from adaptive.ledger import read_item_file
     >>> with TemporaryDirectory() as folder:
     ...     file = Path(folder, "items.csv")
     ...     _ = file.write_text("item,kind,content\nfig,markdown,**fig**\nplum,,\n")
@@ -248,10 +286,16 @@ def read_known_pairs(
     VoteError
         If the winner is unknown; the message gives file and line.
 
+    See Also
+    --------
+    KnownPair : The type of a pair.
+    Probing : Takes them.
+
     Examples
     --------
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
+    >>> from adaptive.ledger import read_known_pairs
     >>> with TemporaryDirectory() as folder:
     ...     file = Path(folder, "probes.csv")
     ...     _ = file.write_text("left,right,winner,kind\napple,stone,left,attention\n")

@@ -59,6 +59,20 @@ class PlannedSpending:
     per_answer, hourly : float or None
         A voter's pay for an answer and for an hour.
     currency : str
+
+    See Also
+    --------
+    planned_spending : Returns it.
+    CampaignStatus : Shows the spending so far.
+
+    Examples
+    --------
+    >>> from adaptive import plan_ballots
+    >>> from adaptive.ledger import Pay, Settings, planned_spending
+    >>> plan = plan_ballots(40, n_ballots=2, fraction=0.5, presentations=10)
+    >>> planned = planned_spending(plan, 6, Settings(pay=Pay(per_vote=0.02, fee=0.25, currency="EUR")))
+    >>> planned.n_comparisons, planned.cost, planned.currency, planned.hours
+    (300, 7.5, 'EUR', None)
     """
 
     n_comparisons: int
@@ -85,10 +99,15 @@ def planned_spending(
     seconds : float or None
         Time that an answer takes; None: the time in the pay settings, if any.
 
+    See Also
+    --------
+    PlannedSpending : The type of the result.
+    Pay : The pay of an answer.
+
     Examples
     --------
-    >>> from adaptive.ledger.campaign.info import Pay
-    >>> from adaptive.plan import plan_ballots
+    >>> from adaptive import plan_ballots
+    >>> from adaptive.ledger import Pay, Settings, planned_spending
     >>> plan = plan_ballots(40, n_ballots=2, fraction=0.5, presentations=10)
     >>> planned = planned_spending(plan, 6, Settings(pay=Pay(per_hour=12, seconds=6, fee=0.25)))
     >>> planned.n_comparisons, planned.hours, planned.pay, planned.fee

@@ -65,6 +65,25 @@ class CampaignStatus:
         turned away.
     awaited : Awaited or None
         Sheets that voters hold without an answer; None if all sheets in hand have answers.
+
+    See Also
+    --------
+    Campaign.status : Returns it.
+    BallotProgress : Ballot by ballot.
+
+    Examples
+    --------
+    >>> from adaptive import plan_ballots
+    >>> from adaptive.ledger import Ledger
+    >>> plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2)
+    >>> ledger = Ledger.in_memory()
+    >>> campaign = ledger.new_campaign(plan, ["ash", "fir", "oak", "yew"], voters=["Ann"], seed=1)
+    >>> n_opened = campaign.open_next()
+    >>> recorded = campaign.record({pair.id: "left" for pair in campaign.asked()})
+    >>> status = campaign.status()
+    >>> status.state, status.ballot, status.n_ballots, status.n_answered, status.n_comparisons
+    ('open', 1, 2, 4, 4)
+    >>> ledger.close()
     """
 
     name: str
@@ -106,6 +125,25 @@ class BallotProgress:
         ISO 8601.
     closed_at : str or None
         None while it is open.
+
+    See Also
+    --------
+    Campaign.ballot_progress, Campaign.progress : Return it.
+    CampaignStatus : The whole campaign.
+
+    Examples
+    --------
+    >>> from adaptive import plan_ballots
+    >>> from adaptive.ledger import Ledger
+    >>> plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2)
+    >>> ledger = Ledger.in_memory()
+    >>> campaign = ledger.new_campaign(plan, ["ash", "fir", "oak", "yew"], voters=["Ann"], seed=1)
+    >>> n_opened = campaign.open_next()
+    >>> recorded = campaign.record({pair.id: "left" for pair in campaign.asked()})
+    >>> for each in campaign.ballot_progress():
+    ...     print(each.ballot, each.state, each.n_items, each.n_answered, each.closed_at)
+    1 open 4 4 None
+    >>> ledger.close()
     """
 
     ballot: int
@@ -387,6 +425,25 @@ class VoterRow:
     n_votes : int
     last_vote : str or None
     excluded, withdrawn : bool
+
+    See Also
+    --------
+    Campaign.voters : Its method `rows` lists voters.
+    Voter : The steps of a voter.
+
+    Examples
+    --------
+    >>> from adaptive import plan_ballots
+    >>> from adaptive.ledger import Ledger, Settings, VotingPages
+    >>> plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2)
+    >>> ledger, pages = Ledger.in_memory(), VotingPages(open_link=True)
+    >>> campaign = ledger.new_campaign(plan, 4, 2, seed=1, settings=Settings(assigned=False, sheet_size=2))
+    >>> n_opened = campaign.open_next()
+    >>> voter, session = campaign.voters.join(pages, consent="1", hours=1)
+    >>> row = campaign.voters.rows()[0]
+    >>> row.source, row.consent_version, row.n_votes, row.excluded
+    ('open', '1', 0, False)
+    >>> ledger.close()
     """
 
     key: str

@@ -44,6 +44,20 @@ class ItemContent:
         text: the label.
     alt_text : str or None
         Description of an image or a recording for people who cannot see or hear it; required for both.
+
+    See Also
+    --------
+    read_item_file, read_item_sheet : Read contents from a file.
+    is_asset : The paths that are allowed.
+    Ledger.new_campaign : Takes contents.
+
+    Examples
+    --------
+    >>> from adaptive.ledger import ItemContent
+    >>> ItemContent("image", "trees/oak.png", alt_text="An oak in a field").kind
+    'image'
+    >>> ItemContent()  # shows the label
+    ItemContent(kind='text', content=None, alt_text=None)
     """
 
     kind: Kind = "text"
@@ -84,8 +98,15 @@ def content_faults(kind: str, content: str | None, alt_text: str | None) -> Iter
 def is_asset(path: str) -> bool:
     """Return whether a path is below the folder of assets and contains no hidden files.
 
+    Examples
+    --------
+    >>> from adaptive.ledger import is_asset
     >>> is_asset("trees/oak.png"), is_asset("../oak.png"), is_asset("/etc/passwd")
     (True, False, False)
+
+    See Also
+    --------
+    ItemContent : Its `content` may be such a path.
     """
     return _ASSET.fullmatch(path) is not None
 

@@ -38,6 +38,18 @@ class PageTexts:
         One line each; the question is asked of every pair.
     instructions, consent, thanks : str
         Markdown.
+
+    See Also
+    --------
+    VotingPages : Takes them by language.
+    is_line : Checks a title or a question.
+
+    Examples
+    --------
+    >>> from adaptive.ledger import PageTexts
+    >>> texts = PageTexts("Trees", "Which tree is taller?", thanks="**Thank you.**")
+    >>> texts.question
+    'Which tree is taller?'
     """
 
     title: str
@@ -92,6 +104,19 @@ class VotingPages:
     study_minutes : float or None
         The longest time that the platform gives a participant. Once its first answer is recorded, a sheet is held for
         this time, counted from joining. None: for the lease time of the campaign.
+
+    See Also
+    --------
+    PageTexts : The texts in one language.
+    Campaign.set_pages : Shows them.
+    Settings : How a campaign is run.
+
+    Examples
+    --------
+    >>> from adaptive.ledger import PageTexts, VotingPages
+    >>> pages = VotingPages({"en": PageTexts("Trees", "Which tree is taller?")}, open_link=True, sheets=3)
+    >>> list(pages.texts), pages.consent_version, pages.ties
+    (['en'], '1', True)
     """
 
     texts: Mapping[str, PageTexts] = field(

@@ -18,8 +18,13 @@ _ENDS: Final = frozenset("\t\n\r")
 def is_line(text: str) -> bool:
     r"""Return whether a text is one line with something visible in it.
 
+    See Also
+    --------
+    PageTexts : Its `title` and `question` must be such texts.
+
     Examples
     --------
+    >>> from adaptive.ledger import is_line
     >>> is_line("Qui va là\u202f?"), is_line("\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645"), is_line("\u200d")
     (True, True, False)
     >>> is_line("a\nb"), is_line("a\x07"), is_line("user\u202egpj.exe")

@@ -22,6 +22,18 @@ class Flag:
     ----------
     kind : {"speed", "side", "attention", "gold", "repeats", "agreement", "random"}
     reason : str
+
+    See Also
+    --------
+    Limits : When a voter gets one.
+    CampaignQuality : Lists the flags of each voter.
+
+    Examples
+    --------
+    >>> from adaptive.ledger import Flag
+    >>> flag = Flag("speed", "8 of 20 answers took less than 1 s")
+    >>> flag.kind, flag.reason
+    ('speed', '8 of 20 answers took less than 1 s')
     """
 
     kind: str
@@ -56,6 +68,18 @@ class Limits:
     ------
     LedgerError
         If a number is out of range.
+
+    See Also
+    --------
+    Campaign.quality : Takes them.
+    Flag : A reason to review a voter.
+
+    Examples
+    --------
+    >>> from adaptive.ledger import Limits
+    >>> limits = Limits(fast_seconds=0.5)
+    >>> limits.fast_seconds, limits.fast_share, limits.known_wrong
+    (0.5, 0.3, 2)
     """
 
     fast_seconds: float = 1.0

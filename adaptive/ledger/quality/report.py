@@ -55,6 +55,26 @@ class CampaignQuality:
     agreement_low, agreement_high, alpha_low, alpha_high : float or None
         90 % intervals over pairs of items; see `Ratings.alpha_interval`. While pairs are missing, these values and
         alpha are None.
+
+    See Also
+    --------
+    Campaign.quality : Returns it.
+    Limits : When a voter gets a flag.
+    adaptive.VoterReport : Reliability by a model of the votes.
+
+    Examples
+    --------
+    >>> from adaptive import plan_ballots
+    >>> from adaptive.ledger import Ledger
+    >>> plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2)
+    >>> ledger = Ledger.in_memory()
+    >>> campaign = ledger.new_campaign(plan, ["ash", "fir", "oak", "yew"], voters=["Ann"], seed=1)
+    >>> n_opened = campaign.open_next()
+    >>> recorded = campaign.record({pair.id: "left" for pair in campaign.asked()})
+    >>> quality = campaign.quality()
+    >>> [(voter.n_votes, voter.flags) for voter in quality.voters], quality.n_missing
+    ([(4, ())], 20)
+    >>> ledger.close()
     """
 
     voters: tuple[VoterQuality, ...]
@@ -211,6 +231,26 @@ class ExclusionPreview:
         tau_w between the rankings with and without the voter.
     changes : tuple of (hashable, float, float)
         The items, at most five, whose rank would change most, with their current and new ranks.
+
+    See Also
+    --------
+    Voter.preview_exclusion : Returns it.
+    adaptive.influence : The same for votes from any source.
+
+    Examples
+    --------
+    >>> from adaptive import plan_ballots
+    >>> from adaptive.ledger import Ledger
+    >>> plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2)
+    >>> ledger = Ledger.in_memory()
+    >>> campaign = ledger.new_campaign(plan, ["ash", "fir", "oak", "yew"], voters=["Ann", "Bob"], seed=1)
+    >>> n_opened = campaign.open_next()
+    >>> said = {pair.id: "left" if pair.left < pair.right else "right" for pair in campaign.asked()}
+    >>> recorded = campaign.record(said)
+    >>> found = campaign.voters.named("Bob").preview_exclusion()
+    >>> found.excluded, found.n_votes, found.n_others, round(found.tau_w, 4)
+    (False, 2, 2, 1.0)
+    >>> ledger.close()
     """
 
     voter: str

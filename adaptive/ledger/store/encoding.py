@@ -27,8 +27,13 @@ def now() -> int:
 def time_text(at: int) -> str:
     """Return the ISO 8601 form of a time of `now`.
 
+    See Also
+    --------
+    LedgerEvent : Its times have this form.
+
     Examples
     --------
+    >>> from adaptive.ledger import time_text
     >>> time_text(0)
     '1970-01-01T00:00:00.000000Z'
     """
@@ -72,6 +77,16 @@ def pair_id(number: int, sheet: int, position: int) -> str:
     """Return the id of a pair for voters and files: ballot, sheet, and position among all pairs of the sheet.
 
     Comparisons and checks have ids of the same form, which depend on nothing that distinguishes the two.
+
+    See Also
+    --------
+    pair_at : The reverse.
+
+    Examples
+    --------
+    >>> from adaptive.ledger import pair_id
+    >>> pair_id(2, 0, 17)
+    '2-0-17'
     """
     return f"{number}-{sheet}-{position}"
 
@@ -84,8 +99,13 @@ def pair_at(pair: object) -> tuple[int, int, int]:
     VoteError
         If it is not an id of this form.
 
+    See Also
+    --------
+    pair_id : The reverse.
+
     Examples
     --------
+    >>> from adaptive.ledger import pair_at
     >>> pair_at("2-0-17")
     (2, 0, 17)
     """
@@ -125,8 +145,13 @@ def guarded(cell: str) -> str:
     which tells spreadsheets that text follows. A cell that already looks guarded gets another apostrophe, so that
     reading back removes exactly what writing added.
 
+    See Also
+    --------
+    Campaign.export_votes : Writes such cells.
+
     Examples
     --------
+    >>> from adaptive.ledger import guarded
     >>> guarded("=1+1"), guarded("-1.5"), guarded("'=1+1"), guarded("plum")
     ("'=1+1", '-1.5', "''=1+1", 'plum')
     """

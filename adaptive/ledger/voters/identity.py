@@ -46,6 +46,26 @@ class Participant:
         None: there is nothing to decide.
     reason : str or None
         Why the votes were left out.
+
+    See Also
+    --------
+    PlatformVoters : Lists all participants.
+    Visit : A participant who opens the link of the study.
+
+    Examples
+    --------
+    >>> from adaptive import plan_ballots
+    >>> from adaptive.ledger import Ledger, Settings, Visit, VotingPages
+    >>> plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2)
+    >>> ledger, pages = Ledger.in_memory(), VotingPages(platform="prolific", study="6f8d0d55b54764421b715dd2")
+    >>> campaign = ledger.new_campaign(plan, 4, 2, seed=1, settings=Settings(assigned=False))
+    >>> version = campaign.set_pages(pages, replaces=0)
+    >>> visit = Visit("prolific", participant="5f8d0d55b54764421b715dd1", study=pages.study)
+    >>> voter, session = campaign.voters.join(pages, consent="1", hours=1, visit=visit)
+    >>> one = campaign.voters.of_platform().participants[0]
+    >>> one.participant, one.outcome, one.decision
+    ('5f8d0d55b54764421b715dd1', None, None)
+    >>> ledger.close()
     """
 
     participant: str

@@ -37,6 +37,17 @@ class Origin:
         An address, or a network that counts as one, such as a household's.
     most : int
         Maximum number of unanswered sheets that the voters of one address may hold at once.
+
+    See Also
+    --------
+    Voter.next_sheet : Takes it.
+
+    Examples
+    --------
+    >>> from adaptive.ledger import Origin
+    >>> origin = Origin("192.0.2.7", most=100)
+    >>> origin.address, origin.most
+    ('192.0.2.7', 100)
     """
 
     address: str

@@ -56,6 +56,25 @@ class SheetInHand:
         holder of the sheet answered.
     answers : dict of int to Answered
         The voter's own answers, by position.
+
+    See Also
+    --------
+    Voter.next_sheet : Returns it.
+    ShownPair : The type of its pairs.
+
+    Examples
+    --------
+    >>> from adaptive import plan_ballots
+    >>> from adaptive.ledger import Ledger, Settings, VotingPages
+    >>> plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2)
+    >>> ledger, pages = Ledger.in_memory(), VotingPages(open_link=True)
+    >>> campaign = ledger.new_campaign(plan, 4, 2, seed=1, settings=Settings(assigned=False, sheet_size=2))
+    >>> n_opened = campaign.open_next()
+    >>> voter, session = campaign.voters.join(pages, consent="1", hours=1)
+    >>> hand, reason = voter.next_sheet(pages)
+    >>> hand.number, hand.sheet, len(hand.pairs), len(hand.missing)
+    (1, 0, 2, 2)
+    >>> ledger.close()
     """
 
     number: int
@@ -93,6 +112,25 @@ class Journey:
         the remaining sheets and have not answered anything on them.
     wait_seconds : int or None
         Seconds until one of the sheets that others hold becomes free.
+
+    See Also
+    --------
+    Voter.journey : Returns it.
+    SheetInHand : The type of `hand`.
+
+    Examples
+    --------
+    >>> from adaptive import plan_ballots
+    >>> from adaptive.ledger import Ledger, Settings, VotingPages
+    >>> plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2)
+    >>> ledger, pages = Ledger.in_memory(), VotingPages(open_link=True)
+    >>> campaign = ledger.new_campaign(plan, 4, 2, seed=1, settings=Settings(assigned=False, sheet_size=2))
+    >>> n_opened = campaign.open_next()
+    >>> voter, session = campaign.voters.join(pages, consent="1", hours=1)
+    >>> journey = voter.journey(pages)
+    >>> journey.step, journey.available, journey.hand, journey.n_answers
+    ('vote', True, None, 0)
+    >>> ledger.close()
     """
 
     voter_key: str

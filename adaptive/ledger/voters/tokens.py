@@ -39,6 +39,25 @@ class Holder:
         None if the token is not a voter's.
     voter_key, consent_version : str or None
     withdrawn : bool
+
+    See Also
+    --------
+    Campaign.tokens : Issues tokens, and finds their holders.
+    TokenRow : A token in a list.
+
+    Examples
+    --------
+    >>> from adaptive import plan_ballots
+    >>> from adaptive.ledger import Ledger, Settings, VotingPages
+    >>> plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2)
+    >>> ledger, pages = Ledger.in_memory(), VotingPages(open_link=True)
+    >>> campaign = ledger.new_campaign(plan, 4, 2, seed=1, settings=Settings(assigned=False, sheet_size=2))
+    >>> n_opened = campaign.open_next()
+    >>> voter, session = campaign.voters.join(pages, consent="1", hours=1)
+    >>> holder = campaign.tokens.holder(session, "session")
+    >>> holder.kind, holder.voter_id == voter.id, holder.consent_version
+    ('session', True, '1')
+    >>> ledger.close()
     """
 
     campaign_key: str
@@ -65,6 +84,25 @@ class TokenRow:
     ends_at, revoked_at : str or None
     is_valid : bool
         Whether it gives access now.
+
+    See Also
+    --------
+    Campaign.tokens : Its method `rows` lists tokens.
+    Holder : The access that a token gives.
+
+    Examples
+    --------
+    >>> from adaptive import plan_ballots
+    >>> from adaptive.ledger import Ledger
+    >>> plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2)
+    >>> ledger = Ledger.in_memory()
+    >>> campaign = ledger.new_campaign(plan, ["ash", "fir", "oak", "yew"], voters=["Ann"], seed=1)
+    >>> n_opened = campaign.open_next()
+    >>> token = campaign.tokens.issue("organiser")
+    >>> n_listed, rows = campaign.tokens.rows()
+    >>> n_listed, rows[0].kind, rows[0].is_valid, rows[0].revoked_at
+    (1, 'organiser', True, None)
+    >>> ledger.close()
     """
 
     id: str

@@ -33,6 +33,19 @@ class Visit:
     platform : {"prolific", "mturk"}
     participant, study : str
         Ids assigned by the platform.
+
+    See Also
+    --------
+    Campaign.voters : Its method `join` takes a visit.
+    VotingPages : Names the platform and the study of a campaign.
+    Participant : The record that the ledger keeps.
+
+    Examples
+    --------
+    >>> from adaptive.ledger import Visit
+    >>> visit = Visit("prolific", participant="5f8d0d55b54764421b715dd1", study="6f8d0d55b54764421b715dd2")
+    >>> visit.platform
+    'prolific'
     """
 
     platform: Literal["prolific", "mturk"]
@@ -63,6 +76,26 @@ class PlatformVoters:
     ----------
     platform : {"prolific", "mturk"} or None
     participants : tuple of Participant
+
+    See Also
+    --------
+    Participant : The type of its participants.
+    Visit : A participant who opens the link of the study.
+
+    Examples
+    --------
+    >>> from adaptive import plan_ballots
+    >>> from adaptive.ledger import Ledger, Settings, Visit, VotingPages
+    >>> plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2)
+    >>> ledger, pages = Ledger.in_memory(), VotingPages(platform="prolific", study="6f8d0d55b54764421b715dd2")
+    >>> campaign = ledger.new_campaign(plan, 4, 2, seed=1, settings=Settings(assigned=False))
+    >>> version = campaign.set_pages(pages, replaces=0)
+    >>> visit = Visit("prolific", participant="5f8d0d55b54764421b715dd1", study=pages.study)
+    >>> voter, session = campaign.voters.join(pages, consent="1", hours=1, visit=visit)
+    >>> found = campaign.voters.of_platform()
+    >>> found.platform, len(found.participants)
+    ('prolific', 1)
+    >>> ledger.close()
     """
 
     platform: str | None
@@ -71,7 +104,28 @@ class PlatformVoters:
 
 @dataclass(frozen=True, eq=False)
 class Voter(Steps):
-    """One voter of a campaign; each step is one transaction, unless stated otherwise."""
+    """One voter of a campaign; each step is one transaction, unless stated otherwise.
+
+    See Also
+    --------
+    Campaign.voters : Finds voters and lets them join.
+    Journey : The state of a voter.
+    VoterRow : A voter in a list.
+
+    Examples
+    --------
+    >>> from adaptive import plan_ballots
+    >>> from adaptive.ledger import Ledger, Settings, VotingPages
+    >>> plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2)
+    >>> ledger, pages = Ledger.in_memory(), VotingPages(open_link=True)
+    >>> campaign = ledger.new_campaign(plan, 4, 2, seed=1, settings=Settings(assigned=False, sheet_size=2))
+    >>> n_opened = campaign.open_next()
+    >>> voter, session = campaign.voters.join(pages, consent="1", hours=1)
+    >>> hand, reason = voter.next_sheet(pages)
+    >>> len(hand.pairs), voter.journey(pages).step
+    (2, 'vote')
+    >>> ledger.close()
+    """
 
     id: int
 

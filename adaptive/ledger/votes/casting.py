@@ -53,6 +53,18 @@ class VoteCast:
         How the pair was shown: "side by side", "stacked".
     extra : dict or None
         Other fields sent with the vote.
+
+    See Also
+    --------
+    Voter.cast, Campaign.cast : Record it.
+    Receipt : The response.
+
+    Examples
+    --------
+    >>> from adaptive.ledger import VoteCast
+    >>> vote = VoteCast("393a499a-c29b-4fb0-ac66-18422888d529", number=1, place=0, voter_id=1, answer="left")
+    >>> vote.answer, vote.given_by
+    ('left', None)
     """
 
     event_id: str
@@ -84,6 +96,28 @@ class Receipt:
         The answer now in force; None after a retraction.
     repeated : bool
         Whether the ledger had the event already.
+
+    See Also
+    --------
+    Voter.cast, Campaign.cast : Return it.
+    VoteCast : The vote.
+
+    Examples
+    --------
+    >>> from uuid import uuid4
+    >>> from adaptive import plan_ballots
+    >>> from adaptive.ledger import Ledger, Settings, VoteCast, VotingPages
+    >>> plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2)
+    >>> ledger, pages = Ledger.in_memory(), VotingPages(open_link=True)
+    >>> campaign = ledger.new_campaign(plan, 4, 2, seed=1, settings=Settings(assigned=False, sheet_size=2))
+    >>> n_opened = campaign.open_next()
+    >>> voter, session = campaign.voters.join(pages, consent="1", hours=1)
+    >>> hand, reason = voter.next_sheet(pages)
+    >>> vote = VoteCast(str(uuid4()), hand.number, hand.pairs[0].place, voter.id, "left")
+    >>> receipt = voter.cast(vote)
+    >>> receipt.kind, receipt.revision, receipt.answer, voter.cast(vote).repeated
+    ('cast', 1, 'left', True)
+    >>> ledger.close()
     """
 
     event_id: str

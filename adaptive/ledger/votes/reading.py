@@ -208,6 +208,28 @@ class LedgerEvent:
     given_by, layout : str or None
     received_at : str
         ISO 8601.
+
+    See Also
+    --------
+    Campaign.events_after : Returns them.
+    VoteCast : A vote as it is sent.
+
+    Examples
+    --------
+    >>> from adaptive import plan_ballots
+    >>> from adaptive.ledger import Ledger
+    >>> plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2)
+    >>> ledger = Ledger.in_memory()
+    >>> campaign = ledger.new_campaign(plan, ["ash", "fir", "oak", "yew"], voters=["Ann"], seed=1)
+    >>> n_opened = campaign.open_next()
+    >>> recorded = campaign.record({pair.id: "left" for pair in campaign.asked()})
+    >>> for event in campaign.events_after(0):
+    ...     print(event.comparison, event.left, event.right, event.kind, event.answer)
+    1-0-0 fir oak cast left
+    1-0-1 oak ash cast left
+    1-0-2 ash yew cast left
+    1-0-3 yew fir cast left
+    >>> ledger.close()
     """
 
     number: int

@@ -78,9 +78,16 @@ class QueryEvaluator:
     RankingError
         `OptionError` or `MetricError`, for an invalid option.
 
+    See Also
+    --------
+    evaluate : Runs and qrels that memory holds.
+    streamed_means : Means over all queries of a stream.
+    partial_means : Sums of a partition, which `combined_means` combines.
+
     Examples
     --------
     >>> import pandas as pd
+    >>> from rankcorr.evaluation import QueryEvaluator
     >>> evaluator = QueryEvaluator(["tau_w", "tau"])
     >>> rows = pd.DataFrame({"query": ["q", "q", "r", "r"], "relevance": [1, 0, 1, 0], "score": [3.5, 1.0, 2.0, 7.5]})
     >>> evaluator.frame(rows)

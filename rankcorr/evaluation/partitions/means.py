@@ -78,6 +78,20 @@ class PartialMeans:
     queries : pyarrow.Array
         Ids of the queries, used to find a query that is in two partitions.
     sums : dict of Quantity to Sums
+
+    See Also
+    --------
+    partial_means : Returns it.
+    merged_means, combined_means : Combine several.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from rankcorr.evaluation import QueryEvaluator, partial_means
+    >>> rows = pd.DataFrame({"query": ["q", "r"], "n_documents": [5, 7], "tau": [0.5, 0.25]})
+    >>> part = partial_means(rows, QueryEvaluator("tau"))
+    >>> part.queries.to_pylist(), part.n_resamples, part.seed
+    (['q', 'r'], 1000, 0)
     """
 
     evaluator: QueryEvaluator
@@ -112,10 +126,15 @@ def partial_means(
         `ColumnError` for a missing column, `PartialMismatchError` for rows of another evaluator, `MetricError` for
         values outside -1 to 1, which have no intervals.
 
+    See Also
+    --------
+    combined_means : The means of all partitions.
+    merged_means : Several parts as one.
+
     Examples
     --------
     >>> import pandas as pd
-    >>> from rankcorr.evaluation import combined_means
+    >>> from rankcorr.evaluation import QueryEvaluator, combined_means, partial_means
     >>> evaluator = QueryEvaluator("tau")
     >>> rows = pd.DataFrame({"query": ["q", "r", "s"], "n_documents": [5, 7, 1], "tau": [0.5, 0.25, None]})
     >>> parts = [partial_means(rows[:1], evaluator), partial_means(rows[1:], evaluator)]
@@ -147,6 +166,23 @@ def merged_means(parts: Iterable[PartialMeans]) -> PartialMeans:
         Parts of different evaluators, resamples, seeds or types of ids.
     SplitQueryError
         A query is in two parts, or twice in one.
+
+    See Also
+    --------
+    partial_means : The parts.
+    combined_means : Means, once all parts are there.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from rankcorr.evaluation import QueryEvaluator, combined_means, merged_means, partial_means
+    >>> evaluator = QueryEvaluator("tau")
+    >>> rows = pd.DataFrame({"query": ["q", "r", "s"], "n_documents": [5, 7, 4], "tau": [0.5, 0.25, 0.75]})
+    >>> both = merged_means([partial_means(rows[:1], evaluator), partial_means(rows[1:2], evaluator)])
+    >>> both.queries.to_pylist()
+    ['q', 'r']
+    >>> combined_means([both, partial_means(rows[2:], evaluator)]).of("tau").mean
+    0.5
     """
     pa = arrow()
     found: PartialMeans | None = None
@@ -247,6 +283,20 @@ class QueryMean(Result):
         Bootstrap-t interval; nan for fewer than two queries.
     n_queries, n_undefined : int
         Number of queries with a value, and without one.
+
+    See Also
+    --------
+    QueryMeans : Lists the means as `rows`.
+    MeanDifference : The mean difference of two runs.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from rankcorr.evaluation import QueryEvaluator, combined_means, partial_means
+    >>> rows = pd.DataFrame({"query": ["q", "r", "s"], "n_documents": [5, 7, 1], "tau": [0.5, 0.25, None]})
+    >>> mean = combined_means([partial_means(rows, QueryEvaluator("tau"))]).of("tau")
+    >>> mean.mean, mean.error, mean.n_queries, mean.n_undefined
+    (0.375, 0.125, 2, 1)
     """
 
     run: str
@@ -265,6 +315,20 @@ class MeanDifference(Result):
     """Mean difference of two runs over the queries with a value for both; attributes as for `QueryMean`.
 
     The difference is the mean of the first minus that of the second.
+
+    See Also
+    --------
+    QueryMeans : Lists the differences as `differences`.
+    compare_runs : The same for runs that memory holds, with a test.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from rankcorr.evaluation import QueryEvaluator, streamed_means
+    >>> rows = pd.DataFrame({"query": ["q", "q"], "relevance": [1, 0], "old": [0.2, 0.4], "new": [0.9, 0.1]})
+    >>> found = streamed_means([rows], QueryEvaluator("tau", scores=["old", "new"])).differences[0]
+    >>> found.first, found.second, found.difference, found.n_queries
+    ('old', 'new', -2.0, 1)
     """
 
     first: str
@@ -304,6 +368,22 @@ class QueryMeans(TableResult):
         Of the intervals.
     n_resamples, seed : int
         Of the intervals.
+
+    See Also
+    --------
+    combined_means, streamed_means : Return it.
+    QueryMean, MeanDifference : The types of its parts.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from rankcorr.evaluation import QueryEvaluator, streamed_means
+    >>> rows = pd.DataFrame({"query": ["q", "q"], "relevance": [1, 0], "old": [0.2, 0.4], "new": [0.9, 0.1]})
+    >>> means = streamed_means([rows], QueryEvaluator("tau", scores=["old", "new"]))
+    >>> [(row.run, row.mean) for row in means.rows]
+    [('old', -1.0), ('new', 1.0)]
+    >>> means.difference("new", "old").difference
+    2.0
     """
 
     rows: tuple[QueryMean, ...]
@@ -413,6 +493,22 @@ def combined_means(parts: Iterable[PartialMeans], *, level: float = 0.95) -> Que
     -----
     UndefinedCorrelationWarning
         A metric is undefined for all queries.
+
+    See Also
+    --------
+    partial_means : The parts.
+    streamed_means : Both steps for a stream of batches.
+    QueryMeans : The type of the result.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from rankcorr.evaluation import QueryEvaluator, combined_means, partial_means
+    >>> evaluator = QueryEvaluator("tau")
+    >>> rows = pd.DataFrame({"query": ["q", "r", "s"], "n_documents": [5, 7, 4], "tau": [0.5, 0.25, 0.75]})
+    >>> means = combined_means(partial_means(part, evaluator) for part in (rows[:2], rows[2:]))
+    >>> means.of("tau").mean, means.n_queries
+    (0.5, 3)
     """
     confidence = checked_level(level)
     whole = merged_means(parts)
@@ -463,9 +559,15 @@ def streamed_means(
     RankingError
         As `QueryEvaluator.batch`, `partial_means` and `combined_means`.
 
+    See Also
+    --------
+    read_batches : Read Parquet files in batches.
+    partial_means, combined_means : The same for partitions in any order.
+
     Examples
     --------
     >>> import pandas as pd
+    >>> from rankcorr.evaluation import QueryEvaluator, streamed_means
     >>> first = pd.DataFrame({"query": ["q", "q", "r"], "relevance": [2, 0, 1], "score": [0.9, 0.1, 0.3]})
     >>> second = pd.DataFrame({"query": ["r"], "relevance": [0], "score": [0.8]})
     >>> streamed_means([first, second], QueryEvaluator("tau")).of("tau").mean

@@ -58,9 +58,15 @@ def read_batches(
     OptionError
         There is no file, or `batch_rows` is no positive whole number.
 
+    See Also
+    --------
+    streamed_means : Means over the queries of the batches.
+
     Examples
     --------
-    >>> import tempfile, pandas as pd
+    >>> import tempfile
+    >>> import pandas as pd
+    >>> from rankcorr.evaluation import read_batches
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     rows = pd.DataFrame({"query": ["q", "q", "r"], "score": [1.5, 0.5, 2.5]})
     ...     rows.to_parquet(f"{folder}/rows.parquet")

@@ -1,0 +1,82 @@
+"""Each public name is in the reference once; its docstring has an example, and says where to look further."""
+
+import ast
+import builtins
+import doctest
+import inspect
+import re
+from functools import reduce
+from importlib import import_module
+
+from tests.distributions import ROOT
+
+PAGES = "".join(path.read_text() for path in sorted((ROOT / "docs/reference").glob("*.rst")))
+LISTS = re.findall(r"^.. currentmodule:: (\S+)$.*?:nosignatures:\n\n((?:   \w+\n)+)", PAGES, re.MULTILINE | re.DOTALL)
+LISTED = [(import_module(module), name) for module, names in LISTS for name in names.split()]
+
+
+def docstrings():
+    """Module, name and docstring of whatever can carry one: constants and types of options cannot."""
+    for module, name in LISTED:
+        found = getattr(module, name)
+        if inspect.isclass(found) or inspect.isroutine(found):
+            yield module, f"{module.__name__}.{name}", inspect.getdoc(found)
+
+
+def section(doc, title):
+    """Lines of a section of a docstring, up to the next one."""
+    parts = re.split(r"^(\w[\w ]*)\n-+$", doc, flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True)).get(title, "").strip().splitlines()
+
+
+def is_known(name, module):
+    """Whether a name in See Also is in this module, or begins with a module of the reference, as Sphinx wants it."""
+    modules = {known.__name__: known for known, _ in LISTED}
+    start = max((known for known in modules if name.startswith(f"{known}.")), key=len, default="")
+    path = name[len(start) + 1 :] if start else name
+    return (
+        reduce(lambda found, part: getattr(found, part, None), path.split("."), modules.get(start, module)) is not None
+    )
+
+
+def test_every_public_name_is_in_the_reference_once():
+    assert len(LISTED) == len(set(LISTED)) > 300
+    objects = {id(getattr(module, name)) for module, name in LISTED}
+    for module in {module for module, _ in LISTED}:
+        assert [name for name in module.__all__ if id(getattr(module, name)) not in objects] == []
+
+
+def test_every_public_name_has_an_example():
+    lacking = [name for _, name, doc in docstrings() if not any(">>> " in line for line in section(doc, "Examples"))]
+    assert lacking == []
+
+
+def unknown_names(doc):
+    """Names that the examples use, and neither import nor define."""
+    tree = ast.parse("\n".join(example.source for example in doctest.DocTestParser().get_examples(doc)))
+    used, known = set(), set(dir(builtins))
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(id=name, ctx=ast.Load()):
+                used.add(name)
+            case ast.Name(id=name) | ast.arg(arg=name) | ast.FunctionDef(name=name) | ast.ExceptHandler(name=name):
+                known.add(name)
+            case ast.alias(name=name, asname=None) | ast.alias(asname=name):
+                known.add(name.partition(".")[0])
+    return used - known
+
+
+def test_every_example_imports_what_it_uses():
+    assert {name: unknown for _, name, doc in docstrings() if (unknown := unknown_names(doc))} == {}
+
+
+def test_every_public_name_says_where_to_look_further():
+    assert [name for _, name, doc in docstrings() if not section(doc, "See Also")] == []
+
+
+def test_see_also_gives_names_that_exist_and_a_reason():
+    for module, name, doc in docstrings():
+        for line in section(doc, "See Also"):
+            others, _, reason = line.partition(" : ")
+            assert reason.endswith("."), (name, line)
+            assert [other for other in others.split(", ") if not is_known(other, module)] == [], (name, line)
