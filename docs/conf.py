@@ -20,7 +20,7 @@ extensions = [
     *("sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc", "myst_nb", "sphinx_copybutton"),
     "operations",
 ]
-exclude_patterns = ["_build", "**/generated/*.txt"]
+exclude_patterns = ["_build", ".jupyter_cache", "jupyter_execute", "**/generated/*.txt"]
 nitpicky = False
 
 # Docstrings: names in single backquotes become links if they can be found.

@@ -121,8 +121,12 @@ class Operations(SphinxDirective):
     required_arguments = 1
 
     def run(self):
-        """Parse the page as Markdown."""
-        return self.parse_text_to_nodes("\n".join(page(documents()[self.arguments[0]])), allow_section_headings=True)
+        """Parse the page as Markdown; labels of schemas begin with the service, because they must differ."""
+        service = self.arguments[0]
+        text = "\n".join(page(documents()[service])).replace("](#schema-", f"](#{service}-schema-")
+        return self.parse_text_to_nodes(
+            text.replace("\n(schema-", f"\n({service}-schema-"), allow_section_headings=True
+        )
 
 
 def setup(app):
