@@ -14,7 +14,7 @@ import pytest
 from rankcorr.evaluation import evaluate
 from service import create_app
 from service.http.problems import ALL_STATUSES
-from service.server.launch import COLLECT, PROGRAM_VARIABLES, PROGRAMS, SERVE
+from service.server.launch import PROGRAM_VARIABLES, PROGRAMS
 from tests.distributions import ROOT
 from tests.documents import PAGES, console_steps, fenced
 
@@ -178,16 +178,12 @@ def test_the_table_of_missing_items_has_each_choice():
     assert re.findall(r"^\| `(\w+)`(?: \(|\s\|)", table, re.MULTILINE)[1:] == schema["enum"]
 
 
-def settings_on_the_page(program):
-    """Default and meaning by variable of a program, from the tables with a column for each."""
-    names = [SERVE.name, COLLECT.name]
-    header = f"| variable | {' | '.join(names)} | meaning |"
-    rows = re.findall(r"^\| `(RANKCORR_[A-Z_]+)` \| (.*?) \| (.*?) \| (.+) \|$", SETTINGS, re.MULTILINE)
-    assert SETTINGS.count(header) >= 5
-    assert len(rows) == len(re.findall(r"^\| `RANKCORR_", SETTINGS, re.MULTILINE))
-    assert not [row for row in rows if row[1] == row[2] == "\N{EN DASH}"]
-    column = names.index(program.name) + 1
-    return [(row[0], row[column].strip(), row[3]) for row in rows if row[column] != "\N{EN DASH}"]
+def settings_on_the_page(heading):
+    """Variable, default and meaning of each row in the section of a program, or of both."""
+    (section,) = re.findall(rf"^## {heading}\n(.*?)(?=^## )", SETTINGS, re.MULTILINE | re.DOTALL)
+    rows = re.findall(r"^\| `(RANKCORR_[A-Z_]+)` \| (.*?) \| (.+) \|$", section, re.MULTILINE)
+    assert len(rows) == section.count("`RANKCORR_") > 5
+    return rows
 
 
 @pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
@@ -196,15 +192,16 @@ def test_the_tables_of_settings_are_those_of_the_code(program):
         (name, "" if value == () or name.endswith("TOKENS") else str(value), about)
         for name, value, about in program.table()
     ]
-    assert sorted(settings_on_the_page(program)) == sorted(expected)  # each once, and no other
+    shown = settings_on_the_page("Both programs") + settings_on_the_page(program.name)
+    assert sorted(shown) == sorted(expected)  # each once, and no other
 
 
-def test_a_meaning_that_both_programs_share_stands_once():
-    rows = [set(settings_on_the_page(program)) for program in PROGRAMS.values()]
-    meanings = [[(name, about) for name, _, about in own] for own in rows]
-    shared = set(meanings[0]) & set(meanings[1])
-    n_rows = len(re.findall(r"^\| `RANKCORR_", SETTINGS, re.MULTILINE))
-    assert n_rows == sum(map(len, rows)) - len(shared)
+def test_a_setting_that_both_programs_share_is_listed_once():
+    own = [set(settings_on_the_page(name)) for name in PROGRAMS]
+    assert not own[0] & own[1]
+    assert len(re.findall(r"^\| `RANKCORR_", SETTINGS, re.MULTILINE)) == sum(map(len, own)) + len(
+        settings_on_the_page("Both programs")
+    )
 
 
 def test_variables_that_the_commands_set_for_other_programs_are_on_the_page():
