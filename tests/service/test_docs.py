@@ -2,7 +2,6 @@
 
 import json
 import re
-import shlex
 import shutil
 import subprocess
 import sys
@@ -45,8 +44,8 @@ def test_there_are_examples():
 @pytest.mark.skipif(not shutil.which("curl"), reason="curl is not installed")
 @pytest.mark.parametrize(("command", "output"), curl_examples())
 def test_curl_prints_what_the_page_shows(command, output, live_server):
-    arguments = shlex.split(command.replace(BASE, live_server.url))
-    done = subprocess.run(arguments, capture_output=True, text=True, check=True, timeout=300)
+    line = ["bash", "-euo", "pipefail", "-c", command.replace(BASE, live_server.url)]
+    done = subprocess.run(line, capture_output=True, text=True, check=True, timeout=300)
     assert done.stdout.strip() == output.strip()
 
 
