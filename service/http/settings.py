@@ -48,7 +48,7 @@ class HttpSettings(FromEnvironment):
     )
     metrics: Metrics = setting("open", one_of(*READERS), f"who may read /metrics: {', '.join(READERS)}")
     requests_per_minute: int = setting(0, whole_number(0), "requests of a client to /v1 in a minute, 0: no limit")
-    trusted_proxies: int = setting(0, whole_number(0, 10), "proxies in front, whose X-Forwarded-For is trusted")
+    trusted_proxies: int = setting(0, whole_number(0, 10), "proxies in front, whose X-Forwarded-For is believed")
     max_heavy: int = setting(0, whole_number(0, 64), "heavy requests at once, over all workers, 0: as many as workers")
     max_waiting: int = setting(
         16, whole_number(1, 1_000), "heavy requests of a worker, at work or waiting for their turn"
