@@ -41,7 +41,7 @@ def setting(default: Any, parse: Callable[[str, str], Any], about: str) -> Any:
     parse : callable
         Takes the variable's name and text; returns the value or raises a `SettingError`. The parsers are below.
     about : str
-        The meaning, for the table in the help and in docs/service.md.
+        The meaning, for the table in the help and in docs/reference/settings.md.
 
     Examples
     --------

@@ -1,5 +1,6 @@
 """The documents show what the commands print, and their links lead somewhere; their Python examples are doctests."""
 
+import os
 import re
 import shlex
 import subprocess
@@ -135,7 +136,7 @@ def test_every_link_leads_somewhere(page, target):
 
 
 def test_every_picture_is_shown_and_small():
-    shown = {(Path(page).parent / target).as_posix() for page, target in links() if target.endswith(".png")}
+    shown = {os.path.normpath(Path(page).parent / target) for page, target in links() if target.endswith(".png")}
     assert shown == {path.relative_to(ROOT).as_posix() for path in (ROOT / "docs/images").iterdir()}
     assert [path.name for path in (ROOT / "docs/images").iterdir() if path.stat().st_size > 150_000] == []
 

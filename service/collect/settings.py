@@ -79,7 +79,7 @@ class CollectSettings(HttpSettings):
         8, whole_number(1, 1_000), "heavy requests of a worker, at work or waiting for their turn"
     )
     max_ledger_seconds: float = setting(
-        3.0, seconds, "seconds that a request tries to write while others do, before it is turned away"
+        3.0, seconds, "seconds that a request waits to write to a locked ledger, before it is turned away"
     )
     ledger: str = setting("collect.db", _ledger, "where the votes are: path of a file, or URL of a PostgreSQL database")
     public_url: str = setting("", _origin, "where voters find the service, for links; empty: on this machine")
@@ -94,13 +94,13 @@ class CollectSettings(HttpSettings):
     unanswered_sheets: int = setting(
         100,
         whole_number(0),
-        "sheets without an answer that an address holds at once, fewer after each that it let lapse; 0: no limit",
+        "unanswered sheets that an address may hold at once, fewer after each that it let lapse; 0: no limit",
     )
     votes_per_minute: int = setting(
         240, whole_number(0), "votes of a voter in a minute, and as many sheets and sessions; 0: no limit"
     )
     guesses_per_minute: int = setting(
-        30, whole_number(0), "links of an address that open nothing, in a minute, 0: no limit"
+        30, whole_number(0), "unknown links that an address may try in a minute, 0: no limit"
     )
 
     def table(self) -> list[tuple[str, Any, str]]:

@@ -53,8 +53,16 @@ def on_starting(arbiter: Any) -> None:
     """Compile before the socket listens and workers are forked, then leave a compact heap to fork from."""
     if not os.environ.get(METRICS_FOLDER):
         raise RuntimeError(f"{METRICS_FOLDER} is not set: start the service with {_program.name}")
-    atexit.register(remove_run_folder, os.environ.get(RUN_FOLDER), os.getpid())
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # until gunicorn sets its own
+    run = os.environ.get(RUN_FOLDER), os.getpid()
+    atexit.register(remove_run_folder, *run)
+
+    def stop(*_: Any) -> None:
+        # An exception would be raised within numba or a callback of llvmlite, which print pages about it.
+        remove_run_folder(*run)
+        os._exit(0)
+
+    for number in (signal.SIGTERM, signal.SIGINT):  # until gunicorn sets its own
+        signal.signal(number, stop)
     arbiter.log.info("Compiling the kernels: up to a minute at the first start, some seconds at later ones")
     resolve_name(_program.warm_up)()
     # Freeze existing objects: garbage collections need not scan them, which took 70 ms each, nor copy their pages.

@@ -72,7 +72,7 @@ class ServerSettings(FromEnvironment):
         5, whole_number(0, 3_600), "seconds of a stop while /health/ready answers 503 and requests are still served"
     )
     client_seconds: float = setting(
-        10.0, seconds, "seconds without a byte after which a request that arrives, or an answer, is given up"
+        10.0, seconds, "seconds without a byte after which the server gives up a request or an answer"
     )
 
     @property

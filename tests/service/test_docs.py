@@ -1,23 +1,28 @@
-"""What docs/service.md says: its examples against a live service, its tables against the code."""
+"""The pages on the service: their examples against a live service, their tables against the code."""
 
 import json
 import re
-import shlex
 import shutil
 import subprocess
+import sys
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
 from rankcorr.evaluation import evaluate
-from service import Settings, create_app
-from service.server.settings import ServerSettings
+from service import create_app
+from service.http.problems import ALL_STATUSES
+from service.server.launch import PROGRAM_VARIABLES, PROGRAMS
+from tests.distributions import ROOT
 from tests.documents import PAGES, console_steps, fenced
 
-PAGE = PAGES["docs/service.md"]
+CLIENT_PAGE = PAGES["docs/how-to/clients.md"]
+REQUESTS = PAGES["docs/reference/requests.md"]
+EVALUATIONS = PAGES["docs/how-to/evaluate-over-http.md"]
+SETTINGS = PAGES["docs/reference/settings.md"]
 BASE = "http://127.0.0.1:8000"
-# What the clients in JavaScript and R send.
+# What the clients in each language send.
 BODY = {
     "gold": {"scores": {"king": 9.1, "queen": 8.7, "prince": 6, "oak": 1.2, "stone": 1.2}},
     "system": {"order": ["queen", "king", ["prince", "oak"]]},
@@ -28,23 +33,27 @@ BODY = {
 
 
 def curl_examples():
-    steps = [step for block in fenced(PAGE, "console") for step in console_steps(block)]
+    steps = [step for page in PAGES.values() for block in fenced(page, "console") for step in console_steps(block)]
     return [(command, output) for command, output in steps if command.startswith("curl ")]
 
 
 def test_there_are_examples():
-    assert len(curl_examples()) >= 2
+    assert len(curl_examples()) >= 4
 
 
 @pytest.mark.skipif(not shutil.which("curl"), reason="curl is not installed")
 @pytest.mark.parametrize(("command", "output"), curl_examples())
 def test_curl_prints_what_the_page_shows(command, output, live_server):
-    arguments = shlex.split(command.replace(BASE, live_server.url))
-    done = subprocess.run(arguments, capture_output=True, text=True, check=True, timeout=300)
+    line = ["bash", "-euo", "pipefail", "-c", command.replace(BASE, live_server.url)]
+    done = subprocess.run(line, capture_output=True, text=True, check=True, timeout=300)
     assert done.stdout.strip() == output.strip()
 
 
-CLIENTS = {"javascript": ("node", "--input-type=module", "--eval"), "r": ("Rscript", "--vanilla", "-e")}
+CLIENTS = {
+    "python": (sys.executable, "-P", "-c"),
+    "javascript": ("node", "--input-type=module", "--eval"),
+    "r": ("Rscript", "--vanilla", "-e"),
+}
 
 
 @pytest.fixture
@@ -70,9 +79,9 @@ def recorder():
 
 def run(language, base, change=("", "")):
     """Run the program of a language on the page."""
-    (code,) = fenced(PAGE, language)
+    (code,) = fenced(CLIENT_PAGE, language)
     program, *options = CLIENTS[language]
-    needs = ["Rscript", "-e", "library(httr2); library(jsonlite)"] if language == "r" else ["node", "--version"]
+    needs = ["Rscript", "-e", "library(httr2); library(jsonlite)"] if language == "r" else [program, "--version"]
     if not shutil.which(program) or subprocess.run(needs, capture_output=True, check=False).returncode:
         pytest.skip(f"{program} or a package that it needs is not installed")
     command = [program, *options, code.replace(BASE, base).replace(*change)]
@@ -110,9 +119,9 @@ def test_the_body_that_is_made_of_files_of_trec(tmp_path, monkeypatch):
     (tmp_path / "qrels.txt").write_text("q1 0 a 2\nq1 0 b 0\nq2 0 c 1\nq2 0 d 0\n")
     (tmp_path / "bm25.run").write_text("q1 Q0 b 1 3.1 x\nq1 Q0 a 2 2.9 x\nq2 Q0 c 1 1.5 x\n")
     (tmp_path / "dense.run").write_text("q1 Q0 a 1 0.9 x\nq1 Q0 b 2 0.2 x\nq2 Q0 c 1 0.8 x\nq2 Q0 d 2 0.1 x\n")
-    (code,) = fenced(PAGE, "python")
+    (code,) = fenced(EVALUATIONS, "python")
     exec(code, {})
-    assert "--data-binary @body.json" in PAGE
+    assert "--data-binary @body.json" in EVALUATIONS
     answer = create_app().test_client().post("/v1/evaluations", json=json.loads((tmp_path / "body.json").read_text()))
     found = evaluate("qrels.txt", ["bm25.run", "dense.run"], metrics=["tau_w", "ap"])
     assert [row["mean"] for row in answer.json["means"]] == [row["mean"] for row in found.table()]
@@ -120,7 +129,7 @@ def test_the_body_that_is_made_of_files_of_trec(tmp_path, monkeypatch):
 
 def examples_of_requests():
     """Method, path with query, and body of each request of the list of examples."""
-    (block,) = (block for block in fenced(PAGE, "text") if "POST /v1/" in block)
+    (block,) = (block for block in fenced(REQUESTS, "text") if "POST /v1/" in block)
     return re.findall(r"^(GET|POST) (/v1\S+)\n(\{.*\}$)?", block, re.MULTILINE)
 
 
@@ -138,24 +147,76 @@ def test_the_table_names_every_endpoint():
         for method in methods
         if method != "parameters"
     } | {("GET", "/openapi.json"), ("GET", "/docs")}
-    rows = "\n".join(re.findall(r"^\| `(?:GET|POST) .*$", PAGE, re.MULTILINE))
+    rows = "\n".join(re.findall(r"^\| `(?:GET|POST) .*$", REQUESTS, re.MULTILINE))
     assert set(re.findall(r"`(DELETE|GET|POST) (/[a-z0-9/.{}]+)`", rows)) == served
     assert {(method, path.partition("?")[0]) for method, path, _ in examples_of_requests()} == {
         (method, path) for method, path in served if path.startswith("/v1/") and "{" not in path
     }
 
 
-@pytest.mark.parametrize("ranking", re.findall(r'`(\{"(?:scores|ranks|order)".*?\})`', PAGE))
+@pytest.mark.parametrize("ranking", re.findall(r'`(\{"(?:scores|ranks|order)".*?\})`', REQUESTS))
 def test_the_ways_to_write_a_ranking(ranking):
     document = json.loads(ranking)
     answer = create_app().test_client().post("/v1/correlations", json={"gold": document, "system": document})
     assert answer.json["coefficients"]["tau_w"] == 1
 
 
-def test_the_table_of_settings_is_that_of_the_code():
-    shown = re.findall(r"^\| `(RANKCORR_[A-Z_]+)` \| (.*?) \| (.+) \|$", PAGE, re.MULTILINE)
-    code = [*ServerSettings().table(), *Settings().table()]
+@pytest.mark.parametrize("n_simulations", [1, 200])
+def test_the_client_of_a_job_gets_the_answer(n_simulations, live_server):
+    (code,) = fenced(PAGES["docs/how-to/jobs.md"], "python")
+    assert '"n_simulations": 4' in code
+    names = {}
+    exec(code.replace(BASE, live_server.url).replace('"n_simulations": 4', f'"n_simulations": {n_simulations}'), names)
+    assert (names["job"] is None) == (n_simulations == 1)
+    assert names["found"]["n_simulations"] == n_simulations
+
+
+def test_the_table_of_missing_items_has_each_choice():
+    table = re.search(r"^## Missing items$.*?^## ", REQUESTS, re.MULTILINE | re.DOTALL)[0]
+    schema = create_app().test_client().get("/openapi.json").json["components"]["schemas"]["MissingItems"]
+    assert re.findall(r"^\| `(\w+)`(?: \(|\s\|)", table, re.MULTILINE)[1:] == schema["enum"]
+
+
+def settings_on_the_page(heading):
+    """Variable, default and meaning of each row in the section of a program, or of both."""
+    (section,) = re.findall(rf"^## {heading}\n(.*?)(?=^## )", SETTINGS, re.MULTILINE | re.DOTALL)
+    rows = re.findall(r"^\| `(RANKCORR_[A-Z_]+)` \| (.*?) \| (.+) \|$", section, re.MULTILINE)
+    assert len(rows) == section.count("`RANKCORR_") > 5
+    return rows
+
+
+@pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
+def test_the_tables_of_settings_are_those_of_the_code(program):
     expected = [
-        (name, "" if value in ((), 0) and name.endswith("TOKENS") else value, about) for name, value, about in code
+        (name, "" if value == () or name.endswith("TOKENS") else str(value), about)
+        for name, value, about in program.table()
     ]
-    assert shown == [(name, "" if value == () else str(value), about) for name, value, about in expected]
+    shown = settings_on_the_page("Both programs") + settings_on_the_page(program.name)
+    assert sorted(shown) == sorted(expected)  # each once, and no other
+
+
+def test_a_setting_that_both_programs_share_is_listed_once():
+    own = [set(settings_on_the_page(name)) for name in PROGRAMS]
+    assert not own[0] & own[1]
+    assert len(re.findall(r"^\| `RANKCORR_", SETTINGS, re.MULTILINE)) == sum(map(len, own)) + len(
+        settings_on_the_page("Both programs")
+    )
+
+
+def test_variables_that_the_commands_set_for_other_programs_are_on_the_page():
+    assert [name for name in PROGRAM_VARIABLES if f"`{name}`" not in SETTINGS] == []
+
+
+def test_the_variables_of_compose_are_on_the_page():
+    compose = (ROOT / "service/deploy/compose.yaml").read_text(encoding="utf-8")
+    names = set(re.findall(r"\$\{([A-Z_]+)", compose))
+    assert len(names) >= 6
+    assert [name for name in sorted(names) if f"`{name}`" not in PAGES["docs/how-to/deployment.md"]] == []
+
+
+def test_the_status_codes_of_the_service_are_on_the_page():
+    (table,) = re.findall(
+        r"^\| status \| meaning \|\n(.*?)^$", PAGES["docs/reference/http.md"], re.MULTILINE | re.DOTALL
+    )
+    shown = {int(status) for row in table.splitlines()[1:] for status in re.findall(r"\d{3}", row.split("|")[1])}
+    assert shown == set(ALL_STATUSES)

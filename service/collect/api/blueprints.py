@@ -157,5 +157,5 @@ def wanted_stamp() -> str:
     given = request.headers.get("If-Match", "").strip()
     stamp = given.removeprefix("W/")
     if len(stamp) < 3 or stamp[0] != '"' or stamp[-1] != '"' or '"' in stamp[1:-1]:
-        raise Problem(428, "the header If-Match must hold the ETag of the ballot as it was looked at")
+        raise Problem(428, "the header If-Match must hold the ETag of the version that you reviewed")
     return stamp[1:-1]
