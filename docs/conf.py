@@ -15,7 +15,7 @@ author = "The rankcorr developers"
 copyright = author  # noqa: A001 - Sphinx asks for this name
 
 extensions = ["sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc", "myst_nb", "sphinx_copybutton"]
-exclude_patterns = ["_build", "**/generated/*.txt"]
+exclude_patterns = ["_build", ".jupyter_cache", "jupyter_execute", "**/generated/*.txt"]
 nitpicky = False
 
 # Docstrings: names in single backquotes become links if they can be found.
