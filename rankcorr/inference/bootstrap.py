@@ -105,7 +105,8 @@ def bootstrap_interval(
 
     Intervals by "copula" cover about as often as they say where the dependence is anything like that of a t copula.
     They are too wide for rho_w where all dependence is at the top, and too narrow where most items agree closely and
-    the others not at all. docs/systems.md has the measured coverage and width.
+    the others not at all. docs/results/coverage.md has the measured coverage, and
+    docs/results/widths.md the widths.
 
     Parameters
     ----------

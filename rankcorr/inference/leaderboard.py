@@ -262,7 +262,7 @@ def leaderboard(
     - The ranks that tests leave possible come from all pairs of systems at once, without removing any: a system is
       surely better than another if its lead exceeds the range in enough exchanges.
 
-    docs/systems.md has measured levels.
+    docs/results/leaderboards.md has measured levels.
 
     Parameters
     ----------

@@ -221,7 +221,8 @@ def compare_systems(
 
     If the systems share a scale, their scores are exchanged, and the test is exact. If only their orders are known, or
     the scores have different distributions, ranks are exchanged: on two scales, of which neither may keep the test from
-    rejecting (see `rankcorr.inference.exchange`). Such a test finds less; docs/systems.md has its levels and power.
+    rejecting (see `rankcorr.inference.exchange`). Such a test finds less: docs/results/levels.md has its
+    levels and power.
 
     The interval inverts the test, so it excludes 0 exactly if the p-value is at most 1 - level (see
     `rankcorr.inference.orbit`). It speaks of these items: what would differ is which system gave an item which score.

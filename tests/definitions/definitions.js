@@ -1,4 +1,5 @@
-// The formulas of docs/definitions.md, written from that page alone, in another language than the library.
+// The formulas of docs/reference/definitions.md and definitions-tests.md, written from these pages alone,
+// in another language than the library.
 // Reads {"correlations": [..], "systems": [..], "runs": [..], "holm": [..]} on stdin and writes the same lists of results.
 "use strict";
 

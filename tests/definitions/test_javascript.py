@@ -1,4 +1,4 @@
-"""The formulas of docs/definitions.md, in JavaScript and from the page alone, give the numbers of the library."""
+"""The formulas of docs/reference, in JavaScript and from the pages alone, give the numbers of the library."""
 
 import json
 import math
@@ -198,7 +198,7 @@ def test_holm(answers):
 
 def table(head):
     """Rows of numbers of the table of the page whose head begins with a word, by their first cells."""
-    page = PAGES["docs/definitions.md"].replace("\N{MINUS SIGN}", "-")
+    page = PAGES["docs/reference/definitions.md"].replace("\N{MINUS SIGN}", "-")
     (rows,) = re.findall(rf"^\| {head} \|.*\n\|[-|]+\n((?:\|.*\n)+)", page, re.MULTILINE)
     cells = [row.strip("|").split("|") for row in rows.splitlines()]
     return {first.strip(): [float(cell) for cell in rest] for first, *rest in cells}
