@@ -29,7 +29,10 @@ class Compiling(event.Listener):
     """Log once that loops are being compiled, as soon as that has taken a second."""
 
     def __init__(self) -> None:
-        self.depth, self.seconds, self.began, self.is_said = 0, 0.0, 0.0, False
+        self.depth: int = 0
+        self.seconds: float = 0.0
+        self.began: float = 0.0
+        self.is_said: bool = False
 
     def on_start(self, _: Any) -> None:
         """Note the time, unless a part of what is being compiled begins."""

@@ -52,15 +52,15 @@ class WithExample(click.Command):
     def __init__(self, *args: Any, more: str = "", **settings: Any) -> None:
         super().__init__(*args, **settings)
         text, title, lines = inspect.cleandoc(self.help or "").partition("\n\nExample")
-        self.help = f"{text}\n\n{inspect.cleandoc(more)}".rstrip()
+        self.help: str | None = f"{text}\n\n{inspect.cleandoc(more)}".rstrip()
         if title:
-            self.epilog = f"\b\nExample{lines}"
+            self.epilog: str | None = f"\b\nExample{lines}"
 
 
 class WithExamples(WithExample, click.Group):
     """A group of commands with examples; it may have examples of its own."""
 
-    command_class = WithExample
+    command_class: type[click.Command] | None = WithExample
 
 
 class OneLineErrors(WithExamples):
@@ -318,7 +318,7 @@ def figure_option(name: str, what: str, *, required: bool = False) -> Decorator:
     return click.option(name, required=required, metavar="FILE.png|.svg|.pdf", callback=_ready, help=what)
 
 
-theme_option = option(  # `saved_figure` follows it
+theme_option: Decorator = option(  # `saved_figure` follows it
     "--theme",
     type=click.Choice(THEMES),
     default=THEMES[0],
@@ -326,7 +326,7 @@ theme_option = option(  # `saved_figure` follows it
     callback=lambda context, _parameter, value: context.meta.update({THEME: value}),
     help="Ground of the figure.",
 )
-out_option = stacked(figure_option("--out", "Write the figure here", required=True), theme_option)
+out_option: Decorator = stacked(figure_option("--out", "Write the figure here", required=True), theme_option)
 
 
 def saved_figure(draw: Callable[[], Figure], out: str) -> list[str]:

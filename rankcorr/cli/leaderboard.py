@@ -8,7 +8,7 @@ from typing import Any, Final
 import click
 
 from rankcorr.cli import console, options
-from rankcorr.cli.console import Note, gathered, pvalue_text, setting, whole
+from rankcorr.cli.console import Decorator, Note, gathered, pvalue_text, setting, whole
 from rankcorr.cli.options import Files, Named, Weights
 from rankcorr.errors import collected_notices
 from rankcorr.inference.leaderboard import Leaderboard, leaderboard
@@ -72,7 +72,7 @@ class BoardOptions:
         return board, read[:n_golds], read[n_golds:], console.notes_of(notices, [self.coefficient])
 
 
-board_options = gathered("asked", BoardOptions)
+board_options: Decorator = gathered("asked", BoardOptions)
 
 
 @console.command("leaderboard", short_help="Rank systems by one or several gold sets.")

@@ -266,7 +266,7 @@ class Files:
         }
 
 
-file_options = gathered("files", Files)
+file_options: Decorator = gathered("files", Files)
 
 
 @dataclass(frozen=True)
@@ -322,8 +322,8 @@ class Weights:
         return {"n0": weigher.n0 if has_offset else None, "weigher": self.weigher, **self.forms}
 
 
-weight_options = gathered("weights", Weights)
-scheme_options = gathered("weights", Weights, "n0", "weigher")  # a figure of many n0 has the weight itself
+weight_options: Decorator = gathered("weights", Weights)
+scheme_options: Decorator = gathered("weights", Weights, "n0", "weigher")  # a figure of many n0 has the weight itself
 
 
 def metrics_of(names: Sequence[str], weights: Weights) -> list[Metric]:

@@ -382,7 +382,7 @@ class Qrels(QueryColumns):
     """
 
     value_name = "relevance"
-    value_columns = ("relevance", "rel", "label", "gold")
+    value_columns: ClassVar[tuple[str, ...]] = ("relevance", "rel", "label", "gold")
 
 
 class Run(QueryColumns):
@@ -404,7 +404,7 @@ class Run(QueryColumns):
     """
 
     value_name = "score"
-    value_columns = ("score", "sim")
+    value_columns: ClassVar[tuple[str, ...]] = ("score", "sim")
 
 
 def _remade(kind: type[QueryColumns], rows: Rows, name: str | None) -> QueryColumns:

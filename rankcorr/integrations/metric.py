@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr.checks import shown
-from rankcorr.coefficients import CoefficientLike, as_coefficient
+from rankcorr.coefficients import Coefficient, CoefficientLike, as_coefficient
 from rankcorr.errors import DimensionError, LengthError, OptionError
 from rankcorr.evaluation.columns import checked_values
 from rankcorr.evaluation.evaluate import correlate_groups
@@ -42,7 +42,7 @@ class RankMetric:
     """
 
     def __init__(self, coefficient: CoefficientLike = "tau_w") -> None:
-        self.coefficient = as_coefficient(coefficient)
+        self.coefficient: Coefficient = as_coefficient(coefficient)
         self.reset()
 
     def reset(self) -> None:

@@ -9,7 +9,7 @@ import torch
 import torchmetrics
 from torchmetrics.utilities import dim_zero_cat
 
-from rankcorr.coefficients import CoefficientLike, as_coefficient
+from rankcorr.coefficients import Coefficient, CoefficientLike, as_coefficient
 from rankcorr.errors import OptionError
 from rankcorr.integrations import metric
 
@@ -46,7 +46,7 @@ class RankMetric(torchmetrics.Metric):  # type: ignore[misc]
 
     def __init__(self, coefficient: CoefficientLike = "tau_w", **options: Any) -> None:
         super().__init__(**options)
-        self.coefficient = as_coefficient(coefficient)
+        self.coefficient: Coefficient = as_coefficient(coefficient)
         for state in ("preds", "target", "indexes"):
             self.add_state(state, default=[], dist_reduce_fx="cat")
 

@@ -96,7 +96,7 @@ class TextTable:
         self.data = data
         self.encoding = encoding
         self.form = form
-        self.name = "<stdin>" if path == "-" else printable(path, limit=None)
+        self.name: str = "<stdin>" if path == "-" else printable(path, limit=None)
 
     def fail(self, message: str, line: int | None = None, column: str | None = None) -> NoReturn:
         """Raise the error, with the place where it occurred."""

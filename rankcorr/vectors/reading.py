@@ -152,9 +152,9 @@ class Source:
     """One file, or standard input for the path "-"; its name is part of every error."""
 
     def __init__(self, path: str) -> None:
-        self.name = "<stdin>" if path == "-" else printable(path, limit=None)
+        self.name: str = "<stdin>" if path == "-" else printable(path, limit=None)
         self._chunks = self._read(path)
-        self.head = next(self._chunks, b"")
+        self.head: bytes = next(self._chunks, b"")
         if not self.head.strip():
             self.fail("the file is empty")
         for start, what in _OTHER_FILES.items():
@@ -255,7 +255,7 @@ class Reader(ABC):
     ) -> None:
         self.source = source
         self.form = form
-        self.kept = KeptVectors(source.name)
+        self.kept: KeptVectors = KeptVectors(source.name)
         self._words = None if words is None else frozenset(words)
         self._encoding = encoding
         self._undecodable = undecodable
