@@ -2,6 +2,7 @@
 
 import os
 import re
+import sys
 import tomllib
 from pathlib import Path
 
@@ -15,7 +16,7 @@ author = "The rankcorr developers"
 copyright = author  # noqa: A001 - Sphinx asks for this name
 
 extensions = ["sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc", "myst_nb", "sphinx_copybutton"]
-exclude_patterns = ["_build", "**/generated/*.txt"]
+exclude_patterns = ["_build", ".jupyter_cache", "jupyter_execute", "**/generated/*.txt"]
 nitpicky = False
 
 # Docstrings: names in single backquotes become links if they can be found.
@@ -32,6 +33,9 @@ numpydoc_class_members_toctree = False
 myst_heading_anchors = 3
 nb_execution_mode = "cache"
 nb_execution_raise_on_error = True
+nb_execution_in_temp = True  # tutorials write files
+nb_execution_timeout = 300  # the first call of a function compiles it
+os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])  # tutorials run our commands
 
 templates_path = ["_templates"]
 html_theme = "pydata_sphinx_theme"
