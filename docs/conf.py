@@ -37,6 +37,10 @@ numpydoc_class_members_toctree = False
 myst_heading_anchors = 3
 nb_execution_mode = "cache"
 nb_execution_raise_on_error = True
+nb_execution_in_temp = True  # tutorials write files
+nb_execution_timeout = 300  # the first call of a function compiles it
+# Tutorials run our commands.
+os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
 
 templates_path = ["_templates"]
 html_theme = "pydata_sphinx_theme"

@@ -161,14 +161,6 @@ def test_the_files_that_a_page_names_exist(page):
         assert (ROOT / path).exists(), path
 
 
-def test_the_first_steps_quote_the_table_of_approaches():
-    def rows(page):
-        return re.findall(r"^\| (`\w+`)[^|]*(\| [\d,]+ \| [.\d]+ / .*)$", PAGES[page], re.MULTILINE)
-
-    assert len(rows("docs/start.md")) == 4
-    assert set(rows("docs/start.md")) <= set(rows("docs/collecting.md"))
-
-
 def test_the_readme_names_the_commands_that_a_newcomer_runs():
     run = {
         command.split("#")[0].strip()
