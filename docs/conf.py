@@ -5,6 +5,7 @@ import re
 import tomllib
 from pathlib import Path
 
+from docutils import nodes
 from sphinx.ext import autosummary
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -14,7 +15,9 @@ project, release = PROJECT["name"], PROJECT["version"]
 author = "The rankcorr developers"
 copyright = author  # noqa: A001 - Sphinx asks for this name
 
-extensions = ["sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc", "myst_nb", "sphinx_copybutton"]
+extensions = [
+    *("sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc", "myst_nb", "sphinx_click", "sphinx_copybutton")
+]
 exclude_patterns = ["_build", "**/generated/*.txt"]
 nitpicky = False
 
@@ -80,6 +83,46 @@ def mend_included(app, path, parent, content):
     content[0] = mend_links(content[0], page, INCLUDED[page])
 
 
+# Help texts of commands are plain text, which sphinx-click takes for reStructuredText.
+def literal(text):
+    """Set names in backquotes and options as code."""
+    return re.sub(r"`([^`\n]+)`|(?<![\w-])(--?[a-z][a-z0-9-]*)", lambda found: f"``{found[1] or found[2]}``", text)
+
+
+def list_description(app, ctx, lines):
+    lines[:] = [literal(line) for line in lines]
+
+
+def list_options(app, ctx, lines):
+    """List each option as the help shows it, with its default and its range."""
+    records = [each.get_help_record(ctx) for each in ctx.command.params if each.param_type_name == "option"]
+    lines[:] = [line for names, text in records for line in (f".. option:: {names}", "", f"   {literal(text)}", "")]
+
+
+def omit_arguments(app, ctx, lines):
+    lines.clear()  # the usage names them, and the text above it explains them
+
+
+def list_examples(app, ctx, lines):
+    """Show the examples as code."""
+    first, *examples = [line.removeprefix("| ") for line in lines if line]
+    lines[:] = [f".. rubric:: {first.rstrip(':')}", "", ".. code-block:: shell", ""]
+    lines += [f"   {line.strip()}" for line in examples] + [""]
+
+
+def rename_repeated_title(app, doctree):
+    """Call the section of a command, whose name the title of the page begins with, by what it has."""
+    first, *others = list(doctree.findall(nodes.title)) or [None]
+    for each in others:
+        if first.astext().startswith(f"{each.astext()}:"):
+            each.children = [nodes.Text("Usage and options")]
+
+
 def setup(app):
+    app.connect("sphinx-click-process-description", list_description)
+    app.connect("sphinx-click-process-options", list_options)
+    app.connect("sphinx-click-process-arguments", omit_arguments)
+    app.connect("sphinx-click-process-epilog", list_examples)
+    app.connect("doctree-read", rename_repeated_title)
     app.connect("source-read", mend_page)
     app.connect("include-read", mend_included)

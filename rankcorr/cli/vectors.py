@@ -82,7 +82,9 @@ class VectorOptions:
         help="A pair of a word with itself, whose cosine is always 1: kept, or left out.  [default: keep]",
     )
     relata: bool = setting(
-        "--relata", is_flag=True, help="Gold files list words and their relata: rank those of each word by cosine."
+        "--relata",
+        is_flag=True,
+        help="Gold files list words and their relata: rank those of each word by cosine. For one file of VECTORS.",
     )
     candidates: Any = setting(
         "--candidates",
@@ -236,7 +238,10 @@ def _check(vectors: tuple[str, ...], asked: VectorOptions) -> None:
     if asked.relata and asked.self_pairs is not None:
         raise OptionError("--self-pairs does not go with --relata")
     if asked.relata and len(vectors) > 1:
-        raise OptionError(f"--relata evaluates one VECTORS; got {len(vectors)} (gold files are given by --gold)")
+        raise OptionError(
+            f"--relata evaluates one set of vectors at a time; got {len(vectors)} files: run the command once for each "
+            "(gold files are given by --gold)"
+        )
     options.check_stdin([*vectors, *asked.golds])
     options.check_once(vectors, "VECTORS")
     if asked.versus is not None:
