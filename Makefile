@@ -71,7 +71,7 @@ format: .venv/.check ## Format the code and repair what the linter can
 	$(BIN)/ruff check --fix
 
 clean: ## Remove .venv, caches and built files
-	rm -rf .venv build dist docs/_build docs/reference/generated htmlcov .coverage .coverage.* .hypothesis .mypy_cache .numba_cache .pytest_cache .ruff_cache .import_linter_cache
+	rm -rf .venv build dist docs/_build docs/.jupyter_cache docs/jupyter_execute docs/reference/generated htmlcov .coverage .coverage.* .hypothesis .mypy_cache .numba_cache .pytest_cache .ruff_cache .import_linter_cache
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 PYTHON_IS_NEW_ENOUGH = $(shell $(PYTHON) -c 'import sys; print("yes" * (sys.version_info >= (3, 11)))' 2>/dev/null)

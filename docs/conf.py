@@ -18,7 +18,7 @@ copyright = author  # noqa: A001 - Sphinx asks for this name
 extensions = [
     *("sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc", "myst_nb", "sphinx_click", "sphinx_copybutton")
 ]
-exclude_patterns = ["_build", "**/generated/*.txt"]
+exclude_patterns = ["_build", "jupyter_execute", ".jupyter_cache", "**/generated/*.txt"]  # myst-nb writes two of them
 nitpicky = False
 
 # Docstrings: names in single backquotes become links if they can be found.
@@ -85,8 +85,9 @@ def mend_included(app, path, parent, content):
 
 # Help texts of commands are plain text, which sphinx-click takes for reStructuredText.
 def literal(text):
-    """Set names in backquotes and options as code."""
-    return re.sub(r"`([^`\n]+)`|(?<![\w-])(--?[a-z][a-z0-9-]*)", lambda found: f"``{found[1] or found[2]}``", text)
+    """Set names in backquotes, options and calls of pip as code."""
+    code = r"`([^`\n]+)`|(?<![\w-])(--?[a-z][a-z0-9-]*)|(pip install '[^'\n]+')"
+    return re.sub(code, lambda found: f"``{found[1] or found[2] or found[3]}``", text)
 
 
 def list_description(app, ctx, lines):
@@ -110,12 +111,20 @@ def list_examples(app, ctx, lines):
     lines += [f"   {line.strip()}" for line in examples] + [""]
 
 
-def rename_repeated_title(app, doctree):
-    """Call the section of a command, whose name the title of the page begins with, by what it has."""
-    first, *others = list(doctree.findall(nodes.title)) or [None]
-    for each in others:
-        if first.astext().startswith(f"{each.astext()}:"):
-            each.children = [nodes.Text("Usage and options")]
+def place_commands(app, doctree):
+    """Make the section of each command one of the page, and give it a title that its page does not have."""
+    if not app.env.docname.startswith("reference/commands/"):
+        return
+    page = next(doctree.findall(nodes.section))
+    made = [each for each in doctree.findall(nodes.section) if "slug" not in each]  # by sphinx-click, not by MyST
+    for section in reversed(made):
+        name = section["names"][0]
+        repeats = page[0].astext().startswith(f"{name}:")
+        section[0].children = [nodes.Text("Usage and options" if repeats else name)]
+        above = section.parent
+        if above is not page and "slug" in above:
+            above.remove(section)
+            page.insert(page.index(above) + 1, section)
 
 
 def setup(app):
@@ -123,6 +132,6 @@ def setup(app):
     app.connect("sphinx-click-process-options", list_options)
     app.connect("sphinx-click-process-arguments", omit_arguments)
     app.connect("sphinx-click-process-epilog", list_examples)
-    app.connect("doctree-read", rename_repeated_title)
+    app.connect("doctree-read", place_commands, priority=400)  # before Sphinx collects the contents of the page
     app.connect("source-read", mend_page)
     app.connect("include-read", mend_included)
