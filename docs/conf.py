@@ -86,12 +86,12 @@ def mend_included(app, path, parent, content):
 # Help texts of commands are plain text, which sphinx-click takes for reStructuredText.
 def literal(text):
     """Set names in backquotes, options and calls of pip as code."""
-    code = r"`([^`\n]+)`|(?<![\w-])(--?[a-z][a-z0-9-]*)|(pip install '[^'\n]+')"
+    code = r"`([^`]+)`|(?<![\w-])(--?[a-z][a-z0-9-]*)|(pip install '[^'\n]+')"
     return re.sub(code, lambda found: f"``{found[1] or found[2] or found[3]}``", text)
 
 
 def list_description(app, ctx, lines):
-    lines[:] = [literal(line) for line in lines]
+    lines[:] = literal("\n".join(lines)).split("\n")  # a name may continue on the next line
 
 
 def list_options(app, ctx, lines):
