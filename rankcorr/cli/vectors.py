@@ -67,7 +67,7 @@ class VectorOptions:
         "A pair that a file has more than once, in either order unless --relata: an error, or the mean or the "
         "first of its scores counts.",
     )
-    form: Any = setting("--form", type=click.Choice(FORMS), help="Form of VECTORS.  [default: told from the file]")
+    form: Any = setting("--form", type=click.Choice(FORMS), help="Form of VECTORS.  [default: detected]")
     encoding: str = setting("--encoding", default="utf-8", help="Encoding of the words in VECTORS.")
     undecodable: Any = choice_setting(
         "--undecodable", UNDECODABLE, "A word in VECTORS that is not text in this encoding: an error, or left out."
@@ -89,10 +89,10 @@ class VectorOptions:
     candidates: Any = setting(
         "--candidates",
         type=click.Choice(CANDIDATES),
-        help="Of --relata, what is ranked for a word: its own entries in gold, or all relata of gold.  [default: gold]",
+        help="With --relata: rank the word's own entries in gold, or all relata of gold.  [default: gold]",
     )
     depth: int | None = setting(
-        "--depth", type=click.IntRange(min=1), metavar="K", help="Of --relata, keep the K nearest neighbours."
+        "--depth", type=click.IntRange(min=1), metavar="K", help="With --relata: keep the K nearest neighbours."
     )
     metrics: tuple[str, ...] = setting(
         "--metric",
