@@ -15,12 +15,12 @@ project, release = PROJECT["name"], PROJECT["version"]
 author = "The rankcorr developers"
 copyright = author  # noqa: A001 - Sphinx asks for this name
 
-sys.path.append(str(ROOT / "docs"))  # operations.py
+sys.path.append(str(ROOT / "docs/extensions"))
 extensions = [
-    *("sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc", "myst_nb", "sphinx_copybutton"),
-    "operations",
+    *("sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc", "myst_nb", "sphinx_click", "sphinx_copybutton"),
+    *("commands", "operations"),  # of docs/extensions/
 ]
-exclude_patterns = ["_build", ".jupyter_cache", "jupyter_execute", "**/generated/*.txt"]
+exclude_patterns = ["_build", "extensions", ".jupyter_cache", "jupyter_execute", "**/generated/*.txt"]
 nitpicky = False
 
 # Docstrings: names in single backquotes become links if they can be found.

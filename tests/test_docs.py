@@ -6,6 +6,7 @@ import shlex
 import subprocess
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -54,6 +55,29 @@ def test_the_commands_print_what_the_page_shows(steps, tmp_path, monkeypatch):
 def test_the_pages_show_each_command_at_work(command):
     run = [step for parameter in consoles() for step, _ in parameter.values[0]]
     assert any(step.startswith(f"rankcorr {command} ") for step in run)
+
+
+def leaves(name, command):
+    """Each command that is no group, by its full name."""
+    if not isinstance(command, click.Group):
+        return {name: command}
+    context = click.Context(command)
+    within = [leaves(f"{name} {each}", command.get_command(context, each)) for each in command.list_commands(context)]
+    return {path: found for part in within for path, found in part.items()}
+
+
+def test_each_command_has_a_page_with_its_options_and_an_example():
+    directive = re.compile(r"^.. click:: (\S+):(\S+)\n   :prog: (.+)$(\n   :nested: full)?", re.MULTILINE)
+    documented = {}
+    for page, text in PAGES.items():
+        if page.startswith("docs/reference/commands/") and not page.endswith("/index.md"):
+            for module, attribute, name, _ in directive.findall(text):
+                documented |= leaves(name, getattr(import_module(module), attribute))
+            assert [title for title in ("Example", "Exit codes", "See also") if f"## {title}\n" not in text] == [], page
+            assert fenced(text, "console"), page
+    assert documented == {
+        path: found for name, group in COMMANDS.items() for path, found in leaves(name, group).items()
+    }
 
 
 @pytest.mark.needs_numba

@@ -143,7 +143,7 @@ def _label(item: Any) -> Any:
 @vote_options
 @click.option("--size", type=int, required=True, metavar="N", help="Number of comparisons.")
 @click.option("--seed", type=click.IntRange(min=0), required=True, help="Same votes and seed, same comparisons.")
-@click.option("--voter", "voters", multiple=True, metavar="NAME", help="Who is to vote; several times for several.")
+@click.option("--voter", "voters", multiple=True, metavar="NAME", help="Voter who gets comparisons; may be repeated.")
 @click.option("--n0", type=float, default=2.0, show_default=True, help="Offset of the weights 1/(n + n0)^2.")
 @click.option(
     "--focus",
@@ -203,7 +203,7 @@ def _csv(matches: Matches, first: int, *, known: bool) -> str:
 
 
 _MODELS: Final = [model for model, options in MODELS.items() if options]
-_level_option = console.option("--level", type=float, default=LEVEL, help="Of the intervals.")
+_level_option = console.option("--level", type=float, default=LEVEL, help="Level of the intervals.")
 _OWN: Final = ("k", "top", "level", "scale", "seed")
 
 
@@ -262,7 +262,7 @@ def _note_rest(top: int, n_rows: int, what: str) -> None:
 def strengths(found: Strengths, *, top: int, level: float, scale: Scale) -> Figure:
     """Draw the strength of each of the best items with its interval, best first; or its rank.
 
-    Of more than 100 items the intervals are a band.
+    With more than 100 items, the intervals are drawn as a band.
 
     Example:
       ballots plot strengths votes.csv --out strengths.png

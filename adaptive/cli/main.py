@@ -40,12 +40,12 @@ def main() -> None:
 @click.argument("bundle")
 @json_option("")
 def verify_command(bundle: str, as_json: bool) -> None:
-    """Check BUNDLE with nothing else at hand.
+    """Check BUNDLE without its ledger.
 
-    Its sums, the digests of draws and votes, the chain of ballots, and the scores: the votes are counted again, and
-    must give every number of the ranking to the last bit. The seed must give the draws again, and choose among items
-    that tie at a cut; README.md, croissant.json, votes.csv and result.csv must follow from the other files. Fields that
-    cannot be checked are listed.
+    The command checks the sums of all files, the digests of draws and votes, and the chain of ballots. It counts the
+    votes again, which must give every number of the ranking to the last bit. The seed must give the draws again, and
+    the choice among items that tie at a cut. README.md, croissant.json, votes.csv and result.csv must follow from the
+    other files. Fields that cannot be checked are listed.
 
     Example:
       ballots run export voting.db --out campaign.zip

@@ -88,7 +88,7 @@ plan_options = gathered("options", PlanOptions)
 
 @command("plan", short_help="Plan ballots, with their cost, before any vote.")
 @click.option("--n-items", type=int, metavar="N", help="Number of items.")
-@click.option("--items", metavar="FILE", help="Or a file of them.")
+@click.option("--items", metavar="FILE", help="Or a file of the items.")
 @plan_options
 @click.option("--voters", type=int, metavar="V", help="Number of voters, for the advice.")
 @json_option("")

@@ -176,7 +176,7 @@ class Shared:
         "--n-items", type=int, metavar="N", help="Number of items; else those of --similarity's file."
     )
     coefficient: CoefficientName = console.setting(
-        "--coefficient", type=click.Choice(COEFFICIENTS), default="tau_w", help="What counts."
+        "--coefficient", type=click.Choice(COEFFICIENTS), default="tau_w", help="Coefficient that measures accuracy."
     )
     judge: Judge = console.setting(_judge_option)
     voters: int | None = console.setting(

@@ -96,14 +96,14 @@ def reading_options(command: Command) -> Command:
             help="Columns with other names, as left=item_a,right=item_b,winner=vote,voter=worker.",
         ),
         option("--answers", type=PairsType(*NAMED_ANSWERS), metavar=answers, help=ANSWERS_HELP),
-        option("--encoding", default="utf-8", help="Of the files, as utf-16 or latin-1."),
+        option("--encoding", default="utf-8", help="Encoding of the files, such as utf-16 or latin-1."),
     )
     return cast(Command, add(run))
 
 
 def vote_options(command: Command) -> Command:
     """Add those of `reading_options`, and `items`."""
-    items = option("--items", metavar="FILE", help="All items there may be: CSV with the column item, or item_1, ...")
+    items = option("--items", metavar="FILE", help="File of all items: CSV with the column item, or item_1, ...")
     return cast(Command, stacked(items, reading_options)(command))
 
 

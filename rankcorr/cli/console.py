@@ -324,7 +324,7 @@ theme_option: Decorator = option(  # `saved_figure` follows it
     default=THEMES[0],
     expose_value=False,
     callback=lambda context, _parameter, value: context.meta.update({THEME: value}),
-    help="Ground of the figure.",
+    help="Background of the figure.",
 )
 out_option: Decorator = stacked(figure_option("--out", "Write the figure here", required=True), theme_option)
 

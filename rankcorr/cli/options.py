@@ -81,7 +81,7 @@ def level_option(
 
 def alternative_option(more: str = "better agreement than by chance") -> Decorator:
     """Option --alternative."""
-    return choice_option("--alternative", ALTERNATIVES, f"Of the p-value; 'greater': {more}.")
+    return choice_option("--alternative", ALTERNATIVES, f"Alternative of the p-value; 'greater': {more}.")
 
 
 def swap_option(default: str | None = SWAPS[0], what: str = "What systems exchange in tests.") -> Decorator:

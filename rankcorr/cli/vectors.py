@@ -67,7 +67,7 @@ class VectorOptions:
         "A pair that a file has more than once, in either order unless --relata: an error, or the mean or the "
         "first of its scores counts.",
     )
-    form: Any = setting("--form", type=click.Choice(FORMS), help="Form of VECTORS.  [default: told from the file]")
+    form: Any = setting("--form", type=click.Choice(FORMS), help="Form of VECTORS.  [default: detected]")
     encoding: str = setting("--encoding", default="utf-8", help="Encoding of the words in VECTORS.")
     undecodable: Any = choice_setting(
         "--undecodable", UNDECODABLE, "A word in VECTORS that is not text in this encoding: an error, or left out."
@@ -82,15 +82,17 @@ class VectorOptions:
         help="A pair of a word with itself, whose cosine is always 1: kept, or left out.  [default: keep]",
     )
     relata: bool = setting(
-        "--relata", is_flag=True, help="Gold files list words and their relata: rank those of each word by cosine."
+        "--relata",
+        is_flag=True,
+        help="Gold files list words and their relata: rank those of each word by cosine. For one file of VECTORS.",
     )
     candidates: Any = setting(
         "--candidates",
         type=click.Choice(CANDIDATES),
-        help="Of --relata, what is ranked for a word: its own entries in gold, or all relata of gold.  [default: gold]",
+        help="With --relata: rank the word's own entries in gold, or all relata of gold.  [default: gold]",
     )
     depth: int | None = setting(
-        "--depth", type=click.IntRange(min=1), metavar="K", help="Of --relata, keep the K nearest neighbours."
+        "--depth", type=click.IntRange(min=1), metavar="K", help="With --relata: keep the K nearest neighbours."
     )
     metrics: tuple[str, ...] = setting(
         "--metric",
@@ -236,7 +238,10 @@ def _check(vectors: tuple[str, ...], asked: VectorOptions) -> None:
     if asked.relata and asked.self_pairs is not None:
         raise OptionError("--self-pairs does not go with --relata")
     if asked.relata and len(vectors) > 1:
-        raise OptionError(f"--relata evaluates one VECTORS; got {len(vectors)} (gold files are given by --gold)")
+        raise OptionError(
+            f"--relata evaluates one set of vectors at a time; got {len(vectors)} files: run the command once for each "
+            "(gold files are given by --gold)"
+        )
     options.check_stdin([*vectors, *asked.golds])
     options.check_once(vectors, "VECTORS")
     if asked.versus is not None:

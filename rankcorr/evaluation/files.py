@@ -41,6 +41,7 @@ BEIR_HEAD: Final = ("query-id", "corpus-id", "score")
 MOST_DIGITS: Final = 310  # of a whole number; the largest float has 309
 ONLY_RUN: Final = "run"
 _WANTED: Final = "an id of a query, an id of a document and a number are wanted"
+_FORMATS_READ: Final = "the formats that are read: TREC, MS MARCO, BEIR (TSV), JSON, Parquet, Arrow"
 
 QrelsLike: TypeAlias = Qrels | Mapping[Any, Mapping[Any, float]] | str | os.PathLike[str] | Any
 RunLike: TypeAlias = Run | Mapping[Any, Mapping[Any, float]] | str | os.PathLike[str] | Any
@@ -420,6 +421,7 @@ def _fields(table: TextTable, text: str, layout: Layout) -> Iterator[tuple[int, 
     separator, wanted = layout.separator, len(layout.fields)
     names = " ".join(name or "-" for name in layout.fields)
     has_head = layout.has_head
+    advice = f"; {_FORMATS_READ}"  # for the first line only: a file that begins well has the right format
     for line, content in enumerate(text.replace("\r\n", "\n").split("\n"), start=1):
         fields = content.split(separator)
         if not content or content.isspace():
@@ -427,11 +429,12 @@ def _fields(table: TextTable, text: str, layout: Layout) -> Iterator[tuple[int, 
         if has_head:
             if tuple(each.strip() for each in fields[:2]) != BEIR_HEAD[:2]:
                 table.fail(f"the first line must be the head {', '.join(BEIR_HEAD)}, separated by tabs", line)
-            has_head = False
+            has_head, advice = False, ""
             continue
         if len(fields) != wanted:
             between = "white space" if separator is None else "tabs"
-            table.fail(f"{wanted} fields separated by {between} are wanted ({names}); got {len(fields)}", line)
+            table.fail(f"{wanted} fields separated by {between} are wanted ({names}); got {len(fields)}{advice}", line)
+        advice = ""
         yield line, fields
 
 

@@ -191,7 +191,10 @@ def test_low_coverage_is_a_note():
         ("v.bin --gold gold.csv --score score --oov error", "gold.csv: words without a vector: 'absent0', 'absent1'"),
         ("v.bin --gold gold.csv --depth 3", "--depth belongs to --relata, which is missing"),
         ("v.bin --gold gold.csv --relata --self-pairs omit", "--self-pairs does not go with --relata"),
-        ("v.bin relata.txt --gold rdt.csv --relata", "--relata evaluates one VECTORS; got 2"),
+        (
+            "v.bin relata.txt --gold rdt.csv --relata",
+            "--relata evaluates one set of vectors at a time; got 2 files: run",
+        ),
         ("v.bin --gold gold.csv --score score --words a", "word_columns must be a list of two names of columns"),
         (
             "v.bin --gold gold.csv --gold gold.csv --score score",

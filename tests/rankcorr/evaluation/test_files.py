@@ -76,6 +76,8 @@ def test_standard_input(monkeypatch):
             r":2: 4 fields separated by white space are wanted \(query - document relevance\); got 3",
         ),
         ("q1 0 a 2 5\n", r":1: 4 fields .* got 5"),
+        ("query,document,relevance\nq1,a,2\n", r":1: 4 fields .* got 1; the formats that are read: TREC, .*, Arrow$"),
+        ("q1 0 a 2\nq1,0,b,1\n", r":2: 4 fields .* got 1$"),
         ("q1 0 a two\n", r':1: column "relevance": "two" is not a number'),
         ("q1 0 a 2\nq1 0 b nan\n", r':2: column "relevance": "nan" is not a value'),
         ("q1 0 a 1_0\n", '"1_0" is not a number'),

@@ -143,7 +143,9 @@ def test_spark_gives_the_same_means(rows, expected, tmp_path):
 @pytest.mark.needs_numba
 @pytest.mark.parametrize("package", ["dask", pytest.param("pyspark", marks=needs_spark)])
 def test_the_programs_of_the_guide_run(rows, tmp_path, package):
-    (program,) = (block for block in fenced(PAGES["docs/scale.md"], "python") if block.startswith(f"from {package}"))
+    (program,) = (
+        block for block in fenced(PAGES["docs/how-to/clusters.md"], "python") if block.startswith(f"from {package}")
+    )
     numbered = rows.assign(query=rows["query"].str[1:].astype(int))
     numbered.to_parquet(tmp_path / "joined.parquet")
     evaluator = QueryEvaluator("tau_w", scores=("bm25", "dense"))
