@@ -4,6 +4,7 @@ import os
 import re
 import shlex
 import subprocess
+from importlib import import_module
 from pathlib import Path
 
 import click

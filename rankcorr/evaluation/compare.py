@@ -292,7 +292,7 @@ def compare_runs(
       `leaderboard`: runs exchange places within queries, and the range of all runs corrects for having picked the best
       run after seeing the results.
 
-    docs/results/queries.md has measured levels, also for runs that fail on a few queries.
+    docs/results/by-query.md has measured levels, also for runs that fail on a few queries.
 
     Parameters
     ----------
