@@ -3,8 +3,6 @@
 A setting is a field of a dataclass. Its variable is the name of the field in capitals, after RANKCORR_.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields

@@ -1,7 +1,5 @@
 """Declare the settings of the app, read once from the environment; an invalid value prevents the start."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """Declare the settings of rankcorr-collect, read once from the environment; an invalid value prevents the start."""
 
-from __future__ import annotations
-
 import os
 import re
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ The thread that reads a request also answers it, unless the work takes long. The
 Answers are sent in fewer bytes: without a body that the client already has, and compressed if they are long.
 """
 
-from __future__ import annotations
-
 import io
 import zlib
 from collections.abc import Callable

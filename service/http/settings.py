@@ -1,7 +1,5 @@
 """Declare the settings of every application here: limits on size and rate, and who may call."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field

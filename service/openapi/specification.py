@@ -1,7 +1,5 @@
 """Build the OpenAPI document of an application: shared components, and errors as problem+json."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 

@@ -3,8 +3,6 @@
 `gunicorn_config` configures gunicorn, which uses its own worker class `gthread`.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import shutil

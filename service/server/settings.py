@@ -1,7 +1,5 @@
 """Declare the settings of the processes: where they listen, how many there are, and how they end."""
 
-from __future__ import annotations
-
 import ipaddress
 import math
 import os

@@ -1,7 +1,5 @@
 """`ballots run status`, `close`, `reopen` and `result`: how far it is, when it is enough, and the ranking."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from typing import Any, Final

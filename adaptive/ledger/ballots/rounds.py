@@ -1,7 +1,5 @@
 """Run the rounds of a campaign, the ballots of a plan in order or batches: open, preview, close."""
 
-from __future__ import annotations
-
 import numpy as np
 import sqlalchemy as sa
 
