@@ -37,6 +37,9 @@ collect: .venv/.service ## Install the service, and collect votes on a sample ca
 # files begin in the order of tests/conftest.py.
 PYTEST := $(BIN)/python -m pytest --numprocesses logical --maxprocesses 8 --dist loadfile --no-loadscope-reorder --durations 10
 
+# Half the time of tests of ledgers is spent on waiting for the disk, where their folders are on one.
+test: export PYTEST_DEBUG_TEMPROOT := $(shell test -w /dev/shm && echo /dev/shm)
+
 test: .venv/.dev ## Run the tests of the libraries and of the service, and the doctests, on all processors
 	$(PYTEST) -p no:schemathesis --ignore rankcorr/integrations/huggingface.py -m "not figures and not wide"
 
