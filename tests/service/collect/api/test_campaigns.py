@@ -218,8 +218,8 @@ def test_nobody_is_advised_to_have_fewer_than_two_items_in_the_last_ballot(admin
 
 
 def test_the_accuracy_of_a_continuous_plan_is_simulated_too(admin):
-    found = planned(admin, n_items=20, plan={"mode": "continuous", "budget": 300}, accuracy=True)
-    assert found["plan"]["batch"] == 20
+    found = planned(admin, n_items=10, plan={"mode": "continuous", "budget": 150}, accuracy=True)
+    assert found["plan"]["batch"] == 10
     assert found["outlook"]["scores"] is None
     assert found["outlook"]["strengths"]["mean"] > 0.7
 
