@@ -1,7 +1,5 @@
 """Build the application, settings -> hooks around every request -> views, and describe it in OpenAPI."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import Final

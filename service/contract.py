@@ -1,7 +1,5 @@
 """Print the OpenAPI document: ``python -m service.contract``."""
 
-from __future__ import annotations
-
 import sys
 
 import orjson

@@ -1,12 +1,9 @@
 """Declare the settings of the app, read once from the environment; an invalid value prevents the start."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from service.environment import seconds, setting, whole_number, word_list
-from service.http.settings import HttpLimits, HttpSettings
+from service.environment import HttpLimits, HttpSettings, seconds, setting, whole_number, word_list
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,5 +1,6 @@
 """Hypothesis profiles, the folder of real data, and what tests that run side by side need."""
 
+import gc
 import os
 import sys
 from pathlib import Path
@@ -44,6 +45,7 @@ WIDE = (
     # What takes more than a second.
     "tests/adaptive/ledger/bundle/test_unchecked.py::test_every_field",
     "tests/adaptive/ledger/test_batches.py::test_no_voter_gets_a_pair_twice",
+    "adaptive/tuning/outlook.py",
     "tests/adaptive/test_kernels.py::test_larger",
     *(
         "tests/adaptive/model/test_posterior_kernels.py::test_sweeps_keep",
@@ -68,6 +70,8 @@ WIDE = (
 )
 
 kernel_cache.choose()
+
+gc.set_threshold(50_000, 20, 50)  # to look for circles less often spares an eighth of the time
 
 # No deadline: the first call of a numba kernel compiles it, so one example takes far longer than the rest.
 # Every setting is given in each, because hypothesis changes its own defaults where CI is set.
@@ -99,6 +103,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if item.nodeid.startswith(WIDE) or "[postgresql" in item.nodeid or "postgresql" in item.fixturenames:
             item.add_marker("wide")
     items.sort(key=lambda item: [not item.nodeid.startswith(start) for start in first])
+
+
+def pytest_collection_finish() -> None:
+    """Let no search for circles go through what stays till the end."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -1,7 +1,5 @@
 """`ballots ask`: a program votes. It reads one comparison a line and answers each in one line, as JSON."""
 
-from __future__ import annotations
-
 import json
 import math
 import os

@@ -1,7 +1,5 @@
 """The `ballots` command: the group, and `ballots verify`, which checks a bundle with nothing else at hand."""
 
-from __future__ import annotations
-
 import click
 
 from adaptive.cli.ask import ask_command

@@ -3,8 +3,6 @@
 plan: ballots, cost and advice. pair: tokens -> items. draw: items -> one ballot. score: votes -> a ranking.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Hashable
 from dataclasses import asdict, dataclass

@@ -3,8 +3,6 @@
 They simulate the accuracy of a plan, the best plan for a budget, the votes for an accuracy, and the paper's results.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What commands that fit strengths share: files of votes, or the ledger of `ballots run`, and options of the model."""
 
-from __future__ import annotations
-
 import csv
 import re
 from collections.abc import Hashable, Sequence

@@ -1,7 +1,5 @@
 """Find the meaning of answers in a file or a data frame: words of its format, and those that the caller names."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any, Final, Literal, TypeAlias, get_args

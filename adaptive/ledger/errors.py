@@ -1,7 +1,5 @@
 """Errors of a ledger: each says what was refused, and why."""
 
-from __future__ import annotations
-
 from adaptive.errors import AdaptiveError
 from rankcorr.checks import shown
 

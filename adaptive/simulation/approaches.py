@@ -1,7 +1,5 @@
 """Run one simulation: voters -> opinions -> the votes of an approach -> ranking."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, get_args

@@ -1,7 +1,5 @@
 """Run the loops that find a population of voters: the likelihood of each voter's votes at each level, and of boxes."""
 
-from __future__ import annotations
-
 import math
 from typing import Any, Final
 

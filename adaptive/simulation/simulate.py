@@ -3,8 +3,6 @@
 similarity -> voters -> opinions -> votes -> ranking -> coefficients, for each simulation (section 4.2).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor

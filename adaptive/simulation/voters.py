@@ -4,8 +4,6 @@ voters -> opinions -> answers to a ballot. A `VoterPool` is a group of voters; t
 `VoterPopulation`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias

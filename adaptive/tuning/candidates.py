@@ -3,8 +3,6 @@
 candidates -> trials: one row of accuracies for each simulation, on any executor.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor
 from contextlib import closing

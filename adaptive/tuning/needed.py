@@ -1,7 +1,5 @@
 """Find how many votes an accuracy takes: the inverse of tuning, from runs with checkpoints."""
 
-from __future__ import annotations
-
 import math
 from concurrent.futures import Executor
 from dataclasses import dataclass

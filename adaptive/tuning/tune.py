@@ -1,7 +1,5 @@
 """Find the best way to spend a budget by simulations: many candidates at first, then the better half of each round."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from concurrent.futures import Executor

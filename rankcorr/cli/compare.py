@@ -4,8 +4,6 @@ More about each coefficient, and the items that cost a system most, on request; 
 or than another system.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """`rankcorr leaderboard`: systems ranked by one or several gold sets, with the groups that tests can tell apart."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Final
 

@@ -219,6 +219,5 @@ def _write(
     """Draw a figure, write it, and print its path and any notes."""
     with collected_notices() as notices:
         lacking = console.write_figure(draw, out)
-    console.print_notes(notes)
-    console.print_notes(console.notes_of(notices, [coefficient], system))
-    console.print_notes([{"message": message} for message in lacking])
+    found = console.notes_of(notices, [coefficient], system)
+    console.print_notes([*notes, *found, *({"message": message} for message in lacking)])

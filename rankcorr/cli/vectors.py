@@ -1,7 +1,5 @@
 """`rankcorr evaluate-vectors`: word vectors against gold scores of pairs of words, or of the relata of words."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A metric for Hugging Face's evaluate, also as a module script: ``evaluate.load(huggingface.__file__)``."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

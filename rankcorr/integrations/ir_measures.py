@@ -10,8 +10,6 @@
 [('tau_w', 0.8126), ('tau_w(n0=10)@2', 0.7199), ('AP', 0.9167)]
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar, Final

@@ -1,7 +1,5 @@
 """A coefficient for `DataFrame.corr` of pandas, which treats it as a symmetric function."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

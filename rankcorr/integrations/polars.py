@@ -8,8 +8,6 @@
 [('a', 0.6251...), ('b', 1.0)]
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

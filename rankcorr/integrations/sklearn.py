@@ -1,7 +1,5 @@
 """Scorers for scikit-learn: ``GridSearchCV(model, grid, scoring=tau_w_scorer)``."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Final
 

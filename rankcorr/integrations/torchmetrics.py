@@ -1,7 +1,5 @@
 """A rank correlation as a metric of torchmetrics, for MetricCollection, Lightning and several processes."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 import numpy as np

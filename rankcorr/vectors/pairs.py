@@ -1,7 +1,5 @@
 """Gold scores of pairs of words -> cosines of their vectors -> coefficients, with chance levels and intervals."""
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Gold scores of the relata of words -> candidates of each word ranked by cosine -> evaluation by query."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass

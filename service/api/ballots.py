@@ -1,7 +1,5 @@
 """Serve POST /v1/plans, /v1/ballots and /v1/scores."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any

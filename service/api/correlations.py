@@ -1,7 +1,5 @@
 """Serve POST /v1/correlations, /v1/correlations/batch and /v1/correlations/matrix."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Serve /v1/jobs/{job}: the answers to requests with `Prefer: respond-async`."""
 
-from __future__ import annotations
-
 from flask import Response, jsonify
 
 from service.http.jobs import RETRY_SECONDS, Jobs

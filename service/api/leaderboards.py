@@ -1,7 +1,5 @@
 """Serve POST /v1/leaderboards."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Serve POST /v1/pairings."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Serve POST /v1/simulations."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

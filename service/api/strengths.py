@@ -1,7 +1,5 @@
 """Serve POST /v1/strengths and /v1/comparisons/next."""
 
-from __future__ import annotations
-
 from typing import Any, cast
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Serve GET /v1/weights: what n0 means."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from rankcorr.shares import weight_table

@@ -5,8 +5,6 @@ not be too low, so each figure below is about twice the slowest of many measurem
 an Intel Xeon of 2.5 GHz.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final, cast
 

@@ -1,7 +1,5 @@
 """Identify the caller: a voter by cookie, an organiser by token; and reject pages of other sites."""
 
-from __future__ import annotations
-
 from functools import cache
 from ipaddress import ip_address
 from typing import Any, Final

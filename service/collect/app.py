@@ -1,7 +1,5 @@
 """Build the application (settings -> hooks around every request -> views), and turn errors into problems."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 from flask import Flask, Request, Response

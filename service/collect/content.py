@@ -3,8 +3,6 @@
 Images and sounds are files of one folder, of types that a browser shows or plays.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 from functools import cache, lru_cache
 from pathlib import Path

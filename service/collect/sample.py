@@ -4,8 +4,6 @@ RANKCORR_LEDGER names the ledger. If RANKCORR_TOKENS has a token, there is also 
 existing sample is reused, with a new link for its organiser, because the ledger keeps only a hash of the old one.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

@@ -1,7 +1,5 @@
 """Load interface texts by language: locales/<language>.json, and organiser.<language>.json for organisers' pages."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from functools import cache, reduce

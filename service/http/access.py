@@ -1,7 +1,5 @@
 """Check who may call and how often: bearer tokens, rate limits and security headers."""
 
-from __future__ import annotations
-
 import fcntl
 import hashlib
 import hmac

@@ -6,8 +6,6 @@ whole number of more than 64 bits to a double, and 1e-400 to 0, which would tie 
 double cannot hold are therefore rejected here.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from contextlib import suppress

@@ -6,8 +6,6 @@ The thread that reads a request also answers it, unless the work takes long. The
 Answers are sent in fewer bytes: without a body that the client already has, and compressed if they are long.
 """
 
-from __future__ import annotations
-
 import io
 import zlib
 from collections.abc import Callable
@@ -20,13 +18,13 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 
 from adaptive.errors import AdaptiveError
 from rankcorr import RankingError
+from service.environment import HttpSettings
 from service.http import logs, metrics
 from service.http.access import secured
 from service.http.body import OrjsonProvider, received
 from service.http.jobs import RETRY_SECONDS, Jobs, Look, Made
 from service.http.lane import CHEAP_BYTES, Heavy
 from service.http.problems import Problem
-from service.http.settings import HttpSettings
 from service.http.state import ALONE, State, deadline, is_job, most_seconds, state
 
 API: Final = "/v1/"

@@ -4,8 +4,6 @@ All workers of a server share a folder. A job is an empty file there, which the 
 the same name with ".done". A file without lock and answer is the job of a worker that was killed.
 """
 
-from __future__ import annotations
-
 import fcntl
 import hashlib
 import json

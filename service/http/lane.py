@@ -11,8 +11,6 @@ children when the worker ends.
        |<-- on the pipe: how the child ended ------|
 """
 
-from __future__ import annotations
-
 import fcntl
 import hashlib
 import logging

@@ -1,7 +1,5 @@
 """Write one line of JSON per request to stdout, without bodies, query strings or tokens."""
 
-from __future__ import annotations
-
 import logging
 import re
 import sys

@@ -4,8 +4,6 @@ prometheus_client writes to memory-mapped files, and a write without disk space 
 process reserves the space for its counts before it writes any.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 import platform

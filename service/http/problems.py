@@ -1,7 +1,5 @@
 """Give every error one format: application/problem+json (RFC 9457)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field

@@ -13,11 +13,11 @@ from typing import Any, Final
 
 from flask import Flask, Request, abort, current_app, g, request
 
+from service.environment import HttpSettings
 from service.http.access import RateLimiter, Tokens, site_of
 from service.http.jobs import Jobs
 from service.http.lane import Lane, too_much_work
 from service.http.problems import Problem
-from service.http.settings import HttpSettings
 
 _EXTENSION = "rankcorr"
 ALONE: Final = "rankcorr.alone"  # in the environ of a request that a separate process works on

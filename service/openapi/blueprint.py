@@ -1,7 +1,5 @@
 """Make blueprints that limit request bodies, and document the errors of their operations."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Serve the probes, the metrics and the page to try the service, which every application has at its root."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from importlib.resources import files
 from typing import Any

@@ -1,7 +1,5 @@
 """Build the OpenAPI document of an application: shared components, and errors as problem+json."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -14,8 +12,8 @@ from marshmallow import missing
 from werkzeug.exceptions import HTTPException
 
 from rankcorr import __version__
+from service.environment import HttpLimits
 from service.http.problems import MEDIA_TYPE, STATUSES, from_http
-from service.http.settings import HttpLimits
 from service.http.state import state
 from service.schemas.fields import Component, Documented, with_limits
 from service.schemas.shapes import TEXT, WHOLE, list_of, map_of, object_of

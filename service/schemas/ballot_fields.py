@@ -1,7 +1,5 @@
 """Define fields of plans, ballots, votes and voters; as strict and fast as those of `service.schemas.fields`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from itertools import chain
 from types import MappingProxyType

@@ -1,7 +1,5 @@
 """Define the requests and answers for ballots: to plan them, to draw one, and to score them."""
 
-from __future__ import annotations
-
 from dataclasses import fields as fields_of
 from itertools import combinations
 from types import MappingProxyType

@@ -1,7 +1,5 @@
 """Define the parts that all schemas share."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar, Final

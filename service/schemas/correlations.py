@@ -1,7 +1,5 @@
 """Define requests and answers for comparing rankings."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from service.schemas.base import NOTICES, Answer, WeightOptions

@@ -1,7 +1,5 @@
 """Define the request and the answer for evaluating runs by query."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """Define requests and answers for chance levels, tests, intervals and leaderboards."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 from marshmallow import post_load, validates_schema

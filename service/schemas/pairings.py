@@ -1,7 +1,5 @@
 """Define the request and the answer for pairing tokens."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType

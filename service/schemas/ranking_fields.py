@@ -1,7 +1,5 @@
 """Read rankings from requests: given in exactly one way, checked as a whole, and made into a `Ranking`."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """Define the request and the answer for simulating a plan."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import numpy as np

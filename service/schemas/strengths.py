@@ -1,7 +1,5 @@
 """Define requests and answers for fitting strengths to votes, and for choosing the next comparisons."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """Define settings and hooks of gunicorn; the commands prepare the environment for them."""
 
-from __future__ import annotations
-
 import atexit
 import gc
 import os

@@ -1,7 +1,5 @@
 """Declare the settings of the processes: where they listen, how many there are, and how they end."""
 
-from __future__ import annotations
-
 import ipaddress
 import math
 import os
@@ -10,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from service.environment import FromEnvironment, SettingError, seconds, setting, whole_number
-from service.http.settings import HttpSettings
+from service.environment import FromEnvironment, HttpSettings, SettingError, seconds, setting, whole_number
 
 _TCP: Final = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+):([0-9]{1,5})")
 

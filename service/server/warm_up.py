@@ -3,8 +3,6 @@
 Compiled later, the kernels would delay the first requests of each worker by seconds.
 """
 
-from __future__ import annotations
-
 import itertools
 from contextlib import suppress
 from typing import Any

@@ -1,7 +1,5 @@
 """`ballots run`: a campaign over days, kept in a ledger, one step for each command."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import Final
 

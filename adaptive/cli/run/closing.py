@@ -1,7 +1,5 @@
 """`ballots run status`, `close`, `reopen` and `result`: how far it is, when it is enough, and the ranking."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from typing import Any, Final
@@ -138,23 +136,20 @@ def close(campaign: Campaign, preview: bool, least_answered: float | None, as_js
     closed = campaign.close(open_ones[0].number, least_answered=least_answered)
     now = campaign.status()
     if closed is None:
-        if as_json:
-            print_json({"batches": now.ballot, "status": asdict(now)})
-        else:
-            click.echo(described(now))
-            _note_conflicts(campaign)
-        return
+        about: dict[str, Any] = {"batches": now.ballot}
+        text = described(now)
+    else:
+        record = {name: getattr(closed, name) for name in ("number", "b", "n_tied_at_cut")}
+        about = {"closed": {**record, "n_answered": before.n_answered}}
+        tied = f" ({closed.n_tied_at_cut:,} tied at the cut)" if closed.n_tied_at_cut else ""
+        following = f"{now.n_items:,} items go on{tied}" if now.state == "ready" else "the result is ready"
+        answered = f"{before.n_answered:,} of {before.n_comparisons:,} comparisons answered"
+        text = f"ballot {closed.number} is closed with {answered}; {following}"
     if as_json:
-        about = {"number": closed.number, "b": closed.b, "n_tied_at_cut": closed.n_tied_at_cut}
-        print_json({"closed": {**about, "n_answered": before.n_answered}, "status": asdict(now)})
-        return
-    tied = f" ({closed.n_tied_at_cut:,} tied at the cut)" if closed.n_tied_at_cut else ""
-    following = f"{now.n_items:,} items go on{tied}" if now.state == "ready" else "the result is ready"
-    click.echo(
-        f"ballot {closed.number} is closed with {before.n_answered:,} of {before.n_comparisons:,} comparisons "
-        f"answered; {following}"
-    )
-    _note_conflicts(campaign)
+        print_json({**about, "status": asdict(now)})
+    else:
+        click.echo(text)
+        _note_conflicts(campaign)
 
 
 @command(short_help="Open the last closed ballot again.")

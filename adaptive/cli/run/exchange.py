@@ -1,7 +1,5 @@
 """`ballots run export`, `import`, `backup` and `verify`: move campaigns and votes out of a ledger and into it."""
 
-from __future__ import annotations
-
 import zipfile
 from contextlib import closing
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`ballots run quality`, `exclude` and `link`: check voters, exclude them, and make a link to the organiser's pages."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """`ballots run open`, `record`, `correct`, `conflicts` and `assign`: write comparisons, and record the votes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any, Final

@@ -4,8 +4,6 @@ Votes share the lock of their ballot, and the closer takes it exclusively for an
 later voters are told that the ballot is closing. A closer that dies is replaced when its time is up.
 """
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Draw, refuse and close the batches of a continuous campaign."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 

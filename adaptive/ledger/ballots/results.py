@@ -1,7 +1,5 @@
 """Compute a campaign's results: the paper's ranking, strengths fitted to all votes, and their uncertainty."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final

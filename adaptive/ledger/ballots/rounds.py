@@ -1,7 +1,5 @@
 """Run the rounds of a campaign, the ballots of a plan in order or batches: open, preview, close."""
 
-from __future__ import annotations
-
 import numpy as np
 import sqlalchemy as sa
 
@@ -98,16 +96,9 @@ def preview(
     """
     if info.mode == "ballots":
         seen = preview_of(connection, info, least_answered=least_answered, progress=progress)
-        return Preview(
-            stamp=ballot_stamp(connection, info, seen.ballot if number is None else number),
-            n_comparisons=seen.n_comparisons,
-            n_answered=seen.n_answered,
-            least_answered=seen.least_answered,
-            is_ready=seen.is_ready,
-            expected=None,
-            cut=seen.cut,
-            of_ballot=seen,
-        )
+        stamp = ballot_stamp(connection, info, seen.ballot if number is None else number)
+        same = ("n_comparisons", "n_answered", "least_answered", "is_ready", "cut")
+        return Preview(stamp, **{name: getattr(seen, name) for name in same}, expected=None, of_ballot=seen)
     wanted = info.settings.least_answered if least_answered is None else least_answered
     now = status_of(connection, info)
     found = result_of(connection, info, interim=True, progress=progress) if now.n_votes else None

@@ -9,8 +9,6 @@ the database, which would compare the voter's pairs with those of every free she
 a thousand sheets.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Read sheets as voters see them, with checks among the comparisons and the answers given, and list all open pairs."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache

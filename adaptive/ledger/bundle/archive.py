@@ -1,7 +1,5 @@
 """Write the zip of a bundle, with the same bytes for the same campaign, and check a zip before reading it."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import zipfile

@@ -5,8 +5,6 @@ longer moves, so its last bits differ between machines. The table of a bundle is
 within a tolerance.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 from collections import defaultdict

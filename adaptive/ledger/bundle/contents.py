@@ -1,7 +1,5 @@
 """Read the contents of a bundle: the rows of a campaign, with keys and numbers that are valid in any database."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property

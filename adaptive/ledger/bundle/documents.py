@@ -1,7 +1,5 @@
 """Write the descriptions in a bundle: a data sheet for people, and Croissant 1.0 metadata for machines."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Mapping

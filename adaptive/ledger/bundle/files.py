@@ -1,7 +1,5 @@
 """Write a campaign to a bundle file, read and check bundles, and make campaigns of bundles."""
 
-from __future__ import annotations
-
 import os
 import secrets
 from collections import Counter

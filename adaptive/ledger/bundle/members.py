@@ -1,7 +1,5 @@
 """Convert a bundle's contents to text files and back; reading is exact, or raises an error that names the file."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

@@ -1,7 +1,5 @@
 """Compute the number of answers and their cost, so far and for the whole campaign."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

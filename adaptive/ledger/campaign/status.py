@@ -1,7 +1,5 @@
 """Report the progress of a campaign: answers by ballot, voter and item, their pace, and the expected end."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass

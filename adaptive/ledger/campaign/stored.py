@@ -1,7 +1,5 @@
 """Keep a campaign in its database: its row, the contents of its items, and the steps that are run on it."""
 
-from __future__ import annotations
-
 import re
 import secrets
 import uuid

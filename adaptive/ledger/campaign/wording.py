@@ -1,7 +1,5 @@
 """Decide which characters people may write: any script, but nothing that hides, reorders or controls displayed text."""
 
-from __future__ import annotations
-
 import unicodedata
 from typing import Final
 

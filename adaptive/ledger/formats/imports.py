@@ -1,7 +1,5 @@
 """Record the votes of a file in the open ballots, matching each vote with its comparison."""
 
-from __future__ import annotations
-
 import os
 from collections import defaultdict
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Report on voters: a row for each voter, the agreement among all, and the effect of leaving a voter out."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final

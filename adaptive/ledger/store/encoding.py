@@ -1,7 +1,5 @@
 """Encode values for the tables: labels as JSON, answers as codes, times as microseconds, and lines as digests."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -5,8 +5,6 @@ sheet cannot be given away between the check of its lease and the commit. It loc
 late vote must not share.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """Move many rows at once, columns into a table and integer columns out of a query; record what organisers do."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any, Final

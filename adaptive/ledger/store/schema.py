@@ -10,8 +10,6 @@ have the places after those, which voters do not see. Voters and files identify 
 on the sheet.
 """
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import sqlalchemy as sa

@@ -3,8 +3,6 @@
 A platform is told the outcome of each of its participants, and whom to approve or reject there.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import secrets

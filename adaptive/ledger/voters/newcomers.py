@@ -6,8 +6,6 @@ ever fewer at once. Addresses are stored as keyed hashes of 24 bits, so one hash
 deleted with the first answer, when the voter leaves, when the ballot closes, and after an hour.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 Each step of the browser is one transaction here and is safe to repeat.
 """
 
-from __future__ import annotations
-
 import re
 import secrets
 import uuid

@@ -1,7 +1,5 @@
 """Manage access tokens: a token, 256 random bits, lets its holder vote or organise; the ledger keeps only its hash."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 import secrets

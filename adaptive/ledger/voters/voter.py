@@ -1,7 +1,5 @@
 """Provide the steps of voters, and those that organisers take with a voter."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

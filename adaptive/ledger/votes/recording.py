@@ -5,8 +5,6 @@ rows. An invalid row (an unknown comparison, other items, a voter without the sh
 file and name all invalid rows. Answers to checks are treated as votes.
 """
 
-from __future__ import annotations
-
 import uuid
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from itertools import combinations
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,7 @@ from rankcorr.results import Result, TableResult
 from rankcorr.workers import checked_workers, mapped
 
 Values = NDArray[np.float64]
+Row = TypeVar("Row", "QueryMean", "MeanDifference")
 
 RESAMPLES: Final = 1_000
 
@@ -402,9 +403,7 @@ class QueryMeans(TableResult):
             No row fits, or more than one does.
         """
         self._check(metric, standardized, run=run)
-        asked = {"metric": metric, "run": run, "standardized": standardized}
-        row: QueryMean = _only(self.rows, {name: value for name, value in asked.items() if value is not None})
-        return row
+        return _only(self.rows, metric=metric, run=run, standardized=standardized)
 
     def difference(
         self,
@@ -432,9 +431,7 @@ class QueryMeans(TableResult):
         rows = self.differences
         if first is not None or second is not None:
             rows = tuple(each for row in rows for each in (row, row.turned()))
-        asked = {"first": first, "second": second, "metric": metric, "standardized": standardized}
-        row: MeanDifference = _only(rows, {name: value for name, value in asked.items() if value is not None})
-        return row
+        return _only(rows, first=first, second=second, metric=metric, standardized=standardized)
 
     def _check(self, metric: str | None, standardized: bool, **runs: str | None) -> None:
         """Refuse what is not there."""
@@ -457,7 +454,8 @@ class QueryMeans(TableResult):
         return f"<QueryMeans of {counted(self.n_queries, 'query', 'queries')}: {means}{more}>"
 
 
-def _only(rows: tuple[Any, ...], asked: dict[str, Any]) -> Any:
+def _only(rows: tuple[Row, ...], **given: str | bool | None) -> Row:
+    asked = {name: value for name, value in given.items() if value is not None}
     found = [row for row in rows if all(getattr(row, name) == value for name, value in asked.items())]
     if len(found) != 1:
         wanted = ", ".join(f"{name}={value!r}" for name, value in asked.items())

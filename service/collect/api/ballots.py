@@ -1,7 +1,5 @@
 """Serve /v1/campaigns/{key}/ballots, progress, quality and ledger: ballots, and the data that an organiser monitors."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

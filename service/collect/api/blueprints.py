@@ -3,8 +3,6 @@
 The latest answers are shared among all clients that poll.
 """
 
-from __future__ import annotations
-
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable

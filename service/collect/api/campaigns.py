@@ -1,7 +1,5 @@
 """Serve /v1/campaigns: check the items and the plan of a new campaign, create it, describe it, and change its pages."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from typing import Any
 

@@ -3,8 +3,6 @@
 Voters join by links; organisers list and revoke the links that were issued, and let a browser act for them.
 """
 
-from __future__ import annotations
-
 import io
 import secrets
 from typing import Any

@@ -3,8 +3,6 @@
 Files are for other programs; one of them is the whole campaign as a zip.
 """
 
-from __future__ import annotations
-
 import io
 import threading
 import zipfile

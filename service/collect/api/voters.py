@@ -3,8 +3,6 @@
 Participants come from a platform, where their submissions are approved or rejected.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 from typing import Any

@@ -3,8 +3,6 @@
 Voters join, agree, get pairs to compare, answer and leave; an answer sent again is recorded once.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -3,8 +3,6 @@
 The organiser's pages are such frames, without campaign data: their scripts load it from the API.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Serve a voter's pages: welcome, comparisons, finish. About the visitor they show only whether there is a session."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from functools import partial

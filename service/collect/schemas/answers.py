@@ -1,7 +1,5 @@
 """Define an organiser's requests about a running campaign, and their answers."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 from marshmallow import ValidationError, validates_schema

@@ -1,7 +1,5 @@
 """Define the requests that create a campaign, and their answers: its items, plan, settings, and pages for voters."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Callable, Mapping
 from functools import partial

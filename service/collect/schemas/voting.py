@@ -1,7 +1,5 @@
 """Define the requests of a voter's page, and their answers."""
 
-from __future__ import annotations
-
 import re
 from typing import Any, Final
 

@@ -206,21 +206,12 @@ def test_a_silent_program_ends_with_its_children(folder):
         (r"{\"id\": \"2\", \"winner\": \"Left\"}", r'must have the winner "left", "right", "tie" or null; .*"Left"'),
         (r"{\"id\": \"2\", \"winner\": [\"left\"]}", r"must have the winner"),
         (r"{\"id\": \"2\", \"winner\": true}", r"must have the winner"),
-        (
-            r"{\"id\": \"2\", \"winner\": \"tie\", \"cost\": \"1\"}",
-            r"must have a cost that is a finite number of 0 or more",
-        ),
-        (
-            r"{\"id\": \"2\", \"winner\": \"tie\", \"cost\": -0.1}",
-            r"must have a cost that is a finite number of 0 or more",
-        ),
-        (
-            r"{\"id\": \"2\", \"winner\": \"tie\", \"cost\": NaN}",
-            r"must have a cost that is a finite number of 0 or more",
-        ),
-        (
-            r"{\"id\": \"2\", \"winner\": \"tie\", \"cost\": true}",
-            r"must have a cost that is a finite number of 0 or more",
+        *(
+            (
+                rf"{{\"id\": \"2\", \"winner\": \"tie\", \"cost\": {cost}}}",
+                r"must have a cost .* finite number of 0 or more",
+            )
+            for cost in (r"\"1\"", "-0.1", "NaN", "true")
         ),
     ],
 )
@@ -388,7 +379,6 @@ COMMAND = ("ask", "p.csv", "--judge", "false", "--out", "w.csv")
         (["ask", "twice.csv", "--judge", "false", "--out", "w.csv"], r"twice\.csv: comparison '0' comes twice"),
         (["ask", "lines.csv", "--judge", "false", "--out", "w.csv"], r"lines\.csv:2: column .left.: .* several lines"),
         (["ask", "plain.csv", "--judge", "false", "--out", "w.csv"], r'plain\.csv:1: no column "comparison"'),
-        (["ask", "tokens.csv", "--judge", "false", "--out", "w.csv"], r'tokens\.csv:1: no column "comparison"'),
         (["ask", "none_yet.csv", "--judge", "false", "--out", "w.csv"], r"none_yet\.csv has no comparison"),
         (
             ["ask", "voters.csv", "--judge", "false", "--out", "w.csv", "--voter", "Bob"],
@@ -400,9 +390,6 @@ COMMAND = ("ask", "p.csv", "--judge", "false", "--out", "w.csv")
         ([*COMMAND, "--voter", " Ann"], r"--voter is a name in one line, without spaces around it"),
         ([*COMMAND, "--timeout", 0], r"--timeout must be above 0 and at most 86400 seconds; got 0"),
         ([*COMMAND, "--timeout", "nan"], r"--timeout must be above 0 and at most 86400 seconds; got nan"),
-        ([*COMMAND, "--timeout", "inf"], r"--timeout must be above 0 and at most 86400 seconds; got inf"),
-        ([*COMMAND, "--retries", -1], r"Invalid value for '--retries'"),
-        ([*COMMAND, "--most", 0], r"Invalid value for '--most'"),
         ([*COMMAND, "--most-cost", "nan"], r"--most-cost must be a finite number above 0; got nan"),
         ([*COMMAND, "--most-seconds", -1], r"--most-seconds must be a finite number above 0; got -1"),
     ],

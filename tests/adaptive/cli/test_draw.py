@@ -34,7 +34,6 @@ DRAW = ("draw", "items.csv", "--presentations", 4, "--voters", 3, "--seed", 1)
         (["draw", "none.csv", *DRAW[2:]], r"none\.csv: cannot be read"),
         (["draw", "tokens.csv", *DRAW[2:]], r'tokens\.csv:1: a column "item" is wanted'),
         ([*DRAW, "--voters", 0], r"number of voters must be an integer of at least 1; got 0"),
-        ([*DRAW, "--presentations", 0], r"presentations must be an integer of at least 1; got 0"),
     ],
 )
 def test_refused(arguments, message):

@@ -121,8 +121,6 @@ def test_no_possible_pair_is_left(folder):
     [
         (["--size", 4, "--seed", 1], r"a file of votes is wanted, or --items"),
         (["v.csv", "--size", 0, "--seed", 1], r"size must be a positive whole number; got 0"),
-        (["v.csv", "--size", 4, "--seed", 1, "--n0", -1], r"n0 must be a finite number above -1"),
-        (["v.csv", "--size", 4, "--seed", 1, "--focus", "nan"], r"focus must be a number from 0 to 1; got nan"),
         (["v.csv", "--size", 4, "--seed", 1, "--voter", "A", "--voter", "A"], r"names each voter once; got A twice"),
         (["v.csv", "--size", 4, "--seed", 1, "--voter", " A"], r"a name in one line, without spaces around it"),
         (["plain.csv", "--size", 4, "--seed", 1, "--voter", "A"], r"--voter needs votes whose voters are known"),

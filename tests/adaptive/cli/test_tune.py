@@ -82,8 +82,6 @@ def test_progress_counts_all_runs(bars, command, total):
         ((*TUNE, "--n-items", 10, "--similarity", "expo"), "--similarity must be one of exponential"),
         ((*TUNE, "--n-items", 200), "a budget of 80 comparisons is too small"),
         ((*TUNE, "--pilot", "none.csv"), r"none\.csv"),
-        ((*NEEDED, "--n-items", 10, "--most", 0), "most must be a positive whole number; got 0"),
-        (("votes-needed", "--accuracy", 2, "--n-items", 10), "accuracy must be a number between -1 and 1; got 2"),
     ],
 )
 def test_refused(arguments, message):

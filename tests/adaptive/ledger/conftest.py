@@ -7,7 +7,7 @@ import sqlalchemy as sa
 
 from adaptive.ledger import Ledger
 from tests.adaptive.ledger.databases import SERVER, PostgreSQL, own_server
-from tests.adaptive.ledger.voted import postgres, sqlite, target
+from tests.adaptive.ledger.voted import empty_file, postgres, sqlite, target
 
 __all__ = ["postgres", "sqlite", "target"]  # fixtures, for the folders below
 
@@ -31,20 +31,12 @@ def empty_target(request, tmp_path):
     return request.getfixturevalue("postgresql").new_schema()
 
 
-@pytest.fixture(scope="session")
-def template_file(tmp_path_factory):
-    """A file with the tables of a ledger, and nothing in them."""
-    path = tmp_path_factory.mktemp("template") / "ledger.db"
-    Ledger.create(path).close()
-    return path
-
-
 @pytest.fixture(params=["sqlite", "postgresql"])
 def ledger(request, tmp_path):
     """A ledger without campaigns."""
     if request.param == "sqlite":
         target = str(tmp_path / "ledger.db")
-        shutil.copy(request.getfixturevalue("template_file"), target)
+        shutil.copy(empty_file(), target)
     else:
         target = request.getfixturevalue("postgresql").new_schema(with_tables=True)
     made = Ledger.open(target)

@@ -33,13 +33,13 @@ _OPENED = []
 def ledger_at(target):
     """A ledger that is closed when the test is over."""
     if "://" not in target and not os.path.exists(target):
-        shutil.copy(_empty_file(), target)
+        shutil.copy(empty_file(), target)
     _OPENED.append(Ledger.create(target))
     return _OPENED[-1]
 
 
 @cache
-def _empty_file():
+def empty_file():
     """A file with the tables of a ledger: to make them takes a fifth of a second."""
     path = os.path.join(tempfile.mkdtemp(), "empty.db")
     ledger = Ledger.create(path)

@@ -213,12 +213,7 @@ def test_what_was_left_out_is_said(files, tmp_path):  # noqa: ARG001
             ["a.run.gz", "a.run.gz", "--name", "x", "--name", "y", "--versus", "a.run.gz"],
             "--versus must be one of the runs, x, y; got 'a.run.gz'",
         ),
-        (
-            ["a.run.gz", "--metric", "ap", "--metric", "map"],
-            "metrics must be a list of different metrics; 'ap' and 'map' are one metric, ap",
-        ),
         (["-", "-"], "'-' (standard input) can be given only once"),
-        (["a.run.gz", "--undefined", "nan"], "Invalid value for '--undefined'"),
         (["qrels.txt"], "6 fields separated by white space are wanted"),
     ],
 )

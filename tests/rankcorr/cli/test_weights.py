@@ -58,8 +58,6 @@ def test_weights_solves_for_the_offset():
         ("--k 2", "k belongs to share, which is missing"),
         ("--top 5 --n-items 3", "top is 5, but n_items is 3"),
         ("--top 0", "Invalid value for '--top': 0 is not in the range"),
-        ("--n-items 0", "Invalid value for '--n-items': 0 is not in the range"),
-        ("--n0 -1", "n0 must be a finite number greater than -1; got -1.0"),
         ("--share 0.2 --k 3 --n-items 10", "share must lie in the open interval (k/n_items, 1) = (3/10, 1); got 0.2"),
         ("--share 0.2 extra", "Got unexpected extra argument (extra); 'rankcorr weights --help' lists the options"),
     ],

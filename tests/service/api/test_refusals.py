@@ -95,7 +95,6 @@ def test_fields_that_do_not_fit_together(path, request_, pointer, message):
     assert problem(path, **request_)["errors"] == {pointer: [message]}
 
 
-ORDERS = {"gold": {"order": ["a", "b"]}, "system": {"order": ["b", "a"]}}
 ABSENT = {"order": ["king", "queen", "stone", "leaf"]}
 SWAPPED = {"gold": {"scores": [2, 1], "labels": ["0", "1"]}, "seed": 1, "swap": "scores"}
 SCORED = {"scores": [2, 1], "labels": ["0", "1"]}
@@ -104,71 +103,25 @@ NO_SCORES = "swap=\"scores\" exchanges scores, and system 'b' is a Ranking"
 # Path -> request, the kind of the problem, which is the class of the library's error, and a part of what it says.
 LIBRARY = {
     "/v1/correlations": [
-        ({"gold": GOLD, "system": ABSENT}, "label-mismatch", "labels in gold only: 'cabbage'; labels in system only: "),
-        (ORDERS | {"weigher": "top-k:1", "scheme": "multiplicative"}, "weight", "all weights are zero"),
-        (
-            {"gold": GOLD, "system": {"order": ["x", "y"]}, "missing": "intersection"},
-            "too-few-items",
-            "must have at least two labels in common",
-        ),
+        ({"gold": GOLD, "system": ABSENT}, "label-mismatch", "labels in gold only: 'cabbage'; labels in system only: ")
     ],
     "/v1/leaderboards": [
-        (
-            BOARD | {"gold_sets": GOLDS["gold_sets"], "by": "third"},
-            "option",
-            "by must be one of 'sum', 'mean', 'a'; got",
-        ),
+        (BOARD | {"gold_sets": GOLDS["gold_sets"], "by": "third"}, "option", "by must be one of 'sum', 'mean', 'a'"),
         (SWAPPED | {"systems": {"a": SCORED, "b": {"ranks": {"0": 1, "1": 2}}}}, "option", NO_SCORES),
-        (SWAPPED | {"systems": {"a": SCORED, "b": {"order": ["0", "1"]}}}, "option", NO_SCORES),
     ],
     "/v1/evaluations": [
         (ONE | {"runs": {"x": {"z": {"a": 1}}}}, "query-mismatch", "the run share no query; qrels have 'q'"),
-        (
-            ONE | {"qrels": {"query": ["q"], "document": ["a"], "relevance": [1, 2]}},
-            "column",
-            "must have the same length",
-        ),
-        (
-            ONE | {"unjudged": "error", "qrels": {"q": {"a": 1}}},
-            "unjudged",
-            "every retrieved document needs a judgement",
-        ),
-        (
-            ONE | {"undefined": "error", "qrels": {"q": {"a": 1, "b": 1}}},
-            "undefined-query",
-            "the gold scores are one tie",
-        ),
-        (
-            ONE | {"metrics": ["tau", "rr"], "qrels": {"q": {"a": 1, "b": 2**31 - 1}}},
-            "metric",
-            "rr: relevance must be at most 1,000; it is 2147483647 for (query, document) ('q', 'b')",
-        ),
         (ONE | {"comparison": {"seed": 1, "groups": {"z": "a"}}}, "option", "every query of qrels needs a group"),
     ],
-    "/v1/pairings": [
-        ({"tokens": [{"token": t, "area": t} for t in "ab"]}, "token", "has one token, "),
-        ({"tokens": FRUIT, "sample": 5, "seed": 1}, "token", "sample must be an integer from 1 to the number of pairs"),
-    ],
+    "/v1/pairings": [({"tokens": [{"token": t, "area": t} for t in "ab"]}, "token", "has one token, ")],
     "/v1/plans": [
-        (SIZES | {"n_ballots": 9, "presentations": 20, "n_items": 20}, "plan", "every ballot needs two items"),
-        (SIZES | {"hours": 0.1, "seconds_per_comparison": 5}, "plan", "a budget of "),
+        (SIZES | {"n_ballots": 9, "presentations": 20, "n_items": 20}, "plan", "every ballot needs two items")
     ],
     "/v1/scores": [
-        (changed(SCORES, f"{FORM}/left/0", "kings"), "vote", "ballot 1: the plan has no such items: 'kings'"),
-        (
-            changed(SCORES, "/ballots/0/comparisons/1/votes/0", None),
-            "vote",
-            "ballot 1: every item needs an answered comparison in each",
-        ),
-        (
-            changed(SCORES, "/plan/n_ballots", 5),
-            "plan",
-            "every ballot needs two items; ballot 3 would have 1, as 0.5 of 2: ",
-        ),
+        (changed(SCORES, f"{FORM}/left/0", "kings"), "vote", "ballot 1: the plan has no such items: 'kings'")
     ],
     "/v1/strengths": [
-        (changed(STRENGTHS, "/comparisons/right/0", "king"), "comparison", "'king' is compared with itself"),
-        (changed(STRENGTHS, "/items", ["king", "queen", "cabbage"]), "comparison", "'stone'"),
+        (changed(STRENGTHS, "/comparisons/right/0", "king"), "comparison", "'king' is compared with itself")
     ],
     "/v1/simulations": [(changed(SIMULATION, "/plan/n_ballots", 9), "plan", "every ballot needs two items")],
 }

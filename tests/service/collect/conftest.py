@@ -1,15 +1,18 @@
+import shutil
+
 import pytest
 
 from service.collect import CollectSettings, create_app
 from service.collect.state import collecting
 from service.http.state import state
+from tests.adaptive.ledger.voted import empty_file
 from tests.service.collect.browsing import Voter, new_campaign
 
 
 @pytest.fixture
 def target(tmp_path):
-    """Path of the ledger of the server."""
-    return str(tmp_path / "collect.db")
+    """Path of the ledger of the server, without campaigns."""
+    return shutil.copy(empty_file(), str(tmp_path / "collect.db"))
 
 
 @pytest.fixture

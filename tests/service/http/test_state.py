@@ -29,8 +29,8 @@ def _work_without_end(deadline):
 
 def test_the_clock_is_that_of_the_processor():
     """Time that passes without work is no work: how busy the machine is changes no status."""
-    deadline = Deadline(0.5)
-    threading.Event().wait(0.6)
+    deadline = Deadline(0.2)
+    threading.Event().wait(0.3)
     deadline()
     with pytest.raises(Problem, match="needs more"):
         _work_without_end(deadline)

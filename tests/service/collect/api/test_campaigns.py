@@ -104,7 +104,6 @@ def test_pairs_whose_answer_is_known_are_read_from_csv(admin):
     ("fields", "pointer", "says"),
     [
         ({"name": "two\nlines"}, "/name", "one line"),
-        ({"items_csv": "item\nash\nash\n"}, "/items_csv", "line 3: column \"item\": 'ash' is also on line 2"),
         ({"voters": 0}, "/voters", "of at least 1"),
         ({"plan": {"presentations": 4, "hours": 1}}, "/plan", "exactly one of presentations"),
         ({"plan": {"hours": 1}}, "/plan/seconds", "this field is needed"),
@@ -117,10 +116,8 @@ def test_pairs_whose_answer_is_known_are_read_from_csv(admin):
         ({"settings": {"probes_csv": "left,right\nash,oak\n"}}, "/settings/probes_csv", 'no column "winner"'),
         ({"settings": {"probes_csv": f"{PROBES}ash,elm,left,gold\n"}}, "/settings/probes_csv", "is no item of the"),
         ({"settings": {"pay": {}}}, "/settings/pay", "pay is per vote or per hour; got neither"),
-        ({"settings": {"pay": {"per_hour": 12}}}, "/settings/pay", "needs the seconds"),
         ({"pages": {"texts": []}}, "/pages", "in one language at least"),
         ({"pages": {"texts": [{"language": "E", "title": "T", "question": "Q"}]}}, "/pages", "a language is a tag"),
-        ({"pages": {"texts": [{"language": "en", "title": "", "question": "Q"}]}}, "/pages", "title must be one line"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_named_and_nothing_is_made(admin, target, fields, pointer, says):
@@ -149,24 +146,6 @@ def test_a_table_is_checked_with_all_that_is_wrong_by_line(admin):
     assert faults == [(2, "alt_text"), (2, "content"), (3, "item"), (4, None), (5, "content"), (7, "item")]
     assert answer.json["n_items"] == 1
     assert answer.json["first"] == [{"item": "yew", "kind": "text", "content": None, "alt_text": None}]
-
-
-@pytest.mark.parametrize(
-    ("csv", "message"),
-    [
-        ("item\n", "no items"),
-        ("item\n\"ash\noak\n", "a quote is opened here and never closed"),
-        ("Item\nash\noak\n", 'did you mean "item"?'),
-    ],
-)  # fmt: skip
-def test_a_table_that_cannot_be_read_says_why(admin, csv, message):
-    answer = admin.call("POST", "/v1/campaigns/check", json={"items_csv": csv})
-    assert message in answer.json["faults"][0]["message"]
-
-
-def test_of_very_many_faults_the_first_hundred_are_listed(admin):
-    csv = "item\n" + "ash\n" * 300
-    assert len(admin.call("POST", "/v1/campaigns/check", json={"items_csv": csv}).json["faults"]) == 100
 
 
 def test_a_plan_says_what_it_asks_and_costs(admin):
@@ -199,9 +178,7 @@ def test_a_plan_costs_before_and_after_the_campaign_is_made_the_same(admin):
     [
         ({}, "", "exactly one of n_items, items_csv"),
         ({"n_items": 6, "items_csv": CSV}, "", "exactly one of n_items, items_csv"),
-        ({"items_csv": "item\nash\nash\n"}, "/items_csv", "'ash' is also on line 2"),
         ({"n_items": 6, "settings": {"probes_csv": "left\n"}}, "/items_csv", "settings.probes_csv names items"),
-        ({"items_csv": CSV, "settings": {"probes_csv": "left\n"}}, "/settings/probes_csv", "no column"),
     ],
 )
 def test_a_plan_is_of_a_number_of_items_or_of_a_table(admin, fields, pointer, says):
@@ -241,8 +218,8 @@ def test_nobody_is_advised_to_have_fewer_than_two_items_in_the_last_ballot(admin
 
 
 def test_the_accuracy_of_a_continuous_plan_is_simulated_too(admin):
-    found = planned(admin, n_items=20, plan={"mode": "continuous", "budget": 300}, accuracy=True)
-    assert found["plan"]["batch"] == 20
+    found = planned(admin, n_items=10, plan={"mode": "continuous", "budget": 150}, accuracy=True)
+    assert found["plan"]["batch"] == 10
     assert found["outlook"]["scores"] is None
     assert found["outlook"]["strengths"]["mean"] > 0.7
 
