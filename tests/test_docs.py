@@ -165,6 +165,14 @@ def test_no_line_is_a_comment_to_the_site(page):
     assert re.findall(r"^ *%.*$", prose, re.MULTILINE) == []
 
 
+def test_lists_of_pages_are_links_too():
+    for page, text in PAGES.items():
+        names = [line.split("<")[-1].rstrip(">") for block in fenced(text, "{toctree}") for line in block.splitlines()]
+        for name in names:
+            if name and not name.startswith(":"):
+                assert re.search(rf"\]\({re.escape(name)}\.(md|rst)[)#]", text), (page, name)
+
+
 def test_every_picture_is_shown_and_small():
     shown = {os.path.normpath(Path(page).parent / target) for page, target in links() if target.endswith(".png")}
     assert shown == {path.relative_to(ROOT).as_posix() for path in (ROOT / "docs/images").iterdir()}

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import click
+import numpy as np
 
 from rankcorr.checks import checked_level, counted, offending, repeated
 from rankcorr.cli import console, options
@@ -100,7 +101,8 @@ class QueryOptions:
         flag_value=0.05,
         metavar="[LEVEL]",
         help=f"Exit with {EXIT_WORSE} if a run is significantly worse than the run of --versus by any metric: its p "
-        "(corrected) is at most LEVEL, by default 0.05. Give the option after the files.",
+        "(corrected) is at most LEVEL, by default 0.05; or if it has no value for a query for which that run has one. "
+        "Give the option after the files.",
     )
     names: tuple[str, ...] = setting(options.names_option("run"))
     test: Any = choice_setting("--test", TESTS, "Paired test over queries.")
@@ -233,6 +235,7 @@ def evaluate_command(qrels: str, runs: tuple[str, ...], asked: QueryOptions, wei
             for each in comparisons
         } or None
         content["worst"] = worst or None
+        content["worse"] = None if asked.fail_if_worse is None else worse
         console.print_json({**content, "weights": weights.described(), "warnings": notes})
         _fail_if(worse)
         return
@@ -271,7 +274,10 @@ def evaluate_command(qrels: str, runs: tuple[str, ...], asked: QueryOptions, wei
 
 
 def _worse(pairs: Iterable[tuple[RunComparison, str, str]], level: float | None) -> list[str]:
-    """Sentences on the runs that are significantly worse than the baseline; an undefined p-value is an error."""
+    """Sentences on the runs that are significantly worse than the baseline, or lack queries that it has.
+
+    An undefined p-value is an error.
+    """
     if level is None:
         return []
     found = []
@@ -281,6 +287,10 @@ def _worse(pairs: Iterable[tuple[RunComparison, str, str]], level: float | None)
             raise OptionError(f"--fail-if-worse cannot compare {names}: no query has a value of both")
         if pair.difference < 0 and pair.corrected_pvalue <= level:
             found.append(f"{first} is worse than {second} by {comparison.metric}")
+        one, other = (comparison.values[comparison.runs.index(name)] for name in (first, second))
+        if n_lost := int(np.count_nonzero(np.isnan(one) & ~np.isnan(other))):
+            queries = counted(n_lost, "query", "queries")
+            found.append(f"{first} has no {comparison.metric} for {queries} for which {second} has one")
     return found
 
 
@@ -397,8 +407,8 @@ def _heading(comparison: RunComparison, within: str = "") -> str:
     drawn = console.resamples_text(comparison.n_resamples, comparison.seed, "queries")
     baseline = whole(comparison.baseline)
     return (
-        f"{comparison.metric}{standardized}: difference from {baseline} over the queries{within} that both have, "
-        f"{console.percent_text(comparison.level)} intervals, {comparison.test} test ({drawn})"
+        f"{comparison.metric}{standardized}: difference from {baseline} over the queries{within} where both have a "
+        f"value, {console.percent_text(comparison.level)} intervals, {comparison.test} test ({drawn})"
     )
 
 

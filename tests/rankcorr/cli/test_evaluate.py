@@ -68,8 +68,8 @@ def test_a_run_is_tested_against_another_by_its_file_or_its_name(files):
     assert by_file == run_ok("evaluate", "qrels.txt", *RUNS, "--versus", "c", "--resamples", "200")
     pairs = compare_runs(*files, baseline="c", n_resamples=200).pairs
     assert (
-        "tau_w: difference from c over the queries that both have, 95 % intervals, randomization test (200 resamples of"
-        in by_file
+        "tau_w: difference from c over the queries where both have a value, 95 % intervals, randomization test "
+        "(200 resamples of" in by_file
     )
     last = by_file.splitlines()[-2].split()
     assert last[0] == pairs[0].first

@@ -1,6 +1,8 @@
 """`rankcorr evaluate --versus` with groups of queries, the queries that differ most, and the figure."""
 
+import gzip
 import json
+import math
 import sys
 from pathlib import Path
 
@@ -93,7 +95,9 @@ def test_groups_are_judged_alone(files, genres):
     }
     table = rows_below(output, "group ")
     assert {(group, run): mean for group, run, _, mean, _ in table} == means
-    below = rows_below(output, "tau_w: difference from c over the queries of each group that both have, 95 % intervals")
+    below = rows_below(
+        output, "tau_w: difference from c over the queries of each group where both have a value, 95 % intervals"
+    )
     assert [row[:3] for row in below[1:]] == [
         [each.group, pair.first, f"{pair.difference:.4f}"] for each in found.groups for pair in each.pairs
     ]
@@ -186,7 +190,12 @@ def test_a_run_that_is_worse_is_a_failure_of_its_own(files, level, code, form):
     arguments = ["evaluate", "qrels.txt", *RUNS, "--versus", "a", "--resamples", 1000, *form]
     result = run(*arguments, flag)
     assert result.exit_code == code
-    assert result.stdout == run(*arguments).stdout
+    without = run(*arguments).stdout
+    if "--json" in form:
+        sentences = [f"{name} is worse than a by tau_w" for name in worse]
+        assert json.loads(result.stdout) == json.loads(without) | {"worse": sentences}
+    else:
+        assert result.stdout == without
     told = [line for line in result.stderr.splitlines() if line.startswith("rankcorr: ")]
     assert sorted(told) == sorted(f"rankcorr: {name} is worse than a by tau_w" for name in worse)
 
@@ -203,6 +212,18 @@ def test_a_better_run_is_no_failure_and_p_values_are_those_of_all_metrics(files)
     smallest = min(each["pairs"][0]["corrected_pvalue"] for each in comparisons.values())
     level = ["--fail-if-worse", smallest / 2 if smallest else 1e-9]
     assert run("evaluate", "qrels.txt", "a.run.gz", "c.run.gz", "--versus", "a", *level, *chosen).exit_code == 0
+
+
+def test_a_run_that_lacks_queries_is_a_failure(files):
+    few = files[1]["a"].queries[:5]
+    lines = gzip.decompress(Path("a.run.gz").read_bytes()).decode().splitlines(keepends=True)
+    Path("few.run").write_text("".join(line for line in lines if line.split()[0] in few))
+    arguments = ["evaluate", "qrels.txt", "a.run.gz", "few.run", "--versus", "a", "--resamples", 200, "--fail-if-worse"]
+    result = run(*arguments)
+    values = dict(zip(files[0].queries, evaluate(*files).of(run="a"), strict=True))
+    n_lost = sum(not math.isnan(value) for query, value in values.items() if query not in few)
+    assert result.exit_code == 3
+    assert result.stderr.splitlines()[-1] == f"rankcorr: few has no tau_w for {n_lost} queries for which a has one"
 
 
 def test_a_difference_that_cannot_be_tested_is_no_success(files, tmp_path):
