@@ -263,10 +263,8 @@ def result(campaign: Campaign, out: str | None, interim: bool, top: int | None, 
 
 
 def _notes(found: CampaignResult) -> None:
-    if not found.signal:
-        print_note("the votes cannot be told from coin flips: the ranking may be chance")
-    if found.circles:
-        print_note("votes on single pairs contradict the order of strengths: intervals are too narrow")
+    for caveat in found.strengths.warnings:
+        print_note(caveat)
     if found.cut is not None:
         reached = "" if found.expected is None else f"; expected tau_w of the strengths {found.expected:.2f}"
         sure = f"{found.cut.confidence:.2f}"

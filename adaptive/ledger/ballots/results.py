@@ -78,8 +78,8 @@ class CampaignResult(TableResult):
     >>> n_opened = campaign.open_next()
     >>> recorded = campaign.record({pair.id: "left" for pair in campaign.asked()})
     >>> result = campaign.result(interim=True)
-    >>> result.n_votes, result.paper, result.excluded, result.ranking.n_items
-    (4, None, (), 4)
+    >>> result.n_votes, result.n_voters, result.paper, result.excluded, result.ranking.n_items
+    (4, 1, None, (), 4)
     >>> ledger.close()
     """
 
@@ -107,6 +107,12 @@ class CampaignResult(TableResult):
     def circles(self) -> bool:
         """Whether votes on single pairs contradict the order of strengths, as they do if preferences go in circles."""
         return self.strengths.misfit.pairs > LIMIT
+
+    @property
+    def n_voters(self) -> int:
+        """Number of voters whose votes count. The expected agreement is too high with about five or fewer."""
+        voter = self.strengths.comparisons.voter
+        return 0 if voter is None else int(np.unique(voter).size)
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the table row by row."""

@@ -215,7 +215,10 @@ def load_campaign(connection: sa.Connection, key: str | None = None) -> Campaign
         raise NoCampaignError("the ledger has no campaign" + ("" if key is None else f" called {shown(key)}"))
     if len(found) > 1:
         listed = ", ".join(f"{row.name} {row.key}" for row in found[:5]) + (", ..." if len(found) > 5 else "")
-        raise LedgerError(f"the ledger has several campaigns: choose one by its key with --campaign KEY: {listed}")
+        raise LedgerError(
+            "the ledger has several campaigns: choose one by its key with --campaign KEY (for ballots fit, write its "
+            f"votes to a file with ballots run export --format csv): {listed}"
+        )
     row = found[0]
     labels = connection.execute(
         sa.select(schema.item.c.label).where(schema.item.c.campaign_id == row.id).order_by(schema.item.c.place)

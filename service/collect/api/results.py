@@ -131,7 +131,7 @@ def answer_of(campaign: Campaign, found: CampaignResult) -> dict[str, Any]:
         for item, content in zip(campaign.info.items, collecting().campaigns.contents(campaign), strict=True)
         if content.kind == "image"
     }
-    same = ("n_votes", "top", "cut", "signal", "circles", "expected", "excluded", "agreement")
+    same = ("n_votes", "top", "cut", "signal", "circles", "n_voters", "expected", "excluded", "agreement")
     return {
         "final": found.paper is not None,
         **{name: getattr(found, name) for name in same},

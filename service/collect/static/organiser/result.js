@@ -22,6 +22,7 @@ import {
 const STEP = 50;
 const SELDOM = 30_000; // milliseconds; a ranking fits all votes
 const SHARE = 20; // the ranking takes at most one part in this many of the server's time
+const FEW_VOTERS = 5; // results/crowds: the stated accuracy is too high
 const PLOTS = ["strengths", "ranks", "in-top"];
 let most = STEP;
 let found = null;
@@ -89,6 +90,13 @@ async function results() {
   }
 }
 
+// The key of the text below the expected agreement.
+function expectation({ signal, circles, n_voters }) {
+  if (!signal) return "result.no-signal";
+  if (circles) return "result.circles";
+  return n_voters <= FEW_VOTERS ? "result.few-voters" : "result.expected-text";
+}
+
 function figures() {
   const { cut } = found;
   fill(
@@ -97,7 +105,7 @@ function figures() {
     figure(
       number(found.expected, 3),
       text("result.expected"),
-      text(found.signal ? (found.circles ? "result.circles" : "result.expected-text") : "result.no-signal"),
+      text(expectation(found)),
     ),
     cut === null
       ? null
