@@ -158,6 +158,17 @@ def test_an_interim_result_ranks_by_the_votes_so_far(folder):
     assert strengths == sorted(strengths, reverse=True)
 
 
+@pytest.mark.usefixtures("opened")
+def test_a_result_comes_with_the_caveats_of_its_strengths(folder):
+    record_all(folder)
+    with closing(Ledger.open(folder / "v.db")) as ledger:
+        found = ledger.campaign().result(interim=True)
+    told = invoke("run", "result", "v.db", "--interim").stderr.splitlines()
+    caveats = [f"ballots: note: {caveat}" for caveat in found.strengths.warnings]
+    assert caveats
+    assert told[: len(caveats)] == caveats
+
+
 @pytest.mark.parametrize("command", [["result", "v.db", "--interim"], ["close", "v.db", "--preview"]])
 @pytest.mark.usefixtures("opened")
 def test_draws_advance_a_progress_bar(command, folder, bars):
