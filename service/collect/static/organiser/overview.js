@@ -42,9 +42,12 @@ begin(async (found) => {
 
 function progress({ status, ballots }) {
   fill(find("state"), stateBadge(status.state));
-  const share = status.n_comparisons === 0 ? 0 : status.n_counted / status.n_comparisons;
+  const continuous = about.plan.mode === "continuous";
+  const all = continuous ? about.plan.comparisons[0] : status.n_comparisons;
+  const share = all === 0 ? 0 : status.n_counted / all;
+  find("progress-title").textContent = text(continuous ? "overview.progress-all" : "overview.progress");
   find("progress").value = status.state === "ready" ? 0 : share;
-  const of = { done: number(status.n_counted), of: number(status.n_comparisons), share: percent(share) };
+  const of = { done: number(status.n_counted), of: number(all), share: percent(share) };
   find("progress-text").textContent = status.state === "ready" ? "" : text("overview.answered", of);
   const aside = status.n_answered - status.n_counted;
   const leftOut = `${text("ballots.left-out")}: ${number(aside)}`;
@@ -94,7 +97,9 @@ function voters({ n_voters: n }, aside) {
 
 /** When the ballot will be done; after only a few votes the server reports neither this nor the rate. */
 function pace({ state, votes_per_minute: rate, expected_end: end }) {
-  if (end !== null) return text("overview.end", { time: time(end) });
+  if (end !== null) {
+    return text(about.plan.mode === "continuous" ? "overview.end-drawn" : "overview.end", { time: time(end) });
+  }
   return state === "open" && rate === null ? text("overview.end-later") : null;
 }
 

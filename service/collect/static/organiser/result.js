@@ -112,7 +112,9 @@ function figures() {
       : figure(
           percent(cut.confidence),
           text("result.cut", { k: number(cut.k) }),
-          text("result.cut-text", { overlap: number(cut.overlap, 1), k: number(cut.k) }),
+          cut.k === 1
+            ? text("result.cut-one")
+            : text("result.cut-text", { overlap: number(cut.overlap, 1), k: number(cut.k) }),
         ),
     found.excluded.length === 0
       ? null
