@@ -153,7 +153,7 @@ def test_a_continuous_campaign_from_the_form_to_its_end(site, visit):
     assert n_first >= n_counted  # the sheet also has pairs that measure the voter
     check_width(two)
     overview = page_of(site, visit, organiser)
-    expect(overview.locator("#progress-text")).to_contain_text(f"{n_counted} of 10 comparisons")
+    expect(overview.locator("#progress-text")).to_contain_text(f"{n_counted} of 24 comparisons")
     expect(overview.locator("#ballots tbody tr")).to_have_count(1)
     for page in (two, one, two, one):
         finish_parts(page)
