@@ -194,7 +194,8 @@ def familiar_of(name: str) -> Familiar:
         head = exact[head.lower()]
     try:
         measure = parsed_measure(head + name[len(head) :], known)
-    except (KeyError, ValueError, SyntaxError, TypeError, AssertionError) as error:
+    except (KeyError, ValueError, SyntaxError, TypeError, AssertionError, RecursionError, MemoryError) as error:
+        # The last two come from Python's parser, for names nested too deeply.
         raise MetricError(
             f"{shown(name)} is no metric: {', '.join(METRIC_NAMES)}, or one of ir_measures, such as rr"
         ) from error
@@ -211,11 +212,15 @@ def parsed_measure(text: str, registry: Mapping[str, Any]) -> Any:
         node = node.left
     if isinstance(node, ast.Call) and not node.args:
         options = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in node.keywords}
+        if len(options) < len(node.keywords):
+            raise TypeError(text)
         node = node.func
     if not isinstance(node, ast.Name):
         raise TypeError(text)
     measure = registry[node.id]
     if depth is not None:
+        if measure.AT_PARAM in options:
+            raise TypeError(text)
         options[measure.AT_PARAM] = ast.literal_eval(depth)
     if unknown := options.keys() - measure.SUPPORTED_PARAMS.keys():
         raise TypeError(unknown)
@@ -223,22 +228,29 @@ def parsed_measure(text: str, registry: Mapping[str, Any]) -> Any:
 
 
 def checked(measure: Any, name: str) -> Familiar:
-    """Refuse options of a measure that would end the process, such as ``nDCG@0`` and ``Bpref(rel=1000000000)``.
+    """Refuse a measure without a required option, and options that would end the process, such as ``nDCG@0``.
 
     Raises
     ------
     MetricError
     """
+    called = shown(name, written=str)
+    for option, needed in measure.SUPPORTED_PARAMS.items():
+        if needed.required and option not in measure.params:
+            form = f"@{option.upper()}" if option == measure.AT_PARAM else f"({option}=...)"
+            raise MetricError(f"{called}: {option} must be given, as in {measure.NAME}{form}")
     for option, least, most in (("cutoff", 1, LARGEST_CUTOFF), ("rel", 0, LARGEST_GRADE)):
         given = measure.params.get(option)
         number = whole_number(given)
         if given is not None and (number is None or not least <= number <= most):
-            raise MetricError(f"{name}: {option} must be a whole number from {least} to {most:,}; got {shown(given)}")
+            raise MetricError(f"{called}: {option} must be a whole number from {least} to {most:,}; got {shown(given)}")
     gains = measure.params.get("gains", {})
     if not isinstance(gains, Mapping) or None in map(whole_number, (*gains, *gains.values())):
-        raise MetricError(f"{name}: gains must be a whole number for each grade, as {{1: 1, 2: 3}}; got {shown(gains)}")
+        raise MetricError(
+            f"{called}: gains must be a whole number for each grade, as {{1: 1, 2: 3}}; got {shown(gains)}"
+        )
     if max(gains.values(), default=0) > LARGEST_GRADE:
-        raise MetricError(f"{name}: gains must be at most {LARGEST_GRADE:,}; got {shown(gains)}")
+        raise MetricError(f"{called}: gains must be at most {LARGEST_GRADE:,}; got {shown(gains)}")
     return Familiar(measure, name)
 
 

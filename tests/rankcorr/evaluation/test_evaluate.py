@@ -89,6 +89,11 @@ def test_measures_are_read_as_ir_measures_reads_them(name):
         "a.AP",
         "AP@5@5",
         "RR(rel=f())",
+        "RR(rel=1, rel=2)",
+        "RR(cutoff=5)@6",
+        pytest.param("RR@" + "-" * 20_000 + "1", id="too deep to parse"),
+        pytest.param("RR@" + "~" * 5_000 + "1", id="too deep for a tree"),
+        pytest.param("RR@" + "1+" * 20_000 + "1", id="too long a sum"),
     ],
 )
 def test_what_is_no_measure_is_refused(name):
@@ -245,6 +250,9 @@ def test_metrics_by_name_and_value():
         ("ndcg@ten", "'ndcg@ten' is no metric"),
         ("nonsense", "'nonsense' is no metric"),
         ("ndcg(", r"'ndcg\(' is no metric"),
+        ("success", "success: cutoff must be given, as in Success@CUTOFF"),
+        ("NERR8@5", r"nerr8@5: max_rel must be given, as in NERR8\(max_rel=\.\.\.\)"),
+        ("rr@0x" + "f" * 20_000, r"^rr@0xf+\.\.\.: cutoff must be a whole number"),
         (3, "a metric is a name, a coefficient or a measure of ir_measures; got 3"),
     ],
 )
