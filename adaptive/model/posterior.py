@@ -1,10 +1,11 @@
 """Draw from the joint posterior of the strengths, and model the opinions that several votes of a voter share.
 
-Up to 1,500 items, the prior is a two-piece Student's t, whose mode, two scales and degrees of freedom are drawn with
-the strengths. Markov chains start from a normal approximation. A normal prior would draw the top items, which are few
-and far apart, too close together. A symmetrical prior would draw the many close items below too far apart, and their
-order would seem more certain than it is. A chain reads equal votes once. Of many votes it reads only those on the least
-certain items; a matrix replaces the others, whose log-likelihood is nearly a parabola around the strengths.
+Up to 1,500 items, the prior is a two-piece generalized t, whose mode, two scales, degrees of freedom and power are
+drawn with the strengths. Markov chains start from a normal approximation. A normal prior would draw the top items,
+which are few and far apart, too close together. A symmetrical prior would draw the many close items below too far
+apart, and their order would seem more certain than it is. A Student's t would draw the top items too far apart where
+strengths end abruptly, as uniform ones do. A chain reads equal votes once. Of many votes it reads only those on the
+least certain items; a matrix replaces the others, whose log-likelihood is nearly a parabola around the strengths.
 With more items, draws are normal around the fitted strengths. They solve H x = b, where the noise b has the covariance
 of the slope of the log-likelihood, so memory is linear in votes.
 Votes of one voter on one item are not independent, because the voter's opinion persists. Shared opinions are therefore
@@ -43,6 +44,7 @@ Array: TypeAlias = NDArray[Any]
 
 _BLOCK_NUMBERS: Final = 1 << 22  # 32 MB of normal numbers at a time
 _TOLERANCE: Final = 1e-4
+_LEAST_SHARE: Final = 1e-6  # of the products of slopes, that fitting must leave to estimate the spread of opinions
 # Up to this many pairs of items per vote, a matrix of pairs takes less time than the votes, and little more memory.
 _PAIRS_PER_VOTE: Final = 30
 MAX_DENSE: Final = 1_500  # most items for a dense covariance matrix: 0.1 s at 1,000
@@ -89,30 +91,34 @@ class Opinions:
 def shared_opinions(curved: Curvature, at: Parameters, voter: Array) -> Opinions:
     """Estimate how far opinions depart, from products of the slopes of votes that share voter and item.
 
-    If votes were independent, two residuals of an item would still be slightly negatively correlated, because the
-    fitted strength removes their sum. This lowers their product by h = (H^-1)_ii times the product of their curvatures,
-    which is added back. Two votes of a voter on the same pair share two opinions, so they count twice in the
-    expectation.
+    At the true strengths, the slopes s of votes with the curvatures W have the covariance W + sd^2 W K W. Two different
+    votes have 1 in K for each opinion that is behind both on the same side, and -1 for each on opposite sides. The
+    fitted strengths absorb a part of the opinions, the larger the fewer voters there are: fitting turns W into
+    P = W - W X H^-1 X' W, where X has the signs of the items of each vote. sd^2 is the number at which s' K s equals
+    its expectation, tr(K P) + sd^2 tr(K P K P). This is one step of restricted maximum likelihood from sd = 0.
+    With more than `MAX_DENSE` items, the diagonal of H replaces H.
     """
+    from scipy.sparse import csr_array, diags_array
+
     rows, n_votes = curved.rows, curved.rows.left.size
     of_voter = voter.astype(np.int64) * rows.n_items
     found, opinion = np.unique(np.concatenate([of_voter + rows.left, of_voter + rows.right]), return_inverse=True)
-    slope = at.discrimination[rows.group] * curved.score
-    slopes = np.concatenate([slope, -slope])
-    weights = np.tile(curved.weight, 2)
-
-    def pairs(values: Array, of: Array) -> Array:
-        """Sum of products of two different votes, for each opinion."""
-        whole = np.bincount(of, values)
-        return np.asarray(whole * whole - np.bincount(of, values * values))
-
-    lower, upper = np.minimum(rows.left, rows.right), np.maximum(rows.left, rows.right)
-    again = np.unique((of_voter + lower) * rows.n_items + upper, return_inverse=True)[1]
-    together = pairs(weights, opinion)
-    leverage = 1.0 / curved.diagonal[found % rows.n_items]
-    total = float(together.sum()) + 2.0 * float(pairs(curved.weight, again).sum())
-    variance = (float(pairs(slopes, opinion).sum()) + float(leverage @ together)) / total if total > 0 else 0.0
-    return Opinions(max(0.0, variance) ** 0.5, opinion[:n_votes], opinion[n_votes:], found.size)
+    slope, weight = at.discrimination[rows.group] * curved.score, curved.weight[:, np.newaxis]
+    votes, signs = np.tile(np.arange(n_votes), 2), np.repeat([1.0, -1.0], n_votes)
+    behind = csr_array((signs, (votes, opinion)), (n_votes, found.size))  # K = behind behind' - 2: two for each vote
+    items = csr_array((signs, (votes, np.concatenate([rows.left, rows.right]))), (n_votes, rows.n_items))
+    pulls = items.multiply(weight).tocsr()  # W X
+    crossed = behind @ (behind.T @ pulls) - 2.0 * pulls  # K W X
+    dense = rows.n_items <= MAX_DENSE
+    inverse = _centred_inverse(curved) if dense else diags_array(1.0 / curved.diagonal).tocsr()
+    absorbed = inverse @ (pulls.T @ crossed)
+    products = behind.T @ behind.multiply(weight)
+    total = products.multiply(products).sum() - 4.0 * curved.weight @ curved.weight  # tr(K W K W)
+    information = total + (absorbed * absorbed.T).sum()
+    information -= 2.0 * (crossed.T @ crossed.multiply(weight)).multiply(inverse).sum()
+    together = np.square(behind.T @ slope).sum() - 2.0 * slope @ slope + absorbed.trace()
+    variance = together / information if information > _LEAST_SHARE * total else 0.0
+    return Opinions(math.sqrt(max(0.0, variance)), opinion[:n_votes], opinion[n_votes:], found.size)
 
 
 def draw(
@@ -401,12 +407,12 @@ def _settled(
     prior = Shape(DEGREES, MOST_DEGREES, at.sd, _WIDTH_SPREAD * n_items / (n_items + _PRIOR_ITEMS))
     read_votes, shared = votes.kernel_votes(), votes.kernel_opinions(others.rows)
     moves = _moves(votes.rows, weight, votes.opinions, np.append(np.ones(votes.n_opinions), 0.0))
-    n_numbers = n_items + votes.n_opinions + (n_items if votes.n_opinions else 0) + 4
+    n_numbers = n_items + votes.n_opinions + (n_items if votes.n_opinions else 0) + 5
 
     def begin(theta: Array, seed: int) -> _State:
         own = np.random.default_rng(seed)
         opinion = shared.spread * own.standard_normal(shared.spread.size)
-        shape = np.array([0.0, math.log(heavy.scale), math.log(heavy.scale), math.log(DEGREES)])
+        shape = np.array([0.0, math.log(heavy.scale), math.log(heavy.scale), math.log(DEGREES), math.log(2.0)])
         return _State(theta - spread @ (moves @ opinion), opinion, shape, own)  # strengths make up for opinions
 
     def move(state: _State, n_sweeps: Sequence[int]) -> list[Array]:

@@ -49,7 +49,8 @@ class Shared(NamedTuple):
 class Shape(NamedTuple):
     """The prior of strengths and of its shape; if `width` is infinite, it is flat and has no shape.
 
-    The logarithm of the degrees of freedom is uniform between those of `least` and `most`.
+    The logarithm of the degrees of freedom is uniform between those of `least` and `most`. The logarithm of the power
+    is normal around that of 2 with the standard deviation 1, and not negative.
     """
 
     least: float
@@ -58,22 +59,48 @@ class Shape(NamedTuple):
     spread: float
 
 
-@kernel
-def log_shape(theta: Array, mode: float, below: float, above: float, degrees: float) -> float:
-    """Return the log density of strengths under a two-piece Student's t, but for n log(2 / sqrt(pi)).
+class Law(NamedTuple):
+    """Two-piece generalized t of McDonald and Newey (1988): f(x) ~ (1 + |x|^power / degrees)^(-(degrees + 1) / power).
 
-    Its scale is `below` on the lower side of the mode and `above` on the upper one. O(n), with few logarithms.
+    x is the distance from the mode in units of `below` on the lower side, and of `above` on the upper one. With the
+    power 2 it is Student's t. The larger the power, the flatter the top and the steeper the sides.
     """
-    total, product = 0.0, 1.0
+
+    mode: float
+    below: float
+    above: float
+    degrees: float
+    power: float
+
+
+@kernel
+def law_of(shape: Array) -> Law:
+    """Return the law with this mode and these logarithms of two scales, the degrees of freedom and the power.
+
+    The scales of `shape` are standard deviations where the degrees of freedom are endless, whatever the power.
+    """
+    power = math.exp(shape[4])
+    unit = math.exp(shape[4] / power + 0.5 * (math.lgamma(3.0 / power) - math.lgamma(1.0 / power)))
+    return Law(shape[0], math.exp(shape[1]) / unit, math.exp(shape[2]) / unit, math.exp(shape[3]), power)
+
+
+@kernel
+def log_fall(x: float, law: Law) -> float:
+    """Return the log density at x, less that at the mode."""
+    away = math.fabs(x - law.mode) / (law.below if x < law.mode else law.above)
+    return -(law.degrees + 1.0) / law.power * math.log1p(away**law.power / law.degrees)
+
+
+@kernel
+def log_density(theta: Array, shape: Array) -> float:
+    """Return the log density of strengths, independent given the shape."""
+    law = law_of(shape)
+    level = math.lgamma((law.degrees + 1.0) / law.power) - math.lgamma(1.0 / law.power)
+    level += shape[4] - shape[3] / law.power - math.lgamma(law.degrees / law.power) - math.log(law.below + law.above)
+    total = theta.size * level
     for i in range(theta.size):
-        away = (theta[i] - mode) / (below if theta[i] < mode else above)
-        product *= 1.0 + away * away / degrees
-        if product > _FAR:
-            total += math.log(product)
-            product = 1.0
-    total += math.log(product)
-    level = math.lgamma(0.5 * (degrees + 1.0)) - math.lgamma(0.5 * degrees) - 0.5 * math.log(degrees)
-    return -0.5 * (degrees + 1.0) * total + theta.size * (level - math.log(below + above))
+        total += log_fall(theta[i], law)
+    return total
 
 
 @kernel
@@ -87,21 +114,24 @@ def log_width_prior(logarithm: float, prior: Shape) -> float:
 
 @kernel
 def change_shape(theta: Array, shape: Array, prior: Shape, normal: Array, log_uniform: Array) -> None:
-    """Change mode, logarithms of the two scales, and that of the degrees of freedom by a Metropolis step each."""
+    """Change each number of the shape (see `law_of`) by a Metropolis step."""
     step = 2.0 / math.sqrt(4.0 + theta.size)
     trial = shape.copy()
-    now = log_shape(theta, shape[0], math.exp(shape[1]), math.exp(shape[2]), math.exp(shape[3]))
-    for k in range(4):
+    now = log_density(theta, shape)
+    for k in range(5):
         # A step of the mode may depend on the scales and still be symmetric, since it does not change them.
         scale = 0.5 * (math.exp(shape[1]) + math.exp(shape[2])) if k == 0 else 2.0
         trial[k] = shape[k] + (step * scale if k < 3 else 1.0) * normal[k]
         gain = 0.0
         if k == 3:
             gain = 0.0 if math.log(prior.least) <= trial[k] <= math.log(prior.most) else -math.inf
+        elif k == 4:
+            gain = 0.5 * ((shape[k] - math.log(2.0)) ** 2 - (trial[k] - math.log(2.0)) ** 2)
+            gain = gain if trial[k] >= 0.0 else -math.inf
         elif k > 0:
             gain = log_width_prior(trial[k], prior) - log_width_prior(shape[k], prior)
         if gain > -math.inf:
-            ahead = log_shape(theta, trial[0], math.exp(trial[1]), math.exp(trial[2]), math.exp(trial[3]))
+            ahead = log_density(theta, trial)
             if gain + ahead - now >= log_uniform[k]:
                 shape[k], now = trial[k], ahead
         trial[k] = shape[k]
@@ -158,7 +188,7 @@ def exchange(
             precision[i] += 1.0 / (shared.spread[k] * shared.spread[k])
             sums[i] += opinion[k] / (shared.spread[k] * shared.spread[k])
     change = np.zeros(n_items)
-    mode, below, above, degrees = shape[0], math.exp(shape[1]), math.exp(shape[2]), math.exp(shape[3])
+    law = law_of(shape)
     for i in range(n_items):
         if precision[i] == 0.0:
             continue
@@ -166,11 +196,7 @@ def exchange(
         trial = sums[i] / precision[i] + normal[i] / math.sqrt(precision[i])
         gain = 0.0
         if prior.width < math.inf:
-            moved = theta[i] + trial
-            before = (theta[i] - mode) / (below if theta[i] < mode else above)
-            after = (moved - mode) / (below if moved < mode else above)
-            gain = math.log((degrees + before * before) / (degrees + after * after))
-            gain *= 0.5 * (degrees + 1.0)
+            gain = log_fall(theta[i] + trial, law) - log_fall(theta[i], law)
         if gain >= log_uniform[i]:
             change[i] = trial
             theta[i] += trial
@@ -197,7 +223,6 @@ def sweep(
 ) -> None:
     """Change `theta` by Metropolis steps, then shared opinions, then `shape`.
 
-    `shape` has the mode, and logarithms of the two scales and of the degrees of freedom.
     There is one sweep for each row of `normal` and `log_uniform`: random numbers for the items, the opinions, the items
     again if there are opinions, and the shape. A paraboloid replaces the log-likelihood of unread votes: `matrix` is
     its curvature and `pull` its slope at `theta`; both are empty if all votes are read.
@@ -213,15 +238,12 @@ def sweep(
         now[k] = chance(votes.winner[k], margin, voters.oversight[v], voters.nu, voters.link, voters.half)
     shaped = prior.width < math.inf
     for turn in range(normal.shape[0]):
-        mode, below, above, degrees = shape[0], math.exp(shape[1]), math.exp(shape[2]), math.exp(shape[3])
+        law = law_of(shape)
         for i in range(n_items):
             moved = theta[i] + steps[i] * normal[turn, i]
             gain = 0.0
             if shaped:
-                before = (theta[i] - mode) / (below if theta[i] < mode else above)
-                after = (moved - mode) / (below if moved < mode else above)
-                gain = math.log((degrees + before * before) / (degrees + after * after))
-                gain *= 0.5 * (degrees + 1.0)
+                gain = log_fall(moved, law) - log_fall(theta[i], law)
             away = moved - theta[i]
             if pull.size > 0:
                 gain += away * (pull[i] - 0.5 * matrix[i, i] * away)

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -9,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.integrate import quad
-from scipy.stats import t
+from scipy.stats import gennorm, t, truncnorm
 
 from adaptive import bradley_terry
 from adaptive.model.kernels import LOGISTIC, NORMAL, Voters, chance
 from adaptive.model.likelihood import Rows, VoteModel, rows_of
 from adaptive.model.posterior import Opinions, PooledVotes, shared_opinions
-from adaptive.model.posterior_kernels import Shape, log_shape, sweep
+from adaptive.model.posterior_kernels import Shape, log_density, sweep
 from tests.adaptive import naive
 from tests.adaptive.model.votes import comparisons
 
@@ -44,19 +45,35 @@ def test_the_chance_of_an_answer(vote, margin, oversight, half, link):
     assert_allclose(math.log(found), naive.vote_log_likelihood(vote, margin, oversight, nu, link, half), rtol=1e-9)
 
 
-@given(st.floats(-1, 1), st.floats(0.2, 3), st.floats(0.2, 3), st.floats(1, 50))
-def test_the_two_pieces_make_one_density(mode, below, above, degrees):
-    """Up to a constant that is the same for all shapes: twice the density of Student's t."""
-    constant = math.log(2) - 0.5 * math.log(math.pi)
-    whole = sum(
-        quad(lambda x: math.exp(log_shape(np.array([x]), mode, below, above, degrees) + constant), *ends)[0]
-        for ends in ((-math.inf, mode), (mode, math.inf))
-    )
-    assert_allclose(whole, 1, atol=1e-6)
-    two = np.array([mode - 1.0, mode + 2.0])
+SCALES = st.floats(0.2, 3)
+
+
+@given(st.floats(-1, 1), SCALES, SCALES, st.floats(1, 50), st.floats(1, 12))
+def test_the_two_pieces_make_one_density(mode, below, above, degrees, power):
+    shape = np.array([mode, *np.log([below, above, degrees, power])])
+    reach = 10 * max(below, above)
+    edges = [-math.inf, mode - reach, mode - below, mode, mode + above, mode + reach, math.inf]
+    density = [quad(lambda x: math.exp(log_density(np.array([x]), shape)), *ends)[0] for ends in pairwise(edges)]
+    assert_allclose(sum(density), 1, atol=1e-6)
+    assert_allclose(sum(density[:3]), below / (below + above), atol=1e-6)
+
+
+@given(st.floats(-1, 1), SCALES, SCALES, st.floats(1, 50))
+def test_with_the_power_2_it_is_student_s_t(mode, below, above, degrees):
+    theta = np.array([mode - 1.0, mode + 2.0])
     scales = np.array([below, above])
-    expected = np.sum(np.log(2) + t.logpdf((two - mode) / scales, degrees) - np.log(below + above))
-    assert_allclose(log_shape(two, mode, below, above, degrees) + 2 * constant, expected, atol=1e-9)
+    expected = np.sum(np.log(2) + t.logpdf((theta - mode) / scales, degrees) - np.log(below + above))
+    shape = np.array([mode, *np.log([below, above, degrees, 2])])
+    assert_allclose(log_density(theta, shape), expected, atol=1e-9)
+
+
+@given(SCALES, st.floats(1, 12))
+def test_with_endless_degrees_of_freedom_the_scale_is_the_standard_deviation(scale, power):
+    """The law is then the generalized normal one."""
+    shape = np.array([0.0, *np.log([scale, scale, 1e9, power])])
+    theta = np.array([-0.7, 0.2, 1.5])
+    expected = gennorm.logpdf(theta, power, scale=scale / gennorm.std(power)).sum()
+    assert_allclose(log_density(theta, shape), expected, atol=1e-5)
 
 
 @pytest.mark.needs_numba
@@ -74,9 +91,14 @@ def test_sweeps_keep_the_joint_law(n_voters, n_measured):
     for _ in range(n_runs):
         logs = math.log(WIDTH) - SPREAD * np.abs(rng.standard_normal(2))
         degrees = rng.uniform(math.log(LEAST), math.log(MOST))
+        power = math.log(2) + truncnorm.rvs(-math.log(2), math.inf, random_state=rng)
         below, above = np.exp(logs)
         upper = rng.random(n_items) < above / (below + above)
-        theta = np.abs(rng.standard_t(math.exp(degrees), n_items)) * np.where(upper, above, -below)
+        # Of the generalized t, |x|^power / degrees is a ratio of two gamma variables.
+        bulk, edge = (rng.gamma(math.exp(k - power), size=n_items) for k in (0.0, degrees))
+        away = np.exp((degrees + np.log(bulk / edge)) / math.exp(power))
+        away /= gennorm.std(math.exp(power)) * math.exp(math.exp(-power) * power)
+        theta = away * np.where(upper, above, -below)
         left, right = pairs(n_items, n_votes, rng)
         voter = rng.integers(0, n_voters, n_votes)
         names, index = np.unique(np.concatenate([voter * n_items + left, voter * n_items + right]), return_inverse=True)
@@ -93,11 +115,11 @@ def test_sweeps_keep_the_joint_law(n_voters, n_measured):
         signs[np.arange(n_measured), first], signs[np.arange(n_measured), second] = 1, -1
         matrix = (signs.T @ signs / error**2).astype(np.float32)
         pull = signs.T @ (measured - signs @ theta) / error**2 if n_measured else np.empty(0)
-        shape = np.array([0.0, *logs, degrees])
+        shape = np.array([0.0, *logs, degrees, power])
         shared = pooled.kernel_opinions(replace(rows, left=first, right=second))
         inner = opinion[own.spread > 0].copy()
         before.append(functionals(theta, shape, inner, shared, margin, winner, measured - signs @ theta))
-        size = (3, 2 * n_items + inner.size + 4)
+        size = (3, 2 * n_items + inner.size + 5)
         sweep(
             *(pooled.kernel_votes(), Voters(np.ones(1), np.full(1, 0.05), np.zeros(1), 0.0, LOGISTIC, True), shared),
             *(Shape(LEAST, MOST, WIDTH, SPREAD), matrix if n_measured else np.empty((0, 0), np.float32), pull),
@@ -158,6 +180,9 @@ def functionals(theta, shape, opinion, shared, margin, winner, residual):
         shape[1] * shape[2],
         shape[3],
         shape[3] * np.mean(np.abs(away) > 1),
+        shape[4],
+        shape[4] * shape[3],
+        shape[4] * np.mean(np.abs(away) > 1),
         np.mean(np.arctan(away)),
         np.mean(np.arctan(np.abs(away))),
         np.mean(np.arctan(np.abs(away)) * (away > 0)),
