@@ -1,7 +1,8 @@
 # Everything runs in .venv, which the first target that needs it makes.
 PYTHON ?= python3
 BIN := .venv/bin
-PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# Python compiles what it imports: to compile all of it takes longer than the rest of an installation.
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 PIP_INSTALL_GROUP := $(PIP_INSTALL) 'pip>=25.1' && $(PIP_INSTALL)  # the first that knows dependency groups
 
 # Tests start many processes: with this, each would compile our sources and rewrite the asserts of plugins anew.
@@ -41,7 +42,7 @@ PYTEST := $(BIN)/python -m pytest --numprocesses logical --maxprocesses 8 --dist
 # Half the time of tests of ledgers is spent on waiting for the disk, so their folders are in memory where 1 GB is free.
 test: export PYTEST_DEBUG_TEMPROOT := $(shell df -Pk /dev/shm 2> /dev/null | awk 'END { if ($$4 + 0 > 1000000) print "/dev/shm" }')
 
-test: .venv/.dev ## Run the tests of the libraries and of the service, and the doctests, on all processors
+test: .venv/.test ## Run the tests of the libraries and of the service, and the doctests, on all processors
 	$(PYTEST) -p no:schemathesis -o tmp_path_retention_count=1 --ignore rankcorr/integrations/huggingface.py -m "not figures and not wide"
 
 test-all: .venv/.dev ## Run the others: servers, browsers, kills, PostgreSQL, documents; and 200 examples of each property
@@ -110,7 +111,12 @@ PROJECTS := pyproject.toml adaptive/pyproject.toml service/pyproject.toml
 	@$(PIP_INSTALL_GROUP) --editable . --editable ./adaptive --editable ./service --group check
 	@touch .venv/.runtime .venv/.service $@
 
+.venv/.test: $(PROJECTS) .venv/pyvenv.cfg
+	@echo "Installing rankcorr, rankcorr-adaptive, rankcorr-service and what make test needs into .venv"
+	@$(PIP_INSTALL_GROUP) --editable '.[arrow,plot,trec]' --editable ./adaptive --editable './service[postgres]' --group fast
+	@touch .venv/.runtime .venv/.service $@
+
 .venv/.dev: $(PROJECTS) .venv/pyvenv.cfg
 	@echo "Installing rankcorr, rankcorr-adaptive, rankcorr-service and the development tools into .venv"
 	@$(PIP_INSTALL_GROUP) --editable '.[arrow,plot,trec]' --editable './adaptive[cluster]' --editable './service[postgres]' --group dev
-	@touch .venv/.runtime .venv/.service .venv/.check $@
+	@touch .venv/.runtime .venv/.service .venv/.check .venv/.test $@

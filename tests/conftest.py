@@ -26,7 +26,9 @@ WIDE = (
     # Clusters and further processes.
     "tests/rankcorr/inference/test_leaderboard.py::test_the_answer_does_not_depend_on_the_executor",
     *("tests/rankcorr/evaluation/partitions/test_engines.py", "tests/rankcorr/cli/test_launch.py"),
-    *("tests/rankcorr/integrations/test_huggingface.py", "rankcorr/integrations/huggingface.py"),  # a slow import
+    # Packages that `make test` does not install.
+    *("tests/rankcorr/integrations/test_huggingface.py", "rankcorr/integrations/huggingface.py"),
+    "tests/rankcorr/vectors/test_gensim.py",
     *(
         "tests/rankcorr/test_kernels.py::test_kernels_compile_where",
         "tests/rankcorr/test_kernels.py::test_each_kernel_is",

@@ -5,15 +5,12 @@ import os
 import re
 
 import pytest
-import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
-from schemathesis.generation import GenerationMode
 
 from service import create_app
 from tests.service.answers import document, posted, problem_of, validator
 
 APP = create_app()
-SCHEMA = schemathesis.openapi.from_wsgi("/openapi.json", APP)
 PATHS = [path for path, methods in document()["paths"].items() if "post" in methods]
 
 # What no JSON Schema can say, and the service refuses: how values in different places fit each other.
@@ -83,8 +80,17 @@ def refusals(path, body):
     return [message for message in found if not BEYOND_SCHEMAS.search(message)]
 
 
+@pytest.fixture(scope="module")
+def schema():
+    import schemathesis
+
+    return schemathesis.openapi.from_wsgi("/openapi.json", APP)
+
+
 @pytest.mark.parametrize("path", PATHS)
-def test_what_fits_the_schema_is_not_refused_for_its_shape(path):
+def test_what_fits_the_schema_is_not_refused_for_its_shape(path, schema):
+    from schemathesis.generation import GenerationMode
+
     @settings(
         max_examples=100 if os.environ.get("CI") else 15,
         deadline=None,
@@ -92,7 +98,7 @@ def test_what_fits_the_schema_is_not_refused_for_its_shape(path):
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )
-    @given(SCHEMA[path]["POST"].as_strategy(generation_mode=GenerationMode.POSITIVE))
+    @given(schema[path]["POST"].as_strategy(generation_mode=GenerationMode.POSITIVE))
     def check(case):
         assert not refusals(path, case.body), case.body
 
