@@ -264,7 +264,7 @@ def main(arguments: list[str] | None = None) -> None:
         raise SystemExit(2)
     topics = read_topics(options.votes)
     total = len(topics) * options.repetitions
-    with workers(options.workers) as executor, progress_bar(total, "replay") as advance:
+    with workers(options.workers) as executor, progress_bar(total, "replay", "replays") as advance:
         values, used = replay_all(topics, options.repetitions, options.seed, executor, advance)
     print_means(values, used)
     print_differences(values)
