@@ -88,7 +88,11 @@ def law_of(shape: Array) -> Law:
 def log_fall(x: float, law: Law) -> float:
     """Return the log density at x, less that at the mode."""
     away = math.fabs(x - law.mode) / (law.below if x < law.mode else law.above)
-    return -(law.degrees + 1.0) / law.power * math.log1p(away**law.power / law.degrees)
+    if away == 0.0:
+        return 0.0
+    exponent = law.power * math.log(away) - math.log(law.degrees)
+    above = exponent if exponent > 0.0 else 0.0  # log(1 + e^exponent), which does not overflow
+    return -(law.degrees + 1.0) / law.power * (above + math.log1p(math.exp(-math.fabs(exponent))))
 
 
 @kernel

@@ -76,6 +76,15 @@ def test_with_endless_degrees_of_freedom_the_scale_is_the_standard_deviation(sca
     assert_allclose(log_density(theta, shape), expected, atol=1e-5)
 
 
+def test_far_strengths_have_a_finite_density():
+    """The power of a large number is beyond the range of floats, and its logarithm is not."""
+    shape = np.array([0.0, *np.log([1e-6, 1e-6, 3, 60])])
+    far, farther = log_density(np.array([1e3]), shape), log_density(np.array([1e6]), shape)
+    assert_allclose(far - farther, 4 * math.log(1e3), rtol=1e-9)  # the tail falls by the power of degrees + 1
+    away = 1e9 * gennorm.std(60) * 60 ** (1 / 60)
+    assert_allclose(log_density(np.zeros(1), shape) - far, 4 / 60 * (60 * math.log(away) - math.log(3)), rtol=1e-9)
+
+
 @pytest.mark.needs_numba
 @pytest.mark.parametrize(("n_voters", "n_measured"), [(1, 0), (2, 0), (6, 0), (2, 5)])
 def test_sweeps_keep_the_joint_law(n_voters, n_measured):
