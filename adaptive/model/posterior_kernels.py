@@ -101,7 +101,7 @@ def log_density(theta: Array, shape: Array) -> float:
     law = law_of(shape)
     level = math.lgamma((law.degrees + 1.0) / law.power) - math.lgamma(1.0 / law.power)
     level += shape[4] - shape[3] / law.power - math.lgamma(law.degrees / law.power) - math.log(law.below + law.above)
-    total = theta.size * level
+    total: float = theta.size * level
     for i in range(theta.size):
         total += log_fall(theta[i], law)
     return total

@@ -234,8 +234,9 @@ class Strengths(TableResult):
 
         Up to 1,500 items, the prior of the draws is a two-piece generalized t, whose mode, scales, degrees of freedom
         and power are drawn as well. Unlike a normal prior, it allows for a few top items far apart and many others
-        close together, and for strengths that end abruptly. The draws are therefore centred on other strengths than the fitted ones, and their spread
-        differs from `standard_errors`. With more items, the draws are normal around the fitted strengths.
+        close together, and for strengths that end abruptly. The draws are therefore centred on other strengths than the
+        fitted ones, and their spread differs from `standard_errors`. With more items, the draws are normal around the
+        fitted strengths.
         Draws are joint, so an order can be read from each; the mean of every draw is 0. If voters are known, the draws
         are as wide as if other voters from the same population had voted.
 
