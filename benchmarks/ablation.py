@@ -1,0 +1,78 @@
+"""Print what each part of matching and of its uncertainty is worth: the same campaigns with one part left out.
+
+Crowds, truth and seeds are those of `crowds.py`. A part of matching changes the pairs that are asked, and so what is
+reached; a part of the draws changes only the accuracy that is stated. Each row is the mean difference from the whole
+method in the same campaigns, with its standard error.
+
+Run it with ``.venv/bin/python benchmarks/ablation.py``. Nothing here asserts.
+"""
+
+import argparse
+import os
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from unittest import mock
+
+import numpy as np
+from crowds import CROWDS, SIZES, asked, reached, stated
+from report import heading, machine, row
+
+from adaptive.model import matching, posterior
+
+NAMES = ("power law", "normal", "noisy", "ties .3", "intransitive .3", "50 % careless", "5 voters", "uniform")
+
+
+PARTS: dict[str, tuple[object, str, object]] = {  # module, name and value that leaves the part out
+    "random opponents": (matching, "RANDOM", 0.0),
+    "limit on votes on a pair": (matching, "PAIR_SHARES", ()),
+    "search for far ranks": (matching, "FAR_SHARE", 0.0),
+    "distance where half of the votes tie": (matching, "telling_distance", lambda _: 0.0),
+    "several draws in a call": (matching, "PARTS", 1),
+    "chains in place of normal draws": (posterior, "_settled", posterior.draw_normal),
+}
+
+
+def one(name: str, size: str, seed: int) -> dict[str, dict[str, float]]:
+    """Figures of the whole method, and without each part, from the same crowd."""
+    n, n_votes = SIZES[size]
+
+    def run() -> dict[str, float]:
+        rng = np.random.default_rng([seed, n])
+        voters = CROWDS[name](n, rng).seated(rng)
+        strengths = asked("matched", voters, n, n_votes, rng.spawn(1)[0])
+        truth = voters.truth()[np.asarray(strengths.items)]
+        return reached(strengths, truth) | stated(strengths, truth)
+
+    found = {"": run()}
+    for part, (where, attribute, value) in PARTS.items():
+        with mock.patch.object(where, attribute, value):
+            found[part] = run()
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--simulations", type=int, default=30)
+    parser.add_argument("--size", default="200", choices=list(SIZES))
+    parser.add_argument("--only", nargs="+", default=NAMES, choices=list(CROWDS))
+    options = parser.parse_args()
+    machine("numpy", "scipy", "numba")
+    n, n_votes = SIZES[options.size]
+    heading(
+        f"{n} items, {n_votes:,} votes, {options.simulations} simulations: without a part, less the whole",
+        *("part", "crowd", "tau_w", "rho_w", "expected less true tau_w", "that of the whole"),
+    )
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        seeds = range(options.simulations)
+        found = {name: list(pool.map(partial(one, name, options.size), seeds)) for name in options.only}
+    for part in PARTS:
+        for name, runs in found.items():
+            less = [np.array([run[part][key] - run[""][key] for run in runs]) for key in ("tau_w", "rho_w")]
+            over = [np.mean([run[which]["stated"] - run[which]["tau_w"] for run in runs]) for which in (part, "")]
+            errors = [each.std(ddof=1) / np.sqrt(each.size) for each in less]
+            cells = [f"{each.mean():+.3f} ({e:.3f})" for each, e in zip(less, errors, strict=True)]
+            row(part, name, *cells, *(f"{each:+.3f}" for each in over))
+
+
+if __name__ == "__main__":
+    main()
