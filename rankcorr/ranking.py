@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rankcorr.checks import N_SHOWN, is_unhashable, offending, repeated, shown
 from rankcorr.errors import DimensionError, DuplicateLabelError, LabelError, LengthError, OptionError
 from rankcorr.frames import python_values
-from rankcorr.scores import Positions, Ranks, ScoresLike, checked_numbers, is_masked, midranks, split_labels
+from rankcorr.scores import Positions, Ranks, ScoresLike, checked_numbers, is_masked, midranks, read_only, split_labels
 
 
 class Ranking:
@@ -298,6 +298,11 @@ RankingLike: TypeAlias = Ranking | ScoresLike
 def as_ranking(ranking: RankingLike) -> Ranking:
     """Return a `Ranking` unchanged, and read anything else as scores."""
     return ranking if isinstance(ranking, Ranking) else Ranking.from_scores(ranking)
+
+
+def stacked(rankings: Sequence[Ranking]) -> tuple[Ranks, NDArray[np.int64]]:
+    """Return the ranks of rankings in the same order of items, a row each, and their numbers of ties."""
+    return read_only(np.array([each.ranks for each in rankings])), np.array([each.n_ties for each in rankings])
 
 
 def _checked_labels(labels: Iterable[Hashable], n_items: int) -> tuple[Hashable, ...]:

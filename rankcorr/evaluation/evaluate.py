@@ -37,7 +37,7 @@ from rankcorr.inference.resampling import Draws
 from rankcorr.inference.standardization import standardize
 from rankcorr.results import Computed, Result, TableResult, json_ready, mean_of
 from rankcorr.scores import read_only
-from rankcorr.workers import Progress
+from rankcorr.workers import Progress, silent
 
 Values = NDArray[np.float64]
 
@@ -548,7 +548,7 @@ def correlate_groups(
         raise UndefinedQueryError(offending(f"{chosen.name}: {reason}; groups", which))
     mapped = None
     if wanted:
-        null = standardization(chosen, x, y, offsets, replace(draws, progress=None))
+        null = standardization(chosen, x, y, offsets, replace(draws, progress=silent))
         mapped = standardize(found, null.exponents)
     if undefined == "zero":
         found = np.nan_to_num(found)

@@ -96,34 +96,25 @@ class Exchange:
     exponents: Values | None = None
 
     @classmethod
-    def of_ranks(
+    def of(
         cls,
         coefficient: Coefficient,
         gold: Ranking,
         systems: Sequence[Ranking],
+        codes: Places | None = None,
         present: NDArray[np.bool_] | None = None,
     ) -> Exchange:
-        """Systems that exchange their places on either scale; `present` says which items of gold each system has.
+        """Systems that exchange their scores, given as `score_codes`, or without them their places on either scale.
 
-        A system has a rank for each item of gold; the items that it lacks must be last, in a tie.
+        `codes` has the shape (n_systems, n_items); `present` says which items of gold each system has. A system has a
+        rank for each item of gold; the items that it lacks must be last, in a tie.
         """
         items = SortedItems.of(coefficient, gold, systems)
         has = np.ones(items.y_halves.shape, bool) if present is None else present[:, gold.best_first]
-        return cls(items, has.astype(np.int32, order="C"), scales_of(items.y_halves, has, items.x_keys))
-
-    @classmethod
-    def of_scores(
-        cls,
-        coefficient: Coefficient,
-        gold: Ranking,
-        systems: Sequence[Ranking],
-        codes: Places,
-        present: NDArray[np.bool_] | None = None,
-    ) -> Exchange:
-        """Systems that exchange their scores, given as `score_codes`, shape (n_systems, n_items)."""
-        items = SortedItems.of(coefficient, gold, systems)
-        has = np.ones(codes.shape, bool) if present is None else present[:, gold.best_first]
-        return cls(items, has.astype(np.int32, order="C"), (Scale.of(codes[:, gold.best_first], has),))
+        scales: tuple[Scale, ...] = scales_of(items.y_halves, has, items.x_keys)
+        if codes is not None:
+            scales = (Scale.of(codes[:, gold.best_first], has),)
+        return cls(items, has.astype(np.int32, order="C"), scales)
 
     def without(self, item: int) -> Exchange:
         """The same without one item that all systems have, given by its place in gold."""

@@ -34,7 +34,7 @@ from rankcorr.inference.null import null_of
 from rankcorr.inference.orbit import MAX_EXACT, alpha_of
 from rankcorr.inference.resampling import Draws, SortedItems, Values, derived_seed
 from rankcorr.inference.standardization import standardize
-from rankcorr.ranking import Ranking, RankingLike
+from rankcorr.ranking import Ranking, RankingLike, stacked
 from rankcorr.results import Computed, Result, TableResult, json_ready
 from rankcorr.scores import midranks
 from rankcorr.workers import Progress
@@ -369,7 +369,7 @@ def leaderboard(
             ManyGoldSetsWarning,
         )
     unused = unused_labels(sets, found, missing)
-    entries = entered(sets, found, missing, progress)
+    entries = entered(sets, found, missing, draws.progress)
     columns = list(range(len(sets))) if by in TOTALS else [list(sets).index(by)]
 
     values = np.column_stack([_coefficients(chosen, [row[g] for row in entries]) for g in range(len(sets))])
@@ -404,12 +404,8 @@ def leaderboard(
     contest = Contest(chosen, golds, competitors, draws.of_part(1))
     tests = contested(contest, confidence)
     if untested := [names[s] for s, p in zip(defined[1:], tests.pvalues[1:], strict=True) if math.isnan(p)]:
-        warn_undefined(
-            offending(
-                "all items that have weight are tied among those that the best system and each of these has", untested
-            ),
-            stacklevel=3,
-        )
+        why = "all items that have weight are tied among those that the best system and each of these has"
+        warn_undefined(offending(why, untested), stacklevel=3)
     _warn_of_undefined(names, list(sets), scores, draws.n_resamples)
     ranks = midranks(np.round(deciding[defined], ROUNDED), descending=True)[0] if defined.size else np.empty(0)
     rows = []
@@ -464,8 +460,7 @@ def _score(
     sums = sum(resamples[1:], start=resamples[0])
     scores, totals = [], []
     for system, row in enumerate(entries):
-        if draws.progress is not None:
-            draws.progress(0)  # quantiles take time too
+        draws.progress(0)  # quantiles take time too
         scores.append(
             tuple(
                 _interval(values[system, number], drawn[:, system], [row[number]], level)
@@ -539,9 +534,7 @@ def _coefficients(coefficient: Coefficient, column: Sequence[Entered]) -> Values
     """Coefficient of each system in one gold set."""
     values = np.empty(len(column))
     for alike in _alike(column):
-        ranks = np.array([column[row].system.ranks for row in alike])
-        ranks.flags.writeable = False
-        ties = np.array([column[row].system.n_ties for row in alike])
+        ranks, ties = stacked([column[row].system for row in alike])
         values[alike] = coefficient.of_rows(column[alike[0]].gold, ranks, ties, weightless="raise")
     return values
 
@@ -573,8 +566,5 @@ def _warn_of_undefined(
         warn_undefined(offending("all items that have weight are tied in gold or in (system, gold set)", undefined))
     if some := [cell for cell, score in cells if score.n_undefined and not math.isnan(score.statistic)]:
         largest = max(score.n_undefined for cell, score in cells if cell in some)
-        warn_undefined(
-            offending(
-                f"in up to {largest:,} of {n_resamples:,} resamples, which are left out; (system, gold set)", some
-            )
-        )
+        why = f"in up to {largest:,} of {n_resamples:,} resamples, which are left out; (system, gold set)"
+        warn_undefined(offending(why, some))

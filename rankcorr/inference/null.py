@@ -81,8 +81,7 @@ class NullDistribution(Computed):
     def __repr__(self) -> str:
         """Show the mean first, and leave out the values and the options that do not apply."""
         names = ["mean", "std", *(field.name for field in fields(self) if field.name != "values")]
-        options = {name: getattr(self, name) for name in names}
-        return described_by(self, options)
+        return described_by(self, {name: getattr(self, name) for name in names})
 
     @overload
     def quantile(self, q: float) -> float: ...
@@ -415,7 +414,7 @@ def null_of(
         if keep:  # in read-only memory: the next caller gets the same numbers
             summary["values"] = np.frombuffer(summary["values"].tobytes())
         slot.append(summary)
-    elif draws.progress is not None:
+    else:
         draws.progress(number)
     return NullDistribution(**slot[0], exact=exact, n_resamples=number, **coefficient.described(x.n_items, missing))
 
