@@ -26,12 +26,10 @@ Offsets = NDArray[np.int64]
 # Rows of a block: enough work for a thread to outlast its scheduling, and two threads end at about the same time.
 BLOCK_ROWS: Final = 1 << 17
 
-ONE_ITEM, GOLD_TIED, RUN_TIED, NO_WEIGHT = (
-    "fewer than two documents",
-    "the gold scores are one tie",
-    "the scores of the run are one tie",
-    "the documents that have weight are tied",
-)
+ONE_ITEM: Final = "fewer than two documents"
+GOLD_TIED: Final = "the gold scores are one tie"
+RUN_TIED: Final = "the scores of the run are one tie"
+NO_WEIGHT: Final = "the documents that have weight are tied"
 
 
 def grouped(

@@ -15,7 +15,6 @@ from rankcorr.evaluation.columns import (
     DUPLICATES,
     Codes,
     Duplicates,
-    Ids,
     Rows,
     check_ids,
     checked_values,
@@ -100,13 +99,8 @@ class QueryColumns:
         <Run of 2 queries, 3 documents>
         """
         check_choice("duplicates", duplicates, DUPLICATES)
-        return cls._of(
-            coded(queries, "query"),
-            coded(documents, "document"),
-            checked_values(values, cls.value_name),
-            duplicates,
-            name,
-        )
+        ids, numbers = (coded(queries, "query"), coded(documents, "document")), checked_values(values, cls.value_name)
+        return cls._unchecked(sorted_rows(*ids, numbers, cls.value_name, duplicates), name)
 
     @classmethod
     def from_dict(cls, values: Mapping[Any, Mapping[Any, float]], *, name: str | None = None) -> Self:
@@ -260,10 +254,6 @@ class QueryColumns:
                 f"(read_{cls.__name__.lower()}), an object of ranx, and entries of ir_measures; got {shown(given)}"
             )
         return cls.from_columns(*([getattr(row, field) for row in rows] for field in fields))
-
-    @classmethod
-    def _of(cls, queries: Ids, documents: Ids, values: NDArray[np.float64], duplicates: str, name: str | None) -> Self:
-        return cls._unchecked(sorted_rows(queries, documents, values, cls.value_name, duplicates), name)
 
     @classmethod
     def _unchecked(cls, rows: Rows, name: str | None) -> Self:
