@@ -153,6 +153,16 @@ def choice_option(name: str, choices: Sequence[str], what: str) -> Decorator:
     return option(name, type=click.Choice(choices), default=choices[0], help=what)
 
 
+def flag_setting(name: str, what: str) -> Any:
+    """A flag as a field of a dataclass."""
+    return setting(name, is_flag=True, help=what)
+
+
+def count_setting(name: str, what: str) -> Any:
+    """A positive number K as a field of a dataclass."""
+    return setting(name, type=click.IntRange(min=1), metavar="K", help=what)
+
+
 def choice_setting(name: str, choices: Sequence[str], what: str) -> Any:
     """Make a field of a dataclass that `gathered` fills, from one of some words, by default the first."""
     return setting(choice_option(name, choices, what))

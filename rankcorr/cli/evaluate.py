@@ -11,7 +11,7 @@ from typing import Any, Final
 import click
 import numpy as np
 
-from rankcorr.checks import checked_level, counted, offending, repeated
+from rankcorr.checks import checked_level, counted, first_few, offending, repeated
 from rankcorr.cli import console, options
 from rankcorr.cli.console import choice_setting, gathered, label_text, number_text, pvalue_text, setting, whole
 from rankcorr.cli.options import Weights
@@ -66,23 +66,18 @@ class QueryOptions:
     unretrieved: Any = choice_setting(
         "--unretrieved", UNRETRIEVED, "Judged documents that a run did not retrieve: are last, or left out."
     )
-    depth: int | None = setting(
-        "--depth", type=click.IntRange(min=1), metavar="K", help="Keep the first K documents of each query."
-    )
+    depth: int | None = console.count_setting("--depth", "Keep the first K documents of each query.")
     undefined: Any = choice_setting(
         "--undefined",
         UNDEFINED,
         "Queries without a defined metric: are left out of the mean, count as 0, or are an error.",
     )
-    standardized: bool = setting(
-        "--standardized",
-        is_flag=True,
-        help="Also standardize rank correlations, so that chance averages 0 for each query.",
+    standardized: bool = console.flag_setting(
+        "--standardized", "Also standardize rank correlations, so that chance averages 0 for each query."
     )
-    by_query: bool = setting(
+    by_query: bool = console.flag_setting(
         "--by-query",
-        is_flag=True,
-        help="Print the values of each query, a column for each run; with --table csv only this table goes to stdout.",
+        "Print the values of each query, a column for each run; with --table csv only this table goes to stdout.",
     )
     folds: tuple[str, ...] = setting(
         "--fold",
@@ -111,12 +106,9 @@ class QueryOptions:
         metavar="FILE",
         help="Also evaluate each group of queries, such as a genre: CSV or TSV with the columns query and group.",
     )
-    worst: int | None = setting(
+    worst: int | None = console.count_setting(
         "--worst",
-        type=click.IntRange(min=1),
-        metavar="K",
-        help="List the K queries with the largest differences from the run of --versus, and the documents that cause "
-        "them.",
+        "List the K queries with the largest differences from the run of --versus, and the documents that cause them.",
     )
     plot: str | None = setting(
         console.figure_option("--plot", "Draw the differences from the run of --versus by query")
@@ -305,23 +297,13 @@ def _fail_if(worse: Sequence[str]) -> None:
 def _comparisons(
     evaluation: Evaluation, metrics: Sequence[Metric], baseline: str, groups: dict[str, str] | None, asked: QueryOptions
 ) -> tuple[RunComparison, ...]:
+    shared: dict[str, Any] = {name: getattr(asked, name) for name in ("test", "level", "seed")}
+    shared |= {"baseline": baseline, "groups": groups, "n_resamples": asked.resamples}
     found = []
     for metric in metrics:
+        shared["standardized"] = asked.standardized and isinstance(metric, Coefficient)
         with progress_bar(None, "resample", f"tests against {whole(baseline)}") as advance:
-            found.append(
-                compare_evaluated(
-                    evaluation,
-                    name_of(metric),
-                    standardized=asked.standardized and isinstance(metric, Coefficient),
-                    baseline=baseline,
-                    groups=groups,
-                    test=asked.test,
-                    level=asked.level,
-                    n_resamples=asked.resamples,
-                    seed=asked.seed,
-                    progress=advance,
-                )
-            )
+            found.append(compare_evaluated(evaluation, name_of(metric), **shared, progress=advance))
     return corrected_together(found)
 
 
@@ -361,7 +343,7 @@ def _print_means(evaluation: Evaluation) -> None:
     for run, coverage in zip(evaluation.runs, evaluation.coverage, strict=True):
         click.echo(f"{whole(run)}: {_coverage_text(coverage, evaluation.options)}")
     for each in evaluation.undefined:
-        shown = ", ".join(label_text(query) for query in each.queries[:5]) + ", ..." * (len(each.queries) > 5)
+        shown = first_few(list(map(label_text, each.queries)))
         queries = counted(len(each.queries), "query", "queries")
         fate = {"omit": "left out of the mean", "zero": "counted as 0", "error": ""}[evaluation.options["undefined"]]
         click.echo(f"{whole(each.run)}: no {each.metric} for {queries} ({fate}), {each.reason}: {shown}")
@@ -372,14 +354,10 @@ def _print_means(evaluation: Evaluation) -> None:
 def _print_rows(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> None:
     """Print a table of means that begins with the columns `names`, aligned to the left."""
     columns = [column for column in ("mean", "standardized") if column in rows[0]]
-    cells = [
-        [
-            *(whole(row[name]) for name in names),
-            *(number_text(row[column]) for column in columns),
-            f"{row['n_queries']:,}",
-        ]
-        for row in rows
-    ]
+    cells = []
+    for row in rows:
+        figures = [number_text(row[column]) for column in columns]
+        cells.append([*(whole(row[name]) for name in names), *figures, f"{row['n_queries']:,}"])
     console.print_table([*names, *columns, "queries"], cells, left=range(len(names)))
 
 
@@ -387,15 +365,14 @@ def _coverage_text(coverage: Coverage, policies: dict[str, Any]) -> str:
     """Return one line on the documents of a run: how many were compared, left out or missing."""
     unjudged = {"zero": "of relevance 0", "omit": "left out", "error": ""}[policies["unjudged"]]
     unretrieved = {"last": "last", "omit": "left out"}[policies["unretrieved"]]
+    absent, unknown = (counted(len(each), "query", "queries") for each in (coverage.not_in_run, coverage.not_in_qrels))
     parts = [
         f"{coverage.n_compared:,} documents compared",
         f"{coverage.n_unjudged:,} unjudged ({unjudged})" if coverage.n_unjudged else "",
         f"{coverage.n_unretrieved:,} not retrieved ({unretrieved})" if coverage.n_unretrieved else "",
         f"{coverage.n_cut:,} beyond the depth" if coverage.n_cut else "",
-        f"{counted(len(coverage.not_in_run), 'query', 'queries')} not in the run" if coverage.not_in_run else "",
-        f"{counted(len(coverage.not_in_qrels), 'query', 'queries')} not in qrels, left out"
-        if coverage.not_in_qrels
-        else "",
+        f"{absent} not in the run" if coverage.not_in_run else "",
+        f"{unknown} not in qrels, left out" if coverage.not_in_qrels else "",
         f"{coverage.n_negative:,} negative judgements" if coverage.n_negative else "",
     ]
     return ", ".join(part for part in parts if part)

@@ -176,7 +176,8 @@ def null(
     Example:
       rankcorr plot null gold.csv system_a.csv system_b.csv --alternative greater --out null.pdf
     """
-    chosen = weights.of_one(coefficient)
+    asked: dict[str, Any] = {"coefficient": weights.of_one(coefficient), "missing": files.missing}
+    asked |= {"n_resamples": resamples, "seed": seed}
     reference, others = _matching(files, gold, systems)
 
     def draw() -> Figure:
@@ -185,15 +186,7 @@ def null(
             progress_bar(resamples * len(others), "permutation", "values by chance") as advance,
         ):
             tests = {
-                other.short: permutation_test(
-                    reference.ranking,
-                    other.ranking,
-                    missing=files.missing,
-                    n_resamples=resamples,
-                    seed=seed,
-                    progress=advance,
-                    coefficient=chosen,
-                )
+                other.short: permutation_test(reference.ranking, other.ranking, **asked, progress=advance)
                 for other in others
             }
             if len(tests) == 1:

@@ -7,7 +7,7 @@ from typing import Any, Final, TypeAlias
 
 import click
 
-from rankcorr.checks import check_choice, counted
+from rankcorr.checks import check_choice, counted, first_few
 from rankcorr.cli import console, options
 from rankcorr.cli.compare import TEST_RESAMPLES
 from rankcorr.cli.console import choice_setting, gathered, label_text, number_text, pvalue_text, setting, whole
@@ -70,7 +70,7 @@ class VectorOptions:
     undecodable: Any = choice_setting(
         "--undecodable", UNDECODABLE, "A word in VECTORS that is not text in this encoding: an error, or left out."
     )
-    lower: bool = setting("--lower", is_flag=True, help="Look words up in lower case.")
+    lower: bool = console.flag_setting("--lower", "Look words up in lower case.")
     oov: Any = choice_setting(
         "--oov", OOV, "A pair of which a word has no vector: left out, an error, or tied below all others."
     )
@@ -79,19 +79,16 @@ class VectorOptions:
         type=click.Choice(SELF_PAIRS),
         help="A pair of a word with itself, whose cosine is always 1: kept, or left out.  [default: keep]",
     )
-    relata: bool = setting(
+    relata: bool = console.flag_setting(
         "--relata",
-        is_flag=True,
-        help="Gold files list words and their relata: rank those of each word by cosine. For one file of VECTORS.",
+        "Gold files list words and their relata: rank those of each word by cosine. For one file of VECTORS.",
     )
     candidates: Any = setting(
         "--candidates",
         type=click.Choice(CANDIDATES),
         help="With --relata: rank the word's own entries in gold, or all relata of gold.  [default: gold]",
     )
-    depth: int | None = setting(
-        "--depth", type=click.IntRange(min=1), metavar="K", help="With --relata: keep the K nearest neighbours."
-    )
+    depth: int | None = console.count_setting("--depth", "With --relata: keep the K nearest neighbours.")
     metrics: tuple[str, ...] = setting(
         "--metric",
         multiple=True,
@@ -145,15 +142,9 @@ class VectorOptions:
 
     def described(self) -> dict[str, Any]:
         """The options of the files, ready for JSON."""
-        return {
-            "versus": self.versus,
-            "words": self.words or None,
-            "score": list(self.scores) or None,
-            "header": not self.no_header,
-            "duplicates": self.duplicates,
-            "encoding": self.encoding,
-            "undecodable": self.undecodable,
-        }
+        read: dict[str, Any] = {"versus": self.versus, "words": self.words or None}
+        read |= {"score": list(self.scores) or None, "header": not self.no_header}
+        return read | {name: getattr(self, name) for name in ("duplicates", "encoding", "undecodable")}
 
 
 @console.command("evaluate-vectors", short_help="Evaluate and compare word vectors on gold pairs.")
@@ -327,27 +318,13 @@ def _print_pairs(results: Results, names: list[str], asked: VectorOptions) -> No
         if isinstance(result, VectorEvaluation)
         for name, each in zip(names, result.coefficients, strict=True)
     ]
+    figures = {"value": "statistic", "chance": "chance", "standardized": "standardized", "low": "low", "high": "high"}
     console.print_table(
-        [
-            "gold",
-            *(["vectors"] * several),
-            "coefficient",
-            "value",
-            "chance",
-            "standardized",
-            "low",
-            "high",
-            "p (greater)",
-        ],
+        ["gold", *(["vectors"] * several), "coefficient", *figures, "p (greater)"],
         [
             [
-                whole(gold),
-                *([whole(path)] * several),
-                name,
-                *(
-                    number_text(value)
-                    for value in (each.statistic, each.chance, each.standardized, each.low, each.high)
-                ),
+                *(whole(gold), *([whole(path)] * several), name),
+                *(number_text(getattr(each, figure)) for figure in figures.values()),
                 pvalue_text(each.pvalue),
             ]
             for gold, path, name, each in rows
@@ -397,5 +374,4 @@ def _print_relata(results: dict[str, RelataEvaluation]) -> None:
 
 def _print_words(what: str, words: tuple[str, ...]) -> None:
     if words:
-        more = ", ..." if len(words) > MAX_WORDS else ""
-        click.echo(f"  {what} ({len(words):,}): {', '.join(map(label_text, words[:MAX_WORDS]))}{more}")
+        click.echo(f"  {what} ({len(words):,}): {first_few(list(map(label_text, words)), MAX_WORDS)}")

@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from rankcorr.alignment import MISSING, Missing
-from rankcorr.checks import N_SHOWN, check_choice, checked_flag, checked_level, counted, offending, shown
+from rankcorr.checks import check_choice, checked_flag, checked_level, counted, first_few, offending, shown
 from rankcorr.coefficients import Coefficient, CoefficientLike, as_coefficient
 from rankcorr.errors import ManyGoldSetsWarning, OptionError, StandardizationError, give_notice, warn_undefined
 from rankcorr.frames import by_name
@@ -19,7 +19,9 @@ from rankcorr.inference.bootstrap import percentile_interval, resampled
 from rankcorr.inference.exchange import SWAPS, Codes, Swap, codes_of_items, on_one_scale, score_codes
 from rankcorr.inference.leaderboard_groups import (
     MEAN,
+    PLACES,
     SUM,
+    TESTED,
     TOTALS,
     Competitor,
     Contest,
@@ -179,11 +181,9 @@ class Leaderboard(Computed, TableResult):
     n_resamples: int
 
     def __repr__(self) -> str:
-        column = self._column
-        best = ", ".join(f"{row.system} {column(row).statistic:.3f}" for row in self.rows[:N_SHOWN])
-        more = ", ..." if len(self.rows) > N_SHOWN else ""
+        best = first_few([f"{row.system} {self._column(row).statistic:.3f}" for row in self.rows])
         systems, sets = counted(len(self.rows), "system"), counted(len(self.gold_sets), "gold set")
-        return f"<Leaderboard of {systems}, {self.coefficient}, {sets}, by {self.by}: {best}{more}>"
+        return f"<Leaderboard of {systems}, {self.coefficient}, {sets}, by {self.by}: {best}>"
 
     def _column(self, row: LeaderboardRow) -> Score:
         totals = {SUM: row.total, MEAN: row.mean}
@@ -192,16 +192,11 @@ class Leaderboard(Computed, TableResult):
     def table(self) -> list[dict[str, Any]]:
         """One flat row for each system, to print or to plot: the coefficients, and interval and test of column `by`."""
         return [
-            {"rank": row.rank, "group": row.group, "least_rank": row.least_rank, "largest_rank": row.largest_rank}
-            | {"system": row.system}
+            {name: getattr(row, name) for name in PLACES}
             | {name: score.statistic for name, score in zip(self.gold_sets, row.scores, strict=True)}
-            | {
-                SUM: row.total.statistic,
-                MEAN: row.mean.statistic,
-                "low": self._column(row).low,
-                "high": self._column(row).high,
-            }
-            | {"pvalue": row.pvalue, "corrected_pvalue": row.corrected_pvalue}
+            | {SUM: row.total.statistic, MEAN: row.mean.statistic}
+            | {"low": self._column(row).low, "high": self._column(row).high}
+            | {name: getattr(row, name) for name in TESTED}
             | {"n_missing": row.total.n_missing}
             for row in self.rows
         ]

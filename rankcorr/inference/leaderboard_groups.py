@@ -27,18 +27,8 @@ SUM, MEAN = TOTALS = ("sum", "mean")
 ONLY_GOLD = "gold"
 
 # Names of the other columns of `Leaderboard.table`.
-COLUMNS = (
-    "rank",
-    "group",
-    "least_rank",
-    "largest_rank",
-    "system",
-    "low",
-    "high",
-    "pvalue",
-    "corrected_pvalue",
-    "n_missing",
-)
+PLACES, TESTED = ("rank", "group", "least_rank", "largest_rank", "system"), ("pvalue", "corrected_pvalue")
+COLUMNS = (*PLACES, "low", "high", *TESTED, "n_missing")
 PAIRED, JOINT = range(2)
 
 
