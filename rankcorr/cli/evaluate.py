@@ -309,34 +309,23 @@ def _comparisons(
 
 def _worst(
     gold: Qrels, runs: dict[str, Run], evaluation: Evaluation, metrics: Sequence[Metric], baseline: str, k: int | None
-) -> list[PairedQueries]:
+) -> list[dict[str, Any]]:
     """The queries with the largest differences between each other run and the baseline, by each metric."""
     if k is None:
         return []
     matches = matches_of(gold, runs, evaluation)
     return [
-        PairedQueries(
-            name_of(metric),
-            name_of(metric if isinstance(metric, Coefficient) else TauW()),
-            run,
-            baseline,
-            worst_evaluated(gold, matches, evaluation, metric, run, baseline, k=k),
-        )
+        {
+            "metric": name_of(metric),
+            "coefficient": name_of(metric if isinstance(metric, Coefficient) else TauW()),
+            "first": run,
+            "second": baseline,
+            "queries": worst_evaluated(gold, matches, evaluation, metric, run, baseline, k=k),
+        }
         for metric in metrics
         for run in runs
         if run != baseline
     ]
-
-
-@dataclass(frozen=True)
-class PairedQueries:
-    """The queries with the largest differences between two runs; costs of documents are shares of `coefficient`."""
-
-    metric: str
-    coefficient: str
-    first: str
-    second: str
-    queries: tuple[QueryDifference, ...]
 
 
 def _print_means(evaluation: Evaluation) -> None:
@@ -411,15 +400,15 @@ def _print_group_differences(comparison: RunComparison) -> None:
     console.print_table(["group", "run", *_DIFFERENCES], rows, left=[1])
 
 
-def _print_worst(found: PairedQueries) -> None:
+def _print_worst(found: Mapping[str, Any]) -> None:
     """Print queries with their documents; the first line of each query has the values of both runs."""
-    first, second = whole(found.first), whole(found.second)
+    first, second = whole(found["first"]), whole(found["second"])
     click.echo(
-        f"\n{found.metric}: queries with the largest differences between {first} and {second}, and their documents"
+        f"\n{found['metric']}: queries with the largest differences between {first} and {second}, and their documents"
     )
-    click.echo(f"cost: {found.coefficient} lost through this document by {first}, minus that lost by {second}\n")
+    click.echo(f"cost: {found['coefficient']} lost through this document by {first}, minus that lost by {second}\n")
     header = ["query", first, second, "difference", "document", "relevance", f"rank in {first}", f"rank in {second}"]
-    console.print_table([*header, "cost"], _worst_rows(found.queries), left=[4])
+    console.print_table([*header, "cost"], _worst_rows(found["queries"]), left=[4])
 
 
 def _worst_rows(queries: Iterable[QueryDifference]) -> Iterable[list[str]]:

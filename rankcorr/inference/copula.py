@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -256,8 +256,7 @@ def coefficient_interval(items: SortedItems, observed: float, *, level: float, d
     return inverted(draw, observed, start, level=level, numbers_each=copula.numbers_each, draws=draws)
 
 
-@dataclass(frozen=True, slots=True)
-class Inverted:
+class Inverted(NamedTuple):
     """Ends of an interval, the standard deviation of the values in its middle, and the number of undefined values."""
 
     low: float

@@ -454,16 +454,10 @@ def _is_centred(coefficient: Coefficient, x: Ranking, y: Ranking) -> bool:
     Equal weights: the sum of a_ij b_ij is linear in the antisymmetric b, which averages to 0, and the norms are fixed.
     Weights of one ranking alone: reversing the other turns T into -T, and gives a permutation if its ties allow it.
     """
-
-    def same_reversed(ranking: Ranking) -> bool:
-        return bool((ranking.ranks + ranking.ranks[::-1] == ranking.n_items + 1).all())
-
-    scheme = coefficient.weighting.scheme
-    return (
-        type(coefficient.weighting.weigher) is Uniform
-        or (scheme == "first" and same_reversed(y))
-        or (scheme == "second" and same_reversed(x))
-    )
+    if type(coefficient.weighting.weigher) is Uniform:
+        return True
+    other = {"first": y, "second": x}.get(coefficient.weighting.scheme)
+    return other is not None and bool((other.ranks + other.ranks[::-1] == other.n_items + 1).all())
 
 
 def _sorted(ranking: Ranking) -> Ranking:

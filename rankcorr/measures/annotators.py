@@ -6,7 +6,7 @@ ratings of many annotators -> one checked matrix, nan where a rating is missing 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Integral, Real
@@ -177,7 +177,6 @@ def _as_float(number: Any) -> float:
 Level: TypeAlias = Literal["nominal", "ordinal", "interval", "ratio"]
 Floats: TypeAlias = NDArray[np.float64]
 Whole: TypeAlias = NDArray[np.int64]
-PairSums: TypeAlias = Callable[[Floats, Whole], Floats]
 
 LEVELS: Final[tuple[Level, ...]] = get_args(Level)
 
@@ -324,12 +323,7 @@ def _starts(sizes: Whole) -> Whole:
     return starts
 
 
-PAIR_SUMS: Final[dict[str, PairSums]] = {
-    "nominal": _unequal,
-    "ordinal": _squares,
-    "interval": _squares,
-    "ratio": _squared_ratios,
-}
+PAIR_SUMS: Final = {"nominal": _unequal, "ordinal": _squares, "interval": _squares, "ratio": _squared_ratios}
 
 
 FewCommon: TypeAlias = Literal["raise", "leave_out"]
