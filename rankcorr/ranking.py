@@ -145,11 +145,7 @@ class Ranking:
         >>> dict(zip(ranking.labels, ranking.ranks.tolist()))
         {'apple': 1.0, 'pear': 2.5, 'plum': 2.5, 'quince': 4.0}
         """
-        if (
-            isinstance(order, str | bytes | bytearray | Set)
-            or hasattr(order, "keys")
-            or not isinstance(order, Iterable)
-        ):
+        if _is_no_list(order):
             raise DimensionError(f"an order is a list of labels, best first; got {shown(order)}")
         if isinstance(order, np.ndarray):
             if order.ndim != 1 or order.dtype.kind == "V" or is_masked(order):
@@ -286,8 +282,13 @@ def stacked(rankings: Sequence[Ranking]) -> tuple[Ranks, NDArray[np.int64]]:
     return read_only(np.array([each.ranks for each in rankings])), np.array([each.n_ties for each in rankings])
 
 
+def _is_no_list(value: object) -> bool:
+    is_other = isinstance(value, str | bytes | bytearray | Set) or hasattr(value, "keys")
+    return is_other or not isinstance(value, Iterable)
+
+
 def _checked_labels(labels: Iterable[Hashable], n_items: int) -> tuple[Hashable, ...]:
-    if isinstance(labels, str | bytes | bytearray | Set) or hasattr(labels, "keys") or not isinstance(labels, Iterable):
+    if _is_no_list(labels):
         raise LabelError(f"labels must be a list of labels; got {shown(labels)}")
     if isinstance(labels, np.ndarray) and (labels.ndim != 1 or labels.dtype.kind == "V" or is_masked(labels)):
         raise LabelError(f"labels must be a list of labels; got an array of {labels.dtype}, shape {labels.shape}")

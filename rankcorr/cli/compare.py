@@ -278,18 +278,12 @@ def _row(
     """Row of the table for one system, and the warnings of the library."""
     with options.errors_of(gold, system):
         with collected_notices() as notices:
-            found = correlate(
-                gold.ranking,
-                system.ranking,
-                coefficients=[weights.of(name) for name in COEFFICIENTS],
-                names=(gold.name, system.name),
-                missing=files.missing,
-            )
+            chosen, names = [weights.of(name) for name in COEFFICIENTS], (gold.name, system.name)
+            found = correlate(gold.ranking, system.ranking, coefficients=chosen, names=names, missing=files.missing)
             results: dict[str, RankCorrelation] = {coefficient.name: result for coefficient, result in found.items()}
         more, notes = details.of(gold, system, results, files=files, weights=weights, progress=progress)
-    row: dict[str, Any] = {"system": system.name}
-    row |= {name: result.statistic for name, result in results.items()}
-    row |= {"n": next(iter(results.values())).n_items}
+    row: dict[str, Any] = {"system": system.name, **{name: result.statistic for name, result in results.items()}}
+    row["n"] = next(iter(results.values())).n_items
     undefined = [name for name, result in results.items() if math.isnan(result.statistic)]
     return row | more, console.notes_of(notices, undefined, system.name) + notes
 
@@ -442,10 +436,7 @@ def _difference_rows(others: Sequence[Named], results: Sequence[SystemComparison
 
 
 def _print_differences(
-    systems: Sequence[Named],
-    rows: Sequence[dict[str, Any]],
-    results: Sequence[SystemComparison],
-    chosen: dict[str, Any],
+    systems: Sequence[Named], rows: list[dict[str, Any]], results: Sequence[SystemComparison], chosen: dict[str, Any]
 ) -> None:
     first, *others = systems
     name, several = chosen["coefficient"], len(rows) > 1

@@ -163,6 +163,11 @@ def count_setting(name: str, what: str) -> Any:
     return setting(name, type=click.IntRange(min=1), metavar="K", help=what)
 
 
+def several_setting(name: str, metavar: str, what: str, **settings: Any) -> Any:
+    """An option that may be repeated, as a field of a dataclass."""
+    return setting(name, multiple=True, metavar=metavar, help=what, **settings)
+
+
 def choice_setting(name: str, choices: Sequence[str], what: str) -> Any:
     """Make a field of a dataclass that `gathered` fills, from one of some words, by default the first."""
     return setting(choice_option(name, choices, what))

@@ -51,12 +51,11 @@ class Level(click.types.FloatParamType):
 class QueryOptions:
     """Metrics and options for the evaluation of runs."""
 
-    metrics: tuple[str, ...] = setting(
+    metrics: tuple[str, ...] = console.several_setting(
         "--metric",
-        multiple=True,
+        "NAME",
+        f"Metric: {', '.join(METRIC_NAMES)}, or one of ir_measures, such as rr; may be repeated.",
         default=("tau_w",),
-        metavar="NAME",
-        help=f"Metric: {', '.join(METRIC_NAMES)}, or one of ir_measures, such as rr; may be repeated.",
     )
     unjudged: Any = choice_setting(
         "--unjudged",
@@ -79,11 +78,10 @@ class QueryOptions:
         "--by-query",
         "Print the values of each query, a column for each run; with --table csv only this table goes to stdout.",
     )
-    folds: tuple[str, ...] = setting(
+    folds: tuple[str, ...] = console.several_setting(
         "--fold",
-        multiple=True,
-        metavar="QRELS",
-        help="Qrels of another cross-validation fold; may be repeated. Queries of all folds are pooled, "
+        "QRELS",
+        "Qrels of another cross-validation fold; may be repeated. Queries of all folds are pooled, "
         "and RUN files of the same name are parts of one run.",
     )
     versus: str | None = setting(

@@ -20,11 +20,8 @@ RESAMPLES: Final = 1_000
 class BoardOptions:
     """What a leaderboard is computed from, except for the files of gold and systems."""
 
-    golds: tuple[str, ...] = setting(
-        "--gold",
-        multiple=True,
-        metavar="FILE",
-        help="A further gold set; may be repeated. In --score they come after GOLD.",
+    golds: tuple[str, ...] = console.several_setting(
+        "--gold", "FILE", "A further gold set; may be repeated. In --score they come after GOLD."
     )
     by: str = setting(
         "--by",

@@ -185,15 +185,11 @@ def _short_names(
 class Files:
     """How files are read."""
 
-    ids: list[str] = setting(
-        "--id",
-        multiple=True,
-        metavar="COLUMN[,COLUMN]",
-        callback=split_columns,
-        help="Columns that name the item, in all files.",
+    ids: list[str] = console.several_setting(
+        "--id", "COLUMN[,COLUMN]", "Columns that name the item, in all files.", callback=split_columns
     )
-    scores: tuple[str, ...] = setting(
-        "--score", multiple=True, metavar="COLUMN", help="Column of the numbers: once, or once for each file."
+    scores: tuple[str, ...] = console.several_setting(
+        "--score", "COLUMN", "Column of the numbers: once, or once for each file."
     )
     ranks: bool = console.flag_setting("--ranks", "The numbers in all files are ranks: smaller is better.")
     no_header: bool = setting(header_option())

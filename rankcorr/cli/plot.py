@@ -129,16 +129,10 @@ def leaderboard_figure(
     rows = {each.name: each.in_figures for each in others}
 
     def draw() -> Figure:
+        drawn: dict[str, Any] = {"n_resamples": asked.resamples, "seed": asked.seed, "missing": files.missing}
+        named = [options.by_name(list(each.values())) for each in (sets, rows)]
         with progress_bar(None, "permutation", "chance levels") as advance:
-            chance = chance_levels(
-                options.by_name(list(sets.values())),
-                options.by_name(list(rows.values())),
-                missing=files.missing,
-                n_resamples=asked.resamples,
-                seed=asked.seed,
-                progress=advance,
-                coefficient=weights.of_one(asked.coefficient),
-            )
+            chance = chance_levels(*named, **drawn, coefficient=weights.of_one(asked.coefficient), progress=advance)
         renamed = replace(
             board,
             gold_sets=tuple(sets[name].name for name in board.gold_sets),

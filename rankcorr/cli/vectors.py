@@ -40,23 +40,22 @@ Results: TypeAlias = dict[tuple[str, str], VectorEvaluation | RelataEvaluation] 
 class VectorOptions:
     """How vectors and gold scores are read, and what is computed."""
 
-    golds: tuple[str, ...] = setting(
-        "--gold", multiple=True, required=True, metavar="FILE", help="Gold scores of pairs of words; may be repeated."
+    golds: tuple[str, ...] = console.several_setting(
+        "--gold", "FILE", "Gold scores of pairs of words; may be repeated.", required=True
     )
     versus: str | None = setting(
         "--versus",
         metavar="VECTORS",
         help="Compare the others with this one of VECTORS.  [default: all with each other]",
     )
-    words: list[str] = setting(
+    words: list[str] = console.several_setting(
         "--words",
-        multiple=True,
-        metavar="COLUMN,COLUMN",
+        "COLUMN,COLUMN",
+        "Columns of the two words, in all files of --gold.  [default: the first two]",
         callback=options.split_columns,
-        help="Columns of the two words, in all files of --gold.  [default: the first two]",
     )
-    scores: tuple[str, ...] = setting(
-        "--score", multiple=True, metavar="COLUMN", help="Column of the scores: once, or once for each --gold."
+    scores: tuple[str, ...] = console.several_setting(
+        "--score", "COLUMN", "Column of the scores: once, or once for each --gold."
     )
     no_header: bool = setting(options.header_option())
     duplicates: Any = choice_setting(
@@ -89,11 +88,10 @@ class VectorOptions:
         help="With --relata: rank the word's own entries in gold, or all relata of gold.  [default: gold]",
     )
     depth: int | None = console.count_setting("--depth", "With --relata: keep the K nearest neighbours.")
-    metrics: tuple[str, ...] = setting(
+    metrics: tuple[str, ...] = console.several_setting(
         "--metric",
-        multiple=True,
-        metavar="NAME",
-        help="Coefficient, or of --relata metric of 'rankcorr evaluate'; may be repeated.  [default: rho_w, tau_w, "
+        "NAME",
+        "Coefficient, or of --relata metric of 'rankcorr evaluate'; may be repeated.  [default: rho_w, tau_w, "
         "rho, tau; of --relata tau_w, ap]",
     )
     level: float = setting(options.level_option())
@@ -129,14 +127,8 @@ class VectorOptions:
         words = {word.lower() if self.lower else word for pairs in golds.values() for pair in pairs for word in pair}
         try:
             with progress_bar(None, "word", f"reading {whole(path)}") as advance:
-                return read_vectors(
-                    path,
-                    words=words,
-                    form=self.form,
-                    encoding=self.encoding,
-                    undecodable=self.undecodable,
-                    progress=advance,
-                )
+                own: dict[str, Any] = {name: getattr(self, name) for name in ("form", "encoding", "undecodable")}
+                return read_vectors(path, words=words, progress=advance, **own)
         except MissingGensimError as error:
             raise click.ClickException(str(error)) from error
 
@@ -257,15 +249,8 @@ def _evaluate(
         candidates: Any = asked.candidates or "gold"
         return evaluate_relata(vectors, gold, metrics=metrics, candidates=candidates, depth=asked.depth, **shared)
     with progress_bar(2 * len(metrics) * n_resamples, "resample", "chance and intervals") as advance:
-        return evaluate_vectors(
-            vectors,
-            gold,
-            coefficients=metrics,
-            self_pairs=asked.self_pairs or SELF_PAIRS[0],
-            level=asked.level,
-            progress=advance,
-            **shared,
-        )
+        shared |= {"self_pairs": asked.self_pairs or SELF_PAIRS[0], "level": asked.level, "progress": advance}
+        return evaluate_vectors(vectors, gold, coefficients=metrics, **shared)
 
 
 def _compare(results: Results, asked: VectorOptions, metrics: list[Any]) -> SystemComparisons:
@@ -279,17 +264,10 @@ def _compare(results: Results, asked: VectorOptions, metrics: list[Any]) -> Syst
                 pair: value for pair, value in zip(each.pairs, each.gold.tolist(), strict=True) if pair in scores
             }
             systems[path] = systems.get(path, {}) | scores
+    drawn: dict[str, Any] = {"n_resamples": asked.resamples or TEST_RESAMPLES, "seed": asked.seed}
     with progress_bar(None, "swap", "comparisons of vectors") as advance:
-        return compare_many(
-            golds,
-            systems,
-            coefficients=metrics,
-            baseline=asked.versus,
-            level=asked.level,
-            n_resamples=asked.resamples or TEST_RESAMPLES,
-            seed=asked.seed,
-            progress=advance,
-        )
+        shared: dict[str, Any] = {"baseline": asked.versus, "level": asked.level, "progress": advance}
+        return compare_many(golds, systems, coefficients=metrics, **shared, **drawn)
 
 
 def _print_coverage(

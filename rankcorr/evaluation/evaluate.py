@@ -531,7 +531,7 @@ def correlate_groups(
         codes, x, y = codes[order], x[order], y[order]
     sizes = np.bincount(codes, minlength=len(ids)).astype(np.int64)
     offsets = np.append(0, np.cumsum(sizes))
-    found = grouped(chosen, x, y, offsets, workers=draws.workers, progress=progress)
+    found = grouped(chosen, x, y, offsets, workers=draws.workers, progress=draws.progress)
     why = reasons(found, x, y, offsets)
     of_rows = {group: why[group].replace("documents", "rows").replace("of the run ", "") for group in why}
     by_reason = _by_reason(of_rows, ids)

@@ -15,7 +15,7 @@ from rankcorr.errors import WeightError
 from rankcorr.inference.resampling import kind_of
 from rankcorr.scores import read_only
 from rankcorr.weights import MAX_KEPT_ITEMS, READY_WEIGHERS, SCHEMES, kept_tables, rank_table
-from rankcorr.workers import Progress, in_threads
+from rankcorr.workers import Progress, in_threads, silent
 
 if TYPE_CHECKING:
     from rankcorr.evaluation.kernels import Column
@@ -33,13 +33,7 @@ NO_WEIGHT: Final = "the documents that have weight are tied"
 
 
 def grouped(
-    coefficient: Coefficient,
-    x: Values,
-    y: Values,
-    offsets: Offsets,
-    *,
-    workers: int = 1,
-    progress: Progress | None = None,
+    coefficient: Coefficient, x: Values, y: Values, offsets: Offsets, *, workers: int = 1, progress: Progress = silent
 ) -> Values:
     """Coefficient of each group of rows, nan if undefined.
 

@@ -479,6 +479,8 @@ def grouped_queries(groups: Any, queries: tuple[Hashable, ...]) -> dict[Hashable
 
 def _of_frame(columns: Mapping[Any, Any]) -> dict[Hashable, Hashable]:
     """Group of each query, from the columns of a frame."""
+    import narwhals.stable.v2 as nw
+
     listed = ", ".join(map(repr, columns))
     names = [name for name in QUERY if name in columns]
     if len(names) != 1:
@@ -487,18 +489,10 @@ def _of_frame(columns: Mapping[Any, Any]) -> dict[Hashable, Hashable]:
     if len(others) != 1 and GROUP not in others:
         raise ColumnError(f"groups need one column besides {names[0]!r}, or one called {GROUP!r}; got {listed}")
     queries = coded(columns[names[0]], "query")
-    groups = _listed(columns[others[0] if len(others) == 1 else GROUP])
+    groups = nw.from_native(columns[others[0] if len(others) == 1 else GROUP], series_only=True).to_list()
     found: dict[Hashable, Hashable] = {}
     for code, group in zip(queries.codes.tolist(), groups, strict=True):
         query = queries.ids[code]
         if found.setdefault(query, group) != group:
             raise ColumnError(f"query {shown(query)} has two groups, {shown(found[query])} and {shown(group)}")
     return found
-
-
-def _listed(column: Any) -> Iterable[Hashable]:
-    """Cells of a column of pandas, polars or pyarrow as values of Python."""
-    import narwhals.stable.v2 as nw
-
-    cells: list[Hashable] = nw.from_native(column, series_only=True).to_list()
-    return cells

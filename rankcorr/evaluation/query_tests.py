@@ -224,12 +224,8 @@ def without_one(
         rest[places, columns] = math.nan
         means = Means.of(rest).means.tolist()
         tails = pvalues(rest, test, draws.fewer(N_LEFT_OUT)).tolist()
-        found.append(
-            [
-                None if math.isnan(mean) else LeftOut(queries[place], mean, tail)
-                for place, mean, tail in zip(places.tolist(), means, tails, strict=True)
-            ]
-        )
+        rows = zip(places.tolist(), means, tails, strict=True)
+        found.append([None if math.isnan(mean) else LeftOut(queries[place], mean, tail) for place, mean, tail in rows])
     return list(zip(*found, strict=True))
 
 

@@ -296,13 +296,7 @@ def _document_names(joint: Joined) -> list[str]:
 
 
 def _by_query(
-    queries: list[str],
-    documents: list[str],
-    starts: Codes,
-    stops: Codes,
-    codes: Codes,
-    values: NDArray[Any],
-    step: Progress,
+    queries: list[str], documents: list[str], starts: Codes, stops: Codes, codes: Codes, values: Any, step: Progress
 ) -> dict[str, dict[str, Any]]:
     """Documents with their values, by query; a query without documents is left out."""
     found = {}

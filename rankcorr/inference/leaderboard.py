@@ -456,12 +456,8 @@ def _score(
     scores, totals = [], []
     for system, row in enumerate(entries):
         draws.progress(0)  # quantiles take time too
-        scores.append(
-            tuple(
-                _interval(values[system, number], drawn[:, system], [row[number]], level)
-                for number, drawn in enumerate(resamples)
-            )
-        )
+        cells = zip(values[system], resamples, row, strict=True)
+        scores.append(tuple(_interval(value, drawn[:, system], [entry], level) for value, drawn, entry in cells))
         totals.append(_interval(values[system].sum(), sums[:, system], row, level))
     return scores, totals
 
@@ -499,11 +495,7 @@ def _whole(gold: Ranking, column: Sequence[Entered]) -> Ranking:
 
 
 def _exponents(
-    coefficient: Coefficient,
-    entries: Sequence[Sequence[Entered]],
-    draws: Draws,
-    names: Sequence[str],
-    set_names: Sequence[str],
+    coefficient: Coefficient, entries: Sequence[Sequence[Entered]], draws: Draws, names: list[str], set_names: list[str]
 ) -> Values:
     """Exponents of the maps that standardize each system, a row, in each gold set, a column."""
     exponents = np.empty((len(entries), len(entries[0])))

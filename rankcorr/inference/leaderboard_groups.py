@@ -315,16 +315,11 @@ class Contest:
         return self._made(number, rows, gold, rankings, present)
 
     def _made(
-        self,
-        number: int,
-        rows: Sequence[int],
-        gold: Ranking,
-        rankings: Sequence[Ranking],
-        present: NDArray[np.bool_] | None,
+        self, number: int, rows: Sequence[int], gold: Ranking, rankings: list[Ranking], has: NDArray[np.bool_] | None
     ) -> Exchange:
         systems = [self._systems[row] for row in rows]
         codes = [codes_of_items(each.codes, gold.labels) for each in systems if each.codes is not None]
-        exchange = Exchange.of(self._coefficient, gold, rankings, np.array(codes) if codes else None, present)
+        exchange = Exchange.of(self._coefficient, gold, rankings, np.array(codes) if codes else None, has)
         exponents = [each.exponents[number] for each in systems if each.exponents is not None]
         return replace(exchange, exponents=np.array(exponents)) if exponents else exchange
 

@@ -316,10 +316,8 @@ def compare_systems(
             alpha = alpha_of(confidence)
             fragile = any((each.pvalue <= alpha) != (pvalue <= alpha) for each in (least, most))
         if orbit.n_undefined:
-            warn_undefined(
-                f"in {orbit.n_undefined:,} of {orbit.kept.size:,} exchanges, which count against a difference",
-                stacklevel=3,
-            )
+            why = f"in {orbit.n_undefined:,} of {orbit.kept.size:,} exchanges, which count against a difference"
+            warn_undefined(why, stacklevel=3)
     return SystemComparison(
         statistic_a=float(values[0]),
         statistic_b=float(values[1]),

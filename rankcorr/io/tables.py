@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import chain
-from typing import Final, Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
 from rankcorr.checks import check_choice, real_text, shown
 from rankcorr.errors import OptionError
@@ -87,14 +87,8 @@ def read_ranking(
     >>> gold.ranks
     array([1., 2.])
     """
-    numbers = read_numbers(
-        path,
-        id_columns=id_columns,
-        score_column=score_column,
-        header=header,
-        unordered=unordered,
-        duplicates=duplicates,
-    )
+    options: dict[str, Any] = {"header": header, "unordered": unordered, "duplicates": duplicates}
+    numbers = read_numbers(path, id_columns=id_columns, score_column=score_column, **options)
     return Ranking.from_ranks(numbers) if ranks else Ranking.from_scores(numbers)
 
 

@@ -462,12 +462,5 @@ def mean_pairwise_agreement(
         warn_undefined(offending("all items are tied in one of the ratings of", undefined), stacklevel=3)
     with_others = np.array([mean_of(row) for row in pairs])
     read_only((pairs, n_common, with_others))
-    return PairwiseAgreement(
-        tuple(map(found.name, range(n_annotators))),
-        with_others,
-        mean_of(pairs[np.tril_indices(n_annotators, -1)]),
-        pairs,
-        n_common,
-        len(few),
-        chosen.name,
-    )
+    names, mean = tuple(map(found.name, range(n_annotators))), mean_of(pairs[np.tril_indices(n_annotators, -1)])
+    return PairwiseAgreement(names, with_others, mean, pairs, n_common, len(few), chosen.name)

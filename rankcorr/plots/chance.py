@@ -197,13 +197,7 @@ def _rows(
 
 
 def _draw_row(
-    axes: Axes,
-    row: int,
-    edges: NDArray[np.float64],
-    heights: NDArray[np.float64],
-    mean: float,
-    observed: float,
-    ink: Ink,
+    axes: Axes, row: int, edges: NDArray[Any], heights: NDArray[Any], mean: float, observed: float, ink: Ink
 ) -> list[Any]:
     """Draw a histogram with its base on a row; its outline, the mean, and the observed value on top."""
     filled = axes.stairs(

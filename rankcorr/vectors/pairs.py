@@ -92,15 +92,8 @@ def read_pairs(
     """
     if word_columns is not None and (isinstance(word_columns, str) or len(word_columns) != 2):
         raise OptionError(f"word_columns must be a list of two names of columns; got {shown(word_columns)}")
-    numbers = read_numbers(
-        path,
-        id_columns=word_columns,
-        score_column=score_column,
-        header=header,
-        unordered=unordered,
-        duplicates=duplicates,
-        words=True,
-    )
+    options: dict[str, Any] = {"header": header, "unordered": unordered, "duplicates": duplicates}
+    numbers = read_numbers(path, id_columns=word_columns, score_column=score_column, words=True, **options)
     return cast("dict[Pair, float]", numbers)
 
 

@@ -1,7 +1,6 @@
 """Gold scores of the relata of words -> candidates of each word ranked by cosine -> evaluation by query."""
 
 from collections.abc import Collection, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias, get_args
 
@@ -162,11 +161,7 @@ def evaluate_relata(
 
 
 def _ranked(
-    vectors: WordVectors,
-    pairs: Collection[Pair],
-    looked_up: Mapping[str, str],
-    known: AbstractSet[str],
-    candidates: Candidates,
+    vectors: WordVectors, pairs: Collection[Pair], looked_up: Mapping[str, str], known: set[str], candidates: Candidates
 ) -> Run:
     """Candidates of each word that has a vector, with their cosines."""
     own: dict[str, list[str]] = {word: [] for word, _ in pairs if word in known}

@@ -458,13 +458,8 @@ def _only(rows: tuple[Row, ...], **given: str | bool | None) -> Row:
     if len(found) != 1:
         wanted = ", ".join(f"{name}={value!r}" for name, value in asked.items())
         names = [field.name for field in fields(rows[0])[:3]] if rows else []
-        several = found or rows
-        raise OptionError(
-            offending(
-                f"one row is wanted, and {len(found)} have {wanted}; {', '.join(names)}",
-                [tuple(getattr(row, name) for name in names) for row in several],
-            )
-        )
+        several = [tuple(getattr(row, name) for name in names) for row in found or rows]
+        raise OptionError(offending(f"one row is wanted, and {len(found)} have {wanted}; {', '.join(names)}", several))
     return found[0]
 
 
