@@ -131,10 +131,7 @@ def pvalues_of(scores: Array, name: str, n_resamples: int, seed: int) -> dict[st
     codes = np.unique(-scores[1:], return_inverse=True)[1].reshape(2, -1)
     found = {}
     for kind in ("scores", "ranks"):
-        if kind == "scores":
-            exchange = Exchange.of_scores(COEFFICIENTS[name], gold, systems, codes)
-        else:
-            exchange = Exchange.of_ranks(COEFFICIENTS[name], gold, systems)
+        exchange = Exchange.of(COEFFICIENTS[name], gold, systems, codes if kind == "scores" else None)
         (orbit,) = orbits_of([[exchange]], Draws(n_resamples, seed))
         found[kind] = (orbit.observed, orbit.pvalue(), *orbit.interval(1 - LEVEL, bound=2.0))
     found["auto"] = found["scores" if on_one_scale(codes, seed) else "ranks"]

@@ -16,7 +16,7 @@ from report import heading, machine, row
 
 from rankcorr import TauW
 from rankcorr.evaluation import QueryEvaluator, combined_means, partial_means
-from rankcorr.evaluation.query_tests import intervals, studentized
+from rankcorr.evaluation.query_tests import Means, bounds, studentized
 from rankcorr.inference.resampling import Draws
 
 EVALUATOR = QueryEvaluator("tau_w")
@@ -31,7 +31,7 @@ def one(n_queries: int, n_resamples: int, seed: int) -> tuple[bool, bool, float]
     halves = pd.DataFrame({"query": np.arange(n_queries), "tau_w": column / 2})
     found = combined_means([partial_means(halves, EVALUATOR, n_resamples=n_resamples, seed=seed)], level=LEVEL).of()
     ratios = studentized(column[:, np.newaxis], Draws(n_resamples, seed))
-    low, high = (float(ends[0]) for ends in intervals(column[:, np.newaxis], ratios, LEVEL))
+    low, high = (float(ends[0]) for ends in bounds(Means.of(column[:, np.newaxis]), ratios, LEVEL))
     return found.low <= 0 <= found.high, low <= 0 <= high, 2 * (found.high - found.low) / (high - low)
 
 

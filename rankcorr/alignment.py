@@ -103,10 +103,8 @@ def align(
         y_only = [label for label in second.labels if label not in known]
         if missing == "raise":
             if x_only and y_only:
-                parts = [
-                    offending(f"labels in {name} only", labels)
-                    for name, labels in zip(names, (x_only, y_only), strict=True)
-                ]
+                lone = zip(names, (x_only, y_only), strict=True)
+                parts = [offending(f"labels in {name} only", labels) for name, labels in lone]
             else:
                 longer, shorter = names if x_only else names[::-1]
                 parts = [offending(f"labels in {longer} only, which {shorter} lacks", x_only or y_only)]

@@ -22,9 +22,9 @@ from rankcorr.errors import (
     warn_undefined,
 )
 from rankcorr.frames import PLAIN, by_name
-from rankcorr.ranking import Ranking, RankingLike, as_ranking
+from rankcorr.ranking import Ranking, RankingLike, as_ranking, stacked
 from rankcorr.results import Computed, TableResult, read_only, square_frame
-from rankcorr.scores import Ranks, checked_numbers, is_masked, midrank_rows
+from rankcorr.scores import checked_numbers, is_masked, midrank_rows
 from rankcorr.workers import Progress, checked_workers, in_threads
 
 ManyRankings: TypeAlias = Mapping[Any, RankingLike] | Sequence[RankingLike] | ArrayLike
@@ -215,7 +215,7 @@ def correlate_each(
         names, rankings = tuple(read), list(read.values())
         called = [("gold", f"system {shown(name)}") for name in names]
         if missing == "raise":
-            matrix, ties = _stacked(
+            matrix, ties = stacked(
                 [align(first, item, names=both)[1] for item, both in zip(rankings, called, strict=True)]
             )
         n_systems = len(names)
@@ -312,7 +312,7 @@ def correlation_matrix(
         items = [Ranking.unchecked(*row) for row in zip(rows, best_first, row_ties.tolist(), strict=True)]
     called = [f"ranking {shown(name)}" for name in names or range(len(items))]
     if missing == "raise":
-        ranks, ties = _stacked(
+        ranks, ties = stacked(
             [align(items[0], item, names=(called[0], name))[1] for item, name in zip(items, called, strict=True)]
         )
 
@@ -423,12 +423,6 @@ def _matrix(rankings: Any, gold: Ranking | None, *, whose: str, missing: Missing
             f"got {scores.shape[1]}{needs_labels(missing)}"
         )
     return scores
-
-
-def _stacked(rankings: list[Ranking]) -> tuple[Ranks, NDArray[np.int64]]:
-    """Mid-ranks as the rows of a matrix, read-only, and how many of each row are tied."""
-    ranks = np.array([ranking.ranks for ranking in rankings])
-    return read_only(ranks), np.array([ranking.n_ties for ranking in rankings])
 
 
 def _check_any(n_rankings: int, whose: str) -> None:

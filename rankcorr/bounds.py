@@ -189,15 +189,11 @@ class _Side:
     n_ties: int
     lacks: Places
 
-    @property
-    def tail(self) -> Ranks:
-        """The ranks that the items it lacks can have."""
-        return np.arange(self.order.size + 1.0, self.ranks.size + 1.0)
-
     def rows(self, tails: Places) -> Ranks:
         """Mid-ranks of one completion for each row of `tails`, which orders the items that the list lacks."""
         rows = np.tile(self.ranks, (len(tails), 1))
-        np.put_along_axis(rows, tails, np.broadcast_to(self.tail, tails.shape), axis=1)
+        lacking = np.arange(self.order.size + 1.0, self.ranks.size + 1.0)  # the ranks that these items can have
+        np.put_along_axis(rows, tails, np.broadcast_to(lacking, tails.shape), axis=1)
         return read_only(rows)
 
     def ranking(self, tail: Places) -> Ranking:

@@ -2,7 +2,7 @@
 
 import math
 import operator
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from numbers import Real
 from typing import Final, SupportsIndex, cast
 
@@ -190,6 +190,11 @@ def offending(message: str, values: Iterable[object], number: int | None = None)
     number = len(listed) if number is None else number
     more = f", ... ({number:,} in all)" if number > N_SHOWN else ""
     return f"{message}: {', '.join(shown(value) for value in listed[:N_SHOWN])}{more}"
+
+
+def first_few(texts: Sequence[str], number: int = N_SHOWN) -> str:
+    """Join the first of many texts by commas; an ellipsis stands for the others."""
+    return ", ".join([*texts[:number], *["..."] * (len(texts) > number)])
 
 
 def check_unique(names: Iterable[Hashable], what: str, error: type[ValueError]) -> None:

@@ -164,14 +164,8 @@ class Coefficient:
     def _options(self) -> dict[str, Any]:
         """The options that all its results share."""
         weighting = self.weighting
-        return {
-            "coefficient": self.name,
-            "scheme": weighting.scheme,
-            "n0": weighting.n0,
-            "weigher": weighting.name,
-            "tied_weights": weighting.tied_weights,
-            "variant": self.variant,
-        }
+        weights = {"scheme": weighting.scheme, "n0": weighting.n0, "weigher": weighting.name}
+        return {"coefficient": self.name, **weights, "tied_weights": weighting.tied_weights, "variant": self.variant}
 
 
 @dataclass(frozen=True, repr=False)

@@ -8,10 +8,10 @@ from typing import Any, NoReturn, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr.checks import N_SHOWN, is_unhashable, offending, repeated, shown
+from rankcorr.checks import N_SHOWN, first_few, is_unhashable, offending, repeated, shown
 from rankcorr.errors import DimensionError, DuplicateLabelError, LabelError, LengthError, OptionError
 from rankcorr.frames import python_values
-from rankcorr.scores import Positions, Ranks, ScoresLike, checked_numbers, is_masked, midranks, split_labels
+from rankcorr.scores import Positions, Ranks, ScoresLike, checked_numbers, is_masked, midranks, read_only, split_labels
 
 
 class Ranking:
@@ -26,6 +26,11 @@ class Ranking:
         Mid-ranks: 1 is the top, and tied items share the mean of the positions that they occupy.
     labels : tuple of hashable, or None
         Names of the items, in the order of `ranks`.
+    best_first : ndarray of int32, shape (n_items,), read-only
+        Positions of the items from best to worst; tied items in any order. Positions count from 0 and are neither
+        ranks nor an order of labels: ``ranks[best_first]`` ascends.
+    n_ties : int
+        Number of items that share their rank with another item.
 
     See Also
     --------
@@ -39,11 +44,11 @@ class Ranking:
     array([1. , 2.5, 2.5])
     """
 
-    __slots__ = ("_best_first", "_labels", "_n_ties", "_ranks")
-    _ranks: Ranks
-    _best_first: Positions
-    _n_ties: int
-    _labels: tuple[Hashable, ...] | None
+    __slots__ = ("best_first", "labels", "n_ties", "ranks")
+    ranks: Ranks
+    best_first: Positions
+    n_ties: int
+    labels: tuple[Hashable, ...] | None
 
     def __init__(self, *_args: object, **_options: object) -> None:
         raise TypeError(
@@ -63,10 +68,10 @@ class Ranking:
         best_first.setflags(write=False)
         ranking = object.__new__(cls)
         fill = object.__setattr__
-        fill(ranking, "_ranks", ranks)
-        fill(ranking, "_best_first", best_first)
-        fill(ranking, "_n_ties", n_ties)
-        fill(ranking, "_labels", labels)
+        fill(ranking, "ranks", ranks)
+        fill(ranking, "best_first", best_first)
+        fill(ranking, "n_ties", n_ties)
+        fill(ranking, "labels", labels)
         return ranking
 
     @classmethod
@@ -140,11 +145,7 @@ class Ranking:
         >>> dict(zip(ranking.labels, ranking.ranks.tolist()))
         {'apple': 1.0, 'pear': 2.5, 'plum': 2.5, 'quince': 4.0}
         """
-        if (
-            isinstance(order, str | bytes | bytearray | Set)
-            or hasattr(order, "keys")
-            or not isinstance(order, Iterable)
-        ):
+        if _is_no_list(order):
             raise DimensionError(f"an order is a list of labels, best first; got {shown(order)}")
         if isinstance(order, np.ndarray):
             if order.ndim != 1 or order.dtype.kind == "V" or is_masked(order):
@@ -200,17 +201,17 @@ class Ranking:
         >>> Ranking.from_order(["ant", "bee", "cat"]).take(np.array([2, 0]))
         <Ranking of 2 items, 0 tied: 'ant' 1, 'cat' 2>
         """
-        if labels is None and self._labels is not None:
-            labels = tuple(self._labels[position] for position in positions.tolist())
+        if labels is None and self.labels is not None:
+            labels = tuple(self.labels[position] for position in positions.tolist())
         if positions.size == self.n_items:
             place = np.empty(self.n_items, np.int32)
             place[positions] = np.arange(self.n_items, dtype=np.int32)
-            return Ranking.unchecked(self._ranks[positions], place[self._best_first], self._n_ties, labels)
+            return Ranking.unchecked(self.ranks[positions], place[self.best_first], self.n_ties, labels)
         place = np.full(self.n_items, -1, np.int32)
         place[positions] = np.arange(positions.size, dtype=np.int32)
-        kept = self._best_first[place[self._best_first] >= 0]
+        kept = self.best_first[place[self.best_first] >= 0]
         best_first = place[kept]
-        starts = np.flatnonzero(np.diff(self._ranks[kept], prepend=0.0))  # ranks are at least 1: the first is a start
+        starts = np.flatnonzero(np.diff(self.ranks[kept], prepend=0.0))  # ranks are at least 1: the first is a start
         sizes = np.diff(starts, append=positions.size)
         ranks = np.empty(positions.size)
         ranks[best_first] = np.repeat(starts + 0.5 * (sizes + 1), sizes)
@@ -230,10 +231,10 @@ class Ranking:
             return self
         n_items, n_more = self.n_items, len(labels)
         return Ranking.unchecked(
-            np.append(self._ranks, np.full(n_more, n_items + 0.5 * (n_more + 1))),
-            np.append(self._best_first, np.arange(n_items, n_items + n_more, dtype=np.int32)),
-            self._n_ties + (n_more if n_more > 1 else 0),
-            (*(self._labels or ()), *labels),
+            np.append(self.ranks, np.full(n_more, n_items + 0.5 * (n_more + 1))),
+            np.append(self.best_first, np.arange(n_items, n_items + n_more, dtype=np.int32)),
+            self.n_ties + (n_more if n_more > 1 else 0),
+            (*(self.labels or ()), *labels),
         )
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
@@ -243,32 +244,9 @@ class Ranking:
         raise AttributeError("a Ranking is immutable")
 
     @property
-    def ranks(self) -> Ranks:
-        """Mid-ranks, shape (n_items,), read-only; 1 is the top."""
-        return self._ranks
-
-    @property
-    def labels(self) -> tuple[Hashable, ...] | None:
-        """Names of the items, or None."""
-        return self._labels
-
-    @property
-    def best_first(self) -> Positions:
-        """Positions of the items from best to worst, shape (n_items,), read-only; tied items in any order.
-
-        Positions count from 0 and are neither ranks nor an order of labels: ``ranks[best_first]`` ascends.
-        """
-        return self._best_first
-
-    @property
     def n_items(self) -> int:
         """Number of items."""
-        return self._ranks.size
-
-    @property
-    def n_ties(self) -> int:
-        """Number of items that share their rank with another item."""
-        return self._n_ties
+        return self.ranks.size
 
     def __len__(self) -> int:
         return self.n_items
@@ -276,20 +254,19 @@ class Ranking:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Ranking):
             return NotImplemented
-        return self._labels == other._labels and np.array_equal(self._ranks, other._ranks)
+        return self.labels == other.labels and np.array_equal(self.ranks, other.ranks)
 
     def __hash__(self) -> int:
-        return hash((self._labels, self._ranks.tobytes()))
+        return hash((self.labels, self.ranks.tobytes()))
 
     def __reduce__(self) -> tuple[Callable[..., Ranking], tuple[Any, ...]]:
-        return Ranking.unchecked, (self._ranks, self._best_first, self._n_ties, self._labels)
+        return Ranking.unchecked, (self.ranks, self.best_first, self.n_ties, self.labels)
 
     def __repr__(self) -> str:
-        first = np.argsort(self._ranks, kind="stable")[:N_SHOWN].tolist()
-        names = [repr(self._labels[item]) if self._labels else f"[{item}]" for item in first]
-        best = ", ".join(f"{name} {rank:g}" for name, rank in zip(names, self._ranks[first].tolist(), strict=True))
-        more = ", ..." if self.n_items > N_SHOWN else ""
-        return f"<Ranking of {self.n_items} items, {self.n_ties} tied: {best}{more}>"
+        first = np.argsort(self.ranks, kind="stable")[: N_SHOWN + 1].tolist()
+        names = [repr(self.labels[item]) if self.labels else f"[{item}]" for item in first]
+        best = first_few([f"{name} {rank:g}" for name, rank in zip(names, self.ranks[first].tolist(), strict=True)])
+        return f"<Ranking of {self.n_items} items, {self.n_ties} tied: {best}>"
 
 
 RankingLike: TypeAlias = Ranking | ScoresLike
@@ -300,8 +277,18 @@ def as_ranking(ranking: RankingLike) -> Ranking:
     return ranking if isinstance(ranking, Ranking) else Ranking.from_scores(ranking)
 
 
+def stacked(rankings: Sequence[Ranking]) -> tuple[Ranks, NDArray[np.int64]]:
+    """Return the ranks of rankings in the same order of items, a row each, and their numbers of ties."""
+    return read_only(np.array([each.ranks for each in rankings])), np.array([each.n_ties for each in rankings])
+
+
+def _is_no_list(value: object) -> bool:
+    is_other = isinstance(value, str | bytes | bytearray | Set) or hasattr(value, "keys")
+    return is_other or not isinstance(value, Iterable)
+
+
 def _checked_labels(labels: Iterable[Hashable], n_items: int) -> tuple[Hashable, ...]:
-    if isinstance(labels, str | bytes | bytearray | Set) or hasattr(labels, "keys") or not isinstance(labels, Iterable):
+    if _is_no_list(labels):
         raise LabelError(f"labels must be a list of labels; got {shown(labels)}")
     if isinstance(labels, np.ndarray) and (labels.ndim != 1 or labels.dtype.kind == "V" or is_masked(labels)):
         raise LabelError(f"labels must be a list of labels; got an array of {labels.dtype}, shape {labels.shape}")

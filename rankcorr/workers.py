@@ -25,6 +25,10 @@ def checked_workers(workers: int | None) -> int:
     return checked_count(workers, "workers")
 
 
+def silent(_number: int) -> None:
+    """Report nothing, as progress that nobody watches."""
+
+
 def in_threads(
     task: Callable[[Block], Result],
     blocks: Sequence[Block],
@@ -123,12 +127,12 @@ def progress_bar(total: int | None, unit: str, of: str) -> Iterator[Callable[[in
     ...     null = null_distribution(range(9), range(9), n_resamples=100, progress=advance)
     """
     if total == 0 or sys.stderr is None or not sys.stderr.isatty():
-        yield lambda _: None
+        yield silent
         return
     try:
         from tqdm import tqdm
     except ImportError:
-        yield lambda _: None
+        yield silent
         return
     with tqdm(desc=of, total=total, unit=f" {unit}", leave=False, delay=0.3) as bar:
         yield bar.update

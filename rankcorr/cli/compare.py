@@ -37,15 +37,12 @@ TEST_RESAMPLES: Final = 10_000
 class Details:
     """Optional parts of the output of `rankcorr compare`."""
 
-    worst: int | None = setting(
-        "--worst", type=click.IntRange(min=1), metavar="K", help="List the K items that cost each system most."
-    )
+    worst: int | None = console.count_setting("--worst", "List the K items that cost each system most.")
     coefficient: Any = setting(options.coefficient_option(None, "Coefficient of --worst.  [default: tau_w]"))
-    ci: bool = setting("--ci", is_flag=True, help="Add the confidence interval of each coefficient.")
-    standardize: bool = setting(
+    ci: bool = console.flag_setting("--ci", "Add the confidence interval of each coefficient.")
+    standardize: bool = console.flag_setting(
         "--standardize",
-        is_flag=True,
-        help="Add each coefficient on a scale where chance averages 0, and its percentile among the values of chance.",
+        "Add each coefficient on a scale where chance averages 0, and its percentile among the values of chance.",
     )
     level: float | None = setting(
         options.level_option(None, f"Level of confidence of --ci.  [default: {options.DEFAULT_LEVEL}]")
@@ -132,17 +129,11 @@ class Details:
                 parts = contributions(
                     gold.ranking, system.ranking, coefficient=weights.of(self.taken_apart), missing=files.missing
                 )
-            undefined = math.isnan(parts.statistic)
             names = {"x_rank": "gold_rank", "y_rank": "system_rank"}
-            row["worst"] = (
-                None
-                if undefined
-                else [
-                    {names.get(field, field): value for field, value in vars(item).items()}
-                    for item in parts.worst(self.worst)
-                    if item.cost
-                ]
-            )
+            row["worst"] = None
+            if not math.isnan(parts.statistic):
+                items = [vars(item).items() for item in parts.worst(self.worst) if item.cost]
+                row["worst"] = [{names.get(field, field): value for field, value in item} for item in items]
         return row, [
             note for message, names in notes.items() for note in console.notes_of([message], names, system.name)
         ]
@@ -183,20 +174,12 @@ class Details:
     def print_table(self, names: list[str], rows: list[dict[str, Any]]) -> None:
         """Print one row for each system and coefficient."""
         columns = ["standardized", "percentile"] * self.standardize + ["low", "high"] * self.ci
-        cells = [
-            [
-                shown,
-                name,
-                *(
-                    f"{row['coefficients'][name][column]:{'.2f' if column == 'percentile' else 'z.4f'}}"
-                    for column in ("statistic", *columns)
-                ),
-                str(row["n"]),
-                str(row["ties"]),
-            ]
-            for shown, row in zip(names, rows, strict=True)
-            for name in COEFFICIENTS
-        ]
+        cells = []
+        forms = {column: ".2f" if column == "percentile" else "z.4f" for column in ("statistic", *columns)}
+        for shown, row in zip(names, rows, strict=True):
+            for name in COEFFICIENTS:
+                values = [f"{row['coefficients'][name][column]:{form}}" for column, form in forms.items()]
+                cells.append([shown, name, *values, str(row["n"]), str(row["ties"])])
         console.print_table(["system", "coefficient", "value", *columns, "n", "ties"], cells, left=[1])
 
     def print_worst(self, shown: str, row: Mapping[str, Any]) -> None:
@@ -259,9 +242,8 @@ def compare(
     reference, *others = files.read([gold], systems)
     matches = [options.match_items(reference, other, files.missing) for other in others]
     rows, notes = [], []
-    with progress_bar(
-        len(others) * len(COEFFICIENTS) * details.n_resamples_each, "resample", "coefficients"
-    ) as advance:
+    n_steps = len(others) * len(COEFFICIENTS) * details.n_resamples_each
+    with progress_bar(n_steps, "resample", "coefficients") as advance:
         for other, match in zip(others, matches, strict=True):
             row, messages = _row(reference, other, files, weights, details, advance)
             rows.append(row | match.described())
@@ -296,18 +278,12 @@ def _row(
     """Row of the table for one system, and the warnings of the library."""
     with options.errors_of(gold, system):
         with collected_notices() as notices:
-            found = correlate(
-                gold.ranking,
-                system.ranking,
-                coefficients=[weights.of(name) for name in COEFFICIENTS],
-                names=(gold.name, system.name),
-                missing=files.missing,
-            )
+            chosen, names = [weights.of(name) for name in COEFFICIENTS], (gold.name, system.name)
+            found = correlate(gold.ranking, system.ranking, coefficients=chosen, names=names, missing=files.missing)
             results: dict[str, RankCorrelation] = {coefficient.name: result for coefficient, result in found.items()}
         more, notes = details.of(gold, system, results, files=files, weights=weights, progress=progress)
-    row: dict[str, Any] = {"system": system.name}
-    row |= {name: result.statistic for name, result in results.items()}
-    row |= {"n": next(iter(results.values())).n_items}
+    row: dict[str, Any] = {"system": system.name, **{name: result.statistic for name, result in results.items()}}
+    row["n"] = next(iter(results.values())).n_items
     undefined = [name for name, result in results.items() if math.isnan(result.statistic)]
     return row | more, console.notes_of(notices, undefined, system.name) + notes
 
@@ -362,15 +338,8 @@ def run_tests(
     asked = {"alternative": alternative, "n_resamples": resamples, "seed": seed}
     reference, *others = files.read([gold], systems)
     matches = [options.match_items(reference, other, files.missing) for other in others]
-    chosen = {
-        **files.described(),
-        "coefficient": coefficient,
-        **weights.described(coefficient),
-        "alternative": alternative,
-        **(paired if versus else {}),
-        "resamples": resamples,
-        "seed": seed,
-    }
+    chosen = {**files.described(), "coefficient": coefficient, **weights.described(coefficient)}
+    chosen |= {"alternative": alternative, **(paired if versus else {}), "resamples": resamples, "seed": seed}
     document: dict[str, Any] = {"gold": options.described(reference), "options": chosen}
     if versus:
         first, *rest = others
@@ -417,18 +386,10 @@ def _test_row(system: Named, test: PermutationTest) -> dict[str, Any]:
 
 def _print_tests(systems: Sequence[Named], rows: Sequence[dict[str, Any]], chosen: dict[str, Any]) -> None:
     drawn = options.permutations_text(chosen["resamples"], chosen["seed"], [row["n"] for row in rows])
-    click.echo(f"{chosen['coefficient']} against chance, {chosen['alternative']} ({drawn})\n")
+    coefficient, side = chosen["coefficient"], chosen["alternative"]
+    click.echo(f"{coefficient} against chance, {side} ({drawn})\n")
     console.print_table(
-        [
-            "system",
-            chosen["coefficient"],
-            "chance",
-            "standardized",
-            "percentile",
-            f"p ({chosen['alternative']})",
-            "n",
-            "ties",
-        ],
+        ["system", coefficient, "chance", "standardized", "percentile", f"p ({side})", "n", "ties"],
         [
             [
                 system.shown,
@@ -475,10 +436,7 @@ def _difference_rows(others: Sequence[Named], results: Sequence[SystemComparison
 
 
 def _print_differences(
-    systems: Sequence[Named],
-    rows: Sequence[dict[str, Any]],
-    results: Sequence[SystemComparison],
-    chosen: dict[str, Any],
+    systems: Sequence[Named], rows: list[dict[str, Any]], results: Sequence[SystemComparison], chosen: dict[str, Any]
 ) -> None:
     first, *others = systems
     name, several = chosen["coefficient"], len(rows) > 1

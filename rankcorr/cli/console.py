@@ -148,9 +148,24 @@ def stacked(*options: Decorator) -> Decorator:
     return lambda command: reduce(lambda made, each: each(made), reversed(options), command)
 
 
-def choice_option(name: str, choices: Sequence[str], what: str) -> Decorator:
+def choice_option(name: str, choices: Sequence[str], what: str, **settings: Any) -> Decorator:
     """Make an option of one of some words, by default the first."""
-    return option(name, type=click.Choice(choices), default=choices[0], help=what)
+    return option(name, **{"type": click.Choice(choices), "default": choices[0], "help": what, **settings})
+
+
+def flag_setting(name: str, what: str) -> Any:
+    """A flag as a field of a dataclass."""
+    return setting(name, is_flag=True, help=what)
+
+
+def count_setting(name: str, what: str) -> Any:
+    """A positive number K as a field of a dataclass."""
+    return setting(name, type=click.IntRange(min=1), metavar="K", help=what)
+
+
+def several_setting(name: str, metavar: str, what: str, **settings: Any) -> Any:
+    """An option that may be repeated, as a field of a dataclass."""
+    return setting(name, multiple=True, metavar=metavar, help=what, **settings)
 
 
 def choice_setting(name: str, choices: Sequence[str], what: str) -> Any:
@@ -171,15 +186,7 @@ def json_option(more: str = ", with null where undefined") -> Decorator:
 def table_option() -> Decorator:
     """Option --table."""
     what = "Form of the tables. In any but text they alone go to stdout, and the rest to stderr."
-    return click.option(
-        "--table",
-        type=click.Choice(TABLES),
-        default=TABLES[0],
-        show_default=True,
-        expose_value=False,
-        callback=_into_tables,
-        help=what,
-    )
+    return choice_option("--table", TABLES, what, expose_value=False, callback=_into_tables)
 
 
 def _into_tables(context: click.Context, _parameter: click.Parameter, form: str) -> None:
@@ -318,13 +325,12 @@ def figure_option(name: str, what: str, *, required: bool = False) -> Decorator:
     return click.option(name, required=required, metavar="FILE.png|.svg|.pdf", callback=_ready, help=what)
 
 
-theme_option: Decorator = option(  # `saved_figure` follows it
+theme_option: Decorator = choice_option(  # `saved_figure` follows it
     "--theme",
-    type=click.Choice(THEMES),
-    default=THEMES[0],
+    THEMES,
+    "Background of the figure.",
     expose_value=False,
     callback=lambda context, _parameter, value: context.meta.update({THEME: value}),
-    help="Background of the figure.",
 )
 out_option: Decorator = stacked(figure_option("--out", "Write the figure here", required=True), theme_option)
 

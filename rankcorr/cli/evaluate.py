@@ -11,7 +11,7 @@ from typing import Any, Final
 import click
 import numpy as np
 
-from rankcorr.checks import checked_level, counted, offending, repeated
+from rankcorr.checks import checked_level, counted, first_few, offending, repeated
 from rankcorr.cli import console, options
 from rankcorr.cli.console import choice_setting, gathered, label_text, number_text, pvalue_text, setting, whole
 from rankcorr.cli.options import Weights
@@ -51,12 +51,11 @@ class Level(click.types.FloatParamType):
 class QueryOptions:
     """Metrics and options for the evaluation of runs."""
 
-    metrics: tuple[str, ...] = setting(
+    metrics: tuple[str, ...] = console.several_setting(
         "--metric",
-        multiple=True,
+        "NAME",
+        f"Metric: {', '.join(METRIC_NAMES)}, or one of ir_measures, such as rr; may be repeated.",
         default=("tau_w",),
-        metavar="NAME",
-        help=f"Metric: {', '.join(METRIC_NAMES)}, or one of ir_measures, such as rr; may be repeated.",
     )
     unjudged: Any = choice_setting(
         "--unjudged",
@@ -66,29 +65,23 @@ class QueryOptions:
     unretrieved: Any = choice_setting(
         "--unretrieved", UNRETRIEVED, "Judged documents that a run did not retrieve: are last, or left out."
     )
-    depth: int | None = setting(
-        "--depth", type=click.IntRange(min=1), metavar="K", help="Keep the first K documents of each query."
-    )
+    depth: int | None = console.count_setting("--depth", "Keep the first K documents of each query.")
     undefined: Any = choice_setting(
         "--undefined",
         UNDEFINED,
         "Queries without a defined metric: are left out of the mean, count as 0, or are an error.",
     )
-    standardized: bool = setting(
-        "--standardized",
-        is_flag=True,
-        help="Also standardize rank correlations, so that chance averages 0 for each query.",
+    standardized: bool = console.flag_setting(
+        "--standardized", "Also standardize rank correlations, so that chance averages 0 for each query."
     )
-    by_query: bool = setting(
+    by_query: bool = console.flag_setting(
         "--by-query",
-        is_flag=True,
-        help="Print the values of each query, a column for each run; with --table csv only this table goes to stdout.",
+        "Print the values of each query, a column for each run; with --table csv only this table goes to stdout.",
     )
-    folds: tuple[str, ...] = setting(
+    folds: tuple[str, ...] = console.several_setting(
         "--fold",
-        multiple=True,
-        metavar="QRELS",
-        help="Qrels of another cross-validation fold; may be repeated. Queries of all folds are pooled, "
+        "QRELS",
+        "Qrels of another cross-validation fold; may be repeated. Queries of all folds are pooled, "
         "and RUN files of the same name are parts of one run.",
     )
     versus: str | None = setting(
@@ -111,12 +104,9 @@ class QueryOptions:
         metavar="FILE",
         help="Also evaluate each group of queries, such as a genre: CSV or TSV with the columns query and group.",
     )
-    worst: int | None = setting(
+    worst: int | None = console.count_setting(
         "--worst",
-        type=click.IntRange(min=1),
-        metavar="K",
-        help="List the K queries with the largest differences from the run of --versus, and the documents that cause "
-        "them.",
+        "List the K queries with the largest differences from the run of --versus, and the documents that cause them.",
     )
     plot: str | None = setting(
         console.figure_option("--plot", "Draw the differences from the run of --versus by query")
@@ -305,63 +295,42 @@ def _fail_if(worse: Sequence[str]) -> None:
 def _comparisons(
     evaluation: Evaluation, metrics: Sequence[Metric], baseline: str, groups: dict[str, str] | None, asked: QueryOptions
 ) -> tuple[RunComparison, ...]:
+    shared: dict[str, Any] = {name: getattr(asked, name) for name in ("test", "level", "seed")}
+    shared |= {"baseline": baseline, "groups": groups, "n_resamples": asked.resamples}
     found = []
     for metric in metrics:
+        shared["standardized"] = asked.standardized and isinstance(metric, Coefficient)
         with progress_bar(None, "resample", f"tests against {whole(baseline)}") as advance:
-            found.append(
-                compare_evaluated(
-                    evaluation,
-                    name_of(metric),
-                    standardized=asked.standardized and isinstance(metric, Coefficient),
-                    baseline=baseline,
-                    groups=groups,
-                    test=asked.test,
-                    level=asked.level,
-                    n_resamples=asked.resamples,
-                    seed=asked.seed,
-                    progress=advance,
-                )
-            )
+            found.append(compare_evaluated(evaluation, name_of(metric), **shared, progress=advance))
     return corrected_together(found)
 
 
 def _worst(
     gold: Qrels, runs: dict[str, Run], evaluation: Evaluation, metrics: Sequence[Metric], baseline: str, k: int | None
-) -> list[PairedQueries]:
+) -> list[dict[str, Any]]:
     """The queries with the largest differences between each other run and the baseline, by each metric."""
     if k is None:
         return []
     matches = matches_of(gold, runs, evaluation)
     return [
-        PairedQueries(
-            name_of(metric),
-            name_of(metric if isinstance(metric, Coefficient) else TauW()),
-            run,
-            baseline,
-            worst_evaluated(gold, matches, evaluation, metric, run, baseline, k=k),
-        )
+        {
+            "metric": name_of(metric),
+            "coefficient": name_of(metric if isinstance(metric, Coefficient) else TauW()),
+            "first": run,
+            "second": baseline,
+            "queries": worst_evaluated(gold, matches, evaluation, metric, run, baseline, k=k),
+        }
         for metric in metrics
         for run in runs
         if run != baseline
     ]
 
 
-@dataclass(frozen=True)
-class PairedQueries:
-    """The queries with the largest differences between two runs; costs of documents are shares of `coefficient`."""
-
-    metric: str
-    coefficient: str
-    first: str
-    second: str
-    queries: tuple[QueryDifference, ...]
-
-
 def _print_means(evaluation: Evaluation) -> None:
     for run, coverage in zip(evaluation.runs, evaluation.coverage, strict=True):
         click.echo(f"{whole(run)}: {_coverage_text(coverage, evaluation.options)}")
     for each in evaluation.undefined:
-        shown = ", ".join(label_text(query) for query in each.queries[:5]) + ", ..." * (len(each.queries) > 5)
+        shown = first_few(list(map(label_text, each.queries)))
         queries = counted(len(each.queries), "query", "queries")
         fate = {"omit": "left out of the mean", "zero": "counted as 0", "error": ""}[evaluation.options["undefined"]]
         click.echo(f"{whole(each.run)}: no {each.metric} for {queries} ({fate}), {each.reason}: {shown}")
@@ -372,14 +341,10 @@ def _print_means(evaluation: Evaluation) -> None:
 def _print_rows(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> None:
     """Print a table of means that begins with the columns `names`, aligned to the left."""
     columns = [column for column in ("mean", "standardized") if column in rows[0]]
-    cells = [
-        [
-            *(whole(row[name]) for name in names),
-            *(number_text(row[column]) for column in columns),
-            f"{row['n_queries']:,}",
-        ]
-        for row in rows
-    ]
+    cells = []
+    for row in rows:
+        figures = [number_text(row[column]) for column in columns]
+        cells.append([*(whole(row[name]) for name in names), *figures, f"{row['n_queries']:,}"])
     console.print_table([*names, *columns, "queries"], cells, left=range(len(names)))
 
 
@@ -387,15 +352,14 @@ def _coverage_text(coverage: Coverage, policies: dict[str, Any]) -> str:
     """Return one line on the documents of a run: how many were compared, left out or missing."""
     unjudged = {"zero": "of relevance 0", "omit": "left out", "error": ""}[policies["unjudged"]]
     unretrieved = {"last": "last", "omit": "left out"}[policies["unretrieved"]]
+    absent, unknown = (counted(len(each), "query", "queries") for each in (coverage.not_in_run, coverage.not_in_qrels))
     parts = [
         f"{coverage.n_compared:,} documents compared",
         f"{coverage.n_unjudged:,} unjudged ({unjudged})" if coverage.n_unjudged else "",
         f"{coverage.n_unretrieved:,} not retrieved ({unretrieved})" if coverage.n_unretrieved else "",
         f"{coverage.n_cut:,} beyond the depth" if coverage.n_cut else "",
-        f"{counted(len(coverage.not_in_run), 'query', 'queries')} not in the run" if coverage.not_in_run else "",
-        f"{counted(len(coverage.not_in_qrels), 'query', 'queries')} not in qrels, left out"
-        if coverage.not_in_qrels
-        else "",
+        f"{absent} not in the run" if coverage.not_in_run else "",
+        f"{unknown} not in qrels, left out" if coverage.not_in_qrels else "",
         f"{coverage.n_negative:,} negative judgements" if coverage.n_negative else "",
     ]
     return ", ".join(part for part in parts if part)
@@ -434,15 +398,15 @@ def _print_group_differences(comparison: RunComparison) -> None:
     console.print_table(["group", "run", *_DIFFERENCES], rows, left=[1])
 
 
-def _print_worst(found: PairedQueries) -> None:
+def _print_worst(found: Mapping[str, Any]) -> None:
     """Print queries with their documents; the first line of each query has the values of both runs."""
-    first, second = whole(found.first), whole(found.second)
+    first, second = whole(found["first"]), whole(found["second"])
     click.echo(
-        f"\n{found.metric}: queries with the largest differences between {first} and {second}, and their documents"
+        f"\n{found['metric']}: queries with the largest differences between {first} and {second}, and their documents"
     )
-    click.echo(f"cost: {found.coefficient} lost through this document by {first}, minus that lost by {second}\n")
+    click.echo(f"cost: {found['coefficient']} lost through this document by {first}, minus that lost by {second}\n")
     header = ["query", first, second, "difference", "document", "relevance", f"rank in {first}", f"rank in {second}"]
-    console.print_table([*header, "cost"], _worst_rows(found.queries), left=[4])
+    console.print_table([*header, "cost"], _worst_rows(found["queries"]), left=[4])
 
 
 def _worst_rows(queries: Iterable[QueryDifference]) -> Iterable[list[str]]:

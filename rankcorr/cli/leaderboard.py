@@ -20,11 +20,8 @@ RESAMPLES: Final = 1_000
 class BoardOptions:
     """What a leaderboard is computed from, except for the files of gold and systems."""
 
-    golds: tuple[str, ...] = setting(
-        "--gold",
-        multiple=True,
-        metavar="FILE",
-        help="A further gold set; may be repeated. In --score they come after GOLD.",
+    golds: tuple[str, ...] = console.several_setting(
+        "--gold", "FILE", "A further gold set; may be repeated. In --score they come after GOLD."
     )
     by: str = setting(
         "--by",
@@ -32,8 +29,8 @@ class BoardOptions:
         metavar="sum|mean|NAME",
         help="Rank and test by the sum or the mean over the gold sets, or by the one of this name.",
     )
-    standardized: bool = setting(
-        "--standardized", is_flag=True, help="Standardize coefficients, so that chance gives 0 in each gold set."
+    standardized: bool = console.flag_setting(
+        "--standardized", "Standardize coefficients, so that chance gives 0 in each gold set."
     )
     swap: Any = setting(options.swap_option())
     coefficient: Any = setting(options.coefficient_option())
@@ -49,24 +46,13 @@ class BoardOptions:
         self, gold: str, systems: tuple[str, ...], files: Files, weights: Weights
     ) -> tuple[Leaderboard, list[Named], list[Named], list[Note]]:
         """Read the files and rank the systems; return also gold sets, systems, and what the library warned of."""
-        chosen = weights.of_one(self.coefficient)
+        asked: dict[str, Any] = {name: getattr(self, name) for name in ("by", "standardized", "swap", "level", "seed")}
+        asked |= {"coefficient": weights.of_one(self.coefficient), "missing": files.missing}
         n_golds = 1 + len(self.golds)
         read = files.read([gold, *self.golds], systems)
         golds, others = options.by_name(read[:n_golds]), options.by_name(read[n_golds:], self.swap)
         with progress_bar(None, "resample", "leaderboard") as advance, collected_notices() as notices:
-            board = leaderboard(
-                golds,
-                others,
-                by=self.by,
-                standardized=self.standardized,
-                swap=self.swap,
-                missing=files.missing,
-                level=self.level,
-                n_resamples=self.resamples,
-                seed=self.seed,
-                progress=advance,
-                coefficient=chosen,
-            )
+            board = leaderboard(golds, others, **asked, n_resamples=self.resamples, progress=advance)
         return board, read[:n_golds], read[n_golds:], console.notes_of(notices, [self.coefficient])
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import PurePath
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import click
 
@@ -185,17 +185,13 @@ def _short_names(
 class Files:
     """How files are read."""
 
-    ids: list[str] = setting(
-        "--id",
-        multiple=True,
-        metavar="COLUMN[,COLUMN]",
-        callback=split_columns,
-        help="Columns that name the item, in all files.",
+    ids: list[str] = console.several_setting(
+        "--id", "COLUMN[,COLUMN]", "Columns that name the item, in all files.", callback=split_columns
     )
-    scores: tuple[str, ...] = setting(
-        "--score", multiple=True, metavar="COLUMN", help="Column of the numbers: once, or once for each file."
+    scores: tuple[str, ...] = console.several_setting(
+        "--score", "COLUMN", "Column of the numbers: once, or once for each file."
     )
-    ranks: bool = setting("--ranks", is_flag=True, help="The numbers in all files are ranks: smaller is better.")
+    ranks: bool = console.flag_setting("--ranks", "The numbers in all files are ranks: smaller is better.")
     no_header: bool = setting(header_option())
     missing: Any = choice_setting(
         "--missing",
@@ -203,8 +199,8 @@ class Files:
         "Items in one file only: an error; left out; all kept, tied below what a file has; or only those of gold "
         "kept, tied below what a system has.",
     )
-    unordered: bool = setting(
-        "--unordered", is_flag=True, help="The two columns of --id are a pair in either order: a, b is the item b, a."
+    unordered: bool = console.flag_setting(
+        "--unordered", "The two columns of --id are a pair in either order: a, b is the item b, a."
     )
     duplicates: Any = choice_setting(
         "--duplicates",
@@ -255,15 +251,9 @@ class Files:
 
     def described(self) -> dict[str, Any]:
         """The options, ready for JSON."""
-        return {
-            "id": self.ids or None,
-            "score": list(self.scores) or None,
-            "ranks": self.ranks,
-            "header": not self.no_header,
-            "missing": self.missing,
-            "unordered": self.unordered,
-            "duplicates": self.duplicates,
-        }
+        read: dict[str, Any] = {"id": self.ids or None, "score": list(self.scores) or None}
+        read |= {"ranks": self.ranks, "header": not self.no_header}
+        return read | {name: getattr(self, name) for name in ("missing", "unordered", "duplicates")}
 
 
 file_options: Decorator = gathered("files", Files)
@@ -345,8 +335,7 @@ def errors_of(*rankings: Named) -> Iterator[None]:
         raise click.ClickException(f"{', '.join(names)} and {last}: {error}") from error
 
 
-@dataclass(frozen=True)
-class ItemMatch:
+class ItemMatch(NamedTuple):
     """How the items of a system match those of gold, and its ties among the items compared."""
 
     n_shared: int

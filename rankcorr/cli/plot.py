@@ -129,16 +129,10 @@ def leaderboard_figure(
     rows = {each.name: each.in_figures for each in others}
 
     def draw() -> Figure:
+        drawn: dict[str, Any] = {"n_resamples": asked.resamples, "seed": asked.seed, "missing": files.missing}
+        named = [options.by_name(list(each.values())) for each in (sets, rows)]
         with progress_bar(None, "permutation", "chance levels") as advance:
-            chance = chance_levels(
-                options.by_name(list(sets.values())),
-                options.by_name(list(rows.values())),
-                missing=files.missing,
-                n_resamples=asked.resamples,
-                seed=asked.seed,
-                progress=advance,
-                coefficient=weights.of_one(asked.coefficient),
-            )
+            chance = chance_levels(*named, **drawn, coefficient=weights.of_one(asked.coefficient), progress=advance)
         renamed = replace(
             board,
             gold_sets=tuple(sets[name].name for name in board.gold_sets),
@@ -176,7 +170,8 @@ def null(
     Example:
       rankcorr plot null gold.csv system_a.csv system_b.csv --alternative greater --out null.pdf
     """
-    chosen = weights.of_one(coefficient)
+    asked: dict[str, Any] = {"coefficient": weights.of_one(coefficient), "missing": files.missing}
+    asked |= {"n_resamples": resamples, "seed": seed}
     reference, others = _matching(files, gold, systems)
 
     def draw() -> Figure:
@@ -185,15 +180,7 @@ def null(
             progress_bar(resamples * len(others), "permutation", "values by chance") as advance,
         ):
             tests = {
-                other.short: permutation_test(
-                    reference.ranking,
-                    other.ranking,
-                    missing=files.missing,
-                    n_resamples=resamples,
-                    seed=seed,
-                    progress=advance,
-                    coefficient=chosen,
-                )
+                other.short: permutation_test(reference.ranking, other.ranking, **asked, progress=advance)
                 for other in others
             }
             if len(tests) == 1:

@@ -7,7 +7,7 @@ from typing import Any, Final, TypeAlias
 
 import click
 
-from rankcorr.checks import check_choice, counted
+from rankcorr.checks import check_choice, counted, first_few
 from rankcorr.cli import console, options
 from rankcorr.cli.compare import TEST_RESAMPLES
 from rankcorr.cli.console import choice_setting, gathered, label_text, number_text, pvalue_text, setting, whole
@@ -40,23 +40,22 @@ Results: TypeAlias = dict[tuple[str, str], VectorEvaluation | RelataEvaluation] 
 class VectorOptions:
     """How vectors and gold scores are read, and what is computed."""
 
-    golds: tuple[str, ...] = setting(
-        "--gold", multiple=True, required=True, metavar="FILE", help="Gold scores of pairs of words; may be repeated."
+    golds: tuple[str, ...] = console.several_setting(
+        "--gold", "FILE", "Gold scores of pairs of words; may be repeated.", required=True
     )
     versus: str | None = setting(
         "--versus",
         metavar="VECTORS",
         help="Compare the others with this one of VECTORS.  [default: all with each other]",
     )
-    words: list[str] = setting(
+    words: list[str] = console.several_setting(
         "--words",
-        multiple=True,
-        metavar="COLUMN,COLUMN",
+        "COLUMN,COLUMN",
+        "Columns of the two words, in all files of --gold.  [default: the first two]",
         callback=options.split_columns,
-        help="Columns of the two words, in all files of --gold.  [default: the first two]",
     )
-    scores: tuple[str, ...] = setting(
-        "--score", multiple=True, metavar="COLUMN", help="Column of the scores: once, or once for each --gold."
+    scores: tuple[str, ...] = console.several_setting(
+        "--score", "COLUMN", "Column of the scores: once, or once for each --gold."
     )
     no_header: bool = setting(options.header_option())
     duplicates: Any = choice_setting(
@@ -70,7 +69,7 @@ class VectorOptions:
     undecodable: Any = choice_setting(
         "--undecodable", UNDECODABLE, "A word in VECTORS that is not text in this encoding: an error, or left out."
     )
-    lower: bool = setting("--lower", is_flag=True, help="Look words up in lower case.")
+    lower: bool = console.flag_setting("--lower", "Look words up in lower case.")
     oov: Any = choice_setting(
         "--oov", OOV, "A pair of which a word has no vector: left out, an error, or tied below all others."
     )
@@ -79,24 +78,20 @@ class VectorOptions:
         type=click.Choice(SELF_PAIRS),
         help="A pair of a word with itself, whose cosine is always 1: kept, or left out.  [default: keep]",
     )
-    relata: bool = setting(
+    relata: bool = console.flag_setting(
         "--relata",
-        is_flag=True,
-        help="Gold files list words and their relata: rank those of each word by cosine. For one file of VECTORS.",
+        "Gold files list words and their relata: rank those of each word by cosine. For one file of VECTORS.",
     )
     candidates: Any = setting(
         "--candidates",
         type=click.Choice(CANDIDATES),
         help="With --relata: rank the word's own entries in gold, or all relata of gold.  [default: gold]",
     )
-    depth: int | None = setting(
-        "--depth", type=click.IntRange(min=1), metavar="K", help="With --relata: keep the K nearest neighbours."
-    )
-    metrics: tuple[str, ...] = setting(
+    depth: int | None = console.count_setting("--depth", "With --relata: keep the K nearest neighbours.")
+    metrics: tuple[str, ...] = console.several_setting(
         "--metric",
-        multiple=True,
-        metavar="NAME",
-        help="Coefficient, or of --relata metric of 'rankcorr evaluate'; may be repeated.  [default: rho_w, tau_w, "
+        "NAME",
+        "Coefficient, or of --relata metric of 'rankcorr evaluate'; may be repeated.  [default: rho_w, tau_w, "
         "rho, tau; of --relata tau_w, ap]",
     )
     level: float = setting(options.level_option())
@@ -132,28 +127,16 @@ class VectorOptions:
         words = {word.lower() if self.lower else word for pairs in golds.values() for pair in pairs for word in pair}
         try:
             with progress_bar(None, "word", f"reading {whole(path)}") as advance:
-                return read_vectors(
-                    path,
-                    words=words,
-                    form=self.form,
-                    encoding=self.encoding,
-                    undecodable=self.undecodable,
-                    progress=advance,
-                )
+                own: dict[str, Any] = {name: getattr(self, name) for name in ("form", "encoding", "undecodable")}
+                return read_vectors(path, words=words, progress=advance, **own)
         except MissingGensimError as error:
             raise click.ClickException(str(error)) from error
 
     def described(self) -> dict[str, Any]:
         """The options of the files, ready for JSON."""
-        return {
-            "versus": self.versus,
-            "words": self.words or None,
-            "score": list(self.scores) or None,
-            "header": not self.no_header,
-            "duplicates": self.duplicates,
-            "encoding": self.encoding,
-            "undecodable": self.undecodable,
-        }
+        read: dict[str, Any] = {"versus": self.versus, "words": self.words or None}
+        read |= {"score": list(self.scores) or None, "header": not self.no_header}
+        return read | {name: getattr(self, name) for name in ("duplicates", "encoding", "undecodable")}
 
 
 @console.command("evaluate-vectors", short_help="Evaluate and compare word vectors on gold pairs.")
@@ -266,15 +249,8 @@ def _evaluate(
         candidates: Any = asked.candidates or "gold"
         return evaluate_relata(vectors, gold, metrics=metrics, candidates=candidates, depth=asked.depth, **shared)
     with progress_bar(2 * len(metrics) * n_resamples, "resample", "chance and intervals") as advance:
-        return evaluate_vectors(
-            vectors,
-            gold,
-            coefficients=metrics,
-            self_pairs=asked.self_pairs or SELF_PAIRS[0],
-            level=asked.level,
-            progress=advance,
-            **shared,
-        )
+        shared |= {"self_pairs": asked.self_pairs or SELF_PAIRS[0], "level": asked.level, "progress": advance}
+        return evaluate_vectors(vectors, gold, coefficients=metrics, **shared)
 
 
 def _compare(results: Results, asked: VectorOptions, metrics: list[Any]) -> SystemComparisons:
@@ -288,17 +264,10 @@ def _compare(results: Results, asked: VectorOptions, metrics: list[Any]) -> Syst
                 pair: value for pair, value in zip(each.pairs, each.gold.tolist(), strict=True) if pair in scores
             }
             systems[path] = systems.get(path, {}) | scores
+    drawn: dict[str, Any] = {"n_resamples": asked.resamples or TEST_RESAMPLES, "seed": asked.seed}
     with progress_bar(None, "swap", "comparisons of vectors") as advance:
-        return compare_many(
-            golds,
-            systems,
-            coefficients=metrics,
-            baseline=asked.versus,
-            level=asked.level,
-            n_resamples=asked.resamples or TEST_RESAMPLES,
-            seed=asked.seed,
-            progress=advance,
-        )
+        shared: dict[str, Any] = {"baseline": asked.versus, "level": asked.level, "progress": advance}
+        return compare_many(golds, systems, coefficients=metrics, **shared, **drawn)
 
 
 def _print_coverage(
@@ -327,27 +296,13 @@ def _print_pairs(results: Results, names: list[str], asked: VectorOptions) -> No
         if isinstance(result, VectorEvaluation)
         for name, each in zip(names, result.coefficients, strict=True)
     ]
+    figures = {"value": "statistic", "chance": "chance", "standardized": "standardized", "low": "low", "high": "high"}
     console.print_table(
-        [
-            "gold",
-            *(["vectors"] * several),
-            "coefficient",
-            "value",
-            "chance",
-            "standardized",
-            "low",
-            "high",
-            "p (greater)",
-        ],
+        ["gold", *(["vectors"] * several), "coefficient", *figures, "p (greater)"],
         [
             [
-                whole(gold),
-                *([whole(path)] * several),
-                name,
-                *(
-                    number_text(value)
-                    for value in (each.statistic, each.chance, each.standardized, each.low, each.high)
-                ),
+                *(whole(gold), *([whole(path)] * several), name),
+                *(number_text(getattr(each, figure)) for figure in figures.values()),
                 pvalue_text(each.pvalue),
             ]
             for gold, path, name, each in rows
@@ -397,5 +352,4 @@ def _print_relata(results: dict[str, RelataEvaluation]) -> None:
 
 def _print_words(what: str, words: tuple[str, ...]) -> None:
     if words:
-        more = ", ..." if len(words) > MAX_WORDS else ""
-        click.echo(f"  {what} ({len(words):,}): {', '.join(map(label_text, words[:MAX_WORDS]))}{more}")
+        click.echo(f"  {what} ({len(words):,}): {first_few(list(map(label_text, words)), MAX_WORDS)}")

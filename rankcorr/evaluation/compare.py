@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr.checks import check_choice, checked_flag, checked_level, shown
+from rankcorr.checks import check_choice, checked_flag, checked_level, first_few, shown
 from rankcorr.coefficients import Coefficient
 from rankcorr.errors import OptionError
 from rankcorr.evaluation.evaluate import Evaluation, evaluate
@@ -28,9 +28,8 @@ from rankcorr.evaluation.query_tests import (
     PairedDifference,
     QueryContest,
     Test,
-    Values,
+    bounds,
     effect_sizes,
-    intervals,
     studentized,
     verdicts,
     without_one,
@@ -40,8 +39,8 @@ from rankcorr.inference.copula import ROUNDING
 from rankcorr.inference.leaderboard_groups import contested
 from rankcorr.inference.orbit import alpha_of
 from rankcorr.inference.paired import holm
-from rankcorr.inference.resampling import Draws
-from rankcorr.results import Result, TableResult
+from rankcorr.inference.resampling import Draws, Values
+from rankcorr.results import Result, TableResult, read_only
 from rankcorr.scores import midranks
 from rankcorr.workers import Progress
 
@@ -236,26 +235,13 @@ class RunComparison(TableResult):
         return np.asarray(self.values[self.runs.index(first)] - self.values[self.runs.index(second)])
 
     def _columns(self) -> dict[str, list[Any]]:
-        names = (
-            "rank",
-            "group",
-            "least_rank",
-            "largest_rank",
-            "run",
-            "mean",
-            "low",
-            "high",
-            "pvalue",
-            "corrected_pvalue",
-        )
-        return {name: [getattr(row, name) for row in self.rows] for name in (*names, "n_queries")}
+        places = ("rank", "group", "least_rank", "largest_rank", "run")
+        figures = ("mean", "low", "high", "pvalue", "corrected_pvalue", "n_queries")
+        return {name: [getattr(row, name) for row in self.rows] for name in (*places, *figures)}
 
     def __repr__(self) -> str:
-        best = ", ".join(f"{row.run} {row.mean:.4f}" for row in self.rows[:5])
-        more = ", ..." if len(self.rows) > 5 else ""
-        return (
-            f"<RunComparison of {len(self.rows)} runs over {len(self.queries):,} queries, {self.metric}: {best}{more}>"
-        )
+        best = first_few([f"{row.run} {row.mean:.4f}" for row in self.rows])
+        return f"<RunComparison of {len(self.rows)} runs over {len(self.queries):,} queries, {self.metric}: {best}>"
 
 
 def compare_runs(
@@ -360,34 +346,15 @@ def compare_runs(
     wanted, found = checked_flag(standardized, "standardized"), runs_of(runs)
     if wanted and not isinstance(chosen, Coefficient):
         raise OptionError(f"only rank correlations can be standardized; got {shown(metric)}")
-    _options(found, test, baseline, level, Draws.checked(n_resamples, seed, workers, None))
+    Draws.checked(n_resamples, seed, workers, progress)
+    _checked_level(found, test, baseline, level)
+    policies: dict[str, Any] = {"unjudged": unjudged, "unretrieved": unretrieved, "depth": depth}
+    tested: dict[str, Any] = {"test": test, "baseline": baseline, "level": level, "n_resamples": n_resamples}
+    shared: dict[str, Any] = {"standardized": wanted, "seed": seed, "workers": workers, "progress": progress}
     evaluation = evaluate(
-        qrels,
-        found,
-        metrics=[chosen],
-        unjudged=unjudged,
-        unretrieved=unretrieved,
-        depth=depth,
-        undefined=undefined,
-        standardized=wanted,
-        n_resamples=RESAMPLES,
-        seed=seed,
-        workers=workers,
-        progress=progress,
+        qrels, found, metrics=[chosen], undefined=undefined, n_resamples=RESAMPLES, **policies, **shared
     )
-    return compare_evaluated(
-        evaluation,
-        name,
-        standardized=wanted,
-        test=test,
-        baseline=baseline,
-        groups=groups,
-        level=level,
-        n_resamples=n_resamples,
-        seed=seed,
-        workers=workers,
-        progress=progress,
-    )
+    return compare_evaluated(evaluation, name, groups=groups, **tested, **shared)
 
 
 def compare_evaluated(
@@ -436,28 +403,27 @@ def compare_evaluated(
     True
     """
     draws = Draws.checked(n_resamples, seed, workers, progress)
-    options = _options(evaluation.runs, test, baseline, level, draws)
+    confidence = _checked_level(evaluation.runs, test, baseline, level)
     wanted = checked_flag(standardized, "standardized")
     if wanted and metric is not None and metric not in {each.metric for each in evaluation.chance}:
         raise OptionError(f"only rank correlations can be standardized; got {shown(metric)}")
     columns = np.array([evaluation.of(metric, run, standardized=wanted) for run in evaluation.runs])
     parts = grouped_queries(groups, evaluation.queries)
-    order, rows, pairs, by_group = _scored(columns.T, evaluation.runs, evaluation.queries, parts, options)
-    ordered = np.ascontiguousarray(columns[order])
-    ordered.flags.writeable = False
+    plan = Plan(evaluation.runs, evaluation.queries, test, baseline, confidence, draws)
+    order, rows, pairs, by_group = _scored(columns.T, parts, plan)
     return RunComparison(
         rows=rows,
         pairs=pairs,
         groups=by_group,
         queries=evaluation.queries,
-        values=ordered,
+        values=read_only(np.ascontiguousarray(columns[order])),
         coverage=tuple(evaluation.coverage[run] for run in order),
         metric=evaluation.metrics[0] if metric is None else metric,
         standardized=wanted,
         test=test,
         unit="queries",
         baseline=baseline,
-        level=options.level,
+        level=confidence,
         n_resamples=draws.n_resamples,
         seed=draws.seed,
     )
@@ -497,47 +463,43 @@ def corrected_together(comparisons: Iterable[RunComparison]) -> tuple[RunCompari
     )
 
 
-class Options(NamedTuple):
-    """Options of a comparison of runs."""
+class Plan(NamedTuple):
+    """What is compared, over which queries, and how."""
 
+    names: tuple[str, ...]
+    queries: Sequence[Hashable]
     test: Test
     baseline: str | None
     level: float
     draws: Draws
 
 
-def _options(runs: Collection[str], test: Test, baseline: str | None, level: float, draws: Draws) -> Options:
-    """Check the options of a comparison of these runs."""
+def _checked_level(runs: Collection[str], test: Test, baseline: str | None, level: float) -> float:
+    """Check the options of a comparison of these runs, and return the level of confidence."""
     check_choice("test", test, TESTS)
     if len(runs) < 2:
         raise OptionError(f"at least two runs are wanted to compare; got {', '.join(map(shown, runs))}")
     if baseline is not None:
         check_choice("baseline", baseline, tuple(runs))
-    return Options(test, baseline, checked_level(level), draws)
+    return checked_level(level)
 
 
 def _scored(
-    values: Values,
-    names: tuple[str, ...],
-    queries: Sequence[Hashable],
-    groups: dict[Hashable, list[int]],
-    options: Options,
+    values: Values, groups: dict[Hashable, list[int]], plan: Plan
 ) -> tuple[list[int], tuple[RunScore, ...], tuple[PairedDifference, ...], tuple[GroupComparison, ...]]:
     """Compare columns of values, shape (n_queries, n_runs): order of the runs, rows, pairs and groups of queries."""
     found = Means.of(values)
     order = np.argsort(-found.means, kind="stable").tolist()  # nan sorts last
     ranked = [run for run in order if not math.isnan(found.means[run])]
-    ratios = studentized(values, options.draws.of_part(COLUMNS))
-    low, high = intervals(values, ratios, options.level)
-    contest = QueryContest(values[:, ranked], options.test, options.draws.of_part(PAIRS))
-    tests = contested(contest, options.level)
+    low, high = bounds(found, studentized(values, plan.draws.of_part(COLUMNS)), plan.level)
+    tests = contested(QueryContest(values[:, ranked], plan.test, plan.draws.of_part(PAIRS)), plan.level)
     ranks = midranks(np.round(found.means[ranked], 12), descending=True)[0] if ranked else np.empty(0)
     rows = []
     for place, run in enumerate(order):
         known = place < len(ranked)
         rows.append(
             RunScore(
-                run=names[run],
+                run=plan.names[run],
                 rank=float(ranks[place]) if known else math.nan,
                 group=tests.groups[place] if known else None,
                 least_rank=tests.least_ranks[place] if known else None,
@@ -550,45 +512,29 @@ def _scored(
                 corrected_pvalue=float(tests.corrected[place]) if known else math.nan,
             )
         )
-    pairs = _paired_runs(order, names, options.baseline)
-    differences = _differences(values, pairs)
-    whole = _pairs(differences, pairs, names, queries, options, options.draws.of_part(PAIRS))
+    pairs = list(combinations(order, 2))
+    if plan.baseline is not None:
+        base = plan.names.index(plan.baseline)
+        pairs = [(run, base) for run in order if run != base]
+    whole = _pairs(values, pairs, plan._replace(draws=plan.draws.of_part(PAIRS)))
     corrected = iter(holm([pair.pvalue for pair in whole]))
-    by_group = _by_group(values, order, pairs, names, queries, groups, options)
-    return order, tuple(rows), _corrected(whole, corrected), by_group
+    return order, tuple(rows), _corrected(whole, corrected), _by_group(values, order, pairs, groups, plan)
 
 
-def _paired_runs(order: Sequence[int], names: tuple[str, ...], baseline: str | None) -> list[tuple[int, int]]:
-    if baseline is None:
-        return list(combinations(order, 2))
-    base = names.index(baseline)
-    return [(run, base) for run in order if run != base]
-
-
-def _differences(values: Values, pairs: Sequence[tuple[int, int]]) -> Values:
-    first, second = np.array(pairs).T
-    return np.asarray(values[:, first] - values[:, second])
-
-
-def _pairs(
-    differences: Values,
-    pairs: Sequence[tuple[int, int]],
-    names: tuple[str, ...],
-    queries: Sequence[Hashable],
-    options: Options,
-    draws: Draws,
-) -> list[PairedDifference]:
+def _pairs(values: Values, pairs: Sequence[tuple[int, int]], plan: Plan) -> list[PairedDifference]:
     """Differences of pairs of runs, without correction of their p-values."""
+    one, other = np.array(pairs).T
+    differences = np.asarray(values[:, one] - values[:, other])
     found = Means.of(differences)
-    tests = verdicts(differences, options.test, options.level, draws.of_part(PAIRED))
+    tests = verdicts(differences, plan.test, plan.level, plan.draws.of_part(PAIRED))
     sizes = effect_sizes(differences)
     better, worse = (differences > ROUNDING).sum(axis=0), (differences < -ROUNDING).sum(axis=0)
-    left_out = without_one(differences, queries, options.test, draws.of_part(LEFT_OUT))
-    alpha = alpha_of(options.level)
+    left_out = without_one(differences, plan.queries, plan.test, plan.draws.of_part(LEFT_OUT))
+    alpha = alpha_of(plan.level)
     return [
         PairedDifference(
-            first=names[first],
-            second=names[second],
+            first=plan.names[first],
+            second=plan.names[second],
             difference=float(found.means[pair]),
             low=float(tests.lows[pair]),
             high=float(tests.highs[pair]),
@@ -614,19 +560,13 @@ def _corrected(pairs: Iterable[PairedDifference], corrected: Iterator[float]) ->
 
 
 def _by_group(
-    values: Values,
-    order: Sequence[int],
-    pairs: Sequence[tuple[int, int]],
-    names: tuple[str, ...],
-    queries: Sequence[Hashable],
-    groups: dict[Hashable, list[int]],
-    options: Options,
+    values: Values, order: Sequence[int], pairs: list[tuple[int, int]], groups: dict[Hashable, list[int]], plan: Plan
 ) -> tuple[GroupComparison, ...]:
     parts = []
     for number, members in enumerate(groups.values()):
-        own, names_of = values[members], [queries[member] for member in members]
-        draws = options.draws.of_part(GROUPS, number)
-        parts.append((own, _pairs(_differences(own, pairs), pairs, names, names_of, options, draws)))
+        queries, draws = [plan.queries[member] for member in members], plan.draws.of_part(GROUPS, number)
+        own = values[members]
+        parts.append((own, _pairs(own, pairs, plan._replace(queries=queries, draws=draws))))
     corrected = iter(holm([pair.pvalue for _, found in parts for pair in found]))
     return tuple(
         GroupComparison(

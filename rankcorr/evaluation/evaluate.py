@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr.checks import check_choice, checked_flag, counted, offending, shown
+from rankcorr.checks import check_choice, checked_flag, counted, first_few, offending, shown
 from rankcorr.coefficients import Coefficient, CoefficientLike, as_coefficient
 from rankcorr.errors import ColumnError, OptionError, UndefinedQueryError, warn_undefined
 from rankcorr.evaluation.columns import checked_values, coded
 from rankcorr.evaluation.files import QrelsLike, RunsLike, qrels_of, runs_of
-from rankcorr.evaluation.grouped import grouped, reasons
+from rankcorr.evaluation.grouped import Values, grouped, reasons
 from rankcorr.evaluation.matching import (
     UNJUDGED,
     UNRETRIEVED,
@@ -37,9 +37,7 @@ from rankcorr.inference.resampling import Draws
 from rankcorr.inference.standardization import standardize
 from rankcorr.results import Computed, Result, TableResult, json_ready, mean_of
 from rankcorr.scores import read_only
-from rankcorr.workers import Progress
-
-Values = NDArray[np.float64]
+from rankcorr.workers import Progress, silent
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,9 +247,8 @@ class Evaluation(TableResult):
         return self.by_query()
 
     def __repr__(self) -> str:
-        best = ", ".join(f"{row['run']} {row['metric']} {row['mean']:.4f}" for row in self.table()[:5])
-        more = ", ..." if len(self.runs) * len(self.metrics) > 5 else ""
-        return f"<Evaluation of {counted(len(self.queries), 'query', 'queries')}: {best}{more}>"
+        best = first_few([f"{row['run']} {row['metric']} {row['mean']:.4f}" for row in self.table()])
+        return f"<Evaluation of {counted(len(self.queries), 'query', 'queries')}: {best}>"
 
     def _place(self, names: tuple[str, ...], asked: str | None, what: str) -> int:
         if asked is None and len(names) == 1:
@@ -351,8 +348,8 @@ def evaluate(
     check_choice("unretrieved", unretrieved, UNRETRIEVED)
     check_choice("undefined", undefined, UNDEFINED)
     wanted, level = checked_flag(standardized, "standardized"), checked_depth(depth)
-    pulse = None if progress is None else lambda _: progress(0)
-    draws = Draws.checked(n_resamples, seed, workers, pulse)
+    report = progress or silent
+    draws = Draws.checked(n_resamples, seed, workers, lambda _: report(0))
     gold, found = qrels_of(qrels), runs_of(runs)
 
     shape = len(found), len(named), gold.n_queries
@@ -360,9 +357,13 @@ def evaluate(
     coverage, why, chance = [], [], []
     for i, (name, run) in enumerate(found.items()):
         joint = joined(gold, run, level, name=f"run {shown(name)}" if len(found) > 1 else "the run")
-        pairs = matched(joint, unjudged=unjudged, unretrieved=unretrieved, workers=draws.workers, progress=pulse)
+        pairs = matched(
+            joint, unjudged=unjudged, unretrieved=unretrieved, workers=draws.workers, progress=draws.progress
+        )
         coverage.append(pairs.coverage)
-        for j, (metric, own) in enumerate(Competition(joint, pairs, draws.workers, pulse).values(named).items()):
+        for j, (metric, own) in enumerate(
+            Competition(joint, pairs, draws.workers, draws.progress).values(named).items()
+        ):
             values[i, j] = own.values
             reasons_of = _by_reason(own.undefined, gold.queries)
             why += [Undefined(name, metric, reason, queries) for reason, queries in reasons_of.items()]
@@ -371,8 +372,7 @@ def evaluate(
                 null = standardization(coefficient, pairs.x, pairs.y, pairs.offsets, draws)
                 mapped[i, j] = standardize(own.values, null.exponents)
                 chance.append(ChanceLevel(name, metric, null.n_patterns, null.n_drawn, null.error))
-        if progress is not None:
-            progress(1)
+        report(1)
     if why and undefined == "error":
         first = why[0]
         raise UndefinedQueryError(
@@ -387,25 +387,17 @@ def evaluate(
         is_correlation = np.array([isinstance(metric, Coefficient) for metric in named.values()])
         mapped[:, is_correlation & wanted] = np.nan_to_num(mapped[:, is_correlation & wanted])
         values = np.nan_to_num(values)
-    for array in (values, mapped):
-        array.flags.writeable = False
+    policies = {"unjudged": unjudged, "unretrieved": unretrieved, "depth": level, "undefined": undefined}
     return Evaluation(
         queries=gold.queries,
         runs=tuple(found),
         metrics=tuple(named),
-        values=values,
-        standardized=mapped if wanted else None,
+        values=read_only(values),
+        standardized=read_only(mapped) if wanted else None,
         coverage=tuple(coverage),
         undefined=tuple(why),
         chance=tuple(chance),
-        options={
-            "unjudged": unjudged,
-            "unretrieved": unretrieved,
-            "depth": level,
-            "undefined": undefined,
-            "n_resamples": draws.n_resamples,
-            "seed": draws.seed,
-        },
+        options={**policies, "n_resamples": draws.n_resamples, "seed": draws.seed},
     )
 
 
@@ -449,8 +441,8 @@ class GroupCorrelations(Computed, TableResult):
     """
 
     groups: tuple[Hashable, ...]
-    values: NDArray[np.float64]
-    standardized: NDArray[np.float64] | None
+    values: Values
+    standardized: Values | None
     sizes: NDArray[np.int64]
     undefined: dict[str, tuple[Hashable, ...]]
 
@@ -539,7 +531,7 @@ def correlate_groups(
         codes, x, y = codes[order], x[order], y[order]
     sizes = np.bincount(codes, minlength=len(ids)).astype(np.int64)
     offsets = np.append(0, np.cumsum(sizes))
-    found = grouped(chosen, x, y, offsets, workers=draws.workers, progress=progress)
+    found = grouped(chosen, x, y, offsets, workers=draws.workers, progress=draws.progress)
     why = reasons(found, x, y, offsets)
     of_rows = {group: why[group].replace("documents", "rows").replace("of the run ", "") for group in why}
     by_reason = _by_reason(of_rows, ids)
@@ -548,7 +540,7 @@ def correlate_groups(
         raise UndefinedQueryError(offending(f"{chosen.name}: {reason}; groups", which))
     mapped = None
     if wanted:
-        null = standardization(chosen, x, y, offsets, replace(draws, progress=None))
+        null = standardization(chosen, x, y, offsets, replace(draws, progress=silent))
         mapped = standardize(found, null.exponents)
     if undefined == "zero":
         found = np.nan_to_num(found)

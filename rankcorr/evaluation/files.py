@@ -12,7 +12,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeGuard, get_args
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeGuard, cast, get_args
 
 import numpy as np
 
@@ -40,6 +40,7 @@ FORMATS: Final[tuple[Form, ...]] = get_args(Form)
 BEIR_HEAD: Final = ("query-id", "corpus-id", "score")
 MOST_DIGITS: Final = 310  # of a whole number; the largest float has 309
 ONLY_RUN: Final = "run"
+_ENDINGS: Final = re.compile(r"(\.(gz|txt|tsv|run|trec|jsonl?|parquet|arrow|feather))+$")
 _WANTED: Final = "an id of a query, an id of a document and a number are wanted"
 _FORMATS_READ: Final = "the formats that are read: TREC, MS MARCO, BEIR (TSV), JSON, Parquet, Arrow"
 
@@ -131,8 +132,7 @@ def read_qrels(path: str | os.PathLike[str], *, form: Form | None = None, duplic
     ...     read_qrels(file)["q1"]
     {'a': 2.0, 'b': 0.0}
     """
-    made: Qrels = _read(Qrels, path, form, duplicates)
-    return made
+    return cast(Qrels, _read(Qrels, path, form, duplicates))
 
 
 def read_run(
@@ -187,13 +187,8 @@ def read_run(
     ...     read_run(file)
     <Run 'bm25' of 1 query, 2 documents>
     """
-    stem = (
-        "stdin"
-        if path == "-"
-        else re.sub(r"(\.(gz|txt|tsv|run|trec|jsonl?|parquet|arrow|feather))+$", "", Path(path).name)
-    )
-    made: Run = _read(Run, path, form, duplicates, stem if name is None else name)
-    return made
+    stem = "stdin" if path == "-" else _ENDINGS.sub("", Path(path).name)
+    return cast(Run, _read(Run, path, form, duplicates, stem if name is None else name))
 
 
 def read_groups(path: str | os.PathLike[str]) -> dict[str, str]:
@@ -330,11 +325,9 @@ def is_trec(path: str | os.PathLike[str]) -> bool:
         fields = next(line for line in TextTable(os.fspath(path)).text().splitlines() if line.strip()).split()
     except TableError:
         return False
-    if len(fields) == len(RUN_LAYOUTS["trec"].fields):
-        return fields[1].upper() in ("Q0", "0") and all(map(real_text, fields[3:5]))
-    return (
-        len(fields) == len(QRELS_LAYOUTS["trec"].fields) and fields[1].upper() in ("Q0", "0") and real_text(fields[3])
-    )
+    # A run has a rank and a score after the document, qrels a relevance.
+    n_numbers = {len(RUN_LAYOUTS["trec"].fields): 2, len(QRELS_LAYOUTS["trec"].fields): 1}.get(len(fields), 0)
+    return n_numbers > 0 and fields[1].upper() in ("Q0", "0") and all(map(real_text, fields[3 : 3 + n_numbers]))
 
 
 def _read(kind: Any, path: Any, form: str | None, duplicates: str, name: str | None = None) -> Any:

@@ -15,7 +15,7 @@ from rankcorr.errors import WeightError
 from rankcorr.inference.resampling import kind_of
 from rankcorr.scores import read_only
 from rankcorr.weights import MAX_KEPT_ITEMS, READY_WEIGHERS, SCHEMES, kept_tables, rank_table
-from rankcorr.workers import Progress, in_threads
+from rankcorr.workers import Progress, in_threads, silent
 
 if TYPE_CHECKING:
     from rankcorr.evaluation.kernels import Column
@@ -26,22 +26,14 @@ Offsets = NDArray[np.int64]
 # Rows of a block: enough work for a thread to outlast its scheduling, and two threads end at about the same time.
 BLOCK_ROWS: Final = 1 << 17
 
-ONE_ITEM, GOLD_TIED, RUN_TIED, NO_WEIGHT = (
-    "fewer than two documents",
-    "the gold scores are one tie",
-    "the scores of the run are one tie",
-    "the documents that have weight are tied",
-)
+ONE_ITEM: Final = "fewer than two documents"
+GOLD_TIED: Final = "the gold scores are one tie"
+RUN_TIED: Final = "the scores of the run are one tie"
+NO_WEIGHT: Final = "the documents that have weight are tied"
 
 
 def grouped(
-    coefficient: Coefficient,
-    x: Values,
-    y: Values,
-    offsets: Offsets,
-    *,
-    workers: int = 1,
-    progress: Progress | None = None,
+    coefficient: Coefficient, x: Values, y: Values, offsets: Offsets, *, workers: int = 1, progress: Progress = silent
 ) -> Values:
     """Coefficient of each group of rows, nan if undefined.
 

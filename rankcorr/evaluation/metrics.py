@@ -331,11 +331,9 @@ def check_different(metrics: Sequence[Metric], given: Sequence[object]) -> None:
     for name, asked_by in by_name.items():
         if len(asked_by) > 1:
             names = list(dict.fromkeys(each if isinstance(each, str) else name for each in asked_by))
-            again = (
-                f"{' and '.join(map(shown, names))} are one metric, {name}"
-                if len(names) > 1
-                else f"{name} comes more than once"
-            )
+            again = f"{name} comes more than once"
+            if len(names) > 1:
+                again = f"{' and '.join(map(shown, names))} are one metric, {name}"
             raise MetricError(f"metrics must be a list of different metrics; {again}")
 
 

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankcorr.checks import shown
 from rankcorr.coefficients import Coefficient
@@ -23,14 +22,12 @@ from rankcorr.errors import StandardizationError
 from rankcorr.evaluation.columns import Codes
 from rankcorr.evaluation.grouped import BLOCK_ROWS, blocks_of, coefficients_of, formula_of, grouped
 from rankcorr.inference.null import MAX_EXACT_ITEMS, null_of
-from rankcorr.inference.resampling import Draws, derived_seed
+from rankcorr.inference.resampling import Draws, Values, derived_seed
 from rankcorr.inference.standardization import MAX_EXPONENT, exponent_of, mean_standardized, standardize
 from rankcorr.ranking import Ranking
 from rankcorr.results import mean_of
 from rankcorr.weights import Uniform
-from rankcorr.workers import Progress, in_threads
-
-Values = NDArray[np.float64]
+from rankcorr.workers import Progress, in_threads, silent
 
 RESAMPLES: Final = 500
 LEAST_VALUES: Final = 4_000  # of a chance level: its standard error is then about 0.004
@@ -105,7 +102,7 @@ def standardization(coefficient: Coefficient, x: Values, y: Values, offsets: Cod
         # Sorted, and seeded by pattern: a pattern has the same null wherever its groups are.
         own_seed = derived_seed(draws.seed, *keys[group].tolist())
         sorted_scores = np.sort(x[rows]), np.sort(y[rows])
-        return _drawn(coefficient, *sorted_scores, draws.n_resamples, own_seed, progress if workers == 1 else None)
+        return _drawn(coefficient, *sorted_scores, draws.n_resamples, own_seed, progress if workers == 1 else silent)
 
     nulls = in_threads(draw, chosen.tolist(), workers, progress)
     own = np.array([exponent_of(values) if values.size else 0.0 for values in nulls])
@@ -135,7 +132,7 @@ def drawn_exponents(
     exponents = np.zeros(offsets.size - 1)
     if type(coefficient.weighting.weigher) is Uniform:
         return exponents
-    keys, traits = _traits(coefficient, x, y, offsets, 1, None)
+    keys, traits = _traits(coefficient, x, y, offsets, 1, silent)
     usable = np.flatnonzero((np.diff(offsets) > 1) & (traits[:, 4] > 0))
     if usable.size == 0:
         return exponents
@@ -195,7 +192,7 @@ def _check_exponents(exponents: Values) -> None:
 
 
 def _traits(
-    coefficient: Coefficient, x: Values, y: Values, offsets: Codes, workers: int, progress: Progress | None
+    coefficient: Coefficient, x: Values, y: Values, offsets: Codes, workers: int, progress: Progress
 ) -> tuple[Codes, Values]:
     """Length and patterns of ties of each group, shape (n_groups, 3), and its traits."""
     from rankcorr.evaluation.kernels import N_TRAITS, group_traits
@@ -255,7 +252,7 @@ def _apart(traits: Values, number: int) -> Codes:
 
 
 def _drawn(
-    coefficient: Coefficient, x: Values, y: Values, n_resamples: int, seed: int, progress: Progress | None = None
+    coefficient: Coefficient, x: Values, y: Values, n_resamples: int, seed: int, progress: Progress = silent
 ) -> Values:
     """Coefficients of x with permutations of y that exist."""
     if x.size <= MAX_EXACT_ITEMS:
@@ -273,8 +270,7 @@ def _drawn(
         shuffled_rows(rng, second.ranks.copy(), rows)
         of_rows = formula.weighed(x.size * np.arange(part.size), sizes, rows.ravel(), same + second.ties, second.order)
         coefficients_of(formula, first._replace(starts=same, ties=same + first.ties), of_rows, sizes, part)
-        if progress is not None:
-            progress(1)
+        progress(1)
     return values[~np.isnan(values)]
 
 

@@ -15,7 +15,6 @@ from rankcorr.evaluation.columns import (
     DUPLICATES,
     Codes,
     Duplicates,
-    Ids,
     Rows,
     check_ids,
     checked_values,
@@ -100,13 +99,8 @@ class QueryColumns:
         <Run of 2 queries, 3 documents>
         """
         check_choice("duplicates", duplicates, DUPLICATES)
-        return cls._of(
-            coded(queries, "query"),
-            coded(documents, "document"),
-            checked_values(values, cls.value_name),
-            duplicates,
-            name,
-        )
+        ids, numbers = (coded(queries, "query"), coded(documents, "document")), checked_values(values, cls.value_name)
+        return cls._unchecked(sorted_rows(*ids, numbers, cls.value_name, duplicates), name)
 
     @classmethod
     def from_dict(cls, values: Mapping[Any, Mapping[Any, float]], *, name: str | None = None) -> Self:
@@ -260,10 +254,6 @@ class QueryColumns:
                 f"(read_{cls.__name__.lower()}), an object of ranx, and entries of ir_measures; got {shown(given)}"
             )
         return cls.from_columns(*([getattr(row, field) for row in rows] for field in fields))
-
-    @classmethod
-    def _of(cls, queries: Ids, documents: Ids, values: NDArray[np.float64], duplicates: str, name: str | None) -> Self:
-        return cls._unchecked(sorted_rows(queries, documents, values, cls.value_name, duplicates), name)
 
     @classmethod
     def _unchecked(cls, rows: Rows, name: str | None) -> Self:
@@ -489,6 +479,8 @@ def grouped_queries(groups: Any, queries: tuple[Hashable, ...]) -> dict[Hashable
 
 def _of_frame(columns: Mapping[Any, Any]) -> dict[Hashable, Hashable]:
     """Group of each query, from the columns of a frame."""
+    import narwhals.stable.v2 as nw
+
     listed = ", ".join(map(repr, columns))
     names = [name for name in QUERY if name in columns]
     if len(names) != 1:
@@ -497,18 +489,10 @@ def _of_frame(columns: Mapping[Any, Any]) -> dict[Hashable, Hashable]:
     if len(others) != 1 and GROUP not in others:
         raise ColumnError(f"groups need one column besides {names[0]!r}, or one called {GROUP!r}; got {listed}")
     queries = coded(columns[names[0]], "query")
-    groups = _listed(columns[others[0] if len(others) == 1 else GROUP])
+    groups = nw.from_native(columns[others[0] if len(others) == 1 else GROUP], series_only=True).to_list()
     found: dict[Hashable, Hashable] = {}
     for code, group in zip(queries.codes.tolist(), groups, strict=True):
         query = queries.ids[code]
         if found.setdefault(query, group) != group:
             raise ColumnError(f"query {shown(query)} has two groups, {shown(found[query])} and {shown(group)}")
     return found
-
-
-def _listed(column: Any) -> Iterable[Hashable]:
-    """Cells of a column of pandas, polars or pyarrow as values of Python."""
-    import narwhals.stable.v2 as nw
-
-    cells: list[Hashable] = nw.from_native(column, series_only=True).to_list()
-    return cells

@@ -11,16 +11,14 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankcorr.inference.copula import ROUNDING
 from rankcorr.inference.leaderboard_groups import reached_by, step_down
 from rankcorr.inference.orbit import MAX_EXACT, POWER, Orbit, all_swaps
 from rankcorr.inference.paired import N_LEFT_OUT, LeftOut
-from rankcorr.inference.resampling import Draws
+from rankcorr.inference.resampling import Draws, Values
 from rankcorr.results import Result
 
-Values: TypeAlias = NDArray[np.float64]
 Test: TypeAlias = Literal["randomization", "t"]
 
 TESTS: Final[tuple[Test, ...]] = get_args(Test)
@@ -154,17 +152,12 @@ def studentized(columns: Values, draws: Draws) -> Values:
     return np.concatenate(draws.in_blocks(task, n_queries))  # whatever the columns, the same draws
 
 
-def intervals(columns: Values, ratios: Values, level: float) -> tuple[Values, Values]:
+def bounds(found: Means, ratios: Values, level: float) -> tuple[Values, Values]:
     """Bootstrap-t intervals of the mean of each column, from its `studentized` resamples.
 
     nan for fewer than two queries. If all values of a column are equal, its interval has no width. With up to four
     queries an interval at 0.95 is unbounded: infinite.
     """
-    return bounds(Means.of(columns), ratios, level)
-
-
-def bounds(found: Means, ratios: Values, level: float) -> tuple[Values, Values]:
-    """Intervals of means from studentized resamples, as `intervals`."""
     low, high = np.full(found.n.size, math.nan), np.full(found.n.size, math.nan)
     for column in np.flatnonzero(found.n > 1).tolist():
         mean, error = found.means[column], found.errors[column]
@@ -231,12 +224,8 @@ def without_one(
         rest[places, columns] = math.nan
         means = Means.of(rest).means.tolist()
         tails = pvalues(rest, test, draws.fewer(N_LEFT_OUT)).tolist()
-        found.append(
-            [
-                None if math.isnan(mean) else LeftOut(queries[place], mean, tail)
-                for place, mean, tail in zip(places.tolist(), means, tails, strict=True)
-            ]
-        )
+        rows = zip(places.tolist(), means, tails, strict=True)
+        found.append([None if math.isnan(mean) else LeftOut(queries[place], mean, tail) for place, mean, tail in rows])
     return list(zip(*found, strict=True))
 
 

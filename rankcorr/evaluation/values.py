@@ -9,7 +9,7 @@ table for all others.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias, get_args
 
@@ -20,7 +20,7 @@ from rankcorr.checks import shown
 from rankcorr.coefficients import Coefficient
 from rankcorr.errors import MetricError, collected_notices
 from rankcorr.evaluation.columns import Codes
-from rankcorr.evaluation.grouped import grouped, reasons
+from rankcorr.evaluation.grouped import Values, grouped, reasons
 from rankcorr.evaluation.matching import Joined, Matched, id_places, trec_order
 from rankcorr.evaluation.metrics import (
     LARGEST_GRADE,
@@ -37,9 +37,7 @@ from rankcorr.evaluation.qrels import Qrels
 from rankcorr.measures.correlations import tau_ap
 from rankcorr.measures.overlap import rank_biased_overlap
 from rankcorr.ranking import Ranking
-from rankcorr.workers import Progress
-
-Values = NDArray[np.float64]
+from rankcorr.workers import Progress, silent
 
 UndefinedPolicy: TypeAlias = Literal["omit", "zero", "error"]
 
@@ -64,10 +62,10 @@ class Competition:
         self._joint = joint
         self._pairs = pairs
         self._workers = workers
-        self._progress = progress
+        self._progress: Progress = progress or silent
         self._ordered: tuple[Any, ...] | None = None
 
-    def values(self, metrics: dict[str, Metric]) -> dict[str, QueryValues]:
+    def values(self, metrics: Mapping[str, Metric]) -> dict[str, QueryValues]:
         """Values of each metric by its name; those of ir_measures are computed in one pass."""
         familiar = [metric for metric in metrics.values() if isinstance(metric, Familiar)]
         found = self._familiar(familiar) if familiar else {}
@@ -92,7 +90,7 @@ class Competition:
     def _tau_ap(self, metric: TauAP) -> QueryValues:
         pairs, values = self._pairs, np.full(self._pairs.offsets.size - 1, math.nan)
         for query in np.flatnonzero(np.diff(pairs.offsets) > 1).tolist():
-            self._step()
+            self._progress(1)
             rows = slice(int(pairs.offsets[query]), int(pairs.offsets[query + 1]))
             with collected_notices():  # the reasons say it
                 values[query] = tau_ap(pairs.x[rows], pairs.y[rows], ties=metric.ties)
@@ -102,7 +100,7 @@ class Competition:
         joint, qrels = self._joint, self._joint.qrels
         values, undefined = np.full(qrels.n_queries, math.nan), {}
         for query in range(qrels.n_queries):
-            self._step()
+            self._progress(1)
             gold = slice(int(qrels.offsets[query]), int(qrels.offsets[query + 1]))
             run = slice(int(joint.starts[query]), int(joint.stops[query]))
             if gold.stop - gold.start < 2 or run.stop - run.start < 2:
@@ -170,17 +168,12 @@ class Competition:
         return self._ordered
 
     def _familiar(self, metrics: Sequence[Familiar]) -> dict[str, QueryValues]:
-        found = familiar_values(metrics, self._joint, lambda _: self._step())
+        found = familiar_values(metrics, self._joint, self._progress)
         why = "ir_measures gives no value"
         return {
             name: QueryValues(values, dict.fromkeys(np.flatnonzero(np.isnan(values)).tolist(), why))
             for name, values in found.items()
         }
-
-    def _step(self) -> None:
-        """Report that the next query begins."""
-        if self._progress is not None:
-            self._progress(1)
 
     def _explained(self, values: Values, why: dict[int, str]) -> QueryValues:
         missing = ~self._joint.retrieved
@@ -194,7 +187,7 @@ def _discounted(place: Codes, gains: NDArray[Any], group: Codes, depth: float, n
     return np.asarray(np.bincount(group, weights=weights, minlength=n_queries), np.float64)
 
 
-def familiar_values(metrics: Sequence[Familiar], joint: Joined, step: Progress) -> dict[str, NDArray[np.float64]]:
+def familiar_values(metrics: Sequence[Familiar], joint: Joined, step: Progress) -> dict[str, Values]:
     """Value of each query of qrels by each metric, by the names of the metrics; nan where ir_measures has none.
 
     Raises
@@ -205,13 +198,13 @@ def familiar_values(metrics: Sequence[Familiar], joint: Joined, step: Progress) 
     together: dict[Any, list[Familiar]] = {}
     for metric in metrics:
         together.setdefault(_company(metric.measure), []).append(metric)
-    found: dict[str, NDArray[np.float64]] = {}
+    found: dict[str, Values] = {}
     for own in together.values():
         found |= _of_company(own, joint, step)
     return found
 
 
-def _of_company(metrics: list[Familiar], joint: Joined, step: Progress) -> dict[str, NDArray[np.float64]]:
+def _of_company(metrics: list[Familiar], joint: Joined, step: Progress) -> dict[str, Values]:
     """Values of measures that keep each other company."""
     qrels, listed = joint.qrels, ", ".join(metric.name for metric in metrics)
     gold: dict[str, dict[str, int]] = {}
@@ -303,13 +296,7 @@ def _document_names(joint: Joined) -> list[str]:
 
 
 def _by_query(
-    queries: list[str],
-    documents: list[str],
-    starts: Codes,
-    stops: Codes,
-    codes: Codes,
-    values: NDArray[Any],
-    step: Progress,
+    queries: list[str], documents: list[str], starts: Codes, stops: Codes, codes: Codes, values: Any, step: Progress
 ) -> dict[str, dict[str, Any]]:
     """Documents with their values, by query; a query without documents is left out."""
     found = {}

@@ -180,8 +180,7 @@ def bootstrap_interval(
     else:
         items = SortedItems.of(chosen, first, [second])
         if method == "copula":
-            found = coefficient_interval(items, value, level=confidence, draws=draws)
-            low, high, error, n_undefined = found.low, found.high, found.standard_error, found.n_undefined
+            low, high, error, n_undefined = coefficient_interval(items, value, level=confidence, draws=draws)
         else:
             values = resampled(items, draws)[:, 0]
             values = values[~np.isnan(values)]

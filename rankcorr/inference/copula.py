@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,9 +68,9 @@ class TCopula:
     @classmethod
     def fitted(cls, items: SortedItems) -> TCopula:
         """Fit the correlations to the normal scores of the ranks, and then the degrees of freedom by likelihood."""
-        smooth = before_ranking(items, score_correlations(items))
         with np.errstate(divide="ignore"):
-            strengths = np.clip(np.arctanh(smooth[0, 1:]), -STRONGEST, STRONGEST)
+            strengths = np.arctanh(before_ranking(items, score_correlations(items)))
+        strengths = np.clip(strengths, -STRONGEST, STRONGEST)
         return cls(items, strengths, fitted_degrees(items, strengths))
 
     def draw(self, rng: np.random.Generator, strengths: Values) -> Values:
@@ -96,23 +96,15 @@ class TCopula:
         n_draws, n_others = strengths.shape
         n_items = self.items.n_items
         scores = rng.standard_normal((n_draws, 1 + n_others, n_items))
-        scales = np.ones((n_draws, 0))
+        scales = np.ones((n_draws, n_items))
         if math.isfinite(self.degrees):
             scales = np.sqrt(0.5 * self.degrees / rng.standard_gamma(0.5 * self.degrees, (n_draws, n_items)))
-        packed = np.empty(scores.shape, np.int64)
-        kernels.packed_scores(scores, scales, strengths, packed)
+        packed, bits = np.empty(scores.shape, np.int64), (n_items - 1).bit_length()
+        kernels.packed_scores(scores, scales, strengths, bits, packed)
         packed.sort(axis=-1)
         keys = np.empty(packed.shape, np.int32)
-        kernels.drawn_keys(packed, *self._ties, keys)
+        kernels.drawn_keys(packed, bits, *self._ties, keys)
         return keys
-
-    def resampled(self, draws: Draws) -> Values:
-        """Coefficients in resamples with the fitted correlations, shape (n_resamples, n_rankings); nan if undefined."""
-
-        def task(rng: np.random.Generator, size: int) -> Values:
-            return self.draw(rng, np.tile(self.strengths, (size, 1)))
-
-        return np.concatenate(draws.in_blocks(task, self.numbers_each))
 
     @property
     def numbers_each(self) -> int:
@@ -143,12 +135,12 @@ def quantiles(shares: Values, degrees: float) -> Values:
 
 
 def score_correlations(items: SortedItems) -> Values:
-    """Correlations of the normal scores of all rankings, x first."""
+    """Correlations of the normal scores of x with those of each other ranking."""
     ranks = np.stack([items.x_ranks, *(0.5 * items.y_halves)])
     scores = quantiles((ranks - 0.5) / items.n_items, math.inf)
     scores -= scores.mean(axis=1, keepdims=True)
     scores /= np.sqrt((scores * scores).mean(axis=1, keepdims=True))
-    return np.asarray(scores @ scores.T / items.n_items)
+    return np.asarray((scores @ scores.T / items.n_items)[0, 1:])
 
 
 def without_rounding(correlations: Values, n_items: int) -> Values:
@@ -171,11 +163,10 @@ def without_rounding(correlations: Values, n_items: int) -> Values:
 def before_ranking(items: SortedItems, rounded: Values) -> Values:
     """Correlations of scores, from those of the normal scores of their ranks: without rounding, or without ties."""
     smooth = without_rounding(rounded, items.n_items)
-    halves = np.concatenate([(2 * items.x_ranks).astype(np.int32)[np.newaxis], items.y_halves])
-    tied = [np.unique(row).size < items.n_items for row in halves]
-    for i, j in zip(*np.triu_indices(len(halves), 1), strict=True):
-        if tied[i] or tied[j]:
-            smooth[i, j] = smooth[j, i] = without_ties(items, halves[i], halves[j], float(rounded[i, j]))
+    x_halves = (2 * items.x_ranks).astype(np.int32)
+    for other, y_halves in enumerate(items.y_halves):
+        if min(np.unique(x_halves).size, np.unique(y_halves).size) < items.n_items:
+            smooth[other] = without_ties(items, x_halves, y_halves, float(rounded[other]))
     return smooth
 
 
@@ -265,8 +256,7 @@ def coefficient_interval(items: SortedItems, observed: float, *, level: float, d
     return inverted(draw, observed, start, level=level, numbers_each=copula.numbers_each, draws=draws)
 
 
-@dataclass(frozen=True, slots=True)
-class Inverted:
+class Inverted(NamedTuple):
     """Ends of an interval, the standard deviation of the values in its middle, and the number of undefined values."""
 
     low: float
@@ -372,14 +362,11 @@ class Stages:
                     self.exceeds = True
             return np.append(start + DENSITY * np.sinh(0.5 * (low + high)), undefined)
 
-        progress = self.draws.progress
-
-        def report(number: int) -> None:
-            assert progress is not None
-            progress(HALVINGS * number)
-
-        told = None if progress is None else report
-        stage = replace(self.draws.of_part(0), n_resamples=self.sizes[0] // HALVINGS, progress=told)
+        stage = replace(
+            self.draws.of_part(0),
+            n_resamples=self.sizes[0] // HALVINGS,
+            progress=lambda number: self.draws.progress(HALVINGS * number),
+        )
         blocks = stage.in_blocks(task, self.numbers_each)
         self.n_done = 1
         self.n_undefined = sum(int(block[-1]) for block in blocks)

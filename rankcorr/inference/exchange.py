@@ -96,34 +96,25 @@ class Exchange:
     exponents: Values | None = None
 
     @classmethod
-    def of_ranks(
+    def of(
         cls,
         coefficient: Coefficient,
         gold: Ranking,
         systems: Sequence[Ranking],
+        codes: Places | None = None,
         present: NDArray[np.bool_] | None = None,
     ) -> Exchange:
-        """Systems that exchange their places on either scale; `present` says which items of gold each system has.
+        """Systems that exchange their scores, given as `score_codes`, or without them their places on either scale.
 
-        A system has a rank for each item of gold; the items that it lacks must be last, in a tie.
+        `codes` has the shape (n_systems, n_items); `present` says which items of gold each system has. A system has a
+        rank for each item of gold; the items that it lacks must be last, in a tie.
         """
         items = SortedItems.of(coefficient, gold, systems)
         has = np.ones(items.y_halves.shape, bool) if present is None else present[:, gold.best_first]
-        return cls(items, has.astype(np.int32, order="C"), scales_of(items.y_halves, has, items.x_keys))
-
-    @classmethod
-    def of_scores(
-        cls,
-        coefficient: Coefficient,
-        gold: Ranking,
-        systems: Sequence[Ranking],
-        codes: Places,
-        present: NDArray[np.bool_] | None = None,
-    ) -> Exchange:
-        """Systems that exchange their scores, given as `score_codes`, shape (n_systems, n_items)."""
-        items = SortedItems.of(coefficient, gold, systems)
-        has = np.ones(codes.shape, bool) if present is None else present[:, gold.best_first]
-        return cls(items, has.astype(np.int32, order="C"), (Scale.of(codes[:, gold.best_first], has),))
+        scales: tuple[Scale, ...] = scales_of(items.y_halves, has, items.x_keys)
+        if codes is not None:
+            scales = (Scale.of(codes[:, gold.best_first], has),)
+        return cls(items, has.astype(np.int32, order="C"), scales)
 
     def without(self, item: int) -> Exchange:
         """The same without one item that all systems have, given by its place in gold."""
@@ -137,22 +128,17 @@ class Exchange:
         return len(self.scales) == 1
 
     @property
-    def n_systems(self) -> int:
-        """Number of systems."""
-        return len(self.present)
-
-    @property
     def n_items(self) -> int:
         """Number of items of gold."""
         return self.items.n_items
 
     def choices(self, rng: np.random.Generator, size: int) -> Choices:
         """Draw random exchanges, shape (size, n_items, n_systems - 1)."""
-        return rng.integers(0, 2**32, (size, self.n_items, self.n_systems - 1), dtype=np.uint32)
+        return rng.integers(0, 2**32, (size, self.n_items, len(self.present) - 1), dtype=np.uint32)
 
     def observed(self) -> Values:
         """Coefficients of the systems before any exchange, by the same kernel that computes those after one."""
-        return np.asarray(self.exchanged(np.full((1, self.n_items, self.n_systems - 1), STAY))[0, 0])
+        return np.asarray(self.exchanged(np.full((1, self.n_items, len(self.present) - 1), STAY))[0, 0])
 
     def drawn(self, rng: np.random.Generator, size: int) -> Values:
         """Coefficients of all systems in random exchanges, shape (n_scales, size, n_systems); nan if undefined."""
@@ -162,7 +148,7 @@ class Exchange:
         """Coefficients of all systems after the exchanges chosen, shape (n_scales, len(choices), n_systems)."""
         from rankcorr.inference import kernels
 
-        items, values = self.items, np.empty((len(self.scales), len(choices), self.n_systems))
+        items, values = self.items, np.empty((len(self.scales), len(choices), len(self.present)))
         for scale, own in zip(self.scales, values, strict=True):
             kernels.exchanged_coefficients(
                 choices, *scale, items.x_keys, self.present, items.table, items.expected, items.scheme, items.kind, own

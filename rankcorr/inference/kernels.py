@@ -61,17 +61,14 @@ def count_draws(draws: Array, counts: Array) -> None:
 
 
 @kernel
-def packed_scores(scores: Array, scales: Array, strengths: Array, packed: Array) -> None:
+def packed_scores(scores: Array, scales: Array, strengths: Array, bits: int, packed: Array) -> None:
     """Scores of x and of others, as whole numbers that order them and carry the item in their last bits.
 
     `scores` are normal, shape (n_draws, 1 + n_others, n_items), those of x first; `strengths`, shape (n_draws,
-    n_others), are Fisher's z of the correlations. `scales` multiply the scores of an item; an empty array leaves them
-    as they are.
+    n_others), are Fisher's z of the correlations. `scales` multiply the scores of an item, whose number
+    takes `bits` bits.
     """
     n_draws, n_rows, n_items = scores.shape
-    bits = 1
-    while 1 << bits < n_items:
-        bits += 1
     buffer = np.empty(n_items)
     whole = buffer.view(np.int64)
     for draw in range(n_draws):
@@ -80,12 +77,8 @@ def packed_scores(scores: Array, scales: Array, strengths: Array, packed: Array)
                 slope, own = 1.0, 0.0
             else:
                 slope, own = math.tanh(strengths[draw, row - 1]), 1.0 / math.cosh(strengths[draw, row - 1])
-            if scales.shape[1] == 0:
-                for item in range(n_items):
-                    buffer[item] = slope * scores[draw, 0, item] + own * scores[draw, row, item]
-            else:
-                for item in range(n_items):
-                    buffer[item] = (slope * scores[draw, 0, item] + own * scores[draw, row, item]) * scales[draw, item]
+            for item in range(n_items):
+                buffer[item] = (slope * scores[draw, 0, item] + own * scores[draw, row, item]) * scales[draw, item]
             for item in range(n_items):
                 number = whole[item]
                 if number < 0:  # the larger, the further below zero
@@ -94,15 +87,12 @@ def packed_scores(scores: Array, scales: Array, strengths: Array, packed: Array)
 
 
 @kernel
-def drawn_keys(packed: Array, bounds: Array, rows: Array, keys: Array) -> None:
+def drawn_keys(packed: Array, bits: int, bounds: Array, rows: Array, keys: Array) -> None:
     """Keys of each ranking in the order of the first, from sorted numbers of `packed_scores`.
 
     Row i has the `bounds` from rows[i] to rows[i + 1]; scores from one of even number to the next are tied.
     """
     n_draws, n_rows, n_items = packed.shape
-    bits = 1
-    while 1 << bits < n_items:
-        bits += 1
     mask = (1 << bits) - 1
     key_of = np.empty(n_items, np.int32)
     number = np.empty(1, np.int64)
@@ -346,9 +336,7 @@ def shuffle(rng: np.random.Generator, values: Array, size: int) -> None:
     """Permute the first `size` values at random: Fisher and Yates."""
     for last in range(size - 1, 0, -1):
         other = int(rng.random() * (last + 1))
-        kept = values[last]
-        values[last] = values[other]
-        values[other] = kept
+        values[last], values[other] = values[other], values[last]
 
 
 @kernel
@@ -412,9 +400,7 @@ def exchanged_coefficients(
                     n_having += 1
             for last in range(n_having - 1, 0, -1):
                 other = np.int64((np.uint64(choices[draw, item, last - 1]) * np.uint64(last + 1)) >> BITS)
-                kept = taking[last]
-                taking[last] = taking[other]
-                taking[other] = kept
+                taking[last], taking[other] = taking[other], taking[last]
             for place in range(n_having):
                 takers[having[place], item] = taking[place]
         for system in range(n_systems):

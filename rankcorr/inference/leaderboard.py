@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from rankcorr.alignment import MISSING, Missing
-from rankcorr.checks import N_SHOWN, check_choice, checked_flag, checked_level, counted, offending, shown
+from rankcorr.checks import check_choice, checked_flag, checked_level, counted, first_few, offending, shown
 from rankcorr.coefficients import Coefficient, CoefficientLike, as_coefficient
 from rankcorr.errors import ManyGoldSetsWarning, OptionError, StandardizationError, give_notice, warn_undefined
 from rankcorr.frames import by_name
@@ -19,7 +19,9 @@ from rankcorr.inference.bootstrap import percentile_interval, resampled
 from rankcorr.inference.exchange import SWAPS, Codes, Swap, codes_of_items, on_one_scale, score_codes
 from rankcorr.inference.leaderboard_groups import (
     MEAN,
+    PLACES,
     SUM,
+    TESTED,
     TOTALS,
     Competitor,
     Contest,
@@ -34,7 +36,7 @@ from rankcorr.inference.null import null_of
 from rankcorr.inference.orbit import MAX_EXACT, alpha_of
 from rankcorr.inference.resampling import Draws, SortedItems, Values, derived_seed
 from rankcorr.inference.standardization import standardize
-from rankcorr.ranking import Ranking, RankingLike
+from rankcorr.ranking import Ranking, RankingLike, stacked
 from rankcorr.results import Computed, Result, TableResult, json_ready
 from rankcorr.scores import midranks
 from rankcorr.workers import Progress
@@ -179,11 +181,9 @@ class Leaderboard(Computed, TableResult):
     n_resamples: int
 
     def __repr__(self) -> str:
-        column = self._column
-        best = ", ".join(f"{row.system} {column(row).statistic:.3f}" for row in self.rows[:N_SHOWN])
-        more = ", ..." if len(self.rows) > N_SHOWN else ""
+        best = first_few([f"{row.system} {self._column(row).statistic:.3f}" for row in self.rows])
         systems, sets = counted(len(self.rows), "system"), counted(len(self.gold_sets), "gold set")
-        return f"<Leaderboard of {systems}, {self.coefficient}, {sets}, by {self.by}: {best}{more}>"
+        return f"<Leaderboard of {systems}, {self.coefficient}, {sets}, by {self.by}: {best}>"
 
     def _column(self, row: LeaderboardRow) -> Score:
         totals = {SUM: row.total, MEAN: row.mean}
@@ -192,16 +192,11 @@ class Leaderboard(Computed, TableResult):
     def table(self) -> list[dict[str, Any]]:
         """One flat row for each system, to print or to plot: the coefficients, and interval and test of column `by`."""
         return [
-            {"rank": row.rank, "group": row.group, "least_rank": row.least_rank, "largest_rank": row.largest_rank}
-            | {"system": row.system}
+            {name: getattr(row, name) for name in PLACES}
             | {name: score.statistic for name, score in zip(self.gold_sets, row.scores, strict=True)}
-            | {
-                SUM: row.total.statistic,
-                MEAN: row.mean.statistic,
-                "low": self._column(row).low,
-                "high": self._column(row).high,
-            }
-            | {"pvalue": row.pvalue, "corrected_pvalue": row.corrected_pvalue}
+            | {SUM: row.total.statistic, MEAN: row.mean.statistic}
+            | {"low": self._column(row).low, "high": self._column(row).high}
+            | {name: getattr(row, name) for name in TESTED}
             | {"n_missing": row.total.n_missing}
             for row in self.rows
         ]
@@ -369,7 +364,7 @@ def leaderboard(
             ManyGoldSetsWarning,
         )
     unused = unused_labels(sets, found, missing)
-    entries = entered(sets, found, missing, progress)
+    entries = entered(sets, found, missing, draws.progress)
     columns = list(range(len(sets))) if by in TOTALS else [list(sets).index(by)]
 
     values = np.column_stack([_coefficients(chosen, [row[g] for row in entries]) for g in range(len(sets))])
@@ -404,12 +399,8 @@ def leaderboard(
     contest = Contest(chosen, golds, competitors, draws.of_part(1))
     tests = contested(contest, confidence)
     if untested := [names[s] for s, p in zip(defined[1:], tests.pvalues[1:], strict=True) if math.isnan(p)]:
-        warn_undefined(
-            offending(
-                "all items that have weight are tied among those that the best system and each of these has", untested
-            ),
-            stacklevel=3,
-        )
+        why = "all items that have weight are tied among those that the best system and each of these has"
+        warn_undefined(offending(why, untested), stacklevel=3)
     _warn_of_undefined(names, list(sets), scores, draws.n_resamples)
     ranks = midranks(np.round(deciding[defined], ROUNDED), descending=True)[0] if defined.size else np.empty(0)
     rows = []
@@ -464,14 +455,9 @@ def _score(
     sums = sum(resamples[1:], start=resamples[0])
     scores, totals = [], []
     for system, row in enumerate(entries):
-        if draws.progress is not None:
-            draws.progress(0)  # quantiles take time too
-        scores.append(
-            tuple(
-                _interval(values[system, number], drawn[:, system], [row[number]], level)
-                for number, drawn in enumerate(resamples)
-            )
-        )
+        draws.progress(0)  # quantiles take time too
+        cells = zip(values[system], resamples, row, strict=True)
+        scores.append(tuple(_interval(value, drawn[:, system], [entry], level) for value, drawn, entry in cells))
         totals.append(_interval(values[system].sum(), sums[:, system], row, level))
     return scores, totals
 
@@ -509,11 +495,7 @@ def _whole(gold: Ranking, column: Sequence[Entered]) -> Ranking:
 
 
 def _exponents(
-    coefficient: Coefficient,
-    entries: Sequence[Sequence[Entered]],
-    draws: Draws,
-    names: Sequence[str],
-    set_names: Sequence[str],
+    coefficient: Coefficient, entries: Sequence[Sequence[Entered]], draws: Draws, names: list[str], set_names: list[str]
 ) -> Values:
     """Exponents of the maps that standardize each system, a row, in each gold set, a column."""
     exponents = np.empty((len(entries), len(entries[0])))
@@ -539,9 +521,7 @@ def _coefficients(coefficient: Coefficient, column: Sequence[Entered]) -> Values
     """Coefficient of each system in one gold set."""
     values = np.empty(len(column))
     for alike in _alike(column):
-        ranks = np.array([column[row].system.ranks for row in alike])
-        ranks.flags.writeable = False
-        ties = np.array([column[row].system.n_ties for row in alike])
+        ranks, ties = stacked([column[row].system for row in alike])
         values[alike] = coefficient.of_rows(column[alike[0]].gold, ranks, ties, weightless="raise")
     return values
 
@@ -573,8 +553,5 @@ def _warn_of_undefined(
         warn_undefined(offending("all items that have weight are tied in gold or in (system, gold set)", undefined))
     if some := [cell for cell, score in cells if score.n_undefined and not math.isnan(score.statistic)]:
         largest = max(score.n_undefined for cell, score in cells if cell in some)
-        warn_undefined(
-            offending(
-                f"in up to {largest:,} of {n_resamples:,} resamples, which are left out; (system, gold set)", some
-            )
-        )
+        why = f"in up to {largest:,} of {n_resamples:,} resamples, which are left out; (system, gold set)"
+        warn_undefined(offending(why, some))

@@ -21,24 +21,14 @@ from rankcorr.inference.exchange import Codes, Exchange, codes_of_items, orbits_
 from rankcorr.inference.orbit import MAX_EXACT, alpha_of
 from rankcorr.inference.resampling import Draws, Values
 from rankcorr.ranking import Ranking, as_ranking
-from rankcorr.workers import Progress
+from rankcorr.workers import Progress, silent
 
 SUM, MEAN = TOTALS = ("sum", "mean")
 ONLY_GOLD = "gold"
 
 # Names of the other columns of `Leaderboard.table`.
-COLUMNS = (
-    "rank",
-    "group",
-    "least_rank",
-    "largest_rank",
-    "system",
-    "low",
-    "high",
-    "pvalue",
-    "corrected_pvalue",
-    "n_missing",
-)
+PLACES, TESTED = ("rank", "group", "least_rank", "largest_rank", "system"), ("pvalue", "corrected_pvalue")
+COLUMNS = (*PLACES, "low", "high", *TESTED, "n_missing")
 PAIRED, JOINT = range(2)
 
 
@@ -85,7 +75,7 @@ def systems_of(systems: Any) -> dict[str, Ranking]:
 
 
 def entered(
-    gold_sets: dict[str, Ranking], systems: dict[str, Ranking], missing: Missing, progress: Progress | None = None
+    gold_sets: dict[str, Ranking], systems: dict[str, Ranking], missing: Missing, progress: Progress = silent
 ) -> list[list[Entered]]:
     """Align each system, a row, with each gold set, a column; `progress` is called with 0 after each pair.
 
@@ -109,8 +99,7 @@ def entered(
                 own = system if missing == "bottom" else shared
             pair = align(extended[set_name], own, names=called, missing="gold" if missing == "bottom" else missing)
             row.append(Entered(*pair, n_lacking))
-            if progress is not None:
-                progress(0)
+            progress(0)
         rows.append(row)
     return rows
 
@@ -253,7 +242,7 @@ class Contest:
         """
         pairs = []
         for other in others:
-            self._look()
+            self._draws.progress(0)  # the caller may stop the work between its steps
             pairs.append(self._pair(leader, other))
         orbits = orbits_of(pairs, self._draws.of_part(PAIRED, leader))
         leads = np.array([orbit.observed for orbit in orbits])
@@ -301,18 +290,13 @@ class Contest:
             self._all_ranges = ranges
         return ranges
 
-    def _look(self) -> None:
-        """Let the caller stop the work between its steps."""
-        if self._draws.progress is not None:
-            self._draws.progress(0)
-
     def _pair(self, leader: int, other: int) -> list[Exchange]:
         """Two systems that exchange places in each gold set, over the items that both have."""
         first, second = self._systems[leader], self._systems[other]
         pairs = []
         for number, parts in enumerate(zip(first.parts, second.parts, strict=True)):
             gold, *systems = common(*parts, (first.name, second.name), self._set_names[number])
-            pairs.append(self._made(number, (leader, other), gold, systems))
+            pairs.append(self._made(number, (leader, other), gold, systems, None))
         return pairs
 
     def _exchange(self, gold: Ranking, rows: Sequence[int], number: int) -> Exchange:
@@ -321,7 +305,7 @@ class Contest:
         present = np.ones((len(parts), gold.n_items), bool)
         rankings = []
         for row, part in enumerate(parts):
-            self._look()
+            self._draws.progress(0)
             if part.gold.labels == gold.labels:
                 rankings.append(part.system)
             else:
@@ -331,19 +315,11 @@ class Contest:
         return self._made(number, rows, gold, rankings, present)
 
     def _made(
-        self,
-        number: int,
-        rows: Sequence[int],
-        gold: Ranking,
-        rankings: Sequence[Ranking],
-        present: NDArray[np.bool_] | None = None,
+        self, number: int, rows: Sequence[int], gold: Ranking, rankings: list[Ranking], has: NDArray[np.bool_] | None
     ) -> Exchange:
         systems = [self._systems[row] for row in rows]
         codes = [codes_of_items(each.codes, gold.labels) for each in systems if each.codes is not None]
-        if codes:
-            exchange = Exchange.of_scores(self._coefficient, gold, rankings, np.array(codes), present)
-        else:
-            exchange = Exchange.of_ranks(self._coefficient, gold, rankings, present)
+        exchange = Exchange.of(self._coefficient, gold, rankings, np.array(codes) if codes else None, has)
         exponents = [each.exponents[number] for each in systems if each.exponents is not None]
         return replace(exchange, exponents=np.array(exponents)) if exponents else exchange
 

@@ -81,8 +81,7 @@ class NullDistribution(Computed):
     def __repr__(self) -> str:
         """Show the mean first, and leave out the values and the options that do not apply."""
         names = ["mean", "std", *(field.name for field in fields(self) if field.name != "values")]
-        options = {name: getattr(self, name) for name in names}
-        return described_by(self, options)
+        return described_by(self, {name: getattr(self, name) for name in names})
 
     @overload
     def quantile(self, q: float) -> float: ...
@@ -415,7 +414,7 @@ def null_of(
         if keep:  # in read-only memory: the next caller gets the same numbers
             summary["values"] = np.frombuffer(summary["values"].tobytes())
         slot.append(summary)
-    elif draws.progress is not None:
+    else:
         draws.progress(number)
     return NullDistribution(**slot[0], exact=exact, n_resamples=number, **coefficient.described(x.n_items, missing))
 
@@ -455,16 +454,10 @@ def _is_centred(coefficient: Coefficient, x: Ranking, y: Ranking) -> bool:
     Equal weights: the sum of a_ij b_ij is linear in the antisymmetric b, which averages to 0, and the norms are fixed.
     Weights of one ranking alone: reversing the other turns T into -T, and gives a permutation if its ties allow it.
     """
-
-    def same_reversed(ranking: Ranking) -> bool:
-        return bool((ranking.ranks + ranking.ranks[::-1] == ranking.n_items + 1).all())
-
-    scheme = coefficient.weighting.scheme
-    return (
-        type(coefficient.weighting.weigher) is Uniform
-        or (scheme == "first" and same_reversed(y))
-        or (scheme == "second" and same_reversed(x))
-    )
+    if type(coefficient.weighting.weigher) is Uniform:
+        return True
+    other = {"first": y, "second": x}.get(coefficient.weighting.scheme)
+    return other is not None and bool((other.ranks + other.ranks[::-1] == other.n_items + 1).all())
 
 
 def _sorted(ranking: Ranking) -> Ranking:

@@ -32,7 +32,7 @@ from rankcorr.inference.leaderboard_groups import named_golds, systems_of
 from rankcorr.inference.null import ALTERNATIVES, Alternative
 from rankcorr.inference.orbit import MAX_EXACT, Orbit, alpha_of
 from rankcorr.inference.resampling import BLOCK_NUMBERS, Draws, SortedItems, derived_seed
-from rankcorr.ranking import Ranking, RankingLike, as_ranking
+from rankcorr.ranking import Ranking, RankingLike, as_ranking, stacked
 from rankcorr.results import Computed, Result, TableResult
 from rankcorr.scores import split_labels
 from rankcorr.workers import Progress
@@ -293,9 +293,7 @@ def compare_systems(
     check_choice("swap", swap, SWAPS)
     confidence, draws = checked_level(level), Draws.checked(n_resamples, seed, workers, progress)
     (first, second, third), n_left = align_three(gold, a, b, missing)
-    ranks = np.array([second.ranks, third.ranks])
-    ranks.flags.writeable = False
-    values = chosen.of_rows(first, ranks, np.array([second.n_ties, third.n_ties]), weightless="raise")
+    values = chosen.of_rows(first, *stacked([second, third]), weightless="raise")
     difference = float(values[0] - values[1])
     # Tests take two systems in one order, so that a and b draw the same numbers as b and a.
     turned = SortedItems.of(chosen, first, [second, third]).is_turned
@@ -318,10 +316,8 @@ def compare_systems(
             alpha = alpha_of(confidence)
             fragile = any((each.pvalue <= alpha) != (pvalue <= alpha) for each in (least, most))
         if orbit.n_undefined:
-            warn_undefined(
-                f"in {orbit.n_undefined:,} of {orbit.kept.size:,} exchanges, which count against a difference",
-                stacklevel=3,
-            )
+            why = f"in {orbit.n_undefined:,} of {orbit.kept.size:,} exchanges, which count against a difference"
+            warn_undefined(why, stacklevel=3)
     return SystemComparison(
         statistic_a=float(values[0]),
         statistic_b=float(values[1]),
@@ -491,6 +487,8 @@ def compare_many(
     others = [name for name in names if name != baseline]
     pairs = list(combinations(names, 2)) if baseline is None else [(name, baseline) for name in others]
     given = by_name(systems) or {}
+    options: dict[str, Any] = {"missing": missing, "alternative": alternative, "swap": swap, "level": level}
+    options |= {"n_resamples": n_resamples, "seed": seed, "workers": workers, "progress": progress}
     found: list[tuple[str, str, str, str, SystemComparison]] = []
     for set_name, own_gold in golds.items():
         own = {name: _within(given[name], golds, name, set_name) for name in names} if len(golds) > 1 else given
@@ -498,20 +496,7 @@ def compare_many(
             which = f"{shown(a)} and {shown(b)} on {shown(set_name)}"
             try:
                 with collected_notices() as notices:
-                    compared = compare_systems(
-                        own_gold,
-                        own[a],
-                        own[b],
-                        coefficient=coefficient,
-                        missing=missing,
-                        alternative=alternative,
-                        swap=swap,
-                        level=level,
-                        n_resamples=n_resamples,
-                        seed=seed,
-                        workers=workers,
-                        progress=progress,
-                    )
+                    compared = compare_systems(own_gold, own[a], own[b], coefficient=coefficient, **options)
             except RankingError as error:
                 raise type(error)(f"{which}: {error}") from error
             for notice in notices:
@@ -559,9 +544,8 @@ def _exchange(
         codes = np.array([codes_of_items(own, gold.labels) for own in score_codes(given, NAMES[1:])])
     if turned:
         systems, codes = systems[::-1], None if codes is None else codes[::-1]
-    if codes is not None and (swap == "scores" or on_one_scale(codes, derived_seed(seed, 3, 0))):
-        return Exchange.of_scores(coefficient, gold, systems, codes)
-    return Exchange.of_ranks(coefficient, gold, systems)
+    by_scores = codes is not None and (swap == "scores" or on_one_scale(codes, derived_seed(seed, 3, 0)))
+    return Exchange.of(coefficient, gold, systems, codes if by_scores else None)
 
 
 def _left_out(
@@ -575,8 +559,7 @@ def _left_out(
     differences = np.empty(candidates.size)
     step = max(1, BLOCK_NUMBERS // items.n_items)
     for start in range(0, candidates.size, step):
-        if draws.progress is not None:
-            draws.progress(0)
+        draws.progress(0)
         part = candidates[start : start + step]
         counts = np.ones((part.size, items.n_items), np.int32)
         counts[np.arange(part.size), part] = 0
@@ -617,9 +600,8 @@ def align_three(
         )
     # All items, tied: aligned with this ranking, each of the three loses or gains the items that it must.
     everything = Ranking.from_ranks(np.zeros(len(kept)), kept)
-    names = ("gold", "a", "b")
     taken = [
         align(everything, ranking, names=("gold", name), missing=missing)[1]
-        for name, ranking in zip(names, given, strict=True)
+        for name, ranking in zip(NAMES, given, strict=True)
     ]
     return (taken[0], taken[1], taken[2]), len(union) - len(common)

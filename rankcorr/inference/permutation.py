@@ -12,7 +12,7 @@ from rankcorr.errors import warn_undefined
 from rankcorr.inference.null import ALTERNATIVES, Alternative, NullDistribution, left_out, null_of
 from rankcorr.inference.resampling import Draws
 from rankcorr.ranking import RankingLike
-from rankcorr.results import Computed
+from rankcorr.results import Computed, described_by
 from rankcorr.workers import Progress
 
 
@@ -67,11 +67,8 @@ class PermutationTest(Computed):
 
     def __repr__(self) -> str:
         """Show the figures, with the options as part of the null distribution."""
-        figures = ", ".join(
-            f"{name}={getattr(self, name)!r}"
-            for name in ("statistic", "pvalue", "standardized", "percentile", "zscore", "alternative")
-        )
-        return f"{type(self).__name__}({figures}, null={self.null!r})"
+        names = ("statistic", "pvalue", "standardized", "percentile", "zscore", "alternative", "null")
+        return described_by(self, {name: getattr(self, name) for name in names})
 
 
 def permutation_test(

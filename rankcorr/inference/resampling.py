@@ -16,7 +16,7 @@ from rankcorr.coefficients import Coefficient
 from rankcorr.errors import OptionError
 from rankcorr.ranking import Ranking
 from rankcorr.weights import SCHEMES, rank_table
-from rankcorr.workers import Progress, checked_workers, in_executor, in_threads
+from rankcorr.workers import Progress, checked_workers, in_executor, in_threads, silent
 
 Result = TypeVar("Result")
 
@@ -39,7 +39,7 @@ class Draws:
     n_resamples: int
     seed: int
     workers: int = 1
-    progress: Progress | None = None
+    progress: Progress = silent
     executor: Executor | None = None
 
     @classmethod
@@ -54,7 +54,9 @@ class Draws:
         """Check the arguments of a public function and return its draws, or raise OptionError."""
         if executor is not None and not callable(getattr(executor, "submit", None)):
             raise OptionError(f"executor must be a concurrent.futures.Executor; got {shown(executor)}")
-        return cls(checked_resamples(n_resamples), checked_seed(seed), checked_workers(workers), progress, executor)
+        return cls(
+            checked_resamples(n_resamples), checked_seed(seed), checked_workers(workers), progress or silent, executor
+        )
 
     def of_part(self, *path: int) -> Draws:
         """The same from another seed, so that no two parts of a computation draw the same numbers."""
@@ -62,9 +64,7 @@ class Draws:
 
     def fewer(self, most: int) -> Draws:
         """At most so many, from the same seed, which can be stopped and are not counted as progress."""
-        progress = self.progress
-        uncounted = None if progress is None else lambda _: progress(0)
-        return replace(self, n_resamples=min(self.n_resamples, most), progress=uncounted)
+        return replace(self, n_resamples=min(self.n_resamples, most), progress=lambda _: self.progress(0))
 
     def in_blocks(self, task: Callable[[np.random.Generator, int], Result], numbers_each: int) -> list[Result]:
         """Results of a task for each block of resamples, the same for any number of threads.
@@ -96,8 +96,7 @@ class Draws:
         with closing(in_executor(self.executor, _run_all, [(task, self.seed, part) for part in parts])) as found:
             for part, done in zip(parts, found, strict=True):
                 results += done
-                if self.progress is not None:
-                    self.progress(sum(size for _, size in part))
+                self.progress(sum(size for _, size in part))
         return results
 
 

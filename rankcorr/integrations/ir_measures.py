@@ -11,7 +11,7 @@
 """
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, ClassVar, Final
 
 import numpy as np
@@ -34,21 +34,23 @@ except ImportError as error:
         "rankcorr.integrations.ir_measures needs ir_measures: pip install 'rankcorr[trec]'"
     ) from error
 
+
+def _choice(choices: Sequence[str], what: str) -> Any:
+    """An option that takes one of some words, by default the first."""
+    return ParamInfo(dtype=str, choices=list(choices), default=choices[0], desc=what)
+
+
 _MATCHING: Final = {
     "cutoff": ParamInfo(dtype=int, desc="how many documents of a query are kept"),
-    "unjudged": ParamInfo(dtype=str, choices=list(UNJUDGED), default=UNJUDGED[0], desc="as in rankcorr.evaluation"),
-    "unretrieved": ParamInfo(
-        dtype=str, choices=list(UNRETRIEVED), default=UNRETRIEVED[0], desc="as in rankcorr.evaluation"
-    ),
+    "unjudged": _choice(UNJUDGED, "as in rankcorr.evaluation"),
+    "unretrieved": _choice(UNRETRIEVED, "as in rankcorr.evaluation"),
     "standardized": ParamInfo(dtype=bool, default=False, desc="on a scale where chance gives 0 for each query"),
 }
 _WEIGHTS: Final = {
     "n0": ParamInfo(dtype=(int, float), default=DEFAULT_N0, desc="offset of the weight 1/(n + n0)^2"),
     "weigher": ParamInfo(dtype=str, desc=f"weight in its place: {WEIGHER_NAMES}"),
-    "scheme": ParamInfo(dtype=str, choices=list(SCHEMES), default=SCHEMES[0], desc="how two weights combine"),
-    "tied_weights": ParamInfo(
-        dtype=str, choices=list(TIED_WEIGHTS), default=TIED_WEIGHTS[0], desc="what a tied document weighs"
-    ),
+    "scheme": _choice(SCHEMES, "how two weights combine"),
+    "tied_weights": _choice(TIED_WEIGHTS, "what a tied document weighs"),
 }
 _VARIANT: Final = {"variant": ParamInfo(dtype=str, choices=list(VARIANTS), default="b", desc="what tau divides by")}
 
@@ -123,11 +125,9 @@ class RankEvaluator(providers.Evaluator):  # type: ignore[misc]
     def _iter_calc(self, run: Any) -> Iterator[Metric]:
         scores = {query: own for query, own in RunConverter(run).as_dict_of_dict().items() if own}
         if not scores:  # each query has the default, as it does if a run lacks the query
-            yield from (
-                Metric(query_id=query, measure=each, value=each.DEFAULT)
-                for each in self.measures
-                for query in self._qrels
-            )
+            for measure in self.measures:
+                for query in self._qrels:
+                    yield Metric(query_id=query, measure=measure, value=measure.DEFAULT)
             return
         for matching in dict.fromkeys(measure.matching() for measure in self.measures):
             own = {measure: measure.coefficient() for measure in self.measures if measure.matching() == matching}
@@ -135,9 +135,8 @@ class RankEvaluator(providers.Evaluator):  # type: ignore[misc]
             found = evaluate(self._qrels, scores, metrics=coefficients, **dict(matching))
             values = found.standardized if found.standardized is not None else found.values
             for measure, coefficient in own.items():
-                for query, value in zip(
-                    found.queries, values[0, coefficients.index(coefficient)].tolist(), strict=True
-                ):
+                own_values = values[0, coefficients.index(coefficient)].tolist()
+                for query, value in zip(found.queries, own_values, strict=True):
                     yield Metric(query_id=query, measure=measure, value=value)
 
 

@@ -12,8 +12,8 @@ import re
 import sys
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import NoReturn
+from dataclasses import KW_ONLY, dataclass
+from typing import NamedTuple, NoReturn
 
 from rankcorr.errors import TableError
 
@@ -54,14 +54,14 @@ def listed(names: Sequence[str]) -> str:
     return listed if rest <= 0 else f"{listed} and {rest} more"
 
 
-@dataclass(frozen=True)
-class Record:
+class Record(NamedTuple):
     """Cells of one row."""
 
     line: int  # of its first character
     cells: list[str]
 
 
+@dataclass(eq=False)
 class TextTable:
     """One file, or standard input for the path "-"; its name is part of every error.
 
@@ -80,23 +80,18 @@ class TextTable:
         Format that messages recommend for a file in another one.
     """
 
-    def __init__(
-        self,
-        path: str,
-        *,
-        error: type[Exception] = TableError,
-        wanted: str = "an id and a score are wanted",
-        data: bytes | None = None,
-        encoding: str | None = None,
-        form: str = "CSV",
-    ) -> None:
-        self.path = path
-        self.error = error
-        self.wanted = wanted
-        self.data = data
-        self.encoding = encoding
-        self.form = form
-        self.name: str = "<stdin>" if path == "-" else printable(path, limit=None)
+    path: str
+    _: KW_ONLY
+    error: type[Exception] = TableError
+    wanted: str = "an id and a score are wanted"
+    data: bytes | None = None
+    encoding: str | None = None
+    form: str = "CSV"
+
+    @property
+    def name(self) -> str:
+        """Name in messages."""
+        return "<stdin>" if self.path == "-" else printable(self.path, limit=None)
 
     def fail(self, message: str, line: int | None = None, column: str | None = None) -> NoReturn:
         """Raise the error, with the place where it occurred."""

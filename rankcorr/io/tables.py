@@ -7,10 +7,9 @@ import math
 import os
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain
-from typing import Final, Literal, TypeAlias, get_args
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
 from rankcorr.checks import check_choice, real_text, shown
 from rankcorr.errors import OptionError
@@ -88,14 +87,8 @@ def read_ranking(
     >>> gold.ranks
     array([1., 2.])
     """
-    numbers = read_numbers(
-        path,
-        id_columns=id_columns,
-        score_column=score_column,
-        header=header,
-        unordered=unordered,
-        duplicates=duplicates,
-    )
+    options: dict[str, Any] = {"header": header, "unordered": unordered, "duplicates": duplicates}
+    numbers = read_numbers(path, id_columns=id_columns, score_column=score_column, **options)
     return Ranking.from_ranks(numbers) if ranks else Ranking.from_scores(numbers)
 
 
@@ -151,8 +144,7 @@ def _is_data(first: Record, second: Record) -> bool:
     return bool(numbers) and all(real_text(cell) for column, cell in enumerate(first.cells) if column in numbers)
 
 
-@dataclass(frozen=True)
-class _Columns:
+class _Columns(NamedTuple):
     names: list[str]
     ids: tuple[int, ...]
     score: int
@@ -192,11 +184,9 @@ def _find_columns(
     if ids is not None and score is None and len(left) == 1:
         score = left.pop()
     if ids is None or score is None:
-        parts = ["the ids (--id)" if n_ids == 1 else "the words (--words)"] * (ids is None) + [
-            "the numbers (--score)"
-        ] * (score is None)
-        wanted = " and ".join(parts)
-        table.fail(f"say which column holds {wanted}; the columns are {listed(names)}{hint}", first.line)
+        parts = ["the ids (--id)" if n_ids == 1 else "the words (--words)"] * (ids is None)
+        parts += ["the numbers (--score)"] * (score is None)
+        table.fail(f"say which column holds {' and '.join(parts)}; the columns are {listed(names)}{hint}", first.line)
     if header:
         _check_header(table, names[score], first.line)
     return _Columns(names, ids, score)

@@ -6,7 +6,7 @@ ratings of many annotators -> one checked matrix, nan where a rating is missing 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Integral, Real
@@ -177,7 +177,6 @@ def _as_float(number: Any) -> float:
 Level: TypeAlias = Literal["nominal", "ordinal", "interval", "ratio"]
 Floats: TypeAlias = NDArray[np.float64]
 Whole: TypeAlias = NDArray[np.int64]
-PairSums: TypeAlias = Callable[[Floats, Whole], Floats]
 
 LEVELS: Final[tuple[Level, ...]] = get_args(Level)
 
@@ -324,12 +323,7 @@ def _starts(sizes: Whole) -> Whole:
     return starts
 
 
-PAIR_SUMS: Final[dict[str, PairSums]] = {
-    "nominal": _unequal,
-    "ordinal": _squares,
-    "interval": _squares,
-    "ratio": _squared_ratios,
-}
+PAIR_SUMS: Final = {"nominal": _unequal, "ordinal": _squares, "interval": _squares, "ratio": _squared_ratios}
 
 
 FewCommon: TypeAlias = Literal["raise", "leave_out"]
@@ -468,12 +462,5 @@ def mean_pairwise_agreement(
         warn_undefined(offending("all items are tied in one of the ratings of", undefined), stacklevel=3)
     with_others = np.array([mean_of(row) for row in pairs])
     read_only((pairs, n_common, with_others))
-    return PairwiseAgreement(
-        tuple(map(found.name, range(n_annotators))),
-        with_others,
-        mean_of(pairs[np.tril_indices(n_annotators, -1)]),
-        pairs,
-        n_common,
-        len(few),
-        chosen.name,
-    )
+    names, mean = tuple(map(found.name, range(n_annotators))), mean_of(pairs[np.tril_indices(n_annotators, -1)])
+    return PairwiseAgreement(names, with_others, mean, pairs, n_common, len(few), chosen.name)

@@ -168,11 +168,9 @@ def _rows(
     axes = own_axes(ax, f"Coefficient {described(first)}", "", 6.8, height_of_rows(len(names), ROW_HEIGHT, 1.6))
     ink = Ink.of(axes)
     ends = [nulls[name].values[[0, -1]] for name in shown]
-    edges = (
-        np.linspace(np.min(ends), np.max(ends), ROW_BINS + 1)
-        if np.ptp(ends) > 0
-        else ends[0][0] + np.array([-0.01, 0.01])
-    )
+    edges = np.linspace(np.min(ends), np.max(ends), ROW_BINS + 1)
+    if np.ptp(ends) == 0:
+        edges = ends[0][0] + np.array([-0.01, 0.01])
     shares = {name: np.histogram(nulls[name].values, edges)[0] / nulls[name].values.size for name in shown}
     scale = PEAK / max(share.max() for share in shares.values())
     handles: list[Any] = []
@@ -199,13 +197,7 @@ def _rows(
 
 
 def _draw_row(
-    axes: Axes,
-    row: int,
-    edges: NDArray[np.float64],
-    heights: NDArray[np.float64],
-    mean: float,
-    observed: float,
-    ink: Ink,
+    axes: Axes, row: int, edges: NDArray[Any], heights: NDArray[Any], mean: float, observed: float, ink: Ink
 ) -> list[Any]:
     """Draw a histogram with its base on a row; its outline, the mean, and the observed value on top."""
     filled = axes.stairs(

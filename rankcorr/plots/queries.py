@@ -108,10 +108,9 @@ def plot_queries(
     axes.axhline(0, color=ink.full, linewidth=0.8)
     axes.axhline(mean, color=ink.full, linestyle="--", linewidth=1.6, label="mean")
     # Of few queries an interval may have no end.
-    ends = (
-        f", {100 * comparison.level:g} % interval {signed(low)} to {signed(high)}" if math.isfinite(high - low) else ""
-    )
-    if ends:
+    ends = ""
+    if math.isfinite(high - low):
+        ends = f", {100 * comparison.level:g} % interval {signed(low)} to {signed(high)}"
         axes.axhspan(low, high, facecolor=ink.full, alpha=0.15, zorder=2, label="interval")
         for end in (low, high):
             axes.axhline(end, color=ink.full, linewidth=0.7)

@@ -225,29 +225,16 @@ def _draw_places(axes: Axes, places: NDArray[Any], weights: NDArray[Any], ink: I
     side = min(of_figure.width * box.width, of_figure.height * box.height) / axes.figure.dpi  # in inches
     scale = min(1.0, (side / FULL_SIDE) ** 2)
     areas: NDArray[np.float64] = (SMALLEST_AREA + WHOLE_AREA * weights) * scale
-    heavy = np.ones(len(places), bool)
+    (x, y), heavy = places.T, np.ones(len(places), bool)
     if len(places) >= DENSE:
         heavy = weights > max(HEAVY * weights.max(), np.sort(weights)[-MOST_HEAVY - 1])
         areas[~heavy] = DOT_AREA * scale
         # As vectors, thousands of dots would make large and slow files.
-        axes.scatter(
-            places[~heavy, 0],
-            places[~heavy, 1],
-            s=areas[~heavy],
-            color=[ink.grey(0.25)],
-            alpha=min(1.0, max(0.03, 17 / math.sqrt(len(places)))),
-            linewidths=0,
-            rasterized=True,
-            zorder=1,
-        )
+        alpha = min(1.0, max(0.03, 17 / math.sqrt(len(places))))
+        look: dict[str, Any] = {"color": [ink.grey(0.25)], "alpha": alpha, "linewidths": 0}
+        axes.scatter(x[~heavy], y[~heavy], s=areas[~heavy], **look, rasterized=True, zorder=1)
     axes.scatter(
-        places[heavy, 0],
-        places[heavy, 1],
-        s=areas[heavy],
-        facecolors=[ink.grey(0.85)],
-        edgecolors=[ink.full],
-        linewidths=0.8,
-        zorder=2,
+        x[heavy], y[heavy], s=areas[heavy], facecolors=[ink.grey(0.85)], edgecolors=[ink.full], linewidths=0.8, zorder=2
     )
     return areas
 

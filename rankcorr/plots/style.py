@@ -207,7 +207,7 @@ def spread(values: Sequence[float], gap: float) -> list[float]:
 
 
 def label_beside(
-    axes: Axes, points: Sequence[tuple[float, float]], texts: Sequence[str], colours: Sequence[Colour], gap: float = 0
+    axes: Axes, points: Sequence[tuple[float, float]], texts: Sequence[str], colours: Sequence[Colour]
 ) -> None:
     """Write a label for each point on the right of axes whose limits are set, without overlap, with a line to it.
 
@@ -227,7 +227,7 @@ def label_beside(
             fontsize=LABEL,
             color=colour,
             annotation_clip=False,
-            arrowprops={"arrowstyle": "-", "lw": 0.7, "color": colour, "shrinkA": 1, "shrinkB": gap},
+            arrowprops={"arrowstyle": "-", "lw": 0.7, "color": colour, "shrinkA": 1, "shrinkB": 0},
             zorder=1,
         )
 

@@ -92,15 +92,8 @@ def read_pairs(
     """
     if word_columns is not None and (isinstance(word_columns, str) or len(word_columns) != 2):
         raise OptionError(f"word_columns must be a list of two names of columns; got {shown(word_columns)}")
-    numbers = read_numbers(
-        path,
-        id_columns=word_columns,
-        score_column=score_column,
-        header=header,
-        unordered=unordered,
-        duplicates=duplicates,
-        words=True,
-    )
+    options: dict[str, Any] = {"header": header, "unordered": unordered, "duplicates": duplicates}
+    numbers = read_numbers(path, id_columns=word_columns, score_column=score_column, words=True, **options)
     return cast("dict[Pair, float]", numbers)
 
 
@@ -119,12 +112,7 @@ def as_pairs(gold: PairsLike, *, unordered: bool = False) -> dict[Pair, float]:
         return read_pairs(gold, unordered=unordered)
     if not isinstance(gold, Mapping):
         raise VectorError(f"gold must be a path or a mapping of (word, word) to score; got {shown(gold)}")
-    wrong = [
-        pair
-        for pair in gold
-        if not (isinstance(pair, tuple) and len(pair) == 2 and all(isinstance(word, str) for word in pair))
-    ]
-    if wrong:
+    if wrong := [pair for pair in gold if not _is_pair(pair)]:
         raise VectorError(offending("keys of gold must be pairs of words; got", wrong))
     as_ranking(gold)  # refuses scores that are no numbers
     for pair, score in gold.items():
@@ -143,6 +131,10 @@ def as_pairs(gold: PairsLike, *, unordered: bool = False) -> dict[Pair, float]:
             )
         )
     return {(str(first), str(second)): score for (first, second), score in gold.items()}
+
+
+def _is_pair(key: object) -> bool:
+    return isinstance(key, tuple) and len(key) == 2 and all(isinstance(word, str) for word in key)
 
 
 def words_of(pairs: Mapping[Pair, float], *, lower: bool) -> dict[str, str]:
@@ -383,6 +375,7 @@ def evaluate_vectors(
     _check_coverage(n_known, len(pairs))
     scores = np.array([float(score) for score in pairs.values()])
     drawn: dict[str, Any] = {"n_resamples": n_resamples, "seed": seed, "workers": workers, "progress": progress}
+    policies = {"oov": oov, "self_pairs": self_pairs, "lower": bool(lower)}
     made = VectorEvaluation(
         coefficients=(),
         pairs=tuple(pairs),
@@ -390,14 +383,7 @@ def evaluate_vectors(
         cosines=read_only(cosines),
         oov_pairs=tuple(pair for pair, lacks in zip(pairs, lacking, strict=True) if lacks),
         oov_words=oov_words,
-        options={
-            "oov": oov,
-            "self_pairs": self_pairs,
-            "lower": bool(lower),
-            "level": level,
-            "n_resamples": n_resamples,
-            "seed": seed,
-        },
+        options={**policies, "level": level, "n_resamples": n_resamples, "seed": seed},
     )
     y = made.scores
     x = {pair: pairs[pair] for pair in y}

@@ -11,6 +11,7 @@ import sys
 import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 from typing import Any, BinaryIO, Final, Literal, NoReturn, TypeAlias, cast, get_args
 
 import numpy as np
@@ -19,7 +20,7 @@ from rankcorr.checks import check_choice, counted, shown
 from rankcorr.errors import OptionError
 from rankcorr.io.records import printable
 from rankcorr.vectors.words import KeptVectors, MissingGensimError, VectorFileError, VectorsLike, WordVectors
-from rankcorr.workers import Progress
+from rankcorr.workers import Progress, silent
 
 Form: TypeAlias = Literal["word2vec", "word2vec-binary", "glove", "gensim"]
 
@@ -128,7 +129,8 @@ def read_vectors(
     source = Source(name)
     form = form or _form_of(source)
     reader = BinaryReader if form == "word2vec-binary" else TextReader
-    return reader(source, form, words, encoding, undecodable, progress).read()
+    kept = None if words is None else frozenset(words)
+    return reader(source, form, kept, encoding, undecodable, progress or silent).read()
 
 
 def as_vectors(source: VectorsLike, words: Collection[str] | None = None) -> WordVectors:
@@ -241,26 +243,20 @@ def _check_encoding(encoding: str) -> None:
         raise OptionError(f"encoding must be one that holds ASCII, such as 'utf-8'; got {shown(encoding)}")
 
 
+@dataclass(eq=False)
 class Reader(ABC):
     """Base of the readers of text and of binary files."""
 
-    def __init__(
-        self,
-        source: Source,
-        form: Form,
-        words: Collection[str] | None,
-        encoding: str,
-        undecodable: Undecodable,
-        progress: Progress | None,
-    ) -> None:
-        self.source = source
-        self.form = form
-        self.kept: KeptVectors = KeptVectors(source.name)
-        self._words = None if words is None else frozenset(words)
-        self._encoding = encoding
-        self._undecodable = undecodable
-        self._progress = progress
-        self._n_undecodable = 0
+    source: Source
+    form: Form
+    words: frozenset[str] | None
+    encoding: str
+    undecodable: Undecodable
+    progress: Progress
+
+    def __post_init__(self) -> None:
+        self.kept: KeptVectors = KeptVectors(self.source.name)
+        self.n_undecodable: int = 0
 
     @abstractmethod
     def read(self) -> WordVectors:
@@ -281,25 +277,25 @@ class Reader(ABC):
     def wanted(self, raw: bytes, place: str) -> str | None:
         """Word of these bytes; None if it is not kept, or left out because it is not text."""
         try:
-            word = raw.decode(self._encoding)
+            word = raw.decode(self.encoding)
         except UnicodeDecodeError as error:
-            if self._undecodable == "omit":
-                self._n_undecodable += 1
+            if self.undecodable == "omit":
+                self.n_undecodable += 1
                 return None
             raise VectorFileError(
-                f"{place}: {shown(raw)} is not text in {self._encoding}; give the encoding of the words, or leave such "
+                f"{place}: {shown(raw)} is not text in {self.encoding}; give the encoding of the words, or leave such "
                 "words out (undecodable)"
             ) from error
-        return word if self._words is None or word in self._words else None
+        return word if self.words is None or word in self.words else None
 
     def count(self, n_words: int) -> None:
         """Report progress; `n_words` have been read."""
-        if self._progress is not None and n_words % PROGRESS_WORDS == 0:
-            self._progress(PROGRESS_WORDS)
+        if n_words % PROGRESS_WORDS == 0:
+            self.progress(PROGRESS_WORDS)
 
     def finished(self, n_words: int) -> WordVectors:
         """Return the words kept from a file of `n_words`."""
-        return self.kept.finished(n_words, self.form, self._n_undecodable)
+        return self.kept.finished(n_words, self.form, self.n_undecodable)
 
 
 def is_header(cells: list[bytes]) -> bool:

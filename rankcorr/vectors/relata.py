@@ -1,7 +1,6 @@
 """Gold scores of the relata of words -> candidates of each word ranked by cosine -> evaluation by query."""
 
 from collections.abc import Collection, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias, get_args
 
@@ -153,27 +152,16 @@ def evaluate_relata(
     if not any(known.issuperset(pair) for pair in pairs):
         raise UnknownWordError(f"no word has a vector and a relatum with one, in {counted(len(pairs), 'pair')}")
     of_words, of_relata = ([pair[place] for pair in judged] for place in (0, 1))
-    evaluation = evaluate(
-        Qrels.from_columns(of_words, of_relata, list(judged.values())),
-        _ranked(found, pairs, looked_up, known, candidates),
-        metrics=metrics,
-        depth=depth,
-        standardized=standardized,
-        n_resamples=n_resamples,
-        seed=seed,
-        workers=workers,
-        progress=progress,
-    )
+    qrels = Qrels.from_columns(of_words, of_relata, list(judged.values()))
+    run = _ranked(found, pairs, looked_up, known, candidates)
+    drawn: dict[str, Any] = {"n_resamples": n_resamples, "seed": seed, "workers": workers, "progress": progress}
+    evaluation = evaluate(qrels, run, metrics=metrics, depth=depth, standardized=standardized, **drawn)
     options = {"oov": oov, "lower": bool(lower), "candidates": candidates}
     return RelataEvaluation(evaluation, len(words), len(pairs), oov_words, oov_relata, options)
 
 
 def _ranked(
-    vectors: WordVectors,
-    pairs: Collection[Pair],
-    looked_up: Mapping[str, str],
-    known: AbstractSet[str],
-    candidates: Candidates,
+    vectors: WordVectors, pairs: Collection[Pair], looked_up: Mapping[str, str], known: set[str], candidates: Candidates
 ) -> Run:
     """Candidates of each word that has a vector, with their cosines."""
     own: dict[str, list[str]] = {word: [] for word, _ in pairs if word in known}

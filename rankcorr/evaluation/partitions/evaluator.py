@@ -15,7 +15,7 @@ from rankcorr.checks import check_choice, check_unique, checked_flag, checked_re
 from rankcorr.coefficients import Coefficient
 from rankcorr.errors import MetricError, MissingValueError, OptionError, UndefinedQueryError, UnjudgedError
 from rankcorr.evaluation.columns import Codes, Rows
-from rankcorr.evaluation.grouped import grouped
+from rankcorr.evaluation.grouped import Values, grouped
 from rankcorr.evaluation.matching import Coverage, Joined, Matched
 from rankcorr.evaluation.metrics import NDCG, AveragePrecision, Familiar, Metric, MetricLike, PrecisionAt, as_metrics
 from rankcorr.evaluation.nulls import RESAMPLES, drawn_exponents
@@ -27,8 +27,6 @@ from rankcorr.frames import arrow
 from rankcorr.inference.standardization import standardize
 from rankcorr.scores import read_only
 from rankcorr.workers import checked_workers, mapped
-
-Values = NDArray[np.float64]
 
 Unjudged: TypeAlias = Literal["error", "zero", "omit"]
 Unretrieved: TypeAlias = Literal["error", "last", "omit"]
@@ -279,9 +277,7 @@ def run_values(columns: JoinedColumns, run: int, plan: QueryEvaluator) -> RunVal
     pairs = _matched(rows, plan)
     raw: dict[str, Values] = {}
     standardized: dict[str, Values] = {}
-    others: dict[str, Metric] = {
-        name: metric for name, metric in plan.named.items() if not isinstance(metric, Coefficient)
-    }
+    others = {name: metric for name, metric in plan.named.items() if not isinstance(metric, Coefficient)}
     for name, metric in plan.named.items():
         if isinstance(metric, Coefficient):
             raw[name] = grouped(metric, pairs.x, pairs.y, pairs.offsets)
@@ -300,15 +296,10 @@ def run_values(columns: JoinedColumns, run: int, plan: QueryEvaluator) -> RunVal
 
 def _check_both(columns: JoinedColumns, scores: Numbers, name: str, plan: QueryEvaluator) -> None:
     """Refuse documents without a judgement or without a score, unless the options define how they count."""
+    no_gold, no_score = columns.relevance.absent, scores.absent
     for lone, option, chosen, kind, what in (
-        (columns.relevance.absent & ~scores.absent, "unjudged", plan.unjudged, UnjudgedError, f"{name}, no relevance"),
-        (
-            scores.absent & ~columns.relevance.absent,
-            "unretrieved",
-            plan.unretrieved,
-            MissingValueError,
-            f"a relevance, no {name}",
-        ),
+        (no_gold & ~no_score, "unjudged", plan.unjudged, UnjudgedError, f"{name}, no relevance"),
+        (no_score & ~no_gold, "unretrieved", plan.unretrieved, MissingValueError, f"a relevance, no {name}"),
     ):
         if chosen == "error" and lone.any():
             groups = np.searchsorted(columns.offsets, np.flatnonzero(lone), side="right") - 1

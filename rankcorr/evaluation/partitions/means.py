@@ -447,11 +447,9 @@ class QueryMeans(TableResult):
         return {field.name: [getattr(row, field.name) for row in self.rows] for field in fields(QueryMean)}
 
     def __repr__(self) -> str:
-        means = ", ".join(
-            f"{row.run} {row.metric}{' standardized' * row.standardized} {row.mean:.4f}" for row in self.rows[:5]
-        )
-        more = ", ..." if len(self.rows) > 5 else ""
-        return f"<QueryMeans of {counted(self.n_queries, 'query', 'queries')}: {means}{more}>"
+        means = [f"{row.run} {row.metric}{' standardized' * row.standardized} {row.mean:.4f}" for row in self.rows]
+        listed = ", ".join(means[:5] + ["..."] * (len(means) > 5))
+        return f"<QueryMeans of {counted(self.n_queries, 'query', 'queries')}: {listed}>"
 
 
 def _only(rows: tuple[Row, ...], **given: str | bool | None) -> Row:
@@ -460,13 +458,8 @@ def _only(rows: tuple[Row, ...], **given: str | bool | None) -> Row:
     if len(found) != 1:
         wanted = ", ".join(f"{name}={value!r}" for name, value in asked.items())
         names = [field.name for field in fields(rows[0])[:3]] if rows else []
-        several = found or rows
-        raise OptionError(
-            offending(
-                f"one row is wanted, and {len(found)} have {wanted}; {', '.join(names)}",
-                [tuple(getattr(row, name) for name in names) for row in several],
-            )
-        )
+        several = [tuple(getattr(row, name) for name in names) for row in found or rows]
+        raise OptionError(offending(f"one row is wanted, and {len(found)} have {wanted}; {', '.join(names)}", several))
     return found[0]
 
 

@@ -16,12 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr.frames import arrow
-from rankcorr.inference.resampling import derived_seed
+from rankcorr.inference.resampling import Values, derived_seed
 from rankcorr.scores import read_only
 from rankcorr.workers import in_threads
 
 Keys = NDArray[np.uint64]
-Values = NDArray[np.float64]
 Whole = Any  # a whole number, or an array of them
 
 # The step of SplitMix64: Steele, Lea and Flood, Fast splittable pseudorandom number generators, OOPSLA 2014.

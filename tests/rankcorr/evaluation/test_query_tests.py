@@ -12,8 +12,8 @@ from rankcorr.evaluation.query_tests import (
     TESTS,
     Means,
     QueryContest,
+    bounds,
     effect_sizes,
-    intervals,
     orbits_of,
     pvalues,
     studentized,
@@ -97,7 +97,7 @@ def test_students_test_is_scipys():
 def test_intervals_of_normal_values_are_those_of_students_test():
     values = np.random.default_rng(2).normal(0.3, 1, (60, 1))
     ends = scipy.stats.ttest_1samp(values[:, 0], 0).confidence_interval(0.95)
-    low, high = intervals(values, studentized(values, DRAWS), 0.95)
+    low, high = bounds(Means.of(values), studentized(values, DRAWS), 0.95)
     assert (low[0], high[0]) == pytest.approx((ends.low, ends.high), abs=0.03)
     found = verdicts(values, "t", 0.95, DRAWS)
     assert (found.lows[0], found.highs[0]) == pytest.approx((ends.low, ends.high), rel=1e-12)
@@ -165,13 +165,13 @@ def test_flips_do_not_depend_on_the_workers():
 
 def test_an_interval_of_skewed_values_is_skewed():
     values = np.random.default_rng(3).exponential(1, (50, 1))
-    low, high = intervals(values, studentized(values, DRAWS), 0.95)
+    low, high = bounds(Means.of(values), studentized(values, DRAWS), 0.95)
     assert high[0] - values.mean() > 1.15 * (values.mean() - low[0])
 
 
 def test_edges():
     equal = column(0.5, 0.5, 0.5, 0.5)
-    low, high = intervals(equal, studentized(equal, DRAWS), 0.95)
+    low, high = bounds(Means.of(equal), studentized(equal, DRAWS), 0.95)
     assert (low[0], high[0]) == (0.5, 0.5)
     assert math.isnan(effect_sizes(equal)[0])
     none = np.full((3, 1), math.nan)
@@ -181,9 +181,9 @@ def test_edges():
         assert pvalues(column(*[0.0] * 20), test, DRAWS)[0] == 1.0
     assert pvalues(alone, "randomization", DRAWS)[0] == 1.0
     assert math.isnan(pvalues(alone, "t", DRAWS)[0])
-    assert np.isnan(intervals(alone, studentized(alone, DRAWS), 0.95)).all()
+    assert np.isnan(bounds(Means.of(alone), studentized(alone, DRAWS), 0.95)).all()
     few = column(0.5, 0.7, 0.1)
-    assert np.isinf(intervals(few, studentized(few, DRAWS), 0.95)).all()
+    assert np.isinf(bounds(Means.of(few), studentized(few, DRAWS), 0.95)).all()
     assert effect_sizes(column(1.0, 2.0, 3.0))[0] == pytest.approx(2.0)
 
 
@@ -226,5 +226,5 @@ def test_the_level_is_about_kept_in_few_data_sets(designs, name):
         found = [designs.one_of_queries(draw, 30, test, 199, seed) for seed in range(200)]
         assert np.mean(np.array(found) <= 0.05) < 0.11
     values = np.column_stack([np.diff(draw(np.random.default_rng([1, seed]), 30, 2))[:, 0] for seed in range(200)])
-    low, high = intervals(values, studentized(values, Draws(199, 0)), 0.95)
+    low, high = bounds(Means.of(values), studentized(values, Draws(199, 0)), 0.95)
     assert ((low <= 0) & (high >= 0)).mean() > 0.89

@@ -257,7 +257,7 @@ def test_drawn_exchanges_come_close_to_all_of_them(by_scores, monkeypatch):
     for gold, *systems in np.random.default_rng(5).normal(size=(2, 3, 6)):
         arguments = TauW(), Ranking.from_scores(gold), [Ranking.from_scores(each) for each in systems]
         codes = np.unique(-np.array(systems), return_inverse=True)[1].reshape(2, 6)
-        pair.append(Exchange.of_scores(*arguments, codes) if by_scores else Exchange.of_ranks(*arguments))
+        pair.append(Exchange.of(*arguments, codes if by_scores else None))
     (exact,) = orbits_of([pair], Draws(10, 0))
     monkeypatch.setattr("rankcorr.inference.exchange.MAX_EXACT", 0)
     (drawn,) = orbits_of([pair], Draws(20_000, 0))
@@ -272,7 +272,7 @@ def test_drawn_exchanges_come_close_to_all_of_them(by_scores, monkeypatch):
 
 def test_pairs_of_few_and_of_many_items_are_tested_together():
     few, many = (
-        [Exchange.of_ranks(TauW(), *(first, rest))]
+        [Exchange.of(TauW(), *(first, rest))]
         for first, *rest in (map(Ranking.from_scores, np.random.default_rng(0).normal(size=(3, n))) for n in (8, 30))
     )
     found = orbits_of([few, many], Draws(200, 0))
@@ -314,7 +314,7 @@ def test_the_level_is_held_where_systems_are_exchangeable(drawn, coefficient, n_
         rankings = [Ranking.from_scores(each) for each in systems]
         codes = np.unique(-np.array(systems), return_inverse=True)[1].reshape(2, -1)
         arguments = named_coefficient(coefficient), Ranking.from_scores(gold), rankings
-        pairs = [[Exchange.of_scores(*arguments, codes)], [Exchange.of_ranks(*arguments)]]
+        pairs = [[Exchange.of(*arguments, codes)], [Exchange.of(*arguments)]]
         rejected += [orbit.pvalue() <= 0.05 for orbit in orbits_of(pairs, Draws(99, seed))]
     # A binomial count with p = 0.06 exceeds it with probability 0.001, and one with the least p falls below as rarely.
     assert rejected.max() <= scipy.stats.binom.ppf(0.999, n_samples, 0.06)

@@ -40,8 +40,8 @@ def exchange_of(gold, systems, *, coefficient="tau", present=None, by_scores=Fal
     chosen = named_coefficient(coefficient, **options)
     if by_scores:
         codes = np.unique(-np.array(systems), return_inverse=True)[1].reshape(len(systems), -1)
-        return Exchange.of_scores(chosen, Ranking.from_scores(gold), rankings, codes, present)
-    return Exchange.of_ranks(chosen, Ranking.from_scores(gold), rankings, present)
+        return Exchange.of(chosen, Ranking.from_scores(gold), rankings, codes, present)
+    return Exchange.of(chosen, Ranking.from_scores(gold), rankings, present=present)
 
 
 def places_on(scale, shape):

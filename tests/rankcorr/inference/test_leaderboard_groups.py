@@ -132,7 +132,7 @@ def contest_of(gold, systems, coefficient, n_resamples=500, missing="raise"):
     entries = entered(sets, systems_of(systems), missing)
     totals = [sum(float(coefficient(each.gold, each.system)) for each in row) for row in entries]
     competitors = [Competitor(*each) for each in zip(systems, entries, totals, strict=True)]
-    return Contest(coefficient, sets, competitors, Draws(n_resamples, 1, 1, None))
+    return Contest(coefficient, sets, competitors, Draws(n_resamples, 1))
 
 
 @pytest.mark.needs_numba
