@@ -19,6 +19,7 @@ from adaptive.model.comparisons import Comparisons
 from adaptive.model.estimators import n_unbounded, refitted
 from adaptive.model.likelihood import Curvature, kernel_input
 from adaptive.model.strengths import Strengths
+from adaptive.record import item_table
 from rankcorr import Ranking
 from rankcorr.checks import checked_level, counted, offending, real_number, shown
 from rankcorr.coefficients import Coefficient, CoefficientLike, as_coefficient
@@ -431,12 +432,8 @@ class Influence(TableResult):
     def _columns(self) -> dict[str, Sequence[Any]]:
         change = self.rank_without - self.rank
         order = np.lexsort((self.rank, -np.abs(change)))
-        return {
-            "item": [self.strengths.items[place] for place in order.tolist()],
-            "rank": self.rank[order].tolist(),
-            "rank_without": self.rank_without[order].tolist(),
-            "change": change[order].tolist(),
-        }
+        columns = {"rank": self.rank, "rank_without": self.rank_without, "change": change}
+        return item_table(self.strengths.items, order, **columns)
 
     def __repr__(self) -> str:
         return (

@@ -23,7 +23,7 @@ from adaptive.model.estimators import bradley_terry
 from adaptive.model.misfit import LIMIT
 from adaptive.model.strengths import Strengths
 from adaptive.plan import BallotPlan
-from adaptive.record import ProtocolResult, places_best_first
+from adaptive.record import ProtocolResult, item_table, places_best_first
 from adaptive.tables import items_csv
 from rankcorr import TauW
 from rankcorr.results import TableResult
@@ -129,22 +129,18 @@ class CampaignResult(TableResult):
         return items_csv(self._rows(), guarded if guard else str)
 
     def _columns(self) -> dict[str, Sequence[Any]]:
-        order = places_best_first(self.items, self.ranking.ranks)
-        found: dict[str, Sequence[Any]] = {
-            "item": [self.items[place] for place in order.tolist()],
-            "rank": self.ranking.ranks[order].tolist(),
-        }
+        ranks = self.ranking.ranks
+        columns = {"rank": ranks}
         if self.paper is not None:
-            for name in ("ybar", "presentations", "wins", "ties", "losses", "last_ballot"):
-                found[name] = getattr(self.paper, name)[order].tolist()
-        found["strength"] = self.strengths.theta[order].round(_DIGITS).tolist()
+            names = ("ybar", "presentations", "wins", "ties", "losses", "last_ballot")
+            columns |= {name: getattr(self.paper, name) for name in names}
+        columns["strength"] = self.strengths.theta.round(_DIGITS)
         if self.cut is not None:
             intervals = self.strengths.rank_intervals(_LEVEL)
-            found["standard_error"] = self.strengths.standard_errors[order].round(_DIGITS).tolist()
-            found["rank_low"] = intervals.low[order].tolist()
-            found["rank_high"] = intervals.high[order].tolist()
-            found["in_top"] = self.strengths.in_top(self.top).probability[order].tolist()
-        return found
+            columns["standard_error"] = self.strengths.standard_errors.round(_DIGITS)
+            columns |= {"rank_low": intervals.low, "rank_high": intervals.high}
+            columns["in_top"] = self.strengths.in_top(self.top).probability
+        return item_table(self.items, places_best_first(self.items, ranks), **columns)
 
     def __repr__(self) -> str:
         sure = "" if self.cut is None else f", cut after {self.top} with confidence {self.cut.confidence:.2f}"
@@ -319,7 +315,8 @@ def result_of(
     if excluded:
         everybody = bradley_terry(votes_of(connection, info))
         agreement = float(TauW()(strengths.ranking, everybody.ranking))
-    k = _top(info) if top is None else top
+    last = info.plan.sizes[-1] if isinstance(info.plan, BallotPlan) else info.n_items // 10
+    k = min(max(1, last), info.n_items - 1) if top is None else top
     small = info.n_items <= MOST_WITH_INTERVALS
     if small:
         strengths.drawn(progress=progress)
@@ -392,12 +389,6 @@ def preview_of(
         n_tied_at_cut=tied,
         cut=cut,
     )
-
-
-def _top(info: CampaignInfo) -> int:
-    if isinstance(info.plan, BallotPlan):
-        return min(info.plan.sizes[-1], info.n_items - 1)
-    return max(1, info.n_items // 10)
 
 
 def by_item(connection: sa.Connection, info: CampaignInfo) -> list[ItemProgress]:

@@ -1,12 +1,12 @@
 """Write the zip of a bundle, with the same bytes for the same campaign, and check a zip before reading it."""
 
-import hashlib
 import io
 import zipfile
 from collections.abc import Mapping
 from typing import Final
 
 from adaptive.ledger.errors import BundleError
+from adaptive.ledger.store.encoding import sum_of
 from rankcorr.checks import repeated, shown
 
 SUMS: Final = "SHA256SUMS"
@@ -22,11 +22,6 @@ _MOST_OF: Final = {
 NAMES: Final = tuple(sorted([*_MOST_OF, "events.jsonl"]))
 _TIME: Final = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip can hold
 _ENCRYPTED: Final = 0x1
-
-
-def sum_of(text: str) -> str:
-    """Return the SHA-256 of a member."""
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def packed(members: Mapping[str, str]) -> bytes:

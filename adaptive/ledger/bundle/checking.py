@@ -306,12 +306,9 @@ def _seed_replays(contents: Contents) -> bool:
 
 
 def _is_drawn(contents: Contents, stored: StoredBallot, ballot: Ballot) -> bool:
-    drawn, slots = contents.drawn[stored.number], contents.slots[stored.number]
-    sides = (
-        np.array_equal(stored.places[ballot.left], drawn.left),
-        np.array_equal(stored.places[ballot.right], drawn.right),
-    )
-    return all(sides) and np.array_equal(ballot.voter, slots)
+    drawn = contents.drawn[stored.number]
+    same_pairs = np.array_equal(stored.places[[ballot.left, ballot.right]], [drawn.left, drawn.right])
+    return same_pairs and np.array_equal(ballot.voter, contents.slots[stored.number])
 
 
 def _check_checks(contents: Contents, stored: StoredBallot) -> None:

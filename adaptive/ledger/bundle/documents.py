@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from adaptive.ledger.bundle.archive import SUMS, sum_of
+from adaptive.ledger.bundle.archive import SUMS
 from adaptive.ledger.bundle.checking import Verified, label_cells
 from adaptive.ledger.bundle.contents import Contents
-from adaptive.ledger.store.encoding import time_text
+from adaptive.ledger.store.encoding import sum_of, time_text
 
 _FILES: Final = {
     "items.csv": "Items by place, counted from 0: label as JSON, kind and content as shown.",

@@ -26,7 +26,7 @@ from adaptive.ledger.store.database import Database
 from adaptive.ledger.store.encoding import answer_code, json_of
 from adaptive.ledger.store.rows import insert_columns
 from adaptive.ledger.voters.identity import external_hash
-from adaptive.ledger.votes.casting import correction_hash, retraction_hash, vote_hash
+from adaptive.ledger.votes.casting import correction_hash, vote_hash
 from rankcorr.io.files import write_atomically
 
 
@@ -350,6 +350,5 @@ def _payload_hash(row: Row, voter_id: int) -> str:
     number, place = row["ballot"], row["place"]
     if row["given_by"] == "correction":
         return correction_hash(number, place, row["answer"], row["reason"])
-    if row.get("kind") == "retract":
-        return retraction_hash(number, place, voter_id)
-    return vote_hash(number, place, voter_id, row["answer"])
+    answer = "retract" if row.get("kind") == "retract" else row["answer"]
+    return vote_hash(number, place, voter_id, answer)
