@@ -146,12 +146,10 @@ def init(
     where = whole(made.name if "://" in ledger else ledger)
     if continuous:
         click.echo(f"{len(labels):,} items, batches of {plan.batch:,}, at most {plan.budget:,} comparisons")
-        _say_cost(plan, voters, settings)
-        click.echo(f"\n{where} is made; batch 1 can be opened.")
-        return
-    click.echo(plan.to_text(n_voters=voters, seconds_per_comparison=options.seconds))
+    else:
+        click.echo(plan.to_text(n_voters=voters, seconds_per_comparison=options.seconds))
     _say_cost(plan, voters, settings)
-    click.echo(f"\n{where} is made; ballot 1 can be opened.")
+    click.echo(f"\n{where} is made; {'batch' if continuous else 'ballot'} 1 can be opened.")
 
 
 @command(short_help="Upgrade the tables of an earlier release.")

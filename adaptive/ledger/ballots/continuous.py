@@ -208,11 +208,8 @@ def draw_batch(database: Database, info: CampaignInfo, *, at_once: bool = False,
         if plan.target is not None and votes.n_comparisons >= info.n_items and strengths.signal.found:
             reached = strengths.expected_correlation(TauW()).mean
             if reached >= plan.target:
-                return Refusal(
-                    f"the expected tau_w is {reached:.3f}: the target of {plan.target:g} is reached",
-                    "target",
-                    state_of(connection, info),
-                )
+                reason = f"the expected tau_w is {reached:.3f}: the target of {plan.target:g} is reached"
+                return Refusal(reason, "target", state_of(connection, info))
         size = min(plan.batch, plan.budget - spent)
         matches = _matched(connection, info, plan, strengths, size, len(ballots) + 1, voter_id)
         if not len(matches):

@@ -229,13 +229,8 @@ def _seen(connection: sa.Connection, campaign_id: int, known: Sequence[Known]) -
 
 def _slots_so_far(connection: sa.Connection, campaign_id: int) -> set[int]:
     sheet, ballot = schema.sheet, schema.ballot
-    rows = connection.execute(
-        sa.select(sheet.c.slot)
-        .distinct()
-        .join(ballot, ballot.c.id == sheet.c.ballot_id)
-        .where(ballot.c.campaign_id == campaign_id)
-    )
-    return {row.slot for row in rows}
+    slots = sa.select(sheet.c.slot).distinct().join(ballot, ballot.c.id == sheet.c.ballot_id)
+    return set(connection.execute(slots.where(ballot.c.campaign_id == campaign_id)).scalars())
 
 
 _TRIES: Final = 20

@@ -1,6 +1,7 @@
 """Compute a campaign's results: the paper's ranking, strengths fitted to all votes, and their uncertainty."""
 
 from collections.abc import Hashable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -15,7 +16,6 @@ from adaptive.ledger.campaign.stored import ItemContent, contents_of
 from adaptive.ledger.errors import LedgerError
 from adaptive.ledger.store import schema
 from adaptive.ledger.store.encoding import CANNOT_SAY, guarded
-from adaptive.ledger.store.rows import integer_columns
 from adaptive.ledger.voters.identity import excluded_voters
 from adaptive.ledger.votes.reading import MOST_WITH_INTERVALS, standing_votes, votes_of
 from adaptive.model.accuracy import Cut
@@ -368,11 +368,9 @@ def preview_of(
     silent = tuple(info.items[place] for place in stored.places.tolist() if not heard[place])
     n_going_on = plan.sizes[stored.number] if stored.number < plan.n_ballots else 0
     tied = None
-    try:
+    with suppress(VoteError):  # an item has no answers, or only "cannot say"
         _, before = standing_after(info, ballots[:-1])
         tied = scored(connection, info, stored, before, excluded).record.n_tied_at_cut
-    except VoteError:  # an item has no answers, or only "cannot say"
-        pass
     cut = None
     if n_going_on and info.n_items <= MOST_WITH_INTERVALS and votes.n_answered:
         strengths = bradley_terry(votes_of(connection, info, without=excluded))
@@ -393,20 +391,15 @@ def preview_of(
 
 def by_item(connection: sa.Connection, info: CampaignInfo) -> list[ItemProgress]:
     """Return the answers about each item in the open ballots, without voters who are left out, fewest first."""
-    ballot, asked = schema.ballot, schema.comparison
+    ballot = schema.ballot
     presentations, answered = (np.zeros(info.n_items, np.int64) for _ in range(2))
     excluded = excluded_voters(connection, info.id)
     for (ballot_id,) in connection.execute(
         sa.select(ballot.c.id).where(ballot.c.campaign_id == info.id, ballot.c.state != "closed")
     ).all():
-        left, right = integer_columns(
-            connection,
-            sa.select(asked.c.left_item, asked.c.right_item)
-            .where(asked.c.ballot_id == ballot_id, asked.c.probe.is_(None))
-            .order_by(asked.c.place),
-        )
+        drawn = drawn_columns(connection, ballot_id)
         has = standing_votes(connection, ballot_id).without(excluded).place
-        for side in (left, right):
+        for side in (drawn.left, drawn.right):
             presentations += np.bincount(side, minlength=info.n_items)
             answered += np.bincount(side[has], minlength=info.n_items)
     places = np.flatnonzero(presentations)

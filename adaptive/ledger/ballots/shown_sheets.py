@@ -197,10 +197,9 @@ def asked(
     """
     ballot, pair, lease, event = schema.ballot, schema.comparison, schema.lease, schema.vote_event
     held = sa.and_(lease.c.ballot_id == pair.c.ballot_id, lease.c.sheet == pair.c.sheet, lease.c.ended_at.is_(None))
+    of_pair = (ballot.c.number, pair.c.sheet, pair.c.position, pair.c.left_item, pair.c.right_item)
     wanted = (
-        sa.select(
-            *(ballot.c.number, pair.c.sheet, pair.c.position, pair.c.left_item, pair.c.right_item), lease.c.voter_id
-        )
+        sa.select(*of_pair, lease.c.voter_id)
         .select_from(pair)
         .join(ballot, ballot.c.id == pair.c.ballot_id)
         .outerjoin(lease, held)

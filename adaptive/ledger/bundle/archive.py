@@ -2,6 +2,7 @@
 
 import io
 import zipfile
+import zlib
 from collections.abc import Mapping
 from typing import Final
 
@@ -91,11 +92,7 @@ def _text(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> str:
     try:
         with archive.open(entry) as file:
             data = file.read(entry.file_size + 1)  # detects a false size
-    except zipfile.BadZipFile as error:
-        raise BundleError(f"{name}: is damaged: {error}") from error
-    except Exception as error:
-        if type(error).__module__ != "zlib":
-            raise
+    except (zipfile.BadZipFile, zlib.error) as error:
         raise BundleError(f"{name}: is damaged: {error}") from error
     if len(data) != entry.file_size:
         raise BundleError(f"{name}: has not the size that the zip says")

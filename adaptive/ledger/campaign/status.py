@@ -322,12 +322,8 @@ def _ballots(connection: sa.Connection, info: CampaignInfo) -> Sequence[Any]:
     done = sa.case((sheet.c.n_answered == sheet.c.n_comparisons, 1), else_=0)
     return connection.execute(
         sa.select(
-            ballot.c.id,
-            ballot.c.number,
-            ballot.c.state,
-            ballot.c.n_comparisons,
-            ballot.c.opened_at,
-            ballot.c.closed_at,
+            *(ballot.c.id, ballot.c.number, ballot.c.state, ballot.c.n_comparisons),
+            *(ballot.c.opened_at, ballot.c.closed_at),
             sa.func.coalesce(sa.func.sum(sheet.c.n_answered), 0).label("n_answered"),
             sa.func.count(sheet.c.number).label("n_sheets"),
             sa.func.coalesce(sa.func.sum(done), 0).label("n_done"),

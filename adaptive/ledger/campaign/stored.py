@@ -66,10 +66,6 @@ class ItemContent:
         for _, message in content_faults(self.kind, self.content, self.alt_text):
             raise LedgerError(message)
 
-    def columns(self) -> dict[str, Any]:
-        """Return the fields as the table of items has them."""
-        return {"kind": self.kind, "content": self.content, "alt_text": self.alt_text}
-
 
 def content_faults(kind: str, content: str | None, alt_text: str | None) -> Iterator[tuple[str, str]]:
     """Yield each error in an item's content: the field and a message.
@@ -178,8 +174,7 @@ def insert_campaign(
     if contents is not None:
         if len(contents) != len(texts):
             raise LedgerError(f"contents must be one for each of the {len(texts)} items; got {len(contents)}")
-        own = [each.columns() for each in contents]
-        columns |= {name: [each[name] for each in own] for name in ("kind", "content", "alt_text")}
+        columns |= {name: [getattr(each, name) for each in contents] for name in ("kind", "content", "alt_text")}
     insert_columns(connection, schema.item, columns)
     audit(connection, campaign_id, "created", {"items": len(texts), "mode": mode, "numpy": np.__version__})
     return load_campaign(connection, made["key"])

@@ -196,10 +196,7 @@ def _state_statement(postgresql: bool) -> sa.Select[Any]:
             lease.c.voter_id.label("holder"),
             (lease.c.expires_at - at).label("remaining"),
             lease.c.unanswered,
-            event.c.revision,
-            event.c.kind,
-            event.c.answer,
-            event.c.voter_id,
+            *(event.c.revision, event.c.kind, event.c.answer, event.c.voter_id),
             sa.or_(*known).label("known"),
         )
         .select_from(ballot)
