@@ -200,16 +200,8 @@ def joined_columns(first: Columns, then: Columns) -> Columns:
         silent = None if silent is None else silent.renumbered(voters=places)
     if first.unanswered is not None:
         silent = first.unanswered if silent is None else first.unanswered.followed_by(silent)
-    return Columns(
-        first.items,
-        np.concatenate([first.left, then.left]),
-        np.concatenate([first.right, then.right]),
-        np.concatenate([first.winner, then.winner]),
-        voters,
-        voter,
-        first.n_unanswered + then.n_unanswered,
-        silent,
-    )
+    columns = [np.concatenate([getattr(part, name) for part in (first, then)]) for name in ("left", "right", "winner")]
+    return Columns(first.items, *columns, voters, voter, first.n_unanswered + then.n_unanswered, silent)
 
 
 def checked_indices(column: str, values: object, kind: str, n_names: int) -> NDArray[np.int32]:

@@ -341,16 +341,7 @@ def _fitted(
         max_iterations=n_iterations,
         progress=progress,
     )
-    return Strengths(
-        comparisons,
-        model,
-        own_prior,
-        found.parameters,
-        found.log_likelihood,
-        found.converged,
-        found.n_iterations,
-        own_oversight,
-    )
+    return Strengths(comparisons, model, own_prior, **vars(found), oversight=own_oversight)
 
 
 def refitted(strengths: Strengths, comparisons: Comparisons) -> Strengths:

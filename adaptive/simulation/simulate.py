@@ -439,15 +439,8 @@ class _Simulations:
     def _rankings(self, simulation: int, approach: Approach) -> list[Ranking]:
         # The same as SeedSequence(seed).spawn(n)[simulation].spawn(n)[stream], without the others.
         seed = np.random.SeedSequence(int(self.seed), spawn_key=(simulation, STREAMS[approach]))
-        return rankings_of(
-            approach,
-            self.plans,
-            self.budgets,
-            self.pool,
-            self.similarity,
-            lambda: np.random.default_rng(seed),
-            self.settings,
-        )
+        setting = self.plans, self.budgets, self.pool, self.similarity
+        return rankings_of(approach, *setting, lambda: np.random.default_rng(seed), self.settings)
 
 
 def _blocks(task: _Simulations, n_simulations: int, executor: Executor | None) -> Iterator[NDArray[np.float64]]:

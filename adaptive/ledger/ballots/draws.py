@@ -66,17 +66,9 @@ def store_ballot(
         )
         .returning(schema.ballot.c.id)
     ).scalar_one()
-    insert_columns(
-        connection,
-        schema.sheet,
-        {
-            "ballot_id": ballot_id,
-            "number": list(range(len(sheets))),
-            "slot": sheets[:, 0].tolist(),
-            "n_comparisons": sheets[:, 1].tolist(),
-            "n_checks": n_checks(probes, range(len(sheets))),
-        },
-    )
+    numbers, (slots, counts) = list(range(len(sheets))), sheets.T.tolist()
+    own = {"number": numbers, "slot": slots, "n_comparisons": counts, "n_checks": n_checks(probes, numbers)}
+    insert_columns(connection, schema.sheet, {"ballot_id": ballot_id, **own})
     store_comparisons(connection, ballot_id, columns, probes)
     return ballot_id
 

@@ -445,13 +445,8 @@ def _votes(contents: Contents) -> Comparisons:
             if code != CANNOT_SAY:
                 rows.append((drawn.left[place], drawn.right[place], code))
     left, right, winner = np.fromiter(chain.from_iterable(rows), np.int64, 3 * len(rows)).reshape(-1, 3).T
-    return Comparisons(
-        contents.info.items,
-        left.astype(np.int32),
-        right.astype(np.int32),
-        winner.astype(np.int8),
-        n_unanswered=n_asked - len(rows),
-    )
+    columns = left.astype(np.int32), right.astype(np.int32), winner.astype(np.int8)
+    return Comparisons(contents.info.items, *columns, n_unanswered=n_asked - len(rows))
 
 
 def _table(text: str) -> Table:

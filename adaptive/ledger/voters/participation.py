@@ -431,27 +431,14 @@ def _void(connection: sa.Connection, ballot_id: int, voter_id: int, why: str) ->
     ).all()
     if not voided:
         return 0
-    at, scored, checked = now(), Counter[int](), Counter[int]()
+    scored, checked = Counter[int](), Counter[int]()
     for row in voided:
         scored[row.sheet] -= row.probe is None
         checked[row.sheet] -= row.probe not in (None, "practice")
-    connection.execute(
-        sa.insert(event),
-        [
-            {
-                "event_id": str(uuid.uuid4()),
-                "ballot_id": ballot_id,
-                "place": row.place,
-                "voter_id": voter_id,
-                "kind": "void",
-                "revision": row.revision + 1,
-                "reason": why,
-                "received_at": at,
-                "payload_hash": "",
-            }
-            for row in voided
-        ],
-    )
+    same = {"ballot_id": ballot_id, "voter_id": voter_id, "kind": "void", "reason": why, "payload_hash": ""}
+    same["received_at"] = now()
+    events = [{"event_id": str(uuid.uuid4()), "place": row.place, "revision": row.revision + 1} for row in voided]
+    connection.execute(sa.insert(event), [{**same, **each} for each in events])
     count_answers(connection, ballot_id, scored, checked)
     return -scored.total()
 

@@ -386,19 +386,10 @@ def _cast_statement(*, counts: bool) -> sa.Insert:
 
 def _event_row(vote: VoteCast, ballot_id: int, code: int, payload: str) -> dict[str, Any]:
     """Return the columns that every answer of a voter has."""
-    return {
-        "event_id": vote.event_id,
-        "ballot_id": ballot_id,
-        "place": vote.place,
-        "voter_id": vote.voter_id,
-        "answer": code,
-        "response_ms": vote.response_ms,
-        "given_by": vote.given_by,
-        "layout": vote.layout,
-        "extra": None if vote.extra is None else json_of(vote.extra),
-        "received_at": now(),
-        "payload_hash": payload,
-    }
+    same = ("event_id", "place", "voter_id", "response_ms", "given_by", "layout")
+    extra = None if vote.extra is None else json_of(vote.extra)
+    own = {"ballot_id": ballot_id, "answer": code, "extra": extra, "received_at": now(), "payload_hash": payload}
+    return {**{name: getattr(vote, name) for name in same}, **own}
 
 
 # Every module that writes events takes its hashes from here. In a restored campaign, new votes are compared with the

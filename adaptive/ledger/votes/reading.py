@@ -162,16 +162,9 @@ def votes_of(connection: sa.Connection, info: CampaignInfo, *, without: Collecti
     called = tuple(names[each] for each in ids.tolist())
     if len(set(called)) < len(called):  # a name may equal another voter's key, or occur in two sources
         called = tuple(f"{name} ({each})" for name, each in zip(called, ids.tolist(), strict=True))
-    return Comparisons(
-        info.items,
-        left.astype(np.int32),
-        right.astype(np.int32),
-        winner.astype(np.int8),
-        called,
-        numbered[: left.size],
-        n_asked - left.size,
-        ShownPairs(shown_left.astype(np.int32), shown_right.astype(np.int32), numbered[left.size :]),
-    )
+    columns = left.astype(np.int32), right.astype(np.int32), winner.astype(np.int8), called, numbered[: left.size]
+    unanswered = ShownPairs(shown_left.astype(np.int32), shown_right.astype(np.int32), numbered[left.size :])
+    return Comparisons(info.items, *columns, n_asked - left.size, unanswered)
 
 
 def _holders(connection: sa.Connection, ballot_id: int, n_sheets: int) -> NDArray[np.int64]:
