@@ -332,15 +332,10 @@ def _fitted(
     n_iterations = checked_count(max_iterations, "max_iterations", ModelError)
     if own_prior.sd == np.inf:
         _check_finite(comparisons)
-    found = fit(
-        likelihood.rows_of(comparisons, model),
-        own_prior,
-        own_oversight,
-        start=None if start is None else _start(start, comparisons, model, own_oversight),
-        tolerance=float(tolerance),
-        max_iterations=n_iterations,
-        progress=progress,
-    )
+    rows = likelihood.rows_of(comparisons, model)
+    begin = None if start is None else _start(start, comparisons, model, own_oversight)
+    limits: Any = {"tolerance": float(tolerance), "max_iterations": n_iterations}
+    found = fit(rows, own_prior, own_oversight, start=begin, **limits, progress=progress)
     return Strengths(comparisons, model, own_prior, **vars(found), oversight=own_oversight)
 
 

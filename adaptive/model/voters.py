@@ -480,12 +480,6 @@ def influence(strengths: Strengths, voter: Hashable, coefficient: CoefficientLik
             "fit them with prior=, a standard deviation"
         )
     without = refitted(strengths, others)
-    return Influence(
-        voter,
-        votes.n_comparisons - others.n_comparisons,
-        without,
-        chosen.of_pair(strengths.ranking, without.ranking),
-        chosen,
-        strengths.ranking.ranks,
-        without.ranking.ranks,
-    )
+    whole, rest = strengths.ranking, without.ranking
+    n_votes = votes.n_comparisons - others.n_comparisons
+    return Influence(voter, n_votes, without, chosen.of_pair(whole, rest), chosen, whole.ranks, rest.ranks)

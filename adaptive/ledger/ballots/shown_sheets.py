@@ -110,16 +110,9 @@ def shown_pairs(connection: sa.Connection, info: CampaignInfo, number: int, shee
 def _pairs_statement() -> sa.Select[Any]:
     table, ballot = schema.comparison, schema.ballot
     asked = (table.c.place, table.c.position, table.c.left_item, table.c.right_item, table.c.probe, table.c.expected)
-    return (
-        sa.select(*asked)
-        .join(ballot, ballot.c.id == table.c.ballot_id)
-        .where(
-            ballot.c.campaign_id == sa.bindparam("campaign"),
-            ballot.c.number == sa.bindparam("number"),
-            table.c.sheet == sa.bindparam("sheet"),
-        )
-        .order_by(table.c.position)
-    )
+    of_ballot = (ballot.c.campaign_id == sa.bindparam("campaign"), ballot.c.number == sa.bindparam("number"))
+    pairs = sa.select(*asked).join(ballot, ballot.c.id == table.c.ballot_id).where(*of_ballot)
+    return pairs.where(table.c.sheet == sa.bindparam("sheet")).order_by(table.c.position)
 
 
 def place_of(connection: sa.Connection, info: CampaignInfo, pair: str) -> tuple[int, int]:
@@ -214,12 +207,9 @@ def asked(
         same = (event.c.ballot_id == pair.c.ballot_id, event.c.place == pair.c.place)
         wanted = wanted.where(~sa.exists().where(*same, *in_force(event)))
     names = names_of(connection, info)
-    return tuple(
-        Comparison(
-            pair_id(row.number, row.sheet, row.position),
-            names.get(row.voter_id, ""),
-            info.items[row.left_item],
-            info.items[row.right_item],
-        )
-        for row in connection.execute(wanted)
-    )
+    found = []
+    for row in connection.execute(wanted):
+        left, right = info.items[row.left_item], info.items[row.right_item]
+        pair_name = pair_id(row.number, row.sheet, row.position)
+        found.append(Comparison(pair_name, names.get(row.voter_id, ""), left, right))
+    return tuple(found)

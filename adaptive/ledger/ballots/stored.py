@@ -240,11 +240,8 @@ def write_record(
     """
     table, chain = schema.ballot, chain_digest(previous, stored.draw_digest, votes, record)
     values = {"state": "closed", "closer": None, "closer_until": None, "closed_at": now(), "record": json_of(record)}
-    is_written = connection.execute(
-        sa.update(table)
-        .where(table.c.id == stored.id, *conditions)
-        .values(**values, votes_digest=votes, chain_digest=chain)
-    ).rowcount
+    closed = sa.update(table).where(table.c.id == stored.id, *conditions).values(**values)
+    is_written = connection.execute(closed.values(votes_digest=votes, chain_digest=chain)).rowcount
     return chain if is_written else None
 
 
@@ -257,14 +254,10 @@ def ballot_stamp(connection: sa.Connection, info: CampaignInfo, number: int) -> 
         If the ballot has not been opened.
     """
     table, event = schema.ballot, schema.audit_event
-    row = connection.execute(
-        sa.select(table.c.id, table.c.state, table.c.chain_digest).where(
-            table.c.campaign_id == info.id, table.c.number == number
-        )
-    ).first()
+    has_number = (table.c.campaign_id == info.id, table.c.number == number)
+    row = connection.execute(sa.select(table.c.state, table.c.chain_digest).where(*has_number)).first()
     if row is None:
         raise LedgerError(f"ballot {number} has not been opened")
-    decided = connection.execute(
-        sa.select(sa.func.max(event.c.id)).where(event.c.campaign_id == info.id, event.c.kind.in_(_DECIDING))
-    ).scalar()
+    is_decision = (event.c.campaign_id == info.id, event.c.kind.in_(_DECIDING))
+    decided = connection.execute(sa.select(sa.func.max(event.c.id)).where(*is_decision)).scalar()
     return digest_of([info.key, str(number), row.state, row.chain_digest or "", str(decided)])[:32]

@@ -218,9 +218,8 @@ def _insert(connection: sa.Connection, contents: Contents) -> None:
     hash_key, slots = secrets.token_hex(32), campaign["slots"]
     made = {**campaign, "slots": list(range(slots)) if isinstance(slots, int) else slots, "hash_key": hash_key}
     values = {name: json_of(value) if isinstance(value, dict | list) else value for name, value in made.items()}
-    campaign_id: int = connection.execute(
-        sa.insert(schema.campaign).values(values).returning(schema.campaign.c.id)
-    ).scalar_one()
+    inserted = sa.insert(schema.campaign).values(values).returning(schema.campaign.c.id)
+    campaign_id: int = connection.execute(inserted).scalar_one()
     same = {"campaign_id": campaign_id}
     _add(connection, schema.item, contents.items, same)
     _add(connection, schema.voting_pages, _stored(contents.pages), same)
@@ -275,9 +274,8 @@ def _insert_ballots(connection: sa.Connection, contents: Contents, campaign_id: 
     ids = {}
     for row in _stored(contents.ballots):
         number = row["number"]
-        ids[number] = connection.execute(
-            sa.insert(schema.ballot).values(campaign_id=campaign_id, **row).returning(schema.ballot.c.id)
-        ).scalar_one()
+        inserted = sa.insert(schema.ballot).values(campaign_id=campaign_id, **row)
+        ids[number] = connection.execute(inserted.returning(schema.ballot.c.id)).scalar_one()
         drawn, slot = contents.drawn[number], contents.slots[number]
         sheets, first, counts = np.unique(drawn.sheet, return_index=True, return_counts=True)
         insert_columns(
@@ -338,11 +336,8 @@ def _leases(connection: sa.Connection, ballots: Mapping[int, int]) -> dict[tuple
     """Return the id of each lease, by number of the ballot, sheet and fence."""
     numbers = {ballot_id: number for number, ballot_id in ballots.items()}
     table = schema.lease
-    found = connection.execute(
-        sa.select(table.c.id, table.c.ballot_id, table.c.sheet, table.c.fence).where(
-            table.c.ballot_id.in_(list(numbers))
-        )
-    )
+    leases = sa.select(table.c.id, table.c.ballot_id, table.c.sheet, table.c.fence)
+    found = connection.execute(leases.where(table.c.ballot_id.in_(list(numbers))))
     return {(numbers[row.ballot_id], row.sheet, row.fence): row.id for row in found}
 
 

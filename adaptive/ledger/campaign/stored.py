@@ -108,12 +108,8 @@ def is_asset(path: str) -> bool:
 def contents_of(connection: sa.Connection, info: CampaignInfo) -> tuple[ItemContent, ...]:
     """Return the content shown for each item of a campaign, by place."""
     table = schema.item
-    rows = connection.execute(
-        sa.select(table.c.kind, table.c.content, table.c.alt_text)
-        .where(table.c.campaign_id == info.id)
-        .order_by(table.c.place)
-    )
-    return tuple(ItemContent(*row) for row in rows)
+    contents = sa.select(table.c.kind, table.c.content, table.c.alt_text).where(table.c.campaign_id == info.id)
+    return tuple(ItemContent(*row) for row in connection.execute(contents.order_by(table.c.place)))
 
 
 def insert_campaign(
@@ -167,9 +163,8 @@ def insert_campaign(
         "hash_key": secrets.token_hex(32),
         "created_at": now(),
     }
-    campaign_id: int = connection.execute(
-        sa.insert(schema.campaign).values(made).returning(schema.campaign.c.id)
-    ).scalar_one()
+    inserted = sa.insert(schema.campaign).values(made).returning(schema.campaign.c.id)
+    campaign_id: int = connection.execute(inserted).scalar_one()
     columns: dict[str, Any] = {"campaign_id": campaign_id, "place": list(range(len(texts))), "label": texts}
     if contents is not None:
         if len(contents) != len(texts):
@@ -215,11 +210,10 @@ def load_campaign(connection: sa.Connection, key: str | None = None) -> Campaign
             f"votes to a file with ballots run export --format csv): {listed}"
         )
     row = found[0]
-    labels = connection.execute(
-        sa.select(schema.item.c.label).where(schema.item.c.campaign_id == row.id).order_by(schema.item.c.place)
-    )
+    own = sa.select(schema.item.c.label).where(schema.item.c.campaign_id == row.id)
+    labels = connection.execute(own.order_by(schema.item.c.place)).scalars()
     decoded = {name: value_of(row._mapping[name]) for name in ("plan", "slots", "settings")}
-    items = tuple(label_of(label) for (label,) in labels)
+    items = tuple(map(label_of, labels))
     return CampaignInfo.from_dict({**row._mapping, **decoded}, items, campaign_id=row.id, hash_key=row.hash_key)
 
 

@@ -107,11 +107,8 @@ def lease_end(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> s
         voter = schema.voter
         ends = voter.c.joined_at + sa.literal(int(pages.study_minutes * MINUTE), sa.BigInteger)
         soonest = at + sa.literal(int(info.settings.first_minutes * MINUTE), sa.BigInteger)
-        found = connection.execute(
-            sa.select(sa.case((ends > soonest, ends), else_=soonest)).where(
-                voter.c.id == voter_id, voter.c.source.in_(PLATFORMS)
-            )
-        ).scalar()
+        latest = sa.select(sa.case((ends > soonest, ends), else_=soonest))
+        found = connection.execute(latest.where(voter.c.id == voter_id, voter.c.source.in_(PLATFORMS))).scalar()
         if found is not None:
             return sa.literal(int(found), sa.BigInteger)
     minutes = info.settings.lease_minutes
@@ -127,11 +124,8 @@ def first_end(connection: sa.Connection, info: CampaignInfo) -> sa.ColumnElement
 def mark_answered(connection: sa.Connection, info: CampaignInfo, lease_id: int, voter_id: int) -> None:
     """Give a lease its full time and forget the address, now that the first answer is recorded."""
     table = schema.lease
-    connection.execute(
-        sa.update(table)
-        .where(table.c.id == lease_id)
-        .values(unanswered=False, address=None, expires_at=lease_end(connection, info, voter_id))
-    )
+    values = {"unanswered": False, "address": None, "expires_at": lease_end(connection, info, voter_id)}
+    connection.execute(sa.update(table).where(table.c.id == lease_id).values(**values))
 
 
 def awaited(connection: sa.Connection, info: CampaignInfo) -> Awaited | None:
@@ -171,10 +165,5 @@ def forget_addresses(connection: sa.Connection, info: CampaignInfo, ballot_id: i
 def held_unanswered(connection: sa.Connection, info: CampaignInfo) -> tuple[sa.ColumnElement[bool], ...]:
     """Return the conditions that a lease is in force and has no answer yet."""
     lease, ballot = schema.lease, schema.ballot
-    return (
-        ballot.c.campaign_id == info.id,
-        ballot.c.state == "open",
-        lease.c.unanswered,
-        lease.c.ended_at.is_(None),
-        lease.c.expires_at >= clock(connection),
-    )
+    is_in_force = (lease.c.ended_at.is_(None), lease.c.expires_at >= clock(connection))
+    return ballot.c.campaign_id == info.id, ballot.c.state == "open", lease.c.unanswered, *is_in_force

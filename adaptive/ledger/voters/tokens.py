@@ -156,11 +156,8 @@ def voter_of_session(connection: sa.Connection, info: CampaignInfo, token: str) 
     if not _FORM.fullmatch(token):
         return None
     table = schema.token
-    found: int | None = connection.execute(
-        sa.select(table.c.voter_id).where(
-            table.c.hash == sum_of(token), table.c.kind == "session", table.c.campaign_id == info.id
-        )
-    ).scalar()
+    of_session = (table.c.hash == sum_of(token), table.c.kind == "session", table.c.campaign_id == info.id)
+    found: int | None = connection.execute(sa.select(table.c.voter_id).where(*of_session)).scalar()
     return found
 
 
@@ -244,18 +241,12 @@ def revoke_listed(connection: sa.Connection, info: CampaignInfo, token_id: str, 
     table, campaign = schema.token, schema.campaign
     # The second of two simultaneous calls waits here; otherwise the two could revoke the last two tokens.
     connection.execute(sa.select(campaign.c.id).where(campaign.c.id == info.id).with_for_update(key_share=True))
-    row = connection.execute(
-        sa.select(table).where(
-            table.c.campaign_id == info.id,
-            table.c.kind.in_(_LISTED),
-            sa.func.substr(table.c.hash, 1, _ID_LENGTH) == token_id,
-        )
-    ).first()
+    of_campaign, has_id = table.c.campaign_id == info.id, sa.func.substr(table.c.hash, 1, _ID_LENGTH) == token_id
+    row = connection.execute(sa.select(table).where(of_campaign, table.c.kind.in_(_LISTED), has_id)).first()
     if row is None:
         return False
     if row.revoked_at is not None:
         return True
-    of_campaign = table.c.campaign_id == info.id
     if row.kind == "organiser":
         others = sa.select(sa.func.count()).where(
             of_campaign, table.c.kind == "organiser", table.c.revoked_at.is_(None), table.c.id != row.id

@@ -318,11 +318,8 @@ def _known_event(connection: sa.Connection, event_id: str, payload: str) -> Rece
     table, late, ballot = schema.vote_event, schema.late_vote, schema.ballot
     row = connection.execute(sa.select(table).where(table.c.event_id == event_id)).first()
     if row is None:
-        row = connection.execute(
-            sa.select(late, ballot.c.number)
-            .join(ballot, ballot.c.id == late.c.ballot_id)
-            .where(late.c.event_id == event_id)
-        ).one()
+        kept = sa.select(late, ballot.c.number).join(ballot, ballot.c.id == late.c.ballot_id)
+        row = connection.execute(kept.where(late.c.event_id == event_id)).one()
         if row.payload_hash == payload:
             return LateVoteError(_late_message(row.why, row.number))
     if row.payload_hash != payload:
@@ -336,11 +333,9 @@ def _why_late(connection: sa.Connection, found: Any, voter_id: int) -> str | Non
     if found.state == "open" and found.holder == voter_id:
         return None
     table = schema.lease
-    leases = connection.execute(
-        sa.select(table.c.voter_id, table.c.end_reason)
-        .where(table.c.ballot_id == found.ballot_id, table.c.sheet == found.sheet)
-        .order_by(table.c.fence.desc())
-    ).all()
+    of_sheet = (table.c.ballot_id == found.ballot_id, table.c.sheet == found.sheet)
+    latest_first = sa.select(table.c.voter_id, table.c.end_reason).where(*of_sheet).order_by(table.c.fence.desc())
+    leases = connection.execute(latest_first).all()
     if voter_id not in [lease.voter_id for lease in leases]:
         raise VoteError(f"the comparison is on sheet {found.sheet + 1}, which this voter was never given")
     if found.state == "closed":
