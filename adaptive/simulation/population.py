@@ -152,18 +152,9 @@ class _Votes:
         similarity = self.similarity(comparisons)
         levels, lapses = (LEVEL_EDGES[1:] + LEVEL_EDGES[:-1]) / 2, (LAPSE_EDGES[1:] + LAPSE_EDGES[:-1]) / 2
         surfaces = np.empty((self.n_voters, levels.size, lapses.size))
-        log_likelihoods(
-            comparisons.left,
-            comparisons.right,
-            comparisons.winner,
-            self.start,
-            similarity,
-            np.abs(np.asarray(self.amplitude(similarity), np.float64)),
-            levels,
-            lapses,
-            self.relatedness,
-            surfaces,
-        )
+        votes = comparisons.left, comparisons.right, comparisons.winner, self.start
+        amplitude = np.abs(np.asarray(self.amplitude(similarity), np.float64))
+        log_likelihoods(*votes, similarity, amplitude, levels, lapses, self.relatedness, surfaces)
         return box_posterior(surfaces), similarity
 
     def simulated(self, roots: Array, similarity: Array, rng: np.random.Generator) -> tuple[Comparisons, float]:

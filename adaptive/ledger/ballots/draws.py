@@ -51,21 +51,10 @@ def store_ballot(
     probes: list[Probe] = []
     if info.settings.probing is not None:
         columns, probes = _shown(columns, _probes_for(connection, info, info.settings.probing, columns, number))
-    ballot_id: int = connection.execute(
-        sa.insert(schema.ballot)
-        .values(
-            campaign_id=info.id,
-            number=number,
-            kind=kind,
-            state="open",
-            places=json_of(places.tolist()),
-            presentations=presentations,
-            n_comparisons=drawn.n_comparisons,
-            draw_digest=draw_digest(info, columns, probes),
-            opened_at=now(),
-        )
-        .returning(schema.ballot.c.id)
-    ).scalar_one()
+    values = {"campaign_id": info.id, "number": number, "kind": kind, "state": "open", "presentations": presentations}
+    values |= {"places": json_of(places.tolist()), "n_comparisons": drawn.n_comparisons, "opened_at": now()}
+    inserted = sa.insert(schema.ballot).values(**values, draw_digest=draw_digest(info, columns, probes))
+    ballot_id: int = connection.execute(inserted.returning(schema.ballot.c.id)).scalar_one()
     numbers, (slots, counts) = list(range(len(sheets))), sheets.T.tolist()
     own = {"number": numbers, "slot": slots, "n_comparisons": counts, "n_checks": n_checks(probes, numbers)}
     insert_columns(connection, schema.sheet, {"ballot_id": ballot_id, **own})

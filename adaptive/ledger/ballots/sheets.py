@@ -204,12 +204,9 @@ def renew_lease(connection: sa.Connection, info: CampaignInfo, voter_id: int) ->
         .correlate(table)
         .exists()
     )
-    connection.execute(
-        sa.update(table)
-        .where(table.c.voter_id == voter_id, table.c.ended_at.is_(None), table.c.exclusive, ~table.c.unanswered)
-        .where(answered)
-        .values(expires_at=lease_end(connection, info, voter_id))
-    )
+    own = (table.c.voter_id == voter_id, table.c.ended_at.is_(None), table.c.exclusive, ~table.c.unanswered)
+    ends = lease_end(connection, info, voter_id)
+    connection.execute(sa.update(table).where(*own, answered).values(expires_at=ends))
     return lease_of_voter(connection, voter_id)
 
 

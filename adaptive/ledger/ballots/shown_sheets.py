@@ -145,11 +145,9 @@ def answer_at(connection: sa.Connection, info: CampaignInfo, number: int, place:
 
 def _standing(connection: sa.Connection, info: CampaignInfo, number: int, places: Sequence[int]) -> dict[int, Answered]:
     event, ballot = schema.vote_event, schema.ballot
-    rows = connection.execute(
-        sa.select(event.c.place, event.c.answer, event.c.event_id, event.c.voter_id)
-        .join(ballot, ballot.c.id == event.c.ballot_id)
-        .where(ballot.c.campaign_id == info.id, ballot.c.number == number, event.c.place.in_(places), *in_force(event))
-    )
+    wanted = (ballot.c.campaign_id == info.id, ballot.c.number == number, event.c.place.in_(places), *in_force(event))
+    answers = sa.select(event.c.place, event.c.answer, event.c.event_id, event.c.voter_id)
+    rows = connection.execute(answers.join(ballot, ballot.c.id == event.c.ballot_id).where(*wanted))
     return {row.place: Answered(answer_name(row.answer), row.event_id, row.voter_id) for row in rows}
 
 

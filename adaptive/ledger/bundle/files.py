@@ -278,19 +278,12 @@ def _insert_ballots(connection: sa.Connection, contents: Contents, campaign_id: 
         ids[number] = connection.execute(inserted.returning(schema.ballot.c.id)).scalar_one()
         drawn, slot = contents.drawn[number], contents.slots[number]
         sheets, first, counts = np.unique(drawn.sheet, return_index=True, return_counts=True)
-        insert_columns(
-            connection,
-            schema.sheet,
-            {
-                "ballot_id": ids[number],
-                "number": sheets.tolist(),
-                "slot": slot[first].tolist(),
-                "n_comparisons": counts.tolist(),
-                "n_answered": [answered[number, sheet] for sheet in sheets.tolist()],
-                "n_checks": n_checks(contents.checks[number], sheets.tolist()),
-                "n_checked": [checked[number, sheet] for sheet in sheets.tolist()],
-            },
-        )
+        numbers = sheets.tolist()
+        own = {"number": numbers, "slot": slot[first].tolist(), "n_comparisons": counts.tolist()}
+        own["n_checks"] = n_checks(contents.checks[number], numbers)
+        for name, each in (("n_answered", answered), ("n_checked", checked)):
+            own[name] = [each[number, sheet] for sheet in numbers]
+        insert_columns(connection, schema.sheet, {"ballot_id": ids[number], **own})
         store_comparisons(connection, ids[number], drawn, contents.checks[number])
     return ids
 

@@ -168,13 +168,10 @@ def set_excluded(connection: sa.Connection, info: CampaignInfo, voter_id: int, e
 
 def excluded_voters(connection: sa.Connection, campaign_id: int) -> dict[int, str]:
     """Return the voters who are left out now, with their keys."""
-    event = schema.audit_event
-    rows = connection.execute(
-        sa.select(event.c.voter_id, event.c.kind, schema.voter.c.key)
-        .join(schema.voter, schema.voter.c.id == event.c.voter_id)
-        .where(event.c.campaign_id == campaign_id, event.c.kind.in_(["excluded", "included"]))
-        .order_by(event.c.id)
-    )
+    event, voter = schema.audit_event, schema.voter
+    decided = (event.c.campaign_id == campaign_id, event.c.kind.in_(["excluded", "included"]))
+    events = sa.select(event.c.voter_id, event.c.kind, voter.c.key).join(voter, voter.c.id == event.c.voter_id)
+    rows = connection.execute(events.where(*decided).order_by(event.c.id))
     last = {row.voter_id: (row.kind, row.key) for row in rows}
     return {voter_id: key for voter_id, (kind, key) in last.items() if kind == "excluded"}
 
@@ -191,12 +188,10 @@ def participants(connection: sa.Connection, info: CampaignInfo) -> tuple[Partici
     voter, identity = schema.voter, schema.voter_identity
     excluded = excluded_voters(connection, info.id)
     ended, reasons = (_last_details(connection, info, kind) for kind in (_ENDED, "excluded"))
-    rows = connection.execute(
-        sa.select(voter.c.id, voter.c.key, identity.c.external_id)
-        .join(identity, identity.c.voter_id == voter.c.id)
-        .where(voter.c.campaign_id == info.id, voter.c.source.in_(PLATFORMS), identity.c.external_id.is_not(None))
-        .order_by(voter.c.id)
-    )
+    is_known = (voter.c.campaign_id == info.id, voter.c.source.in_(PLATFORMS), identity.c.external_id.is_not(None))
+    voters = sa.select(voter.c.id, voter.c.key, identity.c.external_id)
+    joined = voters.join(identity, identity.c.voter_id == voter.c.id)
+    rows = connection.execute(joined.where(*is_known).order_by(voter.c.id))
     found = []
     for row in rows:
         study, _, name = row.external_id.partition(" ")

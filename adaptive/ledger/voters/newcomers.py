@@ -83,14 +83,11 @@ def has_room(connection: sa.Connection, info: CampaignInfo, origin: Origin) -> b
     """
     lease, at = schema.lease, clock(connection)
     is_held = sa.and_(lease.c.ended_at.is_(None), lease.c.expires_at >= at)
-    held, lapsed = connection.execute(
-        sa.select(
-            sa.func.sum(sa.case((is_held, 1), else_=0)),
-            sa.func.sum(sa.case((sa.and_(lease.c.expires_at < at, lease.c.expires_at > at - _REMEMBERED), 1), else_=0)),
-        )
-        .join(schema.ballot, schema.ballot.c.id == lease.c.ballot_id)
-        .where(schema.ballot.c.campaign_id == info.id, lease.c.unanswered, lease.c.address == origin.hashed(info))
-    ).one()
+    has_lapsed = sa.and_(lease.c.expires_at < at, lease.c.expires_at > at - _REMEMBERED)
+    counts = [sa.func.sum(sa.case((each, 1), else_=0)) for each in (is_held, has_lapsed)]
+    of_address = (schema.ballot.c.campaign_id == info.id, lease.c.unanswered, lease.c.address == origin.hashed(info))
+    leases = sa.select(*counts).join(schema.ballot, schema.ballot.c.id == lease.c.ballot_id)
+    held, lapsed = connection.execute(leases.where(*of_address)).one()
     return int(held or 0) < max(1, origin.most // (1 + int(lapsed or 0)))
 
 
@@ -131,13 +128,9 @@ def mark_answered(connection: sa.Connection, info: CampaignInfo, lease_id: int, 
 def awaited(connection: sa.Connection, info: CampaignInfo) -> Awaited | None:
     """Return the sheets held without an answer now; None if all have answers."""
     lease = schema.lease
-    rows = connection.execute(
-        sa.select(lease.c.address, sa.func.count(), sa.func.max(lease.c.expires_at))
-        .select_from(lease)
-        .join(schema.ballot, schema.ballot.c.id == lease.c.ballot_id)
-        .where(*held_unanswered(connection, info))
-        .group_by(lease.c.address)
-    ).all()
+    joined = lease.join(schema.ballot, schema.ballot.c.id == lease.c.ballot_id)
+    counts = sa.select(lease.c.address, sa.func.count(), sa.func.max(lease.c.expires_at)).select_from(joined)
+    rows = connection.execute(counts.where(*held_unanswered(connection, info)).group_by(lease.c.address)).all()
     if not rows:
         return None
     most = max((number for address, number, _ in rows if address is not None), default=0)

@@ -198,14 +198,9 @@ def token_rows(
     table, voter, identity = schema.token, schema.voter, schema.voter_identity
     listed = (table.c.campaign_id == info.id, table.c.kind.in_(_LISTED))
     n_tokens: int = connection.execute(sa.select(sa.func.count()).select_from(table).where(*listed)).scalar_one()
-    rows = connection.execute(
-        sa.select(table, voter.c.key, identity.c.external_id)
-        .select_from(table.outerjoin(voter, voter.c.id == table.c.voter_id).outerjoin(identity))
-        .where(*listed)
-        .order_by(table.c.id.desc())
-        .offset(start)
-        .limit(most)
-    )
+    joined = table.outerjoin(voter, voter.c.id == table.c.voter_id).outerjoin(identity)
+    wanted = sa.select(table, voter.c.key, identity.c.external_id).select_from(joined).where(*listed)
+    rows = connection.execute(wanted.order_by(table.c.id.desc()).offset(start).limit(most))
     at = now()
     return n_tokens, tuple(
         TokenRow(
