@@ -156,13 +156,9 @@ def plan_one_way(
     >>> plan_one_way(990, n_ballots=7, fraction=0.5, comparisons=20_000).presentations
     20
     """
-    ways = {
-        "presentations": presentations,
-        "top_presentations": top_presentations,
-        "comparisons": comparisons,
-        "hours": hours,
-    }
-    given = [name for name, value in ways.items() if value is not None]
+    ways = ("presentations", "top_presentations", "comparisons", "hours")
+    values = (presentations, top_presentations, comparisons, hours)
+    given = [name for name, value in zip(ways, values, strict=True) if value is not None]
     if len(given) != 1:
         raise PlanError(f"exactly one of {', '.join(ways)} is wanted; got {' and '.join(given) or 'none'}")
     shape: Any = {"n_ballots": n_ballots, "fraction": fraction}

@@ -311,16 +311,11 @@ def fit_population(
         for predicted, quantile in zip((centre - half, centre, centre + half), plain, strict=True)
     )
     estimate = _ordered(middle)
-    return PopulationFit(
-        _population(estimate, start.size - 1, amplitude, float(np.mean(indifferences))),
-        plugged.copy(),
-        judged,
-        wanted,
-        tuple((found.mean**2).tolist()),
-        np.stack([np.minimum(low, estimate), np.maximum(high, estimate)], axis=1) ** 2,
-        votes.n_comparisons,
-        n_resamples,
-    )
+    population = _population(estimate, start.size - 1, amplitude, float(np.mean(indifferences)))
+    uncorrected = tuple((found.mean**2).tolist())
+    ends = np.stack([np.minimum(low, estimate), np.maximum(high, estimate)], axis=1) ** 2
+    counts = votes.n_comparisons, n_resamples
+    return PopulationFit(population, plugged.copy(), judged, wanted, uncorrected, ends, *counts)
 
 
 def _populations_between(low: Array, high: Array, n: int, rng: np.random.Generator) -> Array:

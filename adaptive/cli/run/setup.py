@@ -133,12 +133,8 @@ def init(
         raise ProtocolError(f"{ledger}: already exists, and is never overwritten")
     labels, contents = read_item_file(items)
     plan: Any = _continuous_plan(options, len(labels), batch, target) if continuous else options.plan(len(labels))
-    settings = Settings(
-        sheet_size=sheet_size,
-        least_answered=least_answered,
-        probing=asking.probing(labels),
-        pay=asking.pay(options.seconds),
-    )
+    probing, pay = asking.probing(labels), asking.pay(options.seconds)
+    settings = Settings(sheet_size=sheet_size, least_answered=least_answered, probing=probing, pay=pay)
     if voters < 1:
         raise ProtocolError(f"voting needs at least one voter; got {voters}")
     with created(ledger) as made:

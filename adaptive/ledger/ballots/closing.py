@@ -172,15 +172,9 @@ def _count(connection: sa.Connection, info: CampaignInfo, ballot_id: int) -> _Co
     stored = next(each for each in ballots if each.id == ballot_id)
     _, before = standing_after(info, ballots[: stored.number - 1])
     excluded = excluded_voters(connection, info.id)
-    return _Counted(
-        stored=stored,
-        previous=ballots[stored.number - 2].chain_digest if stored.number > 1 else None,
-        before=before,
-        excluded=excluded,
-        ballot=load_ballot(connection, info, stored),
-        votes=standing_votes(connection, stored.id).without(excluded),
-        digest=votes_digest(connection, stored.id),
-    )
+    previous = ballots[stored.number - 2].chain_digest if stored.number > 1 else None
+    ballot, votes = load_ballot(connection, info, stored), standing_votes(connection, stored.id).without(excluded)
+    return _Counted(stored, previous, before, excluded, ballot, votes, votes_digest(connection, stored.id))
 
 
 def _checked(info: CampaignInfo, counted: _Counted, wanted: float) -> Scored:

@@ -313,14 +313,9 @@ def _matched(
     fewest = np.sort(by_number[: slots_of_batch(size, n_slots, info.settings)])
 
     def drawn(slots: Slots, history: Comparisons) -> Matches:
+        rng, voters = ballot_rng(info.seed, number, "draw"), [info.slots[slot] for slot in slots.tolist()]
         matches = next_comparisons(
-            strengths,
-            size,
-            rng=ballot_rng(info.seed, number, "draw"),
-            voters=[info.slots[slot] for slot in slots.tolist()],
-            voter_history=history,
-            n0=plan.n0,
-            focus=plan.focus,
+            strengths, size, rng=rng, voters=voters, voter_history=history, n0=plan.n0, focus=plan.focus
         )
         return replace(matches, voters=tuple(info.slots), voter=slots[matches.voter].astype(np.int32))
 

@@ -329,12 +329,9 @@ def _free_sheets(connection: sa.Connection, info: CampaignInfo, practice: sa.Sub
 def is_taken(connection: sa.Connection) -> sa.ColumnElement[bool]:
     """Return the condition that a sheet has a lease that has not expired."""
     lease, sheet = schema.lease, schema.sheet
-    return sa.exists().where(
-        lease.c.ballot_id == sheet.c.ballot_id,
-        lease.c.sheet == sheet.c.number,
-        lease.c.ended_at.is_(None),
-        sa.or_(lease.c.expires_at.is_(None), lease.c.expires_at >= clock(connection)),
-    )
+    of_sheet = (lease.c.ballot_id == sheet.c.ballot_id, lease.c.sheet == sheet.c.number)
+    is_in_time = sa.or_(lease.c.expires_at.is_(None), lease.c.expires_at >= clock(connection))
+    return sa.exists().where(*of_sheet, lease.c.ended_at.is_(None), is_in_time)
 
 
 def _is_unfinished() -> sa.ColumnElement[bool]:

@@ -164,14 +164,9 @@ def ballot_of(info: CampaignInfo, stored: StoredBallot, drawn: DrawnColumns, slo
     """Return the ballot of these comparisons, with the slot of each; voters are called by the numbers of slots."""
     index = np.full(info.n_items, -1, np.int32)
     index[stored.places] = np.arange(stored.places.size, dtype=np.int32)
-    return Ballot(
-        items=tuple(info.items[place] for place in stored.places.tolist()),
-        presentations=stored.presentations,
-        voters=range(int(slot.max(initial=0)) + 1),
-        left=index[drawn.left],
-        right=index[drawn.right],
-        voter=slot.astype(np.int32),
-    )
+    items = tuple(info.items[place] for place in stored.places.tolist())
+    voters, voter = range(int(slot.max(initial=0)) + 1), slot.astype(np.int32)
+    return Ballot(items, stored.presentations, voters, index[drawn.left], index[drawn.right], voter)
 
 
 def standing_after(info: CampaignInfo, closed: Sequence[StoredBallot]) -> tuple[tuple[BallotRecord, ...], Position]:

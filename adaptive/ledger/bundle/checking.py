@@ -39,18 +39,8 @@ UNCHECKED: Final[Mapping[str, tuple[str, ...]]] = {
     "ballots.json": ("ballots.closed_at", "ballots.opened_at"),
     "voters.csv": ("consent_version", "joined_at", "name", "source", "withdrawn_at"),
     "events.jsonl": (
-        "audit",
-        "late_vote",
-        "lease",
-        "vote.answer to a check",
-        "vote.event_id",
-        "vote.extra",
-        "vote.fence",
-        "vote.given_by",
-        "vote.layout",
-        "vote.reason",
-        "vote.received_at",
-        "vote.response_ms",
+        *("audit", "late_vote", "lease", "vote.answer to a check", "vote.event_id", "vote.extra", "vote.fence"),
+        *("vote.given_by", "vote.layout", "vote.reason", "vote.received_at", "vote.response_ms"),
     ),
 }
 _MOST_SLOTS: Final = 2**22  # limit for repeating the draw of an untrusted bundle

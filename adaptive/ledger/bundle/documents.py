@@ -81,13 +81,10 @@ def croissant(contents: Contents, members: Mapping[str, str]) -> str:
     else:
         counts = ("presentations", "wins", "ties", "losses", "last_ballot")
         scores = {"rank": "Float", "ybar": "Float"} | dict.fromkeys(counts, "Integer")
+    pairs = {"comparison": "Text", "slot": "Integer", "left_item": "Integer", "right_item": "Integer", "check": "Text"}
     sets = [
         _records("items", "items.csv", {"place": "Integer", "label": "Text", "kind": "Text"}),
-        _records(
-            "comparisons",
-            "comparisons.csv",
-            {"comparison": "Text", "slot": "Integer", "left_item": "Integer", "right_item": "Integer", "check": "Text"},
-        ),
+        _records("comparisons", "comparisons.csv", pairs),
         _records("votes", "votes.csv", dict.fromkeys(("comparison", "voter", *sided, "winner"), "Text")),
         _records("result", "result.csv", dict.fromkeys(items, "Text") | scores),
     ]
