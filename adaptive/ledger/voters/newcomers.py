@@ -84,9 +84,9 @@ def has_room(connection: sa.Connection, info: CampaignInfo, origin: Origin) -> b
     lease, at = schema.lease, clock(connection)
     is_held = sa.and_(lease.c.ended_at.is_(None), lease.c.expires_at >= at)
     has_lapsed = sa.and_(lease.c.expires_at < at, lease.c.expires_at > at - _REMEMBERED)
-    counts = [sa.func.sum(sa.case((each, 1), else_=0)) for each in (is_held, has_lapsed)]
+    n_held, n_lapsed = (sa.func.sum(sa.case((each, 1), else_=0)) for each in (is_held, has_lapsed))
     of_address = (schema.ballot.c.campaign_id == info.id, lease.c.unanswered, lease.c.address == origin.hashed(info))
-    leases = sa.select(*counts).join(schema.ballot, schema.ballot.c.id == lease.c.ballot_id)
+    leases = sa.select(n_held, n_lapsed).join(schema.ballot, schema.ballot.c.id == lease.c.ballot_id)
     held, lapsed = connection.execute(leases.where(*of_address)).one()
     return int(held or 0) < max(1, origin.most // (1 + int(lapsed or 0)))
 

@@ -420,8 +420,8 @@ def _void(connection: sa.Connection, ballot_id: int, voter_id: int, why: str) ->
     # All other writers wait for this query, so it reads only the voter's own events, not those of the ballot.
     of_pair = sa.and_(asked.c.ballot_id == event.c.ballot_id, asked.c.place == event.c.place)
     own = (event.c.ballot_id == ballot_id, event.c.voter_id == voter_id, *in_force(event))
-    events = sa.select(event.c.place, event.c.revision, asked.c.sheet, asked.c.probe).join(asked, of_pair)
-    voided = connection.execute(events.where(*own).order_by(event.c.place)).all()
+    wanted = sa.select(event.c.place, event.c.revision, asked.c.sheet, asked.c.probe).join(asked, of_pair)
+    voided = connection.execute(wanted.where(*own).order_by(event.c.place)).all()
     if not voided:
         return 0
     scored, checked = Counter[int](), Counter[int]()
