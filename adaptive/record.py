@@ -228,16 +228,18 @@ class ProtocolResult(TableResult):
         return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
 
     def _columns(self) -> dict[str, Sequence[Any]]:
-        ranks, best_first = self.ranking.ranks, self.best_first
         names = ("ybar", "presentations", "wins", "ties", "losses", "last_ballot")
-        return {
-            "item": [self.items[place] for place in best_first.tolist()],
-            "rank": ranks[best_first].tolist(),
-            **{name: getattr(self, name)[best_first].tolist() for name in names},
-        }
+        columns = {name: getattr(self, name) for name in names}
+        return item_table(self.items, self.best_first, rank=self.ranking.ranks, **columns)
 
     def __repr__(self) -> str:
         return f"<ProtocolResult of {len(self.ballots)} ballots: {self.ranking!r}>"
+
+
+def item_table(items: Sequence[Hashable], places: Places, **columns: NDArray[Any]) -> dict[str, Sequence[Any]]:
+    """Return the columns of a table with some items in their order: the labels, and a number for each in the others."""
+    labels = [items[place] for place in places.tolist()]
+    return {"item": labels, **{name: column[places].tolist() for name, column in columns.items()}}
 
 
 def places_best_first(items: Sequence[Hashable], ranks: NDArray[np.float64]) -> Places:

@@ -106,15 +106,10 @@ def item_label_columns(table: TextTable, header: Record) -> list[int]:
 def label_in(table: TextTable, header: Record, record: Record, columns: Sequence[int]) -> Label:
     """Return the item that a row names in these columns; a tuple if the columns are numbered."""
     check_width(table, header, record)
-    cells = tuple(text_in(table, header, record, column) for column in columns)
+    for column in columns:
+        check_text(table, record.cells[column], record.line, header.cells[column])
+    cells = tuple(record.cells[column] for column in columns)
     return cells if header.cells[columns[0]][-1].isdigit() else cells[0]
-
-
-def text_in(table: TextTable, header: Record, record: Record, column: int) -> str:
-    """Return a cell of a row that holds a name."""
-    cell = record.cells[column]
-    check_text(table, cell, record.line, header.cells[column])
-    return cell
 
 
 def check_text(table: TextTable, cell: str, line: int, column: str) -> None:

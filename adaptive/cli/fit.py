@@ -66,7 +66,9 @@ def fit_command(
     content["items"] = content["items"][:top]
     notes = _notes(found)
     if as_json:
-        console.print_json({**_summary(comparisons), "model": model, **content})
+        counts = {name: getattr(comparisons, name) for name in ("n_items", "n_comparisons", "n_ties", "n_unanswered")}
+        n_voters = None if comparisons.voters is None else comparisons.n_voters
+        console.print_json({**counts, "n_voters": n_voters, "model": model, **content})
     elif out is not None:
         rows = [{**row, "item": _label(row["item"])} for row in content["items"]]
         emit(items_csv(rows), out, f"{len(rows):,} items written to {out}")
@@ -76,12 +78,6 @@ def fit_command(
         _print_items(content["items"][: _SHOWN if top is None else top], comparisons.n_items)
     for note in notes:
         print_note(note)
-
-
-def _summary(comparisons: Comparisons) -> dict[str, Any]:
-    voters = None if comparisons.voters is None else comparisons.n_voters
-    names = ("n_items", "n_comparisons", "n_ties", "n_unanswered")
-    return {**{name: getattr(comparisons, name) for name in names}, "n_voters": voters}
 
 
 def _notes(found: Strengths | BordaScores) -> tuple[str, ...]:

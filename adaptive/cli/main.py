@@ -55,21 +55,8 @@ def verify_command(bundle: str, as_json: bool) -> None:
 
 
 for each in (
-    pair_command,
-    plan_command,
-    draw_command,
-    score_command,
-    fit_command,
-    next_command,
-    ask_command,
-    plot,
-    simulate_command,
-    tune_command,
-    votes_needed_command,
-    run,
-    verify_command,
-    table2_command,
-    figures_command,
+    *(pair_command, plan_command, draw_command, score_command, fit_command, next_command, ask_command, plot),
+    *(simulate_command, tune_command, votes_needed_command, run, verify_command, table2_command, figures_command),
 ):
     main.add_command(each)
 

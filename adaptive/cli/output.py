@@ -101,14 +101,8 @@ def quiet_executor(workers: int) -> Iterator[Executor | None]:
 
 def print_verified(found: Verified, as_json: bool) -> None:
     """Print what has been checked."""
-    counts = {
-        "items": found.n_items,
-        "ballots": found.n_ballots,
-        "closed": found.n_closed,
-        "comparisons": found.n_comparisons,
-        "events": found.n_events,
-        "votes": found.n_votes,
-    }
+    counted = ("items", "ballots", "closed", "comparisons", "events", "votes")
+    counts = {name: getattr(found, f"n_{name}") for name in counted}
     if as_json:
         about = {"replayed": found.result is not None, "chain_digest": found.chain_digest}
         unchecked = {name: list(fields) for name, fields in found.unchecked.items()}

@@ -93,20 +93,12 @@ def simulate_command(
         quiet_executor(workers) as executor,
         progress_bar(simulations, "simulation", "accuracy of the plan") as advance,
     ):
-        result = simulate(
-            planned,
-            population,
-            values,
-            n_simulations=simulations,
-            seed=seed,
-            relatedness=judge == "relatedness",
-            approaches=tuple(dict.fromkeys(approaches)),
-            executor=executor,
-            progress=advance,
-        )
+        voting: Any = {"relatedness": judge == "relatedness", "approaches": tuple(dict.fromkeys(approaches))}
+        run: Any = {"n_simulations": simulations, "seed": seed, "executor": executor, "progress": advance}
+        result = simulate(planned, population, values, **voting, **run)
     if as_json:
-        voting = {"similarity": similarity, "judge": judge, "voters": voters}
-        chosen = {**voting, "simulations": simulations, "seed": seed, "ties": TIES}
+        asked = {"similarity": similarity, "judge": judge, "voters": voters}
+        chosen = {**asked, "simulations": simulations, "seed": seed, "ties": TIES}
         console.print_json({"plan": planned.to_dict(), "options": chosen, "coefficients": result.to_dict()})
         return
     click.echo(
@@ -229,28 +221,19 @@ def tune_command(
     candidates = candidates_for(size, budget, approaches=approaches or CANDIDATES, batch=shared.batch)
     total = tuning_runs(len(candidates), simulations=simulations, fresh=fresh)
     with quiet_executor(shared.workers) as executor, progress_bar(total, "run", "search for a plan") as advance:
+        voters = None if votes is not None and shared.voters is None else shared.population
+        search: Any = {"candidates": candidates, "simulations": simulations, "fresh": fresh, **shared.simulated}
         tuned = tune_plan(
-            budget,
-            similarity=values,
-            pilot=votes,
-            voters=None if votes is not None and shared.voters is None else shared.population,
-            candidates=candidates,
-            simulations=simulations,
-            fresh=fresh,
-            executor=executor,
-            progress=advance,
-            **shared.simulated,
+            budget, similarity=values, pilot=votes, voters=voters, executor=executor, progress=advance, **search
         )
     if shared.as_json:
         console.print_json(_tuned_dict(tuned))
         return
-    console.print_table(
-        ["candidate", shared.coefficient, "simulations", "fell out"],
-        [
-            [row.candidate.name, _value(row.mean, row.se), str(row.simulations), str(row.fell_out or "best")]
-            for row in tuned.rows_tried
-        ],
-    )
+    rows = [
+        [row.candidate.name, _value(row.mean, row.se), str(row.simulations), str(row.fell_out or "best")]
+        for row in tuned.rows_tried
+    ]
+    console.print_table(["candidate", shared.coefficient, "simulations", "fell out"], rows)
     low, high = tuned.accuracy_interval
     gain_low, gain_high = tuned.gain_interval
     click.echo(
@@ -287,28 +270,15 @@ def votes_needed_command(
     """
     values = given_similarity(similarity, shared.n_items)
     with quiet_executor(shared.workers) as executor, progress_bar(2 * simulations, "run", "votes needed") as advance:
-        needed = votes_needed(
-            accuracy,
-            similarity=values,
-            voters=shared.population,
-            approach=approach,
-            matching=Matching(batch=shared.batch),
-            most=most,
-            simulations=simulations,
-            executor=executor,
-            progress=advance,
-            **shared.simulated,
-        )
+        chosen: Any = {"approach": approach, "matching": Matching(batch=shared.batch), "most": most, **shared.simulated}
+        run: Any = {"simulations": simulations, "executor": executor, "progress": advance}
+        needed = votes_needed(accuracy, similarity=values, voters=shared.population, **chosen, **run)
     if shared.as_json:
         console.print_json({**needed.to_dict(), "reached": needed.reached, "verdict": needed.verdict})
         return
-    console.print_table(
-        ["votes", shared.coefficient],
-        [
-            [f"{budget:,}", _value(mean, se)]
-            for budget, mean, se in zip(needed.budgets.tolist(), needed.means, needed.ses, strict=True)
-        ],
-    )
+    reached = zip(needed.budgets.tolist(), needed.means, needed.ses, strict=True)
+    rows = [[f"{budget:,}", _value(mean, se)] for budget, mean, se in reached]
+    console.print_table(["votes", shared.coefficient], rows)
     low, high = needed.bound_interval
     click.echo(
         f"\n{needed.verdict}\n{approach}, {values.size:,} items, {simulations} simulations, seed {shared.seed}; if "

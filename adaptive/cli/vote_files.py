@@ -176,7 +176,10 @@ def read_files(paths: Sequence[str], reading: Reading, items: str | None) -> Num
 def _read(path: str, reading: Reading, known: Sequence[Hashable] | None) -> tuple[Comparisons, Sequence[Hashable]]:
     """Votes of one file, of whichever kind its first bytes say it is, and the ids of its comparisons."""
     if _first_bytes(path) == _SQLITE or path.startswith("postgresql"):
-        return _as_text(path, _of_ledger(path), known), ()  # ids like 1-3 are no numbers
+        from adaptive.ledger import Ledger
+
+        with closing(Ledger.open(path)) as ledger:  # votes that count, without those of excluded voters
+            return _as_text(path, ledger.campaign().counted_votes(), known), ()  # ids like 1-3 are no numbers
     votes = read_votes(path, **reading._asdict())
     return Comparisons(*columns_of_votes(votes, known)), votes.comparison or ()
 
@@ -188,14 +191,6 @@ def _first_bytes(path: str) -> bytes:
             return file.read(len(_SQLITE))
     except OSError:
         return b""
-
-
-def _of_ledger(path: str) -> Comparisons:
-    """Votes that count, of the only campaign of a ledger, without those of excluded voters."""
-    from adaptive.ledger import Ledger
-
-    with closing(Ledger.open(path)) as ledger:
-        return ledger.campaign().counted_votes()
 
 
 def _as_text(path: str, votes: Comparisons, known: Sequence[Hashable] | None) -> Comparisons:

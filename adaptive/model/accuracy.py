@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adaptive.errors import ModelError
-from adaptive.record import places_best_first
+from adaptive.record import item_table, places_best_first
 from rankcorr import Ranking
 from rankcorr.checks import checked_level, shown, whole_number
 from rankcorr.coefficients import Coefficient, CoefficientLike, as_coefficient
@@ -116,9 +116,8 @@ class RankIntervals(TableResult):
         read_only((self.low, self.median, self.high))
 
     def _columns(self) -> dict[str, Sequence[Any]]:
-        best_first = places_best_first(self.items, self.rank)
-        columns: dict[str, Sequence[Any]] = {"item": [self.items[place] for place in best_first.tolist()]}
-        return columns | {name: getattr(self, name)[best_first].tolist() for name in ("rank", "low", "median", "high")}
+        columns = {name: getattr(self, name) for name in ("rank", "low", "median", "high")}
+        return item_table(self.items, places_best_first(self.items, self.rank), **columns)
 
     def __repr__(self) -> str:
         width = float(np.mean(self.high - self.low)) + 1
@@ -166,11 +165,7 @@ class TopProbabilities(TableResult):
 
     def _columns(self) -> dict[str, Sequence[Any]]:
         order = np.lexsort((self.rank, -self.probability))
-        return {
-            "item": [self.items[place] for place in order.tolist()],
-            "rank": self.rank[order].tolist(),
-            "probability": self.probability[order].tolist(),
-        }
+        return item_table(self.items, order, rank=self.rank, probability=self.probability)
 
     def __repr__(self) -> str:
         sure, open_ = (int(np.count_nonzero(held)) for held in (self.probability >= 0.95, self.is_open))

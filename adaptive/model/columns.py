@@ -175,14 +175,9 @@ def selected(columns: Columns, which: ArrayLike) -> Columns:
         raise ComparisonError(f"a mask needs {n_rows} entries, one for each comparison; got {chosen.size}")
     if chosen.dtype.kind != "b" and (wrong := chosen[(chosen < 0) | (chosen >= n_rows)]).size:
         raise ComparisonError(f"{_indices(n_rows, 'comparison')}; got {wrong[0]}")
-    return columns._replace(
-        left=columns.left[chosen],
-        right=columns.right[chosen],
-        winner=columns.winner[chosen],
-        voter=None if columns.voter is None else columns.voter[chosen],
-        n_unanswered=0,
-        unanswered=None,
-    )
+    kept = {name: getattr(columns, name)[chosen] for name in ("left", "right", "winner")}
+    voter = None if columns.voter is None else columns.voter[chosen]
+    return columns._replace(**kept, voter=voter, n_unanswered=0, unanswered=None)
 
 
 def joined_columns(first: Columns, then: Columns) -> Columns:
@@ -200,16 +195,9 @@ def joined_columns(first: Columns, then: Columns) -> Columns:
         silent = None if silent is None else silent.renumbered(voters=places)
     if first.unanswered is not None:
         silent = first.unanswered if silent is None else first.unanswered.followed_by(silent)
-    return Columns(
-        first.items,
-        np.concatenate([first.left, then.left]),
-        np.concatenate([first.right, then.right]),
-        np.concatenate([first.winner, then.winner]),
-        voters,
-        voter,
-        first.n_unanswered + then.n_unanswered,
-        silent,
-    )
+    names, both = ("left", "right", "winner"), (first, then)
+    left, right, winner = (np.concatenate([getattr(part, name) for part in both]) for name in names)
+    return Columns(first.items, left, right, winner, voters, voter, first.n_unanswered + then.n_unanswered, silent)
 
 
 def checked_indices(column: str, values: object, kind: str, n_names: int) -> NDArray[np.int32]:

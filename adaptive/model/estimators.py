@@ -16,7 +16,7 @@ from adaptive.model.comparisons import Comparisons
 from adaptive.model.fit import MAX_ITERATIONS, TOLERANCE, fit
 from adaptive.model.likelihood import Parameters, Prior, TiesModel, VoteModel
 from adaptive.model.strengths import Strengths
-from adaptive.record import json_label, places_best_first
+from adaptive.record import item_table, json_label, places_best_first
 from adaptive.scores import Scores, Tally
 from rankcorr import Ranking
 from rankcorr.checks import check_choice, checked_count, real_number, shown
@@ -94,15 +94,9 @@ class BordaScores(TableResult):
         return {"items": json_ready(table_rows(columns)), "never_compared": never}
 
     def _columns(self) -> dict[str, Sequence[Any]]:
-        ranks = self.ranking.ranks
-        best_first = places_best_first(self.items, ranks)
-        return {
-            "item": [self.items[place] for place in best_first.tolist()],
-            "rank": ranks[best_first].tolist(),
-            "score": self.scores[best_first].tolist(),
-            "presentations": self.tally.answered[best_first].tolist(),
-            **{name: getattr(self.tally, name)[best_first].tolist() for name in ("wins", "ties", "losses")},
-        }
+        ranks, tally = self.ranking.ranks, self.tally
+        counts = {"presentations": tally.answered, "wins": tally.wins, "ties": tally.ties, "losses": tally.losses}
+        return item_table(self.items, places_best_first(self.items, ranks), rank=ranks, score=self.scores, **counts)
 
     def __repr__(self) -> str:
         never = f", {len(self.never_compared):,} never compared" if self.never_compared else ""
@@ -338,25 +332,11 @@ def _fitted(
     n_iterations = checked_count(max_iterations, "max_iterations", ModelError)
     if own_prior.sd == np.inf:
         _check_finite(comparisons)
-    found = fit(
-        likelihood.rows_of(comparisons, model),
-        own_prior,
-        own_oversight,
-        start=None if start is None else _start(start, comparisons, model, own_oversight),
-        tolerance=float(tolerance),
-        max_iterations=n_iterations,
-        progress=progress,
-    )
-    return Strengths(
-        comparisons,
-        model,
-        own_prior,
-        found.parameters,
-        found.log_likelihood,
-        found.converged,
-        found.n_iterations,
-        own_oversight,
-    )
+    rows = likelihood.rows_of(comparisons, model)
+    begin = None if start is None else _start(start, comparisons, model, own_oversight)
+    limits: Any = {"tolerance": float(tolerance), "max_iterations": n_iterations}
+    found = fit(rows, own_prior, own_oversight, start=begin, **limits, progress=progress)
+    return Strengths(comparisons, model, own_prior, **vars(found), oversight=own_oversight)
 
 
 def refitted(strengths: Strengths, comparisons: Comparisons) -> Strengths:

@@ -259,17 +259,8 @@ class Curvature:
             # growing in that direction, whose part is then removed.
             columns -= columns.mean(axis=0)
             precision = 1e-12 * float(self.diagonal.max())
-        n_iterations = solve_curvature(
-            self.rows.left,
-            self.rows.right,
-            self.weight,
-            precision,
-            self.diagonal,
-            columns,
-            tolerance,
-            10 * self.rows.n_items + 100,
-            found,
-        )
+        system = self.rows.left, self.rows.right, self.weight, precision, self.diagonal
+        n_iterations = solve_curvature(*system, columns, tolerance, 10 * self.rows.n_items + 100, found)
         if n_iterations < 0:
             return None
         if self.precision == 0:

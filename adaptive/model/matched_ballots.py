@@ -231,17 +231,9 @@ def draw_matched_ballot(
 
     rest = wanted % (chosen.size - 1)
     sparse = 2 * rest <= chosen.size - 1
-    left, right, voter = matched_comparisons(
-        _round_orders(strengths, chosen, rest, sparse, noise, rng),
-        chosen,
-        wanted,
-        len(history.voters),
-        pairs.left,
-        pairs.right,
-        pairs.voter,
-        history.n_items,
-        rng,
-    )
+    orders = _round_orders(strengths, chosen, rest, sparse, noise, rng)
+    before = len(history.voters), pairs.left, pairs.right, pairs.voter, history.n_items
+    left, right, voter = matched_comparisons(orders, chosen, wanted, *before, rng)
     labels = [history.items[place] for place in chosen.tolist()]
     if not left.size:
         return draw_ballot(labels, wanted, history.voters, rng)

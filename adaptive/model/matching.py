@@ -206,22 +206,9 @@ def next_comparisons(
         at_random = rng.random(chosen.size) < RANDOM
         places[at_random] = rng.integers(0, order.size, int(np.count_nonzero(at_random)))
     left, right, voter = np.empty((3, wanted), np.int32)
-    n_made = deal_matches(
-        chosen,
-        places,
-        order,
-        _places_around(strengths.theta, order, distance, aim),
-        np.maximum(own_first - presentations, 0),
-        pairs.left,
-        pairs.right,
-        seen_by,
-        len(names),
-        _often_asked(strengths, pairs),
-        rng,
-        left,
-        right,
-        voter,
-    )
+    around, lacking = _places_around(strengths.theta, order, distance, aim), np.maximum(own_first - presentations, 0)
+    before = pairs.left, pairs.right, seen_by, len(names), _often_asked(strengths, pairs)
+    n_made = deal_matches(chosen, places, order, around, lacking, *before, rng, left, right, voter)
     reason = ""
     if n_made < wanted:
         reason = f"{'the voter has' if len(names) == 1 else 'the voters have'} seen all other pairs"

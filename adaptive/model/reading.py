@@ -83,7 +83,8 @@ def columns_of_ballots(
             raise ComparisonError(f"ballots[{number}] must be a Ballot and its answers; got {shown(pair)}")
     all_items = all_names([ballot.items for ballot, _ in drawn], items, "items")
     all_voters = all_names([ballot.voters for ballot, _ in drawn], voters, "voters")
-    parts, none = [], np.empty(0, np.int32)
+    none = np.empty(0, np.int32)
+    parts = [(none, none, np.empty(0, np.int8), none)]
     for number, (ballot, answers) in enumerate(drawn):
         try:
             codes = checked_answers(ballot, answers)
@@ -93,8 +94,6 @@ def columns_of_ballots(
         places = places_among(ballot.items, all_items, "item", where)
         voter = places_among(ballot.voters, all_voters, "voter", where)[ballot.voter]
         parts.append((places[ballot.left], places[ballot.right], codes, voter))
-    if not parts:
-        return _answered(all_items, none, none, np.empty(0, np.int8), all_voters, none)
     left, right, winner, voter = (np.concatenate(columns) for columns in zip(*parts, strict=True))
     return _answered(all_items, left, right, winner, all_voters, voter)
 

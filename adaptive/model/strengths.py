@@ -19,7 +19,7 @@ from adaptive.model.likelihood import OVERSIGHT, Curvature, Parameters, Prior, V
 from adaptive.model.misfit import LIMIT, Misfit, misfit
 from adaptive.model.posterior import MAX_DENSE, Opinions, RankChances, cluster_ratio, covariance, draw, shared_opinions
 from adaptive.model.signal import Signal, signal
-from adaptive.record import json_label, places_best_first
+from adaptive.record import item_table, json_label, places_best_first
 from rankcorr import Ranking
 from rankcorr.checks import check_rng, checked_count, checked_seed, counted, real_number, shown
 from rankcorr.coefficients import Coefficient, CoefficientLike, as_coefficient
@@ -433,16 +433,10 @@ class Strengths(TableResult):
 
     def _columns(self, *, standard_errors: bool = True) -> dict[str, Sequence[Any]]:
         ranks, votes = self.ranking.ranks, self.comparisons
-        best_first = places_best_first(self.items, ranks)
-        errors = self.standard_errors[best_first].tolist() if standard_errors else [None] * best_first.size
-        counts = ("presentations", "wins", "ties", "losses")
-        return {
-            "item": [self.items[place] for place in best_first.tolist()],
-            "rank": ranks[best_first].tolist(),
-            "strength": self.theta[best_first].tolist(),
-            "standard_error": errors,
-            **{name: getattr(votes, name)[best_first].tolist() for name in counts},
-        }
+        errors = self.standard_errors if standard_errors else np.full(ranks.size, None)
+        counts = {name: getattr(votes, name) for name in ("presentations", "wins", "ties", "losses")}
+        columns = {"rank": ranks, "strength": self.theta, "standard_error": errors, **counts}
+        return item_table(self.items, places_best_first(self.items, ranks), **columns)
 
     def __repr__(self) -> str:
         name = "Thurstone" if self.model.link == "normal" else "Bradley-Terry"

@@ -19,6 +19,7 @@ from adaptive.model.comparisons import Comparisons
 from adaptive.model.estimators import n_unbounded, refitted
 from adaptive.model.likelihood import Curvature, kernel_input
 from adaptive.model.strengths import Strengths
+from adaptive.record import item_table
 from rankcorr import Ranking
 from rankcorr.checks import checked_level, counted, offending, real_number, shown
 from rankcorr.coefficients import Coefficient, CoefficientLike, as_coefficient
@@ -431,12 +432,8 @@ class Influence(TableResult):
     def _columns(self) -> dict[str, Sequence[Any]]:
         change = self.rank_without - self.rank
         order = np.lexsort((self.rank, -np.abs(change)))
-        return {
-            "item": [self.strengths.items[place] for place in order.tolist()],
-            "rank": self.rank[order].tolist(),
-            "rank_without": self.rank_without[order].tolist(),
-            "change": change[order].tolist(),
-        }
+        columns = {"rank": self.rank, "rank_without": self.rank_without, "change": change}
+        return item_table(self.strengths.items, order, **columns)
 
     def __repr__(self) -> str:
         return (
@@ -483,12 +480,6 @@ def influence(strengths: Strengths, voter: Hashable, coefficient: CoefficientLik
             "fit them with prior=, a standard deviation"
         )
     without = refitted(strengths, others)
-    return Influence(
-        voter,
-        votes.n_comparisons - others.n_comparisons,
-        without,
-        chosen.of_pair(strengths.ranking, without.ranking),
-        chosen,
-        strengths.ranking.ranks,
-        without.ranking.ranks,
-    )
+    whole, rest = strengths.ranking, without.ranking
+    n_votes = votes.n_comparisons - others.n_comparisons
+    return Influence(voter, n_votes, without, chosen.of_pair(whole, rest), chosen, whole.ranks, rest.ranks)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias, get_args
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -134,6 +134,11 @@ class _Voting:
     def n_items(self) -> int:
         return int(self.opinions.shape[1])
 
+    @property
+    def given(self) -> dict[str, Any]:
+        """Items, generator and voters, as a run of several ballots takes them."""
+        return {"items": self.n_items, "rng": self.rng, "voters": self.voters.n_voters}
+
     def answer(self, asked: Asked) -> NDArray[np.int8]:
         """Return the voters' answers."""
         return self.voters.answer(asked, self.opinions, self.rng)
@@ -162,16 +167,8 @@ def _adaptive_fitted(voting: _Voting, plan: BallotPlan, _: int) -> Ranking:
 
 
 def _protocol(voting: _Voting, plan: BallotPlan, vote: Callable[[Ballot], NDArray[np.int8]]) -> NDArray[np.float64]:
-    result = run_protocol(
-        plan,
-        vote,
-        items=voting.n_items,
-        rng=voting.rng,
-        voters=voting.voters.n_voters,
-        select=voting.settings.select,
-        average=voting.settings.average,
-    )
-    return result.ybar
+    settings = voting.settings
+    return run_protocol(plan, vote, **voting.given, select=settings.select, average=settings.average).ybar
 
 
 def _uniform(voting: _Voting, plan: BallotPlan, _: int) -> Ranking:
@@ -206,14 +203,8 @@ def _matched(voting: _Voting, budgets: Sequence[int]) -> list[Ranking]:
 
 def _matched_ballots(voting: _Voting, _: BallotPlan, budget: int) -> Ranking:
     match = voting.settings.matched_ballots
-    strengths = run_matched_ballots(
-        match.plan(voting.n_items, budget),
-        voting.answer,
-        items=voting.n_items,
-        rng=voting.rng,
-        voters=voting.voters.n_voters,
-        match=match,
-    )
+    plan = match.plan(voting.n_items, budget)
+    strengths = run_matched_ballots(plan, voting.answer, **voting.given, match=match)
     return Ranking.from_scores(strengths.theta)
 
 

@@ -152,18 +152,9 @@ class _Votes:
         similarity = self.similarity(comparisons)
         levels, lapses = (LEVEL_EDGES[1:] + LEVEL_EDGES[:-1]) / 2, (LAPSE_EDGES[1:] + LAPSE_EDGES[:-1]) / 2
         surfaces = np.empty((self.n_voters, levels.size, lapses.size))
-        log_likelihoods(
-            comparisons.left,
-            comparisons.right,
-            comparisons.winner,
-            self.start,
-            similarity,
-            np.abs(np.asarray(self.amplitude(similarity), np.float64)),
-            levels,
-            lapses,
-            self.relatedness,
-            surfaces,
-        )
+        votes = comparisons.left, comparisons.right, comparisons.winner, self.start
+        amplitude = np.abs(np.asarray(self.amplitude(similarity), np.float64))
+        log_likelihoods(*votes, similarity, amplitude, levels, lapses, self.relatedness, surfaces)
         return box_posterior(surfaces), similarity
 
     def simulated(self, roots: Array, similarity: Array, rng: np.random.Generator) -> tuple[Comparisons, float]:
@@ -320,16 +311,11 @@ def fit_population(
         for predicted, quantile in zip((centre - half, centre, centre + half), plain, strict=True)
     )
     estimate = _ordered(middle)
-    return PopulationFit(
-        _population(estimate, start.size - 1, amplitude, float(np.mean(indifferences))),
-        plugged.copy(),
-        judged,
-        wanted,
-        tuple((found.mean**2).tolist()),
-        np.stack([np.minimum(low, estimate), np.maximum(high, estimate)], axis=1) ** 2,
-        votes.n_comparisons,
-        n_resamples,
-    )
+    population = _population(estimate, start.size - 1, amplitude, float(np.mean(indifferences)))
+    uncorrected = tuple((found.mean**2).tolist())
+    ends = np.stack([np.minimum(low, estimate), np.maximum(high, estimate)], axis=1) ** 2
+    counts = votes.n_comparisons, n_resamples
+    return PopulationFit(population, plugged.copy(), judged, wanted, uncorrected, ends, *counts)
 
 
 def _populations_between(low: Array, high: Array, n: int, rng: np.random.Generator) -> Array:

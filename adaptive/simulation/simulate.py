@@ -413,41 +413,27 @@ class _Simulations:
             if progress is not None:
                 progress(len(block))
         table = np.concatenate(rows).transpose(2, 1, 3, 0)  # budget, approach, coefficient, simulation
-        return [
-            SimulationResult(
-                {
-                    approach: dict(zip(COEFFICIENTS, of_approach, strict=True))
-                    for approach, of_approach in zip(self.approaches, of_budget, strict=True)
-                }
-            )
-            for of_budget in table
-        ]
+        results = []
+        for of_budget in table:
+            named = [dict(zip(COEFFICIENTS, of_approach, strict=True)) for of_approach in of_budget]
+            results.append(SimulationResult(dict(zip(self.approaches, named, strict=True))))
+        return results
 
     def __call__(self, start: int, stop: int) -> NDArray[np.float64]:
         """Return coefficients, shape (stop - start, n_approaches, n_budgets, n_coefficients)."""
         gold = true_ranking(self.similarity, relatedness=self.settings.relatedness)
-        return np.array(
-            [
-                [
-                    [coefficients(gold, ranking, n0=self.n0) for ranking in self._rankings(simulation, approach)]
-                    for approach in self.approaches
-                ]
-                for simulation in range(start, stop)
-            ]
-        )
+
+        def of_budgets(simulation: int, approach: Approach) -> list[tuple[float, ...]]:
+            return [coefficients(gold, ranking, n0=self.n0) for ranking in self._rankings(simulation, approach)]
+
+        simulations = range(start, stop)
+        return np.array([[of_budgets(number, approach) for approach in self.approaches] for number in simulations])
 
     def _rankings(self, simulation: int, approach: Approach) -> list[Ranking]:
         # The same as SeedSequence(seed).spawn(n)[simulation].spawn(n)[stream], without the others.
         seed = np.random.SeedSequence(int(self.seed), spawn_key=(simulation, STREAMS[approach]))
-        return rankings_of(
-            approach,
-            self.plans,
-            self.budgets,
-            self.pool,
-            self.similarity,
-            lambda: np.random.default_rng(seed),
-            self.settings,
-        )
+        setting = self.plans, self.budgets, self.pool, self.similarity
+        return rankings_of(approach, *setting, lambda: np.random.default_rng(seed), self.settings)
 
 
 def _blocks(task: _Simulations, n_simulations: int, executor: Executor | None) -> Iterator[NDArray[np.float64]]:

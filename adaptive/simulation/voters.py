@@ -43,14 +43,10 @@ def check_interval(name: str, interval: object, most: float) -> None:
         raise SimilarityError(f"{name} must be a pair of numbers in order; {_bounds(most)}; got {shown(interval)}")
 
 
-def check_amplitude(amplitude: object) -> None:
-    """Refuse an amplitude that is not callable."""
+def check_opinions(amplitude: object, indifference: object) -> None:
+    """Refuse an amplitude that is not callable, and an indifference that is not a finite number of 0 or more."""
     if not callable(amplitude):
         raise SimilarityError(f"an amplitude is a callable from similarities to amplitudes; got {shown(amplitude)}")
-
-
-def check_indifference(indifference: object) -> None:
-    """Refuse anything but a finite number of 0 or more."""
     if not 0 <= real_number(indifference) < np.inf:
         raise SimilarityError(f"indifference must be a finite number, not negative; got {shown(indifference)}")
 
@@ -121,8 +117,7 @@ class VoterPool(Result):
                 "every voter needs a nonconformity and an oversight; "
                 f"got {nonconformity.size} of the one and {oversight.size} of the other"
             )
-        check_amplitude(self.amplitude)
-        check_indifference(self.indifference)
+        check_opinions(self.amplitude, self.indifference)
         object.__setattr__(self, "nonconformity", nonconformity)
         object.__setattr__(self, "oversight", oversight)
 
@@ -337,8 +332,7 @@ class VoterPopulation(Result):
         positive_count(self.n_voters, "n_voters")
         check_interval("nonconformity", self.nonconformity, np.inf)
         check_interval("oversight", self.oversight, 1.0)
-        check_amplitude(self.amplitude)
-        check_indifference(self.indifference)
+        check_opinions(self.amplitude, self.indifference)
         if not 0 <= real_number(self.random_share) <= 1:
             raise SimilarityError(f"random_share must be a number from 0 to 1; got {shown(self.random_share)}")
 

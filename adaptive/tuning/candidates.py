@@ -5,7 +5,7 @@ candidates -> trials: one row of accuracies for each simulation, on any executor
 
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from itertools import product
 from typing import Final, TypeAlias
@@ -20,7 +20,6 @@ from adaptive.model.matching import MATCHING, Matching
 from adaptive.plan import BallotPlan
 from adaptive.simulation.approaches import Approach, Settings, rankings_of
 from adaptive.simulation.voters import VoterPool, VoterPopulation, true_ranking
-from rankcorr import Ranking
 from rankcorr.checks import shown
 from rankcorr.coefficients import Coefficient
 from rankcorr.results import Result
@@ -33,7 +32,6 @@ _FRACTIONS: Final = (0.35, 0.5, 0.65)
 _MATCHED_BALLOTS: Final = ((5, 9), (0.5, 0.6, 0.7), (0.5, 1.0))
 _FOCUS: Final = (0.4, 0.65, 0.9)
 _FIRST: Final = (1, 2)
-_PAPER: Final = {"n_ballots": 7, "fraction": 0.5}
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,15 +100,11 @@ def paper_candidate(n_items: int, budget: int) -> Candidate:
     >>> print(paper_candidate(990, 19_660))
     adaptive, 7 of fraction 0.5, 20 presentations
     """
-    for n_ballots in range(_PAPER["n_ballots"], 1, -1):  # type: ignore[call-overload]
-        try:
-            plan = plan_for_budget(n_items, n_ballots=n_ballots, fraction=_PAPER["fraction"], comparisons=budget)
-        except PlanError:
-            if n_ballots == 2:
-                raise
-            continue
-        return Candidate("adaptive", plan)
-    raise AssertionError  # the loop returns or raises
+    for n_ballots in range(7, 2, -1):
+        with suppress(PlanError):
+            plan = plan_for_budget(n_items, n_ballots=n_ballots, fraction=0.5, comparisons=budget)
+            return Candidate("adaptive", plan)
+    return Candidate("adaptive", plan_for_budget(n_items, n_ballots=2, fraction=0.5, comparisons=budget))
 
 
 def candidates_for(
@@ -224,14 +218,11 @@ class Trial:
         settings = Settings(self.relatedness, matching=candidate.matching, matched_ballots=candidate.matched_ballots)
         rankings = rankings_of(candidate.approach, plans, budgets, self.voters, self.similarity, generator, settings)
         gold = true_ranking(self.similarity, relatedness=self.relatedness)
-        return [self._value(gold, ranking) for ranking in rankings]
+        return [float(self.coefficient(gold, ranking)) for ranking in rankings]
 
     def __call__(self, candidates: Sequence[Candidate], budgets: Sequence[int], simulation: int) -> Array:
         """Return accuracies, shape (n_candidates, n_budgets)."""
         return np.array([self.accuracy(candidate, budgets, simulation) for candidate in candidates])
-
-    def _value(self, gold: Ranking, ranking: Ranking) -> float:
-        return float(self.coefficient(gold, ranking))
 
 
 def accuracies(

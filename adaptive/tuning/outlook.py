@@ -105,14 +105,8 @@ def outlook_of_ballots(plan: BallotPlan, n_voters: int, *, seconds: float = _SEC
     if not number:
         return Outlook(0, n_voters, None, None)
     approaches: tuple[Approach, ...] = ("adaptive", "adaptive_fitted") if fitted else ("adaptive",)
-    found = simulate(
-        plan,
-        VoterPopulation(n_voters),
-        exponential_similarity(plan.n_items),
-        n_simulations=number,
-        seed=seed,
-        approaches=approaches,
-    )
+    population, similarity = VoterPopulation(n_voters), exponential_similarity(plan.n_items)
+    found = simulate(plan, population, similarity, n_simulations=number, seed=seed, approaches=approaches)
     scores, *strengths = (Reached.of(found.statistics[approach]["tau_w"]) for approach in approaches)
     return Outlook(number, n_voters, scores, strengths[0] if strengths else None)
 

@@ -133,12 +133,8 @@ def init(
         raise ProtocolError(f"{ledger}: already exists, and is never overwritten")
     labels, contents = read_item_file(items)
     plan: Any = _continuous_plan(options, len(labels), batch, target) if continuous else options.plan(len(labels))
-    settings = Settings(
-        sheet_size=sheet_size,
-        least_answered=least_answered,
-        probing=asking.probing(labels),
-        pay=asking.pay(options.seconds),
-    )
+    probing, pay = asking.probing(labels), asking.pay(options.seconds)
+    settings = Settings(sheet_size=sheet_size, least_answered=least_answered, probing=probing, pay=pay)
     if voters < 1:
         raise ProtocolError(f"voting needs at least one voter; got {voters}")
     with created(ledger) as made:
@@ -146,12 +142,10 @@ def init(
     where = whole(made.name if "://" in ledger else ledger)
     if continuous:
         click.echo(f"{len(labels):,} items, batches of {plan.batch:,}, at most {plan.budget:,} comparisons")
-        _say_cost(plan, voters, settings)
-        click.echo(f"\n{where} is made; batch 1 can be opened.")
-        return
-    click.echo(plan.to_text(n_voters=voters, seconds_per_comparison=options.seconds))
+    else:
+        click.echo(plan.to_text(n_voters=voters, seconds_per_comparison=options.seconds))
     _say_cost(plan, voters, settings)
-    click.echo(f"\n{where} is made; ballot 1 can be opened.")
+    click.echo(f"\n{where} is made; {'batch' if continuous else 'ballot'} 1 can be opened.")
 
 
 @command(short_help="Upgrade the tables of an earlier release.")

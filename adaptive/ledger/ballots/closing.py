@@ -149,9 +149,8 @@ class _Counted:
 
 def _elect(connection: sa.Connection, info: CampaignInfo, number: int, closer: str, stamp: str | None) -> int:
     table = schema.ballot
-    ballot_id: int | None = connection.execute(
-        sa.select(table.c.id).where(table.c.campaign_id == info.id, table.c.number == number)
-    ).scalar()
+    has_number = (table.c.campaign_id == info.id, table.c.number == number)
+    ballot_id: int | None = connection.execute(sa.select(table.c.id).where(*has_number)).scalar()
     if ballot_id is not None:
         # Votes before this point are counted; later voters find the ballot closing.
         lock_ballot(connection, ballot_id, exclusive=True)
@@ -161,12 +160,9 @@ def _elect(connection: sa.Connection, info: CampaignInfo, number: int, closer: s
     if ballot_id is None or state == "closed":
         raise LedgerError(f"ballot {number} is not open: there is nothing to close")
     at = clock(connection)
-    won = connection.execute(
-        sa.update(table)
-        .where(table.c.id == ballot_id, sa.or_(table.c.state == "open", is_overdue(at)))
-        .values(state="closing", closer=closer, closer_until=at + closer_time())
-    ).rowcount
-    if not won:
+    may_close = (table.c.id == ballot_id, sa.or_(table.c.state == "open", is_overdue(at)))
+    closing = sa.update(table).values(state="closing", closer=closer, closer_until=at + closer_time())
+    if not connection.execute(closing.where(*may_close)).rowcount:
         raise ConflictError(f"ballot {number} is being closed by somebody else")
     return int(ballot_id)
 
@@ -176,15 +172,9 @@ def _count(connection: sa.Connection, info: CampaignInfo, ballot_id: int) -> _Co
     stored = next(each for each in ballots if each.id == ballot_id)
     _, before = standing_after(info, ballots[: stored.number - 1])
     excluded = excluded_voters(connection, info.id)
-    return _Counted(
-        stored=stored,
-        previous=ballots[stored.number - 2].chain_digest if stored.number > 1 else None,
-        before=before,
-        excluded=excluded,
-        ballot=load_ballot(connection, info, stored),
-        votes=standing_votes(connection, stored.id).without(excluded),
-        digest=votes_digest(connection, stored.id),
-    )
+    previous = ballots[stored.number - 2].chain_digest if stored.number > 1 else None
+    ballot, votes = load_ballot(connection, info, stored), standing_votes(connection, stored.id).without(excluded)
+    return _Counted(stored, previous, before, excluded, ballot, votes, votes_digest(connection, stored.id))
 
 
 def _checked(info: CampaignInfo, counted: _Counted, wanted: float) -> Scored:
@@ -214,8 +204,5 @@ def _write(
 
 def _release(connection: sa.Connection, ballot_id: int, closer: str) -> None:
     table = schema.ballot
-    connection.execute(
-        sa.update(table)
-        .where(table.c.id == ballot_id, table.c.state == "closing", table.c.closer == closer)
-        .values(state="open", closer=None, closer_until=None)
-    )
+    is_mine = (table.c.id == ballot_id, table.c.state == "closing", table.c.closer == closer)
+    connection.execute(sa.update(table).where(*is_mine).values(state="open", closer=None, closer_until=None))

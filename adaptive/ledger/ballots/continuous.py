@@ -48,11 +48,9 @@ def state_of(connection: sa.Connection, info: CampaignInfo) -> dict[str, int]:
     Answers to checks count too. Otherwise voters could recognise a check because no new pairs follow its answer.
     """
     sheet, ballot, vote, event = schema.sheet, schema.ballot, schema.vote_event, schema.audit_event
-    batches, answers = connection.execute(
-        sa.select(sa.func.count(ballot.c.id.distinct()), sa.func.sum(sheet.c.n_answered + sheet.c.n_checked))
-        .join(sheet, sheet.c.ballot_id == ballot.c.id)
-        .where(ballot.c.campaign_id == info.id)
-    ).one()
+    counts = (sa.func.count(ballot.c.id.distinct()), sa.func.sum(sheet.c.n_answered + sheet.c.n_checked))
+    counted = sa.select(*counts).join(sheet, sheet.c.ballot_id == ballot.c.id)
+    batches, answers = connection.execute(counted.where(ballot.c.campaign_id == info.id)).one()
     wanted = sa.select(sa.func.count()).select_from(vote).join(ballot, ballot.c.id == vote.c.ballot_id)
     changed = connection.execute(wanted.where(ballot.c.campaign_id == info.id, vote.c.revision > 1)).scalar()
     last = sa.select(sa.func.max(event.c.id)).where(event.c.campaign_id == info.id, event.c.kind.in_(_DECIDING))
@@ -63,9 +61,8 @@ def state_of(connection: sa.Connection, info: CampaignInfo) -> dict[str, int]:
 def last_refusal(connection: sa.Connection, info: CampaignInfo, *voters: int | None) -> Refusal | None:
     """Return the latest refused draw for any of these voters or for all; None is an unknown newcomer."""
     event = schema.audit_event
-    wanted = sa.select(event.c.details, event.c.voter_id).where(
-        event.c.campaign_id == info.id, event.c.kind == _REFUSED
-    )
+    is_refusal = (event.c.campaign_id == info.id, event.c.kind == _REFUSED)
+    wanted = sa.select(event.c.details, event.c.voter_id).where(*is_refusal)
     if voters:
         wanted = wanted.where(sa.or_(*(event.c.voter_id.is_not_distinct_from(voter) for voter in voters)))
     row = connection.execute(wanted.order_by(event.c.id.desc()).limit(1)).first()
@@ -135,15 +132,12 @@ def n_waiting(connection: sa.Connection, info: CampaignInfo, voter_id: int | Non
         return n_unanswered(connection, info)
     sheet, held = schema.sheet, is_taken(connection)
     left = sheet.c.n_comparisons + sheet.c.n_checks - sheet.c.n_answered - sheet.c.n_checked
-    n_free, n_held, largest = connection.execute(
-        sa.select(
-            sa.func.sum(sa.case((held, 0), else_=left)),
-            sa.func.sum(sa.case((held, left), else_=0)),
-            sa.func.max(sheet.c.n_comparisons + sheet.c.n_checks),
-        )
-        .join(schema.ballot, schema.ballot.c.id == sheet.c.ballot_id)
-        .where(schema.ballot.c.campaign_id == info.id, schema.ballot.c.state == "open")
-    ).one()
+    sums = (sa.func.sum(sa.case((held, 0), else_=left)), sa.func.sum(sa.case((held, left), else_=0)))
+    counted = sa.select(*sums, sa.func.max(sheet.c.n_comparisons + sheet.c.n_checks))
+    of_open = counted.join(schema.ballot, schema.ballot.c.id == sheet.c.ballot_id).where(
+        schema.ballot.c.campaign_id == info.id, schema.ballot.c.state == "open"
+    )
+    n_free, n_held, largest = connection.execute(of_open).one()
     free = int(n_free or 0) if voter_id is None else n_unanswered_for(connection, info, voter_id)
     return max(free, free + int(n_held or 0) - len(info.slots) * int(largest or 0))
 
@@ -151,12 +145,10 @@ def n_waiting(connection: sa.Connection, info: CampaignInfo, voter_id: int | Non
 def n_unanswered(connection: sa.Connection, info: CampaignInfo) -> int:
     """Return the number of unanswered comparisons in open batches."""
     sheet, ballot = schema.sheet, schema.ballot
-    found = connection.execute(
-        sa.select(sa.func.sum(sheet.c.n_comparisons - sheet.c.n_answered))
-        .join(ballot, ballot.c.id == sheet.c.ballot_id)
-        .where(ballot.c.campaign_id == info.id, ballot.c.state == "open", sheet.c.n_answered < sheet.c.n_comparisons)
-    ).scalar()
-    return int(found or 0)
+    left = sheet.c.n_comparisons - sheet.c.n_answered
+    counted = sa.select(sa.func.sum(left)).join(ballot, ballot.c.id == sheet.c.ballot_id).where(left > 0)
+    of_open = (ballot.c.campaign_id == info.id, ballot.c.state == "open")
+    return int(connection.execute(counted.where(*of_open)).scalar() or 0)
 
 
 Slots: TypeAlias = NDArray[np.int64]
@@ -208,11 +200,8 @@ def draw_batch(database: Database, info: CampaignInfo, *, at_once: bool = False,
         if plan.target is not None and votes.n_comparisons >= info.n_items and strengths.signal.found:
             reached = strengths.expected_correlation(TauW()).mean
             if reached >= plan.target:
-                return Refusal(
-                    f"the expected tau_w is {reached:.3f}: the target of {plan.target:g} is reached",
-                    "target",
-                    state_of(connection, info),
-                )
+                reason = f"the expected tau_w is {reached:.3f}: the target of {plan.target:g} is reached"
+                return Refusal(reason, "target", state_of(connection, info))
         size = min(plan.batch, plan.budget - spent)
         matches = _matched(connection, info, plan, strengths, size, len(ballots) + 1, voter_id)
         if not len(matches):
@@ -324,14 +313,9 @@ def _matched(
     fewest = np.sort(by_number[: slots_of_batch(size, n_slots, info.settings)])
 
     def drawn(slots: Slots, history: Comparisons) -> Matches:
+        rng, voters = ballot_rng(info.seed, number, "draw"), [info.slots[slot] for slot in slots.tolist()]
         matches = next_comparisons(
-            strengths,
-            size,
-            rng=ballot_rng(info.seed, number, "draw"),
-            voters=[info.slots[slot] for slot in slots.tolist()],
-            voter_history=history,
-            n0=plan.n0,
-            focus=plan.focus,
+            strengths, size, rng=rng, voters=voters, voter_history=history, n0=plan.n0, focus=plan.focus
         )
         return replace(matches, voters=tuple(info.slots), voter=slots[matches.voter].astype(np.int32))
 

@@ -51,32 +51,13 @@ def store_ballot(
     probes: list[Probe] = []
     if info.settings.probing is not None:
         columns, probes = _shown(columns, _probes_for(connection, info, info.settings.probing, columns, number))
-    ballot_id: int = connection.execute(
-        sa.insert(schema.ballot)
-        .values(
-            campaign_id=info.id,
-            number=number,
-            kind=kind,
-            state="open",
-            places=json_of(places.tolist()),
-            presentations=presentations,
-            n_comparisons=drawn.n_comparisons,
-            draw_digest=draw_digest(info, columns, probes),
-            opened_at=now(),
-        )
-        .returning(schema.ballot.c.id)
-    ).scalar_one()
-    insert_columns(
-        connection,
-        schema.sheet,
-        {
-            "ballot_id": ballot_id,
-            "number": list(range(len(sheets))),
-            "slot": sheets[:, 0].tolist(),
-            "n_comparisons": sheets[:, 1].tolist(),
-            "n_checks": n_checks(probes, range(len(sheets))),
-        },
-    )
+    values = {"campaign_id": info.id, "number": number, "kind": kind, "state": "open", "presentations": presentations}
+    values |= {"places": json_of(places.tolist()), "n_comparisons": drawn.n_comparisons, "opened_at": now()}
+    inserted = sa.insert(schema.ballot).values(**values, draw_digest=draw_digest(info, columns, probes))
+    ballot_id: int = connection.execute(inserted.returning(schema.ballot.c.id)).scalar_one()
+    numbers, (slots, counts) = list(range(len(sheets))), sheets.T.tolist()
+    own = {"number": numbers, "slot": slots, "n_comparisons": counts, "n_checks": n_checks(probes, numbers)}
+    insert_columns(connection, schema.sheet, {"ballot_id": ballot_id, **own})
     store_comparisons(connection, ballot_id, columns, probes)
     return ballot_id
 
@@ -229,13 +210,8 @@ def _seen(connection: sa.Connection, campaign_id: int, known: Sequence[Known]) -
 
 def _slots_so_far(connection: sa.Connection, campaign_id: int) -> set[int]:
     sheet, ballot = schema.sheet, schema.ballot
-    rows = connection.execute(
-        sa.select(sheet.c.slot)
-        .distinct()
-        .join(ballot, ballot.c.id == sheet.c.ballot_id)
-        .where(ballot.c.campaign_id == campaign_id)
-    )
-    return {row.slot for row in rows}
+    slots = sa.select(sheet.c.slot).distinct().join(ballot, ballot.c.id == sheet.c.ballot_id)
+    return set(connection.execute(slots.where(ballot.c.campaign_id == campaign_id)).scalars())
 
 
 _TRIES: Final = 20

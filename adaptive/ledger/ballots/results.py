@@ -1,6 +1,7 @@
 """Compute a campaign's results: the paper's ranking, strengths fitted to all votes, and their uncertainty."""
 
 from collections.abc import Hashable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -15,7 +16,6 @@ from adaptive.ledger.campaign.stored import ItemContent, contents_of
 from adaptive.ledger.errors import LedgerError
 from adaptive.ledger.store import schema
 from adaptive.ledger.store.encoding import CANNOT_SAY, guarded
-from adaptive.ledger.store.rows import integer_columns
 from adaptive.ledger.voters.identity import excluded_voters
 from adaptive.ledger.votes.reading import MOST_WITH_INTERVALS, standing_votes, votes_of
 from adaptive.model.accuracy import Cut
@@ -23,7 +23,7 @@ from adaptive.model.estimators import bradley_terry
 from adaptive.model.misfit import LIMIT
 from adaptive.model.strengths import Strengths
 from adaptive.plan import BallotPlan
-from adaptive.record import ProtocolResult, places_best_first
+from adaptive.record import ProtocolResult, item_table, places_best_first
 from adaptive.tables import items_csv
 from rankcorr import TauW
 from rankcorr.results import TableResult
@@ -129,22 +129,18 @@ class CampaignResult(TableResult):
         return items_csv(self._rows(), guarded if guard else str)
 
     def _columns(self) -> dict[str, Sequence[Any]]:
-        order = places_best_first(self.items, self.ranking.ranks)
-        found: dict[str, Sequence[Any]] = {
-            "item": [self.items[place] for place in order.tolist()],
-            "rank": self.ranking.ranks[order].tolist(),
-        }
+        ranks = self.ranking.ranks
+        columns = {"rank": ranks}
         if self.paper is not None:
-            for name in ("ybar", "presentations", "wins", "ties", "losses", "last_ballot"):
-                found[name] = getattr(self.paper, name)[order].tolist()
-        found["strength"] = self.strengths.theta[order].round(_DIGITS).tolist()
+            names = ("ybar", "presentations", "wins", "ties", "losses", "last_ballot")
+            columns |= {name: getattr(self.paper, name) for name in names}
+        columns["strength"] = self.strengths.theta.round(_DIGITS)
         if self.cut is not None:
             intervals = self.strengths.rank_intervals(_LEVEL)
-            found["standard_error"] = self.strengths.standard_errors[order].round(_DIGITS).tolist()
-            found["rank_low"] = intervals.low[order].tolist()
-            found["rank_high"] = intervals.high[order].tolist()
-            found["in_top"] = self.strengths.in_top(self.top).probability[order].tolist()
-        return found
+            columns["standard_error"] = self.strengths.standard_errors.round(_DIGITS)
+            columns |= {"rank_low": intervals.low, "rank_high": intervals.high}
+            columns["in_top"] = self.strengths.in_top(self.top).probability
+        return item_table(self.items, places_best_first(self.items, ranks), **columns)
 
     def __repr__(self) -> str:
         sure = "" if self.cut is None else f", cut after {self.top} with confidence {self.cut.confidence:.2f}"
@@ -319,7 +315,8 @@ def result_of(
     if excluded:
         everybody = bradley_terry(votes_of(connection, info))
         agreement = float(TauW()(strengths.ranking, everybody.ranking))
-    k = _top(info) if top is None else top
+    last = info.plan.sizes[-1] if isinstance(info.plan, BallotPlan) else info.n_items // 10
+    k = min(max(1, last), info.n_items - 1) if top is None else top
     small = info.n_items <= MOST_WITH_INTERVALS
     if small:
         strengths.drawn(progress=progress)
@@ -371,11 +368,9 @@ def preview_of(
     silent = tuple(info.items[place] for place in stored.places.tolist() if not heard[place])
     n_going_on = plan.sizes[stored.number] if stored.number < plan.n_ballots else 0
     tied = None
-    try:
+    with suppress(VoteError):  # an item has no answers, or only "cannot say"
         _, before = standing_after(info, ballots[:-1])
         tied = scored(connection, info, stored, before, excluded).record.n_tied_at_cut
-    except VoteError:  # an item has no answers, or only "cannot say"
-        pass
     cut = None
     if n_going_on and info.n_items <= MOST_WITH_INTERVALS and votes.n_answered:
         strengths = bradley_terry(votes_of(connection, info, without=excluded))
@@ -394,28 +389,17 @@ def preview_of(
     )
 
 
-def _top(info: CampaignInfo) -> int:
-    if isinstance(info.plan, BallotPlan):
-        return min(info.plan.sizes[-1], info.n_items - 1)
-    return max(1, info.n_items // 10)
-
-
 def by_item(connection: sa.Connection, info: CampaignInfo) -> list[ItemProgress]:
     """Return the answers about each item in the open ballots, without voters who are left out, fewest first."""
-    ballot, asked = schema.ballot, schema.comparison
+    ballot = schema.ballot
     presentations, answered = (np.zeros(info.n_items, np.int64) for _ in range(2))
     excluded = excluded_voters(connection, info.id)
     for (ballot_id,) in connection.execute(
         sa.select(ballot.c.id).where(ballot.c.campaign_id == info.id, ballot.c.state != "closed")
     ).all():
-        left, right = integer_columns(
-            connection,
-            sa.select(asked.c.left_item, asked.c.right_item)
-            .where(asked.c.ballot_id == ballot_id, asked.c.probe.is_(None))
-            .order_by(asked.c.place),
-        )
+        drawn = drawn_columns(connection, ballot_id)
         has = standing_votes(connection, ballot_id).without(excluded).place
-        for side in (left, right):
+        for side in (drawn.left, drawn.right):
             presentations += np.bincount(side, minlength=info.n_items)
             answered += np.bincount(side[has], minlength=info.n_items)
     places = np.flatnonzero(presentations)

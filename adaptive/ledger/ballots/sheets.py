@@ -63,9 +63,8 @@ def assign_slots(connection: sa.Connection, info: CampaignInfo, ballot_id: int) 
     """
     heirs = _holders_of_slots(connection, info)
     table = schema.sheet
-    rows = connection.execute(
-        sa.select(table.c.number, table.c.slot).where(table.c.ballot_id == ballot_id).order_by(table.c.number)
-    ).all()
+    of_ballot = sa.select(table.c.number, table.c.slot).where(table.c.ballot_id == ballot_id)
+    rows = connection.execute(of_ballot.order_by(table.c.number)).all()
     known: dict[int, int] = {}
     at = now()
     leases = []
@@ -73,8 +72,7 @@ def assign_slots(connection: sa.Connection, info: CampaignInfo, ballot_id: int) 
         if slot not in known:
             known[slot] = heirs.get(slot) or register(connection, info, file_name(info.slots[slot]))
         leases.append({"ballot_id": ballot_id, "sheet": number, "voter_id": known[slot], "given_at": at})
-    if leases:
-        connection.execute(sa.insert(schema.lease), [{**lease, "fence": 1, "exclusive": False} for lease in leases])
+    connection.execute(sa.insert(schema.lease), [{**lease, "fence": 1, "exclusive": False} for lease in leases])
 
 
 def give_sheet(connection: sa.Connection, info: CampaignInfo, ballot_id: int, sheet: int, voter_id: int) -> int:
@@ -206,12 +204,9 @@ def renew_lease(connection: sa.Connection, info: CampaignInfo, voter_id: int) ->
         .correlate(table)
         .exists()
     )
-    connection.execute(
-        sa.update(table)
-        .where(table.c.voter_id == voter_id, table.c.ended_at.is_(None), table.c.exclusive, ~table.c.unanswered)
-        .where(answered)
-        .values(expires_at=lease_end(connection, info, voter_id))
-    )
+    own = (table.c.voter_id == voter_id, table.c.ended_at.is_(None), table.c.exclusive, ~table.c.unanswered)
+    ends = lease_end(connection, info, voter_id)
+    connection.execute(sa.update(table).where(*own, answered).values(expires_at=ends))
     return lease_of_voter(connection, voter_id)
 
 
@@ -268,11 +263,8 @@ def _held(connection: sa.Connection, ballot_id: int, sheet: int) -> Any:
     """Return the open lease of a sheet, and whether it has expired."""
     table = schema.lease
     expired = sa.func.coalesce(table.c.expires_at < clock(connection), sa.false()).label("expired")
-    return connection.execute(
-        sa.select(table.c.id, table.c.voter_id, expired).where(
-            table.c.ballot_id == ballot_id, table.c.sheet == sheet, table.c.ended_at.is_(None)
-        )
-    ).first()
+    is_open = (table.c.ballot_id == ballot_id, table.c.sheet == sheet, table.c.ended_at.is_(None))
+    return connection.execute(sa.select(table.c.id, table.c.voter_id, expired).where(*is_open)).first()
 
 
 def _end(connection: sa.Connection, lease_id: int, reason: str) -> None:
@@ -282,14 +274,11 @@ def _end(connection: sa.Connection, lease_id: int, reason: str) -> None:
 
 def _leased(connection: sa.Connection, ballot_id: int, sheet: int, voter_id: int, **columns: Any) -> int:
     table = schema.lease
-    last = connection.execute(
-        sa.select(sa.func.max(table.c.fence)).where(table.c.ballot_id == ballot_id, table.c.sheet == sheet)
-    ).scalar()
+    of_sheet = (table.c.ballot_id == ballot_id, table.c.sheet == sheet)
+    last = connection.execute(sa.select(sa.func.max(table.c.fence)).where(*of_sheet)).scalar()
     values = {"ballot_id": ballot_id, "sheet": sheet, "voter_id": voter_id, "fence": (last or 0) + 1}
-    made: int = connection.execute(
-        sa.insert(table).values(**values, **columns, given_at=now()).returning(table.c.id)
-    ).scalar_one()
-    return made
+    lease = sa.insert(table).values(**values, **columns, given_at=now())
+    return int(connection.execute(lease.returning(table.c.id)).scalar_one())
 
 
 def _sheets_for(
@@ -315,9 +304,8 @@ def _sheets_for(
 def _locked(connection: sa.Connection, sheet: Sheet, *, waits: bool) -> bool:
     """Lock a sheet that is not done; skip it, or wait for it, if another transaction holds the lock."""
     table = schema.sheet
-    wanted = sa.select(table.c.number).where(
-        table.c.ballot_id == sheet[0], table.c.number == sheet[1], _is_unfinished()
-    )
+    is_it = (table.c.ballot_id == sheet[0], table.c.number == sheet[1])
+    wanted = sa.select(table.c.number).where(*is_it, _is_unfinished())
     return connection.execute(wanted.with_for_update(key_share=True, skip_locked=not waits)).first() is not None
 
 
@@ -341,12 +329,9 @@ def _free_sheets(connection: sa.Connection, info: CampaignInfo, practice: sa.Sub
 def is_taken(connection: sa.Connection) -> sa.ColumnElement[bool]:
     """Return the condition that a sheet has a lease that has not expired."""
     lease, sheet = schema.lease, schema.sheet
-    return sa.exists().where(
-        lease.c.ballot_id == sheet.c.ballot_id,
-        lease.c.sheet == sheet.c.number,
-        lease.c.ended_at.is_(None),
-        sa.or_(lease.c.expires_at.is_(None), lease.c.expires_at >= clock(connection)),
-    )
+    of_sheet = (lease.c.ballot_id == sheet.c.ballot_id, lease.c.sheet == sheet.c.number)
+    is_in_time = sa.or_(lease.c.expires_at.is_(None), lease.c.expires_at >= clock(connection))
+    return sa.exists().where(*of_sheet, lease.c.ended_at.is_(None), is_in_time)
 
 
 def _is_unfinished() -> sa.ColumnElement[bool]:

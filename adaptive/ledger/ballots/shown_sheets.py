@@ -110,16 +110,9 @@ def shown_pairs(connection: sa.Connection, info: CampaignInfo, number: int, shee
 def _pairs_statement() -> sa.Select[Any]:
     table, ballot = schema.comparison, schema.ballot
     asked = (table.c.place, table.c.position, table.c.left_item, table.c.right_item, table.c.probe, table.c.expected)
-    return (
-        sa.select(*asked)
-        .join(ballot, ballot.c.id == table.c.ballot_id)
-        .where(
-            ballot.c.campaign_id == sa.bindparam("campaign"),
-            ballot.c.number == sa.bindparam("number"),
-            table.c.sheet == sa.bindparam("sheet"),
-        )
-        .order_by(table.c.position)
-    )
+    of_ballot = (ballot.c.campaign_id == sa.bindparam("campaign"), ballot.c.number == sa.bindparam("number"))
+    pairs = sa.select(*asked).join(ballot, ballot.c.id == table.c.ballot_id).where(*of_ballot)
+    return pairs.where(table.c.sheet == sa.bindparam("sheet")).order_by(table.c.position)
 
 
 def place_of(connection: sa.Connection, info: CampaignInfo, pair: str) -> tuple[int, int]:
@@ -152,11 +145,9 @@ def answer_at(connection: sa.Connection, info: CampaignInfo, number: int, place:
 
 def _standing(connection: sa.Connection, info: CampaignInfo, number: int, places: Sequence[int]) -> dict[int, Answered]:
     event, ballot = schema.vote_event, schema.ballot
-    rows = connection.execute(
-        sa.select(event.c.place, event.c.answer, event.c.event_id, event.c.voter_id)
-        .join(ballot, ballot.c.id == event.c.ballot_id)
-        .where(ballot.c.campaign_id == info.id, ballot.c.number == number, event.c.place.in_(places), *in_force(event))
-    )
+    wanted = (ballot.c.campaign_id == info.id, ballot.c.number == number, event.c.place.in_(places), *in_force(event))
+    answers = sa.select(event.c.place, event.c.answer, event.c.event_id, event.c.voter_id)
+    rows = connection.execute(answers.join(ballot, ballot.c.id == event.c.ballot_id).where(*wanted))
     return {row.place: Answered(answer_name(row.answer), row.event_id, row.voter_id) for row in rows}
 
 
@@ -197,10 +188,9 @@ def asked(
     """
     ballot, pair, lease, event = schema.ballot, schema.comparison, schema.lease, schema.vote_event
     held = sa.and_(lease.c.ballot_id == pair.c.ballot_id, lease.c.sheet == pair.c.sheet, lease.c.ended_at.is_(None))
+    of_pair = (ballot.c.number, pair.c.sheet, pair.c.position, pair.c.left_item, pair.c.right_item)
     wanted = (
-        sa.select(
-            *(ballot.c.number, pair.c.sheet, pair.c.position, pair.c.left_item, pair.c.right_item), lease.c.voter_id
-        )
+        sa.select(*of_pair, lease.c.voter_id)
         .select_from(pair)
         .join(ballot, ballot.c.id == pair.c.ballot_id)
         .outerjoin(lease, held)
@@ -215,12 +205,9 @@ def asked(
         same = (event.c.ballot_id == pair.c.ballot_id, event.c.place == pair.c.place)
         wanted = wanted.where(~sa.exists().where(*same, *in_force(event)))
     names = names_of(connection, info)
-    return tuple(
-        Comparison(
-            pair_id(row.number, row.sheet, row.position),
-            names.get(row.voter_id, ""),
-            info.items[row.left_item],
-            info.items[row.right_item],
-        )
-        for row in connection.execute(wanted)
-    )
+    found = []
+    for row in connection.execute(wanted):
+        left, right = info.items[row.left_item], info.items[row.right_item]
+        pair_name = pair_id(row.number, row.sheet, row.position)
+        found.append(Comparison(pair_name, names.get(row.voter_id, ""), left, right))
+    return tuple(found)

@@ -164,14 +164,9 @@ def ballot_of(info: CampaignInfo, stored: StoredBallot, drawn: DrawnColumns, slo
     """Return the ballot of these comparisons, with the slot of each; voters are called by the numbers of slots."""
     index = np.full(info.n_items, -1, np.int32)
     index[stored.places] = np.arange(stored.places.size, dtype=np.int32)
-    return Ballot(
-        items=tuple(info.items[place] for place in stored.places.tolist()),
-        presentations=stored.presentations,
-        voters=range(int(slot.max(initial=0)) + 1),
-        left=index[drawn.left],
-        right=index[drawn.right],
-        voter=slot.astype(np.int32),
-    )
+    items = tuple(info.items[place] for place in stored.places.tolist())
+    voters, voter = range(int(slot.max(initial=0)) + 1), slot.astype(np.int32)
+    return Ballot(items, stored.presentations, voters, index[drawn.left], index[drawn.right], voter)
 
 
 def standing_after(info: CampaignInfo, closed: Sequence[StoredBallot]) -> tuple[tuple[BallotRecord, ...], Position]:
@@ -203,17 +198,10 @@ def record_of(info: CampaignInfo, stored: StoredBallot) -> BallotRecord:
     kept = {name: np.array(column) for name, column in stored.record.items() if isinstance(column, list)}
     wins, ties, losses = (kept[name].astype(np.int64) for name in ("wins", "ties", "losses"))
     unanswered = kept["presentations"].astype(np.int64) - wins - ties - losses
-    return BallotRecord(
-        number=stored.number,
-        items=tuple(info.items[place] for place in stored.places.tolist()),
-        places=stored.places,
-        tally=Tally(wins, ties, losses, unanswered),
-        x=kept["x"],
-        y=kept["y"],
-        b=stored.record["b"],
-        ybar=kept["ybar"],
-        n_tied_at_cut=stored.record["n_tied_at_cut"],
-    )
+    items = tuple(info.items[place] for place in stored.places.tolist())
+    scores: Any = {name: kept[name] for name in ("x", "y", "ybar")}
+    scores |= {name: stored.record[name] for name in ("b", "n_tied_at_cut")}
+    return BallotRecord(stored.number, items, stored.places, Tally(wins, ties, losses, unanswered), **scores)
 
 
 def chain_digest(previous: str | None, stored_draw: str, votes: str, record: Mapping[str, Any]) -> str:
@@ -240,11 +228,8 @@ def write_record(
     """
     table, chain = schema.ballot, chain_digest(previous, stored.draw_digest, votes, record)
     values = {"state": "closed", "closer": None, "closer_until": None, "closed_at": now(), "record": json_of(record)}
-    is_written = connection.execute(
-        sa.update(table)
-        .where(table.c.id == stored.id, *conditions)
-        .values(**values, votes_digest=votes, chain_digest=chain)
-    ).rowcount
+    closed = sa.update(table).where(table.c.id == stored.id, *conditions).values(**values)
+    is_written = connection.execute(closed.values(votes_digest=votes, chain_digest=chain)).rowcount
     return chain if is_written else None
 
 
@@ -257,14 +242,10 @@ def ballot_stamp(connection: sa.Connection, info: CampaignInfo, number: int) -> 
         If the ballot has not been opened.
     """
     table, event = schema.ballot, schema.audit_event
-    row = connection.execute(
-        sa.select(table.c.id, table.c.state, table.c.chain_digest).where(
-            table.c.campaign_id == info.id, table.c.number == number
-        )
-    ).first()
+    has_number = (table.c.campaign_id == info.id, table.c.number == number)
+    row = connection.execute(sa.select(table.c.state, table.c.chain_digest).where(*has_number)).first()
     if row is None:
         raise LedgerError(f"ballot {number} has not been opened")
-    decided = connection.execute(
-        sa.select(sa.func.max(event.c.id)).where(event.c.campaign_id == info.id, event.c.kind.in_(_DECIDING))
-    ).scalar()
+    is_decision = (event.c.campaign_id == info.id, event.c.kind.in_(_DECIDING))
+    decided = connection.execute(sa.select(sa.func.max(event.c.id)).where(*is_decision)).scalar()
     return digest_of([info.key, str(number), row.state, row.chain_digest or "", str(decided)])[:32]

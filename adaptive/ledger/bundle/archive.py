@@ -1,12 +1,13 @@
 """Write the zip of a bundle, with the same bytes for the same campaign, and check a zip before reading it."""
 
-import hashlib
 import io
 import zipfile
+import zlib
 from collections.abc import Mapping
 from typing import Final
 
 from adaptive.ledger.errors import BundleError
+from adaptive.ledger.store.encoding import sum_of
 from rankcorr.checks import repeated, shown
 
 SUMS: Final = "SHA256SUMS"
@@ -22,11 +23,6 @@ _MOST_OF: Final = {
 NAMES: Final = tuple(sorted([*_MOST_OF, "events.jsonl"]))
 _TIME: Final = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip can hold
 _ENCRYPTED: Final = 0x1
-
-
-def sum_of(text: str) -> str:
-    """Return the SHA-256 of a member."""
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def packed(members: Mapping[str, str]) -> bytes:
@@ -96,11 +92,7 @@ def _text(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> str:
     try:
         with archive.open(entry) as file:
             data = file.read(entry.file_size + 1)  # detects a false size
-    except zipfile.BadZipFile as error:
-        raise BundleError(f"{name}: is damaged: {error}") from error
-    except Exception as error:
-        if type(error).__module__ != "zlib":
-            raise
+    except (zipfile.BadZipFile, zlib.error) as error:
         raise BundleError(f"{name}: is damaged: {error}") from error
     if len(data) != entry.file_size:
         raise BundleError(f"{name}: has not the size that the zip says")

@@ -39,18 +39,8 @@ UNCHECKED: Final[Mapping[str, tuple[str, ...]]] = {
     "ballots.json": ("ballots.closed_at", "ballots.opened_at"),
     "voters.csv": ("consent_version", "joined_at", "name", "source", "withdrawn_at"),
     "events.jsonl": (
-        "audit",
-        "late_vote",
-        "lease",
-        "vote.answer to a check",
-        "vote.event_id",
-        "vote.extra",
-        "vote.fence",
-        "vote.given_by",
-        "vote.layout",
-        "vote.reason",
-        "vote.received_at",
-        "vote.response_ms",
+        *("audit", "late_vote", "lease", "vote.answer to a check", "vote.event_id", "vote.extra", "vote.fence"),
+        *("vote.given_by", "vote.layout", "vote.reason", "vote.received_at", "vote.response_ms"),
     ),
 }
 _MOST_SLOTS: Final = 2**22  # limit for repeating the draw of an untrusted bundle
@@ -306,12 +296,9 @@ def _seed_replays(contents: Contents) -> bool:
 
 
 def _is_drawn(contents: Contents, stored: StoredBallot, ballot: Ballot) -> bool:
-    drawn, slots = contents.drawn[stored.number], contents.slots[stored.number]
-    sides = (
-        np.array_equal(stored.places[ballot.left], drawn.left),
-        np.array_equal(stored.places[ballot.right], drawn.right),
-    )
-    return all(sides) and np.array_equal(ballot.voter, slots)
+    drawn = contents.drawn[stored.number]
+    same_pairs = np.array_equal(stored.places[[ballot.left, ballot.right]], [drawn.left, drawn.right])
+    return same_pairs and np.array_equal(ballot.voter, contents.slots[stored.number])
 
 
 def _check_checks(contents: Contents, stored: StoredBallot) -> None:
@@ -448,13 +435,8 @@ def _votes(contents: Contents) -> Comparisons:
             if code != CANNOT_SAY:
                 rows.append((drawn.left[place], drawn.right[place], code))
     left, right, winner = np.fromiter(chain.from_iterable(rows), np.int64, 3 * len(rows)).reshape(-1, 3).T
-    return Comparisons(
-        contents.info.items,
-        left.astype(np.int32),
-        right.astype(np.int32),
-        winner.astype(np.int8),
-        n_unanswered=n_asked - len(rows),
-    )
+    columns = left.astype(np.int32), right.astype(np.int32), winner.astype(np.int8)
+    return Comparisons(contents.info.items, *columns, n_unanswered=n_asked - len(rows))
 
 
 def _table(text: str) -> Table:

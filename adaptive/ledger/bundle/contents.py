@@ -120,17 +120,14 @@ def gathered(connection: sa.Connection, info: CampaignInfo, *, names: bool) -> C
     for ballot_id, number in ids.items():
         drawn[number], slots[number] = drawn_with_slots(connection, ballot_id)
         checks[number] = ballot_probes(connection, ballot_id)
-    (campaign,) = rows(
-        sa.select(schema.campaign).where(schema.campaign.c.id == info.id),
-        [each for each in COLUMNS["campaign"] if each != "slots"],
-    )
+    own_columns = [each for each in COLUMNS["campaign"] if each != "slots"]
+    (campaign,) = rows(sa.select(schema.campaign).where(schema.campaign.c.id == info.id), own_columns)
     named = [list(slot) if isinstance(slot, tuple) else slot for slot in info.slots]
     hidden = {} if names else dict.fromkeys(("study", "completion_code", "completion_url"))
     pages = rows(own(schema.voting_pages, "version"), COLUMNS["pages"])
     lease, vote = schema.lease, schema.vote_event
-    votes = (
-        of_ballots(vote).add_columns(lease.c.fence).select_from(vote.outerjoin(lease, lease.c.id == vote.c.lease_id))
-    )
+    joined = vote.outerjoin(lease, lease.c.id == vote.c.lease_id)
+    votes = of_ballots(vote).add_columns(lease.c.fence).select_from(joined)
     return Contents(
         campaign={**campaign, "slots": named if names and not numbered else len(info.slots)},
         items=rows(own(schema.item, "place"), COLUMNS["item"]),
@@ -167,12 +164,8 @@ def _rows(
 
 def _voters(connection: sa.Connection, info: CampaignInfo, *, names: bool, numbered: bool) -> list[Row]:
     voter, identity = schema.voter, schema.voter_identity
-    rows = connection.execute(
-        sa.select(voter, identity.c.external_id)
-        .select_from(voter.outerjoin(identity))
-        .where(voter.c.campaign_id == info.id)
-        .order_by(voter.c.id)
-    )
+    voters = sa.select(voter, identity.c.external_id).select_from(voter.outerjoin(identity))
+    rows = connection.execute(voters.where(voter.c.campaign_id == info.id).order_by(voter.c.id))
     slots = {str(slot) for slot in info.slots} if numbered else set()
     found = []
     for row in rows.mappings():

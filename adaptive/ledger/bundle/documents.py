@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from adaptive.ledger.bundle.archive import SUMS, sum_of
+from adaptive.ledger.bundle.archive import SUMS
 from adaptive.ledger.bundle.checking import Verified, label_cells
 from adaptive.ledger.bundle.contents import Contents
-from adaptive.ledger.store.encoding import time_text
+from adaptive.ledger.store.encoding import sum_of, time_text
 
 _FILES: Final = {
     "items.csv": "Items by place, counted from 0: label as JSON, kind and content as shown.",
@@ -81,13 +81,10 @@ def croissant(contents: Contents, members: Mapping[str, str]) -> str:
     else:
         counts = ("presentations", "wins", "ties", "losses", "last_ballot")
         scores = {"rank": "Float", "ybar": "Float"} | dict.fromkeys(counts, "Integer")
+    pairs = {"comparison": "Text", "slot": "Integer", "left_item": "Integer", "right_item": "Integer", "check": "Text"}
     sets = [
         _records("items", "items.csv", {"place": "Integer", "label": "Text", "kind": "Text"}),
-        _records(
-            "comparisons",
-            "comparisons.csv",
-            {"comparison": "Text", "slot": "Integer", "left_item": "Integer", "right_item": "Integer", "check": "Text"},
-        ),
+        _records("comparisons", "comparisons.csv", pairs),
         _records("votes", "votes.csv", dict.fromkeys(("comparison", "voter", *sided, "winner"), "Text")),
         _records("result", "result.csv", dict.fromkeys(items, "Text") | scores),
     ]

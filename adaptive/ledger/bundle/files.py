@@ -26,7 +26,7 @@ from adaptive.ledger.store.database import Database
 from adaptive.ledger.store.encoding import answer_code, json_of
 from adaptive.ledger.store.rows import insert_columns
 from adaptive.ledger.voters.identity import external_hash
-from adaptive.ledger.votes.casting import correction_hash, retraction_hash, vote_hash
+from adaptive.ledger.votes.casting import correction_hash, vote_hash
 from rankcorr.io.files import write_atomically
 
 
@@ -218,9 +218,8 @@ def _insert(connection: sa.Connection, contents: Contents) -> None:
     hash_key, slots = secrets.token_hex(32), campaign["slots"]
     made = {**campaign, "slots": list(range(slots)) if isinstance(slots, int) else slots, "hash_key": hash_key}
     values = {name: json_of(value) if isinstance(value, dict | list) else value for name, value in made.items()}
-    campaign_id: int = connection.execute(
-        sa.insert(schema.campaign).values(values).returning(schema.campaign.c.id)
-    ).scalar_one()
+    inserted = sa.insert(schema.campaign).values(values).returning(schema.campaign.c.id)
+    campaign_id: int = connection.execute(inserted).scalar_one()
     same = {"campaign_id": campaign_id}
     _add(connection, schema.item, contents.items, same)
     _add(connection, schema.voting_pages, _stored(contents.pages), same)
@@ -275,24 +274,16 @@ def _insert_ballots(connection: sa.Connection, contents: Contents, campaign_id: 
     ids = {}
     for row in _stored(contents.ballots):
         number = row["number"]
-        ids[number] = connection.execute(
-            sa.insert(schema.ballot).values(campaign_id=campaign_id, **row).returning(schema.ballot.c.id)
-        ).scalar_one()
+        inserted = sa.insert(schema.ballot).values(campaign_id=campaign_id, **row)
+        ids[number] = connection.execute(inserted.returning(schema.ballot.c.id)).scalar_one()
         drawn, slot = contents.drawn[number], contents.slots[number]
         sheets, first, counts = np.unique(drawn.sheet, return_index=True, return_counts=True)
-        insert_columns(
-            connection,
-            schema.sheet,
-            {
-                "ballot_id": ids[number],
-                "number": sheets.tolist(),
-                "slot": slot[first].tolist(),
-                "n_comparisons": counts.tolist(),
-                "n_answered": [answered[number, sheet] for sheet in sheets.tolist()],
-                "n_checks": n_checks(contents.checks[number], sheets.tolist()),
-                "n_checked": [checked[number, sheet] for sheet in sheets.tolist()],
-            },
-        )
+        numbers = sheets.tolist()
+        own = {"number": numbers, "slot": slot[first].tolist(), "n_comparisons": counts.tolist()}
+        own["n_checks"] = n_checks(contents.checks[number], numbers)
+        for name, each in (("n_answered", answered), ("n_checked", checked)):
+            own[name] = [each[number, sheet] for sheet in numbers]
+        insert_columns(connection, schema.sheet, {"ballot_id": ids[number], **own})
         store_comparisons(connection, ids[number], drawn, contents.checks[number])
     return ids
 
@@ -338,11 +329,8 @@ def _leases(connection: sa.Connection, ballots: Mapping[int, int]) -> dict[tuple
     """Return the id of each lease, by number of the ballot, sheet and fence."""
     numbers = {ballot_id: number for number, ballot_id in ballots.items()}
     table = schema.lease
-    found = connection.execute(
-        sa.select(table.c.id, table.c.ballot_id, table.c.sheet, table.c.fence).where(
-            table.c.ballot_id.in_(list(numbers))
-        )
-    )
+    leases = sa.select(table.c.id, table.c.ballot_id, table.c.sheet, table.c.fence)
+    found = connection.execute(leases.where(table.c.ballot_id.in_(list(numbers))))
     return {(numbers[row.ballot_id], row.sheet, row.fence): row.id for row in found}
 
 
@@ -350,6 +338,5 @@ def _payload_hash(row: Row, voter_id: int) -> str:
     number, place = row["ballot"], row["place"]
     if row["given_by"] == "correction":
         return correction_hash(number, place, row["answer"], row["reason"])
-    if row.get("kind") == "retract":
-        return retraction_hash(number, place, voter_id)
-    return vote_hash(number, place, voter_id, row["answer"])
+    answer = "retract" if row.get("kind") == "retract" else row["answer"]
+    return vote_hash(number, place, voter_id, answer)

@@ -54,6 +54,8 @@ _COMPARISON_COLUMNS: Final = ("comparison", "slot", "left_item", "right_item", "
 
 def data_members(contents: Contents) -> dict[str, str]:
     """Return the texts of the files that hold the campaign, by name."""
+    of_kinds = zip(_LINES, (contents.leases, contents.votes, contents.late_votes, contents.audit), strict=True)
+    lines = (json_of({"type": kind, **row}) + "\n" for kind, rows in of_kinds for row in rows)
     ballots = {"format": BALLOTS_FORMAT, "version": BALLOTS_VERSION, "ballots": list(contents.ballots)}
     return {
         "plan.json": _pretty(contents.campaign),
@@ -62,13 +64,7 @@ def data_members(contents: Contents) -> dict[str, str]:
         "voters.csv": _table(_VOTER_COLUMNS, contents.voters),
         "ballots.json": _pretty(ballots),
         "comparisons.csv": _comparisons(contents),
-        "events.jsonl": "".join(
-            json_of({"type": kind, **row}) + "\n"
-            for kind, rows in zip(
-                _LINES, (contents.leases, contents.votes, contents.late_votes, contents.audit), strict=True
-            )
-            for row in rows
-        ),
+        "events.jsonl": "".join(lines),
     }
 
 

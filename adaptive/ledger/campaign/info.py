@@ -15,8 +15,6 @@ from adaptive.model.matching import Matching
 from adaptive.plan import BallotPlan
 from rankcorr.checks import real_number, shown, whole_number
 
-_LEAST_BATCH: Final = 10
-_LARGEST_BATCH: Final = 50
 _SHEET_OF_BATCH: Final = 20  # comparisons, if the campaign sets no size
 Mode = Literal["ballots", "continuous"]
 CheckKind = Literal["practice", "attention", "gold"]
@@ -480,7 +478,7 @@ def batch_for(n_items: int) -> int:
     >>> batch_for(4), batch_for(20), batch_for(3_000)
     (10, 20, 50)
     """
-    return min(_LARGEST_BATCH, max(_LEAST_BATCH, n_items))
+    return min(50, max(10, n_items))
 
 
 def slots_of_batch(size: int, n_slots: int, settings: Settings) -> int:

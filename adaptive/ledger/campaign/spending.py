@@ -144,12 +144,9 @@ def spending_of(connection: sa.Connection, info: CampaignInfo) -> Spending | Non
     if pay is None and probing is None:
         return None
     ballot, sheet = schema.ballot, schema.sheet
-    n_votes = connection.execute(
-        sa.select(sa.func.sum(sheet.c.n_answered))
-        .join(ballot, ballot.c.id == sheet.c.ballot_id)
-        .where(ballot.c.campaign_id == info.id)
-    ).scalar()
-    n_votes, n_probes = int(n_votes or 0), _n_answered(connection, info)
+    answered = sa.select(sa.func.sum(sheet.c.n_answered)).join(ballot, ballot.c.id == sheet.c.ballot_id)
+    found = connection.execute(answered.where(ballot.c.campaign_id == info.id)).scalar()
+    n_votes, n_probes = int(found or 0), _n_answered(connection, info)
     expected_votes = info.plan.n_comparisons if isinstance(info.plan, BallotPlan) else info.plan.budget
     states = connection.execute(sa.select(ballot.c.state).where(ballot.c.campaign_id == info.id)).scalars().all()
     still = expected_probes(info.plan, len(info.slots), info.settings, n_opened=len(states))
@@ -239,10 +236,6 @@ def _n_answered(connection: sa.Connection, info: CampaignInfo) -> int:
         return 0
     # A comparison has at most one current answer; it must be retracted before another is given.
     change = sa.case((event.c.kind != "cast", -1), (event.c.given_by == "correction", 0), else_=1)
-    found = connection.execute(
-        sa.select(sa.func.sum(change))
-        .select_from(event)
-        .join(ballot, ballot.c.id == event.c.ballot_id)
-        .where(ballot.c.campaign_id == info.id, event.c.place >= ballot.c.n_comparisons)
-    ).scalar()
-    return int(found or 0)
+    of_checks = (ballot.c.campaign_id == info.id, event.c.place >= ballot.c.n_comparisons)
+    answered = sa.select(sa.func.sum(change)).select_from(event).join(ballot, ballot.c.id == event.c.ballot_id)
+    return int(connection.execute(answered.where(*of_checks)).scalar() or 0)

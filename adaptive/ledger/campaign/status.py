@@ -284,13 +284,11 @@ def ballot_state(connection: sa.Connection, info: CampaignInfo, number: int) -> 
 def by_voter(connection: sa.Connection, info: CampaignInfo) -> list[VoterProgress]:
     """Return the progress of each voter, in order of joining."""
     sheet, lease, event, ballot = schema.sheet, schema.lease, schema.vote_event, schema.ballot
-    in_hand = connection.execute(
-        sa.select(lease.c.voter_id, sa.func.sum(sheet.c.n_comparisons), sa.func.sum(sheet.c.n_answered))
-        .join(sheet, sa.and_(sheet.c.ballot_id == lease.c.ballot_id, sheet.c.number == lease.c.sheet))
-        .join(ballot, ballot.c.id == lease.c.ballot_id)
-        .where(ballot.c.campaign_id == info.id, ballot.c.state != "closed", lease.c.ended_at.is_(None))
-        .group_by(lease.c.voter_id)
-    )
+    of_sheet = sa.and_(sheet.c.ballot_id == lease.c.ballot_id, sheet.c.number == lease.c.sheet)
+    joined = lease.join(sheet, of_sheet).join(ballot, ballot.c.id == lease.c.ballot_id)
+    sums = sa.select(lease.c.voter_id, sa.func.sum(sheet.c.n_comparisons), sa.func.sum(sheet.c.n_answered))
+    is_held = (ballot.c.campaign_id == info.id, ballot.c.state != "closed", lease.c.ended_at.is_(None))
+    in_hand = connection.execute(sums.select_from(joined).where(*is_held).group_by(lease.c.voter_id))
     hands = {row[0]: (int(row[1]), int(row[2])) for row in in_hand}
     changes = sa.case((event.c.kind == "cast", 1), else_=-1)
     corrected = sa.case((sa.and_(event.c.kind == "cast", event.c.given_by == "correction"), 0), else_=changes)
@@ -322,12 +320,8 @@ def _ballots(connection: sa.Connection, info: CampaignInfo) -> Sequence[Any]:
     done = sa.case((sheet.c.n_answered == sheet.c.n_comparisons, 1), else_=0)
     return connection.execute(
         sa.select(
-            ballot.c.id,
-            ballot.c.number,
-            ballot.c.state,
-            ballot.c.n_comparisons,
-            ballot.c.opened_at,
-            ballot.c.closed_at,
+            *(ballot.c.id, ballot.c.number, ballot.c.state, ballot.c.n_comparisons),
+            *(ballot.c.opened_at, ballot.c.closed_at),
             sa.func.coalesce(sa.func.sum(sheet.c.n_answered), 0).label("n_answered"),
             sa.func.count(sheet.c.number).label("n_sheets"),
             sa.func.coalesce(sa.func.sum(done), 0).label("n_done"),

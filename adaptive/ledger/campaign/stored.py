@@ -66,10 +66,6 @@ class ItemContent:
         for _, message in content_faults(self.kind, self.content, self.alt_text):
             raise LedgerError(message)
 
-    def columns(self) -> dict[str, Any]:
-        """Return the fields as the table of items has them."""
-        return {"kind": self.kind, "content": self.content, "alt_text": self.alt_text}
-
 
 def content_faults(kind: str, content: str | None, alt_text: str | None) -> Iterator[tuple[str, str]]:
     """Yield each error in an item's content: the field and a message.
@@ -112,12 +108,8 @@ def is_asset(path: str) -> bool:
 def contents_of(connection: sa.Connection, info: CampaignInfo) -> tuple[ItemContent, ...]:
     """Return the content shown for each item of a campaign, by place."""
     table = schema.item
-    rows = connection.execute(
-        sa.select(table.c.kind, table.c.content, table.c.alt_text)
-        .where(table.c.campaign_id == info.id)
-        .order_by(table.c.place)
-    )
-    return tuple(ItemContent(*row) for row in rows)
+    contents = sa.select(table.c.kind, table.c.content, table.c.alt_text).where(table.c.campaign_id == info.id)
+    return tuple(ItemContent(*row) for row in connection.execute(contents.order_by(table.c.place)))
 
 
 def insert_campaign(
@@ -171,15 +163,13 @@ def insert_campaign(
         "hash_key": secrets.token_hex(32),
         "created_at": now(),
     }
-    campaign_id: int = connection.execute(
-        sa.insert(schema.campaign).values(made).returning(schema.campaign.c.id)
-    ).scalar_one()
+    inserted = sa.insert(schema.campaign).values(made).returning(schema.campaign.c.id)
+    campaign_id: int = connection.execute(inserted).scalar_one()
     columns: dict[str, Any] = {"campaign_id": campaign_id, "place": list(range(len(texts))), "label": texts}
     if contents is not None:
         if len(contents) != len(texts):
             raise LedgerError(f"contents must be one for each of the {len(texts)} items; got {len(contents)}")
-        own = [each.columns() for each in contents]
-        columns |= {name: [each[name] for each in own] for name in ("kind", "content", "alt_text")}
+        columns |= {name: [getattr(each, name) for each in contents] for name in ("kind", "content", "alt_text")}
     insert_columns(connection, schema.item, columns)
     audit(connection, campaign_id, "created", {"items": len(texts), "mode": mode, "numpy": np.__version__})
     return load_campaign(connection, made["key"])
@@ -220,11 +210,10 @@ def load_campaign(connection: sa.Connection, key: str | None = None) -> Campaign
             f"votes to a file with ballots run export --format csv): {listed}"
         )
     row = found[0]
-    labels = connection.execute(
-        sa.select(schema.item.c.label).where(schema.item.c.campaign_id == row.id).order_by(schema.item.c.place)
-    )
+    own = sa.select(schema.item.c.label).where(schema.item.c.campaign_id == row.id)
+    labels = connection.execute(own.order_by(schema.item.c.place)).scalars()
     decoded = {name: value_of(row._mapping[name]) for name in ("plan", "slots", "settings")}
-    items = tuple(label_of(label) for (label,) in labels)
+    items = tuple(map(label_of, labels))
     return CampaignInfo.from_dict({**row._mapping, **decoded}, items, campaign_id=row.id, hash_key=row.hash_key)
 
 

@@ -193,12 +193,8 @@ class VotingPages:
 def pages_of(connection: sa.Connection, campaign_id: int) -> tuple[int, VotingPages]:
     """Return the current version, counted from 1, and its pages; version 0 with the defaults if none were set."""
     table = schema.voting_pages
-    row = connection.execute(
-        sa.select(table.c.version, table.c.pages)
-        .where(table.c.campaign_id == campaign_id)
-        .order_by(table.c.version.desc())
-        .limit(1)
-    ).first()
+    versions = sa.select(table.c.version, table.c.pages).where(table.c.campaign_id == campaign_id)
+    row = connection.execute(versions.order_by(table.c.version.desc()).limit(1)).first()
     if row is None:
         return 0, VotingPages()
     return row.version, VotingPages.from_dict(value_of(row.pages))

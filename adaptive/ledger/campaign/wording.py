@@ -29,7 +29,9 @@ def is_line(text: str) -> bool:
     (False, False, False)
     """
     is_seen = any(char.isprintable() and char != " " for char in text)
-    return is_seen and all(char.isprintable() or char in _JOINERS or _is_space(char) for char in text)
+    return is_seen and all(
+        char.isprintable() or char in _JOINERS or unicodedata.category(char) == "Zs" for char in text
+    )
 
 
 def is_prose(text: str) -> bool:
@@ -52,8 +54,3 @@ def is_quick_to_render(markdown: str, most: int) -> bool:
     (True, False)
     """
     return len(markdown) <= most and markdown.count("[") <= MOST_BRACKETS
-
-
-def _is_space(char: str) -> bool:
-    """Return whether a character is a space of some width, such as before a French question mark; line ends are not."""
-    return unicodedata.category(char) == "Zs"

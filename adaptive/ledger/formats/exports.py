@@ -339,13 +339,9 @@ def gathered(
     excluded = excluded_voters(connection, info.id)
     asked, ballot, event, lease = schema.comparison, schema.ballot, schema.vote_event, schema.lease
     is_wanted = (ballot.c.campaign_id == info.id, ballot.c.number.in_(wanted))
-    leases = connection.execute(
-        sa.select(lease.c.ballot_id, lease.c.sheet, lease.c.voter_id)
-        .join(ballot, ballot.c.id == lease.c.ballot_id)
-        .where(*is_wanted)
-        .order_by(lease.c.fence)
-    )
-    holders = {(row.ballot_id, row.sheet): row.voter_id for row in leases}
+    leases = sa.select(lease.c.ballot_id, lease.c.sheet, lease.c.voter_id)
+    in_order = leases.join(ballot, ballot.c.id == lease.c.ballot_id).where(*is_wanted).order_by(lease.c.fence)
+    holders = {(row.ballot_id, row.sheet): row.voter_id for row in connection.execute(in_order)}
     of_pair = sa.and_(event.c.ballot_id == asked.c.ballot_id, event.c.place == asked.c.place, *in_force(event))
     of_vote = (event.c.answer, event.c.voter_id, event.c.response_ms, event.c.received_at, event.c.extra)
     rows = connection.execute(

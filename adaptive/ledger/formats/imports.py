@@ -123,15 +123,10 @@ def _asked(connection: sa.Connection, info: CampaignInfo) -> Mapping[tuple[int |
     ballot, lease = schema.ballot, schema.lease
     texts = [file_name(item) for item in info.items]
     asked: dict[tuple[int | None, Pair], list[tuple[str, str]]] = defaultdict(list)
-    opened = connection.execute(
-        sa.select(ballot.c.id, ballot.c.number)
-        .where(ballot.c.campaign_id == info.id, ballot.c.state == "open")
-        .order_by(ballot.c.number)
-    ).all()
-    for ballot_id, number in opened:
-        rows = connection.execute(
-            sa.select(lease.c.sheet, lease.c.voter_id).where(lease.c.ballot_id == ballot_id, lease.c.ended_at.is_(None))
-        )
+    opened = sa.select(ballot.c.id, ballot.c.number).where(ballot.c.campaign_id == info.id, ballot.c.state == "open")
+    for ballot_id, number in connection.execute(opened.order_by(ballot.c.number)).all():
+        held = (lease.c.ballot_id == ballot_id, lease.c.ended_at.is_(None))
+        rows = connection.execute(sa.select(lease.c.sheet, lease.c.voter_id).where(*held))
         holder = {row.sheet: row.voter_id for row in rows}
         drawn = drawn_columns(connection, ballot_id)
         places = (drawn.sheet.tolist(), drawn.position.tolist(), drawn.left.tolist(), drawn.right.tolist())

@@ -120,15 +120,10 @@ def quality_of(connection: sa.Connection, info: CampaignInfo, limits: Limits | N
         found.append(quality)
     together = ratings.agreement()
     counting = Share.of(*(sum(getattr(each.repeats, name) for each in found if not each.excluded) for name in _COUNTS))
-    flagged = (
-        replace(
-            each,
-            flags=tuple(
-                flags_of(each, chosen, _rest(each, counting, each.repeats), _rest(each, together, each.agreement))
-            ),
-        )
-        for each in found
-    )
+    flagged = []
+    for each in found:
+        others = (_rest(each, counting, each.repeats), _rest(each, together, each.agreement))
+        flagged.append(replace(each, flags=tuple(flags_of(each, chosen, *others))))
     missing = max(0, LEAST_PAIRS - ratings.n_pairs)
     intervals = (None, None) if missing else (ratings.agreement_interval(_LEVEL), ratings.alpha_interval(_LEVEL))
     (agreement_low, agreement_high), (alpha_low, alpha_high) = (ends or (None, None) for ends in intervals)

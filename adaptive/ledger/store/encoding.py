@@ -118,6 +118,11 @@ def pair_at(pair: object) -> tuple[int, int, int]:
     return number, sheet, position
 
 
+def sum_of(text: str) -> str:
+    """Return the SHA-256 of a text."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
 def digest_of(lines: Iterable[str]) -> str:
     """Return the SHA-256 of UTF-8 lines, each ended by a line feed, as `sha256sum` gives for a file of them.
 

@@ -60,9 +60,8 @@ def locked_state(connection: sa.Connection, campaign_id: int, number: int, place
     postgresql = connection.dialect.name == "postgresql"
     # A separate statement reads the state: one that waits for a lock sees the data from before the wait.
     if not postgresql or connection.execute(_lock_statement(), wanted).first() is not None:
-        row = connection.execute(
-            _state_statement(postgresql), wanted if postgresql else {**wanted, "at": now()}
-        ).first()
+        given = wanted if postgresql else {**wanted, "at": now()}
+        row = connection.execute(_state_statement(postgresql), given).first()
         if row is not None:
             return row
     ballot_numbered(connection, campaign_id, number)
@@ -88,22 +87,15 @@ def is_overdue(at: sa.ColumnElement[int]) -> sa.ColumnElement[bool]:
 def open_overdue(connection: sa.Connection, ballot_id: int) -> None:
     """Reopen a ballot whose closer died: voting continues, and a closer that is only slow writes nothing."""
     lock_ballot(connection, ballot_id, exclusive=True)
-    table = schema.ballot
-    connection.execute(
-        sa.update(table)
-        .where(table.c.id == ballot_id, is_overdue(clock(connection)))
-        .values(state="open", closer=None, closer_until=None)
-    )
+    is_it = (schema.ballot.c.id == ballot_id, is_overdue(clock(connection)))
+    connection.execute(sa.update(schema.ballot).where(*is_it).values(state="open", closer=None, closer_until=None))
 
 
 def open_if_overdue(connection: sa.Connection, campaign_id: int, number: int) -> None:
     """Reopen a ballot if its closer died; do nothing if the ballot does not exist."""
     table = schema.ballot
-    found = connection.execute(
-        sa.select(table.c.id).where(
-            table.c.campaign_id == campaign_id, table.c.number == number, is_overdue(clock(connection))
-        )
-    ).scalar()
+    is_it = (table.c.campaign_id == campaign_id, table.c.number == number, is_overdue(clock(connection)))
+    found = connection.execute(sa.select(table.c.id).where(*is_it)).scalar()
     if found is not None:
         open_overdue(connection, found)
 
@@ -117,9 +109,8 @@ def ballot_numbered(connection: sa.Connection, campaign_id: int, number: int) ->
         If it has not been opened.
     """
     table = schema.ballot
-    found = connection.execute(
-        sa.select(table.c.id).where(table.c.campaign_id == campaign_id, table.c.number == number)
-    ).scalar()
+    has_number = (table.c.campaign_id == campaign_id, table.c.number == number)
+    found = connection.execute(sa.select(table.c.id).where(*has_number)).scalar()
     if found is None:
         raise VoteError(f"ballot {shown(number)} has not been opened")
     return int(found)
@@ -196,10 +187,7 @@ def _state_statement(postgresql: bool) -> sa.Select[Any]:
             lease.c.voter_id.label("holder"),
             (lease.c.expires_at - at).label("remaining"),
             lease.c.unanswered,
-            event.c.revision,
-            event.c.kind,
-            event.c.answer,
-            event.c.voter_id,
+            *(event.c.revision, event.c.kind, event.c.answer, event.c.voter_id),
             sa.or_(*known).label("known"),
         )
         .select_from(ballot)

@@ -29,8 +29,36 @@ metadata = sa.MetaData(
 _Id = BigInteger().with_variant(Integer, "sqlite")
 
 
+def _wanted(kind: Any, *names: str) -> list[Column[Any]]:
+    """Make columns of one type that are never NULL."""
+    return [Column(name, kind, nullable=False) for name in names]
+
+
+def _optional(kind: Any, *names: str) -> list[Column[Any]]:
+    """Make columns of one type that may be NULL."""
+    return [Column(name, kind) for name in names]
+
+
 def _id() -> Column[int]:
     return Column("id", _Id, primary_key=True)
+
+
+def _reference(table: str, **options: Any) -> Column[Any]:
+    """Make a column with the id of a row in another table."""
+    return Column(f"{table}_id", _Id, ForeignKey(f"{table}.id"), **options)
+
+
+def _number_in_key(name: str) -> Column[int]:
+    """Make a column of the primary key that the database does not count."""
+    return Column(name, Integer, primary_key=True, autoincrement=False)
+
+
+def _of_sheet() -> sa.ForeignKeyConstraint:
+    return sa.ForeignKeyConstraint(["ballot_id", "sheet"], ["sheet.ballot_id", "sheet.number"])
+
+
+def _of_pair() -> sa.ForeignKeyConstraint:
+    return sa.ForeignKeyConstraint(["ballot_id", "place"], ["comparison.ballot_id", "comparison.place"])
 
 
 def _one_of(column: str, values: tuple[str, ...]) -> CheckConstraint:
@@ -47,210 +75,98 @@ campaign = sa.Table(
     metadata,
     _id(),
     Column("key", Text, nullable=False, unique=True),
-    Column("name", Text, nullable=False),
-    Column("mode", Text, nullable=False),
-    Column("plan", Text, nullable=False),  # JSON: of the ballots, or of the matching
-    Column("slots", Text, nullable=False),  # JSON: names of the voters that ballots are drawn for, or their number
-    Column("seed", Text, nullable=False),  # as digits: a seed may have more than 64 bits
-    Column("settings", Text, nullable=False),  # JSON
-    Column("hash_key", Text, nullable=False),  # hashes the names that platforms give to voters
-    Column("created_at", BigInteger, nullable=False),
+    # plan is JSON: of the ballots, or of the matching; slots too: names of the voters that ballots are drawn for, or
+    # their number. The seed is digits, because it may have more than 64 bits; hash_key hashes the names that platforms
+    # give to voters.
+    *_wanted(Text, "name", "mode", "plan", "slots", "seed", "settings", "hash_key"),
+    *_wanted(BigInteger, "created_at"),
     _one_of("mode", ("ballots", "continuous")),
-)
-
-item = sa.Table(
-    "item",
-    metadata,
-    Column("campaign_id", _Id, ForeignKey("campaign.id"), primary_key=True),
-    Column("place", Integer, primary_key=True, autoincrement=False),
-    Column("label", Text, nullable=False),
-    Column("kind", Text, nullable=False, server_default="text"),
-    Column("content", Text),
-    Column("alt_text", Text),
-    sa.UniqueConstraint("campaign_id", "label"),
-    _one_of("kind", ("text", "markdown", "image", "audio")),
 )
 
 ballot = sa.Table(
     "ballot",
     metadata,
     _id(),
-    Column("campaign_id", _Id, ForeignKey("campaign.id"), nullable=False),
-    Column("number", Integer, nullable=False),
-    Column("kind", Text, nullable=False),
-    Column("state", Text, nullable=False),
-    Column("places", Text, nullable=False),  # JSON: items of the ballot, best first
-    Column("presentations", Integer, nullable=False),
-    Column("n_comparisons", Integer, nullable=False),
-    Column("draw_digest", Text, nullable=False),
-    Column("opened_at", BigInteger, nullable=False),
-    Column("closer", Text),
-    Column("closer_until", BigInteger),
-    Column("closed_at", BigInteger),
-    Column("record", Text),  # JSON: scores of the ballot and the places selected for the next
-    Column("votes_digest", Text),
-    Column("chain_digest", Text),  # over the ballot before, draw, votes and record
-    sa.UniqueConstraint("campaign_id", "number"),
+    _reference("campaign", nullable=False),
+    *_wanted(Integer, "number"),
+    *_wanted(Text, "kind", "state", "places"),  # places is JSON: items of the ballot, best first
+    *_wanted(Integer, "presentations", "n_comparisons"),
+    *_wanted(Text, "draw_digest"),
+    *_wanted(BigInteger, "opened_at"),
+    *_optional(Text, "closer"),
+    *_optional(BigInteger, "closer_until", "closed_at"),
+    # record is JSON: scores of the ballot and the places selected for the next. The chain digest covers the ballot
+    # before, draw, votes and record.
+    *_optional(Text, "record", "votes_digest", "chain_digest"),
     _one_of("kind", ("ballot", "batch")),
     _one_of("state", ("open", "closing", "closed")),
+    sa.UniqueConstraint("campaign_id", "number"),
 )
 # The ballots of a plan come one after the other; the batches of a continuous campaign overlap.
 _unique_where("state <> 'closed' AND kind = 'ballot'", "uq_ballot_not_closed", ballot.c.campaign_id)
 
-sheet = sa.Table(
-    "sheet",
+item = sa.Table(
+    "item",
     metadata,
-    Column("ballot_id", _Id, ForeignKey("ballot.id"), primary_key=True),
-    Column("number", Integer, primary_key=True, autoincrement=False),
-    Column("slot", Integer, nullable=False),  # index of the drawn voter; no pair comes twice in a slot
-    Column("n_comparisons", Integer, nullable=False),
-    Column("n_answered", Integer, nullable=False, server_default="0"),
-    # A sheet is asked to its end, also if another voter takes it over: otherwise the pairs left out would be recognised
-    # as checks.
-    Column("n_checks", Integer, nullable=False, server_default="0"),  # practice left out
-    Column("n_checked", Integer, nullable=False, server_default="0"),
-    CheckConstraint("n_answered BETWEEN 0 AND n_comparisons", name="answered"),
-    CheckConstraint("n_checked BETWEEN 0 AND n_checks", name="checked"),
-)
-
-comparison = sa.Table(
-    "comparison",
-    metadata,
-    Column("ballot_id", _Id, primary_key=True),
-    Column("place", Integer, primary_key=True, autoincrement=False),
-    Column("sheet", Integer, nullable=False),
-    Column("position", Integer, nullable=False),  # among all pairs of the sheet, checks included, as it is shown
-    Column("left_item", Integer, nullable=False),
-    Column("right_item", Integer, nullable=False),
-    Column("probe", Text),  # kind of check; NULL: scored
-    Column("expected", SmallInteger),
-    Column("repeats", Integer),  # place of the comparison that a check asks again
-    sa.UniqueConstraint("ballot_id", "sheet", "position"),
-    sa.ForeignKeyConstraint(["ballot_id", "sheet"], ["sheet.ballot_id", "sheet.number"]),
-    CheckConstraint("left_item <> right_item", name="items"),
-    _one_of("probe", ("practice", "attention", "gold", "repeat", "overlap")),
+    _reference("campaign", primary_key=True),
+    _number_in_key("place"),
+    *_wanted(Text, "label"),
+    Column("kind", Text, server_default="text", nullable=False),
+    *_optional(Text, "content", "alt_text"),
+    _one_of("kind", ("text", "markdown", "image", "audio")),
+    sa.UniqueConstraint("campaign_id", "label"),
 )
 
 voter = sa.Table(
     "voter",
     metadata,
     _id(),
-    Column("campaign_id", _Id, ForeignKey("campaign.id"), nullable=False),
+    _reference("campaign", nullable=False),
     Column("key", Text, nullable=False, unique=True),  # random: identifies the voter in exports and digests
-    Column("source", Text, nullable=False),
-    Column("external_hash", Text),
-    Column("consent_version", Text),
-    Column("joined_at", BigInteger, nullable=False),
-    Column("withdrawn_at", BigInteger),
+    *_wanted(Text, "source"),
+    *_optional(Text, "external_hash", "consent_version"),
+    *_wanted(BigInteger, "joined_at"),
+    *_optional(BigInteger, "withdrawn_at"),
     sa.UniqueConstraint("campaign_id", "source", "external_hash"),
 )
 
-# The only rows that are ever deleted.
-voter_identity = sa.Table(
-    "voter_identity",
+# The pages that a campaign shows to its voters, as JSON. Each change is a new version, so that the text that each voter
+# agreed to is known.
+voting_pages = sa.Table(
+    "voting_pages",
     metadata,
-    Column("voter_id", _Id, ForeignKey("voter.id"), primary_key=True, autoincrement=False),
-    Column("external_id", Text),
-    Column("email", Text),
+    _reference("campaign", primary_key=True),
+    _number_in_key("version"),
+    *_wanted(Text, "pages"),
+    *_wanted(BigInteger, "at"),
 )
-
-lease = sa.Table(
-    "lease",
-    metadata,
-    _id(),
-    Column("ballot_id", _Id, nullable=False),
-    Column("sheet", Integer, nullable=False),
-    Column("voter_id", _Id, ForeignKey("voter.id"), nullable=False),
-    Column("fence", Integer, nullable=False),  # counts the leases of a sheet
-    Column("exclusive", sa.Boolean, nullable=False),
-    Column("given_at", BigInteger, nullable=False),
-    Column("expires_at", BigInteger),
-    Column("unanswered", sa.Boolean, nullable=False, server_default=sa.false()),  # claimed, without a first answer
-    Column("address", Text),  # keyed hash, of an unanswered lease alone: `newcomers` forgets it
-    Column("ended_at", BigInteger),
-    Column("end_reason", Text),
-    sa.ForeignKeyConstraint(["ballot_id", "sheet"], ["sheet.ballot_id", "sheet.number"]),
-    sa.UniqueConstraint("ballot_id", "sheet", "fence"),
-    CheckConstraint("(ended_at IS NULL) = (end_reason IS NULL)", name="end"),
-)
-_unique_where("ended_at IS NULL", "uq_lease_of_sheet", lease.c.ballot_id, lease.c.sheet)
-# A voter in a browser holds one sheet at a time; sheets that were given out as a file are exempt.
-_unique_where("ended_at IS NULL AND exclusive", "uq_lease_of_voter", lease.c.voter_id)
-Index("ix_lease_voter_id", lease.c.voter_id)
-Index("ix_lease_address", lease.c.address)
-
-
-def _event_columns() -> list[Column[object]]:
-    """Return the columns that every answer of a voter has.
-
-    An event id belongs to a vote or to a late vote. It belongs to both only if the same vote was sent too late and was
-    accepted later.
-    """
-    return [
-        Column("event_id", Text, nullable=False, unique=True),
-        Column("ballot_id", _Id, nullable=False),
-        Column("place", Integer, nullable=False),
-        Column("voter_id", _Id, ForeignKey("voter.id"), nullable=False),
-        Column("answer", SmallInteger),  # 1 left, 0 tie, -1 right, 2 cannot say
-        Column("response_ms", Integer),
-        Column("given_by", Text),
-        Column("layout", Text),
-        Column("extra", Text),  # JSON: columns of a file that the ledger does not know
-        Column("received_at", BigInteger, nullable=False),
-        Column("payload_hash", Text, nullable=False),
-    ]
-
-
-vote_event = sa.Table(
-    "vote_event",
-    metadata,
-    _id(),
-    *_event_columns(),
-    Column("revision", Integer, nullable=False),
-    Column("kind", Text, nullable=False),
-    Column("lease_id", _Id, ForeignKey("lease.id")),
-    Column("reason", Text),  # of a correction or a void
-    sa.UniqueConstraint("ballot_id", "place", "revision"),
-    sa.ForeignKeyConstraint(["ballot_id", "place"], ["comparison.ballot_id", "comparison.place"]),
-    _one_of("kind", ("cast", "retract", "void")),
-    CheckConstraint("(kind = 'cast') = (answer IS NOT NULL)", name="answer"),
-)
-Index("ix_vote_event_voter_id", vote_event.c.voter_id)
-
-late_vote = sa.Table(
-    "late_vote",
-    metadata,
-    _id(),
-    *_event_columns(),
-    Column("revision", Integer, nullable=False),  # revision of the comparison's last event when this one arrived, or 0
-    Column("why", Text, nullable=False),
-    sa.ForeignKeyConstraint(["ballot_id", "place"], ["comparison.ballot_id", "comparison.place"]),
-    _one_of("why", ("closed", "reassigned", "conflict")),
-)
-Index("ix_late_vote_ballot_id", late_vote.c.ballot_id)
 
 audit_event = sa.Table(
     "audit_event",
     metadata,
     _id(),
-    Column("campaign_id", _Id, ForeignKey("campaign.id"), nullable=False),
-    Column("at", BigInteger, nullable=False),
-    Column("kind", Text, nullable=False),
-    Column("ballot_id", _Id, ForeignKey("ballot.id")),
-    Column("voter_id", _Id, ForeignKey("voter.id")),
-    Column("details", Text, nullable=False),  # JSON
+    _reference("campaign", nullable=False, index=True),
+    *_wanted(BigInteger, "at"),
+    *_wanted(Text, "kind"),
+    _reference("ballot"),
+    _reference("voter"),
+    *_wanted(Text, "details"),  # JSON
 )
-Index("ix_audit_event_campaign_id", audit_event.c.campaign_id)
 
-# The pages that a campaign shows to its voters. Each change is a new version, so that the text that each voter agreed
-# to is known.
-voting_pages = sa.Table(
-    "voting_pages",
+sheet = sa.Table(
+    "sheet",
     metadata,
-    Column("campaign_id", _Id, ForeignKey("campaign.id"), primary_key=True),
-    Column("version", Integer, primary_key=True, autoincrement=False),
-    Column("pages", Text, nullable=False),  # JSON
-    Column("at", BigInteger, nullable=False),
+    _reference("ballot", primary_key=True),
+    _number_in_key("number"),
+    *_wanted(Integer, "slot", "n_comparisons"),  # the slot is the index of the drawn voter; no pair comes twice in one
+    # A sheet is asked to its end, also if another voter takes it over: otherwise the pairs left out would be recognised
+    # as checks. Checks are counted without practice.
+    *[
+        Column(name, Integer, server_default=sa.text("0"), nullable=False)
+        for name in ("n_answered", "n_checks", "n_checked")
+    ],
+    CheckConstraint("n_answered BETWEEN 0 AND n_comparisons", name="answered"),
+    CheckConstraint("n_checked BETWEEN 0 AND n_checks", name="checked"),
 )
 
 # Only the hash of a token is stored, so that a reader of the database cannot use it.
@@ -259,16 +175,108 @@ token = sa.Table(
     metadata,
     _id(),
     Column("hash", Text, nullable=False, unique=True),
-    Column("campaign_id", _Id, ForeignKey("campaign.id"), nullable=False),
-    Column("kind", Text, nullable=False),
-    Column("voter_id", _Id, ForeignKey("voter.id")),
-    Column("made_at", BigInteger, nullable=False),
-    Column("ends_at", BigInteger),
-    Column("revoked_at", BigInteger),
+    _reference("campaign", nullable=False, index=True),
+    *_wanted(Text, "kind"),
+    _reference("voter", index=True),
+    *_wanted(BigInteger, "made_at"),
+    *_optional(BigInteger, "ends_at", "revoked_at"),
     _one_of("kind", ("organiser", "organiser session", "invitation", "session", "study")),
 )
-Index("ix_token_voter_id", token.c.voter_id)
-Index("ix_token_campaign_id", token.c.campaign_id)
+
+# The only rows that are ever deleted.
+voter_identity = sa.Table(
+    "voter_identity",
+    metadata,
+    _reference("voter", primary_key=True, autoincrement=False),
+    *_optional(Text, "external_id", "email"),
+)
+
+comparison = sa.Table(
+    "comparison",
+    metadata,
+    Column("ballot_id", _Id, primary_key=True),
+    _number_in_key("place"),
+    # The position is among all pairs of the sheet, checks included, as it is shown.
+    *_wanted(Integer, "sheet", "position", "left_item", "right_item"),
+    *_optional(Text, "probe"),  # kind of check; NULL: scored
+    *_optional(SmallInteger, "expected"),
+    *_optional(Integer, "repeats"),  # place of the comparison that a check asks again
+    CheckConstraint("left_item <> right_item", name="items"),
+    _one_of("probe", ("practice", "attention", "gold", "repeat", "overlap")),
+    _of_sheet(),
+    sa.UniqueConstraint("ballot_id", "sheet", "position"),
+)
+
+lease = sa.Table(
+    "lease",
+    metadata,
+    _id(),
+    *_wanted(_Id, "ballot_id"),
+    *_wanted(Integer, "sheet"),
+    _reference("voter", nullable=False, index=True),
+    *_wanted(Integer, "fence"),  # counts the leases of a sheet
+    *_wanted(sa.Boolean, "exclusive"),
+    *_wanted(BigInteger, "given_at"),
+    *_optional(BigInteger, "expires_at", "ended_at"),
+    *_optional(Text, "end_reason"),
+    Column("unanswered", sa.Boolean, server_default=sa.false(), nullable=False),  # claimed, without a first answer
+    Column("address", Text, index=True),  # keyed hash, of an unanswered lease alone: `newcomers` forgets it
+    CheckConstraint("(ended_at IS NULL) = (end_reason IS NULL)", name="end"),
+    _of_sheet(),
+    sa.UniqueConstraint("ballot_id", "sheet", "fence"),
+)
+_unique_where("ended_at IS NULL", "uq_lease_of_sheet", lease.c.ballot_id, lease.c.sheet)
+# A voter in a browser holds one sheet at a time; sheets that were given out as a file are exempt.
+_unique_where("ended_at IS NULL AND exclusive", "uq_lease_of_voter", lease.c.voter_id)
+
+
+def _event_columns() -> list[Column[Any]]:
+    """Return the columns that every answer of a voter has.
+
+    An event id belongs to a vote or to a late vote. It belongs to both only if the same vote was sent too late and was
+    accepted later.
+    """
+    return [
+        _id(),
+        Column("event_id", Text, nullable=False, unique=True),
+        *_wanted(_Id, "ballot_id"),
+        *_wanted(Integer, "place"),
+        _reference("voter", nullable=False),
+        *_optional(SmallInteger, "answer"),  # 1 left, 0 tie, -1 right, 2 cannot say
+        *_optional(Integer, "response_ms"),
+        *_optional(
+            Text, "given_by", "layout", "extra"
+        ),  # extra is JSON: columns of a file that the ledger does not know
+        *_wanted(BigInteger, "received_at"),
+        *_wanted(Text, "payload_hash"),
+        # Of a late vote, the revision of the comparison's last event when it arrived, or 0.
+        *_wanted(Integer, "revision"),
+    ]
+
+
+late_vote = sa.Table(
+    "late_vote",
+    metadata,
+    *_event_columns(),
+    *_wanted(Text, "why"),
+    _one_of("why", ("closed", "reassigned", "conflict")),
+    _of_pair(),
+)
+Index("ix_late_vote_ballot_id", late_vote.c.ballot_id)
+
+vote_event = sa.Table(
+    "vote_event",
+    metadata,
+    *_event_columns(),
+    *_wanted(Text, "kind"),
+    _reference("lease"),
+    *_optional(Text, "reason"),  # of a correction or a void
+    CheckConstraint("(kind = 'cast') = (answer IS NOT NULL)", name="answer"),
+    _one_of("kind", ("cast", "retract", "void")),
+    _of_pair(),
+    sa.UniqueConstraint("ballot_id", "place", "revision"),
+)
+Index("ix_vote_event_voter_id", vote_event.c.voter_id)
 
 # Tables whose rows are never changed or deleted: triggers raise.
 HISTORY: Final = ("item", "comparison", "vote_event", "late_vote", "audit_event", "voting_pages")

@@ -97,9 +97,8 @@ def register(
         return found
     table, hashed = schema.voter, external_hash(info, external_id)
     values = {"campaign_id": info.id, "key": secrets.token_hex(16), "source": source, "external_hash": hashed}
-    made: int = connection.execute(
-        sa.insert(table).values(**values, joined_at=now()).returning(table.c.id)
-    ).scalar_one()
+    joined = sa.insert(table).values(**values, joined_at=now())
+    made: int = connection.execute(joined.returning(table.c.id)).scalar_one()
     identity = {"voter_id": made, "external_id": external_id, "email": email}
     connection.execute(sa.insert(schema.voter_identity).values(identity))
     return made
@@ -135,13 +134,10 @@ def voters_named(connection: sa.Connection, info: CampaignInfo, names: Iterable[
     found: dict[str, int] = {}
     for start in range(0, len(wanted), 500):
         some = wanted[start : start + 500]
-        rows = connection.execute(
-            sa.select(table.c.id, table.c.key, table.c.external_hash, table.c.source).where(
-                table.c.campaign_id == info.id,
-                sa.or_(table.c.external_hash.in_([external_hash(info, name) for name in some]), table.c.key.in_(some)),
-            )
-        )
-        for row in rows:
+        is_named = table.c.external_hash.in_([external_hash(info, name) for name in some])
+        voters = sa.select(table.c.id, table.c.key, table.c.external_hash, table.c.source)
+        of_campaign = voters.where(table.c.campaign_id == info.id)
+        for row in connection.execute(of_campaign.where(sa.or_(is_named, table.c.key.in_(some)))):
             if row.source == FILE and row.external_hash in hashes:
                 found[hashes[row.external_hash]] = row.id
             if row.key in some:
@@ -151,13 +147,9 @@ def voters_named(connection: sa.Connection, info: CampaignInfo, names: Iterable[
 
 def names_of(connection: sa.Connection, info: CampaignInfo) -> dict[int, str]:
     """Return the display name of each voter: the name at the source, or the key if the name was erased."""
-    joined = schema.voter.outerjoin(schema.voter_identity)
-    rows = connection.execute(
-        sa.select(schema.voter.c.id, schema.voter.c.key, schema.voter_identity.c.external_id)
-        .select_from(joined)
-        .where(schema.voter.c.campaign_id == info.id)
-        .order_by(schema.voter.c.id)
-    )
+    voter, identity = schema.voter, schema.voter_identity
+    voters = sa.select(voter.c.id, voter.c.key, identity.c.external_id).select_from(voter.outerjoin(identity))
+    rows = connection.execute(voters.where(voter.c.campaign_id == info.id).order_by(voter.c.id))
     return {row.id: row.key if row.external_id is None else row.external_id for row in rows}
 
 
@@ -176,13 +168,10 @@ def set_excluded(connection: sa.Connection, info: CampaignInfo, voter_id: int, e
 
 def excluded_voters(connection: sa.Connection, campaign_id: int) -> dict[int, str]:
     """Return the voters who are left out now, with their keys."""
-    event = schema.audit_event
-    rows = connection.execute(
-        sa.select(event.c.voter_id, event.c.kind, schema.voter.c.key)
-        .join(schema.voter, schema.voter.c.id == event.c.voter_id)
-        .where(event.c.campaign_id == campaign_id, event.c.kind.in_(["excluded", "included"]))
-        .order_by(event.c.id)
-    )
+    event, voter = schema.audit_event, schema.voter
+    decided = (event.c.campaign_id == campaign_id, event.c.kind.in_(["excluded", "included"]))
+    events = sa.select(event.c.voter_id, event.c.kind, voter.c.key).join(voter, voter.c.id == event.c.voter_id)
+    rows = connection.execute(events.where(*decided).order_by(event.c.id))
     last = {row.voter_id: (row.kind, row.key) for row in rows}
     return {voter_id: key for voter_id, (kind, key) in last.items() if kind == "excluded"}
 
@@ -199,12 +188,10 @@ def participants(connection: sa.Connection, info: CampaignInfo) -> tuple[Partici
     voter, identity = schema.voter, schema.voter_identity
     excluded = excluded_voters(connection, info.id)
     ended, reasons = (_last_details(connection, info, kind) for kind in (_ENDED, "excluded"))
-    rows = connection.execute(
-        sa.select(voter.c.id, voter.c.key, identity.c.external_id)
-        .join(identity, identity.c.voter_id == voter.c.id)
-        .where(voter.c.campaign_id == info.id, voter.c.source.in_(PLATFORMS), identity.c.external_id.is_not(None))
-        .order_by(voter.c.id)
-    )
+    is_known = (voter.c.campaign_id == info.id, voter.c.source.in_(PLATFORMS), identity.c.external_id.is_not(None))
+    voters = sa.select(voter.c.id, voter.c.key, identity.c.external_id)
+    joined = voters.join(identity, identity.c.voter_id == voter.c.id)
+    rows = connection.execute(joined.where(*is_known).order_by(voter.c.id))
     found = []
     for row in rows:
         study, _, name = row.external_id.partition(" ")

@@ -83,14 +83,11 @@ def has_room(connection: sa.Connection, info: CampaignInfo, origin: Origin) -> b
     """
     lease, at = schema.lease, clock(connection)
     is_held = sa.and_(lease.c.ended_at.is_(None), lease.c.expires_at >= at)
-    held, lapsed = connection.execute(
-        sa.select(
-            sa.func.sum(sa.case((is_held, 1), else_=0)),
-            sa.func.sum(sa.case((sa.and_(lease.c.expires_at < at, lease.c.expires_at > at - _REMEMBERED), 1), else_=0)),
-        )
-        .join(schema.ballot, schema.ballot.c.id == lease.c.ballot_id)
-        .where(schema.ballot.c.campaign_id == info.id, lease.c.unanswered, lease.c.address == origin.hashed(info))
-    ).one()
+    has_lapsed = sa.and_(lease.c.expires_at < at, lease.c.expires_at > at - _REMEMBERED)
+    n_held, n_lapsed = (sa.func.sum(sa.case((each, 1), else_=0)) for each in (is_held, has_lapsed))
+    of_address = (schema.ballot.c.campaign_id == info.id, lease.c.unanswered, lease.c.address == origin.hashed(info))
+    leases = sa.select(n_held, n_lapsed).join(schema.ballot, schema.ballot.c.id == lease.c.ballot_id)
+    held, lapsed = connection.execute(leases.where(*of_address)).one()
     return int(held or 0) < max(1, origin.most // (1 + int(lapsed or 0)))
 
 
@@ -107,11 +104,8 @@ def lease_end(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> s
         voter = schema.voter
         ends = voter.c.joined_at + sa.literal(int(pages.study_minutes * MINUTE), sa.BigInteger)
         soonest = at + sa.literal(int(info.settings.first_minutes * MINUTE), sa.BigInteger)
-        found = connection.execute(
-            sa.select(sa.case((ends > soonest, ends), else_=soonest)).where(
-                voter.c.id == voter_id, voter.c.source.in_(PLATFORMS)
-            )
-        ).scalar()
+        latest = sa.select(sa.case((ends > soonest, ends), else_=soonest))
+        found = connection.execute(latest.where(voter.c.id == voter_id, voter.c.source.in_(PLATFORMS))).scalar()
         if found is not None:
             return sa.literal(int(found), sa.BigInteger)
     minutes = info.settings.lease_minutes
@@ -127,23 +121,16 @@ def first_end(connection: sa.Connection, info: CampaignInfo) -> sa.ColumnElement
 def mark_answered(connection: sa.Connection, info: CampaignInfo, lease_id: int, voter_id: int) -> None:
     """Give a lease its full time and forget the address, now that the first answer is recorded."""
     table = schema.lease
-    connection.execute(
-        sa.update(table)
-        .where(table.c.id == lease_id)
-        .values(unanswered=False, address=None, expires_at=lease_end(connection, info, voter_id))
-    )
+    values = {"unanswered": False, "address": None, "expires_at": lease_end(connection, info, voter_id)}
+    connection.execute(sa.update(table).where(table.c.id == lease_id).values(**values))
 
 
 def awaited(connection: sa.Connection, info: CampaignInfo) -> Awaited | None:
     """Return the sheets held without an answer now; None if all have answers."""
     lease = schema.lease
-    rows = connection.execute(
-        sa.select(lease.c.address, sa.func.count(), sa.func.max(lease.c.expires_at))
-        .select_from(lease)
-        .join(schema.ballot, schema.ballot.c.id == lease.c.ballot_id)
-        .where(*held_unanswered(connection, info))
-        .group_by(lease.c.address)
-    ).all()
+    joined = lease.join(schema.ballot, schema.ballot.c.id == lease.c.ballot_id)
+    counts = sa.select(lease.c.address, sa.func.count(), sa.func.max(lease.c.expires_at)).select_from(joined)
+    rows = connection.execute(counts.where(*held_unanswered(connection, info)).group_by(lease.c.address)).all()
     if not rows:
         return None
     most = max((number for address, number, _ in rows if address is not None), default=0)
@@ -171,10 +158,5 @@ def forget_addresses(connection: sa.Connection, info: CampaignInfo, ballot_id: i
 def held_unanswered(connection: sa.Connection, info: CampaignInfo) -> tuple[sa.ColumnElement[bool], ...]:
     """Return the conditions that a lease is in force and has no answer yet."""
     lease, ballot = schema.lease, schema.ballot
-    return (
-        ballot.c.campaign_id == info.id,
-        ballot.c.state == "open",
-        lease.c.unanswered,
-        lease.c.ended_at.is_(None),
-        lease.c.expires_at >= clock(connection),
-    )
+    is_in_force = (lease.c.ended_at.is_(None), lease.c.expires_at >= clock(connection))
+    return ballot.c.campaign_id == info.id, ballot.c.state == "open", lease.c.unanswered, *is_in_force

@@ -246,9 +246,8 @@ def journey_with(
 ) -> Journey:
     """Return the state of a voter whose sheet in hand is known, or who has none for the given reason."""
     voter = schema.voter
-    key, agreed = connection.execute(
-        sa.select(voter.c.key, voter.c.consent_version).where(voter.c.id == voter_id)
-    ).one()
+    own = sa.select(voter.c.key, voter.c.consent_version).where(voter.c.id == voter_id)
+    key, agreed = connection.execute(own).one()
     step: Step = "finish" if reason not in (None, "wait") else "vote"
     if agreed != pages.consent_version:
         step = "consent"
@@ -371,11 +370,8 @@ def ask_others(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> 
     n_voided = _void_all(connection, info, voter_id, "asked of others")
     lease, ballot = schema.lease, schema.ballot
     still_open = sa.select(ballot.c.id).where(ballot.c.campaign_id == info.id, ballot.c.state != "closed")
-    connection.execute(
-        sa.update(lease)
-        .where(lease.c.voter_id == voter_id, lease.c.ended_at.is_(None), lease.c.ballot_id.in_(still_open))
-        .values(ended_at=now(), end_reason="reassigned")
-    )
+    in_hand = (lease.c.voter_id == voter_id, lease.c.ended_at.is_(None), lease.c.ballot_id.in_(still_open))
+    connection.execute(sa.update(lease).where(*in_hand).values(ended_at=now(), end_reason="reassigned"))
     audit(connection, info.id, "asked of others", {"voided": n_voided}, voter_id=voter_id)
     return n_voided
 
@@ -383,9 +379,8 @@ def ask_others(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> 
 def _void_all(connection: sa.Connection, info: CampaignInfo, voter_id: int, why: str) -> int:
     """Void the voter's votes in all ballots that are not closed; return how many, not counting checks."""
     ballot, n_voided = schema.ballot, 0
-    for (ballot_id,) in connection.execute(
-        sa.select(ballot.c.id).where(ballot.c.campaign_id == info.id, ballot.c.state != "closed").order_by(ballot.c.id)
-    ).all():
+    left = sa.select(ballot.c.id).where(ballot.c.campaign_id == info.id, ballot.c.state != "closed")
+    for ballot_id in connection.execute(left.order_by(ballot.c.id)).scalars().all():
         lock_ballot(connection, ballot_id, exclusive=True)  # no vote of this voter and no closing is in progress
         state = connection.execute(sa.select(ballot.c.state).where(ballot.c.id == ballot_id)).scalar_one()
         if state == "closing":
@@ -423,35 +418,20 @@ def _registered(connection: sa.Connection, info: CampaignInfo, name: str, source
 def _void(connection: sa.Connection, ballot_id: int, voter_id: int, why: str) -> int:
     event, asked = schema.vote_event, schema.comparison
     # All other writers wait for this query, so it reads only the voter's own events, not those of the ballot.
-    voided = connection.execute(
-        sa.select(event.c.place, event.c.revision, asked.c.sheet, asked.c.probe)
-        .join(asked, sa.and_(asked.c.ballot_id == event.c.ballot_id, asked.c.place == event.c.place))
-        .where(event.c.ballot_id == ballot_id, event.c.voter_id == voter_id, *in_force(event))
-        .order_by(event.c.place)
-    ).all()
+    of_pair = sa.and_(asked.c.ballot_id == event.c.ballot_id, asked.c.place == event.c.place)
+    own = (event.c.ballot_id == ballot_id, event.c.voter_id == voter_id, *in_force(event))
+    wanted = sa.select(event.c.place, event.c.revision, asked.c.sheet, asked.c.probe).join(asked, of_pair)
+    voided = connection.execute(wanted.where(*own).order_by(event.c.place)).all()
     if not voided:
         return 0
-    at, scored, checked = now(), Counter[int](), Counter[int]()
+    scored, checked = Counter[int](), Counter[int]()
     for row in voided:
         scored[row.sheet] -= row.probe is None
         checked[row.sheet] -= row.probe not in (None, "practice")
-    connection.execute(
-        sa.insert(event),
-        [
-            {
-                "event_id": str(uuid.uuid4()),
-                "ballot_id": ballot_id,
-                "place": row.place,
-                "voter_id": voter_id,
-                "kind": "void",
-                "revision": row.revision + 1,
-                "reason": why,
-                "received_at": at,
-                "payload_hash": "",
-            }
-            for row in voided
-        ],
-    )
+    same = {"ballot_id": ballot_id, "voter_id": voter_id, "kind": "void", "reason": why, "payload_hash": ""}
+    same["received_at"] = now()
+    events = [{"event_id": str(uuid.uuid4()), "place": row.place, "revision": row.revision + 1} for row in voided]
+    connection.execute(sa.insert(event), [{**same, **each} for each in events])
     count_answers(connection, ballot_id, scored, checked)
     return -scored.total()
 
@@ -482,27 +462,20 @@ def _sheet(connection: sa.Connection, info: CampaignInfo, voter_id: int, lease: 
 def _n_done(connection: sa.Connection, info: CampaignInfo, voter_id: int, hand: SheetInHand | None) -> int:
     """Return how many sheets the voter finished; the one in hand counts once nothing on it is missing."""
     lease, ballot = schema.lease, schema.ballot
-    ended: int = connection.execute(
-        sa.select(sa.func.count())
-        .select_from(lease)
-        .join(ballot, ballot.c.id == lease.c.ballot_id)
-        .where(ballot.c.campaign_id == info.id, lease.c.voter_id == voter_id, lease.c.end_reason == "done")
-    ).scalar_one()
+    done = (ballot.c.campaign_id == info.id, lease.c.voter_id == voter_id, lease.c.end_reason == "done")
+    counted = sa.select(sa.func.count()).select_from(lease).join(ballot, ballot.c.id == lease.c.ballot_id)
+    ended = int(connection.execute(counted.where(*done)).scalar_one())
     return ended + (hand is not None and not hand.missing)
 
 
 def _n_standing(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> int:
     """Return the number of the voter's current answers, practice left out."""
     ballot, event, asked = schema.ballot, schema.vote_event, schema.comparison
-    found: int = connection.execute(
-        sa.select(sa.func.count())
-        .select_from(event)
-        .join(ballot, ballot.c.id == event.c.ballot_id)
-        .join(asked, sa.and_(asked.c.ballot_id == event.c.ballot_id, asked.c.place == event.c.place))
-        .where(ballot.c.campaign_id == info.id, event.c.voter_id == voter_id, *in_force(event))
-        .where(sa.or_(asked.c.probe.is_(None), asked.c.probe != "practice"))
-    ).scalar_one()
-    return found
+    of_pair = sa.and_(asked.c.ballot_id == event.c.ballot_id, asked.c.place == event.c.place)
+    is_no_practice = sa.or_(asked.c.probe.is_(None), asked.c.probe != "practice")
+    own = (ballot.c.campaign_id == info.id, event.c.voter_id == voter_id, *in_force(event), is_no_practice)
+    joined = event.join(ballot, ballot.c.id == event.c.ballot_id).join(asked, of_pair)
+    return int(connection.execute(sa.select(sa.func.count()).select_from(joined).where(*own)).scalar_one())
 
 
 def erase(connection: sa.Connection, info: CampaignInfo, voter_id: int, *, keep_hash: bool = False) -> None:
@@ -531,9 +504,6 @@ def withdraw(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> No
     # Lock the voter first: a request that is claiming a sheet holds that row, and its lease is then ended with the
     # others.
     connection.execute(sa.update(schema.voter).where(schema.voter.c.id == voter_id).values(withdrawn_at=at))
-    connection.execute(
-        sa.update(schema.lease)
-        .where(schema.lease.c.voter_id == voter_id, schema.lease.c.ended_at.is_(None))
-        .values(ended_at=at, end_reason="withdrawn")
-    )
+    in_hand = (schema.lease.c.voter_id == voter_id, schema.lease.c.ended_at.is_(None))
+    connection.execute(sa.update(schema.lease).where(*in_hand).values(ended_at=at, end_reason="withdrawn"))
     audit(connection, info.id, "withdrawn", {}, voter_id=voter_id)

@@ -1,6 +1,5 @@
 """Manage access tokens: a token, 256 random bits, lets its holder vote or organise; the ledger keeps only its hash."""
 
-import hashlib
 import re
 import secrets
 from collections.abc import Collection
@@ -14,7 +13,7 @@ from adaptive.ledger.campaign.info import CampaignInfo
 from adaptive.ledger.campaign.stored import Steps, reads, writes
 from adaptive.ledger.errors import LedgerError
 from adaptive.ledger.store import schema
-from adaptive.ledger.store.encoding import now, time_text
+from adaptive.ledger.store.encoding import now, sum_of, time_text
 from adaptive.ledger.store.rows import audit
 
 TokenKind: TypeAlias = Literal["organiser", "organiser session", "invitation", "session", "study"]
@@ -132,7 +131,7 @@ def issue(
         Hours until it expires; None: it does not expire.
     """
     token, at = secrets.token_urlsafe(32), now()
-    row = {"hash": _hash(token), "campaign_id": info.id, "kind": kind, "voter_id": voter_id, "made_at": at}
+    row = {"hash": sum_of(token), "campaign_id": info.id, "kind": kind, "voter_id": voter_id, "made_at": at}
     ends_at = None if hours is None else at + int(hours * 3_600_000_000)
     connection.execute(sa.insert(schema.token).values(**row, ends_at=ends_at))
     return token
@@ -145,7 +144,7 @@ def holder_of(connection: sa.Connection, token: str, kinds: Collection[TokenKind
     """
     if not _FORM.fullmatch(token):
         return None
-    row = connection.execute(_holder_statement(), {"hash": _hash(token)}).first()
+    row = connection.execute(_holder_statement(), {"hash": sum_of(token)}).first()
     if row is None or row.kind not in kinds or row.revoked_at is not None:
         return None
     *holder, ends_at, _ = row
@@ -157,11 +156,8 @@ def voter_of_session(connection: sa.Connection, info: CampaignInfo, token: str) 
     if not _FORM.fullmatch(token):
         return None
     table = schema.token
-    found: int | None = connection.execute(
-        sa.select(table.c.voter_id).where(
-            table.c.hash == _hash(token), table.c.kind == "session", table.c.campaign_id == info.id
-        )
-    ).scalar()
+    of_session = (table.c.hash == sum_of(token), table.c.kind == "session", table.c.campaign_id == info.id)
+    found: int | None = connection.execute(sa.select(table.c.voter_id).where(*of_session)).scalar()
     return found
 
 
@@ -181,7 +177,7 @@ def _holder_statement() -> sa.Select[Any]:
 
 def revoke(connection: sa.Connection, token: str) -> None:
     """Revoke a token."""
-    _revoke(connection, schema.token.c.hash == _hash(token))
+    _revoke(connection, schema.token.c.hash == sum_of(token))
 
 
 def revoke_of_voter(connection: sa.Connection, voter_id: int) -> None:
@@ -202,14 +198,9 @@ def token_rows(
     table, voter, identity = schema.token, schema.voter, schema.voter_identity
     listed = (table.c.campaign_id == info.id, table.c.kind.in_(_LISTED))
     n_tokens: int = connection.execute(sa.select(sa.func.count()).select_from(table).where(*listed)).scalar_one()
-    rows = connection.execute(
-        sa.select(table, voter.c.key, identity.c.external_id)
-        .select_from(table.outerjoin(voter, voter.c.id == table.c.voter_id).outerjoin(identity))
-        .where(*listed)
-        .order_by(table.c.id.desc())
-        .offset(start)
-        .limit(most)
-    )
+    joined = table.outerjoin(voter, voter.c.id == table.c.voter_id).outerjoin(identity)
+    wanted = sa.select(table, voter.c.key, identity.c.external_id).select_from(joined).where(*listed)
+    rows = connection.execute(wanted.order_by(table.c.id.desc()).offset(start).limit(most))
     at = now()
     return n_tokens, tuple(
         TokenRow(
@@ -245,25 +236,19 @@ def revoke_listed(connection: sa.Connection, info: CampaignInfo, token_id: str, 
     table, campaign = schema.token, schema.campaign
     # The second of two simultaneous calls waits here; otherwise the two could revoke the last two tokens.
     connection.execute(sa.select(campaign.c.id).where(campaign.c.id == info.id).with_for_update(key_share=True))
-    row = connection.execute(
-        sa.select(table).where(
-            table.c.campaign_id == info.id,
-            table.c.kind.in_(_LISTED),
-            sa.func.substr(table.c.hash, 1, _ID_LENGTH) == token_id,
-        )
-    ).first()
+    of_campaign, has_id = table.c.campaign_id == info.id, sa.func.substr(table.c.hash, 1, _ID_LENGTH) == token_id
+    row = connection.execute(sa.select(table).where(of_campaign, table.c.kind.in_(_LISTED), has_id)).first()
     if row is None:
         return False
     if row.revoked_at is not None:
         return True
-    of_campaign = table.c.campaign_id == info.id
     if row.kind == "organiser":
         others = sa.select(sa.func.count()).where(
             of_campaign, table.c.kind == "organiser", table.c.revoked_at.is_(None), table.c.id != row.id
         )
         if not connection.execute(others).scalar_one():
             raise LedgerError("this is the last token of an organiser: make another one first")
-        _revoke(connection, sa.and_(of_campaign, table.c.kind == "organiser session", table.c.hash != _hash(mine)))
+        _revoke(connection, sa.and_(of_campaign, table.c.kind == "organiser session", table.c.hash != sum_of(mine)))
     elif row.kind == "invitation":
         _revoke(connection, sa.and_(table.c.voter_id == row.voter_id, table.c.kind == "session"))
     _revoke(connection, table.c.id == row.id)
@@ -274,10 +259,6 @@ def revoke_listed(connection: sa.Connection, info: CampaignInfo, token_id: str, 
 def _revoke(connection: sa.Connection, which: sa.ColumnElement[bool]) -> None:
     table = schema.token
     connection.execute(sa.update(table).where(which, table.c.revoked_at.is_(None)).values(revoked_at=now()))
-
-
-def _hash(token: str) -> str:
-    return hashlib.sha256(token.encode()).hexdigest()
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,6 @@ response, or from its time, which pairs are scored.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,7 +22,7 @@ from adaptive.ledger.campaign.info import CampaignInfo
 from adaptive.ledger.errors import ConflictError, LateVoteError, LedgerBusyError, LedgerError
 from adaptive.ledger.store import schema
 from adaptive.ledger.store.database import Database
-from adaptive.ledger.store.encoding import answer_code, answer_name, json_of, now, pair_id
+from adaptive.ledger.store.encoding import answer_code, answer_name, json_of, now, pair_id, sum_of
 from adaptive.ledger.store.locks import count_answers, count_statement, locked_state, open_overdue
 from adaptive.ledger.voters.newcomers import lease_end, mark_answered
 from rankcorr.checks import shown
@@ -162,18 +161,20 @@ def cast(database: Database, info: CampaignInfo, vote: VoteCast) -> Receipt:
             return LateVoteError(_late_message(late, vote.number))
         if found.kind == "cast":
             recorded = answer_name(found.answer)
-            message = f"comparison {_pair(found, vote.number)} has the vote {recorded!r} already"
+            message = (
+                f"comparison {pair_id(vote.number, found.sheet, found.position)} has the vote {recorded!r} already"
+            )
             raise ConflictError(message, recorded=recorded)
         revision = (found.revision or 0) + 1
         row = {**_event_row(vote, found.ballot_id, code, payload), "revision": revision, "lease_id": found.lease_id}
         row["ballot"] = row.pop("ballot_id")
         if connection.dialect.name == "postgresql":
             connection.execute(
-                _counted_cast_statement(),
+                _cast_statement(counts=True),
                 {**row, "sheet": found.sheet, "scored": found.scored, "checked": found.checked},
             )
         else:
-            connection.execute(_cast_statement(), row)
+            connection.execute(_cast_statement(counts=False), row)
             _count(connection, found, 1)
         _renew(connection, info, found, vote.voter_id)
         return Receipt(vote.event_id, revision, "cast", vote.answer)
@@ -193,7 +194,7 @@ def retract(database: Database, info: CampaignInfo, event_id: str, number: int, 
     LedgerBusyError
         While the ballot is being closed.
     """
-    payload = retraction_hash(number, place, voter_id)
+    payload = vote_hash(number, place, voter_id, "retract")
     return _replaced(
         *(database, info, event_id, number, place, payload),
         refusals=("its votes can no longer be taken back", "of this voter to take back"),
@@ -264,7 +265,7 @@ def _replaced(
         if found.state == "closed":
             raise LateVoteError(f"ballot {number} is closed: {refusals[0]}")
         if found.kind != "cast" or voter_id not in (None, found.voter_id):
-            raise ConflictError(f"comparison {_pair(found, number)} has no vote {refusals[1]}")
+            raise ConflictError(f"comparison {pair_id(number, found.sheet, found.position)} has no vote {refusals[1]}")
         row = {"ballot_id": found.ballot_id, "voter_id": found.voter_id, "revision": found.revision + 1}
         given = {"event_id": event_id, "place": place, "kind": kind, "received_at": now(), "payload_hash": payload}
         connection.execute(sa.insert(schema.vote_event).values(**row, **given, **columns))
@@ -300,10 +301,6 @@ def _count(connection: sa.Connection, found: Any, change: int) -> None:
     )
 
 
-def _pair(found: Any, number: int) -> str:
-    return pair_id(number, found.sheet, found.position)
-
-
 def _while_closing(found: Any, number: int) -> _Overdue:
     if found.overdue:
         return _Overdue(found.ballot_id)
@@ -321,11 +318,8 @@ def _known_event(connection: sa.Connection, event_id: str, payload: str) -> Rece
     table, late, ballot = schema.vote_event, schema.late_vote, schema.ballot
     row = connection.execute(sa.select(table).where(table.c.event_id == event_id)).first()
     if row is None:
-        row = connection.execute(
-            sa.select(late, ballot.c.number)
-            .join(ballot, ballot.c.id == late.c.ballot_id)
-            .where(late.c.event_id == event_id)
-        ).one()
+        kept = sa.select(late, ballot.c.number).join(ballot, ballot.c.id == late.c.ballot_id)
+        row = connection.execute(kept.where(late.c.event_id == event_id)).one()
         if row.payload_hash == payload:
             return LateVoteError(_late_message(row.why, row.number))
     if row.payload_hash != payload:
@@ -339,11 +333,9 @@ def _why_late(connection: sa.Connection, found: Any, voter_id: int) -> str | Non
     if found.state == "open" and found.holder == voter_id:
         return None
     table = schema.lease
-    leases = connection.execute(
-        sa.select(table.c.voter_id, table.c.end_reason)
-        .where(table.c.ballot_id == found.ballot_id, table.c.sheet == found.sheet)
-        .order_by(table.c.fence.desc())
-    ).all()
+    of_sheet = (table.c.ballot_id == found.ballot_id, table.c.sheet == found.sheet)
+    latest_first = sa.select(table.c.voter_id, table.c.end_reason).where(*of_sheet).order_by(table.c.fence.desc())
+    leases = connection.execute(latest_first).all()
     if voter_id not in [lease.voter_id for lease in leases]:
         raise VoteError(f"the comparison is on sheet {found.sheet + 1}, which this voter was never given")
     if found.state == "closed":
@@ -379,51 +371,29 @@ def _renew(connection: sa.Connection, info: CampaignInfo, found: Any, voter_id: 
 
 
 @cache
-def _cast_statement() -> sa.Insert:
+def _cast_statement(*, counts: bool) -> sa.Insert:
     names = [column.name for column in schema.vote_event.c if column.name not in ("id", "kind", "reason")]
     given: dict[str, Any] = {name: sa.bindparam("ballot" if name == "ballot_id" else name) for name in names}
-    return sa.insert(schema.vote_event).values(kind="cast", **given)
-
-
-@cache
-def _counted_cast_statement() -> sa.Insert:
-    # This saves one round trip to the server.
-    return _cast_statement().add_cte(count_statement().cte("counted"))
+    cast_vote = sa.insert(schema.vote_event).values(kind="cast", **given)
+    # Counting in the same statement saves one round trip to the server.
+    return cast_vote.add_cte(count_statement().cte("counted")) if counts else cast_vote
 
 
 def _event_row(vote: VoteCast, ballot_id: int, code: int, payload: str) -> dict[str, Any]:
     """Return the columns that every answer of a voter has."""
-    return {
-        "event_id": vote.event_id,
-        "ballot_id": ballot_id,
-        "place": vote.place,
-        "voter_id": vote.voter_id,
-        "answer": code,
-        "response_ms": vote.response_ms,
-        "given_by": vote.given_by,
-        "layout": vote.layout,
-        "extra": None if vote.extra is None else json_of(vote.extra),
-        "received_at": now(),
-        "payload_hash": payload,
-    }
+    same = ("event_id", "place", "voter_id", "response_ms", "given_by", "layout")
+    extra = None if vote.extra is None else json_of(vote.extra)
+    own = {"ballot_id": ballot_id, "answer": code, "extra": extra, "received_at": now(), "payload_hash": payload}
+    return {**{name: getattr(vote, name) for name in same}, **own}
 
 
 # Every module that writes events takes its hashes from here. In a restored campaign, new votes are compared with the
 # hashes that were computed when the bundle was read.
 def vote_hash(number: int, place: int, voter_id: int, answer: str | None) -> str:
-    """Return the hash of a vote on a comparison of ballot `number`."""
-    return _hash([number, place, voter_id, answer])
-
-
-def retraction_hash(number: int, place: int, voter_id: int) -> str:
-    """Return the hash of a retraction."""
-    return vote_hash(number, place, voter_id, "retract")
+    """Return the hash of a vote on a comparison of ballot `number`, or of a retraction, whose answer is "retract"."""
+    return sum_of(json_of([number, place, voter_id, answer]))
 
 
 def correction_hash(number: int, place: int, answer: str | None, reason: str | None) -> str:
     """Return the hash of an organiser's correction; the answer None voids the vote."""
-    return _hash([number, place, "correction", answer, reason])
-
-
-def _hash(says: list[Any]) -> str:
-    return hashlib.sha256(json_of(says).encode()).hexdigest()
+    return sum_of(json_of([number, place, "correction", answer, reason]))

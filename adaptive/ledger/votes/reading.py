@@ -81,12 +81,9 @@ def in_force(event: sa.Table) -> tuple[sa.ColumnElement[bool], ...]:
 def standing_votes(connection: sa.Connection, ballot_id: int) -> StandingVotes:
     """Return the vote in force for each comparison of a ballot: its last event, if that is a vote."""
     event = schema.vote_event
-    place, answer, voter = integer_columns(
-        connection,
-        sa.select(event.c.place, sa.func.coalesce(event.c.answer, _NOTHING), event.c.voter_id)
-        .where(event.c.ballot_id == ballot_id, is_scored(event, ballot_id))
-        .order_by(event.c.place, event.c.revision),
-    )
+    events = sa.select(event.c.place, sa.func.coalesce(event.c.answer, _NOTHING), event.c.voter_id)
+    own = events.where(event.c.ballot_id == ballot_id, is_scored(event, ballot_id))
+    place, answer, voter = integer_columns(connection, own.order_by(event.c.place, event.c.revision))
     last = np.append(place[1:] != place[:-1], np.ones(min(1, place.size), bool))
     counts = last & (answer != _NOTHING)
     return StandingVotes(place[counts], answer[counts], voter[counts])
@@ -162,26 +159,17 @@ def votes_of(connection: sa.Connection, info: CampaignInfo, *, without: Collecti
     called = tuple(names[each] for each in ids.tolist())
     if len(set(called)) < len(called):  # a name may equal another voter's key, or occur in two sources
         called = tuple(f"{name} ({each})" for name, each in zip(called, ids.tolist(), strict=True))
-    return Comparisons(
-        info.items,
-        left.astype(np.int32),
-        right.astype(np.int32),
-        winner.astype(np.int8),
-        called,
-        numbered[: left.size],
-        n_asked - left.size,
-        ShownPairs(shown_left.astype(np.int32), shown_right.astype(np.int32), numbered[left.size :]),
-    )
+    columns = left.astype(np.int32), right.astype(np.int32), winner.astype(np.int8), called, numbered[: left.size]
+    unanswered = ShownPairs(shown_left.astype(np.int32), shown_right.astype(np.int32), numbered[left.size :])
+    return Comparisons(info.items, *columns, n_asked - left.size, unanswered)
 
 
 def _holders(connection: sa.Connection, ballot_id: int, n_sheets: int) -> NDArray[np.int64]:
     """Return the id of the holder of each sheet."""
     found = np.full(n_sheets, _NOBODY)
     lease = schema.lease
-    sheet, voter = integer_columns(
-        connection,
-        sa.select(lease.c.sheet, lease.c.voter_id).where(lease.c.ballot_id == ballot_id, lease.c.ended_at.is_(None)),
-    )
+    of_ballot = (lease.c.ballot_id == ballot_id, lease.c.ended_at.is_(None))
+    sheet, voter = integer_columns(connection, sa.select(lease.c.sheet, lease.c.voter_id).where(*of_ballot))
     found[sheet] = voter
     return found
 
@@ -261,12 +249,8 @@ def events_after(
         Maximum number of events; there are fewer only at the end of the ledger.
     """
     ballot, event, asked, voter = schema.ballot, schema.vote_event, schema.comparison, schema.voter
-    numbers = {
-        row.id: row.number
-        for row in connection.execute(
-            sa.select(ballot.c.id, ballot.c.number).where(ballot.c.campaign_id == info.id).order_by(ballot.c.id)
-        )
-    }
+    opened = sa.select(ballot.c.id, ballot.c.number).where(ballot.c.campaign_id == info.id).order_by(ballot.c.id)
+    numbers = {row.id: row.number for row in connection.execute(opened)}
     same = ("event_id", "revision", "kind", "response_ms", "given_by", "layout")
     for ballot_id in numbers:
         lock_ballot(connection, ballot_id, exclusive=True)
@@ -331,11 +315,9 @@ def conflicts(connection: sa.Connection, info: CampaignInfo) -> list[Conflict]:
     ).all()
     found = []
     for row in rows:
-        events = connection.execute(
-            sa.select(event.c.kind, event.c.answer, event.c.given_by, event.c.revision)
-            .where(event.c.ballot_id == row.ballot_id, event.c.place == row.place)
-            .order_by(event.c.revision)
-        ).all()
+        of_pair = (event.c.ballot_id == row.ballot_id, event.c.place == row.place)
+        wanted = sa.select(event.c.kind, event.c.answer, event.c.given_by, event.c.revision).where(*of_pair)
+        events = connection.execute(wanted.order_by(event.c.revision)).all()
         last = events[-1] if events else None
         found.append(
             Conflict(

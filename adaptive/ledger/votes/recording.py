@@ -176,15 +176,13 @@ def _held_against(connection: sa.Connection, info: CampaignInfo, number: int) ->
     # Exclusive: the current votes are read once for the whole file and must not change until its votes are written.
     lock_ballot(connection, ballot_id, exclusive=True)
     table = schema.ballot
-    state, n_scored = connection.execute(
-        sa.select(table.c.state, table.c.n_comparisons).where(table.c.id == ballot_id)
-    ).one()
+    own = sa.select(table.c.state, table.c.n_comparisons).where(table.c.id == ballot_id)
+    state, n_scored = connection.execute(own).one()
     if state == "closing":
         raise LedgerBusyError(f"ballot {number} is being closed: the file may be recorded in a moment")
     lease = schema.lease
-    leases = connection.execute(
-        sa.select(lease.c.id, lease.c.sheet, lease.c.voter_id, lease.c.ended_at).where(lease.c.ballot_id == ballot_id)
-    ).all()
+    wanted = sa.select(lease.c.id, lease.c.sheet, lease.c.voter_id, lease.c.ended_at)
+    leases = connection.execute(wanted.where(lease.c.ballot_id == ballot_id)).all()
     return _Ballot(
         id=ballot_id,
         number=number,
@@ -199,33 +197,18 @@ def _held_against(connection: sa.Connection, info: CampaignInfo, number: int) ->
 def _asked(connection: sa.Connection, ballot_id: int) -> dict[str, Any]:
     """Return the position, the items and the answers so far of each comparison."""
     pair, event, late = schema.comparison, schema.vote_event, schema.late_vote
-    sheet, position, left, right = integer_columns(
-        connection,
-        sa.select(pair.c.sheet, pair.c.position, pair.c.left_item, pair.c.right_item)
-        .where(pair.c.ballot_id == ballot_id)
-        .order_by(pair.c.place),
-    )
-    places, revisions, answers, voters = integer_columns(
-        connection,
-        sa.select(
-            event.c.place,
-            event.c.revision,
-            sa.case((event.c.kind == "void", _VOIDED), else_=sa.func.coalesce(event.c.answer, _NO_VOTE)),
-            event.c.voter_id,
-        )
-        .where(event.c.ballot_id == ballot_id)
-        .order_by(event.c.place, event.c.revision),
-    )
+    asked = sa.select(pair.c.sheet, pair.c.position, pair.c.left_item, pair.c.right_item).order_by(pair.c.place)
+    sheet, position, left, right = integer_columns(connection, asked.where(pair.c.ballot_id == ballot_id))
+    said = sa.case((event.c.kind == "void", _VOIDED), else_=sa.func.coalesce(event.c.answer, _NO_VOTE))
+    events = sa.select(event.c.place, event.c.revision, said, event.c.voter_id).where(event.c.ballot_id == ballot_id)
+    in_order = events.order_by(event.c.place, event.c.revision)
+    places, revisions, answers, voters = integer_columns(connection, in_order)
     revision, answer = np.zeros(sheet.size, np.int64), np.full(sheet.size, _NO_VOTE)
     revision[places], answer[places] = revisions, answers  # the last event of each place wins
-    heard = connection.execute(
-        sa.select(late.c.place, late.c.voter_id, late.c.answer).where(late.c.ballot_id == ballot_id)
-    )
-    checks = connection.execute(
-        sa.select(pair.c.place).where(pair.c.ballot_id == ballot_id, pair.c.probe != "practice")
-    )
+    heard = sa.select(late.c.place, late.c.voter_id, late.c.answer).where(late.c.ballot_id == ballot_id)
+    checks = sa.select(pair.c.place).where(pair.c.ballot_id == ballot_id, pair.c.probe != "practice")
     return {
-        "checks": set(checks.scalars()),
+        "checks": set(connection.execute(checks).scalars()),
         "place": {at: place for place, at in enumerate(zip(sheet.tolist(), position.tolist(), strict=True))},
         "sheet": sheet.tolist(),
         "left": left.tolist(),
@@ -233,7 +216,7 @@ def _asked(connection: sa.Connection, ballot_id: int) -> dict[str, Any]:
         "revision": revision.tolist(),
         "answer": answer.tolist(),
         "said": set(zip(places.tolist(), voters.tolist(), answers.tolist(), strict=True)),
-        "heard": {(row.place, row.voter_id, row.answer) for row in heard},
+        "heard": {(row.place, row.voter_id, row.answer) for row in connection.execute(heard)},
     }
 
 
