@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import ROUND_CEILING
-from typing import Any
 
 from adaptive.advice import four_digits
 from adaptive.errors import PlanError
@@ -161,13 +160,19 @@ def plan_one_way(
     given = [name for name, value in zip(ways, values, strict=True) if value is not None]
     if len(given) != 1:
         raise PlanError(f"exactly one of {', '.join(ways)} is wanted; got {' and '.join(given) or 'none'}")
-    shape: Any = {"n_ballots": n_ballots, "fraction": fraction}
     if presentations is not None:
-        return plan_ballots(n_items, **shape, presentations=presentations)
+        return plan_ballots(n_items, n_ballots=n_ballots, fraction=fraction, presentations=presentations)
     if top_presentations is not None:
-        return plan_for_top(n_items, **shape, top_presentations=top_presentations)
+        return plan_for_top(n_items, n_ballots=n_ballots, fraction=fraction, top_presentations=top_presentations)
     seconds = seconds_per_comparison if hours is not None else None
-    return plan_for_budget(n_items, **shape, comparisons=comparisons, hours=hours, seconds_per_comparison=seconds)
+    return plan_for_budget(
+        n_items,
+        n_ballots=n_ballots,
+        fraction=fraction,
+        comparisons=comparisons,
+        hours=hours,
+        seconds_per_comparison=seconds,
+    )
 
 
 def most_ballots(n_items: int, fraction: float, *, most: int = _MOST_BALLOTS) -> int:

@@ -156,10 +156,18 @@ def table2(
         name: plan_ballots(values.size, n_ballots=N_BALLOTS, fraction=FRACTION, presentations=PRESENTATIONS)
         for name, values in similarities.items()
     }
-    run: Any = {"n_simulations": n_simulations, "approaches": _APPROACHES, "executor": executor, "progress": progress}
     return Table2(
         {
-            name: simulate(plans[name], VoterPopulation(), values, seed=seeds[name], **run)
+            name: simulate(
+                plans[name],
+                VoterPopulation(),
+                values,
+                n_simulations=n_simulations,
+                seed=seeds[name],
+                approaches=_APPROACHES,
+                executor=executor,
+                progress=progress,
+            )
             for name, values in similarities.items()
         }
     )

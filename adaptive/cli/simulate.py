@@ -93,9 +93,17 @@ def simulate_command(
         quiet_executor(workers) as executor,
         progress_bar(simulations, "simulation", "accuracy of the plan") as advance,
     ):
-        voting: Any = {"relatedness": judge == "relatedness", "approaches": tuple(dict.fromkeys(approaches))}
-        run: Any = {"n_simulations": simulations, "seed": seed, "executor": executor, "progress": advance}
-        result = simulate(planned, population, values, **voting, **run)
+        result = simulate(
+            planned,
+            population,
+            values,
+            n_simulations=simulations,
+            seed=seed,
+            relatedness=judge == "relatedness",
+            approaches=tuple(dict.fromkeys(approaches)),
+            executor=executor,
+            progress=advance,
+        )
     if as_json:
         asked = {"similarity": similarity, "judge": judge, "voters": voters}
         chosen = {**asked, "simulations": simulations, "seed": seed, "ties": TIES}
@@ -222,9 +230,17 @@ def tune_command(
     total = tuning_runs(len(candidates), simulations=simulations, fresh=fresh)
     with quiet_executor(shared.workers) as executor, progress_bar(total, "run", "search for a plan") as advance:
         voters = None if votes is not None and shared.voters is None else shared.population
-        search: Any = {"candidates": candidates, "simulations": simulations, "fresh": fresh, **shared.simulated}
         tuned = tune_plan(
-            budget, similarity=values, pilot=votes, voters=voters, executor=executor, progress=advance, **search
+            budget,
+            similarity=values,
+            pilot=votes,
+            voters=voters,
+            candidates=candidates,
+            simulations=simulations,
+            fresh=fresh,
+            executor=executor,
+            progress=advance,
+            **shared.simulated,
         )
     if shared.as_json:
         console.print_json(_tuned_dict(tuned))
@@ -270,9 +286,18 @@ def votes_needed_command(
     """
     values = given_similarity(similarity, shared.n_items)
     with quiet_executor(shared.workers) as executor, progress_bar(2 * simulations, "run", "votes needed") as advance:
-        chosen: Any = {"approach": approach, "matching": Matching(batch=shared.batch), "most": most, **shared.simulated}
-        run: Any = {"simulations": simulations, "executor": executor, "progress": advance}
-        needed = votes_needed(accuracy, similarity=values, voters=shared.population, **chosen, **run)
+        needed = votes_needed(
+            accuracy,
+            similarity=values,
+            voters=shared.population,
+            approach=approach,
+            matching=Matching(batch=shared.batch),
+            most=most,
+            simulations=simulations,
+            executor=executor,
+            progress=advance,
+            **shared.simulated,
+        )
     if shared.as_json:
         console.print_json({**needed.to_dict(), "reached": needed.reached, "verdict": needed.verdict})
         return

@@ -334,8 +334,10 @@ def _fitted(
         _check_finite(comparisons)
     rows = likelihood.rows_of(comparisons, model)
     begin = None if start is None else _start(start, comparisons, model, own_oversight)
-    limits: Any = {"tolerance": float(tolerance), "max_iterations": n_iterations}
-    found = fit(rows, own_prior, own_oversight, start=begin, **limits, progress=progress)
+    accuracy = float(tolerance)
+    found = fit(
+        rows, own_prior, own_oversight, start=begin, tolerance=accuracy, max_iterations=n_iterations, progress=progress
+    )
     return Strengths(comparisons, model, own_prior, **vars(found), oversight=own_oversight)
 
 

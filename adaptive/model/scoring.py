@@ -252,10 +252,19 @@ def score_leaderboard(
     if not isinstance(systems, Mapping) or not systems:
         raise ModelError(f"systems must be a mapping of name to ranking, not empty; got {shown(systems)}")
     found: dict[Any, SystemScore] = {}
-    draws: Any = {"n_samples": n_samples, "n_resamples": n_resamples, "seed": seed, "workers": workers}
     for name, system in systems.items():
         try:
-            found[name] = score_system(strengths, system, coefficient, missing=missing, level=level, **draws)
+            found[name] = score_system(
+                strengths,
+                system,
+                coefficient,
+                missing=missing,
+                level=level,
+                n_samples=n_samples,
+                n_resamples=n_resamples,
+                seed=seed,
+                workers=workers,
+            )
         except (AdaptiveError, RankingError) as error:
             raise type(error)(f"system {shown(name)}: {error}") from error
     names = sorted(found, key=lambda name: (math.isnan(found[name].statistic), -found[name].statistic))

@@ -199,9 +199,17 @@ def record_of(info: CampaignInfo, stored: StoredBallot) -> BallotRecord:
     wins, ties, losses = (kept[name].astype(np.int64) for name in ("wins", "ties", "losses"))
     unanswered = kept["presentations"].astype(np.int64) - wins - ties - losses
     items = tuple(info.items[place] for place in stored.places.tolist())
-    scores: Any = {name: kept[name] for name in ("x", "y", "ybar")}
-    scores |= {name: stored.record[name] for name in ("b", "n_tied_at_cut")}
-    return BallotRecord(stored.number, items, stored.places, Tally(wins, ties, losses, unanswered), **scores)
+    return BallotRecord(
+        stored.number,
+        items,
+        stored.places,
+        Tally(wins, ties, losses, unanswered),
+        x=kept["x"],
+        y=kept["y"],
+        b=stored.record["b"],
+        ybar=kept["ybar"],
+        n_tied_at_cut=stored.record["n_tied_at_cut"],
+    )
 
 
 def chain_digest(previous: str | None, stored_draw: str, votes: str, record: Mapping[str, Any]) -> str:
