@@ -25,6 +25,7 @@ from tests.adaptive.ledger.campaigns import (
     query,
     vote,
     voters_of,
+    write,
 )
 from tests.adaptive.ledger.faults import Points
 from tests.service.live import eventually
@@ -125,10 +126,10 @@ def test_a_sheet_claimed_or_given_by_a_killed_process_is_in_one_hand(ledger):
         return campaign
 
     def claim(campaign):
-        return campaign.database.write(lambda connection: claim_sheet(connection, campaign.info, first))
+        return write(campaign, claim_sheet, first)
 
     def give(campaign):
-        return campaign.database.write(lambda connection: give_sheet(connection, campaign.info, ballot, 0, second))
+        return write(campaign, give_sheet, ballot, 0, second)
 
     def leases(campaign):
         return query(
@@ -279,13 +280,11 @@ def _emptied(ledger):
     ledger.close()
 
 
-def crowd(campaign, places, report, stop):
+def crowd(campaign, places, report):
     """Vote on places in threads, and report each event once it was acknowledged."""
 
     def votes(mine):
         for event_id, place, voter in mine:
-            if stop.is_set():
-                return
             campaign.cast(vote(voter, place, event_id=event_id))
             report(event_id)
 
@@ -306,9 +305,7 @@ def test_votes_of_processes_killed_at_random_are_neither_lost_nor_doubled(ledger
     for round_ in range(1, 4):
         left = [each for each in wanted if each[0] not in acknowledged]
         halves = left[::2], left[1::2]
-        children = [
-            processes.start(lambda report, h=half: crowd(campaign, h, report, threading.Event())) for half in halves
-        ]
+        children = [processes.start(lambda report, h=half: crowd(campaign, h, report)) for half in halves]
         assert any(child.has_reported() for child in children)
         time.sleep(rng.uniform(0.0, 0.4))
         for child in children:

@@ -21,7 +21,7 @@ from adaptive.ledger.voters.identity import set_excluded
 from adaptive.ledger.voters.participation import withdraw
 from adaptive.ledger.votes.casting import correct, retract
 from adaptive.plan import plan_ballots
-from tests.adaptive.ledger.campaigns import ITEMS, change, new_id, query, vote, voters_of
+from tests.adaptive.ledger.campaigns import ITEMS, change, new_id, query, vote, voters_of, write
 from tests.adaptive.ledger.model import Model
 
 PLAN = plan_ballots(5, n_ballots=2, fraction=0.6, presentations=2)
@@ -86,22 +86,16 @@ def steps(ledger):
 
         @rule(voter=VOTERS)
         def claim(self, voter):
-            info, expected = self.campaign.info, self.model.claim(voter)
-            found = self.answer_of(
-                lambda: self.campaign.database.write(lambda c: claim_sheet(c, info, self.voters[voter]))
-            )
+            expected = self.model.claim(voter)
+            found = self.answer_of(lambda: write(self.campaign, claim_sheet, self.voters[voter]))
             assert (found if found is None or isinstance(found, str) else (found.number, found.sheet)) == expected
 
         @rule(pick=PICKS, voter=VOTERS)
         def give(self, pick, voter):
             number, place = self.place(pick)
             sheet = self.model.ballots[number - 1].pairs[place][0]
-            info, ballot_id = self.campaign.info, self.campaign.ballots()[number - 1].id
-            found = self.answer_of(
-                lambda: self.campaign.database.write(
-                    lambda c: give_sheet(c, info, ballot_id, sheet, self.voters[voter])
-                )
-            )
+            ballot_id = self.campaign.ballots()[number - 1].id
+            found = self.answer_of(lambda: write(self.campaign, give_sheet, ballot_id, sheet, self.voters[voter]))
             assert (found if isinstance(found, str) else "ok") == self.model.give(number, sheet, voter)
 
         @rule(pick=PICKS)
@@ -198,15 +192,12 @@ def steps(ledger):
         @rule(voter=VOTERS)
         def withdraw(self, voter):
             self.model.withdraw(voter)
-            self.campaign.database.write(lambda c: withdraw(c, self.campaign.info, self.voters[voter]))
+            write(self.campaign, withdraw, self.voters[voter])
 
         @rule(voter=VOTERS)
         def leave_out_or_take_in(self, voter):
             self.model.excluded ^= {voter}
-            left_out = voter in self.model.excluded
-            self.campaign.database.write(
-                lambda c: set_excluded(c, self.campaign.info, self.voters[voter], left_out, "speed")
-            )
+            write(self.campaign, set_excluded, self.voters[voter], voter in self.model.excluded, "speed")
 
         @rule(pick=PICKS, least=st.sampled_from([None, 0.0, 1.0]))
         def close(self, pick, least):
