@@ -87,10 +87,8 @@ def test_a_draw_holds_every_guarantee_and_its_certificate_says_so(ballot):
 
     certificate = ballot.certificate()
     assert certificate.broken == ()
-    assert (certificate.presentations_min, certificate.presentations_max) == (
-        min(presented.values()),
-        max(presented.values()),
-    )
+    extremes = min(presented.values()), max(presented.values())
+    assert (certificate.presentations_min, certificate.presentations_max) == extremes
     more = [item for item, n_times in presented.items() if n_times > wanted]
     assert ([] if certificate.item_with_one_more is None else [certificate.item_with_one_more]) == more
     assert certificate.n_self_pairs == 0
@@ -246,9 +244,8 @@ def test_labels_and_names_are_kept():
 
 
 def test_a_number_of_items_means_their_indices():
-    by_number, by_range, by_label = (
-        draw_ballot(n, 2, 2, np.random.default_rng(0)) for n in (4, range(4), [0, 1, 2, 3])
-    )
+    three = (draw_ballot(items, 2, 2, np.random.default_rng(0)) for items in (4, range(4), [0, 1, 2, 3]))
+    by_number, by_range, by_label = three
     assert by_number == by_range == by_label
     assert hash(by_number) == hash(by_label)
     assert by_number != draw_ballot(list("abcd"), 2, 2, np.random.default_rng(0))
@@ -292,10 +289,10 @@ def test_ballot_copies_its_arrays():
     ],
 )
 def test_certificate_names_what_is_broken(changes, sentence):
-    fields = {"left": [0, 1, 2, 3, 4], "right": [1, 2, 3, 4, 0], "voter": [0, 1, 0, 1, 0]}
-    ballot = Ballot(**{"items": range(5), "presentations": 2, "voters": range(2)} | fields)
-    assert ballot.certificate().broken == ()
-    changed = {"items": range(5), "presentations": 2, "voters": range(2)} | fields | changes
+    fields = {"items": range(5), "presentations": 2, "voters": range(2)}
+    fields |= {"left": [0, 1, 2, 3, 4], "right": [1, 2, 3, 4, 0], "voter": [0, 1, 0, 1, 0]}
+    assert Ballot(**fields).certificate().broken == ()
+    changed = fields | changes
     if len(changed["left"]) == 4:
         changed |= {"right": [1, 2, 3, 4], "voter": [0, 1, 0, 1]}
     assert any(sentence in broken for broken in Ballot(**changed).certificate().broken)
@@ -363,13 +360,6 @@ def test_a_draw_that_fails_leaves_the_rng_as_it_was():
     ],
 )
 def test_bad_input_of_a_ballot(changes, message):
-    fields = {
-        "items": range(4),
-        "presentations": 1,
-        "voters": range(1),
-        "left": [0, 1],
-        "right": [2, 3],
-        "voter": [0, 0],
-    }
+    own = {"items": range(4), "presentations": 1, "voters": range(1), "left": [0, 1], "right": [2, 3], "voter": [0, 0]}
     with pytest.raises(DrawError, match=message):
-        Ballot(**fields | changes)
+        Ballot(**own | changes)
