@@ -27,14 +27,9 @@ MAX_ITEMS = 200 if JIT else 30
 def ballots(draw):
     """Ballots of 2 to 200 items; M small, about N - 1 or up to 3 N, odd and even; few and many voters."""
     n_items = draw(st.integers(2, MAX_ITEMS))
-    presentations = draw(
-        st.one_of(
-            st.integers(1, 6),
-            st.integers(n_items - 3, n_items + 2),
-            st.integers(2 * n_items - 4, 2 * n_items),
-            st.integers(1, 3 * n_items),
-        ).map(lambda wanted: max(wanted, 1))
-    )
+    few, about = st.integers(1, 6), st.integers(n_items - 3, n_items + 2)
+    many = st.integers(2 * n_items - 4, 2 * n_items) | st.integers(1, 3 * n_items)
+    presentations = max(1, draw(few | about | many))
     voters = draw(st.one_of(st.integers(1, 5), st.integers(1, 2 * n_items), st.integers(1, 5_000 if JIT else 300)))
     return draw_ballot(n_items, presentations, voters, np.random.default_rng(draw(st.integers(0, 2**32))))
 
@@ -222,13 +217,9 @@ def test_plain_python_draws_the_same_ballots():
         f"ballots = [draw_ballot(*each, rng) for each in {sizes}]\n"
         "print([[side.tolist() for side in (each.left, each.right, each.voter)] for each in ballots])"
     )
-    other = subprocess.run(  # without numba here, with it there
-        [sys.executable, "-W", "error", "-c", program],
-        env=dict(os.environ, NUMBA_DISABLE_JIT="1" if JIT else "0"),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    environment = dict(os.environ, NUMBA_DISABLE_JIT="1" if JIT else "0")  # without numba here, with it there
+    command = [sys.executable, "-W", "error", "-c", program]
+    other = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     rng = np.random.default_rng(1)
     here = [draw_ballot(*each, rng) for each in sizes]
     assert json.loads(other.stdout) == [[side.tolist() for side in (b.left, b.right, b.voter)] for b in here]

@@ -33,22 +33,11 @@ from tests.documents import PAGES
 
 PROGRAM = Path(__file__).with_name("definitions.js")
 X, Y = [9, 7, 7, 5, 3, 1], [8, 8, 6, 2, 5, 2]  # the worked example
-EXAMPLES = [
-    {"coefficient": "tau_w"},
-    {"coefficient": "tau_w", "variant": "a"},
-    *({"coefficient": name} for name in ("rho_w", "tau", "rho")),
-]
-NAMES = {
-    "coefficient": "statistic",
-    "chance": "mean",
-    "`std`": "std",
-    "`exponent`": "exponent",
-    "`standardized`": "standardized",
-    "`zscore`": "zscore",
-    "`percentile`": "percentile",
-    'p, "greater"': "greater",
-    'p, "two-sided"': "pvalue",
-}
+EXAMPLES = [{"coefficient": "tau_w"}, {"coefficient": "tau_w", "variant": "a"}]
+EXAMPLES += [{"coefficient": name} for name in ("rho_w", "tau", "rho")]
+NAMES = {"coefficient": "statistic", "chance": "mean"}
+NAMES |= {f"`{name}`": name for name in ("std", "exponent", "standardized", "zscore", "percentile")}
+NAMES |= {'p, "greater"': "greater", 'p, "two-sided"': "pvalue"}
 
 pytestmark = pytest.mark.needs_numba
 

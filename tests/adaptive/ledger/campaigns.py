@@ -69,15 +69,15 @@ def asked(campaign, number=1):
     return rows
 
 
+def in_ballots(campaign, columns, table, rest=""):
+    """Columns of the rows t of a table, and of their ballots b."""
+    joined = f"SELECT {columns} FROM {table} t JOIN ballot b ON b.id = t.ballot_id WHERE b.campaign_id = :id {rest}"
+    return query(campaign, joined, id=campaign.info.id)
+
+
 def pair_ids(campaign, number=1):
     """Id of each pair of a ballot, by place: comparisons, then checks."""
-    rows = query(
-        campaign,
-        "SELECT c.sheet, c.position FROM comparison c JOIN ballot b ON b.id = c.ballot_id "
-        "WHERE b.campaign_id = :campaign AND b.number = :number ORDER BY c.place",
-        campaign=campaign.info.id,
-        number=number,
-    )
+    rows = in_ballots(campaign, "t.sheet, t.position", "comparison", f"AND b.number = {number} ORDER BY t.place")
     return [f"{number}-{sheet}-{position}" for sheet, position in rows]
 
 

@@ -20,6 +20,7 @@ from tests.adaptive.ledger.campaigns import (
     campaign_of,
     change,
     check_ledger,
+    in_ballots,
     new_id,
     one_asked,
     query,
@@ -58,12 +59,8 @@ def wait_for_server(campaign):
 
 
 def votes_of(campaign):
-    return query(
-        campaign,
-        "SELECT e.place, e.revision, e.kind, e.answer FROM vote_event e JOIN ballot b ON b.id = e.ballot_id "
-        "WHERE b.campaign_id = :id ORDER BY e.place, e.revision",
-        id=campaign.info.id,
-    )
+    columns = "t.place, t.revision, t.kind, t.answer"
+    return in_ballots(campaign, columns, "vote_event", "ORDER BY t.place, t.revision")
 
 
 def test_a_vote_killed_at_any_point_and_sent_again_is_there_once(ledger):
@@ -132,12 +129,7 @@ def test_a_sheet_claimed_or_given_by_a_killed_process_is_in_one_hand(ledger):
         return write(campaign, give_sheet, ballot, 0, second)
 
     def leases(campaign):
-        return query(
-            campaign,
-            "SELECT l.sheet, l.voter_id FROM lease l JOIN ballot b ON b.id = l.ballot_id "
-            "WHERE b.campaign_id = :id AND l.ended_at IS NULL",
-            id=campaign.info.id,
-        )
+        return in_ballots(campaign, "t.sheet, t.voter_id", "lease", "AND t.ended_at IS NULL")
 
     def check_claim(campaign, done):
         before = leases(campaign)

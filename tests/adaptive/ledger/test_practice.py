@@ -6,21 +6,17 @@ import pytest
 
 from adaptive.ledger import KnownPair, Probing
 from adaptive.plan import plan_ballots
-from tests.adaptive.ledger.campaigns import campaign_of, change, query
+from tests.adaptive.ledger.campaigns import campaign_of, change, in_ballots
 from tests.adaptive.ledger.test_participation import answer, claimed, joined
 
 LABELS = list("abcdefgh")
 PLAN = plan_ballots(8, n_ballots=2, fraction=0.5, presentations=6)  # 24 comparisons in the first ballot
 
 
-def asked(campaign, which="c.probe IS NULL"):
+def asked(campaign, which="t.probe IS NULL"):
     """Sheet and items of the comparisons of the first ballot."""
-    return query(
-        campaign,
-        "SELECT c.sheet, c.left_item, c.right_item FROM comparison c JOIN ballot b ON b.id = c.ballot_id "
-        f"WHERE b.number = 1 AND b.campaign_id = :campaign AND {which} ORDER BY c.sheet",
-        campaign=campaign.info.id,
-    )
+    rest = f"AND b.number = 1 AND {which} ORDER BY t.sheet"
+    return in_ballots(campaign, "t.sheet, t.left_item, t.right_item", "comparison", rest)
 
 
 def drawn(campaign):
@@ -50,7 +46,7 @@ def pair_of(shown):
 
 def test_only_a_sheet_that_compares_the_pair_itself_has_no_practice(practised_on):
     campaign, practice = practised_on
-    practised = asked(campaign, "c.probe = 'practice'")
+    practised = asked(campaign, "t.probe = 'practice'")
     # Sheets of the same slot go to whoever comes, and practise the pair too.
     assert [sheet for sheet, *_ in practised] == [1, 2, 3, 4, 5]
     assert {frozenset(pair) for _, *pair in practised} == {practice}

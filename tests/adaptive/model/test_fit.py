@@ -259,12 +259,8 @@ def matched(sd, seed, n_items=60, n_votes=900):
         size = n_items // 2 if not votes.n_comparisons else 30
         chosen = next_comparisons(bradley_terry(votes, oversight=0), size, rng=rng, voters=range(40))
         wins = rng.random(len(chosen)) < 1 / (1 + np.exp(theta[chosen.right] - theta[chosen.left]))
-        votes = Comparisons(
-            n_items,
-            np.append(votes.left, chosen.left),
-            np.append(votes.right, chosen.right),
-            np.append(votes.winner, np.where(wins, LEFT, RIGHT)),
-        )
+        left, right = np.append(votes.left, chosen.left), np.append(votes.right, chosen.right)
+        votes = Comparisons(n_items, left, right, np.append(votes.winner, np.where(wins, LEFT, RIGHT)))
     return votes, theta
 
 

@@ -22,10 +22,6 @@ def campaign(sqlite):
     return made
 
 
-def potato(selection):
-    return json.dumps({"responses": ["a", "b"], "preference": {"selection": selection}})
-
-
 def arena(**fields):
     """A battle of a and b."""
     return json.dumps({"model_a": "a", "model_b": "b", "winner": "tie", **fields})
@@ -50,16 +46,16 @@ def with_result(*sides, **more):
         ("arena", arena(model_b=None), TableError, "v:1: .*a label is text"),
         ("arena", '{"model_a": "a", "winner": "tie"}', TableError, 'v:1: no column "model_b"'),
         ("arena", arena(judge=[1]), TableError, 'v:1: column "judge": a name is text or a whole number; got'),
-        ("label_studio", json.dumps([TASK | {"data": {"text1": "a"}}]), TableError, 'no column "text2"'),
+        ("label_studio", json.dumps([with_result("left") | {"data": {"text1": "a"}}]), TableError, 'no column "text2"'),
         ("label_studio", json.dumps([with_result("left")]) + "\nmore", TableError, "v:2: not JSON: something follows"),
         ("label_studio", json.dumps([with_result("tie")]), VoteError, "v:1: column \"pairwise\": a winner is 'left'"),
         ("label_studio", json.dumps([with_result("left", "left")]), TableError, "more than one result has this name"),
         ("potato", '{"responses": ["a"]}', TableError, 'v:1: column "responses": a list of two responses is wanted'),
         (
             "potato",
-            potato("A") + "\n" + potato("C"),
+            '{"responses": ["a", "b"]}\n{"responses": ["a", "b"], "preference": {"selection": "C"}}',
             VoteError,
-            "v:2: .*\"preference\": a winner is 'A', 'B', 'tie'; got 'C'",
+            "v:2: column \"preference\": a winner is 'A', 'B', 'tie'; got 'C'",
         ),
         ("potato", '{"responses": ["a", "b"], "preference": {"scale_value": "-2"}}', VoteError, "got '-2'"),
         ("choix", "winner,loser\n0,4", TableError, 'v:2: .* "loser": 4 is not one of the 4 items, which count from 0'),
