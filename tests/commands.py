@@ -1,5 +1,7 @@
 """Calls of a command that check how it ends."""
 
+import json
+
 from click.testing import CliRunner
 
 
@@ -14,6 +16,9 @@ class Called:
         result = self.run(*args, stdin=stdin)
         assert (result.exit_code, result.stderr) == (0, "")
         return result.stdout
+
+    def json(self, *args, stdin=None):
+        return json.loads(self.ok(*args, "--json", stdin=stdin))
 
     def refusal(self, *args, stdin=None):
         """The one line that says what is wrong."""

@@ -11,6 +11,7 @@ from tests import naive
 
 N0S = st.one_of(st.sampled_from([0.0, 1.0, 2.0, 10.0]), st.floats(-0.9, 1e6))
 TIED_WEIGHT = st.sampled_from(TIED_WEIGHTS)
+SCHEME = st.sampled_from(SCHEMES)
 SYMMETRIC_SCHEME = st.sampled_from(SCHEMES[:2])
 
 

@@ -79,11 +79,8 @@ def parts(items, comparisons):
 def chances(margin, nu=0.0, link="logistic"):
     """Chances of "left", "tie" and "right": Davidson's, or those of the normal curve, which has no ties."""
     if link == "normal":
-        return {
-            "left": math.erfc(-margin / math.sqrt(2)) / 2,
-            "tie": 0.0,
-            "right": math.erfc(margin / math.sqrt(2)) / 2,
-        }
+        left, right = (math.erfc(sign * margin / math.sqrt(2)) / 2 for sign in (-1, 1))
+        return {"left": left, "tie": 0.0, "right": right}
     weights = {"left": math.exp(margin / 2), "tie": nu, "right": math.exp(-margin / 2)}
     return {vote: weight / sum(weights.values()) for vote, weight in weights.items()}
 

@@ -131,9 +131,8 @@ def test_a_wanted_top_is_at_least_1():
     [{}, {"presentations": 4, "comparisons": 100}, {"hours": 1, "seconds_per_comparison": 5, "presentations": 2}],
 )
 def test_a_plan_follows_from_exactly_one_number(numbers):
-    with pytest.raises(
-        PlanError, match="exactly one of presentations, top_presentations, comparisons, hours is wanted"
-    ):
+    message = "exactly one of presentations, top_presentations, comparisons, hours is wanted"
+    with pytest.raises(PlanError, match=message):
         plan_one_way(100, n_ballots=3, fraction=0.5, **numbers)
 
 
@@ -144,9 +143,8 @@ def test_each_way_gives_the_plan_of_its_own_function():
     by_seconds = {"hours": 2, "seconds_per_comparison": 5}
     assert plan_one_way(100, **shape, **by_seconds) == plan_for_budget(100, **shape, **by_seconds)
     # Seconds say nothing of a budget of comparisons.
-    assert plan_one_way(100, **shape, comparisons=900, seconds_per_comparison=5) == plan_for_budget(
-        100, **shape, comparisons=900
-    )
+    of_comparisons = plan_one_way(100, **shape, comparisons=900, seconds_per_comparison=5)
+    assert of_comparisons == plan_for_budget(100, **shape, comparisons=900)
 
 
 @pytest.mark.parametrize(("n_items", "fraction"), [(4, 0.5), (12, 0.5), (24, 0.3), (990, 0.5), (3, 0.7)])

@@ -27,14 +27,9 @@ MAX_ITEMS = 200 if JIT else 30
 def ballots(draw):
     """Ballots of 2 to 200 items; M small, about N - 1 or up to 3 N, odd and even; few and many voters."""
     n_items = draw(st.integers(2, MAX_ITEMS))
-    presentations = draw(
-        st.one_of(
-            st.integers(1, 6),
-            st.integers(n_items - 3, n_items + 2),
-            st.integers(2 * n_items - 4, 2 * n_items),
-            st.integers(1, 3 * n_items),
-        ).map(lambda wanted: max(wanted, 1))
-    )
+    few, about = st.integers(1, 6), st.integers(n_items - 3, n_items + 2)
+    many = st.integers(2 * n_items - 4, 2 * n_items) | st.integers(1, 3 * n_items)
+    presentations = max(1, draw(few | about | many))
     voters = draw(st.one_of(st.integers(1, 5), st.integers(1, 2 * n_items), st.integers(1, 5_000 if JIT else 300)))
     return draw_ballot(n_items, presentations, voters, np.random.default_rng(draw(st.integers(0, 2**32))))
 
@@ -87,10 +82,8 @@ def test_a_draw_holds_every_guarantee_and_its_certificate_says_so(ballot):
 
     certificate = ballot.certificate()
     assert certificate.broken == ()
-    assert (certificate.presentations_min, certificate.presentations_max) == (
-        min(presented.values()),
-        max(presented.values()),
-    )
+    extremes = min(presented.values()), max(presented.values())
+    assert (certificate.presentations_min, certificate.presentations_max) == extremes
     more = [item for item, n_times in presented.items() if n_times > wanted]
     assert ([] if certificate.item_with_one_more is None else [certificate.item_with_one_more]) == more
     assert certificate.n_self_pairs == 0
@@ -224,13 +217,9 @@ def test_plain_python_draws_the_same_ballots():
         f"ballots = [draw_ballot(*each, rng) for each in {sizes}]\n"
         "print([[side.tolist() for side in (each.left, each.right, each.voter)] for each in ballots])"
     )
-    other = subprocess.run(  # without numba here, with it there
-        [sys.executable, "-W", "error", "-c", program],
-        env=dict(os.environ, NUMBA_DISABLE_JIT="1" if JIT else "0"),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    environment = dict(os.environ, NUMBA_DISABLE_JIT="1" if JIT else "0")  # without numba here, with it there
+    command = [sys.executable, "-W", "error", "-c", program]
+    other = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     rng = np.random.default_rng(1)
     here = [draw_ballot(*each, rng) for each in sizes]
     assert json.loads(other.stdout) == [[side.tolist() for side in (b.left, b.right, b.voter)] for b in here]
@@ -246,9 +235,8 @@ def test_labels_and_names_are_kept():
 
 
 def test_a_number_of_items_means_their_indices():
-    by_number, by_range, by_label = (
-        draw_ballot(n, 2, 2, np.random.default_rng(0)) for n in (4, range(4), [0, 1, 2, 3])
-    )
+    three = (draw_ballot(items, 2, 2, np.random.default_rng(0)) for items in (4, range(4), [0, 1, 2, 3]))
+    by_number, by_range, by_label = three
     assert by_number == by_range == by_label
     assert hash(by_number) == hash(by_label)
     assert by_number != draw_ballot(list("abcd"), 2, 2, np.random.default_rng(0))
@@ -292,10 +280,10 @@ def test_ballot_copies_its_arrays():
     ],
 )
 def test_certificate_names_what_is_broken(changes, sentence):
-    fields = {"left": [0, 1, 2, 3, 4], "right": [1, 2, 3, 4, 0], "voter": [0, 1, 0, 1, 0]}
-    ballot = Ballot(**{"items": range(5), "presentations": 2, "voters": range(2)} | fields)
-    assert ballot.certificate().broken == ()
-    changed = {"items": range(5), "presentations": 2, "voters": range(2)} | fields | changes
+    fields = {"items": range(5), "presentations": 2, "voters": range(2)}
+    fields |= {"left": [0, 1, 2, 3, 4], "right": [1, 2, 3, 4, 0], "voter": [0, 1, 0, 1, 0]}
+    assert Ballot(**fields).certificate().broken == ()
+    changed = fields | changes
     if len(changed["left"]) == 4:
         changed |= {"right": [1, 2, 3, 4], "voter": [0, 1, 0, 1]}
     assert any(sentence in broken for broken in Ballot(**changed).certificate().broken)
@@ -363,13 +351,6 @@ def test_a_draw_that_fails_leaves_the_rng_as_it_was():
     ],
 )
 def test_bad_input_of_a_ballot(changes, message):
-    fields = {
-        "items": range(4),
-        "presentations": 1,
-        "voters": range(1),
-        "left": [0, 1],
-        "right": [2, 3],
-        "voter": [0, 0],
-    }
+    own = {"items": range(4), "presentations": 1, "voters": range(1), "left": [0, 1], "right": [2, 3], "voter": [0, 0]}
     with pytest.raises(DrawError, match=message):
-        Ballot(**fields | changes)
+        Ballot(**own | changes)

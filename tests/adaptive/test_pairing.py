@@ -77,12 +77,6 @@ def test_across_areas_any_two_tokens_are_a_pair(tokens):
         assert (area in shared) if shared else (area is None)
 
 
-def test_45_tokens_of_one_area_make_990_items():
-    pairing = pair_tokens([(f"token {i}", "Sales & Marketing") for i in range(45)])  # footnote 3 of the paper
-    assert pairing.n_items == len(set(pairing.items)) == 990
-    assert set(pairing.areas) == {"Sales & Marketing"}
-
-
 def test_a_token_may_have_several_areas():
     pairing = pair_tokens([*FRUIT, ("apple", "brand"), ("shell", "brand")])
     assert pairing.items == (*FRUIT_PAIRS, ("apple", "shell"))
@@ -158,14 +152,8 @@ def test_rare_is_below_a_tenth_of_the_mean():
     tokens = [("a", "X", 0.9), ("b", "X", 1.0), ("c", "X", 8.1), ("d", "X", 30.0)]
     pairing = pair_tokens(tokens)
     assert pairing.rare_tokens == ("a",)
-    assert dict(zip(pairing.items, pairing.rare, strict=True)) == {
-        ("a", "b"): True,
-        ("a", "c"): True,
-        ("a", "d"): True,
-        ("b", "c"): False,
-        ("b", "d"): False,
-        ("c", "d"): False,
-    }
+    assert pairing.rare == tuple("a" in pair for pair in pairing.items)
+    assert len(pairing.items) == 6
 
 
 @given(st.lists(st.integers(0, 300), min_size=2, max_size=15))
@@ -342,22 +330,17 @@ def test_a_file_that_is_not_there(tmp_path):
         read_tokens(tmp_path / "nothing.csv")
 
 
-def outcome(path):
-    """Tokens, or error, that a file gives."""
-    try:
-        return read_tokens(path)
-    except AdaptiveError as error:
-        return error
-
-
 @given(st.text('ab,;\t"\n 1', max_size=40))
 def test_any_text_is_tokens_or_one_line_of_error(tmp_path_factory, text):
     path = tmp_path_factory.getbasetemp() / "any.csv"
     path.write_text("token,area\n" + text, encoding="utf-8", newline="")
-    result = outcome(path)
-    if isinstance(result, tuple):
-        assert len(result) <= text.count("\n") + 1
+    try:
+        found = read_tokens(path)
+    except AdaptiveError as error:
+        found = error
+    if isinstance(found, tuple):
+        assert len(found) <= text.count("\n") + 1
     else:
-        assert type(result) is TableError
-        assert str(result).startswith(str(path))
-        assert str(result).isprintable()
+        assert type(found) is TableError
+        assert str(found).startswith(str(path))
+        assert str(found).isprintable()

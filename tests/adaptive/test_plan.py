@@ -107,17 +107,9 @@ def test_a_plan_comes_back_from_json(shape, presentations):
 def test_the_dictionary_of_a_plan():
     plan = plan_ballots(8, presentations=2, n_ballots=2, fraction=0.5)
     data = plan.to_dict()
-    assert data == {
-        "n_items": 8,
-        "n_ballots": 2,
-        "fraction": 0.5,
-        "presentations": 2,
-        "sizes": [8, 4],
-        "comparisons": [8, 4],
-        "n_comparisons": 12,
-        "top_presentations": 4,
-        "uniform_presentations": 3.0,
-    }
+    options = {"n_items": 8, "n_ballots": 2, "fraction": 0.5, "presentations": 2}
+    totals = {"n_comparisons": 12, "top_presentations": 4, "uniform_presentations": 3.0}
+    assert data == {**options, "sizes": [8, 4], "comparisons": [8, 4], **totals}
     assert BallotPlan.from_dict({**data, "sizes": (8, 4), "uniform_presentations": 3}) == plan
 
 

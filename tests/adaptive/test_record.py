@@ -23,11 +23,8 @@ def test_counts_are_those_of_all_ballots(plan, seed):
     assert len(comparisons) == plan.n_comparisons
     for item in range(plan.n_items):
         counts = naive.count(item, comparisons)
-        assert (result.wins[item], result.ties[item], result.losses[item]) == (
-            counts["wins"],
-            counts["ties"],
-            counts["losses"],
-        )
+        for name in ("wins", "ties", "losses"):
+            assert getattr(result, name)[item] == counts[name]
         assert result.presentations[item] == sum(counts.values())
         assert result.last_ballot[item] == max(k for k, (ballot, _) in enumerate(seen, 1) if item in ballot.items)
 
@@ -43,11 +40,9 @@ def test_the_table_has_every_item_best_first(seed, items):
     for row in rows:
         item = tuple(row[:2]) if items is PAIRS else row[0]
         place = items.index(item)
-        columns = (result.ranking.ranks, result.ybar, result.presentations, result.wins, result.ties, result.losses)
-        assert [float(value) for value in row[len(names) :]] == [
-            *(column[place] for column in columns),
-            result.last_ballot[place],
-        ]
+        columns = [result.ranking.ranks, result.ybar, result.presentations, result.wins, result.ties, result.losses]
+        columns.append(result.last_ballot)
+        assert [float(value) for value in row[len(names) :]] == [column[place] for column in columns]
 
 
 @pytest.mark.parametrize("columns", [["item"], ["item_1", "item_2"]])
@@ -71,9 +66,8 @@ def test_json_holds_all_of_it():
     assert (data["format"], data["version"]) == ("adaptive.ProtocolResult", 1)
     assert data["plan"] == PLAN.to_dict()
     assert [row["rank"] for row in data["items"]] == sorted(result.ranking.ranks)
-    assert {tuple(row["item"]): row["ybar"] for row in data["items"]} == dict(
-        zip(PAIRS, result.ybar.tolist(), strict=True)
-    )
+    means = dict(zip(PAIRS, result.ybar.tolist(), strict=True))
+    assert {tuple(row["item"]): row["ybar"] for row in data["items"]} == means
     for entry, record in zip(data["ballots"], result.ballots, strict=True):
         assert [tuple(item) for item in entry["items"]] == list(record.items)
         assert (entry["number"], entry["b"], entry["n_tied_at_cut"]) == (record.number, record.b, record.n_tied_at_cut)

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from adaptive.draw import draw_ballot
 from adaptive.errors import ProtocolError, VoteError
 from adaptive.scores import borda_scores, rescale, running_mean, score_ballot, tally
-from adaptive.votes import LEFT, RIGHT, TIE, UNANSWERED
+from adaptive.votes import LEFT, TIE, UNANSWERED
 from tests.adaptive import naive
 from tests.adaptive.ballots import SEEDS, answers_to, spelt_out
 
@@ -43,14 +43,6 @@ def test_swapping_the_sides_changes_nothing(n_items, presentations, seed):
     swapped = type(ballot)(ballot.items, ballot.presentations, ballot.voters, ballot.right, ballot.left, ballot.voter)
     mirrored = np.where(answers == UNANSWERED, UNANSWERED, -answers)
     assert_array_equal(borda_scores(swapped, mirrored), borda_scores(ballot, answers))
-
-
-def test_all_answers_of_one_kind_of_a_single_comparison():
-    ballot = drawn(2, 1, 0)
-    left, right = ballot.left[0], ballot.right[0]
-    assert borda_scores(ballot, [LEFT])[[left, right]].tolist() == [1, 0]
-    assert borda_scores(ballot, [RIGHT])[[left, right]].tolist() == [0, 1]
-    assert borda_scores(ballot, [TIE]).tolist() == [0.5, 0.5]
 
 
 def test_items_without_any_answer_are_named():
@@ -97,13 +89,6 @@ def test_the_order_of_the_items_changes_no_digit(pairs, seed):
     straight, shuffled = rescale(x, means), rescale(x[order], means[order])
     assert shuffled.b == straight.b
     assert_array_equal(shuffled.y, straight.y[order])
-
-
-def test_rescaling_by_hand():
-    # b = (1/2 * 1/4 + 1 * 1/2) / (1/4 + 1) = 1/2
-    rescaled = rescale([0.5, 0.0], [0.75, 0.5])
-    assert rescaled.b == 0.5
-    assert rescaled.y.tolist() == [0.75, 0.5]
 
 
 @pytest.mark.parametrize(

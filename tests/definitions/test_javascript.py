@@ -33,22 +33,11 @@ from tests.documents import PAGES
 
 PROGRAM = Path(__file__).with_name("definitions.js")
 X, Y = [9, 7, 7, 5, 3, 1], [8, 8, 6, 2, 5, 2]  # the worked example
-EXAMPLES = [
-    {"coefficient": "tau_w"},
-    {"coefficient": "tau_w", "variant": "a"},
-    *({"coefficient": name} for name in ("rho_w", "tau", "rho")),
-]
-NAMES = {
-    "coefficient": "statistic",
-    "chance": "mean",
-    "`std`": "std",
-    "`exponent`": "exponent",
-    "`standardized`": "standardized",
-    "`zscore`": "zscore",
-    "`percentile`": "percentile",
-    'p, "greater"': "greater",
-    'p, "two-sided"': "pvalue",
-}
+EXAMPLES = [{"coefficient": "tau_w"}, {"coefficient": "tau_w", "variant": "a"}]
+EXAMPLES += [{"coefficient": name} for name in ("rho_w", "tau", "rho")]
+NAMES = {"coefficient": "statistic", "chance": "mean"}
+NAMES |= {f"`{name}`": name for name in ("std", "exponent", "standardized", "zscore", "percentile")}
+NAMES |= {'p, "greater"': "greater", 'p, "two-sided"': "pvalue"}
 
 pytestmark = pytest.mark.needs_numba
 
@@ -88,14 +77,10 @@ def questions(seed=0):
     for missing in MISSING[1:] * 20:
         x, y = labelled(rng)
         found.append({"x": x, "y": y, "missing": missing, **options(rng)})
-    systems = [
-        {
-            **{name: scores(rng, n_items) for name in ("gold", "a", "b")},
-            "alternative": rng.choice(ALTERNATIVES),
-            **options(rng),
-        }
-        for n_items in [*range(3, 8)] * 6
-    ]
+    systems = []
+    for n_items in [*range(3, 8)] * 6:
+        sides = {name: scores(rng, n_items) for name in ("gold", "a", "b")}
+        systems.append({**sides, "alternative": rng.choice(ALTERNATIVES), **options(rng)})
     runs = [{"differences": [rng.randint(-3, 5) / 7 for _ in range(n)]} for n in [*range(2, 11)] * 3]
     shares = [[rng.randint(0, 20) / 20 for _ in range(n)] for n in range(1, 20)]
     return {"correlations": found, "systems": systems, "runs": runs, "holm": shares}
@@ -166,15 +151,10 @@ def test_two_systems(answers):
     n_tested = 0
     for question, answer in answers["systems"]:
         given = [question[name] for name in ("gold", "a", "b")]
+        asked = {"coefficient": coefficient_of(question), "alternative": question["alternative"], "swap": "scores"}
         with warnings.catch_warnings(action="ignore", category=UndefinedCorrelationWarning):
             try:
-                found = compare_systems(
-                    *given,
-                    coefficient=coefficient_of(question),
-                    alternative=question["alternative"],
-                    swap="scores",
-                    n_resamples=100,
-                )
+                found = compare_systems(*given, **asked, n_resamples=100)
             except WeightError:
                 assert answer["difference"] is None
                 continue

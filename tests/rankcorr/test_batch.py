@@ -30,9 +30,8 @@ ONE_BY_ONE = {"tau_w": weighted_tau, "rho_w": weighted_rho, "tau": weighted_tau,
 
 def random_systems(seed, n_systems, n_items):
     rng = np.random.default_rng(seed)
-    return rng.integers(0, 6, (n_systems, n_items)) + 0.5 * rng.permuted(
-        np.tile(np.arange(n_items) % 3, (n_systems, 1)), axis=1
-    )
+    thirds = np.tile(np.arange(n_items) % 3, (n_systems, 1))
+    return rng.integers(0, 6, (n_systems, n_items)) + 0.5 * rng.permuted(thirds, axis=1)
 
 
 @given(
@@ -175,22 +174,12 @@ def test_a_weigher_is_called_from_the_threads_and_its_error_arrives():
     ("gold", "systems", "error", "message"),
     [
         ([1, 2, 3], [[1, 2]], rankcorr.LengthError, "column for each of the 3 items of gold; got 2"),
-        (
-            [1, 2],
-            [1, 2],
-            rankcorr.DimensionError,
-            r"system scores must have 2 dimensions; got an array of shape \(2,\)",
-        ),
+        ([1, 2], [1, 2], rankcorr.DimensionError, r"system scores must have 2 dimensions; got .* \(2,\)"),
         ([1, 2], [[1, 2], {"a": 1, "b": 2}], rankcorr.LabelError, "system 1 has labels and gold has none"),
         ([1, 2], ([1, 2] for _ in range(2)), rankcorr.DimensionError, r"got <generator .*: write list\(...\)$"),
         ([1, 2], {"s": [1, 2]}.values(), rankcorr.DimensionError, r"got dict_values\(.*: write list\(...\)$"),
         ([1, 2], {"s": [1, 2]}.items(), rankcorr.DimensionError, r"got dict_items\(.*: write list\(...\)$"),
-        (
-            [1, 2],
-            {"s": [1, math.nan]},
-            rankcorr.MissingValueError,
-            r"^system 's': every item needs a score; nan: scores",
-        ),
+        ([1, 2], {"s": [1, math.nan]}, rankcorr.MissingValueError, "^system 's': every item needs a score; nan: "),
         ([1, 2], pd.Series([1, 2]), rankcorr.DimensionError, "system 0: scores must have one dimension"),
         ([1, 2], [[1, math.nan]], rankcorr.MissingValueError, r"nan: system scores\[0, 1\]"),
         ([1, 2], [[1, "x"]], rankcorr.NonNumericError, "every system score must be a real number"),
@@ -266,22 +255,16 @@ def test_nothing_is_counted_where_nothing_may_be_missing():
 def test_rankings_with_nothing_in_common_are_named():
     with pytest.raises(rankcorr.TooFewItemsError, match="gold and system 's' must have at least two labels in common"):
         correlate_many({"a": 1, "b": 2}, {"s": {"a": 1, "c": 2}}, missing="intersection")
-    with pytest.raises(
-        rankcorr.TooFewItemsError,
-        match=r"ranking 'p' and ranking 'q' must have .*; they have 2 and 2 items, 0 in common",
-    ):
+    message = r"ranking 'p' and ranking 'q' must have .*; they have 2 and 2 items, 0 in common"
+    with pytest.raises(rankcorr.TooFewItemsError, match=message):
         correlation_matrix({"p": {"a": 1, "b": 2}, "q": {"c": 1, "d": 2}}, missing="intersection")
 
 
 def test_an_unknown_value_of_missing_lists_the_choices():
-    for call in (
-        lambda: correlate_many([1, 2], [[1, 2]], missing="drop"),
-        lambda: correlation_matrix([[1, 2]], missing=""),
-    ):
-        with pytest.raises(
-            rankcorr.OptionError, match="missing must be one of 'raise', 'intersection', 'bottom', 'gold'; got"
-        ):
-            call()
+    message = "missing must be one of 'raise', 'intersection', 'bottom', 'gold'; got"
+    for function, rankings in ((correlate_many, ([1, 2], [[1, 2]])), (correlation_matrix, ([[1, 2]],))):
+        with pytest.raises(rankcorr.OptionError, match=message):
+            function(*rankings, missing="drop")
 
 
 def test_each_pair_of_lists_that_differ_can_be_stopped():

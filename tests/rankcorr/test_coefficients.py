@@ -137,7 +137,11 @@ def test_a_value_is_frozen():
         (lambda: RhoW(tied_weights="mean"), OptionError, "tied_weights must be one of 'midrank', 'expected'"),
         (lambda: TauW(variant="c"), OptionError, "variant must be one of 'a', 'b'; got 'c'"),
         (lambda: Tau(variant=None), OptionError, "variant must be one of 'a', 'b'; got None"),
-        (lambda: as_coefficient("pearson"), OptionError, r"or a value such as TauW\(n0=10\); got 'pearson'"),
+        (
+            lambda: as_coefficient("pearson"),
+            OptionError,
+            r"'rho', 'tau', or a value such as TauW\(n0=10\); got 'pearson'",
+        ),
         (lambda: as_coefficient(TauW), OptionError, "got <class 'rankcorr.coefficients.TauW'>"),
         (lambda: as_coefficient(["tau"]), OptionError, r"got \['tau'\]"),
         (lambda: named_coefficient("tau_x"), OptionError, "got 'tau_x'"),

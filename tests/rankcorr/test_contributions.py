@@ -12,9 +12,7 @@ from rankcorr.coefficients import named_coefficient
 from rankcorr.contributions import ItemContribution, contributions
 from tests import naive
 from tests.coefficients import collapsed
-from tests.strategies import N0S, TIED_WEIGHT, distinguishing_pairs, weighings
-
-SCHEME = st.sampled_from(["additive", "multiplicative", "first", "second"])
+from tests.strategies import N0S, SCHEME, TIED_WEIGHT, distinguishing_pairs, weighings
 
 
 def naive_parts(a, b, weights, difference, variant="b"):
@@ -97,9 +95,8 @@ def test_the_parts_of_longer_rankings_add_up(pair, n0, coefficient, variant):
 
 @given(distinguishing_pairs(60), N0S, st.sampled_from(["tau_w", "rho_w"]))
 def test_symmetric_in_x_and_y(pair, n0, coefficient):
-    one, other = (
-        contributions(*both, coefficient=named_coefficient(coefficient, n0=n0)) for both in (pair, pair[::-1])
-    )
+    value = named_coefficient(coefficient, n0=n0)
+    one, other = (contributions(*both, coefficient=value) for both in (pair, pair[::-1]))
     assert_allclose(one.contribution, other.contribution, rtol=0, atol=1e-14)
     assert_allclose(one.cost, other.cost, rtol=0, atol=1e-14)
 
@@ -161,10 +158,9 @@ def test_items_that_one_ranking_lacks():
 
 @pytest.mark.parametrize("coefficient", ["tau_w", "rho_w"])
 def test_an_undefined_coefficient_has_no_parts(coefficient):
+    top = named_coefficient(coefficient, weigher=TopK(2), scheme="first")
     with pytest.warns(UndefinedCorrelationWarning, match="all items that have weight are tied in one") as caught:
-        result = contributions(
-            [5, 4, 3, 2], [7, 7, 1, 0], coefficient=named_coefficient(coefficient, weigher=TopK(2), scheme="first")
-        )
+        result = contributions([5, 4, 3, 2], [7, 7, 1, 0], coefficient=top)
     assert caught[0].filename == __file__
     assert math.isnan(result.statistic)
     assert math.isnan(result.normalizer)

@@ -135,16 +135,13 @@ def test_types_of_their_own(series, ranks):
     assert Ranking.from_scores(series).ranks.tolist() == ranks
 
 
+DOUBLES = pa.array([0.5, 7.0, 0.5]).dictionary_encode()
 DICTIONARIES = {
-    "double": pa.array([0.5, 7.0, 0.5]).dictionary_encode(),
+    "double": DOUBLES,
     "int64": pa.array([-3, 2, -3]).dictionary_encode(),
     "decimal": pa.array([Decimal("0.1"), Decimal("0.2"), Decimal("0.1")]).dictionary_encode(),
-    "several dictionaries": pa.chunked_array(
-        [pa.array([2.0, 9.0]).dictionary_encode(), pa.array([2.0]).dictionary_encode()]
-    ),
-    "in pandas": pd.Series(
-        pa.array([0.5, 7.0, 0.5]).dictionary_encode(), dtype=pd.ArrowDtype(pa.dictionary(pa.int32(), pa.float64()))
-    ),
+    "several dictionaries": pa.chunked_array([pa.array(part).dictionary_encode() for part in ([2.0, 9.0], [2.0])]),
+    "in pandas": pd.Series(DOUBLES, dtype=pd.ArrowDtype(DOUBLES.type)),
 }
 
 

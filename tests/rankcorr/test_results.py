@@ -1,12 +1,12 @@
 """What results have in common: equality and hash by content, read-only arrays, dicts, frames and notebook tables."""
 
-import builtins
 import copy
 import datetime
 import json
 import math
 import pickle
 import re
+import sys
 from dataclasses import dataclass, is_dataclass
 
 import numpy as np
@@ -171,10 +171,8 @@ def test_frames_hold_the_numbers():
 
 def test_frames_of_measures_hold_the_numbers():
     agreed = MAKERS["PairwiseAgreement"](A)
-    assert agreed.to_frame().to_dict("list") == {
-        "annotator": ["ann <1>", "bob", "cat"],
-        "with_others": agreed.with_others.tolist(),
-    }
+    expected = {"annotator": ["ann <1>", "bob", "cat"], "with_others": agreed.with_others.tolist()}
+    assert agreed.to_frame().to_dict("list") == expected
     table = weight_table(2, top=3)
     assert table.to_frame().to_dict("records") == table.rows()
     assert table._repr_html_().startswith("<p>weights at n0 = 2, an endless list</p>")
@@ -197,18 +195,10 @@ def test_many_rows_are_cut_in_a_notebook():
 
 
 def test_without_pandas_a_frame_is_a_clear_error(monkeypatch):
-    real = builtins.__import__
-
-    def without_pandas(name, *args, **options):
-        if name == "pandas":
-            raise ModuleNotFoundError("No module named 'pandas'")
-        return real(name, *args, **options)
-
-    monkeypatch.setattr(builtins, "__import__", without_pandas)
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    message = "to_frame needs pandas, which is not installed: pip install pandas"
     for name in TABLES:
-        with pytest.raises(
-            MissingPandasError, match="to_frame needs pandas, which is not installed: pip install pandas"
-        ):
+        with pytest.raises(MissingPandasError, match=message):
             MAKERS[name](A).to_frame()
 
 
@@ -223,36 +213,20 @@ class Nested(Result):
     rows: tuple
 
 
-def test_json_ready():
-    value = {
-        "nan": math.nan,
-        "inf": [math.inf, -math.inf],
-        "array": np.array([[1.0, np.nan]]),
-        "scalar": np.float64(0.5),
-        "whole": np.int64(3),
-        "nested": Nested(math.nan, (Nested(1.0, ()),)),
-        "range": range(2),
-        "tau": rankcorr.weighted_tau([1, 2], [1, 2]),
-        "text": "x",
-        "none": None,
-        ("a", 1): datetime.date(2026, 1, 31),
-        "flag": True,
-    }
-    expected = {
-        "nan": None,
-        "inf": [None, None],
-        "array": [[1.0, None]],
-        "scalar": 0.5,
-        "whole": 3,
-        "nested": {"number": None, "rows": [{"number": 1.0, "rows": []}]},
-        "range": [0, 1],
-        "tau": 1.0,
-        "text": "x",
-        "none": None,
-        "('a', 1)": "2026-01-31",
-        "flag": True,
-    }
-    assert json_ready(value) == expected
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ([math.nan, math.inf, -math.inf], [None, None, None]),
+        (np.array([[1.0, np.nan]]), [[1.0, None]]),
+        ((np.float64(0.5), np.int64(3), True, "x", None), [0.5, 3, True, "x", None]),
+        (Nested(math.nan, (Nested(1.0, ()),)), {"number": None, "rows": [{"number": 1.0, "rows": []}]}),
+        (range(2), [0, 1]),
+        (rankcorr.weighted_tau([1, 2], [1, 2]), 1.0),
+        ({("a", 1): datetime.date(2026, 1, 31)}, {"('a', 1)": "2026-01-31"}),
+    ],
+)
+def test_json_ready(value, expected):
+    assert json_ready({"in a": value}) == {"in a": expected}
     assert json.loads(json.dumps(json_ready(value), allow_nan=False)) == expected
 
 

@@ -169,19 +169,17 @@ def test_without_tqdm_there_is_no_progress_bar(monkeypatch):
     assert sys.stderr.getvalue() == ""
 
 
+LISTS = "long_gold.csv long_a.csv long_b.csv"
+
+
 @pytest.mark.parametrize(
     ("arguments", "of", "total", "unit"),
     [
-        (
-            "compare long_gold.csv long_a.csv long_b.csv --ci --standardize --resamples 30",
-            "coefficients",
-            2 * 4 * (1_000 + 30),
-            "resample",
-        ),
-        ("test long_gold.csv long_a.csv long_b.csv --resamples 30", "tests against chance", 2 * 30, "permutation"),
-        ("test long_gold.csv long_a.csv long_b.csv --versus --resamples 30", "tests against long_a.csv", 30, "swap"),
+        (f"compare {LISTS} --ci --standardize --resamples 30", "coefficients", 2 * 4 * (1_000 + 30), "resample"),
+        (f"test {LISTS} --resamples 30", "tests against chance", 2 * 30, "permutation"),
+        (f"test {LISTS} --versus --resamples 30", "tests against long_a.csv", 30, "swap"),
         ("plot null long_gold.csv long_a.csv --resamples 30 --out null.svg", "values by chance", 30, "permutation"),
-        ("leaderboard long_gold.csv long_a.csv long_b.csv --resamples 30", "leaderboard", None, "resample"),
+        (f"leaderboard {LISTS} --resamples 30", "leaderboard", None, "resample"),
     ],
 )
 def test_the_commands_report_all_their_steps(tmp_path, monkeypatch, told, arguments, of, total, unit):

@@ -13,7 +13,7 @@ PLANNED = ("--ballots", 2, "--presentations", 4)
 INIT = ("run", "init", "v.db", "--items", "items.csv", *PLANNED, "--voters", 3, "--seed", 1)
 
 BALLOTS = Called(main, "ballots")
-invoke, run_ok, refusal = BALLOTS.run, BALLOTS.ok, BALLOTS.refusal
+invoke, run_ok, run_json, refusal = BALLOTS.run, BALLOTS.ok, BALLOTS.json, BALLOTS.refusal
 
 
 def rows_of(text):

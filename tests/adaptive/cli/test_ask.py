@@ -98,10 +98,8 @@ LABELS = ("Zoë's 猫", 'the "big", one', "=1+1", "a;b\tc", "x\N{LINE SEPARATOR}
 
 
 def test_labels_of_any_text(folder):
-    rows = [
-        {"comparison": f"c {n}", "voter": 'Zoë, "Z"', "left": a, "right": b, "winner": ""}
-        for n, (a, b) in enumerate(pairwise(LABELS))
-    ]
+    same, pairs = {"voter": 'Zoë, "Z"', "winner": ""}, enumerate(pairwise(LABELS))
+    rows = [{"comparison": f"c {n}", "left": a, "right": b, **same} for n, (a, b) in pairs]
     (folder / "p.csv").write_text(as_csv(rows))
     ask(judge(f"winner = 'left' if (pair['left'], pair['right'])[0] in {LABELS!r} else None"))
     assert rows_of((folder / "v.csv").read_text()) == [{**row, "winner": "left", "cost": ""} for row in rows]
@@ -184,9 +182,8 @@ def test_a_silent_program_is_started_again():
 def test_a_silent_program_ends_with_its_children(folder):
     """The child of a script has the same pipe, which would never end."""
     began = time.monotonic()
-    message = refusal(
-        *("ask", "p.csv", "--judge", "sh -c 'sleep 20; true'", "--out", "v.csv"), "--timeout", 0.1, "--retries", 1
-    )
+    silent = ("--judge", "sh -c 'sleep 20; true'", "--timeout", 0.1, "--retries", 1)
+    message = refusal("ask", "p.csv", *silent, "--out", "v.csv")
     assert message == "comparison '0': the judge took more than 0.1 seconds, 2 times; 0 votes kept in v.csv"
     assert time.monotonic() - began < 10
     assert (folder / "v.csv").read_text() == "comparison,left,right,winner,cost\n"
@@ -207,10 +204,7 @@ def test_a_silent_program_ends_with_its_children(folder):
         (r"{\"id\": \"2\", \"winner\": [\"left\"]}", r"must have the winner"),
         (r"{\"id\": \"2\", \"winner\": true}", r"must have the winner"),
         *(
-            (
-                rf"{{\"id\": \"2\", \"winner\": \"tie\", \"cost\": {cost}}}",
-                r"must have a cost .* finite number of 0 or more",
-            )
+            (rf"{{\"id\": \"2\", \"winner\": \"tie\", \"cost\": {cost}}}", r"must have a cost .* number of 0 or more")
             for cost in (r"\"1\"", "-0.1", "NaN", "true")
         ),
     ],
@@ -255,8 +249,8 @@ def test_most_cost(cost, limit, n_asked):
     total = sum(float(row["cost"]) for row in rows_of(Path("v.csv").read_text()))
     assert result.stdout.startswith(f"{n_asked} comparisons asked,".replace("1 comparisons", "1 comparison"))
     assert result.stdout.endswith(f", cost {total:.6g}\n")
-    left = {1: "4 comparisons", 2: "3 comparisons", 3: "2 comparisons"}.get(n_asked)
-    assert result.stderr == (f"ballots: note: stopped by --most-cost: {left} left\n" if left else "")
+    left = 5 - n_asked
+    assert result.stderr == (f"ballots: note: stopped by --most-cost: {left} comparisons left\n" if left else "")
     if left:  # what was spent before counts
         again = invoke("ask", "p.csv", "--judge", command, "--out", "v.csv", "--most-cost", limit)
         assert again.stdout.startswith(f"0 comparisons asked, {n_asked} skipped")
@@ -320,9 +314,8 @@ def test_a_torn_line_is_asked_again(pairs, folder, cut):
     result = invoke("ask", "p.csv", "--judge", judge(LONGER), "--out", "v.csv")
     assert (folder / "v.csv").read_bytes() == whole
     torn = kept.rpartition(b"\n")[2]
-    assert result.stderr.startswith("ballots: note: v.csv: the last line was not complete and is dropped: ") == bool(
-        torn
-    )
+    dropped = "ballots: note: v.csv: the last line was not complete and is dropped: "
+    assert result.stderr.startswith(dropped) == bool(torn)
     n_kept = max(kept.count(b"\n") - 1, 0)
     assert result.stdout.startswith(f"{5 - n_kept} comparison{'s' * (n_kept < 4)} asked, {n_kept} skipped")
 
@@ -339,11 +332,7 @@ VOTES = "comparison,left,right,winner,cost\n0,fig,kiwi,left,\n"
         (VOTES, ["--both-sides"], r"is not continued: its columns are not .*,winner,cost,shown,exchanged$"),
         (VOTES, ["--voter", "Ann"], r"its columns are not comparison,voter,left,right,winner,cost$"),
         (VOTES + "9,kiwi,cherry,left,\n", [], r"v\.csv:3: comparison '9' with this voter and these items is not in p"),
-        (
-            VOTES + "1,kiwi,fig,left,\n",
-            [],
-            r"v\.csv:3: comparison '1' with this voter and these items is not in p\.csv",
-        ),
+        (VOTES + "1,kiwi,fig,left,\n", [], r"v\.csv:3: comparison '1' with this voter and these items is not in p"),
         (VOTES + "0,fig,kiwi,left,\n", [], r"v\.csv: comparison '0' comes twice"),
         (VOTES + "1,kiwi,cherry,,\n", [], r"v\.csv:3: comparison '1' has no winner"),
         (VOTES + "1,kiwi,cherry,up,\n", [], r'v\.csv:3: column "winner": .*up'),
@@ -380,10 +369,7 @@ COMMAND = ("ask", "p.csv", "--judge", "false", "--out", "w.csv")
         (["ask", "lines.csv", "--judge", "false", "--out", "w.csv"], r"lines\.csv:2: column .left.: .* several lines"),
         (["ask", "plain.csv", "--judge", "false", "--out", "w.csv"], r'plain\.csv:1: no column "comparison"'),
         (["ask", "none_yet.csv", "--judge", "false", "--out", "w.csv"], r"none_yet\.csv has no comparison"),
-        (
-            ["ask", "voters.csv", "--judge", "false", "--out", "w.csv", "--voter", "Bob"],
-            r"no comparison .* voter 'Bob'",
-        ),
+        (["ask", "voters.csv", *COMMAND[2:], "--voter", "Bob"], r"no comparison .* voter 'Bob'"),
         (["ask", "p.csv", "--judge", "false", "--out", "."], r"\.: is not a file"),
         (["ask", "p.csv", "--judge", "false", "--out", "none/w.csv"], r"none/w\.csv: cannot be written: No such file"),
         (["ask", "p.csv", "--judge", "false", "--out", "p.csv"], r"p\.csv:1: is not continued"),

@@ -18,10 +18,8 @@ def test_draw_is_that_of_the_library(items):
         (index, str(voter), *ballot.items[left], *ballot.items[right], "")
         for index, (voter, left, right) in enumerate(columns)
     ]
-    stdout = run_ok(
-        "draw", "-", "--presentations", 1, "--voters", 1, "--seed", 0, "--out", "b.csv", stdin="item\na\nb\n"
-    )
-    assert stdout == "1 comparisons written to b.csv\n"
+    one = ("--presentations", 1, "--voters", 1, "--seed", 0, "--out", "b.csv")
+    assert run_ok("draw", "-", *one, stdin="item\na\nb\n") == "1 comparisons written to b.csv\n"
 
 
 DRAW = ("draw", "items.csv", "--presentations", 4, "--voters", 3, "--seed", 1)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from adaptive import Comparisons, borda, bradley_terry, plan_ballots, read_comparisons, thurstone
+from adaptive.model import estimators
 from adaptive.tables import read_items
 from tests.adaptive.cli.commands import as_csv, check_refused, invoke, refusal, rows_of, run_ok, vote
 from tests.adaptive.votings import Voting
@@ -80,9 +81,7 @@ def test_the_options_are_those_of_the_library(votes, folder, arguments, fit):
 
 @pytest.mark.usefixtures("votes")
 def test_the_best_items_alone(folder):
-    assert fit_of_few("v.csv", "--top", 1).splitlines()[-1] == (
-        "... and 2 more: --top N prints them, --out FILE writes them"
-    )
+    assert fit_of_few("v.csv", "--top", 1).endswith("... and 2 more: --top N prints them, --out FILE writes them\n")
     assert len(json.loads(fit_of_few("v.csv", "--top", 2, "--json"))["items"]) == 2
     assert len(rows_of(fit_of_few("v.csv", "--top", 2, "--out", "-"))) == 2
     many = [{"left": f"item {n}", "right": f"item {n + 1}", "winner": "tie"} for n in range(30)]
@@ -157,12 +156,8 @@ def test_pairs_of_names(folder):
 def test_files_that_name_things_otherwise(folder):
     text = "first;second;choice;who\nGrün;Rot;A;Ann\nRot;Blau;same;Bob\nGrün;Blau;;Bob\n"
     (folder / "v.csv").write_text(text, encoding="latin-1")
-    columns = "left=first,right=second,winner=choice,voter=who"
-    found = json.loads(
-        invoke(
-            "fit", "v.csv", "--json", "--encoding", "latin-1", "--columns", columns, "--answers", "A=left,same=tie"
-        ).stdout
-    )
+    read = ("--encoding", "latin-1", "--columns", "left=first,right=second,winner=choice,voter=who")
+    found = json.loads(invoke("fit", "v.csv", "--json", *read, "--answers", "A=left,same=tie").stdout)
     assert (found["n_comparisons"], found["n_ties"], found["n_unanswered"], found["n_voters"]) == (2, 1, 1, 2)
     assert found["items"][0]["item"] == "Grün"
     (folder / "n.csv").write_text("left,right,winner\na,b,1\nb,c,0\n")
@@ -174,10 +169,7 @@ def test_files_that_name_things_otherwise(folder):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (
-            ["fit", "v.csv", "--answers", "A"],
-            r"'A' is not of the form NAME=MEANING,NAME=MEANING, or left_won, or codes",
-        ),
+        (["fit", "v.csv", "--answers", "A"], r"'A' is not of the form NAME=MEANING,NAME=MEANING, or left_won, or co"),
         (["fit", "v.csv", "--answers", "A=left,A=tie"], r"'A' comes twice"),
         (["fit", "v.csv", "--answers", "A=won"], r"an answer, text or a number, means 'left', .* got \{'A': 'won'\}"),
         (["fit", "v.csv", "--columns", "loser=a"], r"--columns names those of left, right, winner, voter; got 'loser'"),
@@ -203,8 +195,6 @@ def test_refused(folder, arguments, message):
 
 
 def test_a_fit_that_has_not_converged_says_so(votes, monkeypatch):
-    from adaptive.model import estimators
-
     monkeypatch.setattr(estimators, "bradley_terry", lambda votes, **_: bradley_terry(votes, prior=2, max_iterations=1))
     result = invoke("fit", "v.csv")
     assert "not converged after 1 iteration," in result.stdout

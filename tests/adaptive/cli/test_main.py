@@ -50,17 +50,7 @@ def test_refused(arguments, message):
 @pytest.mark.parametrize(
     "command",
     [
-        "",
-        "pair",
-        "plan",
-        "draw",
-        "score",
-        "fit",
-        "next",
-        "ask",
-        "plot",
-        "simulate",
-        "run",
+        *("", *["pair", "plan", "draw", "score", "fit", "next", "ask", "plot", "simulate", "run"]),
         *(f"run {name}" for name in cli.run.commands),
         *(f"plot {name}" for name in cli.plot.commands),
     ],

@@ -21,9 +21,8 @@ def matched(votes, size, seed, **options):
 
 def test_the_comparisons_are_those_of_the_library(votes, folder):
     assert rows_of(run_ok("next", "v.csv", "--size", 5, "--seed", 3)) == matched(votes, 5, 3)
-    assert run_ok(
-        "next", "v.csv", "--size", 5, "--seed", 3, "--voter", "Zoë", "--n0", 5, "--focus", 0.1, "--out", "n.csv"
-    ) == ("5 comparisons written to n.csv\n")
+    chosen = ("--voter", "Zoë", "--n0", 5, "--focus", 0.1, "--out", "n.csv")
+    assert run_ok("next", "v.csv", "--size", 5, "--seed", 3, *chosen) == "5 comparisons written to n.csv\n"
     assert rows_of((folder / "n.csv").read_text()) == matched(votes, 5, 3, voters=["Zoë"], n0=5, focus=0.1)
 
 
@@ -95,9 +94,8 @@ def test_a_batch_that_nobody_has_answered_yet_is_not_given_again(folder):
     for batch in range(4):
         files = ["v.csv", *(f"{n}.csv" for n in range(batch))]
         run_ok("next", *files, "--size", 9, "--seed", 1, "--out", f"{batch}.csv")
-        pairs += [
-            (row["voter"], *sorted([row["left"], row["right"]])) for row in rows_of((folder / files[-1]).read_text())
-        ]
+        shown = rows_of((folder / files[-1]).read_text())
+        pairs += [(row["voter"], *sorted([row["left"], row["right"]])) for row in shown]
     assert len(set(pairs)) == len(pairs)
 
 

@@ -32,6 +32,9 @@ def test_plan_prints_ballots_cost_and_advice():
     ]
 
 
+HALF = {"n_ballots": 7, "fraction": 0.5}
+
+
 def test_plan_without_advice():
     assert "Advice" not in run_ok("plan", "--n-items", 5000, "--presentations", 30)
 
@@ -39,16 +42,11 @@ def test_plan_without_advice():
 @pytest.mark.parametrize(
     ("arguments", "plan"),
     [
-        (["--presentations", 20], plan_ballots(990, n_ballots=7, fraction=0.5, presentations=20)),
-        (["--budget", 20_000], plan_for_budget(990, n_ballots=7, fraction=0.5, comparisons=20_000)),
-        (
-            ["--hours", 40, "--seconds", 5],
-            plan_for_budget(990, n_ballots=7, fraction=0.5, hours=40, seconds_per_comparison=5),
-        ),
-        (
-            ["--top", 100, "--ballots", 5, "--fraction", 0.6],
-            plan_for_top(990, n_ballots=5, fraction=0.6, top_presentations=100),
-        ),
+        (["--presentations", 20], plan_ballots(990, **HALF, presentations=20)),
+        (["--budget", 20_000], plan_for_budget(990, **HALF, comparisons=20_000)),
+        (["--hours", 40, "--seconds", 5], plan_for_budget(990, **HALF, hours=40, seconds_per_comparison=5)),
+        (["--top", 100, "--ballots", 5], plan_for_top(990, n_ballots=5, fraction=0.5, top_presentations=100)),
+        (["--top", 100, "--fraction", 0.6], plan_for_top(990, n_ballots=7, fraction=0.6, top_presentations=100)),
     ],
 )
 def test_plan_is_that_of_the_library(arguments, plan):

@@ -86,6 +86,5 @@ def test_refused(folder, arguments, message):
 
 @pytest.mark.usefixtures("votes", "without_matplotlib")
 def test_without_matplotlib():
-    assert refusal("plot", "top", "v.csv", "--k", 2, "--out", "f.png") == (
-        "figures need matplotlib: pip install 'rankcorr[plot]'"
-    )
+    message = refusal("plot", "top", "v.csv", "--k", 2, "--out", "f.png")
+    assert message == "figures need matplotlib: pip install 'rankcorr[plot]'"

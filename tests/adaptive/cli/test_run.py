@@ -12,18 +12,16 @@ import pytest
 from adaptive.ledger import Ledger
 from adaptive.ledger.votes.reading import votes_of
 from adaptive.plan import plan_ballots
-from tests.adaptive.cli.commands import INIT, as_csv, finish, invoke, refusal, rows_of, run_ok, vote
+from tests.adaptive.cli.commands import INIT, as_csv, finish, invoke, refusal, rows_of, run_json, run_ok, vote
+from tests.adaptive.ledger.campaigns import read
 from tests.adaptive.votings import Voting
 
 
 def rows_in(path):
     """Every row of a ledger: what a refused command must leave as it was."""
-    ledger = Ledger.open(path)
-    with ledger.database.engine.connect() as connection:
+    with closing(Ledger.open(path)) as ledger, ledger.database.engine.connect() as connection:
         names = [row[0] for row in connection.exec_driver_sql("SELECT name FROM sqlite_master WHERE type = 'table'")]
-        rows = {name: connection.exec_driver_sql(f"SELECT * FROM {name}").fetchall() for name in names}
-    ledger.close()
-    return rows
+        return {name: connection.exec_driver_sql(f"SELECT * FROM {name}").fetchall() for name in names}
 
 
 def info_of(path):
@@ -92,16 +90,11 @@ def test_run_record_in_parts_and_again(folder, opened):
 def test_run_status_at_every_step(folder):
     assert run_ok("run", "status", "v.db") == "ballot 1 of 2 is open: 0 of 20 comparisons answered\n"
     run_ok("run", "record", "v.db", "votes.csv")
-    assert run_ok("run", "status", "v.db") == (
-        "ballot 1 of 2 is open: 20 of 20 comparisons answered\n20 votes by 3 voters\n"
-    )
+    status = run_ok("run", "status", "v.db").splitlines()
+    assert status == ["ballot 1 of 2 is open: 20 of 20 comparisons answered", "20 votes by 3 voters"]
     found = json.loads(run_ok("run", "close", "v.db", "--json"))
-    assert found["closed"] == {
-        "number": 1,
-        "b": 1.0,
-        "n_tied_at_cut": found["closed"]["n_tied_at_cut"],
-        "n_answered": 20,
-    }
+    closed = found["closed"] | {"n_tied_at_cut": None}
+    assert closed == {"number": 1, "b": 1.0, "n_tied_at_cut": None, "n_answered": 20}
     assert run_ok("run", "status", "v.db").startswith("ballot 2 of 2 can be opened: 5 items, 10 comparisons\n")
     run_ok("run", "open", "v.db", "--out", "ballot.csv")
     record_all(folder)
@@ -144,16 +137,7 @@ def test_an_interim_result_ranks_by_the_votes_so_far(folder):
     assert refusal("run", "result", "v.db", "--interim") == "there is no vote yet: nothing can be ranked"
     record_all(folder)
     rows = rows_of(invoke("run", "result", "v.db", "--interim").stdout)
-    assert list(rows[0]) == [
-        "item_1",
-        "item_2",
-        "rank",
-        "strength",
-        "standard_error",
-        "rank_low",
-        "rank_high",
-        "in_top",
-    ]
+    assert " ".join(rows[0]) == "item_1 item_2 rank strength standard_error rank_low rank_high in_top"
     strengths = [float(row["strength"]) for row in rows]
     assert strengths == sorted(strengths, reverse=True)
 
@@ -211,30 +195,23 @@ def test_a_ballot_is_opened_again_until_the_next_one(folder):
     assert record_all(folder).startswith("7 new votes;")
     run_ok("run", "close", "v.db")
     run_ok("run", "open", "v.db", "--out", "ballot.csv")
-    assert (
-        refusal("run", "reopen", "v.db", "--reason", "again")
-        == "ballot 2 is not closed: there is nothing to open again"
-    )
+    message = refusal("run", "reopen", "v.db", "--reason", "again")
+    assert message == "ballot 2 is not closed: there is nothing to open again"
 
 
 @pytest.mark.usefixtures("opened")
-def test_a_contradiction_hides_no_other_vote_and_is_decided_by_the_organiser(folder):
+def test_a_contradiction_hides_no_other_vote_and_is_decided_by_the_organiser():
     run_ok("run", "record", "v.db", "-", stdin="comparison,winner\n1-0-0,left\n1-0-1,left\n")
     assert run_ok("run", "record", "v.db", "-", stdin="comparison,winner\n1-0-0,right\n1-0-2,tie\n1-0-1,left\n") == (
         "1 new vote, 1 conflict kept aside; ballot 1 of 2 is open: 3 of 20 comparisons answered\n"
     )
-    assert json.loads(run_ok("run", "conflicts", "v.db", "--json"))[0] | {"received_at": ""} == {
-        "comparison": "1-0-0",
-        "voter": "0",
-        "recorded": "left",
-        "conflicting": "right",
-        "received_at": "",
-        "corrected": False,
-    }
-    assert run_ok("run", "correct", "v.db", "1-0-0", "right", "--reason", "misclick") == (
-        "comparison 1-0-0: the vote is 'right' now\n"
-    )
-    assert json.loads(run_ok("run", "conflicts", "v.db", "--json"))[0]["corrected"]
+    found = run_json("run", "conflicts", "v.db")[0]
+    assert list(found) == ["comparison", "voter", "recorded", "conflicting", "received_at", "corrected"]
+    del found["received_at"]
+    assert list(found.values()) == ["1-0-0", "0", "left", "right", False]
+    corrected = run_ok("run", "correct", "v.db", "1-0-0", "right", "--reason", "misclick")
+    assert corrected == "comparison 1-0-0: the vote is 'right' now\n"
+    assert run_json("run", "conflicts", "v.db")[0]["corrected"]
     # The file of the vote that was corrected brings nothing new, and neither does the other one.
     for winner in ("left", "right"):
         again = run_ok("run", "record", "v.db", "-", stdin=f"comparison,winner\n1-0-0,{winner}\n")
@@ -242,10 +219,8 @@ def test_a_contradiction_hides_no_other_vote_and_is_decided_by_the_organiser(fol
     run_ok("run", "correct", "v.db", "1-0-0", "right", "--reason", "asked again")
     assert run_ok("run", "correct", "v.db", "1-0-0", "none", "--reason", "not read") == "comparison 1-0-0: voided\n"
     assert run_ok("run", "status", "v.db").startswith("ballot 1 of 2 is open: 2 of 20 comparisons answered")
-    assert (
-        refusal("run", "correct", "v.db", "1-0-0", "tie", "--reason", "x") == "comparison 1-0-0 has no vote to correct"
-    )
-    vote(folder / "ballot.csv", folder / "votes.csv")
+    message = refusal("run", "correct", "v.db", "1-0-0", "tie", "--reason", "x")
+    assert message == "comparison 1-0-0 has no vote to correct"
 
 
 @pytest.mark.usefixtures("opened")
@@ -285,9 +260,8 @@ def test_columns_that_mean_nothing_here_are_kept_with_the_votes(folder):
     kept = [(row.response_ms, row.extra) for row in rows_in(folder / "v.db")["vote_event"]]
     assert kept == [(1250, '{"worker":"w7"}')] * 20
     (folder / "votes.csv").write_text("comparison,winner,seconds\n1-0-0,left,soon\n")
-    assert re.search(
-        r'column "seconds": a time in seconds is wanted; got \'soon\'', refusal("run", "record", "v.db", "votes.csv")
-    )
+    message = refusal("run", "record", "v.db", "votes.csv")
+    assert "column \"seconds\": a time in seconds is wanted; got 'soon'" in message
 
 
 @pytest.mark.usefixtures("items")
@@ -301,13 +275,13 @@ def test_a_continuous_campaign_asks_in_batches_until_it_is_ended(folder):
         text = run_ok("run", "open", "c.db")
         rows = rows_of(text)
         assert len(rows) == (8 if number < 4 else 6)
-        asked += [
-            (row["voter"], frozenset([row["left_1"] + row["left_2"], row["right_1"] + row["right_2"]])) for row in rows
-        ]
+        sides = [(row["left_1"] + row["left_2"], row["right_1"] + row["right_2"]) for row in rows]
+        asked += [(row["voter"], frozenset(pair)) for row, pair in zip(rows, sides, strict=True)]
         assert re.search(r"pairs are unanswered|budget of 30", refusal("run", "open", "c.db"))
-        first = [row["left_1"] + row["left_2"] < row["right_1"] + row["right_2"] for row in rows]
-        answered = [row | {"winner": "left" if f else "right"} for row, f in zip(rows, first, strict=True)]
-        (folder / "votes.csv").write_text(as_csv(answered))
+        winners = ["left" if left < right else "right" for left, right in sides]
+        (folder / "votes.csv").write_text(
+            as_csv([row | {"winner": winner} for row, winner in zip(rows, winners, strict=True)])
+        )
         run_ok("run", "record", "c.db", "votes.csv")
     assert len(set(asked)) == 30  # no pair twice to a voter
     assert refusal("run", "open", "c.db") == "the budget of 30 comparisons is spent"
@@ -319,10 +293,8 @@ def test_a_continuous_campaign_asks_in_batches_until_it_is_ended(folder):
 
 def test_strengths_are_fitted_to_the_votes_of_a_ledger(folder, opened):
     record_all(folder)
-    ledger = Ledger.open(opened)
-    info = ledger.campaign().info
-    assert ledger.database.read(lambda c: votes_of(c, info)).n_comparisons == 20
-    ledger.close()
+    with closing(Ledger.open(opened)) as ledger:
+        assert read(ledger.campaign(), votes_of).n_comparisons == 20
     of_ledger, of_file = (rows_of(invoke("fit", path).stdout) for path in ("v.db", "votes.csv"))
     assert {tuple(row.values()) for row in of_ledger} == {tuple(row.values()) for row in of_file}
 
@@ -369,10 +341,13 @@ def test_strengths_are_fitted_to_the_votes_of_a_ledger(folder, opened):
 def test_refused(folder, arguments, message):
     run_ok("run", "init", "ready.db", *INIT[3:])
     (folder / "empty.db").touch()
-    before = {name: rows_in(folder / name) | {"ballot": None} for name in ("v.db", "ready.db")}
-    files = sorted(path.name for path in folder.iterdir())
+
+    def held():
+        return {name: rows_in(folder / name) | {"ballot": None} for name in ("v.db", "ready.db")}
+
+    before, files = held(), sorted(path.name for path in folder.iterdir())
     assert re.search(message, refusal(*arguments))
-    assert {name: rows_in(folder / name) | {"ballot": None} for name in ("v.db", "ready.db")} == before
+    assert held() == before
     assert sorted(path.name for path in folder.iterdir() if path.suffix not in {".db-wal", ".db-shm"}) == files
 
 
@@ -386,10 +361,7 @@ ASKED = "comparison,winner\n1-0-0,left\n"
         (ASKED + "1-0-20,tie\n", r"<stdin>:3: comparison '1-0-20' is unknown: ballot 1 ends sheet 0 at '1-0-[67]'"),
         (ASKED + "1-3-0,tie\n", r"<stdin>:3: comparison '1-3-0' is unknown: ballot 1 ends at sheet 2"),
         (ASKED + "2-0-0,tie\n", r"<stdin>:3: comparison '2-0-0' is unknown: ballot 2 has not been opened"),
-        (
-            ASKED + "one,tie\n",
-            r'<stdin>:3: a comparison has an id like "2-0-17": ballot, sheet and position; got \'one\'',
-        ),
+        (ASKED + "one,tie\n", r'<stdin>:3: a comparison has an id like "2-0-17": ballot, sheet .*; got \'one\''),
         (ASKED + "1-0-00003,tie\n", r"<stdin>:3: comparison '1-0-00003' has a leading zero.*; did you mean '1-0-3'\?"),
         (ASKED + "1-0-1\n", r'<stdin>:3: 2 cells are wanted, .* got 1, none for "winner"'),
         ("comparison,Winner\n1-0-0,tie\n", r'<stdin>:1: column "Winner": did you mean "winner"\?'),
@@ -402,10 +374,7 @@ ASKED = "comparison,winner\n1-0-0,left\n"
             "comparison,left_1,left_2,right_1,right_2,winner\n1-0-0,tax,house,tax,wage,tie\n",
             r"<stdin>:2: comparison '1-0-0' has the left '\w+', '\w+'; got 'tax', 'house'",
         ),
-        (
-            "comparison,left,right,winner\n1-0-0,tax,wage,tie\n",
-            r"<stdin>:2: comparison '1-0-0' has the left .* got 'tax'",
-        ),
+        ("comparison,left,right,winner\n1-0-0,tax,wage,tie", r"<stdin>:2: comparison '1-0-0' has the left .*'tax'"),
     ],
 )
 def test_votes_that_are_refused_leave_the_voting_as_it_was(opened, votes, message):
@@ -438,9 +407,8 @@ def test_a_preview_of_a_continuous_campaign_does_not_end_it(folder):
     assert preview.startswith("1 batch so far: 6 of 8 comparisons answered (75%; 90% are wanted)\n")
     assert preview.endswith("it cannot be closed yet\n")
     assert run_ok("run", "close", "c.db", "--preview", "--least-answered", 0.5).endswith("which ends the campaign\n")
-    assert refusal("run", "close", "c.db") == (
-        "6 of 8 comparisons are answered, 75%, and 90% are wanted; nothing was closed"
-    )
+    message = refusal("run", "close", "c.db")
+    assert message == "6 of 8 comparisons are answered, 75%, and 90% are wanted; nothing was closed"
     assert refusal("run", "close", "c.db", "--least-answered", 5) == "--least-answered is a share from 0 to 1; got 5"
     assert rows_in("c.db") == before
     assert run_ok("run", "close", "c.db", "--least-answered", 0.5).startswith("the campaign has ended with 6 votes")

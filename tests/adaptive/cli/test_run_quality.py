@@ -9,7 +9,7 @@ import pytest
 from adaptive.ledger import Ledger
 from adaptive.ledger.voters.tokens import holder_of
 from tests.adaptive.cli.commands import INIT, as_csv, refusal, rows_of, run_ok
-from tests.adaptive.cli.test_run import rows_in
+from tests.adaptive.cli.test_run import info_of, rows_in
 
 PROBES = (
     "left_1,left_2,right_1,right_2,winner,kind\nbonus,price,tax,wage,left,attention\nbonus,salary,tax,price,left,gold\n"
@@ -92,20 +92,8 @@ def test_quality_says_whom_to_look_at(folder, monkeypatch):
     assert run_ok("run", "quality", "v.db") == "no voter has answered yet\n"
     answer(folder)
     lines = run_ok("run", "quality", "v.db").splitlines()
-    names = [
-        "voter",
-        "votes",
-        "seconds",
-        "fast",
-        "left",
-        "attention",
-        "gold",
-        "repeats",
-        "agreement",
-        "random",
-        "flags",
-    ]
-    assert lines[0].split() == names
+    columns = "voter votes seconds fast left attention gold repeats agreement random flags"
+    assert lines[0].split() == columns.split()
     assert [line.split()[:3] for line in lines[1:4]] == [["0", "7", "3.0"], ["1", "6", "3.0"], ["2", "7", "0.3"]]
     said = r"\d+ pairs? asked of several voters: \d+ of \d+ pairs of answers agree"
     assert re.fullmatch(rf"{said}; agreement and alpha need \d+ more pairs?", lines[4])
@@ -129,10 +117,8 @@ def test_leaving_out_is_looked_at_before(folder):
     answer(folder)
     before = rows_in(folder / "v.db")
     lines = run_ok("run", "exclude", "v.db", "2", "--preview").splitlines()
-    assert re.fullmatch(
-        r"voter 2 excluded: 7 votes, and 13 by the others; tau_w of the rankings with and without them [01]\.\d{3}",
-        lines[0],
-    )
+    effect = r"7 votes, and 13 by the others; tau_w of the rankings with and without them [01]\.\d{3}"
+    assert re.fullmatch(rf"voter 2 excluded: {effect}", lines[0])
     assert lines[1].split() == ["item", "rank", "now", "rank", "then"]
     found = json.loads(run_ok("run", "exclude", "v.db", "2", "--preview", "--json"))
     assert (found["n_votes"], found["n_others"], len(found["changes"])) == (7, 13, len(lines) - 2)
@@ -167,14 +153,8 @@ def test_options_that_are_refused_make_no_ledger(folder, arguments, message):
     [
         (["exclude", "v.db", "2"], r"--reason is required; to see the effect first, use --preview"),
         (["exclude", "v.db", "2", "--reason", "x", "--json"], r"--json requires --preview"),
-        (
-            ["exclude", "v.db", "2", "--preview", "--back"],
-            r"--preview changes nothing, so leave out --reason and --back",
-        ),
-        (
-            ["exclude", "v.db", "2", "--preview", "--reason", "x"],
-            r"--preview changes nothing, so leave out --reason and --back",
-        ),
+        (["exclude", "v.db", "2", "--preview", "--back"], r"--preview changes nothing, so leave out --reason and --ba"),
+        (["exclude", "v.db", "2", "--preview", "--reason", "x"], r"--preview changes nothing, so leave out --reason"),
         (["exclude", "v.db", "2", "--preview"], r"voter '2' has no votes: there is no difference to show"),
     ],
 )
@@ -186,9 +166,7 @@ def test_refused(folder, arguments, message):
 
 def test_the_settings_are_kept(asking, folder):
     assert asking
-    ledger = Ledger.open(folder / "v.db")
-    settings = ledger.campaign().info.settings
-    ledger.close()
+    settings = info_of(folder / "v.db").settings
     assert (settings.pay.per_answer, settings.pay.fee, settings.pay.currency) == (0.02, 0.25, "EUR")
     assert [each.kind for each in settings.probing.known] == ["attention", "gold"]
     assert (settings.probing.known_per_sheet, settings.probing.repeats, settings.probing.overlap) == (1, 0.25, 0.25)

@@ -12,6 +12,7 @@ from adaptive.tuning.candidates import candidates_for
 from tests.adaptive.cli.commands import check_refused, invoke, refusal, run_ok
 
 TUNE = ("tune", "--budget", 80, "--voters", 5, "--simulations", 2, "--fresh", 2, "--approach", "matched", "--batch", 20)
+SIMULATED = {"similarity": exponential_similarity(10), "voters": VoterPopulation(5), "simulations": 2}
 NEEDED = ("votes-needed", "--accuracy", 0.5, "--voters", 5, "--simulations", 2)
 
 
@@ -28,14 +29,8 @@ def test_tune_prints_the_table_and_what_the_budget_buys():
 
 def test_tune_as_json_is_that_of_the_library():
     printed = json.loads(run_ok(*TUNE, "--n-items", 10, "--json"))
-    own = tune_plan(
-        80,
-        similarity=exponential_similarity(10),
-        voters=VoterPopulation(5),
-        candidates=candidates_for(10, 80, approaches=["matched"], batch=20),
-        simulations=2,
-        fresh=2,
-    )
+    candidates = candidates_for(10, 80, approaches=["matched"], batch=20)
+    own = tune_plan(80, **SIMULATED, candidates=candidates, fresh=2)
     assert printed["best"]["candidate"] == own.best.name
     assert printed["best"]["mean"] == own.accuracy
     assert printed["gain"]["interval"] == list(own.gain_interval)
@@ -58,9 +53,7 @@ def test_tune_by_pilot_votes(folder):
 
 def test_votes_needed_prints_the_curve_and_the_verdict():
     text = run_ok(*NEEDED, "--n-items", 10)
-    found = votes_needed(
-        0.5, similarity=exponential_similarity(10), voters=VoterPopulation(5), matching=Matching(), simulations=2
-    )
+    found = votes_needed(0.5, **SIMULATED, matching=Matching())
     assert found.verdict in text
     assert text.splitlines()[0].split() == ["votes", "tau_w"]
     assert "if every voter ranked all items:" in text

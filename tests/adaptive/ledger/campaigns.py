@@ -22,10 +22,7 @@ def campaign_of(ledger, *, n_voters=3, plan=PLAN, items=None, seed=1, **settings
 
 def voters_of(campaign, n):
     """Ids of `n` voters, known by the names of their slots."""
-    return [
-        campaign.database.write(lambda connection, name=name: register(connection, campaign.info, str(name)))
-        for name in range(n)
-    ]
+    return [write(campaign, register, str(name)) for name in range(n)]
 
 
 def query(ledger, statement, **values):
@@ -37,6 +34,19 @@ def query(ledger, statement, **values):
 def read(campaign, step, *values, **options):
     """What a step of reading returns."""
     return campaign.database.read(lambda connection: step(connection, campaign.info, *values, **options))
+
+
+def write(campaign, step, *values, **options):
+    """What a step of writing returns."""
+    return campaign.database.write(lambda connection: step(connection, campaign.info, *values, **options))
+
+
+def target_of(ledger):
+    """Path or URL by which others open a ledger."""
+    database = ledger.database
+    if database.is_sqlite:
+        return str(database.path)
+    return database.url.set(drivername="postgresql").render_as_string(hide_password=False)
 
 
 def change(ledger, statement, **values):
@@ -59,15 +69,15 @@ def asked(campaign, number=1):
     return rows
 
 
+def in_ballots(campaign, columns, table, rest=""):
+    """Columns of the rows t of a table, and of their ballots b."""
+    joined = f"SELECT {columns} FROM {table} t JOIN ballot b ON b.id = t.ballot_id WHERE b.campaign_id = :id {rest}"
+    return query(campaign, joined, id=campaign.info.id)
+
+
 def pair_ids(campaign, number=1):
     """Id of each pair of a ballot, by place: comparisons, then checks."""
-    rows = query(
-        campaign,
-        "SELECT c.sheet, c.position FROM comparison c JOIN ballot b ON b.id = c.ballot_id "
-        "WHERE b.campaign_id = :campaign AND b.number = :number ORDER BY c.place",
-        campaign=campaign.info.id,
-        number=number,
-    )
+    rows = in_ballots(campaign, "t.sheet, t.position", "comparison", f"AND b.number = {number} ORDER BY t.place")
     return [f"{number}-{sheet}-{position}" for sheet, position in rows]
 
 
@@ -120,10 +130,7 @@ def check_ledger(ledger):
         "SELECT e.event_id FROM vote_event e JOIN late_vote l ON l.event_id = e.event_id "
         "WHERE e.payload_hash <> l.payload_hash OR e.revision <= l.revision",
     ), "what came too late and counts since it was sent again is not the same vote"
-    gaps = query(
-        ledger, "SELECT ballot_id, place FROM vote_event GROUP BY ballot_id, place HAVING max(revision) <> count(*)"
-    )
-    assert not gaps
+    assert not query(ledger, "SELECT 1 FROM vote_event GROUP BY ballot_id, place HAVING max(revision) <> count(*)")
     wrong = query(
         ledger,
         "SELECT s.ballot_id, s.number, s.n_answered FROM sheet s WHERE s.n_answered <> ("

@@ -5,16 +5,16 @@ import pytest
 from adaptive.ledger import LedgerError
 from adaptive.ledger.voters.identity import set_excluded
 from adaptive.ledger.voters.participation import ask_others
-from tests.adaptive.ledger.campaigns import check_ledger, query
+from tests.adaptive.ledger.campaigns import check_ledger, query, write
 from tests.adaptive.ledger.test_participation import answer, claimed, joined, journey, web_campaign, with_closed_ballot
 
 
 def exclude(campaign, voter, excluded=True):
-    campaign.database.write(lambda connection: set_excluded(connection, campaign.info, voter, excluded, "too fast"))
+    write(campaign, set_excluded, voter, excluded, "too fast")
 
 
 def reassigned(campaign, voter):
-    return campaign.database.write(lambda connection: ask_others(connection, campaign.info, voter))
+    return write(campaign, ask_others, voter)
 
 
 def test_the_comparisons_of_who_is_left_out_are_asked_of_others(ledger):

@@ -20,11 +20,13 @@ from tests.adaptive.ledger.campaigns import (
     campaign_of,
     change,
     check_ledger,
+    in_ballots,
     new_id,
     one_asked,
     query,
     vote,
     voters_of,
+    write,
 )
 from tests.adaptive.ledger.faults import Points
 from tests.service.live import eventually
@@ -57,12 +59,8 @@ def wait_for_server(campaign):
 
 
 def votes_of(campaign):
-    return query(
-        campaign,
-        "SELECT e.place, e.revision, e.kind, e.answer FROM vote_event e JOIN ballot b ON b.id = e.ballot_id "
-        "WHERE b.campaign_id = :id ORDER BY e.place, e.revision",
-        id=campaign.info.id,
-    )
+    columns = "t.place, t.revision, t.kind, t.answer"
+    return in_ballots(campaign, columns, "vote_event", "ORDER BY t.place, t.revision")
 
 
 def test_a_vote_killed_at_any_point_and_sent_again_is_there_once(ledger):
@@ -125,18 +123,13 @@ def test_a_sheet_claimed_or_given_by_a_killed_process_is_in_one_hand(ledger):
         return campaign
 
     def claim(campaign):
-        return campaign.database.write(lambda connection: claim_sheet(connection, campaign.info, first))
+        return write(campaign, claim_sheet, first)
 
     def give(campaign):
-        return campaign.database.write(lambda connection: give_sheet(connection, campaign.info, ballot, 0, second))
+        return write(campaign, give_sheet, ballot, 0, second)
 
     def leases(campaign):
-        return query(
-            campaign,
-            "SELECT l.sheet, l.voter_id FROM lease l JOIN ballot b ON b.id = l.ballot_id "
-            "WHERE b.campaign_id = :id AND l.ended_at IS NULL",
-            id=campaign.info.id,
-        )
+        return in_ballots(campaign, "t.sheet, t.voter_id", "lease", "AND t.ended_at IS NULL")
 
     def check_claim(campaign, done):
         before = leases(campaign)
@@ -279,13 +272,11 @@ def _emptied(ledger):
     ledger.close()
 
 
-def crowd(campaign, places, report, stop):
+def crowd(campaign, places, report):
     """Vote on places in threads, and report each event once it was acknowledged."""
 
     def votes(mine):
         for event_id, place, voter in mine:
-            if stop.is_set():
-                return
             campaign.cast(vote(voter, place, event_id=event_id))
             report(event_id)
 
@@ -306,9 +297,7 @@ def test_votes_of_processes_killed_at_random_are_neither_lost_nor_doubled(ledger
     for round_ in range(1, 4):
         left = [each for each in wanted if each[0] not in acknowledged]
         halves = left[::2], left[1::2]
-        children = [
-            processes.start(lambda report, h=half: crowd(campaign, h, report, threading.Event())) for half in halves
-        ]
+        children = [processes.start(lambda report, h=half: crowd(campaign, h, report)) for half in halves]
         assert any(child.has_reported() for child in children)
         time.sleep(rng.uniform(0.0, 0.4))
         for child in children:

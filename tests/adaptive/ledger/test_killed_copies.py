@@ -9,9 +9,9 @@ import sqlalchemy as sa
 from click.testing import CliRunner
 
 import adaptive.cli.run.campaign
-import adaptive.ledger.store.database
 from adaptive.cli.main import main
 from adaptive.ledger import Ledger
+from adaptive.ledger.store import database
 from tests.adaptive.ledger import processes
 from tests.adaptive.ledger.campaigns import answer_all, campaign_of, check_ledger, in_second_ballot, query
 from tests.adaptive.ledger.faults import Points
@@ -80,16 +80,11 @@ def test_a_backup_killed_at_any_line_is_whole_or_not_there(source, tmp_path):
         assert whole(copy, expected) or not done
         assert source.bundle(names=True) == expected
         copy.unlink(missing_ok=True)
-        adaptive.ledger.store.database.back_up(source.database, copy)  # what was left behind is in nobody's way
+        database.back_up(source.database, copy)  # what was left behind is in nobody's way
         assert whole(copy, expected)
         copy.unlink()
 
-    assert (
-        killed_at_each_line(
-            adaptive.ledger.store.database, lambda: adaptive.ledger.store.database.back_up(source.database, copy), check
-        )
-        > 15
-    )
+    assert killed_at_each_line(database, lambda: database.back_up(source.database, copy), check) > 15
 
 
 def imports(*arguments):

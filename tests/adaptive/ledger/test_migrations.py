@@ -14,7 +14,17 @@ from adaptive.ledger import Ledger, LedgerError, RevisionError
 from adaptive.ledger.store import migrations, schema
 from adaptive.ledger.store.encoding import answer_name
 from adaptive.ledger.voters.participation import erase
-from tests.adaptive.ledger.campaigns import asked, change, check_ledger, one_asked, query, vote, voters_of
+from tests.adaptive.ledger.campaigns import (
+    asked,
+    change,
+    check_ledger,
+    one_asked,
+    query,
+    target_of,
+    vote,
+    voters_of,
+    write,
+)
 
 
 @pytest.fixture
@@ -79,7 +89,7 @@ def test_only_who_a_voter_is_may_be_deleted(full):
     (voter,) = voters_of(campaign, 1)
     assert query(full, "SELECT count(*) FROM voter_identity WHERE voter_id = :voter", voter=voter) == [(1,)]
     votes = query(full, "SELECT count(*) FROM vote_event")
-    campaign.database.write(lambda connection: erase(connection, campaign.info, voter))
+    write(campaign, erase, voter)
     assert query(full, "SELECT count(*) FROM voter_identity WHERE voter_id = :voter", voter=voter) == [(0,)]
     assert query(full, "SELECT count(*) FROM vote_event") == votes
 
@@ -176,22 +186,16 @@ def test_the_head_is_the_last_file():
 @pytest.mark.parametrize("revision", ["0000", "9999"])
 def test_another_revision_is_refused_and_left_alone(ledger, revision):
     change(ledger, f"UPDATE ledger_revision SET version_num = '{revision}'")
-    target = str(ledger.database.path) if ledger.database.is_sqlite else ledger.database.url
-    if not isinstance(target, str):
-        target = target.set(drivername="postgresql").render_as_string(hide_password=False)
     for how in (Ledger.open, Ledger.create):
         with pytest.raises(RevisionError, match=f"are of revision {revision}, and this release reads 0003"):
-            how(target)
+            how(target_of(ledger))
     assert query(ledger, "SELECT version_num FROM ledger_revision") == [(revision,)]
 
 
 def test_a_database_without_tables_is_no_ledger(empty_target):
-    if "://" in empty_target:
-        with pytest.raises(RevisionError, match="holds no ledger"):
-            Ledger.open(empty_target)
-    else:
-        with pytest.raises(LedgerError, match="does not exist"):
-            Ledger.open(empty_target)
+    message = "holds no ledger" if "://" in empty_target else "does not exist"
+    with pytest.raises(LedgerError, match=message):
+        Ledger.open(empty_target)
 
 
 def test_tables_of_other_software_are_left_alone(empty_target):

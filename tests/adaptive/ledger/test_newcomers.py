@@ -9,9 +9,9 @@ from adaptive.formats.votes import VoteFile, VoteRow
 from adaptive.ledger import KnownPair, LedgerError, Probing, Settings, VotingPages
 from adaptive.ledger.store.encoding import now, pair_id
 from adaptive.ledger.voters.newcomers import Origin, awaited
-from adaptive.ledger.voters.participation import join_platform, journey_of, next_sheet
+from adaptive.ledger.voters.participation import consent, join_platform, next_sheet
 from adaptive.ledger.votes.recording import record_file
-from tests.adaptive.ledger.campaigns import ITEMS, change, query
+from tests.adaptive.ledger.campaigns import ITEMS, change, query, read, write
 from tests.adaptive.ledger.test_participation import PAGES, answer, claimed, joined, journey, web_campaign
 
 HOUR, MINUTE = 3_600_000_000, 60_000_000
@@ -28,7 +28,7 @@ def come(campaign, address=None, most=4, voter=None):
     """A voter, by default a new one, asks for a sheet from an address: voter, sheet and reason."""
     voter = joined(campaign) if voter is None else voter
     origin = None if address is None else Origin(address, most)
-    return voter, *campaign.database.write(lambda c: next_sheet(c, campaign.info, PAGES, voter, origin))
+    return voter, *write(campaign, next_sheet, PAGES, voter, origin)
 
 
 def pass_time(campaign, microseconds):
@@ -37,10 +37,10 @@ def pass_time(campaign, microseconds):
 
 def minutes_left(campaign, voter):
     """Minutes, to the next whole one, for which a voter's sheet is kept."""
-    ((expires, given),) = query(
-        campaign, "SELECT expires_at, given_at FROM lease WHERE voter_id = :voter AND ended_at IS NULL", voter=voter
+    ((time,),) = query(
+        campaign, "SELECT expires_at - given_at FROM lease WHERE voter_id = :voter AND ended_at IS NULL", voter=voter
     )
-    return round((expires - given) / MINUTE)
+    return round(time / MINUTE)
 
 
 def marks(campaign):
@@ -228,7 +228,7 @@ def test_a_voter_is_not_promised_a_sheet_of_known_pairs(ledger):
 
 def test_an_organiser_sees_what_is_held_and_until_when(campaign):
     def seen():
-        return campaign.database.read(lambda c: awaited(c, campaign.info))
+        return read(campaign, awaited)
 
     assert seen() is None
     for address in ("192.0.2.1", "192.0.2.1", "192.0.2.2", None):
@@ -241,31 +241,24 @@ def test_an_organiser_sees_what_is_held_and_until_when(campaign):
     assert seen() is None
 
 
-def of_study(campaign, participant="5f" * 12, pages=STUDY):
-    from adaptive.ledger.campaign.voting_pages import pages_of, set_pages
-    from adaptive.ledger.voters.participation import consent
-
-    def work(connection):
-        if not pages_of(connection, campaign.info.id)[0]:
-            set_pages(connection, campaign.info.id, pages, replaces=0)
-        voter = join_platform(connection, campaign.info, pages, participant=participant, study="s1")
-        consent(connection, campaign.info, pages, voter, "1")
-        return voter
-
-    return campaign.database.write(work)
+def of_study(campaign, pages=STUDY):
+    campaign.set_pages(pages, replaces=0)
+    voter = write(campaign, join_platform, pages, participant="5f" * 12, study="s1")
+    write(campaign, consent, pages, voter, "1")
+    return voter
 
 
 def test_a_participant_has_a_sheet_for_as_long_as_the_study_allows_from_joining_on(campaign):
     voter = of_study(campaign)
-    hand, _ = campaign.database.write(lambda c: next_sheet(c, campaign.info, STUDY, voter))
+    hand, _ = claimed(campaign, voter, STUDY)
     assert minutes_left(campaign, voter) == 2
     answer(campaign, voter, hand, 0)
     assert minutes_left(campaign, voter) == 45
     pass_time(campaign, 10 * MINUTE)
-    again, _ = campaign.database.write(lambda c: next_sheet(c, campaign.info, STUDY, voter))
+    again, _ = claimed(campaign, voter, STUDY)
     assert minutes_left(campaign, voter) == 45  # from joining on: asking again prolongs nothing
     answer(campaign, voter, again, 1)
-    assert campaign.database.read(lambda c: journey_of(c, campaign.info, STUDY, voter)).n_sheets_done == 1
+    assert journey(campaign, voter, STUDY).n_sheets_done == 1
 
 
 def test_those_who_come_otherwise_have_the_lease_of_the_campaign(campaign):
@@ -290,7 +283,7 @@ def test_asking_alone_does_not_keep_a_sheet_that_was_begun_for_ever(ledger):
 def test_a_participant_who_answers_after_the_time_of_the_study_has_the_first_minutes_again(ledger):
     campaign = web_campaign(ledger)  # a lease that never ends by itself
     voter = of_study(campaign, pages=replace(STUDY, study_minutes=0.001))
-    hand, _ = campaign.database.write(lambda c: next_sheet(c, campaign.info, STUDY, voter))
+    hand, _ = claimed(campaign, voter, STUDY)
     answer(campaign, voter, hand, 0)
     pass_time(campaign, HOUR)
     answer(campaign, voter, hand, 1)

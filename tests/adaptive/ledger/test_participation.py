@@ -20,7 +20,18 @@ from adaptive.ledger.store.encoding import pair_id
 from adaptive.ledger.voters.participation import consent, join_openly, join_platform, journey_of, next_sheet
 from adaptive.ledger.voters.tokens import holder_of, issue, revoke
 from adaptive.ledger.votes.casting import retract
-from tests.adaptive.ledger.campaigns import ITEMS, PLAN, campaign_of, check_ids, check_ledger, new_id, query, vote
+from tests.adaptive.ledger.campaigns import (
+    ITEMS,
+    PLAN,
+    campaign_of,
+    check_ids,
+    check_ledger,
+    new_id,
+    query,
+    read,
+    vote,
+    write,
+)
 
 PAGES = VotingPages(open_link=True)
 
@@ -30,20 +41,17 @@ def web_campaign(ledger, **settings):
 
 
 def joined(campaign, pages=PAGES, version="1"):
-    def work(connection):
-        voter = join_openly(connection, campaign.info, pages)
-        consent(connection, campaign.info, pages, voter, version)
-        return voter
-
-    return campaign.database.write(work)
+    voter = write(campaign, join_openly, pages)
+    write(campaign, consent, pages, voter, version)
+    return voter
 
 
 def claimed(campaign, voter, pages=PAGES):
-    return campaign.database.write(lambda connection: next_sheet(connection, campaign.info, pages, voter))
+    return write(campaign, next_sheet, pages, voter)
 
 
 def journey(campaign, voter, pages=PAGES):
-    return campaign.database.read(lambda connection: journey_of(connection, campaign.info, pages, voter))
+    return read(campaign, journey_of, pages, voter)
 
 
 def answer(campaign, voter, hand, *positions):
@@ -55,9 +63,9 @@ def answer(campaign, voter, hand, *positions):
 
 def test_a_voter_comes_agrees_votes_and_finishes(ledger):
     campaign, pages = web_campaign(ledger), VotingPages(open_link=True, sheets=2)
-    voter = campaign.database.write(lambda connection: join_openly(connection, campaign.info, pages))
+    voter = write(campaign, join_openly, pages)
     assert journey(campaign, voter, pages).step == "consent"
-    campaign.database.write(lambda connection: consent(connection, campaign.info, pages, voter, "1"))
+    write(campaign, consent, pages, voter, "1")
     assert journey(campaign, voter, pages).step == "vote"
     for done in range(2):
         hand, reason = claimed(campaign, voter, pages)
@@ -148,7 +156,7 @@ def test_another_version_of_the_consent_is_asked_for_again(ledger):
     later = VotingPages(open_link=True, consent_version="2")
     assert journey(campaign, voter, later).step == "consent"
     with pytest.raises(LedgerError, match=r"the consent text is of version 2; got '1'"):
-        campaign.database.write(lambda connection: consent(connection, campaign.info, later, voter, "1"))
+        write(campaign, consent, later, voter, "1")
     kinds = query(campaign, "SELECT kind, details FROM audit_event WHERE kind = 'consented'")
     assert kinds == [("consented", '{"version":"1"}')]
 
@@ -160,27 +168,18 @@ def test_who_leaves_is_forgotten_and_open_votes_are_void(ledger):
     answer(campaign, voter, hand)
     theirs, _ = claimed(campaign, other)
     answer(campaign, other, theirs)
-    token = campaign.database.write(lambda connection: issue(connection, campaign.info, "session", voter_id=voter))
+    token = write(campaign, issue, "session", voter_id=voter)
     assert campaign.voter(voter).leave() == 2
     check_ledger(campaign)
     assert not query(campaign, "SELECT 1 FROM voter_identity WHERE voter_id = :id", id=voter)
     assert query(campaign, "SELECT external_hash FROM voter WHERE id = :id", id=voter) == [(None,)]
     assert campaign.database.read(lambda connection: holder_of(connection, token, ["session"])) is None
     assert journey(campaign, other).n_answers == 2
-    taken, _ = claimed(campaign, joined(campaign))
+    third = joined(campaign)
+    taken, _ = claimed(campaign, third)
     assert taken.sheet == hand.sheet  # what was voided is asked of somebody else
-    answer(campaign, journey_holder(campaign, taken), taken)
+    answer(campaign, third, taken)
     check_ledger(campaign)
-
-
-def journey_holder(campaign, hand):
-    return query(
-        campaign,
-        "SELECT l.voter_id FROM lease l JOIN ballot b ON b.id = l.ballot_id "
-        "WHERE b.number = :number AND l.sheet = :sheet AND l.ended_at IS NULL",
-        number=hand.number,
-        sheet=hand.sheet,
-    )[0][0]
 
 
 def with_closed_ballot(ledger):
@@ -204,7 +203,7 @@ def test_votes_of_closed_ballots_stay_when_a_voter_leaves(ledger):
 def test_an_open_link_is_open_only_where_it_is(ledger):
     campaign = web_campaign(ledger)
     with pytest.raises(LedgerError, match="for those who were invited"):
-        campaign.database.write(lambda connection: join_openly(connection, campaign.info, VotingPages()))
+        write(campaign, join_openly, VotingPages())
     assert not query(campaign, "SELECT 1 FROM voter")
 
 
@@ -212,9 +211,7 @@ def test_participants_of_a_platform_are_the_same_voter_when_they_come_again(ledg
     campaign, pages = web_campaign(ledger), VotingPages(platform="prolific", study="s1")
 
     def join(participant="5f" * 12, study="s1", pages=pages):
-        return campaign.database.write(
-            lambda connection: join_platform(connection, campaign.info, pages, participant=participant, study=study)
-        )
+        return write(campaign, join_platform, pages, participant=participant, study=study)
 
     assert join() == join()
     assert join("6f" * 12) != join()
@@ -250,12 +247,7 @@ def test_a_token_opens_what_it_is_for_until_it_ends(ledger):
     def opens(token, *kinds):
         return campaign.database.read(lambda connection: holder_of(connection, token, kinds)) is not None
 
-    lasting, ended = (
-        campaign.database.write(
-            lambda connection, hours=hours: issue(connection, campaign.info, "organiser", hours=hours)
-        )
-        for hours in (None, 0.0)
-    )
+    lasting, ended = (write(campaign, issue, "organiser", hours=hours) for hours in (None, 0.0))
     assert opens(lasting, "organiser")
     assert not opens(lasting, "session", "invitation", "study")
     assert not opens(ended, "organiser")
@@ -266,26 +258,17 @@ def test_a_token_opens_what_it_is_for_until_it_ends(ledger):
 
 def test_pages_are_kept_version_by_version(ledger):
     campaign = web_campaign(ledger)
-
-    def held():
-        return campaign.pages()
-
-    def put(pages, replaces):
-        return campaign.set_pages(pages, replaces=replaces)
-
-    assert held() == (0, VotingPages())
+    assert campaign.pages() == (0, VotingPages())
     hebrew = {"he": PageTexts("מה קודם?", "מי קודם?", consent="אני מסכים"), "en": PageTexts("First?", "Which?")}
-    first = VotingPages(
-        hebrew, open_link=True, sheets=3, completion_code="C1", completion_url="https://a.example/?cc=C1"
-    )
-    assert put(first, 0) == 1
-    assert held() == (1, first)
-    assert list(held()[1].texts) == ["he", "en"]
+    first = VotingPages(hebrew, open_link=True, sheets=3, completion_code="C1", completion_url="https://a.example/?c=1")
+    assert campaign.set_pages(first, replaces=0) == 1
+    assert campaign.pages() == (1, first)
+    assert list(campaign.pages()[1].texts) == ["he", "en"]
     with pytest.raises(LedgerError, match="of version 1 by now"):
-        put(first, 0)
+        campaign.set_pages(first, replaces=0)
     reworded = VotingPages({"he": PageTexts("מה קודם?", "מי קודם?", consent="כן")})
     with pytest.raises(LedgerError, match="needs another consent_version"):
-        put(reworded, 1)
+        campaign.set_pages(reworded, replaces=1)
     assert len(query(campaign, "SELECT 1 FROM voting_pages")) == 1
 
 
@@ -293,7 +276,7 @@ def test_items_have_contents_of_their_own(ledger):
     contents = [ItemContent(), ItemContent("markdown", "**fir**"), ItemContent("image", "trees/oak.png", "an oak")]
     contents += [ItemContent("text", "a tree") for _ in range(3)]
     made = ledger.new_campaign(PLAN, ITEMS, 3, 1, settings=Settings(assigned=False), contents=contents)
-    assert made.database.read(lambda connection: contents_of(connection, made.info)) == tuple(contents)
+    assert read(made, contents_of) == tuple(contents)
     with pytest.raises(LedgerError, match="one for each of the 6 items; got 1"):
         ledger.new_campaign(PLAN, ITEMS, 3, 1, contents=contents[:1])
 
@@ -324,9 +307,9 @@ def test_an_event_is_found_by_its_id(ledger):
     hand, _ = claimed(campaign, voter)
     given = vote(voter, hand.pairs[1].place)
     campaign.cast(given)
-    found = campaign.database.read(lambda connection: pair_of_event(connection, campaign.info, given.event_id))
+    found = read(campaign, pair_of_event, given.event_id)
     assert found == KnownEvent(1, hand.pairs[1].place, f"1-{hand.sheet}-1", voter)
-    assert campaign.database.read(lambda connection: pair_of_event(connection, campaign.info, new_id())) is None
+    assert read(campaign, pair_of_event, new_id()) is None
 
 
 def test_a_pair_of_an_earlier_batch_never_comes_to_its_voter(ledger):
@@ -372,8 +355,8 @@ def test_before_and_between_ballots_voting_is_not_open(ledger):
     for number in (1, 2):
         assert journey(campaign, voter).reason == "not open"
         campaign.open_next()
-        while (hand := claimed(campaign, joined(campaign))[0]) is not None:
-            answer(campaign, journey_holder(campaign, hand), hand)
+        while (hand := claimed(campaign, other := joined(campaign))[0]) is not None:
+            answer(campaign, other, hand)
         assert journey(campaign, voter).reason == "none left"
         campaign.close(number)
     assert journey(campaign, voter).reason == "none left"  # the campaign is at its end

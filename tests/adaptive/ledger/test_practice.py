@@ -6,23 +6,23 @@ import pytest
 
 from adaptive.ledger import KnownPair, Probing
 from adaptive.plan import plan_ballots
-from tests.adaptive.ledger.campaigns import campaign_of, change, query
+from tests.adaptive.ledger.campaigns import campaign_of, change, in_ballots
 from tests.adaptive.ledger.test_participation import answer, claimed, joined
 
 LABELS = list("abcdefgh")
 PLAN = plan_ballots(8, n_ballots=2, fraction=0.5, presentations=6)  # 24 comparisons in the first ballot
 
 
+def asked(campaign, which="t.probe IS NULL"):
+    """Sheet and items of the comparisons of the first ballot."""
+    rest = f"AND b.number = 1 AND {which} ORDER BY t.sheet"
+    return in_ballots(campaign, "t.sheet, t.left_item, t.right_item", "comparison", rest)
+
+
 def drawn(campaign):
     """The pairs of items of each sheet of the first ballot."""
-    rows = query(
-        campaign,
-        "SELECT c.sheet, c.left_item, c.right_item FROM comparison c JOIN ballot b ON b.id = c.ballot_id "
-        "WHERE b.number = 1 AND b.campaign_id = :campaign AND c.probe IS NULL",
-        campaign=campaign.info.id,
-    )
     found = defaultdict(set)
-    for sheet, left, right in rows:
+    for sheet, left, right in asked(campaign):
         found[sheet].add(frozenset([left, right]))
     return dict(found)
 
@@ -30,20 +30,12 @@ def drawn(campaign):
 @pytest.fixture
 def practised_on(ledger):
     """A campaign of two slots with sheets of 4, whose only practice is a pair that its first sheet compares, and it."""
-    with_none = campaign_of(ledger, plan=PLAN, items=LABELS, n_voters=2, assigned=False, sheet_size=4)
+    options = {"plan": PLAN, "items": LABELS, "n_voters": 2, "assigned": False, "sheet_size": 4}
+    with_none = campaign_of(ledger, **options)
     sheets = drawn(with_none)
     practice = next(pair for pair in sheets[0] if sum(pair in pairs for pairs in sheets.values()) == 1)
     known = KnownPair("practice", *(LABELS[item] for item in sorted(practice)), "left")
-    campaign = campaign_of(
-        ledger,
-        plan=PLAN,
-        items=LABELS,
-        n_voters=2,
-        assigned=False,
-        sheet_size=4,
-        lease_minutes=60,
-        probing=Probing((known,)),
-    )
+    campaign = campaign_of(ledger, **options, lease_minutes=60, probing=Probing((known,)))
     assert drawn(campaign) == sheets  # drawn as without probes
     return campaign, practice
 
@@ -54,15 +46,10 @@ def pair_of(shown):
 
 def test_only_a_sheet_that_compares_the_pair_itself_has_no_practice(practised_on):
     campaign, practice = practised_on
-    asked = query(
-        campaign,
-        "SELECT p.sheet, p.left_item, p.right_item FROM comparison p JOIN ballot b ON b.id = p.ballot_id "
-        "WHERE b.campaign_id = :campaign AND p.probe = 'practice' ORDER BY p.sheet",
-        campaign=campaign.info.id,
-    )
+    practised = asked(campaign, "t.probe = 'practice'")
     # Sheets of the same slot go to whoever comes, and practise the pair too.
-    assert [sheet for sheet, *_ in asked] == [1, 2, 3, 4, 5]
-    assert {frozenset(pair) for _, *pair in asked} == {practice}
+    assert [sheet for sheet, *_ in practised] == [1, 2, 3, 4, 5]
+    assert {frozenset(pair) for _, *pair in practised} == {practice}
 
 
 def test_every_voter_practises_first_as_long_as_a_sheet_has_practice(practised_on):

@@ -22,8 +22,10 @@ from tests.adaptive.ledger.campaigns import (
     check_ledger,
     new_id,
     query,
+    target_of,
     vote,
     voters_of,
+    write,
 )
 
 PATIENCE = 60.0  # seconds for what comes at once unless the machine stands still
@@ -154,7 +156,7 @@ def test_a_sheet_that_another_looks_at_and_lets_go_is_not_overlooked(ledger):
 
     def claim_next():
         assert claimed.wait(PATIENCE)
-        found = campaign.database.write(lambda connection: claim_sheet(connection, campaign.info, second))
+        found = write(campaign, claim_sheet, second)
         answered.set()
         return found
 
@@ -167,15 +169,14 @@ def test_voters_who_come_at_once_get_a_sheet_each(ledger):
     plan = plan_ballots(10, n_ballots=2, fraction=0.5, presentations=4)
     campaign = campaign_of(ledger, n_voters=2, plan=plan, assigned=False, sheet_size=2)
     voters = voters_of(campaign, 10)
-    leases = at_once(*(lambda v=v: campaign.database.write(lambda c: claim_sheet(c, campaign.info, v)) for v in voters))
+    leases = at_once(*(lambda v=v: write(campaign, claim_sheet, v) for v in voters))
     assert sorted(lease.sheet for lease in leases) == list(range(10))
 
 
 def test_a_voter_with_two_tabs_gets_one_sheet(ledger):
     campaign = campaign_of(ledger, assigned=False, sheet_size=2)
     (voter,) = voters_of(campaign, 1)
-    claim = lambda: campaign.database.write(lambda c: claim_sheet(c, campaign.info, voter))  # noqa: E731
-    found = at_once(*[claim] * 4)
+    found = at_once(*[lambda: write(campaign, claim_sheet, voter)] * 4)
     assert [lease.sheet for lease in found] == [0] * 4
     assert query(ledger, "SELECT count(*) FROM lease") == [(1,)]
 
@@ -185,9 +186,7 @@ def test_a_voter_who_registers_twice_at_once_is_one_voter(ledger):
     known = query(ledger, "SELECT count(*) FROM voter")[0][0]
 
     def join():
-        return campaign.database.write(
-            lambda c: register(c, campaign.info, "60d9aadeb86739de712faee0", source="prolific")
-        )
+        return write(campaign, register, "60d9aadeb86739de712faee0", source="prolific")
 
     assert len(set(at_once(*[join] * 4))) == 1
     assert query(ledger, "SELECT count(*) FROM voter") == [(known + 1,)]
@@ -218,12 +217,9 @@ def test_a_sheet_that_is_given_away_while_its_voter_votes_counts_for_one_of_them
     campaign = campaign_of(ledger, n_voters=4)
     ballot = campaign.ballots()[0].id
     place, sheet, voter = asked(campaign)[0]
-    (heir,) = [campaign.database.write(lambda c: register(c, campaign.info, "somebody new"))]
+    (heir,) = [write(campaign, register, "somebody new")]
     one, other = vote(voter, place), vote(heir, place, "right")
-    cast, given = at_once(
-        lambda: campaign.cast(one),
-        lambda: campaign.database.write(lambda c: give_sheet(c, campaign.info, ballot, sheet, heir)),
-    )
+    cast, given = at_once(lambda: campaign.cast(one), lambda: write(campaign, give_sheet, ballot, sheet, heir))
     assert not isinstance(given, Exception)
     if isinstance(cast, LateVoteError):
         assert campaign.cast(other).revision == 1
@@ -262,7 +258,7 @@ def test_a_ballot_is_opened_again_or_followed_by_the_next_but_not_both(ledger):
 
 def test_a_closer_that_was_taken_over_writes_nothing(ledger, monkeypatch):
     campaign = all_answered(ledger)
-    slow = Ledger.open(ledger.database.path if ledger.database.is_sqlite else _url(ledger))
+    slow = Ledger.open(target_of(ledger))
     read, stopped, go_on = slow.database.read, threading.Event(), threading.Event()
 
     def late(work):
@@ -293,10 +289,6 @@ def test_a_closer_that_was_taken_over_writes_nothing(ledger, monkeypatch):
     assert campaign.standing()[0] == (record,)
     assert query(ledger, "SELECT count(*) FROM audit_event WHERE kind = 'closed'") == [(1,)]
     slow.close()
-
-
-def _url(ledger):
-    return ledger.database.url.set(drivername="postgresql").render_as_string(hide_password=False)
 
 
 def test_a_voter_of_nobody_is_refused_also_when_the_ballot_is_closed(ledger):

@@ -12,7 +12,18 @@ from adaptive.ledger.voters.identity import register
 from adaptive.ledger.votes.casting import correct
 from adaptive.ledger.votes.reading import conflicts
 from adaptive.ledger.votes.recording import record_file
-from tests.adaptive.ledger.campaigns import asked, campaign_of, change, check_ledger, new_id, pair_ids, query, vote
+from tests.adaptive.ledger.campaigns import (
+    asked,
+    campaign_of,
+    change,
+    check_ledger,
+    new_id,
+    pair_ids,
+    query,
+    read,
+    vote,
+    write,
+)
 
 
 def file_of(campaign, places, answer="left"):
@@ -52,16 +63,12 @@ def test_each_vote_beside_a_sheet_that_is_given_away_counts_or_is_late(ledger):
     campaign = campaign_of(ledger)
     places = [place for place, sheet, _ in asked(campaign) if sheet == 0]
     ballot = campaign.ballots()[0].id
-    first = VoteFile(
-        "votes.csv", tuple(VoteRow(2, pair_ids(campaign)[place], "0", None, None, "left") for place in places)
-    )
+    ids = pair_ids(campaign)
+    first = VoteFile("votes.csv", tuple(VoteRow(2, ids[place], "0", None, None, "left") for place in places))
 
     def given():
-        def work(connection):
-            give_sheet(connection, campaign.info, ballot, 0, register(connection, campaign.info, "Dora"))
-
         try:
-            campaign.database.write(work)
+            write(campaign, give_sheet, ballot, 0, write(campaign, register, "Dora"))
         except LedgerError as error:
             return str(error)
         return None
@@ -102,7 +109,7 @@ def test_what_was_corrected_or_voided_does_not_come_back_with_its_file(ledger):
 
 
 def decided(campaign):
-    return [each.corrected for each in campaign.database.read(lambda c: conflicts(c, campaign.info))]
+    return [each.corrected for each in read(campaign, conflicts)]
 
 
 @pytest.mark.parametrize("hours", [1, -1])
@@ -155,11 +162,11 @@ def test_a_late_vote_sent_again_stays_late_where_another_stands_or_has_the_sheet
     campaign.reopen(1, "again")
     assert campaign.cast(vote(voter, first, "right")).revision == 1
     ballot = campaign.ballots()[0].id
-    campaign.database.write(lambda c: give_sheet(c, campaign.info, ballot, sheet, register(c, campaign.info, "Dora")))
+    write(campaign, give_sheet, ballot, sheet, write(campaign, register, "Dora"))
     for late in (answered, given):
         with pytest.raises(LateVoteError, match="does not count"):
             campaign.cast(late)
-    campaign.database.write(lambda c: give_sheet(c, campaign.info, ballot, sheet, other))
+    write(campaign, give_sheet, ballot, sheet, other)
     assert campaign.cast(given).revision == 1  # the sheet is back
     check_ledger(ledger)
 
@@ -175,9 +182,9 @@ def test_a_conflict_of_a_file_is_kept_in_a_restored_ledger_too(ledger, tmp_path)
     campaign.write_bundle(tmp_path / "b.zip", names=True)
     other = Ledger.create(tmp_path / "other.db")
     restored = other.restore(tmp_path / "b.zip")
-    dora = restored.database.write(lambda c: register(c, restored.info, "Dora"))
+    dora = write(restored, register, "Dora")
     assert dora == theirs or not ledger.database.is_sqlite
-    restored.database.write(lambda c: give_sheet(c, restored.info, restored.ballots()[0].id, sheet, dora))
+    write(restored, give_sheet, restored.ballots()[0].id, sheet, dora)
     assert record_file(restored.database, restored.info, file_of(campaign, places[:1], "tie")).n_conflicts == 1
     assert decided(restored) == [False, False]
     check_ledger(other)

@@ -3,11 +3,13 @@
 import threading
 
 import pytest
+import sqlalchemy as sa
 
 from adaptive.ledger import ChangedError, ContinuousPlan, LedgerError, Settings, VotingPages
 from adaptive.ledger.ballots.continuous import draw_batch, finish
 from adaptive.ledger.ballots.stored import ballot_stamp
 from adaptive.ledger.campaign.status import campaign_stamp
+from adaptive.ledger.store.locks import lock_ballot
 from adaptive.ledger.voters.tokens import holder_of
 from adaptive.ledger.votes.reading import events_after
 from tests.adaptive.ledger.campaigns import (
@@ -22,16 +24,17 @@ from tests.adaptive.ledger.campaigns import (
     one_asked,
     pair_ids,
     query,
+    read,
     vote,
 )
 
 
 def stamp(campaign):
-    return campaign.database.read(lambda connection: campaign_stamp(connection, campaign.info))
+    return read(campaign, campaign_stamp)
 
 
 def of_ballot(campaign, number=1):
-    return campaign.database.read(lambda connection: ballot_stamp(connection, campaign.info, number))
+    return read(campaign, ballot_stamp, number)
 
 
 def test_the_stamp_of_a_campaign_changes_with_whatever_happens(ledger):
@@ -144,21 +147,14 @@ def test_no_event_appears_below_one_that_was_read(ledger):
     began, go_on = threading.Event(), threading.Event()
 
     def slow(connection):
-        from adaptive.ledger.store.locks import lock_ballot
-
         ballot = campaign.ballots()[0].id
         lock_ballot(connection, ballot, exclusive=False)
         place, _, voter = rows[0]
-        import sqlalchemy as sa
-
-        values = {"id": new_id(), "ballot": ballot, "place": place, "voter": voter}
-        connection.execute(
-            sa.text(
-                "INSERT INTO vote_event (event_id, ballot_id, place, voter_id, answer, received_at, payload_hash, "
-                "revision, kind) VALUES (:id, :ballot, :place, :voter, 1, 0, '', 1, 'cast')"
-            ),
-            values,
+        statement = sa.text(
+            "INSERT INTO vote_event (event_id, ballot_id, place, voter_id, answer, received_at, payload_hash, "
+            "revision, kind) VALUES (:id, :ballot, :place, :voter, 1, 0, '', 1, 'cast')"
         )
+        connection.execute(statement, {"id": new_id(), "ballot": ballot, "place": place, "voter": voter})
         began.set()
         assert go_on.wait(60)
 

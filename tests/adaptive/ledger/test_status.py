@@ -11,7 +11,7 @@ from adaptive.ledger.store.rows import insert_columns
 from adaptive.ledger.voters.identity import excluded_voters
 from adaptive.ledger.votes.reading import standing_votes
 from adaptive.plan import plan_ballots
-from tests.adaptive.ledger.campaigns import all_answered, answer_all, asked, campaign_of, in_second_ballot
+from tests.adaptive.ledger.campaigns import all_answered, answer_all, asked, campaign_of, in_second_ballot, read
 
 
 def steps_of_status(ledger, n_items):
@@ -53,10 +53,8 @@ def test_no_vote_is_read_one_by_one(tmp_path):
 
 
 def test_the_pace_is_that_of_the_votes_that_came_one_by_one(ledger):
-    campaign = campaign_of(ledger)
-    other = campaign_of(ledger)
-    answer_all(campaign)
-    answer_all(other)  # later, and of no account
+    campaign = all_answered(ledger)
+    all_answered(ledger)  # later, and of no account
     assert campaign.status().votes_per_minute > 0
     now = campaign.status()
     assert (now.n_answered, now.n_votes, now.n_voters, now.expected_end) == (12, 12, 3, None)
@@ -81,7 +79,7 @@ def test_answers_of_voters_who_are_left_out_do_not_count(ledger):
     campaign.voter(voter).exclude("asked to")
     now = campaign.status()
     assert (now.n_answered, now.n_counted, now.n_comparisons) == (12, 8, 12)
-    seen = campaign.database.read(lambda c: preview_of(c, campaign.info))
+    seen = read(campaign, preview_of)
     assert seen.n_answered == now.n_counted
     assert min(answers for _, answers in seen.fewest) == min(answers_by_item(campaign).values()) < 4
     campaign.close(1, least_answered=0.5)

@@ -21,7 +21,7 @@ from adaptive.ledger.voters.identity import set_excluded
 from adaptive.ledger.voters.participation import withdraw
 from adaptive.ledger.votes.casting import correct, retract
 from adaptive.plan import plan_ballots
-from tests.adaptive.ledger.campaigns import ITEMS, change, new_id, query, vote, voters_of
+from tests.adaptive.ledger.campaigns import ITEMS, change, in_ballots, new_id, query, vote, voters_of, write
 from tests.adaptive.ledger.model import Model
 
 PLAN = plan_ballots(5, n_ballots=2, fraction=0.6, presentations=2)
@@ -86,22 +86,16 @@ def steps(ledger):
 
         @rule(voter=VOTERS)
         def claim(self, voter):
-            info, expected = self.campaign.info, self.model.claim(voter)
-            found = self.answer_of(
-                lambda: self.campaign.database.write(lambda c: claim_sheet(c, info, self.voters[voter]))
-            )
+            expected = self.model.claim(voter)
+            found = self.answer_of(lambda: write(self.campaign, claim_sheet, self.voters[voter]))
             assert (found if found is None or isinstance(found, str) else (found.number, found.sheet)) == expected
 
         @rule(pick=PICKS, voter=VOTERS)
         def give(self, pick, voter):
             number, place = self.place(pick)
             sheet = self.model.ballots[number - 1].pairs[place][0]
-            info, ballot_id = self.campaign.info, self.campaign.ballots()[number - 1].id
-            found = self.answer_of(
-                lambda: self.campaign.database.write(
-                    lambda c: give_sheet(c, info, ballot_id, sheet, self.voters[voter])
-                )
-            )
+            ballot_id = self.campaign.ballots()[number - 1].id
+            found = self.answer_of(lambda: write(self.campaign, give_sheet, ballot_id, sheet, self.voters[voter]))
             assert (found if isinstance(found, str) else "ok") == self.model.give(number, sheet, voter)
 
         @rule(pick=PICKS)
@@ -198,15 +192,12 @@ def steps(ledger):
         @rule(voter=VOTERS)
         def withdraw(self, voter):
             self.model.withdraw(voter)
-            self.campaign.database.write(lambda c: withdraw(c, self.campaign.info, self.voters[voter]))
+            write(self.campaign, withdraw, self.voters[voter])
 
         @rule(voter=VOTERS)
         def leave_out_or_take_in(self, voter):
             self.model.excluded ^= {voter}
-            left_out = voter in self.model.excluded
-            self.campaign.database.write(
-                lambda c: set_excluded(c, self.campaign.info, self.voters[voter], left_out, "speed")
-            )
+            write(self.campaign, set_excluded, self.voters[voter], voter in self.model.excluded, "speed")
 
         @rule(pick=PICKS, least=st.sampled_from([None, 0.0, 1.0]))
         def close(self, pick, least):
@@ -253,36 +244,23 @@ def steps(ledger):
 
         @invariant()
         def the_ledger_holds_what_it_acknowledged(self):
-            events = query(
-                ledger,
-                "SELECT b.number, e.place, e.kind, e.answer, e.voter_id, e.event_id FROM vote_event e "
-                "JOIN ballot b ON b.id = e.ballot_id WHERE b.campaign_id = :id ORDER BY e.place, e.revision",
-                id=self.campaign.info.id,
-            )
+            columns = "b.number, t.place, t.kind, t.answer, t.voter_id, t.event_id"
+            events = in_ballots(self.campaign, columns, "vote_event", "ORDER BY t.place, t.revision")
             codes = {"left": 1, "right": -1, "tie": 0, "cannot say": 2, None: None}
             for number, ballot in enumerate(self.model.ballots, 1):
                 for place in range(len(ballot.pairs)):
                     wanted = [(kind, codes[a], self.voters[v]) for kind, a, v in ballot.events.get(place, [])]
                     assert [row[2:5] for row in events if row[:2] == (number, place)] == wanted
             assert len(events) == sum(len(each) for b in self.model.ballots for each in b.events.values())
-            late = query(
-                ledger,
-                "SELECT b.number, l.place, l.answer, l.why, l.event_id FROM late_vote l "
-                "JOIN ballot b ON b.id = l.ballot_id WHERE b.campaign_id = :id ORDER BY l.id",
-                id=self.campaign.info.id,
-            )
+            columns = "b.number, t.place, t.answer, t.why, t.event_id"
+            late = in_ballots(self.campaign, columns, "late_vote", "ORDER BY t.id")
             for number, ballot in enumerate(self.model.ballots, 1):
                 assert [row[1:4] for row in late if row[0] == number] == [(p, codes[a], w) for p, a, w in ballot.late]
             assert {row[-1] for row in events} | {row[-1] for row in late} == set(self.acknowledged)
 
         @invariant()
         def sheets_know_their_answers(self):
-            rows = query(
-                ledger,
-                "SELECT b.number, s.number, s.n_answered, s.n_comparisons FROM sheet s "
-                "JOIN ballot b ON b.id = s.ballot_id WHERE b.campaign_id = :id",
-                id=self.campaign.info.id,
-            )
+            rows = in_ballots(self.campaign, "b.number, t.number, t.n_answered, t.n_comparisons", "sheet")
             for number, sheet, n_answered, n_comparisons in rows:
                 ballot = self.model.ballots[number - 1]
                 assert (n_answered, n_comparisons) == (ballot.answered(sheet), ballot.size(sheet))

@@ -66,8 +66,7 @@ def test_text_of_any_script_is_taken_as_it_is(text, ledger):
     pages = VotingPages({"fa": PageTexts(text, text, f"{text}\r\n\t{text}", text, text)})
     campaign.set_pages(pages, replaces=0)
     assert campaign.pages() == (1, pages)
-    token = campaign.voters.invite([text])
-    assert len(token) == 1
+    assert len(campaign.voters.invite([text])) == 1
     assert query(ledger, "SELECT external_id FROM voter_identity WHERE external_id = :text", text=text) == [(text,)]
 
 
@@ -77,8 +76,7 @@ def test_of_many_who_change_the_pages_at_once_one_does(ledger):
     def changed(number):
         start.wait()
         try:
-            pages = VotingPages(sheets=number)
-            return campaign.set_pages(pages, replaces=0)
+            return campaign.set_pages(VotingPages(sheets=number), replaces=0)
         except ChangedError as error:
             return str(error)
 
@@ -90,11 +88,8 @@ def test_of_many_who_change_the_pages_at_once_one_does(ledger):
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        (
-            {"screened_out_code": "A"},
-            "screened_out_code is for participants of a platform, and the campaign is on none",
-        ),
-        ({"quota_full_code": "A"}, "quota_full_code is for participants of a platform"),
+        ({"screened_out_code": "A"}, "screened_out_code is for participants of a platform"),
+        ({"quota_full_code": "A"}, "quota_full_code is for participants of a platform, and the campaign is on none"),
         ({"study_minutes": 30}, "study_minutes is for participants of a platform"),
         ({"platform": "prolific", "study_minutes": 0}, "study_minutes must be None or a positive number; got 0"),
         ({"platform": "prolific", "study_minutes": float("nan")}, "study_minutes must be None or a positive number"),

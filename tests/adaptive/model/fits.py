@@ -42,12 +42,9 @@ def naive_posterior(strengths, oversight=0.03, **changed):
     found, model, prior = strengths.parameters, strengths.model, strengths.prior
     own = {"theta": found.theta, "a": found.discrimination, "e": found.oversight, "s": found.side}
     own |= {"nu": found.nu, "sd": found.sd} | changed
-    of_votes = naive.log_likelihood(
-        rows(strengths.comparisons, model.voters),
-        *(own[name] for name in ("theta", "a", "e", "s", "nu")),
-        model.link,
-        model.ties == "half",
-    )
+    votes = rows(strengths.comparisons, model.voters)
+    parameters = (own[name] for name in ("theta", "a", "e", "s", "nu"))
+    of_votes = naive.log_likelihood(votes, *parameters, model.link, model.ties == "half")
     total = of_votes + naive.log_normal(own["theta"], own["sd"])
     if model.voters:
         total += naive.log_normal(np.log(own["a"]), prior.discrimination_sd)

@@ -66,9 +66,8 @@ def test_a_cut_through_very_many_ties_is_no_overflow():
 
 
 def test_a_cut_through_a_tie_is_the_mean_over_the_choices():
-    drawn = DrawnRanks.of(
-        Ranking.from_scores([2, 1, 1, 0], labels=list("abcd")), np.array([[4.0, 3, 2, 1], [4, 1, 3, 2]])
-    )
+    scores = np.array([[4.0, 3, 2, 1], [4, 1, 3, 2]])
+    drawn = DrawnRanks.of(Ranking.from_scores([2, 1, 1, 0], labels=list("abcd")), scores)
     found = cut_of(drawn, 2)
     # {a, b} and {a, c} are drawn; either choice is right in one of the two.
     assert (found.confidence, found.overlap) == (0.5, 1.5)

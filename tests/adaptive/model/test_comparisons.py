@@ -72,16 +72,8 @@ def test_numbers_are_items():
         ({"voters": [ANN]}, ComparisonError, r"voter\[1\]: 'Bob' is not 'Ann', the only voter"),
         ({"voter": None, "voters": [ANN]}, ComparisonError, "voters without voter: it is not known who"),
         ({"right": ["b", "b"]}, ComparisonError, r"right\[1\]: item 'b' is compared with itself"),
-        (
-            {"right": ["b", "b"], "winner": ["left", None]},
-            ComparisonError,
-            r"right\[1\]: item 'b' is compared with itself",
-        ),
-        (
-            {"left": ["a", None]},
-            ComparisonError,
-            r"left\[1\]: None is missing; every comparison needs its item by label",
-        ),
+        ({"right": ["b", "b"], "winner": ["left", None]}, ComparisonError, r"right\[1\]: item 'b' is compared with"),
+        ({"left": ["a", None]}, ComparisonError, r"left\[1\]: None is missing; every comparison needs its item"),
         ({"right": [float("nan"), "c"]}, ComparisonError, r"right\[0\]: nan is missing"),
         ({"right": ["b", ("c", None)]}, ComparisonError, r"right\[1\]: \('c', None\) is missing"),
         ({"voter": [ANN, None]}, ComparisonError, r"voter\[1\]: None is missing; every comparison needs its voter"),

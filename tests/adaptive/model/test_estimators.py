@@ -4,7 +4,6 @@ import csv
 import json
 import tracemalloc
 from collections import Counter
-from fractions import Fraction
 
 import choix
 import evalica
@@ -84,9 +83,8 @@ def test_strengths_of_language_models_are_those_published(data_dir):
     votes = Comparisons.from_labels(*([row[name] for row in rows] for name in ("left", "right", "winner")))
     assert Counter(votes.winner.tolist())[TIE] == 3471
     with (data_dir / "llmfao-golden.csv").open(encoding="utf-8", newline="") as file:
-        golden = {
-            row["item"]: float(row["score"]) for row in csv.DictReader(file) if row["algorithm"] == "bradley_terry"
-        }
+        rows = [row for row in csv.DictReader(file) if row["algorithm"] == "bradley_terry"]
+    golden = {row["item"]: float(row["score"]) for row in rows}
     assert set(golden) == set(votes.items)
     published = np.log([golden[item] for item in votes.items])
     found = bradley_terry(votes, prior=np.inf, **PLAIN)
@@ -243,13 +241,8 @@ def test_many_voters_who_answer_the_opposite():
 def test_voters_change_nothing_where_they_all_vote_alike(votes, side_bias):
     """Each vote given by each of three voters: all have the same parameters, those of one voter for all."""
     assume(votes.n_comparisons <= 6)
-    n = votes.n_comparisons
-    every = Comparisons(
-        votes.n_items,
-        *(np.tile(side, 3) for side in (votes.left, votes.right, votes.winner)),
-        3,
-        np.repeat(range(3), n),
-    )
+    columns = (np.tile(column, 3) for column in (votes.left, votes.right, votes.winner))
+    every = Comparisons(votes.n_items, *columns, 3, np.repeat(range(3), votes.n_comparisons))
     found = bradley_terry(every, voters=True, side_bias=side_bias, prior=1.5)
     for of_voters in (found.parameters.discrimination, found.parameters.oversight, found.parameters.side):
         assert_allclose(of_voters, of_voters[0], atol=1e-9)
@@ -264,9 +257,8 @@ def test_scores_are_eq_1(votes):
     scores = borda(votes)
     assert scores.items == votes.items
     assert scores.never_compared == votes.never_compared
-    assert_allclose(
-        scores.scores, [float(expected.get(item, Fraction(0))) if item in expected else np.nan for item in items]
-    )
+    wanted = [float(expected[item]) if item in expected else np.nan for item in items]
+    assert_allclose(scores.scores, wanted)
     assert not scores.scores.flags.writeable
     # Never compared: last, tied.
     ranks = scores.ranking.ranks
@@ -340,12 +332,8 @@ def test_strengths_as_a_document():
     assert [row["item"] for row in found["items"]] == [["a", "b"], "d", "c"]
     assert found["items"][0]["strength"] == strengths.theta[0]
     assert found["items"][0]["standard_error"] == strengths.standard_errors[0]
-    assert found["parameters"] == {
-        "prior_sd": 1.0,
-        "tie_parameter": strengths.tie_parameter,
-        "side_bias": 0.0,
-        "opinion_sd": None,
-    }
+    parameters = {"prior_sd": 1.0, "tie_parameter": strengths.tie_parameter, "side_bias": 0.0, "opinion_sd": None}
+    assert found["parameters"] == parameters
     assert found["voters"] is None
     assert found["warnings"] == list(strengths.warnings)
     by_voter = bradley_terry(VOTES, voters=True, side_bias=True)
@@ -359,9 +347,8 @@ def test_standard_errors_may_be_left_out():
     strengths = bradley_terry(VOTES)
     rows = strengths.to_dict(standard_errors=False)["items"]
     assert [row.pop("standard_error") for row in rows] == [None] * 3
-    assert rows == [
-        {name: row[name] for name in row if name != "standard_error"} for row in strengths.to_dict()["items"]
-    ]
+    wanted = strengths.to_dict()["items"]
+    assert rows == [{name: row[name] for name in row if name != "standard_error"} for row in wanted]
 
 
 @pytest.mark.parametrize("fit", [bradley_terry, thurstone, fit_named])

@@ -25,12 +25,9 @@ def test_columns_come_back_from_a_frame(make, votes):
     assert rows_of(again) == rows_of(votes)
     assert again.items == votes.items
     renamed = make({name.upper(): column for name, column in votes._columns().items()})
-    named = Comparisons.from_frame(
-        renamed, left="LEFT", right="RIGHT", winner="WINNER", voter="VOTER", items=votes.items
-    )
-    assert named == again
-    silent = Comparisons.from_frame(renamed, left="LEFT", right="RIGHT", winner="WINNER", items=votes.items)
-    assert silent.voters is None
+    sides = {"left": "LEFT", "right": "RIGHT", "winner": "WINNER", "items": votes.items}
+    assert Comparisons.from_frame(renamed, **sides, voter="VOTER") == again
+    assert Comparisons.from_frame(renamed, **sides).voters is None
 
 
 @every_library
@@ -79,9 +76,8 @@ def test_text_of_any_kind_of_pandas(dtype):
     columns = {"left": ["a", "b"], "right": ["b", "c"], "winner": ["left", "tie"], "voter": ["x", "y"]}
     votes = Comparisons.from_frame(pd.DataFrame(columns).astype(dtype))
     assert votes == Comparisons.from_labels(**columns)
-    assert (
-        Comparisons.from_labels(*(pd.Series(column, dtype=dtype) for column in list(columns.values())[:3])).n_items == 3
-    )
+    text = [pd.Series(column, dtype=dtype) for column in list(columns.values())[:3]]
+    assert Comparisons.from_labels(*text).n_items == 3
     unanswered = pd.DataFrame({**columns, "winner": ["left", None]}).astype(dtype)
     assert Comparisons.from_frame(unanswered).n_unanswered == 1
     missing = pd.DataFrame({**columns, "left": ["a", None]}).astype(dtype)
@@ -159,6 +155,7 @@ def test_one_hot_columns(make):
 
 
 A_TIE = {"left": ["a"], "right": ["b"], "winner": ["tie"]}
+A_ONE = A_TIE | {"winner": [1]}
 A_PAIR = {"winner": ["a"], "loser": ["b"]}
 
 
@@ -171,14 +168,9 @@ A_PAIR = {"winner": ["a"], "loser": ["b"]}
         ({"winner": [0], "loser": [0]}, {}, ComparisonError, r"loser\[0\]: item 0 is compared with itself"),
         ({"winner": ["a"], "loser": [None]}, {}, ComparisonError, r"loser\[0\]: None is missing"),
         (A_PAIR, {"answers": "codes"}, OptionError, "cannot be chosen for the format 'pairs'"),
-        (A_TIE | {"winner": [1]}, {"answers": "0/1"}, OptionError, "answers must be 'left_won' or"),
-        (A_TIE | {"winner": [1]}, {"answers": {1: "won"}}, OptionError, "means 'left', 'right'"),
-        (
-            A_TIE | {"winner": [1]},
-            {"answers": {1: "left", "1": "right"}},
-            OptionError,
-            "the answer '1' has two meanings: 'left' and 'right'",
-        ),
+        (A_ONE, {"answers": "0/1"}, OptionError, "answers must be 'left_won' or"),
+        (A_ONE, {"answers": {1: "won"}}, OptionError, "means 'left', 'right'"),
+        (A_ONE, {"answers": {1: "left", "1": "right"}}, OptionError, "'1' has two meanings: 'left' and 'right'"),
         (A_TIE, {"format": "brat"}, OptionError, "format must be one of"),
         (
             {"comparison": [1, 1], "left": ["a", "a"], "right": ["b", "b"], "winner": ["tie", "tie"]},
@@ -186,12 +178,7 @@ A_PAIR = {"winner": ["a"], "loser": ["b"]}
             ComparisonError,
             r"comparison\[1\]: comparison 1 is also in row 0",
         ),
-        (
-            {"left": ["a"], "right": ["b"], "model_a": ["a"], "model_b": ["b"], "winner": ["tie"]},
-            {},
-            ComparisonError,
-            "fit the formats csv and arena; say which by format=",
-        ),
+        (A_TIE | {"model_a": ["a"], "model_b": ["b"]}, {}, ComparisonError, "formats csv and arena; say which by"),
         ({"l_1": ["a"], "r": ["b"], "w": ["tie"]}, {"left": ["l_1", "r"]}, ComparisonError, "are wanted; got"),
         (
             {"a": ["a"], "b": ["b"], "w": ["tie"]},
@@ -202,12 +189,7 @@ A_PAIR = {"winner": ["a"], "loser": ["b"]}
         (A_TIE, {"left": []}, ComparisonError, "got an empty list"),
         (A_TIE | {"winner": ["Tie"]}, {}, VoteError, r"winner\[0\]: .* got 'Tie'"),
         ({"model_a": ["a"], "model_b": ["a"], "winner": ["tie"]}, {}, ComparisonError, r"model_b\[0\]: item 'a' is"),
-        (
-            {"model_a": ["a"], "model_b": ["b"], "winner": ["left"]},
-            {},
-            VoteError,
-            r"winner\[0\]: a winner is 'model_a'",
-        ),
+        ({"model_a": ["a"], "model_b": ["b"], "winner": ["left"]}, {}, VoteError, r"winner\[0\]: .* is 'model_a'"),
         (A_TIE, {"items": ["a"]}, ComparisonError, r"right\[0\]: 'b' is not"),
     ],
 )

@@ -104,9 +104,11 @@ def test_sums_over_votes_are_slopes_and_curvature_of_the_likelihood(votes, kind,
         margin = ends @ theta + s[v]
         for vote, chance in naive.seen_chances(margin, e[v], nu, link).items():
             if chance > 0:
-                score = naive.gradient(
-                    lambda u, vote=vote, v=v: naive.vote_log_likelihood(vote, u[0], e[v], nu, link, half), [margin]
-                )[0]
+
+                def log_chance(u, vote=vote, v=v):
+                    return naive.vote_log_likelihood(vote, u[0], e[v], nu, link, half)
+
+                score = naive.gradient(log_chance, [margin])[0]
                 expected += chance * score**2 * np.outer(ends, ends)
     assert_allclose(curvature_at(found, at).matrix(), expected, atol=1e-5)
 

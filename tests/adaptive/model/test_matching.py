@@ -272,12 +272,8 @@ def test_voters_may_be_fitted_on_the_way():
         rng = np.random.default_rng(len(matches) + int(matches.left.sum()))
         return np.where(matches.voter == 0, prefer_smaller(matches), rng.choice([-1, 1], len(matches)))
 
-    runs = [
-        run_matching(
-            15, vote, 100, rng=np.random.default_rng(5), voters=4, matching=replace(SMALL, voters_from=voters_from)
-        )
-        for voters_from in (math.inf, 10)
-    ]
+    ways = [replace(SMALL, voters_from=voters_from) for voters_from in (math.inf, 10)]
+    runs = [run_matching(15, vote, 100, rng=np.random.default_rng(5), voters=4, matching=way) for way in ways]
     first, then = (columns(run.comparisons) for run in runs)
     n_same = int(np.argmin((first == then).all(axis=0)))
     assert 40 <= n_same < 80  # 10 for each of 4 voters, and not long after that

@@ -162,14 +162,9 @@ def test_neither_the_order_of_items_nor_that_of_votes_matters():
     votes, _ = simulated(8, 120, seed=3, tie=0.1)
     rng = np.random.default_rng(4)
     items, rows_ = rng.permutation(8), rng.permutation(votes.n_comparisons)
-    moved = Comparisons(
-        tuple(f"item {np.flatnonzero(items == place)[0]}" for place in range(8)),
-        items[votes.left][rows_],
-        items[votes.right][rows_],
-        votes.winner[rows_],
-        votes.voters,
-        votes.voter[rows_],
-    )
+    labels = tuple(f"item {np.flatnonzero(items == place)[0]}" for place in range(8))
+    some = votes.select(rows_)
+    moved = Comparisons(labels, items[some.left], items[some.right], some.winner, some.voters, some.voter)
     found, again = (bradley_terry(each, prior=2).misfit for each in (votes, moved))
     for name in ("pairs", "far", "voters"):
         assert_allclose(getattr(again, name), getattr(found, name), atol=1e-3)

@@ -34,14 +34,8 @@ def test_the_chance_of_an_answer(vote, margin, oversight, half, link):
     if link == "normal":
         half = True
     nu = 0.0 if half else 0.7
-    found = chance(
-        {"left": 1, "tie": 0, "right": -1}[vote],
-        margin,
-        oversight,
-        nu,
-        LOGISTIC if link == "logistic" else NORMAL,
-        half,
-    )
+    code = {"left": 1, "tie": 0, "right": -1}[vote]
+    found = chance(code, margin, oversight, nu, LOGISTIC if link == "logistic" else NORMAL, half)
     assert_allclose(math.log(found), naive.vote_log_likelihood(vote, margin, oversight, nu, link, half), rtol=1e-9)
 
 

@@ -32,9 +32,8 @@ def file(tmp_path_factory):
 def lines_of(votes):
     """Each comparison as a line of JSON."""
     columns = votes._columns()
-    return "".join(
-        json.dumps(dict(zip(columns, row, strict=True))) + "\n" for row in zip(*columns.values(), strict=True)
-    )
+    rows = zip(*columns.values(), strict=True)
+    return "".join(json.dumps(dict(zip(columns, row, strict=True))) + "\n" for row in rows)
 
 
 # --- round trips -----------------------------------------------------------------------------------------------------
@@ -112,12 +111,8 @@ def test_columns_of_evalica_and_the_voter_by_name(write):
 def test_an_empty_winner_is_no_answer(write):
     text = "left,right,winner{}\na,b,{}\nb,c,tie{}\nc,a,cannot say{}\n"
     votes = read_comparisons(write(text.format(",voter", ",Ann", ",Bob", ",Bob")))
-    assert (votes.n_comparisons, votes.n_unanswered, votes.items, votes.voters) == (
-        1,
-        2,
-        ("a", "b", "c"),
-        ("Ann", "Bob"),
-    )
+    assert (votes.n_comparisons, votes.n_unanswered) == (1, 2)
+    assert (votes.items, votes.voters) == (("a", "b", "c"), ("Ann", "Bob"))
     assert read_comparisons(write(text.format("", " ", "", ""))).n_unanswered == 2
     assert read_comparisons(write("model_a,model_b,winner\na,b,\nb,a,tie\n")).n_unanswered == 1
     lines = write('{"left": "a", "right": "b", "winner": null, "voter": 3}\n', "v.jsonl")
@@ -130,13 +125,9 @@ def test_compressed_and_from_standard_input(write, monkeypatch):
     assert votes.n_ties == 3
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(ARENA.encode())))
     assert read_comparisons("-") == votes
+    text = ARENA.replace("model_a,m", "left,m").replace("model_b,w", "right,w")
     with pytest.raises(VoteError, match=r'battles\.csv\.gz:2: column "winner": a winner is .* got \'model_a\''):
-        read_comparisons(
-            write(
-                gzip.compress(ARENA.replace("model_a,m", "left,m").replace("model_b,w", "right,w").encode()),
-                "battles.csv.gz",
-            )
-        )
+        read_comparisons(write(gzip.compress(text.encode()), "battles.csv.gz"))
 
 
 def test_labels_of_json_may_be_numbers_and_lists(write):
@@ -157,6 +148,7 @@ def test_items_of_pairs_may_have_labels_and_voters(write):
 # --- faults ----------------------------------------------------------------------------------------------------------
 
 HEAD = "comparison,voter,left,right,winner\n"
+PLAIN = "left,right,winner\n"
 
 
 @pytest.mark.parametrize(
@@ -170,33 +162,21 @@ HEAD = "comparison,voter,left,right,winner\n"
         ("left,right,winner,winner\na,b,tie,tie\n", TableError, 'column "winner": more than one column'),
         ("left,right,winner,model_a,model_b\na,b,tie,a,b\n", TableError, "formats csv and arena; say which by format="),
         ("left,right,winner,loser\n0,1,0,1\n", TableError, "formats csv and pairs"),
-        ("left,right,winner\n", TableError, r"votes\.csv:1: no votes, only the names"),
-        ("left,right,winner\na,b\n", TableError, r'votes\.csv:2: 3 cells are wanted.*none for "winner"'),
-        ("left,right,winner\na,b,left\n,c,left\n", TableError, r'votes\.csv:3: column "left": empty cell'),
-        (
-            "left,right,winner\na, b,left\n",
-            TableError,
-            r'votes\.csv:2: column "right": \' b\' begins or ends with a space',
-        ),
-        ('left,right,winner\na,"b\nc",left\n', TableError, r'votes\.csv:2: column "right": .* has several lines'),
-        ("left,right,winner\na,b,left\n\na,b,Tie\n", VoteError, r'votes\.csv:4: column "winner": .* got \'Tie\''),
+        (PLAIN, TableError, r"votes\.csv:1: no votes, only the names"),
+        (PLAIN + "a,b\n", TableError, r'votes\.csv:2: 3 cells are wanted.*none for "winner"'),
+        (PLAIN + "a,b,left\n,c,left\n", TableError, r'votes\.csv:3: column "left": empty cell'),
+        (PLAIN + "a, b,left\n", TableError, r'votes\.csv:2: column "right": \' b\' begins or ends with a space'),
+        (PLAIN + 'a,"b\nc",left\n', TableError, r'votes\.csv:2: column "right": .* has several lines'),
+        (PLAIN + "a,b,left\n\na,b,Tie\n", VoteError, r'votes\.csv:4: column "winner": .* got \'Tie\''),
         (
             "left,right,winner\na,b,draw\n",
             VoteError,
             "a winner is 'left', 'right', 'tie', 'cannot say'; got 'draw'. The option answers says what other answers",
         ),
-        ("left,right,winner\na,b,1\n", VoteError, "got '1'"),
-        (
-            HEAD + "1,x,a,b,?\n",
-            VoteError,
-            r"votes\.csv:2: column \"winner\": a winner is .*'tie', 'cannot say'; got '\?'",
-        ),
+        (PLAIN + "a,b,1\n", VoteError, "got '1'"),
+        (HEAD + "1,x,a,b,?\n", VoteError, r"votes\.csv:2: column \"winner\": a winner is .*'cannot say'; got '\?'"),
         ("model_a,model_b,winner\na,b,left\n", VoteError, "a winner is 'model_a', .* 'both_bad'; got 'left'"),
-        (
-            "left,right,winner\na,b,left\nc,c,left\n",
-            ComparisonError,
-            r'votes\.csv:3: column "right": item \'c\' is compared',
-        ),
+        (PLAIN + "a,b,left\nc,c,left\n", ComparisonError, r'votes\.csv:3: column "right": item \'c\' is compared'),
         (HEAD + "1,x,a,b,tie\n2,x,b,b,\n", ComparisonError, r'votes\.csv:3: column "right": item \'b\' is compared'),
         (
             HEAD + "1,x,a,b,tie\n1,y,a,b,tie\n",
@@ -213,17 +193,9 @@ HEAD = "comparison,voter,left,right,winner\n"
         ("left_1,left_3,right_1,winner\na,b,c,tie\n", TableError, 'no column "left_2"; parts are numbered from 1'),
         ("left_1,right_1,winner\na,a,tie\n", ComparisonError, r'votes\.csv:2: column "right_1": item \(\'a\',\) is'),
         ("0,1\n1,1\n", ComparisonError, r'votes\.csv:2: column "loser": item 1 is compared with itself'),
-        (
-            "winner,loser\nfig,fig\n",
-            ComparisonError,
-            r'votes\.csv:2: column "loser": item \'fig\' is compared with itself',
-        ),
+        ("winner,loser\nfig,fig\n", ComparisonError, r'votes\.csv:2: column "loser": item \'fig\' is compared with'),
         ("winner,loser\nfig,\n", TableError, r'votes\.csv:2: column "loser": empty cell; every row needs its loser'),
-        (
-            "fig,plum\nplum,kiwi\n",
-            TableError,
-            r'votes\.csv:1: the columns .*, winner and loser, or .* got "fig", "plum"',
-        ),
+        ("fig,plum\nplum,kiwi\n", TableError, r'votes\.csv:1: the columns .*, winner and loser, or .*"fig", "plum"'),
         ("0,1\n1\n", TableError, r"votes\.csv:2: 2 cells are wanted"),
         ("0,1,2\n0,1,2\n", TableError, "are wanted; got"),
         (b"left,right,winner\n\xff,b,tie\n", TableError, r"votes\.csv:2: byte 0xff is not UTF-8"),
@@ -248,11 +220,7 @@ ROW = '{"left": "a", "right": "b", "winner": "tie"}\n'
         ("[" * 100_000 + "\n", TableError, r"v\.jsonl:1: cannot be read as JSON"),
         ('{"left": "a", "left": "b"}\n', TableError, r"v\.jsonl:1: .* the key 'left' comes more than once"),
         (ROW + '\n{"left": "a", "right": "b"}\n', TableError, r'v\.jsonl:3: no key "winner", which other votes have'),
-        (
-            '{"left": "a", "right": "b"}\n',
-            TableError,
-            r'v\.jsonl:1: no column "winner"; the columns are "left", "right"',
-        ),
+        ('{"left": "a", "right": "b"}', TableError, r'v\.jsonl:1: no column "winner"; the columns are "left", "right"'),
         ('{"left": "a", "right": "b", "Winner": "tie"}\n', TableError, 'did you mean "winner"'),
         ('{"a": 1}\n', TableError, r'v\.jsonl:1: the columns .* are wanted; got "a"'),
         (ROW + ROW.replace('"a"', "null"), TableError, r'v\.jsonl:2: column "left": a label is text, .* got None'),
@@ -276,12 +244,7 @@ def test_refused_lines_of_json(write, text, error, message):
 @pytest.mark.parametrize(
     ("text", "options", "error", "message"),
     [
-        (
-            ARENA,
-            {"items": ["a", "b"]},
-            ComparisonError,
-            r"votes\.csv:3: column \"model_b\": 'c' is not one of the 2 items",
-        ),
+        (ARENA, {"items": ["a", "b"]}, ComparisonError, r"votes\.csv:3: .*\"model_b\": 'c' is not one of the 2 items"),
         ("0,1\n2,1\n", {"items": 2}, TableError, r'votes\.csv:2: column "winner": 2 is not one of the 2 items'),
         (
             ARENA,
@@ -311,9 +274,8 @@ def test_one_changed_cell_is_refused_with_its_line(file, votes, data):
     row = data.draw(st.integers(0, len(rows) - 1))
     cells = rows[row].split(",")
     column = data.draw(st.sampled_from(["voter", "left", "right", "winner"]))
-    cells[header.split(",").index(column)] = (
-        " x" if column != "winner" else data.draw(st.sampled_from(["x", "Left", "0"]))
-    )
+    faulty = st.just(" x") if column != "winner" else st.sampled_from(["x", "Left", "0"])
+    cells[header.split(",").index(column)] = data.draw(faulty)
     rows[row] = ",".join(cells)
     file.write_text("\n".join([header, *rows]))
     with pytest.raises(AdaptiveError, match=rf'^.*votes\.csv:{row + 2}: column "{column}": '):
@@ -372,10 +334,8 @@ def test_half_a_surrogate_pair_is_no_label(write, key):
 
 def test_numbers_that_stand_for_hardly_any_items_are_refused(write):
     """Pairs of numbers name all items from 0 on: an id of another kind would be one of a billion."""
-    message = (
-        r'votes.csv:3: column "loser": items are numbered from 0, so that 999999999 is one of 1,000,000,000, but only 3'
-    )
-    with pytest.raises(TableError, match=message):
+    told = r"items are numbered from 0, so that 999999999 is one of 1,000,000,000, but only 3"
+    with pytest.raises(TableError, match=rf'votes.csv:3: column "loser": {told}'):
         read_comparisons(write("winner,loser\n0,1\n0,999999999\n"))
     with pytest.raises(TableError, match='column "winner": items are numbered from 0'):
         read_comparisons(write("winner,loser\n100000,1\n"))

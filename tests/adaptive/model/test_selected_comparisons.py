@@ -17,9 +17,8 @@ ANN, BOB = "Ann", "Bob"
 
 @given(comparisons(), st.data())
 def test_a_mask_and_its_indices_select_alike(votes, data):
-    mask = np.array(
-        data.draw(st.lists(st.booleans(), min_size=votes.n_comparisons, max_size=votes.n_comparisons)), bool
-    )
+    kept = st.lists(st.booleans(), min_size=votes.n_comparisons, max_size=votes.n_comparisons)
+    mask = np.array(data.draw(kept), bool)
     some = votes.select(mask)
     assert some == votes.select(np.flatnonzero(mask)) == votes.select(np.flatnonzero(mask).tolist())
     assert rows_of(some) == [row for row, kept in zip(rows_of(votes), mask, strict=True) if kept]
@@ -56,9 +55,8 @@ def test_joining_adds_up(first, then):
     assert rows_of(both) == rows_of(first) + rows_of(then)
     assert_array_equal(both.wins, first.wins + then.wins)
     assert both.n_unanswered == 5
-    assert both == Comparisons(
-        both.items, both.left, both.right, both.winner, both.voters, both.voter, both.n_unanswered
-    )
+    columns = (both.left, both.right, both.winner, both.voters, both.voter)
+    assert both == Comparisons(both.items, *columns, both.n_unanswered)
 
 
 def test_joining_keeps_the_order_of_voters():
@@ -100,21 +98,14 @@ def test_the_dict_is_ready_for_json(votes):
     assert content["winner"] == [WORDS[code] for code in votes.winner.tolist()]
     if labels:
         known = {} if votes.voter is None else {"voter": content["voter"], "voters": content["voters"]}
-        again = Comparisons.from_labels(
-            content["left"], content["right"], content["winner"], items=content["items"], **known
-        )
-        assert again == votes
+        columns = (content[name] for name in ("left", "right", "winner"))
+        assert Comparisons.from_labels(*columns, items=content["items"], **known) == votes
 
 
 def test_the_frame_has_labels_and_words():
     frame = small().to_frame()
-    assert frame.to_dict("list") == {
-        "comparison": [0, 1],
-        "voter": [ANN, BOB],
-        "left": ["a", "b"],
-        "right": ["b", "c"],
-        "winner": ["left", "tie"],
-    }
+    columns = {"left": ["a", "b"], "right": ["b", "c"], "winner": ["left", "tie"]}
+    assert frame.to_dict("list") == {"comparison": [0, 1], "voter": [ANN, BOB], **columns}
     assert list(small(voters=None, voter=None).to_frame().columns) == ["comparison", "left", "right", "winner"]
     assert "<th>winner</th>" in small()._repr_html_()
 

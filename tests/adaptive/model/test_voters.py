@@ -62,9 +62,8 @@ def test_influence_is_a_fit_of_the_others():
 
 
 def test_agreement_is_counted_against_the_votes_of_all_others():
-    votes = Comparisons.from_labels(
-        ["a"] * 6, ["b"] * 6, ["left"] * 3 + ["left", "right", "tie"], voter=["Ann"] * 3 + ["Bob"] * 3
-    )
+    winners = ["left"] * 3 + ["left", "right", "tie"]
+    votes = Comparisons.from_labels(["a"] * 6, ["b"] * 6, winners, voter=["Ann"] * 3 + ["Bob"] * 3)
     report = voter_report(bradley_terry(votes, prior=1, ties="half"))
     # Ann's votes are judged by Bob's, one for either item and a tie: these place no item higher.
     assert report.agreement[1] == 0.5
@@ -137,15 +136,11 @@ def test_what_cannot_be_judged_is_refused():
 
 def test_without_a_prior_the_others_may_leave_strengths_infinite():
     """Ann alone says that c is worse than a and b; Cid only repeats what others say."""
-    votes = Comparisons.from_labels(
-        *zip(*["ab", "ac", "bc", "ca", "ba", "ab"], strict=True),
-        ["left"] * 6,
-        voter=["Ann"] * 3 + ["Bob"] * 2 + ["Cid"],
-    )
+    pairs, voters = ["ab", "ac", "bc", "ca", "ba", "ab"], ["Ann"] * 3 + ["Bob"] * 2 + ["Cid"]
+    votes = Comparisons.from_labels(*zip(*pairs, strict=True), ["left"] * 6, voter=voters)
     strengths = bradley_terry(votes, prior=np.inf)
-    with pytest.raises(
-        ModelError, match=r"without the votes of 'Ann' the strengths are infinite, .* fit them with prior="
-    ):
+    message = r"without the votes of 'Ann' the strengths are infinite, .* fit them with prior="
+    with pytest.raises(ModelError, match=message):
         influence(strengths, "Ann")
     assert influence(strengths, "Cid", "tau").n_votes == 1
     assert np.isnan(voter_report(strengths).without).tolist() == [True, True, False]

@@ -21,11 +21,8 @@ def comparisons(draw, *, labels=None, voters=None, min_size=0):
         kind = draw(labels)
         items = tuple(draw(st.lists(kind, min_size=2, max_size=6, unique=True)))
     pairs = st.tuples(st.integers(0, len(items) - 1), st.integers(1, len(items) - 1))
-    rows = draw(
-        st.lists(
-            st.tuples(pairs, st.sampled_from([LEFT, TIE, RIGHT]), st.integers(0, 2)), min_size=min_size, max_size=12
-        )
-    )
+    row = st.tuples(pairs, st.sampled_from([LEFT, TIE, RIGHT]), st.integers(0, 2))
+    rows = draw(st.lists(row, min_size=min_size, max_size=12))
     left = np.array([pair[0] for pair, _, _ in rows], np.int32)
     right = np.array([(pair[0] + pair[1]) % len(items) for pair, _, _ in rows], np.int32)
     winner = np.array([code for _, code, _ in rows], np.int8)

@@ -43,9 +43,8 @@ def test_figure_2_has_every_item_of_ballot_2_and_the_fitted_line(result):
     second = result.ballots[1]
     before = dict(zip(result.ballots[0].items, result.ballots[0].x, strict=True))
     expected = sorted(zip(second.x, (before[item] for item in second.items), strict=True))
-    repeated = np.repeat(
-        points.get_offsets().data, np.round(points.get_sizes() / points.get_sizes().min()).astype(int), 0
-    )
+    times = np.round(points.get_sizes() / points.get_sizes().min()).astype(int)
+    repeated = np.repeat(points.get_offsets().data, times, 0)
     assert_allclose(repeated, expected)
     (line,) = axes.lines
     x, y = line.get_data()

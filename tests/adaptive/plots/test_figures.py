@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy.stats import binom, norm
+from scipy.stats import norm
 
 from adaptive import Comparisons, ModelError, borda, bradley_terry
 from adaptive.plots import agreement, plot_accuracy, plot_in_top, plot_strengths, plot_voters
@@ -28,6 +28,7 @@ def votes_of(n_items, n_votes=400, n_voters=5, seed=0):
 FEW = bradley_terry(votes_of(10))
 SOME = bradley_terry(votes_of(60, 600))
 MANY = bradley_terry(votes_of(300, 3_000))
+UNKNOWN = bradley_terry(Comparisons(2, [0], [1], [1]))
 
 
 def names_on(axes):
@@ -135,13 +136,9 @@ def test_how_much_of_the_list_is_drawn_for_a_top():
 
 def test_agreement_counts_by_hand():
     """Ann: two of her three votes agree, and a tie counts by half; Wilson's interval of 2.5 of 4."""
-    votes = Comparisons.from_labels(
-        ["a", "a", "b", "c", "a", "a", "b"],
-        ["b", "c", "c", "a", "c", "b", "c"],
-        ["left", "left", "tie", "left", "left", "left", "left"],
-        voter=["Ann", "Ann", "Ann", "Ann", "Bob", "Bob", "Bob"],
-        voters=["Ann", "Bob", "Zoë"],
-    )
+    winners, voter = ["left", "left", "tie", *["left"] * 4], ["Ann"] * 4 + ["Bob"] * 3
+    voters = ["Ann", "Bob", "Zoë"]
+    votes = Comparisons.from_labels(list("aabcaab"), list("bccacbc"), winners, voter=voter, voters=voters)
     strengths = bradley_terry(votes, prior=1)
     assert best_first(strengths) == ["a", "b", "c"]
     found = agreement(strengths, level=0.9)
@@ -152,16 +149,6 @@ def test_agreement_counts_by_hand():
     for end in (low, high):  # the ends are where a test of the share is on its edge
         assert_allclose(abs(share - end), z * np.sqrt(end * (1 - end) / 4))
     assert found["Bob"][0] == found["Bob"][2] == 1
-
-
-def test_the_interval_of_agreement_covers():
-    """Of 60 votes with a share of .8, Wilson's 90 % interval covers 88 to 93 %."""
-    z, n = norm.ppf(0.95), 60
-    counts = np.arange(n + 1)
-    centre = (counts + z * z / 2) / (n + z * z)
-    half = z * np.sqrt(counts * (n - counts) / n + z * z / 4) / (n + z * z)
-    covered = binom.pmf(counts, n, 0.8)[(centre - half < 0.8) & (centre + half > 0.8)].sum()
-    assert 0.88 < covered < 0.93
 
 
 VOTERS = {"Ann": (0.9, 0.8, 0.95), "Bob": (0.5, 0.4, 0.6), "Cyd": (0.7, 0.7, 0.7)}
@@ -199,9 +186,8 @@ def test_accuracy_against_votes():
     assert first.get_color() != second.get_color()
     assert first.get_linestyle() != second.get_linestyle()
     vertices = axes.collections[0].get_paths()[0].vertices
-    assert {(1_000, 0.78), (1_000, 0.82), (2_000, 0.89), (2_000, 0.91)} <= {
-        (x, round(y, 9)) for x, y in vertices.tolist()
-    }
+    drawn = {(x, round(y, 9)) for x, y in vertices.tolist()}
+    assert {(1_000, 0.78), (1_000, 0.82), (2_000, 0.89), (2_000, 0.91)} <= drawn
     assert axes.get_ylabel() == r"Accuracy, $\rho_w$"
     assert axes.get_xscale() == "linear"
     assert [text.get_text() for text in axes.texts] == ["b", "a", "full rankings"]
@@ -214,16 +200,8 @@ def test_accuracy_against_votes():
 @pytest.mark.parametrize(
     ("draw", "error", "message"),
     [
-        (
-            lambda: plot_strengths(FEW, top=0),
-            OptionError,
-            "top must be a positive whole number, or None for all; got 0",
-        ),
-        (
-            lambda: plot_strengths(FEW, level=1),
-            OptionError,
-            "level must be a number between 0 and 1, both excluded; got 1",
-        ),
+        (lambda: plot_strengths(FEW, top=0), OptionError, "top must be a positive whole number, or None for all"),
+        (lambda: plot_strengths(FEW, level=1), OptionError, "level must be .* between 0 and 1, both excluded; got 1"),
         (lambda: plot_strengths(FEW, ax=[]), OptionError, "ax must be one Axes of matplotlib"),
         (lambda: plot_strengths(borda(votes_of(3))), ModelError, "the figure is one of Strengths; got <BordaScores"),
         (lambda: plot_in_top(borda(votes_of(3)), 1), ModelError, "the figure is one of Strengths"),
@@ -231,32 +209,16 @@ def test_accuracy_against_votes():
         (lambda: plot_in_top(FEW, 0), ModelError, "k must be a whole number from 1 to the 10 items; got 0"),
         (lambda: plot_in_top(FEW, 1, n_samples=0), ModelError, "n_samples must be a positive whole number; got 0"),
         (lambda: plot_in_top(FEW, 1, seed=-1), ModelError, "seed must be a whole number, not negative; got -1"),
-        (
-            lambda: plot_strengths(FEW, scale="order"),
-            OptionError,
-            "scale must be one of 'strength', 'rank'; got 'order'",
-        ),
-        (
-            lambda: agreement(FEW, level=float("nan")),
-            OptionError,
-            "level must be a number between 0 and 1, both excluded; got nan",
-        ),
-        (
-            lambda: agreement(bradley_terry(Comparisons(2, [0], [1], [1]))),
-            ModelError,
-            "the voters of these votes are not known",
-        ),
+        (lambda: plot_strengths(FEW, scale="x"), OptionError, "scale must be one of 'strength', 'rank'; got 'x'"),
+        (lambda: agreement(FEW, level=np.nan), OptionError, "level must be .* between 0 and 1, both excluded; got nan"),
+        (lambda: agreement(UNKNOWN), ModelError, "the voters of these votes are not known"),
         (lambda: plot_voters({}), OptionError, "voters must be a mapping of at least one name to numbers; got {}"),
         (lambda: plot_voters({"Ann": (1, 2, 3)}), OptionError, "voter 'Ann' needs a value between the ends"),
         (lambda: plot_voters({"Ann": (1, 2)}), OptionError, r"voter 'Ann' needs .*; got \(1, 2\)"),
         (lambda: plot_voters({"Ann": (1, 1, np.nan)}), OptionError, "voter 'Ann' needs"),
         (lambda: plot_accuracy({}), OptionError, "curves must be a mapping of 1 to 8 approaches; got {}"),
         (lambda: plot_accuracy({"a": ([1], [1])}), OptionError, "approach 'a' needs votes, means and standard errors"),
-        (
-            lambda: plot_accuracy({"a": ([1], [1, 2], [0])}),
-            OptionError,
-            r"approach 'a' needs as many .* \(1,\), \(2,\)",
-        ),
+        (lambda: plot_accuracy({"a": ([1], [1, 2], [0])}), OptionError, r"'a' needs as many .* \(1,\), \(2,\)"),
         (lambda: plot_accuracy({"a": ([0], [1], [0])}), OptionError, "approach 'a' needs positive votes"),
         (lambda: plot_accuracy({"a": ([1], [np.nan], [0])}), OptionError, "approach 'a' needs positive votes"),
         (lambda: plot_accuracy({"a": ([1], [1], [-1])}), OptionError, "approach 'a' needs positive votes"),
@@ -269,14 +231,9 @@ def test_refused(draw, error, message):
 
 @pytest.mark.usefixtures("without_matplotlib")
 @pytest.mark.parametrize(
-    "draw",
-    [
-        lambda: plot_strengths(FEW),
-        lambda: plot_in_top(FEW, 1),
-        lambda: plot_voters(VOTERS),
-        lambda: plot_accuracy(CURVES),
-    ],
+    ("plot", "given"),
+    [(plot_strengths, (FEW,)), (plot_in_top, (FEW, 1)), (plot_voters, (VOTERS,)), (plot_accuracy, (CURVES,))],
 )
-def test_without_matplotlib(draw):
+def test_without_matplotlib(plot, given):
     with pytest.raises(MissingMatplotlibError, match="figures need matplotlib"):
-        draw()
+        plot(*given)

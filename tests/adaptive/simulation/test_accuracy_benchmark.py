@@ -27,15 +27,8 @@ def rows(printed):
 
 def test_states_of_matching_and_their_json(accuracy, bench, capsys):
     curves = accuracy.bench_matched(bench, (63, 126))
-    expected = simulate_curve(
-        [63, 126],
-        VoterPopulation(),
-        exponential_similarity(24),
-        n_simulations=2,
-        seed=row_seeds(7)["exponential"],
-        n_ballots=3,
-        approaches=("matched",),
-    )
+    options = {"n_simulations": 2, "seed": row_seeds(7)["exponential"], "n_ballots": 3, "approaches": ("matched",)}
+    expected = simulate_curve([63, 126], VoterPopulation(), exponential_similarity(24), **options)
     assert curves["exponential"].to_dict() == expected.to_dict()
     found = rows(capsys.readouterr().out)
     assert [row[0] for row in found] == ["63", "126"]
@@ -47,9 +40,8 @@ def test_states_of_matching_and_their_json(accuracy, bench, capsys):
 
 def test_all_other_approaches(accuracy, bench, capsys):
     accuracy.bench_all(bench, 126)
-    assert [row[0] for row in rows(capsys.readouterr().out)] == [
-        *("adaptive", "uniform", "matched_ballots", "adaptive_fitted", "uniform_fitted", "full_rankings")
-    ]
+    found = [row[0] for row in rows(capsys.readouterr().out)]
+    assert found == ["adaptive", "uniform", "matched_ballots", "adaptive_fitted", "uniform_fitted", "full_rankings"]
 
 
 def test_unknown_voters_are_four(accuracy, bench, capsys):

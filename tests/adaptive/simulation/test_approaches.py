@@ -44,9 +44,8 @@ def table(result):
 
 def test_matched_is_a_run_of_matching():
     matching = Matching(batch=10, n0=5.0)
-    found = simulate_once(
-        PLAN, POPULATION, SIMILARITY, "matched", np.random.default_rng(8), Settings(matching=matching)
-    )
+    settings = Settings(matching=matching)
+    found = simulate_once(PLAN, POPULATION, SIMILARITY, "matched", np.random.default_rng(8), settings)
     rng, answer, _ = voting(8)
     strengths = run_matching(24, answer, 126, rng=rng.spawn(1)[0], voters=9, matching=matching)
     assert found == Ranking.from_scores(strengths.theta)
@@ -110,9 +109,8 @@ def test_random_numbers_do_not_depend_on_the_other_approaches():
 def test_matching_is_better_at_the_top():
     plan = plan_ballots(200, n_ballots=5, fraction=0.5, presentations=10)
     approaches = ("adaptive", "matched", "matched_ballots")
-    mean = simulate(
-        plan, VoterPopulation(), exponential_similarity(200), n_simulations=8, seed=2, approaches=approaches
-    ).mean
+    options = {"n_simulations": 8, "seed": 2, "approaches": approaches}
+    mean = simulate(plan, VoterPopulation(), exponential_similarity(200), **options).mean
     for approach in approaches[1:]:
         assert mean[approach]["tau_w"] > mean["adaptive"]["tau_w"] + 0.1
         assert mean[approach]["rho_w"] > mean["adaptive"]["rho_w"]

@@ -150,11 +150,7 @@ def test_read_another_column(write):
         ("similarity\n1\nhigh\n", TableError, r'f\.csv:3: column "similarity": "high" is not a number'),
         ("a,similarity\nx,\ny,1\n", TableError, r'f\.csv:2: column "similarity": empty cell'),
         ("similarity\n1_0\n1\n", TableError, r'f\.csv:2: column "similarity": "1_0" is not a number'),
-        (
-            "similarity\n1\n\N{ARABIC-INDIC DIGIT ONE}\n",
-            TableError,
-            r'f\.csv:3: column "similarity": .* is not a number',
-        ),
+        ("similarity\n1\n\N{ARABIC-INDIC DIGIT ONE}", TableError, r'f\.csv:3: column "similarity": .* is not a number'),
         (b"similarity\n0.1\n\xff\n", TableError, r"f\.csv:3: byte 0xff is not UTF-8"),
         ('similarity\n0.1\n"0.2\n', TableError, r"f\.csv:3: a quote is opened here and never closed"),
         ("similarity\n0.1\nnan\n", TableError, r'f\.csv:3: column "similarity": "nan" is not a value'),

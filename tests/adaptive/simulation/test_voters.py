@@ -89,36 +89,6 @@ def test_matches_are_answered_like_a_ballot():
     assert_array_equal(*(pool.answer(asked, opinions, np.random.default_rng(1)) for asked in (ballot, matches)))
 
 
-def test_an_oversight_of_one_turns_every_answer_but_no_tie():
-    rng = np.random.default_rng(0)
-    opinions = np.array([[1.0, 1.0, 0.5]])
-    ballot = draw_ballot(3, 2, 1, rng)
-    careful = VoterPool([0.0], [0.0]).answer(ballot, opinions, rng)
-    careless = VoterPool([0.0], [1.0]).answer(ballot, opinions, rng)
-    assert sorted(np.abs(careful)) == [0, 1, 1]
-    assert_array_equal(careless, -careful)
-
-
-def test_oversights_happen_as_often_as_they_should():
-    rng = np.random.default_rng(2)
-    pool = VoterPool(np.zeros(2), [0.05, 0.3])
-    opinions = np.tile(np.linspace(1, 0, 200), (2, 1))
-    ballot = draw_ballot(200, 100, 2, rng)
-    wrong = pool.answer(ballot, opinions, rng) != np.sign(ballot.right - ballot.left)
-    for voter, probability in enumerate(pool.oversight):
-        own = wrong[ballot.voter == voter]
-        assert abs(own.mean() - probability) < 4 * math.sqrt(probability * (1 - probability) / own.size)
-
-
-def test_eta_is_standard_normal_and_drawn_for_each_voter_and_item():
-    pool = VoterPool(np.full(300, 0.1), np.zeros(300))
-    opinions = pool.opinions(np.zeros(500), np.random.default_rng(4), relatedness=False)
-    eta = opinions / 0.1
-    assert abs(eta.mean()) < 4 / math.sqrt(eta.size)
-    assert abs(eta.std() - 1) < 4 / math.sqrt(2 * eta.size)
-    assert np.unique(eta).size == eta.size
-
-
 def test_no_voter_strays_from_a_synonym():
     pool = VoterPool(np.full(50, 0.2), np.zeros(50))
     opinions = pool.opinions([1.0, 0.0, -1.0], np.random.default_rng(4))

@@ -14,14 +14,8 @@ PLAN = plan_ballots(30, n_ballots=3, fraction=0.5, presentations=8)
 
 def test_it_is_the_mean_of_simulations_as_simulate_gives_them():
     outlook = outlook_of_ballots(PLAN, 20, seed=3)
-    wanted = simulate(
-        PLAN,
-        VoterPopulation(20),
-        exponential_similarity(30),
-        n_simulations=40,
-        seed=3,
-        approaches=("adaptive", "adaptive_fitted"),
-    )
+    options = {"n_simulations": 40, "seed": 3, "approaches": ("adaptive", "adaptive_fitted")}
+    wanted = simulate(PLAN, VoterPopulation(20), exponential_similarity(30), **options)
     assert outlook.n_simulations == 40
     assert outlook.scores.mean == wanted.mean["adaptive"]["tau_w"]
     assert outlook.strengths.mean == wanted.mean["adaptive_fitted"]["tau_w"]

@@ -17,7 +17,7 @@ LONG = {
 }
 
 RANKCORR = Called(cli.main, "rankcorr")
-run, run_ok, refusal = RANKCORR.run, RANKCORR.ok, RANKCORR.refusal
+run, run_ok, run_json, refusal = RANKCORR.run, RANKCORR.ok, RANKCORR.json, RANKCORR.refusal
 
 
 def write_scores(name, scores):

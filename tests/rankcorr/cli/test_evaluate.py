@@ -12,7 +12,7 @@ import pytest
 
 from rankcorr import null_distribution
 from rankcorr.evaluation import compare_runs, evaluate, read_qrels, read_run
-from tests.rankcorr.cli.commands import refusal, run, run_ok
+from tests.rankcorr.cli.commands import refusal, run, run_json, run_ok
 from tests.rankcorr.evaluation.test_compare import case
 
 
@@ -146,11 +146,9 @@ PARTS = ["0/a.run", "1/a.run", "1/c.run", "0/c.run"]
 
 
 def test_folds_are_pooled(files, folds):
-    comparing = ["--versus", "c", "--resamples", "99", "--json"]
-    pooled, whole = (
-        json.loads(run_ok("evaluate", *arguments, *comparing))
-        for arguments in ([*folds, *PARTS], ["qrels.txt", "a.run.gz", "c.run.gz"])
-    )
+    comparing = ["--versus", "c", "--resamples", "99"]
+    pooled = run_json("evaluate", *folds, *PARTS, *comparing)
+    whole = run_json("evaluate", "qrels.txt", "a.run.gz", "c.run.gz", *comparing)
     for part in ("means", "queries", "values", "comparisons"):
         assert pooled[part] == whole[part]
     lines = run_ok("evaluate", *folds, *PARTS).splitlines()

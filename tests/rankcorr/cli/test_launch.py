@@ -33,12 +33,8 @@ def make_package(folder, package, init):
 
 
 def run(function, folder):
-    return subprocess.run(
-        [sys.executable, "-c", PROGRAM.format(function=function), "--check", str(folder)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = [sys.executable, "-c", PROGRAM.format(function=function), "--check", str(folder)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 def refusal(function, folder):

@@ -27,17 +27,9 @@ def test_version():
     assert run_ok("--version") == f"rankcorr {__version__}\n"
 
 
-COMMANDS = [
-    [],
-    ["compare"],
-    ["test"],
-    ["leaderboard"],
-    ["evaluate"],
-    ["plot"],
-    *(["plot", figure] for figure in ("ranks", "offset", "leaderboard", "null")),
-    ["weights"],
-    ["evaluate-vectors"],
-]
+COMMANDS = [[], *([name] for name in ("compare", "test", "leaderboard", "evaluate", "plot"))]
+COMMANDS += [["plot", figure] for figure in ("ranks", "offset", "leaderboard", "null")]
+COMMANDS += [["weights"], ["evaluate-vectors"]]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -13,7 +13,7 @@ from rankcorr.inference.paired import compare_systems, holm
 from rankcorr.inference.permutation import permutation_test
 from rankcorr.results import json_ready
 from tests.coefficients import collapsed
-from tests.rankcorr.cli.commands import CONSTANT, GOLD, LONG, SYSTEM, refusal, run, run_ok, write_scores
+from tests.rankcorr.cli.commands import CONSTANT, GOLD, LONG, SYSTEM, refusal, run, run_json, run_ok, write_scores
 from tests.rankcorr.inference.cases import decided_by_one
 
 FILES = ("long_gold.csv", "long_a.csv", "long_b.csv", "long_c.csv")
@@ -29,7 +29,7 @@ PAIRED += ("least", "most")
 
 
 def document(*arguments):
-    return json.loads(run_ok("test", *arguments, "--json"))
+    return run_json("test", *arguments)
 
 
 @pytest.mark.needs_numba
@@ -226,7 +226,7 @@ def test_missing_items_are_passed_on():
 def test_json_records_what_was_asked():
     options = document(*FILES, "--coefficient", "tau", "--resamples", 9)["options"]
     own = {"coefficient": "tau", "alternative": "two-sided", "resamples": 9, "seed": 0}
-    of_compare = json.loads(run_ok("compare", *FILES, "--json"))["options"]  # which its own tests spell out
+    of_compare = run_json("compare", *FILES)["options"]  # which its own tests spell out
     assert options == {**of_compare, "n0": None, **own}  # tau has no n0
     assert document(*FILES, "--versus", "--level", 0.8, "--resamples", 9)["options"]["level"] == 0.8
 

@@ -6,7 +6,7 @@ import pytest
 
 from rankcorr import compare_many, holm
 from rankcorr.vectors import common_pairs, evaluate_relata, evaluate_vectors, read_pairs, read_vectors
-from tests.rankcorr.cli.commands import refusal, run, run_ok
+from tests.rankcorr.cli.commands import refusal, run, run_json, run_ok
 from tests.rankcorr.vectors.forms import binary_of, text_of, written
 from tests.rankcorr.vectors.test_pairs import case
 from tests.rankcorr.vectors.test_relata import case as relata_case
@@ -48,10 +48,8 @@ def test_the_table_is_that_of_the_library():
 
 
 def test_the_json_has_everything():
-    arguments = "--score score --score index --json --resamples 50 --seed 3 --oov lowest"
-    content = json.loads(
-        run_ok("evaluate-vectors", "v.txt.gz", "--gold", "gold.csv", "--gold", "gold.csv", *arguments.split())
-    )
+    arguments = "--score score --score index --resamples 50 --seed 3 --oov lowest"
+    content = run_json("evaluate-vectors", "v.txt.gz", "--gold", "gold.csv", "--gold", "gold.csv", *arguments.split())
     described = {"name": "v.txt.gz", "form": "word2vec", "n_words": 30, "dimension": 8, "n_undecodable": 0}
     assert content["vectors"] == [described]
     assert content["golds"] == [
@@ -68,9 +66,7 @@ def test_the_json_has_everything():
 def test_relata():
     arguments = "--relata --candidates all --depth 5 --metric tau --metric ap --resamples 60"
     found = evaluate_relata("relata.txt", "rdt.csv", candidates="all", depth=5, metrics=["tau", "ap"], n_resamples=60)
-    (content,) = json.loads(
-        run_ok("evaluate-vectors", "relata.txt", "--gold", "rdt.csv", *arguments.split(), "--json")
-    )["evaluations"]
+    (content,) = run_json("evaluate-vectors", "relata.txt", "--gold", "rdt.csv", *arguments.split())["evaluations"]
     assert content == {"vectors": "relata.txt", "gold_set": "rdt.csv", **found.to_dict()}
     lines = run_ok("evaluate-vectors", "relata.txt", "--gold", "rdt.csv", *arguments.split()).splitlines()
     assert lines[1:4] == [
@@ -86,19 +82,14 @@ def test_relata():
 
 def test_pairs_in_both_orders_are_one_pair_and_relata_are_two():
     both = "a,b,score\nw2,w1,8\nw1,w2,6\nw3,w4,1\nw3,w5,3\n"
-    few = ["--resamples", "10", "--json"]
-    message = refusal("evaluate-vectors", "v.bin", "--gold", "-", *few, stdin=both)
+    few = ["--gold", "-", "--resamples", "10"]
+    message = refusal("evaluate-vectors", "v.bin", *few, stdin=both)
     assert '"w1", "w2" is also on line 2, as "w2", "w1"; ids must be unique' in message
     assert "--duplicates mean" in message
-    content = json.loads(
-        run("evaluate-vectors", "v.bin", "--gold", "-", "--duplicates", "mean", *few, stdin=both).stdout
-    )
-    (found,) = content["evaluations"]
+    (found,) = run_json("evaluate-vectors", "v.bin", "--duplicates", "mean", *few, stdin=both)["evaluations"]
     assert found["pairs"] == [["w2", "w1"], ["w3", "w4"], ["w3", "w5"]]
     assert (found["n_pairs"], found["n_compared"]) == (3, 3)
-    (found,) = json.loads(run("evaluate-vectors", "v.bin", "--gold", "-", "--relata", *few, stdin=both).stdout)[
-        "evaluations"
-    ]
+    (found,) = run_json("evaluate-vectors", "v.bin", "--relata", *few, stdin=both)["evaluations"]
     assert found["n_relata"] == 4
 
 

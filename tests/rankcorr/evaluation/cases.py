@@ -1,5 +1,6 @@
 """Qrels and runs for property tests: few documents, so that all kinds of coverage occur; ties are common."""
 
+import numpy as np
 from hypothesis import strategies as st
 
 DOCUMENTS = st.sampled_from([f"d{number}" for number in range(12)])
@@ -16,6 +17,12 @@ def by_query(values, max_queries=4):
 
 QRELS = by_query(st.integers(-1, 3))
 RUNS = by_query(st.integers(0, 4).map(lambda level: level / 2))
+
+
+def flat(pairs):
+    """Columns of both sides of groups, and where the groups begin and end."""
+    x, y = (np.concatenate([pair[side] for pair in pairs]).astype(float) for side in range(2))
+    return x, y, np.append(0, np.cumsum([len(pair[0]) for pair in pairs]))
 
 
 def naive_match(qrels, run, unjudged, unretrieved):

@@ -74,10 +74,8 @@ def test_one_document():
 def test_all_tied():
     tied = {"q1": dict.fromkeys("abc", 1)}
     found = evaluate(QRELS, tied, standardized=False)
-    assert {each.reason for each in found.undefined} == {
-        "the scores of the run are one tie",
-        "the run does not have the query",
-    }
+    reasons = {each.reason for each in found.undefined}
+    assert reasons == {"the scores of the run are one tie", "the run does not have the query"}
     assert evaluate(tied, RUN, standardized=False).undefined[0].reason == "the gold scores are one tie"
     assert worst(QRELS, {"x": tied, "y": tied}) == ()
     pair = compare_runs(QRELS, {"x": tied, "y": tied}).pairs[0]
@@ -94,9 +92,7 @@ def test_infinite_scores_are_the_largest_and_the_smallest():
 def test_infinite_relevance_ranks_and_is_no_gain():
     gold = {"q": {"a": math.inf, "b": 0, "c": -math.inf}}
     assert values(gold, RUN | {"q": {"a": 3, "b": 2, "c": 1}}, METRICS[:4]) == {name: [1.0] for name in METRICS[:4]}
-    with pytest.raises(
-        MetricError, match=r"whole numbers as relevance; it is inf for \(query, document\) \('q', 'a'\)"
-    ):
+    with pytest.raises(MetricError, match=r"whole numbers as relevance; it is inf for .* \('q', 'a'\)"):
         values(gold, {"q": {"a": 1}}, "ndcg@2")
 
 
@@ -136,11 +132,7 @@ def test_scores_and_ids_that_cannot_be_used(run, error, message):
             "several columns may hold the query: 'query', 'qid'; rename one",
         ),
         (pd.DataFrame({"qid": [], "docno": [], "score": []}), ColumnError, "there is no row"),
-        (
-            pd.DataFrame({"qid": ["q", None], "docno": ["a", "b"], "score": [1, 2]}),
-            ColumnError,
-            "each query id must be",
-        ),
+        (pd.DataFrame({"qid": ["q", None], "docno": ["a", "b"], "score": [1, 2]}), ColumnError, "query id must be"),
         (pl.DataFrame({"qid": ["q"], "docno": ["a"], "score": [None]}), MissingValueError, "null"),
         (pl.LazyFrame({"qid": ["q"]}), DimensionError, "a lazy frame holds no data yet"),
     ],

@@ -38,9 +38,8 @@ def test_the_better_runs_lead_and_the_poor_one_is_told_apart():
     assert [row.rank for row in found.rows] == [1.0, 2.0, 3.0]
     assert all(row.low < row.mean < row.high for row in found.rows)
     assert len(found.pairs) == 3
-    np.testing.assert_allclose(
-        [pair.corrected_pvalue for pair in found.pairs], holm([pair.pvalue for pair in found.pairs])
-    )
+    corrected = [pair.corrected_pvalue for pair in found.pairs]
+    np.testing.assert_allclose(corrected, holm([pair.pvalue for pair in found.pairs]))
     assert found.rows[1].pvalue == found.pair(found.runs[0], found.runs[1]).pvalue
     assert (found.unit, found.metric, found.test) == ("queries", "tau_w", "randomization")
 
@@ -148,12 +147,10 @@ def test_the_queries_that_matter_most_are_those_of_the_comparisons_without_each(
     options = {"metric": "rho", "test": test, "level": 0.8, "n_resamples": 100}
     found = compare_runs(qrels, runs, **options)
     for pair in found.pairs:
-        without = {
-            query: compare_runs({q: own for q, own in qrels.items() if q != query}, runs, **options).pair(
-                pair.first, pair.second
-            )
-            for query in qrels
-        }
+        without = {}
+        for query in qrels:
+            rest = {other: own for other, own in qrels.items() if other != query}
+            without[query] = compare_runs(rest, runs, **options).pair(pair.first, pair.second)
         differences = [each.difference for each in without.values()]
         assert pair.least.difference == pytest.approx(min(differences), abs=1e-12)
         assert pair.most.difference == pytest.approx(max(differences), abs=1e-12)
@@ -297,9 +294,8 @@ def test_an_evaluation_is_compared_without_evaluating_again():
     evaluation = evaluate(qrels, runs, metrics=["ap", "tau_w"])
     chosen = {"baseline": "b", "n_resamples": 100, "groups": {query: query[-1] for query in qrels}}
     assert compare_evaluated(evaluation, "ap", **chosen) == compare_runs(qrels, runs, metric="ap", **chosen)
-    assert compare_evaluated(evaluation, "tau_w", standardized=True, **chosen) == compare_runs(
-        qrels, runs, standardized=True, **chosen
-    )
+    standardized = compare_runs(qrels, runs, standardized=True, **chosen)
+    assert compare_evaluated(evaluation, "tau_w", standardized=True, **chosen) == standardized
     for metric, options, message in (
         (None, {}, "metric must be one of 'ap', 'tau_w'"),
         ("ap", {"standardized": True}, "only rank correlations can be standardized; got 'ap'"),

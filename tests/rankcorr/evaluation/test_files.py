@@ -71,10 +71,7 @@ def test_standard_input(monkeypatch):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (
-            "q1 0 a 2\nq1 0 b\n",
-            r":2: 4 fields separated by white space are wanted \(query - document relevance\); got 3",
-        ),
+        ("q1 0 a 2\nq1 0 b\n", r":2: 4 fields separated by white space are wanted \(query - document .*\); got 3"),
         ("q1 0 a 2 5\n", r":1: 4 fields .* got 5"),
         ("query,document,relevance\nq1,a,2\n", r":1: 4 fields .* got 1; the formats that are read: TREC, .*, Arrow$"),
         ("q1 0 a 2\nq1,0,b,1\n", r":2: 4 fields .* got 1$"),
@@ -141,9 +138,7 @@ def test_names_that_json_repeats_are_duplicates(write):
 
 def test_ranks_that_contradict_scores_are_said_and_scores_decide(write):
     path = write("q Q0 a 1 0.5 m\nq Q0 b 2 0.7 m\nr Q0 a 1 0.5 m\nr Q0 b 2 0.5 m\ns Q0 b 1 1 m\ns Q0 a 0 2 m\n")
-    with pytest.warns(
-        RankColumnWarning, match=r"file\.txt:2: the rank contradicts the score.*in 1 query\. Scores"
-    ) as w:
+    with pytest.warns(RankColumnWarning, match=r"file\.txt:2: the rank contradicts .*in 1 query\. Scores") as w:
         run = read_run(path)
     assert run["q"] == {"a": 0.5, "b": 0.7}
     assert w[0].filename == __file__

@@ -71,13 +71,9 @@ def test_unjudged_documents_can_be_an_error():
 
 
 def test_ids_of_different_types_are_no_match():
-    with pytest.raises(
-        QueryMismatchError, match=r"query ids of qrels are whole numbers, such as 1, and those of the run"
-    ):
+    with pytest.raises(QueryMismatchError, match="query ids of qrels are whole numbers, such as 1, and those of the"):
         evaluate({1: {"a": 1}}, {"1": {"a": 1.0}})
-    with pytest.raises(
-        QueryMismatchError, match=r"document ids of qrels are text, such as 'a', .* whole numbers, such as 5"
-    ):
+    with pytest.raises(QueryMismatchError, match=r"document ids of qrels are text, such as 'a', .* numbers, such as 5"):
         evaluate({"q": {"a": 1}}, {"q": {5: 1.0}})
 
 

@@ -9,14 +9,10 @@ from rankcorr.evaluation import nulls
 from rankcorr.evaluation.nulls import MOST_DRAWN, drawn_exponents, standardization
 from rankcorr.inference.null import MAX_EXACT_ITEMS
 from rankcorr.inference.resampling import Draws
+from tests.rankcorr.evaluation.cases import flat
 
 OPTIONS = {"n_resamples": 500, "seed": 1}
 DRAWS = Draws(**OPTIONS)
-
-
-def flat(pairs):
-    x, y = (np.concatenate([pair[side] for pair in pairs]).astype(float) for side in range(2))
-    return x, y, np.append(0, np.cumsum([len(pair[0]) for pair in pairs]))
 
 
 def shuffled(rng, pair):
@@ -61,12 +57,8 @@ def test_short_lists_have_the_exact_null():
 def test_longer_lists_have_the_null_of_the_library():
     rng = np.random.default_rng(3)
     pairs = many_patterns(3, rng)
-    for coefficient in (
-        TauW(),
-        TauW(n0=0, tied_weights="expected"),
-        RhoW(scheme="multiplicative"),
-        TauW(scheme="first"),
-    ):
+    weighted = (TauW(), TauW(n0=0, tied_weights="expected"), RhoW(scheme="multiplicative"), TauW(scheme="first"))
+    for coefficient in weighted:
         found = standardization(coefficient, *flat(pairs), Draws(20_000, 1))
         wanted = [null_distribution(*pair, coefficient=coefficient, n_resamples=20_000).exponent for pair in pairs]
         np.testing.assert_allclose(found.exponents, wanted, atol=0.03)

@@ -56,9 +56,7 @@ def test_whole_numbers_are_ids_too(frame):
 
 @pytest.mark.parametrize("frame", FRAMES)
 def test_a_frame_without_the_column_says_what_it_has(frame):
-    with pytest.raises(
-        ColumnError, match=r"no column for the document, such as 'document'.*but 'qid', 'score'; rename one"
-    ):
+    with pytest.raises(ColumnError, match=r"no column for the document, such as 'document'.*'qid', 'score'; rename"):
         Run.from_frame(frame({"qid": ["a"], "score": [1.0]}))
     with pytest.raises(ColumnError, match="no column 'id' for the query; it has 'qid', 'docno', 'score'"):
         Run.from_frame(frame(COLUMNS), query="id")
@@ -241,11 +239,10 @@ def test_large_floats_and_decimals_that_are_no_number():
         Run.from_columns(["q", "q"], ["a", "b"], [1, Decimal("sNaN")])
 
 
-@pytest.mark.parametrize(
-    ("value", "error", "came"), [(np.nan, MissingValueError, "nan"), (None, MissingValueError, "None")]
-)
-def test_a_dict_names_query_and_document(value, error, came):
-    with pytest.raises(error, match=f"relevance must be a real number; that of document 'b' of query 'q' is {came}"):
+@pytest.mark.parametrize("value", [np.nan, None])
+def test_a_dict_names_query_and_document(value):
+    message = f"relevance must be a real number; that of document 'b' of query 'q' is {value}"
+    with pytest.raises(MissingValueError, match=message):
         Qrels.from_dict({"q": {"a": 1, "b": value}})
     with pytest.raises(NonNumericError, match=r"beyond 2\^53"):
         Qrels.from_dict({"q": {"a": 1, "b": 2**60}})
@@ -359,9 +356,8 @@ def test_pooled_folds_are_the_whole(qrels, edge):
     for field in ("offsets", "codes", "values"):
         assert getattr(pooled, field).tolist() == getattr(whole, field).tolist()
         assert not getattr(pooled, field).flags.writeable
-    assert (
-        evaluate(parts, qrels, metrics="ap").values.tobytes() == evaluate(qrels, qrels, metrics="ap").values.tobytes()
-    )
+    of_parts, of_whole = (evaluate(gold, qrels, metrics="ap").values for gold in (parts, qrels))
+    assert of_parts.tobytes() == of_whole.tobytes()
     with pytest.raises(SplitQueryError, match="in one fold only; in more than one"):
         Qrels.pooled([whole, *(Qrels.from_dict(part) for part in parts)])
 

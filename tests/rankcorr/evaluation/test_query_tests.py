@@ -73,13 +73,9 @@ def test_many_queries_draw_signs():
     found = pvalues(values, "randomization", DRAWS)
     for place in range(2):
         known = values[~np.isnan(values[:, place]), place]
-        wanted = scipy.stats.permutation_test(
-            (known, np.zeros(known.size)),
-            lambda a, b, axis: np.mean(a - b, axis=axis),
-            permutation_type="samples",
-            n_resamples=20_000,
-            rng=1,
-        ).pvalue
+        pair = known, np.zeros(known.size)
+        options = {"permutation_type": "samples", "n_resamples": 20_000, "rng": 1}
+        wanted = scipy.stats.permutation_test(pair, lambda a, b, axis: np.mean(a - b, axis=axis), **options).pvalue
         assert found[place] == pytest.approx(wanted, abs=0.015)
     assert found[2] == 1.0
     again = pvalues(values[:, :1], "randomization", DRAWS)
@@ -115,10 +111,8 @@ def test_few_queries_have_the_interval_of_all_flips(values, level):
             continue
         zeros = [0.0] * len(known)
         # A flip exchanges a value and 0: it leaves the difference, or gives its negative.
-        flips = [
-            (sum(first) / len(known) - sum(second) / len(known), kept)
-            for first, second, kept in naive.exchanges(known, zeros)
-        ]
+        exchanges = naive.exchanges(known, zeros)
+        flips = [(sum(first) / len(known) - sum(second) / len(known), kept) for first, second, kept in exchanges]
         observed = sum(known) / len(known)
         assert found.pvalues[place] == naive.share_as_extreme(0.0, observed, flips)
         low, high = naive.differences_not_rejected(alpha_of(level), observed, flips, bound=1e3)

@@ -8,7 +8,6 @@ import math
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import ir_measures
 import pandas as pd
@@ -20,20 +19,13 @@ from rankcorr.errors import collected_notices
 from rankcorr.evaluation import MetricError, QueryEvaluator, compare_runs, evaluate, streamed_means
 from rankcorr.evaluation.metrics import LARGEST_GRADE, NDCG
 from tests import naive
+from tests.distributions import ROOT
 from tests.rankcorr.evaluation.cases import QRELS, RUNS
+from tests.rankcorr.evaluation.odd_judgements import NAIVE
 
-ROOT = Path(__file__).parents[3]
 NEGATIVE = {"all below": {"a": -2, "b": -5, "c": -(2**31) - 1}, "at -1": {"a": -1, "b": -1}, "one": {"a": -(2**53)}}
 MIXED = {"first": {"a": -2, "b": 2, "c": 0, "d": 1}, "second": {"a": 3, "b": -7}, "third": {"a": 1, "d": -1}}
-METRICS = {
-    "rr": naive.reciprocal_rank,
-    "ndcg": naive.ndcg,
-    "ndcg@10": lambda grades, ranked: naive.ndcg(grades, ranked, 10),
-    "r@100": lambda grades, ranked: naive.recall_at(grades, ranked, 100),
-    "ap(rel=1)": naive.average_precision,
-    "bpref": naive.bpref,
-    "numret": lambda _, ranked: len(ranked),
-}
+METRICS = {name: NAIVE[name] for name in ("rr", "ndcg", "ndcg@10", "r@100", "ap(rel=1)", "bpref", "numret")}
 ORDERS = {
     "first": [*NEGATIVE, *MIXED],
     "middle": ["first", *NEGATIVE, "second", "third"],
@@ -46,14 +38,8 @@ RANKED = {"e": 5.0, "b": 4.0, "a": 3.0, "c": 3.0, "d": -1.0}
 
 def printed(program, *arguments):
     """What a program prints as JSON in a process of its own, which must not crash."""
-    done = subprocess.run(
-        [sys.executable, "-c", program, *map(json.dumps, arguments)],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        timeout=600,
-        check=False,
-    )
+    command = [sys.executable, "-c", program, *map(json.dumps, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=600, check=False)
     assert done.returncode == 0, (done.returncode, done.stdout, done.stderr)
     return [json.loads(line) for line in done.stdout.splitlines()]
 
@@ -166,22 +152,15 @@ def test_ids_may_be_any_text(queries, documents):
     for name, of_query in (("rr", naive.reciprocal_rank), ("ndcg", naive.ndcg)):
         wanted = [of_query(grades, sorted(documents, reverse=True)) for grades in qrels.values()]
         assert found.of(name).tolist() == pytest.approx(wanted, abs=1e-12)
-    plain = evaluate(
-        {"1": {"2" if each == max(documents) else "1": grade for each, grade in qrels[queries[0]].items()}},
-        {"1": {"1": 1.0, "2": 1.0}},
-        metrics="err@20",
-        standardized=False,
-    )
+    grades = {"2" if each == max(documents) else "1": grade for each, grade in qrels[queries[0]].items()}
+    plain = evaluate({"1": grades}, {"1": {"1": 1.0, "2": 1.0}}, metrics="err@20", standardized=False)
     assert found.of("err@20")[0] == plain.values[0, 0, 0] > 0
 
 
-def test_scores_beyond_single_precision_tie_as_in_trec_eval():
-    qrels = {"q": {"a": 0, "b": 1, "c": 0}}
-    run = {"q": {"a": 1e308, "b": math.inf, "c": 3e38}}
-    found = evaluate(qrels, run, metrics=["ap", "ap(rel=1)", "p@1", "rr"], standardized=False)
-    assert found.values[0, :, 0].tolist() == [1.0, 1.0, 1.0, 1.0]
-    run = {"q": {"a": math.inf, "b": 1e308, "c": 3e38}}
-    found = evaluate(qrels, run, metrics=["ap", "ap(rel=1)", "p@1", "rr"], standardized=False)
+@pytest.mark.parametrize("run", [{"a": 1e308, "b": math.inf, "c": 3e38}, {"a": math.inf, "b": 1e308, "c": 3e38}])
+def test_scores_beyond_single_precision_tie_as_in_trec_eval(run):
+    qrels, metrics = {"q": {"a": 0, "b": 1, "c": 0}}, ["ap", "ap(rel=1)", "p@1", "rr"]
+    found = evaluate(qrels, {"q": run}, metrics=metrics, standardized=False)
     assert found.values[0, :, 0].tolist() == [1.0, 1.0, 1.0, 1.0]
 
 

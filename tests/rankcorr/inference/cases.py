@@ -1,6 +1,9 @@
 """Inputs that several tests of inference share."""
 
+import math
+
 import numpy as np
+import scipy.stats
 
 from rankcorr import Ranking
 from rankcorr.coefficients import named_coefficient
@@ -40,6 +43,19 @@ def sorted_items(x, *others, coefficient="tau_w", **options):
     """Rankings of scores, sorted by the first, for a coefficient with these options."""
     rankings = [Ranking.from_scores(values) for values in (x, *others)]
     return SortedItems.of(named_coefficient(coefficient, **options), rankings[0], rankings[1:])
+
+
+def scipy_tau(a, b, n0):
+    """The weighted tau of ranks without ties, by scipy."""
+    weights = 1 / (a + n0) ** 2 + 1 / (b + n0) ** 2
+    options = {"rank": np.arange(a.size), "weigher": lambda item: weights[item], "additive": False}
+    return scipy.stats.weightedtau(a, b, **options).statistic
+
+
+def numpy_rho(a, b, n0):
+    """The weighted rho of ranks, by numpy."""
+    moments = np.cov(a, b, aweights=1 / (a + n0) ** 2 + 1 / (b + n0) ** 2, ddof=0)
+    return moments[0, 1] / math.sqrt(moments[0, 0] * moments[1, 1])
 
 
 def by_name(board):

@@ -88,19 +88,11 @@ def test_scipy_bootstrap_of_the_same_resamples(coefficient):
 
     items = sorted_items(x, y, coefficient=coefficient)
     values = resampled(items, Draws(500, 7))[:, 0]
-    expected = scipy.stats.bootstrap(
-        (x, y),
-        peer,
-        paired=True,
-        vectorized=False,
-        n_resamples=0,
-        bootstrap_result=SimpleNamespace(bootstrap_distribution=values),
-        method="percentile",
-        confidence_level=0.9,
-    )
-    found = bootstrap_interval(
-        x, y, coefficient=coefficient, method="percentile", level=0.9, n_resamples=500, seed=7, workers=1
-    )
+    ours = SimpleNamespace(bootstrap_distribution=values)
+    options = {"paired": True, "vectorized": False, "method": "percentile", "confidence_level": 0.9}
+    expected = scipy.stats.bootstrap((x, y), peer, n_resamples=0, bootstrap_result=ours, **options)
+    options = {"method": "percentile", "level": 0.9, "n_resamples": 500, "seed": 7, "workers": 1}
+    found = bootstrap_interval(x, y, coefficient=coefficient, **options)
     assert_allclose(found.statistic, peer(x, y), rtol=0, atol=1e-14)
     assert_allclose((found.low, found.high), expected.confidence_interval, rtol=0, atol=1e-12)
     assert_allclose(found.standard_error, expected.standard_error, rtol=1e-12)
@@ -166,9 +158,8 @@ def test_a_ranking_with_itself_has_no_width(coefficient):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_constant_ranking_has_no_interval(method):
-    with pytest.warns(
-        UndefinedCorrelationWarning, match="all items that have weight are tied in one ranking"
-    ) as caught:
+    message = "all items that have weight are tied in one ranking"
+    with pytest.warns(UndefinedCorrelationWarning, match=message) as caught:
         found = bootstrap_interval([1, 1, 1], [1, 2, 3], method=method, n_resamples=1_000)
     assert np.isnan([found.statistic, found.low, found.high, found.standard_error]).all()
     assert found.n_undefined == found.n_resamples == 1_000
@@ -186,10 +177,9 @@ def test_undefined_resamples_are_left_out_and_counted():
 
 def test_resamples_without_weight_are_undefined():
     # The top rank alone has weight; where its item is drawn twice, no item has rank 1.
+    top = TauW(weigher=TopK(1))
     with pytest.warns(UndefinedCorrelationWarning, match="resamples, which are left out"):
-        found = bootstrap_interval(
-            [3, 2, 1], [2, 3, 1], coefficient=TauW(weigher=TopK(1)), method="percentile", n_resamples=200
-        )
+        found = bootstrap_interval([3, 2, 1], [2, 3, 1], coefficient=top, method="percentile", n_resamples=200)
     assert 0 < found.n_undefined < 200
 
 
@@ -203,20 +193,18 @@ def test_all_resamples_may_be_undefined():
 
 
 @pytest.mark.parametrize(
-    ("options", "error", "message"),
+    ("options", "message"),
     [
-        ({"n_resamples": 0}, OptionError, "n_resamples must be a positive whole number; got 0"),
-        ({"n_resamples": -5}, OptionError, "n_resamples must be a positive whole number; got -5"),
-        ({"level": 1.0}, OptionError, "level must be a number between 0 and 1"),
-        ({"level": 95}, OptionError, "level must be a number between 0 and 1"),
-        ({"seed": -1}, OptionError, "seed must be a whole number"),
-        ({"method": "bca"}, OptionError, "method must be one of 'copula', 'percentile'; got 'bca'"),
-        ({"workers": 0}, OptionError, "workers must be a positive whole number"),
-        ({"missing": "drop"}, OptionError, "missing must be one of"),
+        ({"n_resamples": 0}, "n_resamples must be a positive whole number; got 0"),
+        ({"level": 1.0}, "level must be a number between 0 and 1"),
+        ({"seed": -1}, "seed must be a whole number"),
+        ({"method": "bca"}, "method must be one of 'copula', 'percentile'; got 'bca'"),
+        ({"workers": 0}, "workers must be a positive whole number"),
+        ({"missing": "drop"}, "missing must be one of"),
     ],
 )
-def test_invalid_options(options, error, message):
-    with pytest.raises(error, match=message):
+def test_invalid_options(options, message):
+    with pytest.raises(OptionError, match=message):
         bootstrap_interval([1, 2, 3], [1, 3, 2], **collapsed(**options))
 
 

@@ -187,9 +187,8 @@ def test_two_systems_have_the_same_scales_in_either_order(drawn):
 def test_an_item_that_fails_moves_no_other_on_the_scale_on_which_systems_agree():
     good = np.arange(12.0)
     failing = np.where(good == 9, -1, good)
-    scales = scales_of(
-        2 * np.array([Ranking.from_scores(each).ranks for each in (good, failing)]), np.ones((2, 12), bool)
-    )
+    halves = 2 * np.array([Ranking.from_scores(each).ranks for each in (good, failing)])
+    scales = scales_of(halves, np.ones((2, 12), bool))
     of_ranks, common = (places_on(scale, (2, 12)) for scale in scales)
     assert (of_ranks[0] == of_ranks[1]).sum() == 2  # the two best
     assert np.flatnonzero(common[0] != common[1]).tolist() == [9]
@@ -200,9 +199,8 @@ def test_ranks_are_shares_of_the_items_that_a_system_has():
     first, _ = scales_of(np.array([[2, 4, 6, 8], [2, 4, 7, 7]]), present)
     # (rank - 1/2) / n: 1/8, 3/8, 5/8 and 7/8 beside 1/4 and 3/4.
     assert first.codes.tolist() == list(range(6))
-    assert list(zip(first.systems.tolist(), first.items.tolist(), strict=True)) == [
-        *((0, 0), (1, 0), (0, 1), (0, 2), (1, 1), (0, 3))
-    ]
+    found = list(zip(first.systems.tolist(), first.items.tolist(), strict=True))
+    assert found == [(0, 0), (1, 0), (0, 1), (0, 2), (1, 1), (0, 3)]
 
 
 @given(NAMES, SYSTEMS, st.booleans(), st.randoms(use_true_random=False))
@@ -310,10 +308,8 @@ def test_distances_are_of_the_items_that_both_have():
         system[~has] = -9
     partial = exchange_of(gold, systems, present=present)
     both = present[0] & present[1]
-    first, second = (
-        np.array(Ranking.from_scores(system[has]).ranks) / has.sum()
-        for system, has in zip(systems[:2], present[:2], strict=True)
-    )
+    pairs = zip(systems[:2], present[:2], strict=True)
+    first, second = (np.array(Ranking.from_scores(system[has]).ranks) / has.sum() for system, has in pairs)
     apart = first[both[present[0]]] - second[both[present[1]]]
     assert_allclose(partial.distances()[0, 1], np.mean(apart**2), rtol=1e-12)
 

@@ -26,6 +26,7 @@ from tests.coefficients import collapsed
 from tests.rankcorr.inference.cases import by_name, data
 
 GOLD, SYSTEM = {"a": 1, "b": 2, "c": 3}, {"a": 1, "b": 3, "c": 2}
+X = {"x": SYSTEM}
 
 
 def test_one_gold_ranking_alone():
@@ -34,9 +35,8 @@ def test_one_gold_ranking_alone():
     assert board.gold_sets == ("gold",)
     for row in board.rows:
         assert row.total == row.scores[0]
-    plain = leaderboard(
-        list(gold["set 0"].values()), {name: list(scores.values()) for name, scores in systems.items()}, n_resamples=100
-    )
+    lists = {name: list(scores.values()) for name, scores in systems.items()}
+    plain = leaderboard(list(gold["set 0"].values()), lists, n_resamples=100)
     assert plain.to_dict() == board.to_dict()
     named = leaderboard({"g": Ranking.from_scores(gold["set 0"])}, systems, n_resamples=100)
     assert named.to_dict()["rows"][0]["total"] == board.to_dict()["rows"][0]["total"]
@@ -114,19 +114,13 @@ def test_items_in_no_gold_set():
 @pytest.mark.parametrize(
     ("gold", "systems", "options", "error", "message"),
     [
-        (GOLD, {"x": SYSTEM}, {"n_resamples": 0}, OptionError, "n_resamples must be a positive whole number; got 0"),
-        (GOLD, {"x": SYSTEM}, {"level": 1}, OptionError, "level must be a number between 0 and 1"),
-        (GOLD, {"x": SYSTEM}, {"seed": -1}, OptionError, "seed must be a whole number"),
-        (GOLD, {"x": SYSTEM}, {"by": "all"}, OptionError, "by must be one of 'sum', 'mean', 'gold'; got 'all'"),
-        (GOLD, {"x": SYSTEM}, {"standardized": "yes"}, OptionError, "standardized must be True or False; got 'yes'"),
-        (GOLD, {"x": SYSTEM}, {"standardized": 1}, OptionError, "standardized must be True or False; got 1"),
-        (
-            GOLD,
-            {"x": SYSTEM},
-            {"swap": "items"},
-            OptionError,
-            "swap must be one of 'auto', 'scores', 'ranks'; got 'items'",
-        ),
+        (GOLD, X, {"n_resamples": 0}, OptionError, "n_resamples must be a positive whole number; got 0"),
+        (GOLD, X, {"level": 1}, OptionError, "level must be a number between 0 and 1"),
+        (GOLD, X, {"seed": -1}, OptionError, "seed must be a whole number"),
+        (GOLD, X, {"by": "all"}, OptionError, "by must be one of 'sum', 'mean', 'gold'; got 'all'"),
+        (GOLD, X, {"standardized": "yes"}, OptionError, "standardized must be True or False; got 'yes'"),
+        (GOLD, X, {"standardized": 1}, OptionError, "standardized must be True or False; got 1"),
+        (GOLD, X, {"swap": "items"}, OptionError, "swap must be one of 'auto', 'scores', 'ranks'; got 'items'"),
         (
             GOLD,
             {"x": SYSTEM, "y": Ranking.from_order(["a", "b", "c"])},
@@ -134,30 +128,18 @@ def test_items_in_no_gold_set():
             OptionError,
             "system 'y' is a Ranking, which holds ranks alone; give its scores",
         ),
-        (GOLD, {"x": SYSTEM}, {"missing": "drop"}, OptionError, "missing must be one of"),
+        (GOLD, X, {"missing": "drop"}, OptionError, "missing must be one of"),
         (GOLD, {}, {}, TooFewItemsError, "there is no system to rank"),
         (GOLD, [SYSTEM], {}, DimensionError, "systems must be a mapping of name to ranking; got"),
         (GOLD, {1: SYSTEM}, {}, LabelError, "the name of a system must be a string; got: 1"),
         (GOLD, {"x": [1, 2, 3]}, {}, LabelError, "gold set 'gold' has labels and system 'x' has none"),
         (GOLD, {"x": {"a": 1, "b": float("nan")}}, {}, MissingValueError, "system 'x': every item needs a score; nan"),
-        ({"g": {"a": 1}}, {"x": SYSTEM}, {}, TooFewItemsError, "gold set 'g': "),
-        ({"sum": GOLD}, {"x": SYSTEM}, {}, OptionError, "a gold set cannot have the name 'sum'"),
-        ({"mean": GOLD}, {"x": SYSTEM}, {}, OptionError, "a gold set cannot have the name 'mean'"),
-        (
-            {"low": GOLD, "rank": GOLD},
-            {"x": SYSTEM},
-            {},
-            OptionError,
-            "cannot have the name of another column of the table; got: 'low', 'rank'",
-        ),
-        (
-            {"g": GOLD, "h": [1, 2]},
-            {"x": SYSTEM},
-            {},
-            LabelError,
-            "several gold sets need labels, .*without labels: 'h'",
-        ),
-        ({"g": GOLD, "h": 2}, {"x": SYSTEM}, {}, DimensionError, "got 2 among the rankings"),
+        ({"g": {"a": 1}}, X, {}, TooFewItemsError, "gold set 'g': "),
+        ({"sum": GOLD}, X, {}, OptionError, "a gold set cannot have the name 'sum'"),
+        ({"mean": GOLD}, X, {}, OptionError, "a gold set cannot have the name 'mean'"),
+        ({"low": GOLD, "rank": GOLD}, X, {}, OptionError, "the name of another column .*; got: 'low', 'rank'"),
+        ({"g": GOLD, "h": [1, 2]}, X, {}, LabelError, "several gold sets need labels, .*without labels: 'h'"),
+        ({"g": GOLD, "h": 2}, X, {}, DimensionError, "got 2 among the rankings"),
         (
             GOLD,
             {"x": {"d": 1, "e": 2}},

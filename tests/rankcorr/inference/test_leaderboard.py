@@ -33,10 +33,8 @@ def test_scores_are_coefficients_and_the_total_is_their_sum(coefficient, functio
     board = leaderboard(gold, systems, coefficient=named_coefficient(coefficient, n0=5), n_resamples=100)
     assert board.gold_sets == ("set 0", "set 1")
     for name, row in by_name(board).items():
-        expected = [
-            function(scores, {label: systems[name][label] for label in scores}, n0=5).statistic
-            for scores in gold.values()
-        ]
+        own = ({label: systems[name][label] for label in scores} for scores in gold.values())
+        expected = [function(*pair, n0=5).statistic for pair in zip(gold.values(), own, strict=True)]
         assert_allclose([score.statistic for score in row.scores], expected, rtol=0, atol=1e-14)
         assert_allclose(row.total.statistic, sum(expected), rtol=0, atol=1e-14)
         assert [score.n_items for score in row.scores] == [40, 30]
@@ -239,9 +237,8 @@ def test_an_undefined_system_comes_last_without_a_p_value():
 
 def test_undefined_resamples_are_counted():
     gold, systems = {"a": 1, "b": 2}, {"x": {"a": 1, "b": 2}}
-    with pytest.warns(
-        UndefinedCorrelationWarning, match=r"in up to \d+ of 100 resamples, which are left out; "
-    ) as caught:
+    message = r"in up to \d+ of 100 resamples, which are left out; "
+    with pytest.warns(UndefinedCorrelationWarning, match=message) as caught:
         board = leaderboard(gold, systems, n_resamples=100)
     assert 20 < board.rows[0].total.n_undefined < 80
     assert caught[0].filename == __file__
@@ -288,10 +285,9 @@ def test_an_undefined_coefficient_has_no_interval():
     # The two items that have weight are tied; resamples without one of them have a coefficient.
     gold = np.arange(20.0)
     system = np.append(gold[:18], [18.0, 18.0])
+    top = TauW(weigher=TopK(2), scheme="first")
     with pytest.warns(UndefinedCorrelationWarning):
-        (row,) = leaderboard(
-            gold, {"x": system}, coefficient=TauW(weigher=TopK(2), scheme="first"), n_resamples=100
-        ).rows
+        (row,) = leaderboard(gold, {"x": system}, coefficient=top, n_resamples=100).rows
     assert 0 < row.total.n_undefined < 100
     assert np.isnan([row.total.statistic, row.total.low, row.total.high, row.scores[0].low]).all()
 
@@ -324,9 +320,8 @@ def test_standardized_coefficients():
             assert score.statistic == pytest.approx(null.standardize(raw.statistic), abs=1e-12)
             assert raw.low < score.low < score.statistic  # chance gives less than 0
         assert row.total.statistic == pytest.approx(sum(score.statistic for score in row.scores))
-    with pytest.raises(
-        StandardizationError, match=r"system .+, gold set .+: the values of chance .+ use percentile or zscore"
-    ):
+    message = r"system .+, gold set .+: the values of chance .+ use percentile or zscore"
+    with pytest.raises(StandardizationError, match=message):
         leaderboard(gold, systems, coefficient=TauW(n0=-0.9), standardized=True, n_resamples=100)
 
 
@@ -335,9 +330,8 @@ def test_standardized_coefficients():
 def test_a_leaderboard_says_whether_all_swaps_were_enumerated(n_systems, n_items, exact):
     rng = np.random.default_rng(0)
     golds = {name: {f"{name} {item}": rng.random() for item in range(n_items)} for name in ("x", "y")}
-    systems = {
-        f"s{each}": {item: rng.random() for gold in golds.values() for item in gold} for each in range(n_systems)
-    }
+    items = [item for gold in golds.values() for item in gold]
+    systems = {f"s{each}": {item: rng.random() for item in items} for each in range(n_systems)}
     with collected_notices():
         assert leaderboard(golds, systems, n_resamples=50).exact is exact
         assert leaderboard(golds, systems, by="x", n_resamples=50).exact is (exact if n_systems != 2 else True)

@@ -40,14 +40,11 @@ def test_each_comparison_is_that_of_the_two_systems_alone(data):
     systems = dict(zip(("one", "two", "three"), given_, strict=True))
     with collected_notices():
         table = compare_many(gold, systems, coefficients=["tau_w", "rho"], n_resamples=60)
-        alone = [
-            compare_systems(gold, systems[row.a], systems[row.b], coefficient=row.coefficient, n_resamples=60)
-            for row in table.rows
-        ]
+        pairs = [((systems[row.a], systems[row.b]), row.coefficient) for row in table.rows]
+        alone = [compare_systems(gold, *pair, coefficient=name, n_resamples=60) for pair, name in pairs]
     pairs = [("one", "two"), ("one", "three"), ("two", "three")]
-    assert [(row.coefficient, row.a, row.b) for row in table.rows] == [
-        (name, *pair) for name in ("tau_w", "rho") for pair in pairs
-    ]
+    expected = [(name, *pair) for name in ("tau_w", "rho") for pair in pairs]
+    assert [(row.coefficient, row.a, row.b) for row in table.rows] == expected
     assert [repr(row.comparison) for row in table.rows] == [repr(each) for each in alone]
     assert_array_equal([row.corrected_pvalue for row in table.rows], holm([each.pvalue for each in alone]))
 
@@ -71,9 +68,7 @@ def test_systems_in_any_form(form):
 
 
 def test_a_further_gold_set_changes_no_comparison():
-    lacking = {
-        name: {label: score for label, score in own.items() if label != name[0]} for name, own in SYSTEMS.items()
-    }
+    lacking = {name: {k: v for k, v in own.items() if k != name[0]} for name, own in SYSTEMS.items()}
     lacking["two"]["new"] = 3
     for missing in ("intersection", "bottom", "gold"):
         both = compare_many(GOLD, lacking, missing=missing)

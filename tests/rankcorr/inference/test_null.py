@@ -8,7 +8,6 @@ import warnings
 
 import numpy as np
 import pytest
-import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
@@ -20,6 +19,7 @@ from rankcorr.inference.null import null_distribution
 from rankcorr.weights import SCHEMES, TIED_WEIGHTS
 from tests import naive
 from tests.coefficients import collapsed
+from tests.rankcorr.inference.cases import numpy_rho, scipy_tau
 from tests.strategies import distinguishing_pairs, scores, tied_pairs, weighings
 
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT") != "1"
@@ -60,11 +60,8 @@ def naive_values(a, b, coefficient, f, scheme, tied_weights, variant):
 )
 def test_up_to_8_items_every_permutation_counts_once(pair, weighing, scheme, tied_weights, variant, coefficient):
     options, f = weighing if coefficient.endswith("_w") else ({}, lambda _: 1.0)
-    null = quiet(
-        *pair,
-        workers=1,
-        **collapsed(coefficient=coefficient, scheme=scheme, tied_weights=tied_weights, variant=variant, **options),
-    )
+    chosen = {"coefficient": coefficient, "scheme": scheme, "tied_weights": tied_weights, "variant": variant, **options}
+    null = quiet(*pair, workers=1, **collapsed(**chosen))
     a, b = (naive.midranks(scores) for scores in pair)
     expected = naive_values(a, b, coefficient, f, scheme, tied_weights, variant)
     defined = np.sort(expected[~np.isnan(expected)])
@@ -106,15 +103,8 @@ def test_chance_level_of_990_items(coefficient, mean):
     null = null_distribution(range(990), range(990), coefficient=coefficient, n_resamples=4_000)
     assert abs(null.mean - mean) < 4 * null.std / math.sqrt(4_000)
     rng = np.random.default_rng(20)
-    a, peers = np.arange(1.0, 991), []
-    for b in (rng.permutation(a) for _ in range(200)):
-        weights = 1 / (a + 2) ** 2 + 1 / (b + 2) ** 2
-        if coefficient == "rho_w":
-            moments = np.cov(a, b, aweights=weights, ddof=0)
-            peers.append(moments[0, 1] / math.sqrt(moments[0, 0] * moments[1, 1]))
-        else:
-            weighed = {"rank": np.arange(990), "weigher": lambda item, w=weights: w[item], "additive": False}
-            peers.append(scipy.stats.weightedtau(a, b, **weighed).statistic)
+    a, peer = np.arange(1.0, 991), {"rho_w": numpy_rho, "tau_w": scipy_tau}[coefficient]
+    peers = [peer(a, rng.permutation(a), 2) for _ in range(200)]
     assert abs(null.mean - np.mean(peers)) < 4 * null.std * math.sqrt(1 / 4_000 + 1 / 200)
 
 
@@ -138,9 +128,8 @@ def test_the_order_of_the_items_does_not_matter(random):
 @pytest.mark.parametrize("coefficient", ["tau_w", "rho_w"])
 def test_neither_workers_nor_blocks_change_a_value_but_the_seed_does(coefficient):
     x, y = np.arange(700) % 7, np.arange(700) % 3
-    nulls = [
-        null_distribution(x, y, coefficient=coefficient, n_resamples=100, workers=workers) for workers in (1, 2, 3)
-    ]
+    chosen = {"coefficient": coefficient, "n_resamples": 100}
+    nulls = [null_distribution(x, y, **chosen, workers=workers) for workers in (1, 2, 3)]
     assert nulls[0].values.tolist() == nulls[1].values.tolist() == nulls[2].values.tolist()
     assert nulls[0].values.tolist() != quiet(x, y, coefficient=coefficient, n_resamples=100, seed=1).values.tolist()
 
@@ -281,15 +270,12 @@ def centred(draw):
     reversible = np.repeat(np.arange(len(groups)), groups)
     other = draw(scores(reversible.size))
     options, _ = draw(weighings())
-    return draw(
-        st.sampled_from(
-            [
-                (other, reversible, {"scheme": "first", **options}),
-                (reversible, other, {"scheme": "second", **options}),
-                (other, draw(scores(other.size)), {"scheme": draw(SCHEME), "weigher": Uniform()}),
-            ]
-        )
-    )
+    cases = [
+        (other, reversible, {"scheme": "first", **options}),
+        (reversible, other, {"scheme": "second", **options}),
+        (other, draw(scores(other.size)), {"scheme": draw(SCHEME), "weigher": Uniform()}),
+    ]
+    return draw(st.sampled_from(cases))
 
 
 @pytest.mark.needs_numba

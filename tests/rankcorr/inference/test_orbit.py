@@ -40,9 +40,8 @@ def test_the_p_value_is_the_share_of_exchanges_that_are_as_extreme(orbit, altern
 @given(orbits(), ALTERNATIVES, LEVELS)
 def test_the_interval_holds_the_differences_that_are_not_rejected(orbit, alternative, level):
     pairs = [list(zip(row, orbit.kept.tolist(), strict=True)) for row in orbit.drawn.tolist()]
-    ends = [
-        naive.differences_not_rejected(alpha_of(level), orbit.observed, row, alternative, orbit.exact) for row in pairs
-    ]
+    arguments = (alternative, orbit.exact)
+    ends = [naive.differences_not_rejected(alpha_of(level), orbit.observed, row, *arguments) for row in pairs]
     expected = min(low for low, _ in ends), max(high for _, high in ends)
     low, high = orbit.interval(level, alternative, 2.0)
     assert_allclose((low, high), expected, rtol=0, atol=1e-9)

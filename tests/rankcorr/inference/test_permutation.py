@@ -22,21 +22,10 @@ from rankcorr import (
 from rankcorr.coefficients import named_coefficient
 from rankcorr.inference.null import null_distribution
 from rankcorr.inference.permutation import permutation_test
+from tests.rankcorr.inference.cases import numpy_rho, scipy_tau
 from tests.strategies import distinguishing_pairs
 
 ALTERNATIVES = ["two-sided", "greater", "less"]
-
-
-def scipy_tau(a, b, n0):
-    weights = 1 / (a + n0) ** 2 + 1 / (b + n0) ** 2
-    return scipy.stats.weightedtau(
-        a, b, rank=np.arange(a.size), weigher=lambda item: weights[item], additive=False
-    ).statistic
-
-
-def numpy_rho(a, b, n0):
-    moments = np.cov(a, b, aweights=1 / (a + n0) ** 2 + 1 / (b + n0) ** 2, ddof=0)
-    return moments[0, 1] / math.sqrt(moments[0, 0] * moments[1, 1])
 
 
 @pytest.mark.parametrize("alternative", ALTERNATIVES)
@@ -53,14 +42,9 @@ def numpy_rho(a, b, n0):
 def test_exact_pvalues_are_those_of_scipy(x, y, coefficient, peer, alternative):
     for n0 in (0.0, 2.0):
         a, b = (scipy.stats.rankdata(-np.array(scores)) for scores in (x, y))
-        expected = scipy.stats.permutation_test(
-            (b,),
-            lambda permuted, a=a, n0=n0: peer(a, permuted, n0),
-            permutation_type="pairings",
-            vectorized=False,
-            n_resamples=math.inf,
-            alternative=alternative,
-        )
+        options = {"permutation_type": "pairings", "vectorized": False, "n_resamples": math.inf}
+        statistic = lambda permuted, a=a, n0=n0: peer(a, permuted, n0)  # noqa: E731
+        expected = scipy.stats.permutation_test((b,), statistic, **options, alternative=alternative)
         test = permutation_test(x, y, coefficient=named_coefficient(coefficient, n0=n0), alternative=alternative)
         assert test.null.exact
         assert test.pvalue == pytest.approx(expected.pvalue, rel=1e-14, abs=0)
@@ -166,10 +150,9 @@ def test_a_single_tie_has_no_pvalue(coefficient, n_items):
 
 def test_undefined_permutations_are_left_out_with_one_warning():
     # The two items that have weight are both among the three tied ones in C(3, 2) of C(4, 2) cases.
+    coefficient = TauW(weigher=TopK(2), scheme="first")
     with pytest.warns(UndefinedCorrelationWarning, match="in 12 of 24 permutations, which are left out") as caught:
-        test = permutation_test(
-            [4, 3, 2, 1], [5, 1, 1, 1], coefficient=TauW(weigher=TopK(2), scheme="first"), alternative="greater"
-        )
+        test = permutation_test([4, 3, 2, 1], [5, 1, 1, 1], coefficient=coefficient, alternative="greater")
     assert len(caught) == 1
     assert caught[0].filename == __file__
     assert (test.statistic, test.pvalue) == (1, 0.5)
@@ -196,9 +179,8 @@ def test_an_unknown_alternative_is_refused_first():
 
 def test_other_options_reach_the_null_distribution():
     done = []
-    test = permutation_test(
-        {"a": 3, "b": 2, "c": 1}, {"b": 2, "a": 1, "d": 0}, missing="bottom", n_resamples=3, progress=done.append
-    )
+    x, y = {"a": 3, "b": 2, "c": 1}, {"b": 2, "a": 1, "d": 0}
+    test = permutation_test(x, y, missing="bottom", n_resamples=3, progress=done.append)
     assert (test.n_items, test.missing, test.null.missing, sum(done)) == (4, "bottom", "bottom", 24)
     with pytest.raises(OptionError, match="seed must be a whole number"):
         permutation_test(range(9), range(9), seed=None)

@@ -65,12 +65,11 @@ def test_the_exponent_is_the_root_of_its_equation_at_50_digits():
     null = null_distribution([1, 2, 2, 3, 5], range(5))
     with mpmath.workdps(50):
         values = [mpmath.mpf(value) for value in null.values.tolist()]
-        root = mpmath.findroot(
-            lambda exponent: (
-                mpmath.fsum(mpmath.exp(exponent * t) for t in values) / len(values) - mpmath.cosh(exponent)
-            ),
-            null.exponent,
-        )
+
+        def excess(exponent):
+            return mpmath.fsum(mpmath.exp(exponent * t) for t in values) / len(values) - mpmath.cosh(exponent)
+
+        root = mpmath.findroot(excess, null.exponent)
     assert null.exponent < 0
     assert null.exponent == pytest.approx(float(root), rel=1e-12, abs=0)
 

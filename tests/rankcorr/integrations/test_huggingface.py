@@ -67,7 +67,6 @@ def test_the_module_is_loaded_by_its_path(tmp_path, monkeypatch):
     monkeypatch.setattr(evaluate.config, "HF_MODULES_CACHE", str(tmp_path / "modules"))
     monkeypatch.setattr(evaluate.loading, "HF_MODULES_CACHE", str(tmp_path / "modules"), raising=False)
     metric = evaluate.load(huggingface.__file__, cache_dir=str(tmp_path), download_mode="force_redownload")
-    assert metric.compute(predictions=SYSTEM, references=GOLD, coefficients=["tau_w"]) == {
-        "tau_w": TauW()(GOLD, SYSTEM).statistic
-    }
+    found = metric.compute(predictions=SYSTEM, references=GOLD, coefficients=["tau_w"])
+    assert found == {"tau_w": TauW()(GOLD, SYSTEM).statistic}
     assert "coefficients" in metric.inputs_description

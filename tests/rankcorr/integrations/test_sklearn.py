@@ -71,11 +71,9 @@ def test_a_search_finds_what_ranks_best(data):
     search = GridSearchCV(model, grid, scoring={"tau_w": tau_w_scorer, "rho": rho_scorer}, refit="tau_w", cv=3)
     search.fit(*data)
     assert search.best_params_ == {"polynomialfeatures__degree": 2}
-    assert_allclose(
-        search.cv_results_["mean_test_rho"],
-        [np.mean(spelt_out(Rho(), make_pipeline(PolynomialFeatures(degree), Ridge()), *data)) for degree in (1, 2)],
-        rtol=1e-15,
-    )
+    models = [make_pipeline(PolynomialFeatures(degree), Ridge()) for degree in (1, 2)]
+    expected = [np.mean(spelt_out(Rho(), model, *data)) for model in models]
+    assert_allclose(search.cv_results_["mean_test_rho"], expected, rtol=1e-15)
     assert "TauW()" in repr(tau_w_scorer)
 
 
@@ -97,9 +95,8 @@ def test_the_mean_over_groups_is_routed(data):
     groups = np.repeat(np.arange(15), 6)
     with sklearn.config_context(enable_metadata_routing=True):
         scorer = rank_scorer("rho_w").set_score_request(groups=True)
-        found = cross_val_score(
-            Ridge(), x, y, scoring=scorer, cv=GroupKFold(3), params={"groups": groups}, error_score="raise"
-        )
+        options = {"cv": GroupKFold(3), "params": {"groups": groups}, "error_score": "raise"}
+        found = cross_val_score(Ridge(), x, y, scoring=scorer, **options)
     expected = []
     for train, test in GroupKFold(3).split(x, groups=groups):
         predicted = Ridge().fit(x[train], y[train]).predict(x[test])

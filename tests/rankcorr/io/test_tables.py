@@ -131,9 +131,8 @@ def test_duplicates_that_have_no_mean_or_meaning(write):
     with pytest.raises(TableError, match=r':5: "x" is inf and -inf, here and above, and has no mean'):
         read_ranking(path, duplicates="mean")
     assert read_ranking(path, duplicates="first") == Ranking.from_scores({"x": 2, "y": 1})
-    with pytest.raises(
-        TableError, match=r":4: .* is also on line 2; ids must be unique: merge repeats with --duplicates mean"
-    ):
+    message = r":4: .* is also on line 2; ids must be unique: merge repeats with --duplicates mean"
+    with pytest.raises(TableError, match=message):
         read_ranking(path)
     with pytest.raises(OptionError, match="duplicates must be one of 'error', 'mean', 'first'; got 'last'"):
         read_ranking(path, duplicates="last")

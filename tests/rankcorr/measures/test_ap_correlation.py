@@ -113,10 +113,8 @@ def test_result_and_missing_labels():
     with pytest.raises(LabelMismatchError, match="labels in gold only: 'c'; labels in system only: 'd'"):
         tau_ap(gold, system)
     result = tau_ap(gold, system, missing="intersection")
-    assert repr(result) == (
-        "RankCorrelation(statistic=-1.0, n_items=2, coefficient='tau_ap', variant='a', "
-        "missing='intersection', n_missing=2)"
-    )
+    assert (result.statistic, result.n_items) == (-1, 2)
+    assert repr(result).endswith("coefficient='tau_ap', variant='a', missing='intersection', n_missing=2)")
     bottom = tau_ap(gold, system, missing="bottom")
     assert bottom.statistic == tau_ap([4, 3, 2, 1], [3, 4, 1, 2]).statistic
 

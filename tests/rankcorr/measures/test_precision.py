@@ -34,9 +34,8 @@ def judged(draw):
 def test_average_precision_is_the_mean_over_all_ways_to_break_ties(case):
     groups, relevance = case
     values = [naive.average_precision(relevance, order) for order in naive.breakings(groups)]
-    assert_allclose(
-        average_precision(relevance, Ranking.from_order(groups)), float(sum(values) / len(values)), rtol=1e-14
-    )
+    found = average_precision(relevance, Ranking.from_order(groups))
+    assert_allclose(found, float(sum(values) / len(values)), rtol=1e-14)
 
 
 @given(untied_pairs(), st.integers(1, 3))

@@ -44,31 +44,15 @@ def test_ways_to_give_ratings():
         ({"a": [1, 2], "b": [1]}, LengthError, "with nan for a missing one; got lengths 1, 2"),
         ({"a": [1, 2], "b": {"x": 1}}, LabelError, "the ratings of 'b' have labels and those of 'a' have none"),
         ({"a": [[1, 2]], "b": [1]}, DimensionError, r"the ratings of 'a' must have one dimension; got shape \(1, 2\)"),
-        (
-            np.ma.array([["x", "y"], ["z", "w"]], mask=[[1, 0], [0, 0]]),
-            NonNumericError,
-            "every rating must be a number, or nan; got: 'y', 'z', 'w'",
-        ),
+        (np.ma.array([["x", "y"], ["z", "w"]], mask=[[1, 0], [0, 0]]), NonNumericError, "got: 'y', 'z', 'w'"),
         (np.ma.array([[1j, 1], [1, 2]], mask=[[1, 0], [0, 0]]), NonNumericError, r"or nan; got: \(1\+0j\)"),
-        (
-            [[10**400, 1], [1, 2]],
-            NonNumericError,
-            r"every rating that is an integer must be at most 2\^53 in size; got",
-        ),
+        ([[10**400, 1], [1, 2]], NonNumericError, r"rating that is an integer must be at most 2\^53 in size; got"),
         ([[2**53 + 1, NAN], [2**53, 1]], NonNumericError, r"at most 2\^53 in size; got: 9007199254740993$"),
         ({"a": np.array([2**60, 1]), "b": [1, 2]}, NonNumericError, "every rating of 'a' that is an integer must be"),
         ([[Fraction(10**400), 1], [1, 2]], NonNumericError, r"every rating must be finite; infinite at .*: \(0, 0\)"),
         ({"a": ["x"], "b": [1]}, NonNumericError, "every rating of 'a' must be a number, or nan; got: 'x'"),
-        (
-            {"a": pd.Series([1, 2], ["x", "x"]), "b": {"x": 1}},
-            DuplicateLabelError,
-            "the ratings of 'a' name an item more than once",
-        ),
-        (
-            pd.DataFrame([[1, 2], [1, 2]], columns=["a", "a"]),
-            DuplicateLabelError,
-            "names of columns must be unique; more than once: 'a'",
-        ),
+        ({"a": pd.Series([1, 2], ["x", "x"]), "b": {"x": 1}}, DuplicateLabelError, "'a' name an item more than once"),
+        (pd.DataFrame([[1, 2], [1, 2]], columns=["a", "a"]), DuplicateLabelError, "unique; more than once: 'a'"),
     ],
 )
 def test_invalid_ratings(ratings, error, message):

@@ -212,9 +212,8 @@ def test_axes_of_the_caller():
     assert legend_of(axes) == ["mean by chance alone", "95 % of the values by chance alone"]
     assert axes.figure.legends == []
     axes = own_axes()
-    assert points_of(plot_leaderboard(result, ax=axes, column="b")) == [
-        (row.scores[1].statistic, place) for place, row in enumerate(result.rows)
-    ]
+    expected = [(row.scores[1].statistic, place) for place, row in enumerate(result.rows)]
+    assert points_of(plot_leaderboard(result, ax=axes, column="b")) == expected
 
 
 @pytest.mark.parametrize(

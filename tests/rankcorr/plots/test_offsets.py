@@ -71,20 +71,16 @@ def test_equal_shares_of_the_first_rank_are_written_once():
 
 
 @pytest.mark.parametrize(
-    ("call", "error", "message"),
+    ("options", "error", "message"),
     [
-        (lambda: plot_offset([2, 1], [[1, 2]], n0s=[2]), rankcorr.OptionError, "n0s must hold at least two offsets"),
-        (lambda: plot_offset([2, 1], [[1, 2]], n0s=[[1, 2]]), rankcorr.OptionError, "in one dimension; got"),
-        (lambda: plot_offset([2, 1], [[1, 2]], n0s=[[1], [2, 3]]), rankcorr.OptionError, r"got \[\[1\], \[2, 3\]\]"),
-        (lambda: plot_offset([2, 1], [[1, 2]], n0s=[2, 2]), rankcorr.OptionError, r"n0s must increase; got \[2.0, 2.0"),
-        (lambda: plot_offset([2, 1], [[1, 2]], n0s=[-2, 2]), rankcorr.WeightError, "n0 must be a finite number"),
-        (
-            lambda: plot_offset([2, 1], [[1, 2]], coefficient="tau"),
-            rankcorr.OptionError,
-            "coefficient must be one with an offset n0, tau_w or rho_w; got 'tau'",
-        ),
+        ({"n0s": [2]}, rankcorr.OptionError, "n0s must hold at least two offsets"),
+        ({"n0s": [[1, 2]]}, rankcorr.OptionError, "in one dimension; got"),
+        ({"n0s": [[1], [2, 3]]}, rankcorr.OptionError, r"got \[\[1\], \[2, 3\]\]"),
+        ({"n0s": [2, 2]}, rankcorr.OptionError, r"n0s must increase; got \[2.0, 2.0"),
+        ({"n0s": [-2, 2]}, rankcorr.WeightError, "n0 must be a finite number"),
+        ({"coefficient": "tau"}, rankcorr.OptionError, "must be one with an offset n0, tau_w or rho_w; got 'tau'"),
     ],
 )
-def test_refused(call, error, message):
+def test_refused(options, error, message):
     with pytest.raises(error, match=message):
-        call()
+        plot_offset([2, 1], [[1, 2]], **options)

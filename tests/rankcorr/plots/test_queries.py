@@ -77,9 +77,8 @@ def test_panels_of_a_metric_share_a_range():
     ranges = [axes.get_ylim() for axes in figure.axes]
     assert len(ranges) == 4
     assert ranges[0] == ranges[1] != ranges[2] == ranges[3]
-    assert [axes.get_ylabel() for axes in figure.axes[2:]] == [
-        f"ap: {pair.first} \N{MINUS SIGN} c" for pair in found[1].pairs
-    ]
+    labels = [f"ap: {pair.first} \N{MINUS SIGN} c" for pair in found[1].pairs]
+    assert [axes.get_ylabel() for axes in figure.axes[2:]] == labels
     assert figure.axes[0].get_xticks()[0] == 1
     assert plot_pairs([(found[0], "a", "c")] * 12).get_size_inches()[1] <= 8
     for pairs in ([], [(found[0], "a", "c")] * 13):

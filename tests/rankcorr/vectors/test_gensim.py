@@ -34,11 +34,9 @@ def assert_same(found, keyed):
     assert_array_equal(found.vectors, keyed.vectors)
 
 
-@pytest.mark.parametrize(
-    ("name", "binary"), [("v.txt", False), ("v.bin", True), ("v.txt.gz", False), ("v.bin.gz", True)]
-)
-def test_files_of_word2vec(tmp_path, keyed, name, binary):
-    keyed.save_word2vec_format(tmp_path / name, binary=binary)
+@pytest.mark.parametrize("name", ["v.txt", "v.bin", "v.txt.gz", "v.bin.gz"])
+def test_files_of_word2vec(tmp_path, keyed, name):
+    keyed.save_word2vec_format(tmp_path / name, binary=".bin" in name)
     found = read_vectors(tmp_path / name)
     assert found.words == tuple(keyed.index_to_key)
     assert_array_equal(found.vectors.astype(np.float32), keyed.vectors)
@@ -80,11 +78,9 @@ def test_other_files_with_the_ending_of_gensim(tmp_path):
 def test_keyed_vectors_as_they_are(keyed, pairs):
     assert_same(WordVectors.of(keyed), keyed)
     found = evaluate_vectors(keyed, pairs, coefficients=["rho"], n_resamples=10)
-    assert_allclose(
-        found.cosines[~np.isnan(found.cosines)],
-        [keyed.similarity(*pair) for pair in pairs if all(word in keyed for word in pair)],
-        atol=1e-6,  # gensim computes in float32
-    )
+    known = ~np.isnan(found.cosines)
+    expected = [keyed.similarity(*pair) for pair in pairs if all(word in keyed for word in pair)]
+    assert_allclose(found.cosines[known], expected, atol=1e-6)  # gensim computes in float32
 
 
 @pytest.mark.parametrize("oov", ["omit", "lowest"])

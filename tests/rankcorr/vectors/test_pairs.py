@@ -78,9 +78,8 @@ def test_each_coefficient_is_that_of_the_library():
             *(test.statistic, test.null.mean, test.standardized, test.percentile, test.pvalue),
             *(interval.low, interval.high),
         )
-    assert found.statistic("rho") == pytest.approx(
-        stats.spearmanr(list(known.values()), list(cosines.values())).statistic, abs=1e-9
-    )
+    rho = stats.spearmanr(list(known.values()), list(cosines.values())).statistic
+    assert found.statistic("rho") == pytest.approx(rho, abs=1e-9)
     assert (found.n_pairs, found.n_compared) == (len(gold), len(known))
     assert set(found.oov_pairs) == gold.keys() - known.keys()
     assert found.oov_words == ("absent0", "absent1", "absent2")
@@ -134,10 +133,8 @@ def test_the_result_as_a_table_and_as_json():
     assert content["n_compared"] == found.n_compared
     assert content["coefficients"][0]["statistic"] == found.statistic("tau")
     assert content["cosines"].count(None) == len(found.oov_pairs)
-    assert repr(found) == (
-        f"<VectorEvaluation of {found.n_compared} of {found.n_pairs} pairs: tau {found.statistic('tau'):.4f}, "
-        f"rho {found.statistic('rho'):.4f}>"
-    )
+    values = ", ".join(f"{name} {found.statistic(name):.4f}" for name in ("tau", "rho"))
+    assert repr(found) == f"<VectorEvaluation of {found.n_compared} of {found.n_pairs} pairs: {values}>"
     with pytest.raises(OptionError, match="coefficient must be one of 'tau', 'rho'; got 'rho_w'"):
         found.statistic("rho_w")
 
@@ -157,11 +154,7 @@ def test_a_coefficient_that_does_not_exist():
         ([("a", "b", 1)], VectorError, r"gold must be a path or a mapping of \(word, word\) to score; got \[\('a'"),
         ({("a", "b"): 1, ("a", "c"): math.nan}, MissingValueError, r"\('a', 'c'\)"),
         ({("a", "b"): 1, ("a", "c"): "x"}, NonNumericError, "must be a real number"),
-        (
-            {("a", "b"): 1, ("a", "c"): 10**400},
-            NonNumericError,
-            r"range of 64-bit floats; that of \('a', 'c'\) is 1000",
-        ),
+        ({("a", "b"): 1, ("a", "c"): 10**400}, NonNumericError, r"64-bit floats; that of \('a', 'c'\) is 1000"),
         ({("a", "b"): 1, ("b", "a"): 2}, DuplicatePairError, r"in both orders: \('a', 'b'\)"),
         ("absent.tsv", TableError, "absent.tsv: cannot be read"),
     ],
@@ -181,11 +174,7 @@ def test_gold_scores_that_cannot_be_used(gold, error, message):
         ({"a": [[1.0], [1.0, 2.0]]}, VectorValueError, "a vector of numbers is wanted for 'a'"),
         ({"a": np.ma.array([1.0, 2.0], mask=[0, 1])}, VectorValueError, "a vector of numbers is wanted for 'a'"),
         ({"a": [[1.0]]}, VectorValueError, "a vector of numbers is wanted for 'a'"),
-        (
-            [1.0],
-            VectorError,
-            r"vectors must be a mapping of word to vector or KeyedVectors \(read_vectors reads a file\); got",
-        ),
+        ([1.0], VectorError, r"must be a mapping of word to vector or KeyedVectors \(read_vectors .* file\); got"),
         ({1: [1.0]}, VectorError, "a word must be text, not empty; got 1"),
     ],
 )
@@ -234,9 +223,7 @@ def test_pairs_in_both_orders(tmp_path):
     assert averaged == {("jewel", "gem"): 3, ("x", "y"): 0}
     vectors = {"gem": [1.0, 0.0], "jewel": [0.9, 0.1], "x": [1.0, 0.0], "y": [0.0, 1.0]}
     assert evaluate_vectors(vectors, averaged, coefficients=["rho"], n_resamples=10).pairs == tuple(averaged)
-    message = (
-        r'pairs\.csv:3: column "a, b": "gem", "jewel" is also on line 2, as "jewel", "gem"; .* --duplicates mean or'
-    )
+    message = r':3: column "a, b": "gem", "jewel" is also on line 2, as "jewel", "gem"; .* --duplicates mean or'
     for call in (lambda: read_pairs(file, unordered=True), lambda: evaluate_vectors(vectors, file)):
         with pytest.raises(TableError, match=message):
             call()
@@ -294,9 +281,8 @@ def test_the_scores_are_a_system_without_nan(oov):
     assert list(scores) == [pair for pair in gold if oov == "lowest" or pair not in found.oov_pairs]
     known = {pair: score for pair, score in gold.items() if pair in scores}
     assert Tau()(known, scores).statistic == found.statistic("tau")
-    assert [pair for pair, score in scores.items() if score == -math.inf] == (
-        list(found.oov_pairs) if oov == "lowest" else []
-    )
+    lowest = [pair for pair, score in scores.items() if score == -math.inf]
+    assert lowest == (list(found.oov_pairs) if oov == "lowest" else [])
     other = evaluate_vectors({word: vectors[word][:2] for word in vectors}, known, oov=oov, n_resamples=20).scores
     systems = {"all": scores, "two": other}
     board = leaderboard(known, systems, missing="intersection", coefficient="tau", n_resamples=20)

@@ -41,13 +41,10 @@ def by_word(gold):
 @given(st.integers(0, 1000), st.sampled_from(["gold", "all"]), st.sampled_from([None, 3]))
 def test_values_are_those_of_an_evaluation_by_query(seed, candidates, depth):
     vectors, gold = case(seed)
-    found = evaluate_relata(
-        vectors, gold, metrics=["tau", "ap"], candidates=candidates, depth=depth, standardized=False
-    )
+    options = {"metrics": ["tau", "ap"], "depth": depth, "standardized": False}
+    found = evaluate_relata(vectors, gold, candidates=candidates, **options)
     known = {pair: score for pair, score in gold.items() if vectors.keys() >= set(pair)}
-    expected = evaluate(
-        by_word(known), ranked(vectors, gold, candidates), metrics=["tau", "ap"], depth=depth, standardized=False
-    )
+    expected = evaluate(by_word(known), ranked(vectors, gold, candidates), **options)
     for metric in ("tau", "ap"):
         assert found.evaluation.of(metric) == pytest.approx(expected.of(metric), abs=1e-12, nan_ok=True)
     assert (found.oov_words, set(found.oov_relata)) == (("t0",), {"r0", "r1"} & {relatum for _, relatum in gold})
@@ -59,9 +56,8 @@ def test_relata_without_a_vector_are_last():
     gold = {("t", "b"): 2, ("t", "a"): 1, ("t", "absent"): 1, ("u", "a"): 1, ("u", "b"): 0}
     found = evaluate_relata(vectors, gold, oov="lowest", metrics=["tau_w", "ap"])
     assert found.evaluation.queries == ("t", "u")
-    assert found.mean("tau_w") == pytest.approx(
-        weighted_tau([2, 1, 1], [2, 3, 1]), abs=1e-12
-    )  # nothing is ranked for u
+    tau_w = weighted_tau([2, 1, 1], [2, 3, 1])  # nothing is ranked for u
+    assert found.mean("tau_w") == pytest.approx(tau_w, abs=1e-12)
     assert found.mean("ap") == pytest.approx((2 / 3 + 0) / 2)  # two of three are found first; u finds nothing
 
 

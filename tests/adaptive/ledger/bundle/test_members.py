@@ -19,6 +19,7 @@ from adaptive.ledger.bundle.members import data_members, parsed
 from adaptive.ledger.errors import BundleError
 from adaptive.ledger.store.encoding import label_text
 from tests.adaptive.ledger.bundle.zips import members_of
+from tests.adaptive.ledger.campaigns import read
 from tests.adaptive.ledger.voted import ITEMS, PAIRS, voted
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from('\r\n",= '), max_size=8)
@@ -28,7 +29,7 @@ CELL = st.none() | TEXT | st.sampled_from(["", '""', '""""', "\r", "\n"])
 @pytest.fixture(scope="module")
 def contents(tmp_path_factory):
     campaign = voted(str(tmp_path_factory.mktemp("good") / "ledger.db"), 1)
-    found = campaign.database.read(lambda connection: gathered(connection, campaign.info, names=True))
+    found = read(campaign, gathered, names=True)
     campaign.database.close()
     return found
 
@@ -44,9 +45,7 @@ def test_any_text_survives(labels, cells, extra, contents):
         {**item, "label": label_text(label), "content": cell, "alt_text": cells[-1]}
         for item, label, cell in zip(contents.items, labels, cells, strict=True)
     ]
-    voters = [
-        {**voter, "name": cell, "consent_version": cell} for voter, cell in zip(contents.voters, cells, strict=False)
-    ]
+    voters = [{**own, "name": cell, "consent_version": cell} for own, cell in zip(contents.voters, cells, strict=False)]
     votes = [{**vote, "extra": extra or None, "reason": cells[0]} for vote in contents.votes]
     changed = replace(contents, items=items, voters=voters, votes=votes)
     members = data_members(changed)
@@ -85,10 +84,10 @@ def test_no_cell_of_a_bundle_is_run_by_a_spreadsheet_and_all_come_back(settings,
     with campaign.database.engine.begin() as connection:
         connection.exec_driver_sql("UPDATE voter SET consent_version = '+1+1' WHERE id = 1")
     members = members_of(campaign.bundle(names=True))
-    tables = {name: text for name, text in members.items() if name.endswith(".csv")}
     cells = {
         name: [cell for row in csv.reader(io.StringIO(text, newline="")) for cell in row]
-        for name, text in tables.items()
+        for name, text in members.items()
+        if name.endswith(".csv")
     }
     assert set(cells) == {"items.csv", "voters.csv", "comparisons.csv", "votes.csv", "result.csv"}
     assert not [cell for own in cells.values() for cell in own if RUNS.match(cell) and not NUMBER.fullmatch(cell)]

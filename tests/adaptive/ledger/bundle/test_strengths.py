@@ -47,9 +47,8 @@ def test_the_table_has_the_strengths_that_the_ledger_gives(items, ended, sqlite,
     assert verify_bundle(tmp_path / "b.zip").n_votes > 20
     again = ledger_at(str(tmp_path / "other.db")).restore(tmp_path / "b.zip")
     assert again.bundle() == data
-    (records,) = (
-        each for each in json.loads(members_of(data)["croissant.json"])["recordSet"] if each["name"] == "result"
-    )
+    metadata = json.loads(members_of(data)["croissant.json"])
+    (records,) = (each for each in metadata["recordSet"] if each["name"] == "result")
     assert [each["name"] for each in records["field"]] == names
 
 

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adaptive.formats.votes import VoteRow
+from adaptive.ledger.bundle.archive import unpacked
 from adaptive.ledger.bundle.files import verify_bundle
 from adaptive.ledger.campaign.info import KnownPair, Probing
 from adaptive.ledger.errors import BundleError, LedgerError
@@ -26,8 +27,16 @@ def good(tmp_path_factory):
     return data
 
 
+def ballots(change):
+    return lambda data: edited_json(data, "ballots.json", change)
+
+
+def plan(**changes):
+    return lambda data: edited_json(data, "plan.json", lambda value: value.update(changes))
+
+
 def ballot(which, /, **changes):
-    return lambda data: edited_json(data, "ballots.json", lambda v: v["ballots"][which - 1].update(changes))
+    return ballots(lambda value: value["ballots"][which - 1].update(changes))
 
 
 def record(number, name, change):
@@ -35,7 +44,7 @@ def record(number, name, change):
         kept = value["ballots"][number - 1]["record"]
         kept[name] = change(kept[name])
 
-    return lambda data: edited_json(data, "ballots.json", changed)
+    return ballots(changed)
 
 
 def replaced(name, old, new, count=1):
@@ -114,10 +123,7 @@ EDITS = [
     (line("vote", type="ballot"), r"events\.jsonl:\d+: an object of one of the types lease, vote, late_vote, audit"),
     (line("lease", exclusive=1), r"events\.jsonl:1: exclusive must be of type bool"),
     (replaced("events.jsonl", "{", "[", 1), r"events\.jsonl:1: cannot be read as JSON"),
-    (
-        replaced("events.jsonl", '"expires_at":null', '"expires_at":NaN'),
-        r"events\.jsonl:1: NaN is not a number of JSON",
-    ),
+    (replaced("events.jsonl", '"expires_at":null', '"expires_at":NaN'), r"events\.jsonl:1: NaN is not a number of"),
     (replaced("events.jsonl", '"ballot":1', '"ballot": 1'), r"events\.jsonl: is not written as a bundle is: line 1"),
     (record(1, "n_answered", lambda value: value - 1), "chain of ballot 1: the ballot before, the draw, the votes and"),
     (record(2, "ybar", lambda value: value[::-1]), "chain of ballot 2"),
@@ -135,23 +141,17 @@ EDITS = [
     (ballot(3, state=None), r"ballots\.json: ballots\[2\]: state must be of type str"),
     (ballot(3, more=1), r"ballots\.json: ballots\[2\]: missing or unknown: 'more'"),
     (
-        lambda data: edited_json(data, "ballots.json", lambda v: v["ballots"].pop()),
+        ballots(lambda v: v["ballots"].pop()),
         "votes: a row is of ballot 3, which is missing|leases: a row is of ballot 3",
     ),
-    (
-        lambda data: edited_json(data, "ballots.json", lambda v: v.update(version=3)),
-        "this release reads version 2; got 3",
-    ),
-    (lambda data: edited_json(data, "ballots.json", lambda v: v.update(format="x")), "ballots.json: the format"),
+    (ballots(lambda value: value.update(version=3)), "this release reads version 2; got 3"),
+    (ballots(lambda value: value.update(format="x")), "ballots.json: the format"),
     (lambda data: edited(data, "ballots.json", lambda _: "[1]\n"), "ballots.json: the format"),
     (lambda data: edited(data, "ballots.json", lambda _: "[" * 99_999), "ballots.json: cannot be read as JSON"),
     (lambda data: edited(data, "plan.json", lambda _: "1\n"), "plan.json: an object is wanted"),
-    (
-        lambda data: edited_json(data, "plan.json", lambda v: v.update(plan={})),
-        "has a value that no ledger writes|plan",
-    ),
-    (lambda data: edited_json(data, "plan.json", lambda v: v.update(seed="x")), "has a value that no ledger writes"),
-    (lambda data: edited_json(data, "plan.json", lambda v: v.update(settings={"a": 1})), "has a value that no ledger"),
+    (plan(plan={}), "has a value that no ledger writes|plan"),
+    (plan(seed="x"), "has a value that no ledger writes"),
+    (plan(settings={"a": 1}), "has a value that no ledger writes"),
     (replaced("votes.csv", "left", "right"), r"votes\.csv: is not what the other files give"),
     (replaced("result.csv", "1.0", "2.0"), r"result\.csv: is not what the other files give"),
     (replaced("voters.csv", ",file,", ",mail,"), None),  # says nothing about votes: sums and metadata guard it
@@ -249,17 +249,18 @@ def resealed(data, change):
                 lines = [previous, each["draw_digest"], each["votes_digest"], json_of(each["record"])]
                 previous = each["chain_digest"] = digest_of(lines)
 
-    return edited_json(data, "ballots.json", changed)
+    return ballots(changed)(data)
+
+
+def next_float(values):
+    values[0] += 2**-52
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         (lambda b: b[0]["record"].update(n_answered=1), "record of ballot 1: the votes do not give what .* n_answered"),
-        (
-            lambda b: b[0]["record"]["ybar"].__setitem__(0, b[0]["record"]["ybar"][0] + 2**-52),
-            "record of ballot 1: the votes do not give what is written in ybar",
-        ),
+        (lambda b: next_float(b[0]["record"]["ybar"]), "record of ballot 1: the votes do not give .* written in ybar"),
         (lambda b: b[1]["record"].update(b=1.25), "record of ballot 2: the votes do not give what is written in b"),
         (lambda b: b[0]["record"].update(more=1), "record of ballot 1: the votes do not give what is written in it"),
         (lambda b: b[0]["record"].pop("wins"), "record of ballot 1: .* in wins"),
@@ -305,6 +306,4 @@ def test_any_byte_that_differs_is_seen(data, good, tmp_path_factory):
     except BundleError:
         return
     assert found.n_closed == 2  # a bit of the zip itself, like a time: what it holds is the same
-    from adaptive.ledger.bundle.archive import unpacked
-
     assert unpacked(bytes(changed), most_bytes=2**30) == unpacked(good, most_bytes=2**30)

@@ -23,6 +23,7 @@ from tests.adaptive.ledger.campaigns import (
     read,
     vote,
     voters_of,
+    write,
 )
 
 PLACE = 12  # the first check, which is on sheet 0
@@ -44,7 +45,7 @@ def counts(campaign):
     now = read(campaign, status_of)
     [(on_sheets,)] = query(campaign, "SELECT sum(n_answered) FROM sheet")
     votes = sum(each.n_votes for each in read(campaign, by_voter))
-    n_events = len(campaign.database.write(lambda c: events_after(c, campaign.info)))
+    n_events = len(write(campaign, events_after))
     return now.spending.n_probes, on_sheets, now.n_votes, votes, now.n_voters, n_events
 
 
@@ -86,7 +87,7 @@ def test_of_a_vote_and_a_late_vote_under_one_id_at_once_there_is_one(ledger):
     sheets = [[place for place, sheet in rows if sheet == wanted] for wanted in (0, 1)]
     [(voter,)] = query(campaign, "SELECT DISTINCT voter_id FROM lease")
     [heir] = voters_of(campaign, 9)[8:]
-    campaign.database.write(lambda c: give_sheet(c, campaign.info, campaign.ballots()[0].id, 0, heir))
+    write(campaign, give_sheet, campaign.ballots()[0].id, 0, heir)
     told = []
 
     def send(place, event):
@@ -110,10 +111,8 @@ def test_of_a_vote_and_a_late_vote_under_one_id_at_once_there_is_one(ledger):
 def test_a_late_answer_is_kept_and_does_not_count(campaign, holder):
     answer_all(campaign)
     campaign.close(1)
-    for _ in range(2):
-        late = vote(holder, PLACE, "tie")
-        with pytest.raises(LateVoteError, match="ballot 1 is closed"):
-            campaign.cast(late)
+    first, second = (vote(holder, PLACE, "tie") for _ in range(2))
+    for late in (first, first, second, second):
         with pytest.raises(LateVoteError, match="ballot 1 is closed"):
             campaign.cast(late)
     assert query(campaign, "SELECT why, revision FROM late_vote") == [("closed", 0)] * 2

@@ -25,6 +25,14 @@ def ballots_with_probes(draw):
     return probing, known, drawn, rng
 
 
+def asked_by_slot(drawn):
+    """The pairs of all comparisons of each slot."""
+    own = {slot: set() for slot in drawn.slots.tolist()}
+    for place, sheet in enumerate(drawn.sheet.tolist()):
+        own[int(drawn.slots[sheet])].add(pair(drawn.left[place], drawn.right[place]))
+    return own
+
+
 def pair(left, right):
     return frozenset([int(left), int(right)])
 
@@ -33,9 +41,7 @@ def pair(left, right):
 def test_no_pair_comes_twice_but_as_a_repeat(case):
     probing, known, drawn, rng = case
     probes = probes_of(probing, known, drawn, rng=rng)
-    own = {slot: set() for slot in drawn.slots.tolist()}
-    for place, sheet in enumerate(drawn.sheet.tolist()):
-        own[int(drawn.slots[sheet])].add(pair(drawn.left[place], drawn.right[place]))
+    own = asked_by_slot(drawn)
     shown, overlaps = Counter(), Counter()
     for probe in probes:
         if probe.kind == "repeat":
@@ -89,9 +95,7 @@ def test_known_pairs_keep_their_answer_on_either_side(case):
     probing, known, drawn, rng = case
     wanted = {pair(each.left, each.right): each for each in known}
     codes = {"left": 1, "right": -1, "tie": 0}
-    own = {slot: set() for slot in drawn.slots.tolist()}
-    for place, sheet in enumerate(drawn.sheet.tolist()):
-        own[int(drawn.slots[sheet])].add(pair(drawn.left[place], drawn.right[place]))
+    own = asked_by_slot(drawn)
     probes = probes_of(probing, known, drawn, rng=rng)
     dealt = Counter()
     for probe in probes:

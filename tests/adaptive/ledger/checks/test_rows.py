@@ -32,18 +32,11 @@ from tests.adaptive.ledger.campaigns import (
     query,
     read,
     voters_of,
+    write,
 )
 
-PROBING = Probing(
-    (
-        KnownPair("practice", "ash", "yew", "left"),
-        KnownPair("attention", "ash", "oak", "left"),
-        KnownPair("gold", "birch", "yew", "tie"),
-    ),
-    1,
-    0.25,
-    0.25,
-)
+KNOWN = (("practice", "ash", "yew", "left"), ("attention", "ash", "oak", "left"), ("gold", "birch", "yew", "tie"))
+PROBING = Probing(tuple(KnownPair(*each) for each in KNOWN), 1, 0.25, 0.25)
 
 
 def row(name, answer, *, voter=None, left=None, right=None, line=2):
@@ -134,9 +127,8 @@ def test_a_contradiction_is_kept_and_the_first_answer_stands(campaign):
     assert query(campaign, "SELECT revision, answer FROM vote_event ORDER BY place") == [(1, 1), (1, 0)]
     assert query(campaign, "SELECT revision, answer, why FROM late_vote") == [(1, -1, "conflict")]
     listed = read(campaign, conflicts)
-    assert [(each.comparison, each.recorded, each.conflicting, each.corrected) for each in listed] == [
-        (one, "left", "right", False)
-    ]
+    found = [(each.comparison, each.recorded, each.conflicting, each.corrected) for each in listed]
+    assert found == [(one, "left", "right", False)]
     now = read(campaign, status_of)
     assert (now.n_conflicts, now.n_late, now.spending.n_probes, now.n_votes, now.n_voters) == (1, 0, 2, 0, 0)
     assert read(campaign, spending_of).spent is None
@@ -147,7 +139,7 @@ def test_late_answers_are_kept_and_do_not_count(campaign):
     record(campaign, row(on_sheet[0], "left"))
     other = voters_of(campaign, 9)[8]
     holder = read(campaign, asked_of)[0].voter
-    campaign.database.write(lambda c: give_sheet(c, campaign.info, campaign.ballots()[0].id, 0, other))
+    write(campaign, give_sheet, campaign.ballots()[0].id, 0, other)
     assert record(campaign, row(on_sheet[1], "left", voter=holder)).n_late == 1
     assert record(campaign, row(on_sheet[1], "tie", voter="8")).n_probes == 1
     record(campaign, *(row(name, "left") for name in pair_ids(campaign)[:12]))
@@ -195,7 +187,7 @@ def test_whoever_claims_a_sheet_gets_no_pair_of_an_overlap_again(ledger):
     campaign = campaign_of(ledger, probing=probing, sheet_size=2, assigned=False)
     voter = voters_of(campaign, 1)[0]
     pairs = []
-    while (lease := campaign.database.write(lambda c: claim_sheet(c, campaign.info, voter))) is not None:
+    while (lease := write(campaign, claim_sheet, voter)) is not None:
         shown = read(campaign, asked_of, voter=read(campaign, keys_of)[voter])
         own = [each for each in shown if pair_at(each.id)[1] == lease.sheet]
         pairs += [frozenset([each.left, each.right]) for each in own]

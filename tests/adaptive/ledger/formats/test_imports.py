@@ -22,6 +22,11 @@ def campaign(sqlite):
     return made
 
 
+def arena(**fields):
+    """A battle of a and b."""
+    return json.dumps({"model_a": "a", "model_b": "b", "winner": "tie", **fields})
+
+
 def with_result(*sides, **more):
     results = [{"type": "pairwise", "value": {"selected": side}} for side in sides]
     return {**TASK, "annotations": [{"result": results, **more}]}
@@ -30,43 +35,18 @@ def with_result(*sides, **more):
 @pytest.mark.parametrize(
     ("form", "text", "error", "message"),
     [
-        (
-            "csv",
-            "comparison,winner\n1-0-0,both\n",
-            VoteError,
-            'v:2: column "winner": a winner is .* The option answers',
-        ),
+        ("csv", "comparison,winner\n1-0-0,both", VoteError, 'v:2: column "winner": a winner is .* The option answers'),
         ("csv", "comparison,winner\n1-0-0,left\n1-0-77,left\n", VoteError, "v:3: comparison '1-0-77' is unknown"),
         ("csv", "comparison,winner\n2-0-0,left\n", VoteError, "v:2: comparison '2-0-0' is unknown: ballot 2 has not"),
         ("csv", "winner\nleft\n", VoteError, "v:2: a row needs a comparison, or the two items of one"),
         ("csv", "left,right,winner,voter\na,b,left,Zoe\n", VoteError, "v:2: no voter is called 'Zoe'"),
         ("csv", "left,right,winner\na,x,left\n", VoteError, "v:2: no comparison of 'a' and 'x' is in an open ballot"),
-        (
-            "csv",
-            "left,right,winner\na,b,tie\nb,a,tie\n",
-            VoteError,
-            "v:3: 'b' and 'a' come more often than the 1 times",
-        ),
-        (
-            "arena",
-            '{"model_a": "a", "model_b": "b", "winner": "A"}',
-            VoteError,
-            'v:1: column "winner": a winner is .*; got',
-        ),
-        ("arena", '{"model_a": "a", "model_b": null, "winner": "tie"}', TableError, "v:1: .*a label is text"),
+        ("csv", "left,right,winner\na,b,tie\nb,a,tie", VoteError, "v:3: 'b' and 'a' come more often than the 1 times"),
+        ("arena", arena(winner="A"), VoteError, 'v:1: column "winner": a winner is .*; got'),
+        ("arena", arena(model_b=None), TableError, "v:1: .*a label is text"),
         ("arena", '{"model_a": "a", "winner": "tie"}', TableError, 'v:1: no column "model_b"'),
-        (
-            "arena",
-            '{"model_a": "a", "model_b": "b", "winner": "tie", "judge": [1]}',
-            TableError,
-            'v:1: column "judge": a name is text or a whole number; got',
-        ),
-        (
-            "label_studio",
-            json.dumps([{**with_result("left"), "data": {"text1": "a"}}]),
-            TableError,
-            'no column "text2"',
-        ),
+        ("arena", arena(judge=[1]), TableError, 'v:1: column "judge": a name is text or a whole number; got'),
+        ("label_studio", json.dumps([with_result("left") | {"data": {"text1": "a"}}]), TableError, 'no column "text2"'),
         ("label_studio", json.dumps([with_result("left")]) + "\nmore", TableError, "v:2: not JSON: something follows"),
         ("label_studio", json.dumps([with_result("tie")]), VoteError, "v:1: column \"pairwise\": a winner is 'left'"),
         ("label_studio", json.dumps([with_result("left", "left")]), TableError, "more than one result has this name"),
@@ -78,12 +58,7 @@ def with_result(*sides, **more):
             "v:2: column \"preference\": a winner is 'A', 'B', 'tie'; got 'C'",
         ),
         ("potato", '{"responses": ["a", "b"], "preference": {"scale_value": "-2"}}', VoteError, "got '-2'"),
-        (
-            "choix",
-            "winner,loser\n0,4\n",
-            TableError,
-            'v:2: column "loser": 4 is not one of the 4 items, which count from 0',
-        ),
+        ("choix", "winner,loser\n0,4", TableError, 'v:2: .* "loser": 4 is not one of the 4 items, which count from 0'),
         ("choix", "0,1\n2,2\n", VoteError, "v:2: no comparison of 'c' and 'c' is in an open ballot"),
     ],
 )
@@ -115,12 +90,10 @@ def test_a_pair_that_several_voters_have_needs_its_voter(sqlite, tmp_path):
 
 
 def test_both_bad_is_a_tie_and_a_cancelled_annotation_is_none(campaign, tmp_path):
-    arena = tmp_path / "arena"
-    arena.write_text('{"model_a": "a", "model_b": "b", "winner": "tie (bothbad)"}\n')
-    assert campaign.import_votes(arena, "arena").n_new == 1
-    studio = tmp_path / "studio"
-    studio.write_text(json.dumps([with_result("left", was_cancelled=True), with_result()]))
-    assert campaign.import_votes(studio, "label_studio").n_new == 0
+    (tmp_path / "arena").write_text(arena(winner="tie (bothbad)"))
+    assert campaign.import_votes(tmp_path / "arena", "arena").n_new == 1
+    (tmp_path / "studio").write_text(json.dumps([with_result("left", was_cancelled=True), with_result()]))
+    assert campaign.import_votes(tmp_path / "studio", "label_studio").n_new == 0
 
 
 def test_output_of_potato_itself(campaign, tmp_path):
@@ -164,5 +137,5 @@ def test_an_unknown_answer_refuses_the_whole_file(campaign, tmp_path):
 
 
 def test_votes_without_a_winner_are_no_votes(campaign, tmp_path):
-    (tmp_path / "v").write_text('{"model_a": "a", "model_b": "b", "winner": null}\n')
+    (tmp_path / "v").write_text(arena(winner=None))
     assert campaign.import_votes(tmp_path / "v").n_new == 0

@@ -10,6 +10,7 @@ from adaptive.ledger import Settings
 from adaptive.ledger.formats.exports import FORMATS, gathered
 from adaptive.model.comparisons import read_comparisons
 from adaptive.tables import read_items
+from tests.adaptive.ledger.campaigns import read
 from tests.adaptive.ledger.voted import ITEMS, PAIRS, PLAN, VOTERS, ledger_at, record, rows_of, voted
 
 EXPRESSES = {
@@ -22,7 +23,12 @@ EXPRESSES = {
 
 
 def all_of(campaign, **options):
-    return campaign.database.read(lambda connection: gathered(connection, campaign.info, names=True, **options))
+    return read(campaign, gathered, names=True, **options)
+
+
+def answers(campaign, expressed=EXPRESSES["csv"]):
+    """The answer to each comparison, None where a format has no word for it."""
+    return {vote.comparison: vote.answer if vote.answer in expressed else None for vote in all_of(campaign)}
 
 
 def twin(target, items=ITEMS):
@@ -85,18 +91,14 @@ def test_without_ids_a_vote_is_about_its_voters_comparison_of_the_pair(form, sql
         lines = "".join(json.dumps(row) + "\n" for row in rows)
         path.write_text(json.dumps(rows) if form == "label_studio" else lines, encoding="utf-8")
     other.import_votes(path, form, guard=False)
-    answers = {vote.comparison: vote.answer for vote in all_of(other)}
-    wanted = {vote.comparison: vote.answer for vote in all_of(source)}
-    assert answers == {name: answer if answer in EXPRESSES[form] else None for name, answer in wanted.items()}
+    assert answers(other) == answers(source, EXPRESSES[form])
 
 
 def test_pairs_of_choix_come_back_where_a_pair_is_compared_once(sqlite, target, tmp_path):
     source, other = voted(sqlite, 0), twin(target)
     path = written(source.export_votes("choix"), tmp_path)
     brought = other.import_votes(path, "choix")
-    answers = {vote.comparison: vote.answer for vote in all_of(other)}
-    wanted = {vote.comparison: vote.answer for vote in all_of(source)}
-    assert answers == {name: answer if answer in {"left", "right"} else None for name, answer in wanted.items()}
+    assert answers(other) == answers(source, EXPRESSES["choix"])
     assert brought.n_new == source.export_votes("choix").n_votes
 
 

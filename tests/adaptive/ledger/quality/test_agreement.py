@@ -65,9 +65,8 @@ def test_agreement_is_that_of_all_pairs_of_answers(votes, probes, without):
     others, same = ratings.with_others()
     for voter in range(4):
         own = ratings.voter == voter
-        held = [
-            (said[voter], other) for said in wanted.values() if voter in said for v, other in said.items() if v != voter
-        ]
+        told = [(said[voter], v, other) for said in wanted.values() if voter in said for v, other in said.items()]
+        held = [(own_answer, other) for own_answer, v, other in told if v != voter]
         assert (others[own].sum(), same[own].sum()) == (len(held), sum(x == y for x, y in held))
 
 

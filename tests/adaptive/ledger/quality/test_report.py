@@ -26,12 +26,8 @@ from adaptive.plan import plan_ballots
 from tests.adaptive.ledger.campaigns import campaign_of, check_ids, pair_ids, query, read
 
 PLAN = plan_ballots(10, n_ballots=2, fraction=0.5, presentations=30)
-PROBING = Probing(
-    (KnownPair("attention", 0, 9, "left"), KnownPair("gold", 1, 8, "left"), KnownPair("gold", 5, 4, "right")),
-    2,
-    0.2,
-    0.3,
-)
+KNOWN = (KnownPair("attention", 0, 9, "left"), KnownPair("gold", 1, 8, "left"), KnownPair("gold", 5, 4, "right"))
+PROBING = Probing(KNOWN, 2, 0.2, 0.3)
 SEED = 3
 
 

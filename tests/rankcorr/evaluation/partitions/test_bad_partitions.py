@@ -33,11 +33,7 @@ def evaluated(**changes):
 @pytest.mark.parametrize(
     ("changes", "error", "message"),
     [
-        (
-            {"score": [0.5, math.nan, 1.0]},
-            MissingValueError,
-            "column 'score' .* finite numbers; it is nan .* query 'q'",
-        ),
+        ({"score": [0.5, math.nan, 1.0]}, MissingValueError, "'score' .* finite numbers; it is nan .* query 'q'"),
         ({"score": [0.5, 0.25, math.inf]}, ColumnError, "column 'score' .* finite numbers; it is inf .* query 'r'"),
         ({"relevance": [1.0, -math.inf, 1.0]}, ColumnError, "column 'relevance' .* it is -inf .* query 'q'"),
         ({"score": ["high", "low", "high"]}, NonNumericError, "every score must be a real number"),

@@ -87,12 +87,10 @@ def test_polars_gives_the_same_means(rows, expected):
 
 def printed_by(program, folder):
     """What a program prints, run in a folder."""
-    environment = {"PYTHONPATH": str(ROOT), "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+    settings = {"PYTHONPATH": str(ROOT), "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
     (folder / "program.py").write_text(program, encoding="utf-8")
     command = [sys.executable, "program.py"]
-    done = subprocess.run(
-        command, env=os.environ | environment, cwd=folder, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run(command, env=os.environ | settings, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     return done.stdout
 
@@ -143,9 +141,8 @@ def test_spark_gives_the_same_means(rows, expected, tmp_path):
 @pytest.mark.needs_numba
 @pytest.mark.parametrize("package", ["dask", pytest.param("pyspark", marks=needs_spark)])
 def test_the_programs_of_the_guide_run(rows, tmp_path, package):
-    (program,) = (
-        block for block in fenced(PAGES["docs/how-to/clusters.md"], "python") if block.startswith(f"from {package}")
-    )
+    programs = fenced(PAGES["docs/how-to/clusters.md"], "python")
+    (program,) = (each for each in programs if each.startswith(f"from {package}"))
     numbered = rows.assign(query=rows["query"].str[1:].astype(int))
     numbered.to_parquet(tmp_path / "joined.parquet")
     evaluator = QueryEvaluator("tau_w", scores=("bm25", "dense"))

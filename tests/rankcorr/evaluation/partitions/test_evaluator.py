@@ -25,13 +25,10 @@ EVALUATOR = QueryEvaluator(["tau_w", "rho_w"], scores=("bm25", "dense"), standar
 
 def outer_join(qrels, **runs):
     """One row for each document that any side has, nan where a side lacks it; rows in random order."""
-    frames = [
-        pd.DataFrame(
-            [(query, document, value) for query, own in side.items() for document, value in own.items()],
-            columns=["query", "document", name],
-        ).astype({name: float})
-        for name, side in {"relevance": qrels, **runs}.items()
-    ]
+    frames = []
+    for name, side in {"relevance": qrels, **runs}.items():
+        rows = [(query, document, value) for query, own in side.items() for document, value in own.items()]
+        frames.append(pd.DataFrame(rows, columns=["query", "document", name]).astype({name: float}))
     joined = frames[0]
     for frame in frames[1:]:
         joined = joined.merge(frame, how="outer", on=["query", "document"])
@@ -96,10 +93,8 @@ def test_standardized_values_are_those_of_the_own_null(coefficient):
 @pytest.mark.needs_numba
 def test_another_seed_draws_another_null():
     rows = joined_rows(10)
-    values = [
-        QueryEvaluator("tau_w", scores="bm25", standardized=True, seed=seed).frame(rows)["tau_w standardized"]
-        for seed in (0, 0, 1)
-    ]
+    evaluators = (QueryEvaluator("tau_w", scores="bm25", standardized=True, seed=seed) for seed in (0, 0, 1))
+    values = [evaluator.frame(rows)["tau_w standardized"] for evaluator in evaluators]
     assert bits(values[0]) == bits(values[1]) != bits(values[2])
 
 
@@ -204,10 +199,6 @@ def test_it_is_a_value():
     evaluator = QueryEvaluator(["tau_w", TauW(n0=10)], scores=["a", "b"], standardized=True)
     assert pickle.loads(pickle.dumps(evaluator)) == evaluator
     assert hash(evaluator) == hash(QueryEvaluator([TauW(), TauW(n0=10)], scores=("a", "b"), standardized=True))
-    assert list(evaluator.columns)[:4] == [
-        "a tau_w",
-        "a tau_w standardized",
-        "a TauW(n0=10)",
-        "a TauW(n0=10) standardized",
-    ]
+    names = ["a tau_w", "a tau_w standardized", "a TauW(n0=10)", "a TauW(n0=10) standardized"]
+    assert list(evaluator.columns)[:4] == names
     assert list(QueryEvaluator(["tau", "tau_w"]).columns) == ["tau", "tau_w"]
