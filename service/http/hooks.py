@@ -198,15 +198,10 @@ def transferred(request: Request, response: Response, *, tagged: AbstractSet[str
     if response.mimetype in _COMPRESSIBLE:
         response.vary.add("Accept-Encoding")
         is_whole = response.status_code not in (204, 206, 304) and "Content-Encoding" not in response.headers
-        if is_whole and reads_gzip(request):
+        accepted = request.accept_encodings
+        if is_whole and 0 < accepted.quality("gzip") >= accepted.quality("identity"):
             _compress(response)
     return response
-
-
-def reads_gzip(request: Request) -> bool:
-    """Return whether a client accepts gzip and prefers no other encoding."""
-    accepted = request.accept_encodings
-    return 0 < accepted.quality("gzip") >= accepted.quality("identity")
 
 
 def _tag(request: Request, response: Response) -> None:

@@ -267,18 +267,15 @@ class WithdrawalAnswer(Answer):
     voided = Dumped(shapes.COUNT, about="Votes of open ballots that no longer count.")
 
 
-_ROW: Final = shapes.object_of(
-    {
-        "item": shapes.LABEL,
-        "rank": shapes.NUMBER,
-        "strength": shapes.NUMBER,
-        **dict.fromkeys(("presentations", "wins", "ties", "losses", "last_ballot"), shapes.COUNT),
-        "ybar": shapes.NUMBER_OR_NULL,
-        **dict.fromkeys(("standard_error", "rank_low", "rank_high", "in_top"), shapes.NUMBER),
-        "image": shapes.TEXT("Path of the image that the item is, if it is one."),
-        "alt_text": shapes.TEXT,
-    },
-    needed=["item", "rank", "strength"],
+_OF_ROW: Final = {
+    **dict.fromkeys(("presentations", "wins", "ties", "losses", "last_ballot"), shapes.COUNT),
+    "ybar": shapes.NUMBER_OR_NULL,
+    **dict.fromkeys(("standard_error", "rank_low", "rank_high", "in_top"), shapes.NUMBER),
+    "image": shapes.TEXT("Path of the image that the item is, if it is one."),
+    "alt_text": shapes.TEXT,
+}
+_ROW: Final = shapes.exactly(
+    item=shapes.LABEL, rank=shapes.NUMBER, strength=shapes.NUMBER, **_OF_ROW, optional=[*_OF_ROW]
 )
 
 
