@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -106,10 +107,9 @@ class OwnLedger:
                 threading.Thread(target=self._ask, args=(answer,), daemon=True).start()
         try:
             answer.result(PATIENCE_SECONDS)
-        except TimeoutError as error:
-            raise _unreachable("the ledger does not answer") from error
-        except AdaptiveError as error:
-            raise _unreachable("the ledger cannot be read") from error
+        except (TimeoutError, AdaptiveError) as error:
+            detail = "the ledger does not answer" if isinstance(error, TimeoutError) else "the ledger cannot be read"
+            raise Problem(503, detail, kind="ledger-unreachable", headers={"Retry-After": "5"}) from error
 
     def _ask(self, answer: Future[None]) -> None:
         try:
@@ -125,10 +125,6 @@ class OwnLedger:
             found, self._found = self._found, None
         if found is not None:
             found.close()
-
-
-def _unreachable(detail: str) -> Problem:
-    return Problem(503, detail, kind="ledger-unreachable", headers={"Retry-After": "5"})
 
 
 class Campaigns:
@@ -162,20 +158,14 @@ class Campaigns:
         self._pages.pop(campaign.key, None)
 
     def _campaign(self, key: str) -> Campaign:
-        if not _KEY.fullmatch(key):
-            raise _no_campaign()
-        try:
-            return self._ledger().campaign(key)
-        except NoCampaignError as error:
-            raise _no_campaign() from error
+        with suppress(NoCampaignError):
+            if _KEY.fullmatch(key):
+                return self._ledger().campaign(key)
+        raise Problem(404, "there is no such campaign", kind="no-such-campaign")
 
     def _content(self, campaign: Campaign, place: int) -> Content:
         """Return the content to show for an item."""
         return shown_content(self.contents(campaign)[place], campaign.info.items[place])
-
-
-def _no_campaign() -> Problem:
-    return Problem(404, "there is no such campaign", kind="no-such-campaign")
 
 
 _EXTENSION = "rankcorr-collect"

@@ -214,9 +214,6 @@ def _tag(request: Request, response: Response) -> None:
 
 
 def _compress(response: Response) -> None:
-    length = response.content_length
-    if length is not None and length < MIN_BYTES:
-        return
     response.direct_passthrough = False  # a file's bytes would otherwise go straight from the disk to the client
     body = response.get_data()
     if len(body) < MIN_BYTES:

@@ -159,7 +159,7 @@ class BallotsAnswer(Answer):
 class BallotAnswer(Answer):
     """A ballot; the header ETag holds its stamp."""
 
-    ballot = Dumped(shapes.shape_of(ledger.BallotProgress))
+    ballot = Dumped(shapes.shape_of(ledger.BallotProgress), attribute="progress")
     chain_digest = Dumped(shapes.TEXT_OR_NULL, about="Of a closed ballot; it proves this ballot and all before it.")
     going_on = Dumped(
         shapes.list_of(shapes.LABEL).or_null(
@@ -171,8 +171,8 @@ class BallotAnswer(Answer):
 class PreviewAnswer(Answer):
     """What closing a ballot now would do."""
 
-    preview = Dumped(shapes.shape_of(ledger.ClosePreview).or_null("Null for a batch."))
-    ready = Dumped(shapes.TRUTH)
+    preview = Dumped(shapes.shape_of(ledger.ClosePreview).or_null("Null for a batch."), attribute="of_ballot")
+    ready = Dumped(shapes.TRUTH, attribute="is_ready")
     n_comparisons = Dumped(shapes.COUNT)
     n_answered = Dumped(shapes.COUNT)
     expected = Dumped(shapes.NUMBER_OR_NULL, about="Expected tau_w, of a continuous campaign.")
