@@ -95,7 +95,7 @@ def app_of(chosen: CollectSettings) -> Flask:
     """Make the application from its settings."""
     app = new_app(__name__, chosen, static_folder="static", static_url_path="/static", template_folder="templates")
     app.config.update(CONFIGURATION)
-    CollectState.of(chosen).attach(app)
+    CollectState(chosen).attach(app)
     api = Api(app, components=COMPONENTS, statuses=ALL_STATUSES, security=SECURITY)
     for blueprint in BLUEPRINTS:
         api.register_blueprint(blueprint)

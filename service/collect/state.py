@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
@@ -171,43 +170,27 @@ class Campaigns:
 _EXTENSION = "rankcorr-collect"
 
 
-@dataclass(frozen=True)
 class CollectState:
-    """The objects that the views share.
+    """The objects that the views share; nothing is opened before it is needed.
 
     Examples
     --------
-    >>> CollectState.of(CollectSettings()).own_ledger.is_open
+    >>> CollectState(CollectSettings()).own_ledger.is_open
     False
     """
 
-    settings: CollectSettings
-    own_ledger: OwnLedger
-    joins: RateLimiter  # by campaign
-    address_joins: RateLimiter  # by address
-    votes: RateLimiter  # by voter
-    steps: RateLimiter  # by voter
-    guesses: RateLimiter  # by address, for links with an unknown token
-    campaigns: Campaigns
-
-    @classmethod
-    def of(cls, chosen: CollectSettings) -> CollectState:
-        """Make the state of an app from its settings, without opening anything."""
-
+    def __init__(self, chosen: CollectSettings) -> None:
         def limiter(name: str, what: str) -> RateLimiter:
             return RateLimiter(getattr(chosen, name), what=what, name=name)
 
-        own_ledger = OwnLedger(chosen.ledger, patience=chosen.max_ledger_seconds)
-        return cls(
-            settings=chosen,
-            own_ledger=own_ledger,
-            campaigns=Campaigns(own_ledger.get),
-            joins=limiter("joins_per_minute", "new voters of a campaign"),
-            address_joins=limiter("address_joins_per_minute", "new voters of an address"),
-            votes=limiter("votes_per_minute", "votes of a voter, given or taken back,"),
-            steps=limiter("votes_per_minute", "sheets and sessions of a voter"),
-            guesses=limiter("guesses_per_minute", "links that open nothing, of an address"),
-        )
+        self.settings = chosen
+        self.own_ledger = OwnLedger(chosen.ledger, patience=chosen.max_ledger_seconds)
+        self.campaigns = Campaigns(self.own_ledger.get)
+        self.joins = limiter("joins_per_minute", "new voters of a campaign")
+        self.address_joins = limiter("address_joins_per_minute", "new voters of an address")
+        self.votes = limiter("votes_per_minute", "votes of a voter, given or taken back,")
+        self.steps = limiter("votes_per_minute", "sheets and sessions of a voter")
+        self.guesses = limiter("guesses_per_minute", "links that open nothing, of an address")
 
     def attach(self, app: Flask) -> None:
         """Make this the state of an app, whose end closes the connections."""

@@ -25,7 +25,7 @@ from service.http.body import OrjsonProvider, received
 from service.http.jobs import RETRY_SECONDS, Jobs, Look, Made
 from service.http.lane import CHEAP_BYTES, Heavy
 from service.http.problems import Problem
-from service.http.state import ALONE, State, deadline, is_job, most_seconds, state
+from service.http.state import ALONE, EXTENSION, State, deadline, is_job, most_seconds, state
 
 API: Final = "/v1/"
 _WITH_BODY: Final = ("POST", "PUT")
@@ -49,7 +49,7 @@ def new_app(name: str, chosen: HttpSettings, *, jobs: Jobs | None = None, **opti
     app.config.update(MAX_CONTENT_LENGTH=chosen.limits.max_body_bytes)
     app.url_map.strict_slashes = True
     app.url_map.merge_slashes = False  # the documented answers include no redirect
-    State.of(chosen, jobs).attach(app)
+    app.extensions[EXTENSION] = State(chosen, jobs)
     if chosen.trusted_proxies:
         n_proxies = chosen.trusted_proxies
         app.wsgi_app = ProxyFix(app.wsgi_app, x_for=n_proxies, x_proto=n_proxies)  # type: ignore[method-assign]

@@ -75,7 +75,7 @@ def _of_columns(value: dict[str, Any]) -> Answered:
     labels = [name for name in (*SIDES, "voter") if name in value]
     winner = value["winner"]
     check_votes(winner, "winner")
-    _check_count(len(winner))
+    fields.check_limit("max_comparisons", len(winner), of="comparisons of a request")
     for name in labels:
         if isinstance(value[name], list) and len(value[name]) != len(winner):
             message = f"{counted_need(len(winner), 'winner')} as many entries here; got {len(value[name])}"
@@ -85,7 +85,7 @@ def _of_columns(value: dict[str, Any]) -> Answered:
 
 
 def _of_rows(value: list[Any]) -> Answered:
-    _check_count(len(value))
+    fields.check_limit("max_comparisons", len(value), of="comparisons of a request")
     with_voters = bool(value) and isinstance(value[0], dict) and "voter" in value[0]
     names = [*SIDES, *(["voter"] if with_voters else [])]
     needed = {*names, "winner"}
@@ -101,10 +101,6 @@ def _of_rows(value: list[Any]) -> Answered:
     left, right = ([row[side] for row in value] for side in SIDES)
     voter = [row["voter"] for row in value] if with_voters else None
     return Answered(left, right, [row["winner"] for row in value], voter)
-
-
-def _check_count(count: int) -> None:
-    fields.check_limit("max_comparisons", count, of="comparisons of a request")
 
 
 # Outside these limits a fit takes long without benefit: strengths that spread by 100 decide every vote.

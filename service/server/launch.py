@@ -190,7 +190,7 @@ def prepare(program: Program, environment: MutableMapping[str, str]) -> None:
     OSError
         If a folder cannot be created or emptied.
     """
-    run = Path(tempfile.mkdtemp(prefix=run_prefix(program)))
+    run = Path(tempfile.mkdtemp(prefix=f"{program.name}-"))
     environment[RUN_FOLDER] = str(run)
     try:
         metrics = Path(environment.get(METRICS_FOLDER) or run / "metrics")
@@ -209,11 +209,6 @@ def prepare(program: Program, environment: MutableMapping[str, str]) -> None:
     environment[PROGRAM] = program.name
     for name, value in PROGRAM_VARIABLES.items():
         environment.setdefault(name, value)
-
-
-def run_prefix(program: Program) -> str:
-    """Return the prefix of the names of folders that the command creates for a run."""
-    return f"{program.name}-"
 
 
 def _parser(program: Program) -> argparse.ArgumentParser:
