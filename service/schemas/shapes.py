@@ -55,7 +55,7 @@ def shape_of(cls: type) -> Shape:
     {'type': 'string'}
     """
     hints = get_type_hints(cls)
-    properties = {each.name: _schema(hints[each.name]) for each in fields(cls)}
+    properties: dict[str, Any] = {each.name: _schema(hints[each.name]) for each in fields(cls)}
     return exactly((inspect.getdoc(cls) or "").split("\n", maxsplit=1)[0], **properties)
 
 
