@@ -10,7 +10,7 @@ from rankcorr.errors import collected_notices
 from rankcorr.inference.bootstrap import bootstrap_interval
 from rankcorr.inference.permutation import permutation_test
 from service.api import work
-from service.http.state import Deadline, deadline
+from service.http.state import deadline
 from service.openapi.blueprint import Blueprint
 from service.schemas import correlations as schemas
 
@@ -37,31 +37,27 @@ def correlate(
         )
     results = {coefficient.name: result for coefficient, result in found.items()}
     undefined = [name for name, result in results.items() if math.isnan(result.statistic)]
+    concerned = {message: list(undefined) for message in notices}
     first = next(iter(results.values()))
     answer: dict[str, Any] = {
         "n_items": first.n_items,
         "coefficients": {name: result.statistic for name, result in results.items()},
         "ties": dict(zip(("gold", "system"), _ties(gold, system, options), strict=True)),
         "n_missing": first.n_missing,
-        "warnings": [{"message": message, "coefficients": undefined} for message in notices],
     }
     if worst is not None:
         answer["worst"] = {
             name: None if name in undefined else _dearest(gold, system, name, options, worst) for name in coefficients
         }
-    if inference is None:
-        return answer
-    clock = deadline()
-    inferred = {}
-    concerned: dict[str, list[str]] = {message: list(undefined) for message in notices}
-    for name in coefficients:
-        with collected_notices() as further:
-            inferred[name] = _inferred(gold, system, name, options, inference, clock)
-        for message in further:
-            names = concerned.setdefault(message, [])
-            names += [name] if name not in names else []
-    warnings = [{"message": message, "coefficients": names} for message, names in concerned.items()]
-    return answer | {"inference": inferred, "warnings": warnings}
+    if inference is not None:
+        answer["inference"] = {}
+        for name in coefficients:
+            with collected_notices() as further:
+                answer["inference"][name] = _inferred(gold, system, name, options, inference)
+            for message in further:
+                names = concerned.setdefault(message, [])
+                names += [name] if name not in names else []
+    return answer | {"warnings": [{"message": message, "coefficients": names} for message, names in concerned.items()]}
 
 
 def _ties(gold: Ranking, system: Ranking, options: Mapping[str, Any]) -> tuple[int, int]:
@@ -88,12 +84,12 @@ def _dearest(gold: Ranking, system: Ranking, name: Any, options: Mapping[str, An
 
 
 def _inferred(
-    gold: Ranking, system: Ranking, name: Any, options: Mapping[str, Any], inference: Mapping[str, Any], clock: Deadline
+    gold: Ranking, system: Ranking, name: Any, options: Mapping[str, Any], inference: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return chance level, test and interval of one coefficient."""
     asked = {option: inference[option] for option in ("n_resamples", "seed")}
     which = {"coefficient": named_coefficient(name, **options), "missing": options["missing"]}
-    shared: dict[str, Any] = {**asked, **which, "workers": 1, "progress": clock}
+    shared: dict[str, Any] = {**asked, **which, "workers": 1, "progress": deadline()}
     test = permutation_test(gold, system, alternative=inference["alternative"], **shared)
     interval = bootstrap_interval(gold, system, level=inference["level"], method=inference["method"], **shared)
     return {
@@ -120,7 +116,6 @@ def correlate_batch(
     first = sort_by or coefficients[0]
     asked = dict.fromkeys((*coefficients, first))
     work.admit(work.of_many(gold, systems.values(), len(asked), options["missing"]))
-    clock = deadline()
     columns, warnings = {}, []
     n_items: list[int] = [gold.n_items] * len(systems)
     results = batch.correlate_each(
@@ -129,7 +124,7 @@ def correlate_batch(
         coefficients=[named_coefficient(name, **options) for name in asked],
         missing=options["missing"],
         workers=1,
-        progress=clock,
+        progress=deadline(),
     )
     for name, result in zip(asked, results, strict=True):
         with collected_notices() as notices:

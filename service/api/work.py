@@ -119,9 +119,11 @@ def of_pair(gold: Ranking, system: Ranking, n_coefficients: int, missing: str, i
     n_items = _aligned(gold, system, missing)
     seconds = _COEFFICIENT + _RANKED * n_items
     if inference is not None:
-        n_rankings = _of_interval(**inference)
+        n_resamples = n_rankings = inference["n_resamples"]
+        if inference["method"] == "copula":
+            n_rankings = _COPULA * max(n_resamples, MIN_RESAMPLES)
         if n_items > MAX_EXACT_ITEMS:
-            n_rankings += inference["n_resamples"]
+            n_rankings += n_resamples
         else:
             seconds += _EXACT
         seconds += n_rankings * (_RESAMPLE + _RANKED * n_items)
@@ -239,11 +241,6 @@ def of_fit(n_votes: int, n_items: int, *, standard_errors: bool, voters: bool = 
 def of_matching(n_votes: int, n_items: int, size: int) -> float:
     """Return the seconds to choose comparisons; for each item, the search skips opponents it has met."""
     return _OF_ITEM * n_items + size * (_CHOSEN + _LOOKED * min(n_items, 2 * (size + n_votes) // n_items))
-
-
-def _of_interval(*, n_resamples: int, method: str, **_: Any) -> int:
-    """Return the number of rankings for an interval."""
-    return _COPULA * max(n_resamples, MIN_RESAMPLES) if method == "copula" else n_resamples
 
 
 def _aligned(gold: Ranking, system: Ranking, missing: str) -> int:

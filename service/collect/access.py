@@ -66,12 +66,11 @@ def check_origin(asked: Request) -> None:
     Problem
         403, if the origin is another site.
     """
-    if asked.headers.get("Sec-Fetch-Site", "same-origin") not in ("same-origin", "none"):
-        raise _foreign()
     origin = asked.headers.get("Origin")
     # A proxy in front may speak https while we receive http, so the host shows whose page it is.
-    if origin is not None and origin != own_origin(asked) and urlsplit(origin).netloc != asked.host:
-        raise _foreign()
+    is_own = origin is None or origin == own_origin(asked) or urlsplit(origin).netloc == asked.host
+    if not is_own or asked.headers.get("Sec-Fetch-Site", "none") not in ("same-origin", "none"):
+        raise Problem(403, "this was sent by a page of another site", kind="cross-site")
 
 
 def own_origin(asked: Request) -> str:
@@ -249,10 +248,6 @@ def _cookie(prefix: str, campaign: Campaign) -> str:
 
 def _held(campaign: Campaign, token: str, kind: TokenKind) -> Holder | None:
     return campaign.tokens.holder(token, kind) if token else None
-
-
-def _foreign() -> Problem:
-    return Problem(403, "this was sent by a page of another site", kind="cross-site")
 
 
 def _no_organiser() -> Problem:

@@ -18,7 +18,7 @@ from service.http.hooks import API, add_hooks, new_app
 from service.http.problems import ALL_STATUSES, LIBRARY_KINDS, Problem, from_library
 from service.http.state import State
 from service.openapi.operations import register_page
-from service.openapi.specification import Api, configuration, problem_component
+from service.openapi.specification import TOKEN_SCHEME, Api, configuration, problem_component
 from service.schemas.shapes import TEXT, TEXT_OR_NULL, WHOLE
 
 # Prefixes of the paths whose requests may need the ledger; caches must not store their answers.
@@ -61,37 +61,27 @@ _KINDS: Final = (
 COMPONENTS: Final = (
     problem_component(
         _KINDS,
-        members={
-            "answer": TEXT("After a conflict: the recorded answer."),
-            "completion_code": TEXT_OR_NULL("If the quota is full: the code for the platform."),
-            "completion_url": TEXT_OR_NULL("If the quota is full: the address that returns the participant."),
-            "missing": WHOLE("If the sheet is unfinished: the number of pairs without a counted answer."),
-        },
+        answer=TEXT("After a conflict: the recorded answer."),
+        completion_code=TEXT_OR_NULL("If the quota is full: the code for the platform."),
+        completion_url=TEXT_OR_NULL("If the quota is full: the address that returns the participant."),
+        missing=WHOLE("If the sheet is unfinished: the number of pairs without a counted answer."),
     ),
     *VOTING_COMPONENTS,
     MODE,
 )
 
+_TOKEN: Final = "Token of a campaign's organiser; to make a campaign, one of RANKCORR_TOKENS."
+
+
+def _cookie(name: str, setter: str) -> dict[str, str]:
+    about = f"Set by POST {setter}. Its name is {name}_ and the first 12 letters of the campaign's key."
+    return {"type": "apiKey", "in": "cookie", "name": name, "description": about}
+
+
 SECURITY: Final = {
-    "token": {
-        "type": "http",
-        "scheme": "bearer",
-        "description": "Token of a campaign's organiser; to make a campaign, one of RANKCORR_TOKENS.",
-    },
-    "organiser": {
-        "type": "apiKey",
-        "in": "cookie",
-        "name": "organiser",
-        "description": (
-            "Set by POST /v1/organiser/sessions. Its name is organiser_ and the first 12 letters of the campaign's key."
-        ),
-    },
-    "voter": {
-        "type": "apiKey",
-        "in": "cookie",
-        "name": "voter",
-        "description": "Set by POST /v1/sessions. Its name is voter_ and the first 12 letters of the campaign's key.",
-    },
+    "token": {**TOKEN_SCHEME, "description": _TOKEN},
+    "organiser": _cookie("organiser", "/v1/organiser/sessions"),
+    "voter": _cookie("voter", "/v1/sessions"),
 }
 
 CONFIGURATION: Final = configuration(
@@ -105,7 +95,7 @@ def app_of(chosen: CollectSettings) -> Flask:
     """Make the application from its settings."""
     app = new_app(__name__, chosen, static_folder="static", static_url_path="/static", template_folder="templates")
     app.config.update(CONFIGURATION)
-    CollectState.of(chosen).attach(app)
+    CollectState(chosen).attach(app)
     api = Api(app, components=COMPONENTS, statuses=ALL_STATUSES, security=SECURITY)
     for blueprint in BLUEPRINTS:
         api.register_blueprint(blueprint)

@@ -8,9 +8,8 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib.resources import files
-from typing import Final
+from typing import Final, NamedTuple
 
 from adaptive import plan_ballots
 from adaptive.errors import AdaptiveError
@@ -40,8 +39,7 @@ ITEMS: Final = (
 _TEXTS: Final = files("service.collect") / "locales" / "sample.json"
 
 
-@dataclass(frozen=True)
-class Links:
+class Links(NamedTuple):
     """The addresses of the sample."""
 
     voter: str
@@ -62,18 +60,14 @@ def sample(ledger: Ledger, url: str) -> Links:
     LedgerError
         If several campaigns have the sample's name.
     """
-    campaign = _found(ledger) or _made(ledger)
+    try:
+        campaign = ledger.campaign(NAME)
+    except NoCampaignError:
+        campaign = _made(ledger)
     if not campaign.ballots():
         campaign.open_next()
     token = campaign.tokens.issue("organiser")
     return Links(f"{url}/v/{campaign.key}", f"{url}/o/{campaign.key}#{token}")
-
-
-def _found(ledger: Ledger) -> Campaign | None:
-    try:
-        return ledger.campaign(NAME)
-    except NoCampaignError:
-        return None
 
 
 def _made(ledger: Ledger) -> Campaign:

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass
+from contextlib import suppress
 from functools import lru_cache
 from typing import Final
 
@@ -106,10 +106,9 @@ class OwnLedger:
                 threading.Thread(target=self._ask, args=(answer,), daemon=True).start()
         try:
             answer.result(PATIENCE_SECONDS)
-        except TimeoutError as error:
-            raise _unreachable("the ledger does not answer") from error
-        except AdaptiveError as error:
-            raise _unreachable("the ledger cannot be read") from error
+        except (TimeoutError, AdaptiveError) as error:
+            detail = "the ledger does not answer" if isinstance(error, TimeoutError) else "the ledger cannot be read"
+            raise Problem(503, detail, kind="ledger-unreachable", headers={"Retry-After": "5"}) from error
 
     def _ask(self, answer: Future[None]) -> None:
         try:
@@ -125,10 +124,6 @@ class OwnLedger:
             found, self._found = self._found, None
         if found is not None:
             found.close()
-
-
-def _unreachable(detail: str) -> Problem:
-    return Problem(503, detail, kind="ledger-unreachable", headers={"Retry-After": "5"})
 
 
 class Campaigns:
@@ -162,62 +157,40 @@ class Campaigns:
         self._pages.pop(campaign.key, None)
 
     def _campaign(self, key: str) -> Campaign:
-        if not _KEY.fullmatch(key):
-            raise _no_campaign()
-        try:
-            return self._ledger().campaign(key)
-        except NoCampaignError as error:
-            raise _no_campaign() from error
+        with suppress(NoCampaignError):
+            if _KEY.fullmatch(key):
+                return self._ledger().campaign(key)
+        raise Problem(404, "there is no such campaign", kind="no-such-campaign")
 
     def _content(self, campaign: Campaign, place: int) -> Content:
         """Return the content to show for an item."""
         return shown_content(self.contents(campaign)[place], campaign.info.items[place])
 
 
-def _no_campaign() -> Problem:
-    return Problem(404, "there is no such campaign", kind="no-such-campaign")
-
-
 _EXTENSION = "rankcorr-collect"
 
 
-@dataclass(frozen=True)
 class CollectState:
-    """The objects that the views share.
+    """The objects that the views share; nothing is opened before it is needed.
 
     Examples
     --------
-    >>> CollectState.of(CollectSettings()).own_ledger.is_open
+    >>> CollectState(CollectSettings()).own_ledger.is_open
     False
     """
 
-    settings: CollectSettings
-    own_ledger: OwnLedger
-    joins: RateLimiter  # by campaign
-    address_joins: RateLimiter  # by address
-    votes: RateLimiter  # by voter
-    steps: RateLimiter  # by voter
-    guesses: RateLimiter  # by address, for links with an unknown token
-    campaigns: Campaigns
-
-    @classmethod
-    def of(cls, chosen: CollectSettings) -> CollectState:
-        """Make the state of an app from its settings, without opening anything."""
-
+    def __init__(self, chosen: CollectSettings) -> None:
         def limiter(name: str, what: str) -> RateLimiter:
             return RateLimiter(getattr(chosen, name), what=what, name=name)
 
-        own_ledger = OwnLedger(chosen.ledger, patience=chosen.max_ledger_seconds)
-        return cls(
-            settings=chosen,
-            own_ledger=own_ledger,
-            campaigns=Campaigns(own_ledger.get),
-            joins=limiter("joins_per_minute", "new voters of a campaign"),
-            address_joins=limiter("address_joins_per_minute", "new voters of an address"),
-            votes=limiter("votes_per_minute", "votes of a voter, given or taken back,"),
-            steps=limiter("votes_per_minute", "sheets and sessions of a voter"),
-            guesses=limiter("guesses_per_minute", "links that open nothing, of an address"),
-        )
+        self.settings = chosen
+        self.own_ledger = OwnLedger(chosen.ledger, patience=chosen.max_ledger_seconds)
+        self.campaigns = Campaigns(self.own_ledger.get)
+        self.joins = limiter("joins_per_minute", "new voters of a campaign")
+        self.address_joins = limiter("address_joins_per_minute", "new voters of an address")
+        self.votes = limiter("votes_per_minute", "votes of a voter, given or taken back,")
+        self.steps = limiter("votes_per_minute", "sheets and sessions of a voter")
+        self.guesses = limiter("guesses_per_minute", "links that open nothing, of an address")
 
     def attach(self, app: Flask) -> None:
         """Make this the state of an app, whose end closes the connections."""

@@ -32,8 +32,8 @@ class Tokens:
 
     Examples
     --------
-    >>> Tokens(["0123456789abcdef"]).name_of("Bearer 0123456789abcdef") is not None
-    True
+    >>> bool(Tokens(["0123456789abcdef"])), bool(Tokens([]))
+    (True, False)
     """
 
     def __init__(self, tokens: Iterable[str]) -> None:
@@ -42,19 +42,11 @@ class Tokens:
     def __bool__(self) -> bool:
         return bool(self._digests)
 
-    def name_of(self, authorization: str) -> str | None:
-        """Return the name of the token in an Authorization header; None if the service does not know the token.
+    def check(self, request: Request) -> str | None:
+        """Return the name of a request's token; None if the service has no tokens.
 
         The token is compared with every known token, each in constant time, so the time taken does not reveal how close
         a guess is.
-        """
-        scheme, _, given = authorization.partition(" ")
-        digest = _digest(given.strip())
-        found = [hmac.compare_digest(digest, known) for known in self._digests]
-        return f"token {found.index(True) + 1}" if any(found) and scheme.lower() == "bearer" else None
-
-    def check(self, request: Request) -> str | None:
-        """Return the name of a request's token; None if the service has no tokens.
 
         Raises
         ------
@@ -63,14 +55,16 @@ class Tokens:
         """
         if not self:
             return None
-        name = self.name_of(request.headers.get("Authorization", ""))
-        if name is None:
+        scheme, _, given = request.headers.get("Authorization", "").partition(" ")
+        digest = _digest(given.strip())
+        found = [hmac.compare_digest(digest, known) for known in self._digests]
+        if not any(found) or scheme.lower() != "bearer":
             raise Problem(
                 401,
                 "the header Authorization must hold Bearer and a token of this service",
                 headers={"WWW-Authenticate": 'Bearer realm="rankcorr"'},
             )
-        return name
+        return f"token {found.index(True) + 1}"
 
 
 def _digest(token: str) -> bytes:

@@ -226,7 +226,7 @@ def received(request: Request) -> bytearray:
     Problem
         415 if it is not declared as plain JSON, 413 if it exceeds the limit, 400 if it arrives incomplete.
     """
-    check_declared(request, "application/json")
+    _check_declared(request)
     body = bytearray()  # grows in place: joining pieces would hold the body twice
     while piece := _piece(request):
         body += piece
@@ -240,7 +240,9 @@ def _piece(request: Request) -> bytes:
     try:
         return request.stream.read(PIECE)
     except RequestEntityTooLarge as error:
-        raise too_large(request) from error
+        most, length = settings().limits.max_body_bytes, request.content_length
+        got = "more came" if length is None else f"got {length}"
+        raise Problem(413, f"at most {most} bytes in a body ({variable('max_body_bytes')}); {got}") from error
     except MemoryError:
         raise
     except Exception as error:  # each server raises its own error for bad chunks, wrong lengths and lost connections
@@ -251,22 +253,14 @@ def _piece(request: Request) -> bytes:
         ) from error
 
 
-def check_declared(request: Request, kind: str) -> None:
-    """Refuse a body of another type, or one that is not plain UTF-8, with 415."""
-    if request.mimetype != kind:
+def _check_declared(request: Request) -> None:
+    """Refuse a body that is not declared as JSON, or as plain UTF-8, with 415."""
+    if request.mimetype != "application/json":
         came = f"got {request.mimetype[:60]!r}" if request.mimetype else "got none"
-        raise Problem(415, f"the header Content-Type must be {kind}; {came}")
+        raise Problem(415, f"the header Content-Type must be application/json; {came}")
     charset = request.mimetype_params.get("charset", "utf-8")
     if charset.lower() not in ("utf-8", "utf8"):
         raise Problem(415, f"JSON is UTF-8; the header Content-Type says charset={charset[:60]!r}")
     encoding = request.headers.get("Content-Encoding", "identity")
     if encoding.strip().lower() != "identity":
         raise Problem(415, f"a body must come without compression; the header Content-Encoding says {encoding[:60]!r}")
-
-
-def too_large(request: Request) -> Problem:
-    """Return the problem for a body above the limit."""
-    most = settings().limits.max_body_bytes
-    length = request.content_length
-    got = f"got {length}" if length is not None else "more came"
-    return Problem(413, f"at most {most} bytes in a body ({variable('max_body_bytes')}); {got}")

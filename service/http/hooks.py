@@ -25,7 +25,7 @@ from service.http.body import OrjsonProvider, received
 from service.http.jobs import RETRY_SECONDS, Jobs, Look, Made
 from service.http.lane import CHEAP_BYTES, Heavy
 from service.http.problems import Problem
-from service.http.state import ALONE, State, deadline, is_job, most_seconds, state
+from service.http.state import ALONE, EXTENSION, State, deadline, is_job, most_seconds, state
 
 API: Final = "/v1/"
 _WITH_BODY: Final = ("POST", "PUT")
@@ -49,7 +49,7 @@ def new_app(name: str, chosen: HttpSettings, *, jobs: Jobs | None = None, **opti
     app.config.update(MAX_CONTENT_LENGTH=chosen.limits.max_body_bytes)
     app.url_map.strict_slashes = True
     app.url_map.merge_slashes = False  # the documented answers include no redirect
-    State.of(chosen, jobs).attach(app)
+    app.extensions[EXTENSION] = State(chosen, jobs)
     if chosen.trusted_proxies:
         n_proxies = chosen.trusted_proxies
         app.wsgi_app = ProxyFix(app.wsgi_app, x_for=n_proxies, x_proto=n_proxies)  # type: ignore[method-assign]
@@ -198,15 +198,10 @@ def transferred(request: Request, response: Response, *, tagged: AbstractSet[str
     if response.mimetype in _COMPRESSIBLE:
         response.vary.add("Accept-Encoding")
         is_whole = response.status_code not in (204, 206, 304) and "Content-Encoding" not in response.headers
-        if is_whole and reads_gzip(request):
+        accepted = request.accept_encodings
+        if is_whole and 0 < accepted.quality("gzip") >= accepted.quality("identity"):
             _compress(response)
     return response
-
-
-def reads_gzip(request: Request) -> bool:
-    """Return whether a client accepts gzip and prefers no other encoding."""
-    accepted = request.accept_encodings
-    return 0 < accepted.quality("gzip") >= accepted.quality("identity")
 
 
 def _tag(request: Request, response: Response) -> None:
@@ -219,9 +214,6 @@ def _tag(request: Request, response: Response) -> None:
 
 
 def _compress(response: Response) -> None:
-    length = response.content_length
-    if length is not None and length < MIN_BYTES:
-        return
     response.direct_passthrough = False  # a file's bytes would otherwise go straight from the disk to the client
     body = response.get_data()
     if len(body) < MIN_BYTES:

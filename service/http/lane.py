@@ -27,7 +27,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, suppress
 from functools import partial
 from typing import Any, Final, NoReturn, TypeAlias
 
@@ -142,7 +142,24 @@ class Lane:
             one waits too long. 422 if it needs too much processor time. 499 if the client has left.
         """
         end = time.monotonic() + self._wait_seconds
-        with self._one_of(client), self._queued(), self._place(end, connection):
+        digest = hashlib.blake2b(client.encode("utf-8", "surrogateescape"), digest_size=5, key=self._key).digest()
+        with ExitStack() as held:
+            own = _CLIENTS + int.from_bytes(digest)
+            if not self._held.take(own):
+                raise Problem(
+                    429,
+                    "another request of this client is worked on, or waits for its turn: send requests that take much "
+                    "work one after the other",
+                    kind="one-at-a-time",
+                    headers={"Retry-After": "1"},
+                )
+            held.callback(self._held.give_back, own)
+            if not self._queue.acquire(blocking=False):
+                raise over_capacity(f"this worker has {self._waiting} heavy requests already", "max_waiting")
+            held.callback(self._queue.release)
+            with metrics.waiting():
+                place = self._free_place(end, connection)
+            held.callback(self._held.give_back, place)
             return self._ask(head, body, end + self._work_seconds, connection)
 
     def work_on_job(
@@ -159,41 +176,6 @@ class Lane:
             time.sleep(_LOOK_AT_JOB_SECONDS)
         try:
             return self._ask(head, body, math.inf, None, seconds, look)
-        finally:
-            self._held.give_back(place)
-
-    @contextmanager
-    def _one_of(self, client: str) -> Iterator[None]:
-        digest = hashlib.blake2b(client.encode("utf-8", "surrogateescape"), digest_size=5, key=self._key).digest()
-        place = _CLIENTS + int.from_bytes(digest)
-        if not self._held.take(place):
-            raise Problem(
-                429,
-                "another request of this client is worked on, or waits for its turn: send requests that take much work "
-                "one after the other",
-                kind="one-at-a-time",
-                headers={"Retry-After": "1"},
-            )
-        try:
-            yield
-        finally:
-            self._held.give_back(place)
-
-    @contextmanager
-    def _queued(self) -> Iterator[None]:
-        if not self._queue.acquire(blocking=False):
-            raise over_capacity(f"this worker has {self._waiting} heavy requests already", "max_waiting")
-        try:
-            yield
-        finally:
-            self._queue.release()
-
-    @contextmanager
-    def _place(self, end: float, connection: socket.socket | None) -> Iterator[None]:
-        with metrics.waiting():
-            place = self._free_place(end, connection)
-        try:
-            yield
         finally:
             self._held.give_back(place)
 
@@ -335,9 +317,7 @@ def _seconds_until(end: float) -> float | None:
     return None if end == math.inf else max(0.01, end - time.monotonic())
 
 
-def _wait(
-    ours: socket.socket, end: float, connection: socket.socket | None, look: Callable[[], None] | None = None
-) -> None:
+def _wait(ours: socket.socket, end: float, connection: socket.socket | None, look: Callable[[], None] | None) -> None:
     """Wait until an answer starts to arrive; raise TimeoutError at the end, or a problem if the client has left."""
     poll = select.poll()
     poll.register(ours, select.POLLIN)

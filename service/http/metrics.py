@@ -28,6 +28,7 @@ from service.http.logs import route
 # The counts of all routes, methods and statuses need less space.
 RESERVED_BYTES: Final = 1 << 18
 KINDS: Final = ("counter", "gauge_livesum", "histogram")
+METRICS_FOLDER: Final = "PROMETHEUS_MULTIPROC_DIR"
 
 
 def reserve_files(folder: str | Path, whose: object) -> None:
@@ -55,7 +56,6 @@ def reserve(file: Path) -> None:
                 raise
 
 
-FOLDER: Final = "PROMETHEUS_MULTIPROC_DIR"
 _METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "OPTIONS"))
 
 REQUESTS = prometheus.Counter("rankcorr_requests_total", "Requests by route and status", ["method", "route", "status"])
@@ -88,7 +88,7 @@ def start_counting(pid: int) -> None:
     OSError
         If the disk is full.
     """
-    if folder := os.environ.get(FOLDER):
+    if folder := os.environ.get(METRICS_FOLDER):
         _COUNTING.clear()
         reserve_files(folder, pid)
         _COUNTING.set()
@@ -169,7 +169,7 @@ def resident_bytes(pid: int) -> int | None:
 
 def exposition() -> Response:
     """Return all metrics in the text format of Prometheus."""
-    folder = os.environ.get(FOLDER) or None
+    folder = os.environ.get(METRICS_FOLDER) or None
     now = prometheus.CollectorRegistry()
     now.register(Snapshot(folder))
     return Response(_counted(folder) + prometheus.generate_latest(now), content_type=prometheus.CONTENT_TYPE_LATEST)
@@ -189,7 +189,7 @@ def retire(pid: int) -> None:
 
     Otherwise each process leaves two files behind, and every later reading of the metrics would go through them.
     """
-    folder = os.environ[FOLDER]
+    folder = os.environ[METRICS_FOLDER]
     with _locked(folder, fcntl.LOCK_EX):
         multiprocess.mark_process_dead(pid, folder)  # type: ignore[no-untyped-call]
         for kind in ("counter", "histogram"):

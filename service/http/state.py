@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 from flask import Flask, Request, abort, current_app, g, request
@@ -19,7 +18,7 @@ from service.http.jobs import Jobs
 from service.http.lane import Lane, too_much_work
 from service.http.problems import Problem
 
-_EXTENSION = "rankcorr"
+EXTENSION: Final = "rankcorr"  # the key of the state in an app
 ALONE: Final = "rankcorr.alone"  # in the environ of a request that a separate process works on
 
 
@@ -92,37 +91,25 @@ class Deadline(Executor):
         return future
 
 
-@dataclass(frozen=True)
 class State:
     """The objects that the hooks and views of an app share.
 
     Examples
     --------
-    >>> bool(State.of(HttpSettings()).tokens)
+    >>> bool(State(HttpSettings()).tokens)
     False
     """
 
-    settings: HttpSettings
-    tokens: Tokens
-    lane: Lane
-    rate: RateLimiter
-    stopping: Stopping
-    jobs: Jobs | None = None
-    resources: ExitStack = field(default_factory=ExitStack)  # closed when a worker ends
-
-    @classmethod
-    def of(cls, chosen: HttpSettings, jobs: Jobs | None = None) -> State:
-        """Make the state of an app from its settings."""
-        return cls(
-            settings=chosen,
-            tokens=Tokens(chosen.tokens),
-            lane=Lane(
-                waiting=chosen.max_waiting, wait_seconds=chosen.max_wait_seconds, work_seconds=chosen.limits.max_seconds
-            ),
-            rate=RateLimiter(chosen.requests_per_minute),
-            stopping=Stopping(),
-            jobs=jobs,
+    def __init__(self, chosen: HttpSettings, jobs: Jobs | None = None) -> None:
+        self.settings = chosen
+        self.tokens = Tokens(chosen.tokens)
+        self.lane = Lane(
+            waiting=chosen.max_waiting, wait_seconds=chosen.max_wait_seconds, work_seconds=chosen.limits.max_seconds
         )
+        self.rate = RateLimiter(chosen.requests_per_minute)
+        self.stopping = Stopping()
+        self.jobs = jobs
+        self.resources = ExitStack()  # closed when a worker ends
 
     def count_client(self, request: Request) -> str:
         """Check the token of a request, count the request for the rate limit, and return the name of the client.
@@ -150,14 +137,10 @@ class State:
         if self.settings.metrics == "token":
             self.tokens.check(request)
 
-    def attach(self, app: Flask) -> None:
-        """Make this the state of an app."""
-        app.extensions[_EXTENSION] = self
-
 
 def state(app: Flask | None = None) -> State:
     """Return the state of an app; by default of the one that answers the current request."""
-    found: State = (app or current_app).extensions[_EXTENSION]
+    found: State = (app or current_app).extensions[EXTENSION]
     return found
 
 

@@ -16,7 +16,7 @@ from service.environment import HttpLimits
 from service.http.problems import MEDIA_TYPE, STATUSES, from_http
 from service.http.state import state
 from service.schemas.fields import Component, Documented, with_limits
-from service.schemas.shapes import TEXT, WHOLE, list_of, map_of, object_of
+from service.schemas.shapes import TEXT, WHOLE, list_of, map_of
 
 TOKEN_SCHEME: Final = {"type": "http", "scheme": "bearer", "description": "Needed where RANKCORR_TOKENS is set."}
 
@@ -34,34 +34,31 @@ def configuration(title: str, about: str) -> dict[str, Any]:
     }
 
 
-def problem_component(kinds: str, *, members: Mapping[str, Any] | None = None) -> Component:
-    """The schema of an error.
+def problem_component(kinds: str, **members: Any) -> Component:
+    """Return the schema of an error.
 
     Parameters
     ----------
     kinds : str
         The kinds of problems, for the description of `type`.
-    members : mapping, optional
+    **members : Shape
         Schemas of further members, which some kinds have.
     """
-    schema = object_of(
-        {
-            "type": TEXT(f"Kind of the problem, for programs: urn:rankcorr:problem: and {kinds}."),
-            "title": TEXT("Meaning of the status."),
-            "status": WHOLE(minimum=400, maximum=599),
-            "detail": TEXT("Expected and given value."),
-            "request_id": TEXT("The same as the header X-Request-ID and in the log."),
-            "errors": map_of(
-                list_of(TEXT),
-                about="Where a field is to blame: JSON pointer to it (of the query: its name after a slash) -> "
-                "messages.",
-            ),
-            **(members or {}),
-        },
-        about="An error, as RFC 9457 has it.",
-        needed=["type", "title", "status", "detail", "request_id"],
+    return Component.exactly(
+        "Problem",
+        "An error, as RFC 9457 has it.",
+        type=TEXT(f"Kind of the problem, for programs: urn:rankcorr:problem: and {kinds}."),
+        title=TEXT("Meaning of the status."),
+        status=WHOLE(minimum=400, maximum=599),
+        detail=TEXT("Expected and given value."),
+        request_id=TEXT("The same as the header X-Request-ID and in the log."),
+        errors=map_of(
+            list_of(TEXT),
+            about="Where a field is to blame: JSON pointer to it (of the query: its name after a slash) -> messages.",
+        ),
+        **members,
+        optional=["errors", *members],
     )
-    return Component("Problem", schema)
 
 
 class Api(SmorestApi):  # type: ignore[misc]

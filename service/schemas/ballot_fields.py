@@ -18,7 +18,7 @@ from rankcorr.checks import counted, counted_need
 from service.http.problems import shown, unknown_fields
 from service.schemas import fields
 from service.schemas.ranking_fields import check_labels, read_label
-from service.schemas.shapes import NUMBER, WHOLE, exactly, list_of, object_of, one_of
+from service.schemas.shapes import NUMBER, WHOLE, exactly, list_of, one_of
 
 # Above this, some languages cannot read whole numbers in JSON exactly.
 LARGEST: Final = 2**53
@@ -141,19 +141,15 @@ class Similarity(fields.Documented):
         return np.array(value, np.float64)
 
 
-FORM: Final = fields.Component(
+FORM: Final = fields.Component.exactly(
     "VotedComparisons",
-    object_of(
-        {
-            "voter": fields.LABEL_SCHEMA("Who voted; the scores do not depend on it."),
-            **SIDES,
-            "votes": list_of(
-                fields.VOTE.reference.or_null(),
-                about="The answer to each comparison: the side that won, or a tie; null where there is none.",
-            ),
-        },
-        needed=["left", "right", "votes"],
+    voter=fields.LABEL_SCHEMA("Who voted; the scores do not depend on it."),
+    **SIDES,
+    votes=list_of(
+        fields.VOTE.reference.or_null(),
+        about="The answer to each comparison: the side that won, or a tie; null where there is none.",
     ),
+    optional=["voter"],
 )
 VOTED_BALLOT: Final = fields.Component("VotedBallot", exactly(comparisons=list_of(FORM.reference, minItems=1)))
 
@@ -182,13 +178,13 @@ class VotedBallots(fields.Documented):
 
 def _check_form(form: Any, *path: str) -> None:
     check_keys(form, {"left", "right", "votes"}, {"voter"}, *path)
-    for side in ("left", "right"):
+    for side in SIDES:
         check_labels(form[side], *path, side)
     if "voter" in form:
         read_label(form["voter"], *path, "voter")
     votes = form["votes"]
     check_votes(votes, *path, "votes")
-    for side in ("left", "right"):
+    for side in SIDES:
         if len(form[side]) != len(votes):
             message = f"{counted_need(len(votes), 'vote')} as many items on each side; got {len(form[side])}"
             raise fields.placed([message], *path, side)

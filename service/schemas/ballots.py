@@ -21,7 +21,7 @@ from service.schemas.ballot_fields import (
 )
 from service.schemas.base import WAYS, Answer, Request, check_way
 from service.schemas.ranking_fields import BEST_FIRST, RANKS_ARRAY
-from service.schemas.shapes import COUNT, NUMBER, NUMBER_OR_NULL, TEXT, WHOLE, exactly, list_of, object_of
+from service.schemas.shapes import COUNT, NUMBER, NUMBER_OR_NULL, TEXT, WHOLE, exactly, list_of
 
 MAX_BALLOTS: Final = 10_000
 
@@ -158,7 +158,7 @@ class BallotAnswer(Answer):
             minItems=1,
         )
     )
-    certificate = fields.Dumped(object_of(_OF_CERTIFICATE, about="Counted again from the comparisons alone."))
+    certificate = fields.Dumped(exactly("Counted again from the comparisons alone.", **_OF_CERTIFICATE))
 
 
 class ScoresRequest(Request):

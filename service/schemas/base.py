@@ -109,7 +109,8 @@ class ItemWeights(Request):
     @post_load
     def gather(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
         """Collect the options of the library call under one key."""
-        options = {name: data.pop(name) for name in OPTION_NAMES if name in data}
+        names = ("n0", "weigher", "scheme", "tied_weights", "variant", "missing")
+        options = {name: data.pop(name) for name in names if name in data}
         return data | {"options": options}
 
 
@@ -122,9 +123,6 @@ class WeightOptions(ItemWeights):
         about="Items in one ranking only: an error; left out; for bottom all kept, tied below what a ranking has; "
         "for gold those of gold kept alone, tied below what a system has.",
     )
-
-
-OPTION_NAMES = ("n0", "weigher", "scheme", "tied_weights", "variant", "missing")
 
 
 # A note on an answer, such as why a statistic is null.

@@ -199,16 +199,18 @@ def check_text_bytes(answer: Any) -> None:
     check_limit("max_label_bytes", count, of="bytes of labels in an answer")
 
 
+# null is refused like any other value of a wrong type
+_MESSAGES: Final = {"null": "this field may not be null", "required": "this field is needed"}
+
+
 class Documented(Field[Any]):
     """A field that has its JSON Schema in `documented`, and its description in `about`."""
 
+    default_error_messages = _MESSAGES
     documented: Mapping[str, Any] = MappingProxyType({})
 
     def __init__(self, *, about: str | None = None, **kwargs: Any) -> None:
         super().__init__(metadata=Shape()(about), **kwargs)
-        # null is refused like any other value of a wrong type
-        self.error_messages["null"] = "this field may not be null"
-        self.error_messages["required"] = "this field is needed"
 
     def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> Any:  # noqa: ARG002
         return self.read(value)
@@ -258,17 +260,12 @@ class Number(Documented):
         return self.above < number < self.below and self.least <= number <= self.most and abs(number) < math.inf
 
     def _range(self) -> str:
-        parts = [
+        bounds = {"above": self.above, "of at least": self.least, "below": self.below, "of at most": self.most}
+        return " and".join(
             f" {word} {int(bound)}" if 1e6 <= abs(bound) <= 2**63 else f" {word} {bound:g}"
-            for word, bound in (
-                ("above", self.above),
-                ("of at least", self.least),
-                ("below", self.below),
-                ("of at most", self.most),
-            )
+            for word, bound in bounds.items()
             if math.isfinite(bound)
-        ]
-        return " and".join(parts)
+        )
 
 
 class Whole(Number):
@@ -390,10 +387,10 @@ class Dumped(Documented):
 class Part(Nested):
     """An object with a separate schema, and the same error messages as other fields."""
 
+    default_error_messages = _MESSAGES
+
     def __init__(self, schema: type[Schema], *, about: str | None = None, **kwargs: Any) -> None:
         super().__init__(schema, metadata=Shape()(about), **kwargs)
-        self.error_messages["null"] = "this field may not be null"
-        self.error_messages["required"] = "this field is needed"
 
 
 class Seed(Whole):

@@ -7,18 +7,7 @@ from marshmallow import post_load, validates_schema
 from service.schemas import fields
 from service.schemas.base import NOTICES, Answer, Request, WeightOptions, check_one
 from service.schemas.ranking_fields import NamedRankings, RankingField, scores_in
-from service.schemas.shapes import (
-    NUMBER,
-    NUMBER_OR_NULL,
-    TEXT,
-    TRUTH,
-    WHOLE,
-    WHOLE_OR_NULL,
-    at_least,
-    list_of,
-    map_of,
-    object_of,
-)
+from service.schemas.shapes import NUMBER, NUMBER_OR_NULL, TEXT, TRUTH, WHOLE, WHOLE_OR_NULL, at_least, list_of, map_of
 
 UNDEFINED: Final = NUMBER_OR_NULL
 
@@ -131,26 +120,19 @@ class LeaderboardRequest(WeightOptions):
 
 LARGEST_RANK: Final = WHOLE_OR_NULL
 LEAST_RANK: Final = LARGEST_RANK("With largest_rank, the ranks that tests of all pairs leave possible.")
-_RANKED: Final = (
-    *("system", "rank", "group", "least_rank", "largest_rank"),
-    *("scores", "total", "mean", "pvalue", "corrected_pvalue"),
-)
-_ROW: Final = object_of(
-    {
-        "system": TEXT,
-        "rank": UNDEFINED("Mid-rank; null where the coefficient is undefined."),
-        "group": WHOLE_OR_NULL("Systems of one group cannot be told apart."),
-        "least_rank": LEAST_RANK,
-        "largest_rank": LARGEST_RANK,
-        "scores": map_of(SCORE.reference, about="By gold set."),
-        "total": SCORE.reference,
-        "mean": SCORE.reference,
-        "pvalue": TWO_SIDED("Two-sided, of the paired test against the best."),
-        "corrected_pvalue": UNDEFINED("Two-sided, corrected for a best one that was found by looking."),
-        "n_unused": WHOLE("Items of the system that are in no gold set."),
-    },
-    needed=_RANKED,
-    closed=False,
+_ROW: Final = at_least(
+    system=TEXT,
+    rank=UNDEFINED("Mid-rank; null where the coefficient is undefined."),
+    group=WHOLE_OR_NULL("Systems of one group cannot be told apart."),
+    least_rank=LEAST_RANK,
+    largest_rank=LARGEST_RANK,
+    scores=map_of(SCORE.reference, about="By gold set."),
+    total=SCORE.reference,
+    mean=SCORE.reference,
+    pvalue=TWO_SIDED("Two-sided, of the paired test against the best."),
+    corrected_pvalue=UNDEFINED("Two-sided, corrected for a best one that was found by looking."),
+    n_unused=WHOLE("Items of the system that are in no gold set."),
+    optional=["n_unused"],
 )
 
 

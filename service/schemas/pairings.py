@@ -14,36 +14,25 @@ from service.http.state import deadline
 from service.schemas import fields
 from service.schemas.ballot_fields import check_keys
 from service.schemas.base import NOTICES, Answer, Request
-from service.schemas.shapes import NUMBER, TEXT, TEXT_OR_NULL, TRUTH, WHOLE, list_of, object_of
+from service.schemas.shapes import NUMBER, TEXT, TEXT_OR_NULL, TRUTH, WHOLE, list_of
 
 # Blanks as Python defines them; regular expressions in JSON Schema do not know all of these.
 _NOT_BLANK: Final = r"[^\s\u001c-\u001f\u0085]"
-TOKEN: Final = fields.Component(
+TOKEN: Final = fields.Component.exactly(
     "Token",
-    object_of(
-        {
-            "token": TEXT(pattern=_NOT_BLANK),
-            "area": TEXT("A token with several areas is given for each.", pattern=_NOT_BLANK),
-            "frequency": NUMBER(
-                "In texts of the domain, as a count or a share; for all tokens or for none.", minimum=0
-            ),
-        },
-        about="A word, or words for one concept, in one semantic area.",
-        needed=["token", "area"],
-    ),
+    "A word, or words for one concept, in one semantic area.",
+    token=TEXT(pattern=_NOT_BLANK),
+    area=TEXT("A token with several areas is given for each.", pattern=_NOT_BLANK),
+    frequency=NUMBER("In texts of the domain, as a count or a share; for all tokens or for none.", minimum=0),
+    optional=["frequency"],
 )
-PAIR: Final = fields.Component(
+PAIR: Final = fields.Component.exactly(
     "Pair",
-    object_of(
-        {
-            "item_1": TEXT,
-            "item_2": TEXT,
-            "area": TEXT_OR_NULL("The first that both have; null where they share none."),
-            "rare": TRUTH("Whether one of them is rare, where frequencies are given."),
-        },
-        about="An item: two tokens.",
-        needed=["item_1", "item_2", "area"],
-    ),
+    "An item: two tokens.",
+    **dict.fromkeys(("item_1", "item_2"), TEXT),
+    area=TEXT_OR_NULL("The first that both have; null where they share none."),
+    rare=TRUTH("Whether one of them is rare, where frequencies are given."),
+    optional=["rare"],
 )
 
 

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Final
 
 from flask import g
@@ -12,7 +13,7 @@ from rankcorr.errors import LabelError, LengthError
 from service.http.problems import Name, shown, unknown_fields
 from service.http.state import deadline
 from service.schemas import fields
-from service.schemas.shapes import NUMBER, list_of, map_of, object_of
+from service.schemas.shapes import NUMBER, list_of, map_of
 
 _MOST: Final = fields.Limit("max_items")
 _NUMBERS: Final = list_of(NUMBER, minItems=2, maxItems=_MOST)
@@ -29,20 +30,17 @@ _PLACES: Final = {
 }
 
 
-def _way_to_give(name: str, needed: str, about: str, **properties: Any) -> fields.Component:
-    return fields.Component(name, object_of(properties, about=about, needed=[needed]))
-
-
+_way_to_give: Final = partial(fields.Component.exactly, optional=["labels"])
 RANKS_ARRAY: Final = _way_to_give(
-    "RanksArray", "ranks", "Ranks in an array: smaller is better, 1 is the top.", ranks=_NUMBERS, labels=_LABELS
+    "RanksArray", "Ranks in an array: smaller is better, 1 is the top.", ranks=_NUMBERS, labels=_LABELS
 )
 BEST_FIRST: Final = "All items, best first, as the other endpoints take a ranking; tied items share their rank."
 WAYS_TO_GIVE: Final = (
-    _way_to_give("ScoresByLabel", "scores", "Scores by label: larger is better.", scores=_NUMBER_OF_LABEL),
-    _way_to_give("ScoresArray", "scores", "Scores in an array: larger is better.", scores=_NUMBERS, labels=_LABELS),
-    _way_to_give("RanksByLabel", "ranks", "Ranks by label: smaller is better, 1 is the top.", ranks=_NUMBER_OF_LABEL),
+    _way_to_give("ScoresByLabel", "Scores by label: larger is better.", scores=_NUMBER_OF_LABEL),
+    _way_to_give("ScoresArray", "Scores in an array: larger is better.", scores=_NUMBERS, labels=_LABELS),
+    _way_to_give("RanksByLabel", "Ranks by label: smaller is better, 1 is the top.", ranks=_NUMBER_OF_LABEL),
     RANKS_ARRAY,
-    _way_to_give("Order", "order", "Labels from best to worst; a nested list is a group of ties.", order=_PLACES),
+    _way_to_give("Order", "Labels from best to worst; a nested list is a group of ties.", order=_PLACES),
 )
 RANKING: Final = fields.Component(
     "Ranking",

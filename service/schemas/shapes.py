@@ -55,38 +55,19 @@ def shape_of(cls: type) -> Shape:
     {'type': 'string'}
     """
     hints = get_type_hints(cls)
-    properties = {each.name: _schema(hints[each.name]) for each in fields(cls)}
-    return object_of(properties, about=(inspect.getdoc(cls) or "").split("\n", maxsplit=1)[0])
+    properties: dict[str, Any] = {each.name: _schema(hints[each.name]) for each in fields(cls)}
+    return exactly((inspect.getdoc(cls) or "").split("\n", maxsplit=1)[0], **properties)
 
 
-def object_of(
-    properties: Mapping[str, Any], *, about: str | None = None, needed: Sequence[str] | None = None, closed: bool = True
-) -> Shape:
-    """Return the schema of an object; by default with exactly these properties.
-
-    Parameters
-    ----------
-    properties : mapping
-        Schemas by name.
-    about : str, optional
-        Description.
-    needed : sequence of str, optional
-        Required properties; all by default.
-    closed : bool
-        Whether the object has no other properties.
-    """
-    made = Shape(type="object", required=list(properties if needed is None else needed), properties=dict(properties))
-    return made(about, **({"additionalProperties": False} if closed else {}))
+def exactly(about: str | None = None, /, *, optional: Sequence[str] = (), **properties: Any) -> Shape:
+    """Return the schema of an object with exactly these properties; only those in `optional` may be missing."""
+    return at_least(optional=optional, **properties)(about, additionalProperties=False)
 
 
-def exactly(about: str | None = None, /, **properties: Any) -> Shape:
-    """Return the schema of an object with exactly these properties, all of them required."""
-    return object_of(properties, about=about)
-
-
-def at_least(about: str | None = None, /, **properties: Any) -> Shape:
-    """Return the schema of an object with these properties, all of them required, and perhaps others."""
-    return object_of(properties, about=about, closed=False)
+def at_least(about: str | None = None, /, *, optional: Sequence[str] = (), **properties: Any) -> Shape:
+    """Return the schema of an object with these properties and perhaps others; those in `optional` may be missing."""
+    required = [name for name in properties if name not in optional]
+    return Shape(type="object", required=required, properties=properties)(about)
 
 
 def map_of(values: Mapping[str, Any], *, about: str | None = None, **bounds: Any) -> Shape:

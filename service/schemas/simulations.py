@@ -13,7 +13,7 @@ from service.schemas.ballots import PlanInputs
 from service.schemas.base import NOTICES, Answer, Request
 from service.schemas.correlations import STATISTIC
 from service.schemas.fields import APPROACH, Choices, Component, Count, Dumped, Flag, Number, Part, Seed, check_limit
-from service.schemas.shapes import NUMBER_OR_NULL, WHOLE, object_of
+from service.schemas.shapes import NUMBER_OR_NULL, WHOLE
 
 _PAPER: Final = VoterPopulation()
 
@@ -74,9 +74,8 @@ SIMULATED_COEFFICIENT: Final = Component.exactly(
     sd=NUMBER_OR_NULL("Standard deviation over the simulations; null for a single one.", minimum=0),
     se=NUMBER_OR_NULL("Standard error of the mean, sd / sqrt(n_simulations); null for a single one.", minimum=0),
 )
-SIMULATED_APPROACH: Final = Component(
-    "SimulatedApproach",
-    object_of(dict.fromkeys(COEFFICIENTS, SIMULATED_COEFFICIENT.reference), needed=list(COEFFICIENTS)),
+SIMULATED_APPROACH: Final = Component.exactly(
+    "SimulatedApproach", **dict.fromkeys(COEFFICIENTS, SIMULATED_COEFFICIENT.reference)
 )
 
 

@@ -14,48 +14,28 @@ from service.schemas import fields
 from service.schemas.ballot_fields import LABELS, SIDES, ItemNames, VoterNames, check_keys, check_vote, check_votes
 from service.schemas.base import NOTICES, Answer, Request
 from service.schemas.ranking_fields import BEST_FIRST, RANKS_ARRAY, check_labels, read_label
-from service.schemas.shapes import (
-    COUNT,
-    NUMBER,
-    NUMBER_OR_NULL,
-    TRUTH,
-    WHOLE,
-    WHOLE_OR_NULL,
-    list_of,
-    object_of,
-    one_of,
-)
+from service.schemas.shapes import COUNT, NUMBER, NUMBER_OR_NULL, TRUTH, WHOLE, WHOLE_OR_NULL, list_of, one_of
 
 _ANSWER: Final = fields.VOTE.reference.or_null()
 _WINNER: Final = "The side that won, or a tie; null where there is no answer."
 _VOTER: Final = "Who answered; of all comparisons or of none."
 
-COMPARISON_COLUMNS: Final = fields.Component(
+COMPARISON_COLUMNS: Final = fields.Component.exactly(
     "ComparisonColumns",
-    object_of(
-        {
-            **SIDES,
-            "winner": list_of(_ANSWER, about=_WINNER, maxItems=fields.Limit("max_comparisons")),
-            "voter": LABELS(_VOTER),
-        },
-        about="Answered comparisons as arrays of one length.",
-        needed=["left", "right", "winner"],
-    ),
+    "Answered comparisons as arrays of one length.",
+    **SIDES,
+    winner=list_of(_ANSWER, about=_WINNER, maxItems=fields.Limit("max_comparisons")),
+    voter=LABELS(_VOTER),
+    optional=["voter"],
 )
-COMPARISON: Final = fields.Component(
+COMPARISON: Final = fields.Component.exactly(
     "AnsweredComparison",
-    object_of(
-        {
-            "left": fields.LABEL_SCHEMA,
-            "right": fields.LABEL_SCHEMA,
-            "winner": _ANSWER(_WINNER),
-            "voter": fields.LABEL_SCHEMA(_VOTER),
-        },
-        about="A comparison and its answer.",
-        needed=["left", "right", "winner"],
-    ),
+    "A comparison and its answer.",
+    **dict.fromkeys(SIDES, fields.LABEL_SCHEMA),
+    winner=_ANSWER(_WINNER),
+    voter=fields.LABEL_SCHEMA(_VOTER),
+    optional=["voter"],
 )
-_SIDES: Final = ("left", "right")
 
 
 @dataclass(frozen=True)
@@ -91,11 +71,11 @@ class ComparisonsField(fields.Documented):
 
 
 def _of_columns(value: dict[str, Any]) -> Answered:
-    check_keys(value, {*_SIDES, "winner"}, {"voter"})
-    labels = [name for name in (*_SIDES, "voter") if name in value]
+    check_keys(value, {*SIDES, "winner"}, {"voter"})
+    labels = [name for name in (*SIDES, "voter") if name in value]
     winner = value["winner"]
     check_votes(winner, "winner")
-    _check_count(len(winner))
+    fields.check_limit("max_comparisons", len(winner), of="comparisons of a request")
     for name in labels:
         if isinstance(value[name], list) and len(value[name]) != len(winner):
             message = f"{counted_need(len(winner), 'winner')} as many entries here; got {len(value[name])}"
@@ -105,10 +85,10 @@ def _of_columns(value: dict[str, Any]) -> Answered:
 
 
 def _of_rows(value: list[Any]) -> Answered:
-    _check_count(len(value))
+    fields.check_limit("max_comparisons", len(value), of="comparisons of a request")
     with_voters = bool(value) and isinstance(value[0], dict) and "voter" in value[0]
-    needed = {*_SIDES, "winner"} | ({"voter"} if with_voters else set())
-    names = [*_SIDES, *(["voter"] if with_voters else [])]
+    names = [*SIDES, *(["voter"] if with_voters else [])]
+    needed = {*names, "winner"}
     for place, row in enumerate(value):
         if not isinstance(row, dict) or row.keys() != needed:
             if isinstance(row, dict) and not with_voters and "voter" in row:
@@ -118,13 +98,9 @@ def _of_rows(value: list[Any]) -> Answered:
         for name in names:
             row[name] = read_label(row[name], str(place), name)
         check_vote(row["winner"], str(place), "winner")
-    left, right = ([row[side] for row in value] for side in _SIDES)
+    left, right = ([row[side] for row in value] for side in SIDES)
     voter = [row["voter"] for row in value] if with_voters else None
     return Answered(left, right, [row["winner"] for row in value], voter)
-
-
-def _check_count(count: int) -> None:
-    fields.check_limit("max_comparisons", count, of="comparisons of a request")
 
 
 # Outside these limits a fit takes long without benefit: strengths that spread by 100 decide every vote.

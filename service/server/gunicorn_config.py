@@ -15,7 +15,7 @@ from typing import Any
 from service.http import metrics
 from service.http.hooks import answer_alone
 from service.http.state import state
-from service.server.launch import METRICS_FOLDER, NOTICE, RUN_FOLDER, chosen_program, run_prefix
+from service.server.launch import NOTICE, RUN_FOLDER, chosen_program
 from service.server.settings import usable_cores
 
 LARGE_BODY = 1_000_000
@@ -49,8 +49,8 @@ control_socket_disable = True  # it would start a thread in the process that for
 
 def on_starting(arbiter: Any) -> None:
     """Compile before the socket listens and workers are forked, then leave a compact heap to fork from."""
-    if not os.environ.get(METRICS_FOLDER):
-        raise RuntimeError(f"{METRICS_FOLDER} is not set: start the service with {_program.name}")
+    if not os.environ.get(metrics.METRICS_FOLDER):
+        raise RuntimeError(f"{metrics.METRICS_FOLDER} is not set: start the service with {_program.name}")
     run = os.environ.get(RUN_FOLDER), os.getpid()
     atexit.register(remove_run_folder, *run)
 
@@ -139,5 +139,5 @@ def child_exit(arbiter: Any, worker: Any) -> None:
 
 def remove_run_folder(folder: str | None, owner: int) -> None:
     """Remove the folder of this run if the command created it; workers run the same exit handler and leave it."""
-    if folder and os.getpid() == owner and os.path.basename(folder).startswith(run_prefix(_program)):
+    if folder and os.getpid() == owner and os.path.basename(folder).startswith(f"{_program.name}-"):
         shutil.rmtree(folder, ignore_errors=True)

@@ -17,7 +17,7 @@ from typing import Any, Final, NoReturn
 
 from service.collect.settings import CollectSettings
 from service.environment import HttpSettings, SettingError, one_of, unknown, variable
-from service.http.metrics import reserve_files
+from service.http.metrics import METRICS_FOLDER, reserve_files
 from service.server.settings import ServerSettings, usable_cores
 from service.settings import Settings
 
@@ -29,7 +29,6 @@ NEEDED: Final = (
 NEEDED_FOR_PAGES: Final = ("markdown_it", "matplotlib", "nh3", "segno")
 PROGRAM: Final = "RANKCORR_PROGRAM"  # the command sets it for gunicorn
 NOTICE: Final = "RANKCORR_NOTICE"  # text to print once requests are accepted; `make collect` sets it
-METRICS_FOLDER: Final = "PROMETHEUS_MULTIPROC_DIR"
 KERNEL_FOLDER: Final = "NUMBA_CACHE_DIR"
 RUN_FOLDER: Final = "RANKCORR_RUN_FOLDER"  # the command sets it; gunicorn removes the folder at its end
 
@@ -191,7 +190,7 @@ def prepare(program: Program, environment: MutableMapping[str, str]) -> None:
     OSError
         If a folder cannot be created or emptied.
     """
-    run = Path(tempfile.mkdtemp(prefix=run_prefix(program)))
+    run = Path(tempfile.mkdtemp(prefix=f"{program.name}-"))
     environment[RUN_FOLDER] = str(run)
     try:
         metrics = Path(environment.get(METRICS_FOLDER) or run / "metrics")
@@ -210,11 +209,6 @@ def prepare(program: Program, environment: MutableMapping[str, str]) -> None:
     environment[PROGRAM] = program.name
     for name, value in PROGRAM_VARIABLES.items():
         environment.setdefault(name, value)
-
-
-def run_prefix(program: Program) -> str:
-    """Return the prefix of the names of folders that the command creates for a run."""
-    return f"{program.name}-"
 
 
 def _parser(program: Program) -> argparse.ArgumentParser:

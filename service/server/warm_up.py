@@ -30,6 +30,7 @@ N_MANY = 12  # too many items for a test over all permutations
 N_RESAMPLES = 100
 # Items and presentations, one pair for each way to draw: exactly, as a cycle, one item once more, by exchanges, with
 # repeated pairs.
+VOTES: tuple[list[int], list[int], list[str]] = ([0, 1, 2, 0], [1, 2, 0, 2], ["left", "tie", "right", "left"])
 BALLOTS = ((4, 1), (4, 2), (5, 3), (12, 6), (4, 7))
 
 
@@ -45,9 +46,7 @@ def warm_up() -> None:
 def warm_up_campaigns() -> None:
     """Do the same for rankcorr-collect: draws, scores of votes, strengths with their uncertainty, voters."""
     _vote()
-    votes = adaptive.Comparisons.from_labels(
-        [0, 1, 2, 0], [1, 2, 0, 2], ["left", "tie", "right", "left"], voter=[0, 1, 0, 1]
-    )
+    votes = adaptive.Comparisons.from_labels(*VOTES, voter=[0, 1, 0, 1])
     strengths = adaptive.bradley_terry(votes)
     strengths.cut(1)
     strengths.expected_correlation(TauW())
@@ -67,9 +66,7 @@ def _vote() -> None:
 def _fit() -> None:
     """Fit strengths of few items and of many (with drawn standard errors), and choose the next comparisons."""
     for voter in (None, ["Ann", "Bob", "Ann", "Bob"]):
-        votes = adaptive.Comparisons.from_labels(
-            [0, 1, 2, 0], [1, 2, 0, 2], ["left", "tie", "right", "left"], voter=voter
-        )
+        votes = adaptive.Comparisons.from_labels(*VOTES, voter=voter)
         fits = [adaptive.bradley_terry(votes), adaptive.bradley_terry(votes, ties="half"), adaptive.thurstone(votes)]
         if voter is not None:
             fits.append(adaptive.bradley_terry(votes, voters=True, side_bias=True))

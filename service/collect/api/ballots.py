@@ -38,18 +38,16 @@ def open_next(key: str, at_once: bool) -> Any:
 @blueprint.response(200, answers.BallotAnswer)
 def read(key: str, number: int) -> Any:
     """Return a ballot; its ETag, needed to close it, changes with its state and with exclusions, not with votes."""
-    return ballot_of(organiser(key), number)
+    return ballot_of(opened(key, number), number)
 
 
 @blueprint.get("/<key>/ballots/<int:number>/preview", name="previewClose")
 @blueprint.response(200, answers.PreviewAnswer)
 def preview(key: str, number: int) -> Any:
     """Show what closing the ballot now would do; send the ETag of this answer to close it."""
-    campaign = organiser(key)
-    checked(campaign, number)
+    campaign = opened(key, number)
     seen: Preview = _previews.get((key, number), campaign.stamp(), lambda: campaign.preview(number)).value
-    same = {name: getattr(seen, name) for name in ("n_comparisons", "n_answered", "expected", "cut")}
-    return stamped(seen.stamp, {"preview": seen.of_ballot, "ready": seen.is_ready, **same})
+    return stamped(seen.stamp, seen)
 
 
 @blueprint.post("/<key>/ballots/<int:number>/close", name="closeBallot")
@@ -62,8 +60,7 @@ def close(key: str, number: int, least_answered: float | None = None) -> Any:
     If-Match must hold the ETag of the ballot that you reviewed. The answer is 412 if the ballot was closed or reopened
     or a voter was excluded since then, and 428 without the header.
     """
-    campaign, stamp = organiser(key), wanted_stamp()
-    checked(campaign, number)
+    stamp, campaign = wanted_stamp(), opened(key, number)
     campaign.close(number, least_answered=least_answered, stamp=stamp)
     return ballot_of(campaign, number)
 
@@ -73,8 +70,7 @@ def close(key: str, number: int, least_answered: float | None = None) -> Any:
 @blueprint.response(200, answers.BallotAnswer)
 def reopen(key: str, number: int, reason: str) -> Any:
     """Reopen the last closed ballot, as long as no later ballot was opened."""
-    campaign = organiser(key)
-    checked(campaign, number)
+    campaign = opened(key, number)
     campaign.reopen(number, reason)
     return ballot_of(campaign, number)
 
@@ -119,22 +115,22 @@ def read_ledger(key: str, after: int, limit: int) -> Any:
     return {"events": events, "next": events[-1].number if events else after, "complete": len(events) < limit}
 
 
-def checked(campaign: Campaign, number: int) -> None:
-    """Refuse the number of a ballot that was never opened.
+def opened(key: str, number: int) -> Campaign:
+    """Return the campaign of a key, if its organiser asks, and this ballot was opened.
 
     Raises
     ------
     Problem
         404, if there is no ballot with this number.
     """
+    campaign = organiser(key)
     n_opened = len(campaign.ballots())
     if not 1 <= number <= n_opened:
         raise Problem(404, f"ballot {number} has not been opened; {n_opened} have", kind="no-such-ballot")
+    return campaign
 
 
 def ballot_of(campaign: Campaign, number: int) -> Any:
     """Return a ballot in the form of the answers, with its stamp as ETag."""
-    checked(campaign, number)
     found = campaign.ballot(number)
-    answer = {"ballot": found.progress, "chain_digest": found.chain_digest, "going_on": found.going_on}
-    return stamped(found.stamp, answer)
+    return stamped(found.stamp, found)

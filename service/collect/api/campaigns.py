@@ -6,7 +6,7 @@ from typing import Any
 from flask import request as asked
 
 from adaptive.advice import Advice
-from adaptive.ledger import Campaign, ContinuousPlan, ItemSheet, Settings, planned_spending, time_text
+from adaptive.ledger import ContinuousPlan, ItemSheet, Settings, planned_spending, time_text
 from adaptive.model.matching import Matching
 from adaptive.plan import BallotPlan
 from adaptive.tuning.outlook import Outlook, outlook_of_ballots, outlook_of_matching
@@ -94,10 +94,16 @@ def read_items(key: str, offset: int, limit: int) -> Any:
     """Return the items with their answers in open ballots; sorted by answers, fewest first."""
     campaign = organiser(key)
 
+    def rows() -> list[dict[str, Any]]:
+        return [
+            {"item": each.item, **asdict(content), "presentations": each.presentations, "n_answered": each.n_answered}
+            for each, content in campaign.items_shown()
+        ]
+
     def part(rows: list[dict[str, Any]]) -> dict[str, Any]:
         return {"n_items": len(rows), "items": rows[offset : offset + limit]}
 
-    return blueprints.tagged(_items, key, campaign.stamp(), lambda: item_rows(campaign), part, offset, limit)
+    return blueprints.tagged(_items, key, campaign.stamp(), rows, part, offset, limit)
 
 
 @listed.get("/<key>/plan", name="readPlan")
@@ -105,8 +111,7 @@ def read_items(key: str, offset: int, limit: int) -> Any:
 def read_plan(key: str) -> Any:
     """Return the plan of the campaign, with its questions and its cost in total."""
     info = organiser(key).info
-    pay = info.settings.pay
-    seconds = None if pay is None else pay.seconds
+    seconds = None if info.settings.pay is None else info.settings.pay.seconds
     return looked_at(plan=info.plan, settings=info.settings, seconds=seconds, voters=len(info.slots), accuracy=False)
 
 
@@ -165,11 +170,3 @@ def advice_on(plan: BallotPlan, voters: int, outlook: Outlook | None) -> list[Ad
     if plan.n_items < _TENTH_IS_TWO:
         needless.add("many_survivors")
     return [each for each in plan.advice_for(voters) if each.code not in needless]
-
-
-def item_rows(campaign: Campaign) -> list[dict[str, Any]]:
-    """Return the items with their contents and answers."""
-    return [
-        {"item": each.item, **asdict(content), "presentations": each.presentations, "n_answered": each.n_answered}
-        for each, content in campaign.items_shown()
-    ]

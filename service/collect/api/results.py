@@ -48,8 +48,8 @@ def read(key: str, interim: bool, top: int | None = None) -> Any:
     campaign = organiser(key)
     check_top(campaign, top)
     stamp = campaign.stamp()
-    make, answer = partial(ranked, campaign, interim, top), partial(answer_of, campaign)
-    return tagged(_results, (key, interim, top), stamp, make, answer, interim, top)
+    make = partial(campaign.result, interim=interim, top=top)
+    return tagged(_results, (key, interim, top), stamp, make, partial(answer_of, campaign), interim, top)
 
 
 @blueprint.get("/<key>/plots/<name>.svg", name="drawPlot")
@@ -119,11 +119,6 @@ def check_top(campaign: Campaign, top: int | None) -> None:
         raise Problem(422, f"/top: {message}", errors={"/top": [message]})
 
 
-def ranked(campaign: Campaign, interim: bool, top: int | None) -> CampaignResult:
-    """Return the ranking of a campaign."""
-    return campaign.result(interim=interim, top=top)
-
-
 def answer_of(campaign: Campaign, found: CampaignResult) -> dict[str, Any]:
     """Return the ranking as JSON, with the addresses of images."""
     images = {
@@ -160,9 +155,10 @@ def figure(campaign: Campaign, stamp: str, name: str, interim: bool, top: int | 
             return figure_bytes(plot_voters(shown, what="Agreement with the others"), "svg")
     if campaign.info.n_items > MOST_WITH_INTERVALS:
         raise Problem(409, f"intervals are known for up to {MOST_WITH_INTERVALS:,} items", kind="not-possible")
-    kept = _results.get((campaign.key, interim, top), stamp, lambda: ranked(campaign, interim, top))
+    ranked = partial(campaign.result, interim=interim, top=top)
+    kept = _results.get((campaign.key, interim, top), stamp, ranked)
     # While another request makes the ranking, `kept` is the previous one; a figure of it must not be stored as current.
-    found = kept.value if kept.stamp == stamp else ranked(campaign, interim, top)
+    found = kept.value if kept.stamp == stamp else ranked()
     with _drawing:
         if name == "in-top":
             return figure_bytes(plot_in_top(found.strengths, found.top), "svg")

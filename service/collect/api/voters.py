@@ -9,7 +9,7 @@ from typing import Any
 
 from flask import Response
 
-from adaptive.ledger import DECISIONS, PlatformVoters, VoterRow
+from adaptive.ledger import DECISIONS, VoterRow
 from service.collect.access import organiser
 from service.collect.api.blueprints import Remembered, of_organisers, tagged
 from service.collect.api.results import file_of
@@ -93,11 +93,7 @@ def read_participants(key: str) -> Any:
     once they are excluded. Other participants have no submission to decide on.
     """
     campaign = organiser(key)
-
-    def answer(found: PlatformVoters) -> dict[str, Any]:
-        return {"platform": found.platform, "participants": found.participants}
-
-    return tagged(_participants, key, campaign.stamp(), campaign.voters.of_platform, answer)
+    return tagged(_participants, key, campaign.stamp(), campaign.voters.of_platform, lambda found: found)
 
 
 @of_platform.get("/<key>/participants/<decision>", name="exportParticipants")

@@ -183,15 +183,15 @@ def cast(event_id: str, pair: str, answer: str, **given: Any) -> dict[str, Any]:
     _, pages = collecting().campaigns.pages(campaign)
     if (answer == "tie" and not pages.ties) or (answer == "cannot say" and not pages.cannot_say):
         raise Problem(422, f"this campaign does not offer the answer {answer!r}")
-    number, found = _pair(campaign, pair)
     voter = access.voter_of(campaign, holder)
-    vote = ledger.VoteCast(_event_id(event_id), number, found.place, voter.id, answer, **given)
     try:
-        receipt = voter.cast(vote)
+        number, sheet, position = ledger.pair_at(pair)
+        found = collecting().campaigns.pairs(campaign, number, sheet)[position]
+        receipt = voter.cast(ledger.VoteCast(_event_id(event_id), number, found.place, voter.id, answer, **given))
     except ledger.ConflictError as error:
         raise _conflict(error, pair) from error
-    except VoteError as error:
-        raise _unknown_pair() from error
+    except (VoteError, IndexError) as error:
+        raise Problem(404, "this voter has no such pair", kind="no-such-pair") from error
     feedback = {"expected": found.expected, "agrees": found.expected == answer} if found.is_practice else None
     return {**_receipt(receipt, pair), "feedback": feedback}
 
@@ -302,17 +302,6 @@ def _shown(campaign: ledger.Campaign, hand: ledger.SheetInHand) -> dict[str, Any
     return {"ballot": hand.number, "sheet": hand.sheet, "expires_at": expires, "pairs": pairs}
 
 
-def _pair(campaign: ledger.Campaign, name: str) -> tuple[int, ledger.ShownPair]:
-    try:
-        number, sheet, position = ledger.pair_at(name)
-        pairs = collecting().campaigns.pairs(campaign, number, sheet)
-    except VoteError as error:
-        raise _unknown_pair() from error
-    if position >= len(pairs):
-        raise _unknown_pair()
-    return number, pairs[position]
-
-
 def _receipt(receipt: ledger.Receipt, pair: str) -> dict[str, Any]:
     return {"event_id": receipt.event_id, "pair": pair, "answer": receipt.answer, "repeated": receipt.repeated}
 
@@ -330,7 +319,3 @@ def _conflict(error: ledger.ConflictError, pair: str) -> Problem:
         return Problem(409, f"pair {pair} is answered, or has no answer of this voter to take back", kind="conflict")
     answer = error.recorded
     return Problem(409, f"pair {pair} has the answer {answer!r} already", kind="conflict", members={"answer": answer})
-
-
-def _unknown_pair() -> Problem:
-    return Problem(404, "this voter has no such pair", kind="no-such-pair")

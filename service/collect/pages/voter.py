@@ -50,29 +50,28 @@ def show(page: str, key: str) -> Response:
     if is_preview:
         query = f"?preview=1{query.replace('?', '&')}"
     home = url_for("voter_pages.welcome", key=key)
-    values: dict[str, Any] = {
-        "key": key,
-        "page": page,
-        "pages": pages,
-        "texts": texts,
-        "tag": tag,
-        "direction": direction(tag),
-        "languages": [{"tag": each, "name": language_name(each)} for each in pages.texts],
-        "script_texts": interface.section("voter"),
-        "home": home,
-        "to_vote": f"{home}/vote{query}",
-        "to_finish": f"{home}/finish{query}",
-        "nothing": nothing,
-        "wait_minutes": None if wait is None else -(-wait // 60),
-        "instructions": _html(texts.instructions),
-        "consent": _html(texts.consent),
-        "thanks": _html(texts.thanks),
-        "known": is_known,
-        "is_preview": is_preview,
-        "preview": _preview(campaign, pages, page) if is_preview else "",
-        "to_organiser": url_for("organiser_pages.overview", key=key),
-    }
-    return page_of(f"voter/{page}.html", interface, **values)
+    return page_of(
+        f"voter/{page}.html",
+        interface,
+        key=key,
+        page=page,
+        pages=pages,
+        texts=texts,
+        tag=tag,
+        direction=direction(tag),
+        languages=[{"tag": each, "name": language_name(each)} for each in pages.texts],
+        script_texts=interface.section("voter"),
+        home=home,
+        to_vote=f"{home}/vote{query}",
+        to_finish=f"{home}/finish{query}",
+        nothing=nothing,
+        wait_minutes=None if wait is None else -(-wait // 60),
+        **{name: _html(getattr(texts, name)) for name in ("instructions", "consent", "thanks")},
+        known=is_known,
+        is_preview=is_preview,
+        preview=_preview(campaign, pages, page) if is_preview else "",
+        to_organiser=url_for("organiser_pages.overview", key=key),
+    )
 
 
 for page, rule in {"welcome": "/<key>", "vote": "/<key>/vote", "finish": "/<key>/finish"}.items():

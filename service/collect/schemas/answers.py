@@ -159,7 +159,7 @@ class BallotsAnswer(Answer):
 class BallotAnswer(Answer):
     """A ballot; the header ETag holds its stamp."""
 
-    ballot = Dumped(shapes.shape_of(ledger.BallotProgress))
+    ballot = Dumped(shapes.shape_of(ledger.BallotProgress), attribute="progress")
     chain_digest = Dumped(shapes.TEXT_OR_NULL, about="Of a closed ballot; it proves this ballot and all before it.")
     going_on = Dumped(
         shapes.list_of(shapes.LABEL).or_null(
@@ -171,8 +171,8 @@ class BallotAnswer(Answer):
 class PreviewAnswer(Answer):
     """What closing a ballot now would do."""
 
-    preview = Dumped(shapes.shape_of(ledger.ClosePreview).or_null("Null for a batch."))
-    ready = Dumped(shapes.TRUTH)
+    preview = Dumped(shapes.shape_of(ledger.ClosePreview).or_null("Null for a batch."), attribute="of_ballot")
+    ready = Dumped(shapes.TRUTH, attribute="is_ready")
     n_comparisons = Dumped(shapes.COUNT)
     n_answered = Dumped(shapes.COUNT)
     expected = Dumped(shapes.NUMBER_OR_NULL, about="Expected tau_w, of a continuous campaign.")
@@ -267,18 +267,15 @@ class WithdrawalAnswer(Answer):
     voided = Dumped(shapes.COUNT, about="Votes of open ballots that no longer count.")
 
 
-_ROW: Final = shapes.object_of(
-    {
-        "item": shapes.LABEL,
-        "rank": shapes.NUMBER,
-        "strength": shapes.NUMBER,
-        **dict.fromkeys(("presentations", "wins", "ties", "losses", "last_ballot"), shapes.COUNT),
-        "ybar": shapes.NUMBER_OR_NULL,
-        **dict.fromkeys(("standard_error", "rank_low", "rank_high", "in_top"), shapes.NUMBER),
-        "image": shapes.TEXT("Path of the image that the item is, if it is one."),
-        "alt_text": shapes.TEXT,
-    },
-    needed=["item", "rank", "strength"],
+_OF_ROW: Final = {
+    **dict.fromkeys(("presentations", "wins", "ties", "losses", "last_ballot"), shapes.COUNT),
+    "ybar": shapes.NUMBER_OR_NULL,
+    **dict.fromkeys(("standard_error", "rank_low", "rank_high", "in_top"), shapes.NUMBER),
+    "image": shapes.TEXT("Path of the image that the item is, if it is one."),
+    "alt_text": shapes.TEXT,
+}
+_ROW: Final = shapes.exactly(
+    item=shapes.LABEL, rank=shapes.NUMBER, strength=shapes.NUMBER, **_OF_ROW, optional=[*_OF_ROW]
 )
 
 

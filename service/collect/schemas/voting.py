@@ -9,7 +9,7 @@ from adaptive.ledger import ANSWERS
 from service.http.problems import shown
 from service.schemas.base import Answer, Request
 from service.schemas.fields import Choice, Component, Documented, Dumped, Part, Whole, vocabulary
-from service.schemas.shapes import TEXT, TEXT_OR_NULL, TRUTH, WHOLE, WHOLE_OR_NULL, at_least, list_of, object_of
+from service.schemas.shapes import TEXT, TEXT_OR_NULL, TRUTH, WHOLE, WHOLE_OR_NULL, at_least, list_of
 
 VERSION: Final = "[A-Za-z0-9][A-Za-z0-9._-]{0,39}"
 TOKEN: Final = "[A-Za-z0-9_-]{43}"
@@ -18,20 +18,15 @@ EVENT: Final = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 ANSWER: Final = vocabulary("Answer", ANSWERS, "The side that won, a tie, or none of these.")
 GIVEN_BY: Final = vocabulary("GivenBy", ("click", "key", "touch"), "How it was answered.")
 LAYOUT: Final = vocabulary("Layout", ("side by side", "stacked"), "How the pair was shown.")
-_CONTENT: Final = Component(
+_CONTENT: Final = Component.at_least(
     "Content",
-    object_of(
-        {
-            "kind": TEXT(enum=["text", "markdown", "image", "audio"]),
-            "text": TEXT("Of text."),
-            "html": TEXT("Of markdown: HTML that can do no harm."),
-            "url": TEXT("Of an image or audio: a path on this server."),
-            "alt": TEXT("Of an image or audio: its description."),
-        },
-        about="The content to show for an item.",
-        needed=["kind"],
-        closed=False,
-    ),
+    "The content to show for an item.",
+    kind=TEXT(enum=["text", "markdown", "image", "audio"]),
+    text=TEXT("Of text."),
+    html=TEXT("Of markdown: HTML that can do no harm."),
+    url=TEXT("Of an image or audio: a path on this server."),
+    alt=TEXT("Of an image or audio: its description."),
+    optional=["text", "html", "url", "alt"],
 )
 _NULLABLE_ANSWER: Final = ANSWER.reference.or_null()
 _PAIR: Final = Component.at_least(
