@@ -126,7 +126,7 @@ def limited(client, monkeypatch):
 
     def set_limit(limit, count):
         settings = replace(shared.settings, limits=replace(shared.settings.limits, **{f"max_{limit}": count}))
-        monkeypatch.setitem(client.application.extensions, "rankcorr", replace(shared, settings=settings))
+        monkeypatch.setattr(shared, "settings", settings)
         return client
 
     return set_limit
