@@ -186,11 +186,14 @@ def cast(event_id: str, pair: str, answer: str, **given: Any) -> dict[str, Any]:
     voter = access.voter_of(campaign, holder)
     try:
         number, sheet, position = ledger.pair_at(pair)
-        found = collecting().campaigns.pairs(campaign, number, sheet)[position]
+        pairs = collecting().campaigns.pairs(campaign, number, sheet)
+        if position >= len(pairs):
+            raise VoteError(f"the sheet has {len(pairs)} pairs")
+        found = pairs[position]
         receipt = voter.cast(ledger.VoteCast(_event_id(event_id), number, found.place, voter.id, answer, **given))
     except ledger.ConflictError as error:
         raise _conflict(error, pair) from error
-    except (VoteError, IndexError) as error:
+    except VoteError as error:
         raise Problem(404, "this voter has no such pair", kind="no-such-pair") from error
     feedback = {"expected": found.expected, "agrees": found.expected == answer} if found.is_practice else None
     return {**_receipt(receipt, pair), "feedback": feedback}
