@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -44,6 +45,7 @@ Array: TypeAlias = NDArray[Any]
 
 _BLOCK_NUMBERS: Final = 1 << 22  # 32 MB of normal numbers at a time
 _TOLERANCE: Final = 1e-4
+_NOISE: Final = {"logistic": math.pi**2 / 3, "normal": 1.0}  # variance of the noise of a vote
 _LEAST_SHARE: Final = 1e-6  # of the products of slopes, that fitting must leave to estimate the spread of opinions
 # Up to this many pairs of items per vote, a matrix of pairs takes less time than the votes, and little more memory.
 _PAIRS_PER_VOTE: Final = 30
@@ -95,8 +97,8 @@ def shared_opinions(curved: Curvature, at: Parameters, voter: Array) -> Opinions
     votes have 1 in K for each opinion that is behind both on the same side, and -1 for each on opposite sides. The
     fitted strengths absorb a part of the opinions, the larger the fewer voters there are: fitting turns W into
     P = W - W X H^-1 X' W, where X has the signs of the items of each vote. sd^2 is the number at which s' K s equals
-    its expectation, tr(K P) + sd^2 tr(K P K P). This is one step of restricted maximum likelihood from sd = 0.
-    With more than `MAX_DENSE` items, the diagonal of H replaces H.
+    its expectation, tr(K P) + sd^2 tr(K P K P). This is one step of restricted maximum likelihood from sd = 0. sd^2 is
+    at most half of the variance of a vote's noise. With more than `MAX_DENSE` items, the diagonal of H replaces H.
     """
     from scipy.sparse import csr_array, diags_array
 
@@ -108,16 +110,22 @@ def shared_opinions(curved: Curvature, at: Parameters, voter: Array) -> Opinions
     behind = csr_array((signs, (votes, opinion)), (n_votes, found.size))  # K = behind behind' - 2: two for each vote
     items = csr_array((signs, (votes, np.concatenate([rows.left, rows.right]))), (n_votes, rows.n_items))
     pulls = items.multiply(weight).tocsr()  # W X
-    crossed = behind @ (behind.T @ pulls) - 2.0 * pulls  # K W X
-    dense = rows.n_items <= MAX_DENSE
-    inverse = _centred_inverse(curved) if dense else diags_array(1.0 / curved.diagonal).tocsr()
-    absorbed = inverse @ (pulls.T @ crossed)
-    products = behind.T @ behind.multiply(weight)
-    total = products.multiply(products).sum() - 4.0 * curved.weight @ curved.weight  # tr(K W K W)
-    information = total + (absorbed * absorbed.T).sum()
-    information -= 2.0 * (crossed.T @ crossed.multiply(weight)).multiply(inverse).sum()
+    heavier = pulls.multiply(weight).tocsr()  # W W X
+    inverse = diags_array(1.0 / curved.diagonal).tocsr()
+    if rows.n_items <= MAX_DENSE:
+        with suppress(ModelError):  # under a prior that is nearly flat, H may not have an inverse in floats
+            inverse = _centred_inverse(curved)
+    # K stays in its factors, because K W X has as many numbers as votes times items if one voter casts all votes.
+    moved, shared = behind.T @ pulls, behind.T @ behind.multiply(weight)
+    absorbed = inverse @ (moved.T @ moved - 2.0 * (pulls.T @ pulls))
+    total = shared.multiply(shared).sum() - 4.0 * curved.weight @ curved.weight  # tr(K W K W)
+    once = moved.T @ (behind.T @ heavier)
+    twice = moved.T @ (shared @ moved) - 2.0 * (once + once.T) + 4.0 * (pulls.T @ heavier)  # X' W K W K W X
+    information = total + (absorbed * absorbed.T).sum() - 2.0 * twice.multiply(inverse).sum()
     together = np.square(behind.T @ slope).sum() - 2.0 * slope @ slope + absorbed.trace()
     variance = together / information if information > _LEAST_SHARE * total else 0.0
+    # The noise of a vote already includes one opinion on either side, so two of them vary by no more.
+    variance = min(variance, 0.5 * _NOISE[rows.model.link])
     return Opinions(math.sqrt(max(0.0, variance)), opinion[:n_votes], opinion[n_votes:], found.size)
 
 

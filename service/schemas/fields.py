@@ -200,7 +200,7 @@ def check_text_bytes(answer: Any) -> None:
 
 
 # null is refused like any other value of a wrong type
-_MESSAGES: Final = {"null": "this field may not be null", "required": "this field is needed"}
+_MESSAGES: Final[dict[str, Any]] = {"null": "this field may not be null", "required": "this field is needed"}
 
 
 class Documented(Field[Any]):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import types
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Any, Final, Literal, Union, get_args, get_origin, get_type_hints
@@ -59,12 +59,12 @@ def shape_of(cls: type) -> Shape:
     return exactly((inspect.getdoc(cls) or "").split("\n", maxsplit=1)[0], **properties)
 
 
-def exactly(about: str | None = None, /, *, optional: Sequence[str] = (), **properties: Any) -> Shape:
+def exactly(about: str | None = None, /, *, optional: Any = (), **properties: Any) -> Shape:
     """Return the schema of an object with exactly these properties; only those in `optional` may be missing."""
     return at_least(optional=optional, **properties)(about, additionalProperties=False)
 
 
-def at_least(about: str | None = None, /, *, optional: Sequence[str] = (), **properties: Any) -> Shape:
+def at_least(about: str | None = None, /, *, optional: Any = (), **properties: Any) -> Shape:
     """Return the schema of an object with these properties and perhaps others; those in `optional` may be missing."""
     required = [name for name in properties if name not in optional]
     return Shape(type="object", required=required, properties=properties)(about)

@@ -185,11 +185,7 @@ def cast(event_id: str, pair: str, answer: str, **given: Any) -> dict[str, Any]:
         raise Problem(422, f"this campaign does not offer the answer {answer!r}")
     voter = access.voter_of(campaign, holder)
     try:
-        number, sheet, position = ledger.pair_at(pair)
-        pairs = collecting().campaigns.pairs(campaign, number, sheet)
-        if position >= len(pairs):
-            raise VoteError(f"the sheet has {len(pairs)} pairs")
-        found = pairs[position]
+        number, found = _pair(campaign, pair)
         receipt = voter.cast(ledger.VoteCast(_event_id(event_id), number, found.place, voter.id, answer, **given))
     except ledger.ConflictError as error:
         raise _conflict(error, pair) from error
@@ -197,6 +193,14 @@ def cast(event_id: str, pair: str, answer: str, **given: Any) -> dict[str, Any]:
         raise Problem(404, "this voter has no such pair", kind="no-such-pair") from error
     feedback = {"expected": found.expected, "agrees": found.expected == answer} if found.is_practice else None
     return {**_receipt(receipt, pair), "feedback": feedback}
+
+
+def _pair(campaign: ledger.Campaign, name: str) -> tuple[int, ledger.ShownPair]:
+    number, sheet, position = ledger.pair_at(name)
+    pairs = collecting().campaigns.pairs(campaign, number, sheet)
+    if position >= len(pairs):
+        raise VoteError(f"the sheet has {len(pairs)} pairs; got {name!r}")
+    return number, pairs[position]
 
 
 @votes.post("/<event_id>/retract", name="retractVote")

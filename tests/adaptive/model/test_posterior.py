@@ -209,7 +209,17 @@ def test_the_spread_of_opinions_solves_its_equation(votes, near):
     slope = found.parameters.discrimination[curved.rows.group] * curved.score
     information = np.trace(shared @ outside @ shared @ outside)
     variance = slope @ shared @ slope - np.trace(shared @ outside)
-    assert_allclose(own.sd**2 * information, max(0, variance), rtol=1e-6, atol=1e-6)
+    most = information * np.pi**2 / 6  # half of the variance of a logistic variable
+    assert_allclose(own.sd**2 * information, np.clip(variance, 0, most), rtol=1e-6, atol=1e-6)
+
+
+def test_opinions_move_votes_by_no_more_than_their_noise():
+    """One voter who always answers alike tells nothing of opinions: the estimate may not grow with the votes."""
+    votes = Comparisons(2, [0] * 50, [1] * 50, [LEFT] * 50, 1, [0] * 50)
+    found = bradley_terry(votes, prior=2)
+    assert found.opinion_sd <= np.pi / np.sqrt(6) + 1e-12
+    assert found.standard_errors.max() < 2
+    assert bradley_terry(Comparisons(3, [0], [1], [LEFT], 1, [0]), prior=1e9).opinion_sd >= 0
 
 
 @pytest.mark.needs_numba
