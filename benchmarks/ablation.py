@@ -27,7 +27,6 @@ PARTS: dict[str, tuple[object, str, object]] = {  # module, name and value that 
     "limit on votes on a pair": (matching, "PAIR_SHARES", ()),
     "search for far ranks": (matching, "FAR_SHARE", 0.0),
     "distance where half of the votes tie": (matching, "telling_distance", lambda _: 0.0),
-    "several draws in a call": (matching, "PARTS", 1),
     "chains in place of normal draws": (posterior, "_settled", posterior.draw_normal),
 }
 
