@@ -111,8 +111,10 @@ class Exchange:
         """
         items = SortedItems.of(coefficient, gold, systems)
         has = np.ones(items.y_halves.shape, bool) if present is None else present[:, gold.best_first]
-        scales: tuple[Scale, ...] = scales_of(items.y_halves, has, items.x_keys)
-        if codes is not None:
+        scales: tuple[Scale, ...] = ()
+        if codes is None:
+            scales = scales_of(items.y_halves, has, items.x_keys)
+        else:
             scales = (Scale.of(codes[:, gold.best_first], has),)
         return cls(items, has.astype(np.int32, order="C"), scales)
 

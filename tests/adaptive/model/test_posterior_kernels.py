@@ -65,7 +65,7 @@ def test_with_the_power_2_it_is_student_s_t(mode, below, above, degrees):
 def test_with_endless_degrees_of_freedom_the_scale_is_the_standard_deviation(scale, power):
     """The law is then the generalized normal one."""
     shape = np.array([0.0, *np.log([scale, scale, 1e9, power])])
-    theta = np.array([-0.7, 0.2, 1.5])
+    theta = scale * np.array([-0.7, 0.2, 1.5])
     expected = gennorm.logpdf(theta, power, scale=scale / gennorm.std(power)).sum()
     assert_allclose(log_density(theta, shape), expected, atol=1e-5)
 
