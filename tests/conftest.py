@@ -28,7 +28,7 @@ WIDE = (
     *("tests/rankcorr/evaluation/partitions/test_engines.py", "tests/rankcorr/cli/test_launch.py"),
     # Packages that `make test` does not install.
     *("tests/rankcorr/integrations/test_huggingface.py", "rankcorr/integrations/huggingface.py"),
-    "tests/rankcorr/vectors/test_gensim.py",
+    *("tests/rankcorr/vectors/test_gensim.py", "docs/how-to/integrations.md"),
     *(
         "tests/rankcorr/test_kernels.py::test_kernels_compile_where",
         "tests/rankcorr/test_kernels.py::test_each_kernel_is",
