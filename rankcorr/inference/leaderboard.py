@@ -356,7 +356,6 @@ def leaderboard(
     sets, found = gold_sets_of(gold), systems_of(systems)
     check_choice("by", by, (*TOTALS, *sets))
     check_choice("swap", swap, SWAPS)
-    codes = _codes(systems, sets, swap, draws.seed)
     if len(sets) > MANY_GOLD_SETS:
         give_notice(
             f"{len(sets)} gold sets are taken as they are: items are resampled within each, so that intervals and "
@@ -365,6 +364,7 @@ def leaderboard(
         )
     unused = unused_labels(sets, found, missing)
     entries = entered(sets, found, missing, draws.progress)
+    codes = _codes(systems, sets, swap, draws.seed)
     columns = list(range(len(sets))) if by in TOTALS else [list(sets).index(by)]
 
     values = np.column_stack([_coefficients(chosen, [row[g] for row in entries]) for g in range(len(sets))])
