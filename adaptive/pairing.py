@@ -18,8 +18,7 @@ import numpy as np
 
 from adaptive.errors import TableError, TokenError
 from adaptive.tables import check_spelling, check_width, csv_text, header_and_records
-from rankcorr.checks import real_number, shown, whole_number
-from rankcorr.errors import give_notice
+from rankcorr.checks import give_notice, real_number, shown, whole_number
 from rankcorr.io.records import Record, TextTable
 from rankcorr.results import TableResult, json_ready
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankcorr.alignment import MISSING, Missing, align, n_missing, needs_labels
-from rankcorr.checks import check_choice, check_unique, offending, shown
+from rankcorr.checks import check_choice, check_unique, offending, shown, warn_undefined
 from rankcorr.coefficients import Coefficient, CoefficientLike, as_coefficient
 from rankcorr.errors import (
     DuplicateLabelError,
@@ -19,7 +19,6 @@ from rankcorr.errors import (
     MissingValueError,
     RankingError,
     TooFewItemsError,
-    warn_undefined,
 )
 from rankcorr.frames import PLAIN, by_name
 from rankcorr.ranking import Ranking, RankingLike, as_ranking, stacked

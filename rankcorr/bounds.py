@@ -11,9 +11,9 @@ from typing import Final, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr.checks import checked_count, checked_seed, shown, whole_number
+from rankcorr.checks import checked_count, checked_seed, shown, warn_undefined, whole_number
 from rankcorr.coefficients import Coefficient, CoefficientLike, as_coefficient
-from rankcorr.errors import LabelError, LengthError, OptionError, warn_undefined
+from rankcorr.errors import LabelError, LengthError, OptionError
 from rankcorr.ranking import Ranking, RankingLike, as_ranking
 from rankcorr.results import Computed, read_only
 from rankcorr.scores import Ranks

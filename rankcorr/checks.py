@@ -1,14 +1,17 @@
-"""Checks of single arguments, and how messages show expected and given values."""
+"""Check single arguments, show values in messages, and give warnings, which a program with threads can collect."""
 
 import math
 import operator
+import warnings
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from numbers import Real
 from typing import Final, SupportsIndex, cast
 
 import numpy as np
 
-from rankcorr.errors import OptionError
+from rankcorr.errors import OptionError, UndefinedCorrelationWarning
 
 N_SHOWN = 5
 N_CHARACTERS = 60
@@ -214,3 +217,42 @@ def repeated(names: Iterable[Hashable]) -> list[Hashable]:
     seen: set[Hashable] = set()
     again = [name for name in names if name in seen or seen.add(name)]  # type: ignore[func-returns-value]
     return list(dict.fromkeys(again))
+
+
+_collected: ContextVar[list[str] | None] = ContextVar("rankcorr_notices", default=None)
+
+
+def warn_undefined(why: str, *, what: str = "the correlation", stacklevel: int = 4) -> None:
+    """Warn that a statistic is nan; by default at the line that called the public function."""
+    give_notice(f"{what} is undefined: {why}", UndefinedCorrelationWarning, stacklevel=stacklevel + 1)
+
+
+def give_notice(message: str, category: type[Warning], *, stacklevel: int = 3) -> None:
+    """Warn, or leave the message to `collected_notices`; by default at the line that called the public function."""
+    collected = _collected.get()
+    if collected is None:
+        warnings.warn(message, category, stacklevel=stacklevel)
+    else:
+        collected.append(message)
+
+
+@contextmanager
+def collected_notices() -> Iterator[list[str]]:
+    """Collect, only in this thread, messages that would otherwise be warnings.
+
+    `warnings.catch_warnings` changes the whole process, so the threads of a server would see each other's warnings.
+
+    Examples
+    --------
+    >>> from rankcorr import weighted_tau
+    >>> with collected_notices() as notices:
+    ...     result = weighted_tau([1, 2], [3, 3])
+    >>> notices
+    ['the correlation is undefined: all items that have weight are tied in one ranking']
+    """
+    messages: list[str] = []
+    token = _collected.set(messages)
+    try:
+        yield messages
+    finally:
+        _collected.reset(token)

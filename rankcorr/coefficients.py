@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr.alignment import Missing, align, n_missing
-from rankcorr.checks import check_choice, shown
-from rankcorr.errors import OptionError, warn_undefined
+from rankcorr.checks import check_choice, shown, warn_undefined
+from rankcorr.errors import OptionError
 from rankcorr.ranking import Ranking, RankingLike, as_ranking
 from rankcorr.results import RankCorrelation
 from rankcorr.scores import Ranks, loops

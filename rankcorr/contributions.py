@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr.alignment import Missing, align, n_missing
-from rankcorr.checks import checked_count
+from rankcorr.checks import checked_count, warn_undefined
 from rankcorr.coefficients import UNDEFINED, CoefficientLike, as_coefficient
-from rankcorr.errors import warn_undefined
 from rankcorr.ranking import Ranking, RankingLike, as_ranking
 from rankcorr.results import Computed, Result, TableResult, json_ready, read_only
 from rankcorr.scores import loops

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankcorr.alignment import Missing, align
+from rankcorr.checks import warn_undefined
 from rankcorr.coefficients import (
     COEFFICIENTS,
     UNDEFINED,
@@ -24,14 +25,7 @@ from rankcorr.coefficients import (
     different_coefficients,
     ratio,
 )
-from rankcorr.errors import (
-    DimensionError,
-    LengthError,
-    MissingValueError,
-    NonNumericError,
-    TooFewItemsError,
-    warn_undefined,
-)
+from rankcorr.errors import DimensionError, LengthError, MissingValueError, NonNumericError, TooFewItemsError
 from rankcorr.ranking import RankingLike, as_ranking
 from rankcorr.results import RankCorrelation
 from rankcorr.scores import is_masked

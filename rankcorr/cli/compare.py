@@ -12,13 +12,13 @@ from typing import Any, Final
 import click
 
 from rankcorr import OptionError
+from rankcorr.checks import collected_notices
 from rankcorr.cli import console, options
 from rankcorr.cli.console import Note, gathered, label_text, number_text, pvalue_text, setting
 from rankcorr.cli.options import Files, Named, Weights
 from rankcorr.coefficients import COEFFICIENTS
 from rankcorr.contributions import contributions
 from rankcorr.correlation import correlate
-from rankcorr.errors import collected_notices
 from rankcorr.inference.bootstrap import METHODS, bootstrap_interval
 from rankcorr.inference.copula import MIN_RESAMPLES
 from rankcorr.inference.exchange import SWAPS

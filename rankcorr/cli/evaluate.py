@@ -11,12 +11,12 @@ from typing import Any, Final
 import click
 import numpy as np
 
-from rankcorr.checks import checked_level, counted, first_few, offending, repeated
+from rankcorr.checks import checked_level, collected_notices, counted, first_few, give_notice, offending, repeated
 from rankcorr.cli import console, options
 from rankcorr.cli.console import choice_setting, gathered, label_text, number_text, pvalue_text, setting, whole
 from rankcorr.cli.options import Weights
 from rankcorr.coefficients import Coefficient, TauW
-from rankcorr.errors import OptionError, RankingError, collected_notices, give_notice
+from rankcorr.errors import OptionError, RankingError
 from rankcorr.evaluation.columns import DUPLICATES
 from rankcorr.evaluation.compare import RunComparison, compare_evaluated, corrected_together
 from rankcorr.evaluation.evaluate import Evaluation, evaluate

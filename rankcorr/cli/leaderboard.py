@@ -5,10 +5,10 @@ from typing import Any, Final
 
 import click
 
+from rankcorr.checks import collected_notices
 from rankcorr.cli import console, options
 from rankcorr.cli.console import Decorator, Note, gathered, pvalue_text, setting, whole
 from rankcorr.cli.options import Files, Named, Weights
-from rankcorr.errors import collected_notices
 from rankcorr.inference.leaderboard import Leaderboard, leaderboard
 from rankcorr.inference.leaderboard_groups import MEAN, SUM, TOTALS
 from rankcorr.workers import progress_bar

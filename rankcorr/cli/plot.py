@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
+from rankcorr.checks import collected_notices
 from rankcorr.cli import console, options
 from rankcorr.cli.compare import TEST_RESAMPLES
 from rankcorr.cli.console import Command, Note, option
 from rankcorr.cli.leaderboard import BoardOptions, board_options
 from rankcorr.cli.options import Files, Named, Weights
 from rankcorr.coefficients import COEFFICIENTS
-from rankcorr.errors import collected_notices
 from rankcorr.inference.leaderboard_groups import COLUMNS, TOTALS
 from rankcorr.inference.permutation import permutation_test
 from rankcorr.plots import chance_levels, plot_leaderboard, plot_null, plot_offset, plot_ranks

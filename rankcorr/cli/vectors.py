@@ -7,13 +7,13 @@ from typing import Any, Final, TypeAlias
 
 import click
 
-from rankcorr.checks import check_choice, counted, first_few
+from rankcorr.checks import check_choice, collected_notices, counted, first_few
 from rankcorr.cli import console, options
 from rankcorr.cli.compare import TEST_RESAMPLES
 from rankcorr.cli.console import choice_setting, gathered, label_text, number_text, pvalue_text, setting, whole
 from rankcorr.cli.options import Weights
 from rankcorr.coefficients import COEFFICIENTS
-from rankcorr.errors import OptionError, RankingError, collected_notices
+from rankcorr.errors import OptionError, RankingError
 from rankcorr.inference.paired import SystemComparisons, compare_many
 from rankcorr.io.tables import DUPLICATES
 from rankcorr.vectors.pairs import (

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr.checks import check_choice, checked_flag, counted, first_few, offending, shown
+from rankcorr.checks import check_choice, checked_flag, counted, first_few, offending, shown, warn_undefined
 from rankcorr.coefficients import Coefficient, CoefficientLike, as_coefficient
-from rankcorr.errors import ColumnError, OptionError, UndefinedQueryError, warn_undefined
+from rankcorr.errors import ColumnError, OptionError, UndefinedQueryError
 from rankcorr.evaluation.columns import checked_values, coded
 from rankcorr.evaluation.files import QrelsLike, RunsLike, qrels_of, runs_of
 from rankcorr.evaluation.grouped import Values, grouped, reasons

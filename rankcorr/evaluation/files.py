@@ -16,7 +16,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeGuard, cast, 
 
 import numpy as np
 
-from rankcorr.checks import check_choice, check_unique, counted, offending, real_text, shown
+from rankcorr.checks import check_choice, check_unique, counted, give_notice, offending, real_text, shown
 from rankcorr.errors import (
     ColumnError,
     DuplicateDocumentError,
@@ -25,7 +25,6 @@ from rankcorr.errors import (
     RankingError,
     SplitQueryError,
     TableError,
-    give_notice,
 )
 from rankcorr.evaluation.columns import DUPLICATES, Duplicates
 from rankcorr.evaluation.partitions.joined_columns import as_table

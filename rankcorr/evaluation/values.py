@@ -16,9 +16,9 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr.checks import shown
+from rankcorr.checks import collected_notices, shown
 from rankcorr.coefficients import Coefficient
-from rankcorr.errors import MetricError, collected_notices
+from rankcorr.errors import MetricError
 from rankcorr.evaluation.columns import Codes
 from rankcorr.evaluation.grouped import Values, grouped, reasons
 from rankcorr.evaluation.matching import Joined, Matched, id_places, trec_order

@@ -8,10 +8,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from rankcorr.checks import check_choice, checked_count, shown
+from rankcorr.checks import check_choice, checked_count, collected_notices, shown
 from rankcorr.coefficients import Coefficient, TauW
 from rankcorr.contributions import contributions
-from rankcorr.errors import OptionError, collected_notices
+from rankcorr.errors import OptionError
 from rankcorr.evaluation.evaluate import Evaluation, evaluate
 from rankcorr.evaluation.files import QrelsLike, RunsLike, qrels_of, runs_of
 from rankcorr.evaluation.matching import Matched, Unjudged, Unretrieved, joined, matched

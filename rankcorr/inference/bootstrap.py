@@ -10,9 +10,8 @@ from typing import Final, Literal, TypeAlias, get_args
 import numpy as np
 
 from rankcorr.alignment import Missing, align, n_missing
-from rankcorr.checks import check_choice, checked_level
+from rankcorr.checks import check_choice, checked_level, warn_undefined
 from rankcorr.coefficients import UNDEFINED, CoefficientLike, as_coefficient
-from rankcorr.errors import warn_undefined
 from rankcorr.inference.copula import MIN_RESAMPLES, coefficient_interval
 from rankcorr.inference.resampling import Draws, SortedItems, Values
 from rankcorr.ranking import RankingLike, as_ranking

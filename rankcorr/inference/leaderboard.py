@@ -11,9 +11,19 @@ from typing import Any, Final
 import numpy as np
 
 from rankcorr.alignment import MISSING, Missing
-from rankcorr.checks import check_choice, checked_flag, checked_level, counted, first_few, offending, shown
+from rankcorr.checks import (
+    check_choice,
+    checked_flag,
+    checked_level,
+    counted,
+    first_few,
+    give_notice,
+    offending,
+    shown,
+    warn_undefined,
+)
 from rankcorr.coefficients import Coefficient, CoefficientLike, as_coefficient
-from rankcorr.errors import ManyGoldSetsWarning, OptionError, StandardizationError, give_notice, warn_undefined
+from rankcorr.errors import ManyGoldSetsWarning, OptionError, StandardizationError
 from rankcorr.frames import by_name
 from rankcorr.inference.bootstrap import percentile_interval, resampled
 from rankcorr.inference.exchange import SWAPS, Codes, Swap, codes_of_items, on_one_scale, score_codes

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from rankcorr.alignment import Missing, align
 from rankcorr.batch import RankCorrelations
-from rankcorr.checks import check_choice, shown
+from rankcorr.checks import check_choice, shown, warn_undefined
 from rankcorr.coefficients import Coefficient, CoefficientLike, as_coefficient
-from rankcorr.errors import OptionError, StandardizationError, warn_undefined
+from rankcorr.errors import OptionError, StandardizationError
 from rankcorr.inference.resampling import BLOCK_NUMBERS, Draws
 from rankcorr.inference.standardization import MAX_EXPONENT, TOLERANCE, exponent_of, standardize
 from rankcorr.ranking import Ranking, RankingLike

@@ -12,7 +12,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankcorr.alignment import MISSING, Missing, align
-from rankcorr.checks import check_choice, checked_level, offending, shown
+from rankcorr.checks import (
+    check_choice,
+    checked_level,
+    collected_notices,
+    give_notice,
+    offending,
+    shown,
+    warn_undefined,
+)
 from rankcorr.coefficients import Coefficient, CoefficientLike, as_coefficient, different_coefficients
 from rankcorr.errors import (
     DimensionError,
@@ -22,9 +30,6 @@ from rankcorr.errors import (
     RankingError,
     TooFewItemsError,
     UndefinedCorrelationWarning,
-    collected_notices,
-    give_notice,
-    warn_undefined,
 )
 from rankcorr.frames import by_name
 from rankcorr.inference.exchange import SWAPS, Exchange, Swap, codes_of_items, on_one_scale, orbits_of, score_codes

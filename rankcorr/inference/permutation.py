@@ -6,9 +6,8 @@ import math
 from dataclasses import dataclass
 
 from rankcorr.alignment import Missing, align
-from rankcorr.checks import check_choice
+from rankcorr.checks import check_choice, warn_undefined
 from rankcorr.coefficients import UNDEFINED, CoefficientLike, as_coefficient
-from rankcorr.errors import warn_undefined
 from rankcorr.inference.null import ALTERNATIVES, Alternative, NullDistribution, left_out, null_of
 from rankcorr.inference.resampling import Draws
 from rankcorr.ranking import RankingLike

@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, TypeAlias, cast, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankcorr.checks import check_choice, check_unique, checked_count, offending, shown
+from rankcorr.checks import check_choice, check_unique, checked_count, offending, shown, warn_undefined
 from rankcorr.coefficients import CoefficientLike, as_coefficient
 from rankcorr.errors import (
     DimensionError,
@@ -25,7 +25,6 @@ from rankcorr.errors import (
     NonNumericError,
     OptionError,
     RankingError,
-    warn_undefined,
 )
 from rankcorr.frames import by_name
 from rankcorr.ranking import Ranking

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr.alignment import Missing, align, n_missing
-from rankcorr.checks import check_choice, offending, real_number, shown
-from rankcorr.errors import LabelError, LabelMismatchError, LengthError, OptionError, warn_undefined
+from rankcorr.checks import check_choice, offending, real_number, shown, warn_undefined
+from rankcorr.errors import LabelError, LabelMismatchError, LengthError, OptionError
 from rankcorr.measures.lists import ListLike, as_list
 from rankcorr.ranking import Ranking
 from rankcorr.results import RankCorrelation

@@ -9,9 +9,9 @@ from typing import Any, Final, Literal, TypeAlias, cast, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr.checks import check_choice, checked_flag, counted, offending, shown
+from rankcorr.checks import check_choice, checked_flag, counted, give_notice, offending, shown
 from rankcorr.coefficients import COEFFICIENTS, Coefficient, CoefficientLike, different_coefficients
-from rankcorr.errors import LowCoverageWarning, NonNumericError, OptionError, SelfPairWarning, give_notice
+from rankcorr.errors import LowCoverageWarning, NonNumericError, OptionError, SelfPairWarning
 from rankcorr.evaluation.metrics import name_of
 from rankcorr.inference.bootstrap import bootstrap_interval
 from rankcorr.inference.permutation import permutation_test

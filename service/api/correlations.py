@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rankcorr import Ranking, align, batch, contributions, correlation, correlation_matrix
+from rankcorr.checks import collected_notices
 from rankcorr.coefficients import named_coefficient
-from rankcorr.errors import collected_notices
 from rankcorr.inference.bootstrap import bootstrap_interval
 from rankcorr.inference.permutation import permutation_test
 from service.api import work

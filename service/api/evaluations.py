@@ -5,8 +5,8 @@ from typing import Any, Final
 
 from marshmallow import ValidationError
 
+from rankcorr.checks import collected_notices
 from rankcorr.coefficients import COEFFICIENTS, Coefficient, named_coefficient
-from rankcorr.errors import collected_notices
 from rankcorr.evaluation import Evaluation, Qrels, Run, RunComparison, compare_evaluated, corrected_together, evaluate
 from rankcorr.evaluation.metrics import Metric, as_metrics
 from rankcorr.results import json_ready

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from rankcorr import Ranking
+from rankcorr.checks import collected_notices
 from rankcorr.coefficients import named_coefficient
-from rankcorr.errors import collected_notices
 from rankcorr.inference.leaderboard import leaderboard
 from service.api import work
 from service.http.state import deadline

@@ -10,7 +10,7 @@ from adaptive import BallotPlan, Selection, VoterPopulation, select_by_mean, sim
 from adaptive.scores import BallotScores
 from adaptive.simulation.approaches import Approach
 from adaptive.simulation.similarity import named_similarity
-from rankcorr.errors import collected_notices
+from rankcorr.checks import collected_notices
 from service.api import work
 from service.http.state import deadline
 from service.openapi.blueprint import Blueprint

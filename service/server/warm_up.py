@@ -12,9 +12,9 @@ import numpy as np
 import adaptive
 from adaptive.simulation.similarity import SIMILARITIES, named_similarity
 from rankcorr import Ranking, TauW, contributions, correlate_many, correlation_matrix
+from rankcorr.checks import collected_notices
 from rankcorr.coefficients import COEFFICIENTS, named_coefficient
 from rankcorr.correlation import correlate
-from rankcorr.errors import collected_notices
 from rankcorr.evaluation import MissingMeasuresError, compare_evaluated, evaluate
 from rankcorr.evaluation.kernels import MOST_PAIRED
 from rankcorr.evaluation.metrics import OWN

@@ -9,8 +9,8 @@ from functools import cached_property
 from typing import Any, Final, Literal, get_args
 
 from adaptive.ledger.campaign.wording import is_line
-from adaptive.ledger.errors import LedgerError, require
-from adaptive.ledger.store.encoding import label_text, value_of
+from adaptive.ledger.errors import LedgerError
+from adaptive.ledger.store.encoding import label_text, require, value_of
 from adaptive.model.matching import Matching
 from adaptive.plan import BallotPlan
 from rankcorr.checks import real_number, shown, whole_number

@@ -11,9 +11,9 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 import sqlalchemy as sa
 
 from adaptive.ledger.campaign.wording import MOST_BRACKETS, is_line, is_prose, is_quick_to_render
-from adaptive.ledger.errors import ChangedError, LedgerError, require
+from adaptive.ledger.errors import ChangedError, LedgerError
 from adaptive.ledger.store import schema
-from adaptive.ledger.store.encoding import json_of, now, value_of
+from adaptive.ledger.store.encoding import json_of, now, require, value_of
 from rankcorr.checks import real_number, shown, whole_number
 
 Platform: TypeAlias = Literal["prolific", "mturk"]

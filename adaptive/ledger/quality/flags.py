@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from adaptive.ledger.errors import require
+from adaptive.ledger.store.encoding import require
 from adaptive.model.voters import wilson_interval
 from rankcorr.checks import real_number, whole_number
 

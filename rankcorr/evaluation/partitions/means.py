@@ -16,8 +16,17 @@ from typing import Any, Final, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr.checks import check_choice, checked_level, checked_resamples, checked_seed, counted, offending, shown
-from rankcorr.errors import MetricError, OptionError, PartialMismatchError, SplitQueryError, warn_undefined
+from rankcorr.checks import (
+    check_choice,
+    checked_level,
+    checked_resamples,
+    checked_seed,
+    counted,
+    offending,
+    shown,
+    warn_undefined,
+)
+from rankcorr.errors import MetricError, OptionError, PartialMismatchError, SplitQueryError
 from rankcorr.evaluation.partitions.evaluator import OPTIONS, QueryEvaluator
 from rankcorr.evaluation.partitions.joined_columns import as_table, ids_of
 from rankcorr.evaluation.partitions.poisson import (

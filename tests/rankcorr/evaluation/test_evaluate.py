@@ -22,7 +22,7 @@ from rankcorr import (
     null_distribution,
     weighted_tau,
 )
-from rankcorr.errors import collected_notices
+from rankcorr.checks import collected_notices
 from rankcorr.evaluation import (
     RBO,
     ColumnError,

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankcorr import Rho, RhoW, Tau, TauW, Uniform, WeightError
-from rankcorr.errors import collected_notices
+from rankcorr.checks import collected_notices
 from rankcorr.evaluation.grouped import GOLD_TIED, NO_WEIGHT, ONE_ITEM, RUN_TIED, blocks_of, grouped, reasons
 from rankcorr.evaluation.kernels import MOST_PAIRED
 from rankcorr.weights import SCHEMES, TIED_WEIGHTS, TopK

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from rankcorr.errors import collected_notices
+from rankcorr.checks import collected_notices
 from rankcorr.evaluation import MetricError, QueryEvaluator, compare_runs, evaluate, streamed_means
 from rankcorr.evaluation.metrics import LARGEST_GRADE, NDCG
 from tests import naive

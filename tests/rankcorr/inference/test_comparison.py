@@ -23,8 +23,8 @@ from rankcorr import (
     weighted_rho,
     weighted_tau,
 )
+from rankcorr.checks import collected_notices
 from rankcorr.coefficients import named_coefficient
-from rankcorr.errors import collected_notices
 from rankcorr.inference.exchange import Exchange, orbits_of
 from rankcorr.inference.orbit import alpha_of
 from rankcorr.inference.paired import align_three, compare_systems

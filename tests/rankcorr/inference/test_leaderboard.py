@@ -19,8 +19,8 @@ from rankcorr import (
     weighted_rho,
     weighted_tau,
 )
+from rankcorr.checks import collected_notices
 from rankcorr.coefficients import named_coefficient
-from rankcorr.errors import collected_notices
 from rankcorr.inference.leaderboard import leaderboard
 from rankcorr.inference.null import null_distribution
 from rankcorr.inference.paired import compare_systems

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from adaptive import VoterPopulation, plan_ballots, simulate
 from adaptive.simulation.similarity import SIMILARITIES, named_similarity
-from rankcorr.errors import collected_notices
+from rankcorr.checks import collected_notices
 from tests.service.answers import answer, problem
 
 PATH = "/v1/simulations"

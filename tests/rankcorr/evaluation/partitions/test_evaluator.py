@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from rankcorr import RhoW, TauW, null_distribution
-from rankcorr.errors import collected_notices
+from rankcorr.checks import collected_notices
 from rankcorr.evaluation import QueryEvaluator, UndefinedQueryError, evaluate
 from rankcorr.evaluation.kernels import MOST_PAIRED
 from rankcorr.evaluation.partitions.evaluator import canonical_order
