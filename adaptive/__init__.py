@@ -18,9 +18,20 @@ tokens -> pairs -> plan -> ballot -> votes -> scores -> selection -> the next ba
 - errors: all are subclasses of `AdaptiveError`
 """
 
-from adaptive.advice import Advice
-from adaptive.budget import plan_for_budget, plan_for_top
-from adaptive.draw import Ballot, BallotCertificate, draw_ballot
+from adaptive._advice import Advice
+from adaptive._budget import plan_for_budget, plan_for_top
+from adaptive._draw import Ballot, BallotCertificate, draw_ballot
+from adaptive._pairing import FewRareTokensWarning, Pairing, Token, pair_tokens, read_tokens
+from adaptive._plan import BallotPlan, plan_ballots
+from adaptive._protocol import run_protocol
+from adaptive._record import BallotRecord, ProtocolResult
+from adaptive._replay import BallotVotes, InterimResult, score_ballots
+from adaptive._scores import borda_scores, rescale, running_mean
+from adaptive._selection import Selection, select_by_mean, select_top
+from adaptive._tuning.candidates import Candidate, candidates_for
+from adaptive._tuning.needed import VotesNeeded, votes_needed
+from adaptive._tuning.tune import TunedPlan, tune_plan
+from adaptive._votes import LEFT, RIGHT, TIE, UNANSWERED, Vote
 from adaptive.errors import (
     AdaptiveError,
     ComparisonError,
@@ -33,37 +44,26 @@ from adaptive.errors import (
     TokenError,
     VoteError,
 )
-from adaptive.model.accuracy import Cut, ExpectedCorrelation, RankIntervals, TopProbabilities
-from adaptive.model.comparisons import Comparisons, read_comparisons
-from adaptive.model.estimators import BordaScores, borda, bradley_terry, thurstone
-from adaptive.model.likelihood import Prior, VoteModel
-from adaptive.model.matched_ballots import MatchedBallots, run_matched_ballots
-from adaptive.model.matching import Matches, Matching, next_comparisons, run_matching
-from adaptive.model.scoring import ScoredLeaderboard, SystemScore, score_leaderboard, score_system
-from adaptive.model.strengths import StopDecision, StoppingRule, Strengths, stopping_rule
-from adaptive.model.voters import Influence, VoterReport, influence, voter_report
-from adaptive.pairing import FewRareTokensWarning, Pairing, Token, pair_tokens, read_tokens
-from adaptive.plan import BallotPlan, plan_ballots
-from adaptive.protocol import run_protocol
-from adaptive.record import BallotRecord, ProtocolResult
-from adaptive.replay import BallotVotes, InterimResult, score_ballots
-from adaptive.scores import borda_scores, rescale, running_mean
-from adaptive.selection import Selection, select_by_mean, select_top
-from adaptive.simulation.population import PopulationFit, fit_population
-from adaptive.simulation.similarity import (
+from adaptive.model._accuracy import Cut, ExpectedCorrelation, RankIntervals, TopProbabilities
+from adaptive.model._comparisons import Comparisons, read_comparisons
+from adaptive.model._estimators import BordaScores, borda, bradley_terry, thurstone
+from adaptive.model._likelihood import Prior, VoteModel
+from adaptive.model._matched_ballots import MatchedBallots, run_matched_ballots
+from adaptive.model._matching import Matches, Matching, next_comparisons, run_matching
+from adaptive.model._scoring import ScoredLeaderboard, SystemScore, score_leaderboard, score_system
+from adaptive.model._strengths import StopDecision, StoppingRule, Strengths, stopping_rule
+from adaptive.model._voters import Influence, VoterReport, influence, voter_report
+from adaptive.simulation._population import PopulationFit, fit_population
+from adaptive.simulation._similarity import (
     embedding_similarity,
     exponential_similarity,
     power_law_similarity,
     read_similarities,
 )
-from adaptive.simulation.simulate import AccuracyCurve, SimulationResult, simulate, simulate_curve
-from adaptive.simulation.voters import VoterPool, VoterPopulation, true_ranking
-from adaptive.tuning.candidates import Candidate, candidates_for
-from adaptive.tuning.needed import VotesNeeded, votes_needed
-from adaptive.tuning.tune import TunedPlan, tune_plan
-from adaptive.votes import LEFT, RIGHT, TIE, UNANSWERED, Vote
+from adaptive.simulation._simulate import AccuracyCurve, SimulationResult, simulate, simulate_curve
+from adaptive.simulation._voters import VoterPool, VoterPopulation, true_ranking
 
-# Read by rankcorr.cli.launch: other projects have a package of this name.
+# Read by rankcorr._cli.launch: other projects have a package of this name.
 __distribution__ = "rankcorr-adaptive"
 
 # In the order of the description above.

@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
+from adaptive._record import places_best_first
 from adaptive.errors import ModelError
-from adaptive.model.accuracy import N_SAMPLES
-from adaptive.model.strengths import Strengths
-from adaptive.model.voters import wilson_interval
-from adaptive.record import places_best_first
-from rankcorr.checks import check_choice, checked_level, counted, shown, whole_number
+from adaptive.model._accuracy import N_SAMPLES
+from adaptive.model._strengths import Strengths
+from adaptive.model._voters import wilson_interval
+from rankcorr._checks import check_choice, checked_level, counted, shown, whole_number
 from rankcorr.errors import OptionError
-from rankcorr.plots.style import (
+from rankcorr.plots._style import (
     LABEL,
     LONGEST_LABEL,
     STYLES,

@@ -17,7 +17,8 @@ import numpy as np
 from crowds import CROWDS, SIZES, asked, reached, stated
 from report import heading, machine, row
 
-from adaptive.model import matching, posterior
+from adaptive.model import _matching as matching
+from adaptive.model import _posterior as posterior
 
 NAMES = ("power law", "normal", "noisy", "ties .3", "intransitive .3", "50 % careless", "5 voters", "uniform")
 

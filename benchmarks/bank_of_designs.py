@@ -22,11 +22,11 @@ import numpy as np
 from report import heading, machine, row
 
 from rankcorr import Coefficient, Ranking, Rho, RhoW, Tau, TauW, leaderboard
-from rankcorr.evaluation.grouped import grouped
-from rankcorr.evaluation.query_tests import QueryContest, verdicts
-from rankcorr.inference.exchange import Exchange, on_one_scale, orbits_of
-from rankcorr.inference.leaderboard_groups import contested
-from rankcorr.inference.resampling import Draws
+from rankcorr.evaluation._grouped import grouped
+from rankcorr.evaluation._query_tests import QueryContest, verdicts
+from rankcorr.inference._exchange import Exchange, on_one_scale, orbits_of
+from rankcorr.inference._leaderboard_groups import contested
+from rankcorr.inference._resampling import Draws
 
 Array = np.ndarray
 Rng = np.random.Generator

@@ -28,7 +28,7 @@ from adaptive import (
     stopping_rule,
     true_ranking,
 )
-from adaptive.model.matching import WHILE_MATCHING
+from adaptive.model._matching import WHILE_MATCHING
 from rankcorr import Ranking, TauW
 
 SIMILARITIES: dict[str, Callable[[int], np.ndarray]] = {

@@ -23,8 +23,8 @@ from report import heading, machine, row
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from adaptive._plan import plan_ballots
 from adaptive.ledger import Campaign
-from adaptive.plan import plan_ballots
 from tests.service.collect.browsing import new_campaign
 from tests.service.collect.crowd import Crowd, Log, losses
 from tests.service.collect.killing import Killed, kills

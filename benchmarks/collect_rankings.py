@@ -21,12 +21,12 @@ from report import heading, machine, row
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from adaptive._plan import BallotPlan, plan_ballots
 from adaptive.ledger import ContinuousPlan
-from adaptive.model.estimators import bradley_terry
-from adaptive.plan import BallotPlan, plan_ballots
-from adaptive.simulation.approaches import simulate_once
-from adaptive.simulation.similarity import exponential_similarity
-from adaptive.simulation.voters import VoterPopulation, true_ranking
+from adaptive.model._estimators import bradley_terry
+from adaptive.simulation._approaches import simulate_once
+from adaptive.simulation._similarity import exponential_similarity
+from adaptive.simulation._voters import VoterPopulation, true_ranking
 from rankcorr import Ranking, weighted_tau
 from service.collect import CollectSettings, create_app
 from service.http.state import state

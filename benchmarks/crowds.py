@@ -23,14 +23,14 @@ import numpy as np
 from report import heading, machine, row
 
 from adaptive import embedding_similarity, exponential_similarity, power_law_similarity
-from adaptive.budget import plan_for_budget
-from adaptive.draw import draw_ballot
-from adaptive.model.comparisons import Comparisons
-from adaptive.model.estimators import bradley_terry
-from adaptive.model.matched_ballots import MATCHED_BALLOTS, run_matched_ballots
-from adaptive.model.matching import run_matching
-from adaptive.model.strengths import Strengths
-from adaptive.protocol import run_protocol
+from adaptive._budget import plan_for_budget
+from adaptive._draw import draw_ballot
+from adaptive._protocol import run_protocol
+from adaptive.model._comparisons import Comparisons
+from adaptive.model._estimators import bradley_terry
+from adaptive.model._matched_ballots import MATCHED_BALLOTS, run_matched_ballots
+from adaptive.model._matching import run_matching
+from adaptive.model._strengths import Strengths
 from rankcorr import Ranking, weighted_rho, weighted_tau
 
 Array = np.ndarray

@@ -16,11 +16,11 @@ import scipy.stats
 from report import heading, machine, row
 
 from rankcorr import RhoW, Tau, TauW, weighted_tau
-from rankcorr.coefficients import Coefficient
+from rankcorr._coefficients import Coefficient
 from rankcorr.evaluation import Qrels, Run, evaluate
-from rankcorr.evaluation.grouped import grouped
-from rankcorr.evaluation.nulls import standardization
-from rankcorr.inference.resampling import Draws
+from rankcorr.evaluation._grouped import grouped
+from rankcorr.evaluation._nulls import standardization
+from rankcorr.inference._resampling import Draws
 
 COEFFICIENTS: dict[str, Coefficient] = {"tau_w": TauW(), "rho_w": RhoW(), "tau": Tau()}
 

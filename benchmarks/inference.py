@@ -12,8 +12,8 @@ import numpy as np
 import scipy.stats
 from report import heading, machine, row
 
-from rankcorr.inference.null import kept_slot, null_distribution
-from rankcorr.inference.permutation import permutation_test
+from rankcorr.inference._null import kept_slot, null_distribution
+from rankcorr.inference._permutation import permutation_test
 
 TURNS = 7
 

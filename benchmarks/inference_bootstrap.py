@@ -16,13 +16,13 @@ import numpy as np
 import scipy.stats
 from report import heading, machine, row
 
-from rankcorr.inference.bootstrap import bootstrap_interval
-from rankcorr.inference.leaderboard import leaderboard
-from rankcorr.inference.paired import compare_systems
+from rankcorr.inference._bootstrap import bootstrap_interval
+from rankcorr.inference._leaderboard import leaderboard
+from rankcorr.inference._paired import compare_systems
 
 MEMORY = """
 import numpy as np, sys
-from rankcorr.inference.bootstrap import bootstrap_interval
+from rankcorr.inference._bootstrap import bootstrap_interval
 x, y = np.random.default_rng(0).standard_normal((2, 1000))
 bootstrap_interval(x, y, n_resamples=100)
 def peak():

@@ -17,11 +17,11 @@ import numpy as np
 from report import heading, machine, row
 
 from rankcorr import UndefinedCorrelationWarning
-from rankcorr.coefficients import Coefficient, named_coefficient
-from rankcorr.inference.bootstrap import METHODS, bootstrap_interval
-from rankcorr.inference.copula import DEGREES, TCopula, decided_by_top
-from rankcorr.inference.resampling import SortedItems
-from rankcorr.ranking import Ranking
+from rankcorr._coefficients import Coefficient, named_coefficient
+from rankcorr._ranking import Ranking
+from rankcorr.inference._bootstrap import METHODS, bootstrap_interval
+from rankcorr.inference._copula import DEGREES, TCopula, decided_by_top
+from rankcorr.inference._resampling import SortedItems
 
 Scores = tuple[np.ndarray, ...]
 Design = Callable[[np.random.Generator, int], Scores]

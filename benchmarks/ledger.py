@@ -26,9 +26,9 @@ from report import heading, machine, row
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from adaptive._plan import plan_ballots
 from adaptive.errors import AdaptiveError
 from adaptive.ledger import Campaign, LateVoteError, Ledger, LedgerBusyError, VoteCast
-from adaptive.plan import plan_ballots
 
 FORK = multiprocessing.get_context("fork")
 N_PROCESSES, N_THREADS = 4, 6
@@ -300,8 +300,8 @@ def most_memory() -> float:
 
 def fill(campaign: Campaign, places: Places) -> None:
     """Votes on many comparisons at once, as a file brings them."""
-    from adaptive.ledger.store import schema
-    from adaptive.ledger.store.rows import insert_columns
+    from adaptive.ledger._store import schema
+    from adaptive.ledger._store.rows import insert_columns
 
     def work(connection: sa.Connection) -> None:
         ballot = connection.execute(sa.text("SELECT id FROM ballot")).scalar_one()

@@ -28,19 +28,19 @@ from numpy.typing import NDArray
 from replay_real_votes import VOTES, Topic, finding, read_topics, workers
 from report import heading, row
 
-from adaptive.budget import plan_for_budget
-from adaptive.draw import Ballot, draw_ballot
-from adaptive.model.comparisons import Comparisons
-from adaptive.model.estimators import borda, bradley_terry
-from adaptive.model.matched_ballots import MatchedBallots, run_matched_ballots
-from adaptive.model.matching import Matching, run_matching
-from adaptive.protocol import run_protocol
-from adaptive.scores import borda_scores, rescale
-from adaptive.simulation.simulate import coefficients
-from adaptive.votes import UNANSWERED
+from adaptive._budget import plan_for_budget
+from adaptive._draw import Ballot, draw_ballot
+from adaptive._protocol import run_protocol
+from adaptive._scores import borda_scores, rescale
+from adaptive._votes import UNANSWERED
+from adaptive.model._comparisons import Comparisons
+from adaptive.model._estimators import borda, bradley_terry
+from adaptive.model._matched_ballots import MatchedBallots, run_matched_ballots
+from adaptive.model._matching import Matching, run_matching
+from adaptive.simulation._simulate import coefficients
 from rankcorr import Ranking
-from rankcorr.coefficients import COEFFICIENTS
-from rankcorr.workers import Progress, progress_bar
+from rankcorr._coefficients import COEFFICIENTS
+from rankcorr._workers import Progress, progress_bar
 
 SHARES = (0.1, 0.2, 0.3, 0.5)
 VOTINGS = ("uniform", "adaptive", "matched ballots", "matched")

@@ -42,16 +42,16 @@ from report import heading, row
 from scipy.stats import t
 from ties import ties_at_random
 
-from adaptive.draw import Ballot, draw_ballot
-from adaptive.plan import BallotPlan, plan_ballots
-from adaptive.protocol import run_protocol
-from adaptive.scores import Scores, borda_scores
-from adaptive.simulation.approaches import PAPER_APPROACHES
-from adaptive.simulation.simulate import coefficients
-from adaptive.votes import LEFT, RIGHT, TIE
+from adaptive._draw import Ballot, draw_ballot
+from adaptive._plan import BallotPlan, plan_ballots
+from adaptive._protocol import run_protocol
+from adaptive._scores import Scores, borda_scores
+from adaptive._votes import LEFT, RIGHT, TIE
+from adaptive.simulation._approaches import PAPER_APPROACHES
+from adaptive.simulation._simulate import coefficients
 from rankcorr import Ranking
-from rankcorr.coefficients import COEFFICIENTS
-from rankcorr.workers import Progress, progress_bar
+from rankcorr._coefficients import COEFFICIENTS
+from rankcorr._workers import Progress, progress_bar
 
 VOTES = Path(__file__).resolve().parents[2] / "shared" / "data" / "ukpconvarg1_votes.csv.gz"
 CODES = {"a1": LEFT, "a2": RIGHT, "equal": TIE}

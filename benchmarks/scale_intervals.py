@@ -16,8 +16,8 @@ from report import heading, machine, row
 
 from rankcorr import TauW
 from rankcorr.evaluation import QueryEvaluator, combined_means, partial_means
-from rankcorr.evaluation.query_tests import Means, bounds, studentized
-from rankcorr.inference.resampling import Draws
+from rankcorr.evaluation._query_tests import Means, bounds, studentized
+from rankcorr.inference._resampling import Draws
 
 EVALUATOR = QueryEvaluator("tau_w")
 SIZES, LEVEL = (30, 100, 1_000), 0.95

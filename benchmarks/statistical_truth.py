@@ -10,9 +10,9 @@ import numpy as np
 import scipy.stats
 from report import heading, row
 
-from rankcorr.coefficients import named_coefficient
-from rankcorr.inference.null import null_distribution
-from rankcorr.inference.permutation import permutation_test
+from rankcorr._coefficients import named_coefficient
+from rankcorr.inference._null import null_distribution
+from rankcorr.inference._permutation import permutation_test
 
 ALTERNATIVES = ("greater", "less", "two-sided")
 COEFFICIENTS = ("tau_w", "rho_w")

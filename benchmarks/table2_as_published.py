@@ -31,17 +31,17 @@ import numpy as np
 from report import row
 from ties import ties_at_random
 
-from adaptive.draw import Ballot
-from adaptive.plan import BallotPlan, plan_ballots
-from adaptive.protocol import Position, close_ballot
-from adaptive.scores import BallotScores, Scores, borda_scores
-from adaptive.selection import Selection, select_top
-from adaptive.simulation.approaches import STREAMS, simulate_once
-from adaptive.simulation.similarity import SIMILARITIES
-from adaptive.simulation.simulate import coefficients
-from adaptive.simulation.voters import VoterPopulation, true_ranking
+from adaptive._draw import Ballot
+from adaptive._plan import BallotPlan, plan_ballots
+from adaptive._protocol import Position, close_ballot
+from adaptive._scores import BallotScores, Scores, borda_scores
+from adaptive._selection import Selection, select_top
+from adaptive.simulation._approaches import STREAMS, simulate_once
+from adaptive.simulation._similarity import SIMILARITIES
+from adaptive.simulation._simulate import coefficients
+from adaptive.simulation._voters import VoterPopulation, true_ranking
 from rankcorr import Ranking
-from rankcorr.coefficients import COEFFICIENTS
+from rankcorr._coefficients import COEFFICIENTS
 
 N_ITEMS, N_VOTERS = 990, 100
 N_PUBLISHED = 50  # simulations behind each figure of the paper

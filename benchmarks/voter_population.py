@@ -16,12 +16,12 @@ from pathlib import Path
 import numpy as np
 from report import heading, row
 
-from adaptive.draw import draw_ballot
-from adaptive.model.comparisons import Comparisons
-from adaptive.simulation.population import NAMES, fit_population
-from adaptive.simulation.similarity import exponential_similarity
-from adaptive.simulation.voters import VoterPopulation
-from rankcorr.workers import progress_bar
+from adaptive._draw import draw_ballot
+from adaptive.model._comparisons import Comparisons
+from adaptive.simulation._population import NAMES, fit_population
+from adaptive.simulation._similarity import exponential_similarity
+from adaptive.simulation._voters import VoterPopulation
+from rankcorr._workers import progress_bar
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 LEVELS = (((0.02, 0.2), (0.005, 0.05)), ((0.1, 0.3), (0.02, 0.15)))

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from report import heading, machine, row
 
-from rankcorr.coefficients import COEFFICIENTS
+from rankcorr._coefficients import COEFFICIENTS
 from service import Limits, Settings, create_app
 from service.api import work
 from service.http.problems import Problem

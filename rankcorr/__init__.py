@@ -29,12 +29,16 @@ column.
 0.8843
 """
 
-from rankcorr.alignment import align
-from rankcorr.batch import RankCorrelations, correlate_many, correlation_matrix
-from rankcorr.bounds import CoefficientBounds, coefficient_bounds
-from rankcorr.coefficients import Coefficient, Rho, RhoW, Tau, TauW
-from rankcorr.contributions import Contributions, ItemContribution, contributions
-from rankcorr.correlation import correlate, kendall_gamma, weighted_rho, weighted_tau
+from rankcorr._alignment import align
+from rankcorr._batch import RankCorrelations, correlate_many, correlation_matrix
+from rankcorr._bounds import CoefficientBounds, coefficient_bounds
+from rankcorr._coefficients import Coefficient, Rho, RhoW, Tau, TauW
+from rankcorr._contributions import Contributions, ItemContribution, contributions
+from rankcorr._correlation import correlate, kendall_gamma, weighted_rho, weighted_tau
+from rankcorr._ranking import Ranking
+from rankcorr._results import RankCorrelation
+from rankcorr._shares import first_rank_share, offset_for_share, top_share
+from rankcorr._weights import Hyperbolic, InverseSquare, Logarithmic, TopK, Uniform, item_weights
 from rankcorr.errors import (
     DimensionError,
     DuplicateLabelError,
@@ -54,10 +58,10 @@ from rankcorr.errors import (
     UndefinedCorrelationWarning,
     WeightError,
 )
-from rankcorr.inference.bootstrap import BootstrapInterval, bootstrap_interval
-from rankcorr.inference.leaderboard import Leaderboard, LeaderboardRow, leaderboard
-from rankcorr.inference.null import NullDistribution, null_distribution
-from rankcorr.inference.paired import (
+from rankcorr.inference._bootstrap import BootstrapInterval, bootstrap_interval
+from rankcorr.inference._leaderboard import Leaderboard, LeaderboardRow, leaderboard
+from rankcorr.inference._null import NullDistribution, null_distribution
+from rankcorr.inference._paired import (
     ComparedPair,
     SystemComparison,
     SystemComparisons,
@@ -65,11 +69,7 @@ from rankcorr.inference.paired import (
     compare_systems,
     holm,
 )
-from rankcorr.inference.permutation import PermutationTest, permutation_test
-from rankcorr.ranking import Ranking
-from rankcorr.results import RankCorrelation
-from rankcorr.shares import first_rank_share, offset_for_share, top_share
-from rankcorr.weights import Hyperbolic, InverseSquare, Logarithmic, TopK, Uniform, item_weights
+from rankcorr.inference._permutation import PermutationTest, permutation_test
 
 __version__ = "0.1.0"
 

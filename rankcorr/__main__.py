@@ -1,5 +1,5 @@
 """Run the command as `python -m rankcorr`."""
 
-from rankcorr.cli.main import main
+from rankcorr._cli.main import main
 
 main()

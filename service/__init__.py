@@ -15,7 +15,7 @@ from service.settings import Limits, Settings
 if TYPE_CHECKING:
     from flask import Flask
 
-# rankcorr.cli.launch reads this, because other projects have a package with this name.
+# rankcorr._cli.launch reads this, because other projects have a package with this name.
 __distribution__ = "rankcorr-service"
 
 __all__ = ["Limits", "SettingError", "Settings", "create_app"]

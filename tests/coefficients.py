@@ -3,7 +3,7 @@
 import warnings
 
 from rankcorr import UndefinedCorrelationWarning
-from rankcorr.coefficients import named_coefficient
+from rankcorr._coefficients import named_coefficient
 
 OPTIONS = ("n0", "weigher", "scheme", "tied_weights", "variant")
 

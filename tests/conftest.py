@@ -47,7 +47,7 @@ WIDE = (
     # What takes more than a second.
     "tests/adaptive/ledger/bundle/test_unchecked.py::test_every_field",
     "tests/adaptive/ledger/test_batches.py::test_no_voter_gets_a_pair_twice",
-    "adaptive/tuning/outlook.py",
+    "adaptive/_tuning/outlook.py",
     "tests/adaptive/test_kernels.py::test_larger",
     *(
         "tests/adaptive/model/test_posterior_kernels.py::test_sweeps_keep",

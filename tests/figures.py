@@ -13,7 +13,7 @@ from adaptive import Comparisons, bradley_terry
 from adaptive.plots import agreement, plot_accuracy, plot_in_top, plot_strengths, plot_voters
 from rankcorr import correlate_many, leaderboard
 from rankcorr.evaluation import compare_runs
-from rankcorr.inference.null import null_distribution
+from rankcorr.inference._null import null_distribution
 from rankcorr.plots import (
     chance_levels,
     plot_leaderboard,

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from rankcorr import Hyperbolic, Logarithmic, TopK, Uniform
-from rankcorr.weights import SCHEMES, TIED_WEIGHTS
+from rankcorr._weights import SCHEMES, TIED_WEIGHTS
 from tests import naive
 
 N0S = st.one_of(st.sampled_from([0.0, 1.0, 2.0, 10.0]), st.floats(-0.9, 1e6))

@@ -11,11 +11,11 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from adaptive.cli.main import main as ballots
+from adaptive._cli.main import main as ballots
 from rankcorr import first_rank_share, null_distribution, top_share
-from rankcorr.cli.evaluate import EXIT_WORSE
-from rankcorr.cli.main import main as rankcorr
-from rankcorr.coefficients import named_coefficient
+from rankcorr._cli.evaluate import EXIT_WORSE
+from rankcorr._cli.main import main as rankcorr
+from rankcorr._coefficients import named_coefficient
 from tests.distributions import ROOT
 from tests.documents import PAGES, console_steps, fenced
 

@@ -3,8 +3,8 @@
 import click
 import pytest
 
-from adaptive.cli.main import main as ballots
-from rankcorr.cli.main import main as rankcorr
+from adaptive._cli.main import main as ballots
+from rankcorr._cli.main import main as rankcorr
 from service.server.launch import PROGRAMS, _parser
 
 VERBS = {

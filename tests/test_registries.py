@@ -11,33 +11,33 @@ from typing import get_args
 import pytest
 
 import rankcorr
-from adaptive.formats import votes
-from adaptive.ledger.formats import exports
-from rankcorr.coefficients import COEFFICIENTS, CoefficientName
-from rankcorr.weights import WEIGHERS
+from adaptive._formats import votes
+from adaptive.ledger._formats import exports
+from rankcorr._coefficients import COEFFICIENTS, CoefficientName
+from rankcorr._weights import WEIGHERS
 
 # By module: text of its source, and what follows it in the edited one.
 EDITS = {
-    "rankcorr.weights": {
+    "rankcorr._weights": {
         '    "uniform": Uniform,\n': '    "geometric": Geometric,\n',
         "        return np.ones_like(ranks)\n": (
             "@dataclass(frozen=True)\nclass Geometric:\n    p: float\n"
             "    def __call__(self, ranks):\n        return self.p ** ranks\n"
         ),
     },
-    "rankcorr.coefficients": {
+    "rankcorr._coefficients": {
         'Key = TypeVar("Key", bound=CoefficientLike)\n': 'class Sigma(Tau):\n    name = "sigma"\n',
         "for kind in (RhoW, TauW, Rho, Tau": ", Sigma",
     },
-    "rankcorr.evaluation.metrics": {'"rbo": RBO()': ', "recip": RBO(p=0.5)'},
-    "rankcorr.alignment": {'Literal["raise", "intersection", "bottom", "gold"': ', "nowhere"'},
-    "adaptive.simulation.similarity": {'"power_law": power_law_similarity': ', "linear": power_law_similarity'},
-    "adaptive.formats.votes": {
+    "rankcorr.evaluation._metrics": {'"rbo": RBO()': ', "recip": RBO(p=0.5)'},
+    "rankcorr._alignment": {'Literal["raise", "intersection", "bottom", "gold"': ', "nowhere"'},
+    "adaptive.simulation._similarity": {'"power_law": power_law_similarity': ', "linear": power_law_similarity'},
+    "adaptive._formats.votes": {
         '    "choix": _Layout(*_PAIR, ("voter",), (), None, _first_wins),\n': (
             '    "duels": _Layout(*_PAIR, ("voter",), (), None, _first_wins),\n'
         )
     },
-    "adaptive.ledger.formats.exports": {
+    "adaptive.ledger._formats.exports": {
         "_FORMS: Final[dict[Format, _Form]] = {\n": '    "duels": _Form(("duels.csv",), _WINS, False, None),\n'
     },
 }
@@ -58,10 +58,10 @@ def get_code(self, name):
 importlib.machinery.SourceFileLoader.get_code = get_code
 
 from click.testing import CliRunner
-from adaptive.cli.main import main as ballots
+from adaptive._cli.main import main as ballots
 from rankcorr import TauW
-from rankcorr.cli.main import main as rankcorr
-from rankcorr.weights import named_weigher
+from rankcorr._cli.main import main as rankcorr
+from rankcorr._weights import named_weigher
 from service import Settings, create_app, collect
 
 def help_of(command, *words):

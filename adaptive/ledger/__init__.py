@@ -6,17 +6,35 @@ bundle (what leaves) -> ledger (all of it, step by step). Callers use what this 
 servers, so that `import adaptive` does not load SQLAlchemy.
 """
 
-from adaptive.ledger.ballots.results import CampaignResult, ClosePreview, Preview
-from adaptive.ledger.ballots.shown_sheets import ShownPair
-from adaptive.ledger.bundle.checking import Verified
-from adaptive.ledger.bundle.files import verify_bundle
-from adaptive.ledger.campaign.info import ContinuousPlan, KnownPair, Mode, Pay, Probing, Settings, batch_for
-from adaptive.ledger.campaign.item_sheets import ItemFault, ItemSheet, read_item_file, read_item_sheet, read_known_pairs
-from adaptive.ledger.campaign.spending import PlannedSpending, planned_spending
-from adaptive.ledger.campaign.status import BallotProgress, CampaignStatus, VoterRow
-from adaptive.ledger.campaign.stored import ItemContent, is_asset
-from adaptive.ledger.campaign.voting_pages import PageTexts, VotingPages
-from adaptive.ledger.campaign.wording import is_line
+from adaptive.ledger._ballots.results import CampaignResult, ClosePreview, Preview
+from adaptive.ledger._ballots.shown_sheets import ShownPair
+from adaptive.ledger._bundle.checking import Verified
+from adaptive.ledger._bundle.files import verify_bundle
+from adaptive.ledger._campaign.info import ContinuousPlan, KnownPair, Mode, Pay, Probing, Settings, batch_for
+from adaptive.ledger._campaign.item_sheets import (
+    ItemFault,
+    ItemSheet,
+    read_item_file,
+    read_item_sheet,
+    read_known_pairs,
+)
+from adaptive.ledger._campaign.spending import PlannedSpending, planned_spending
+from adaptive.ledger._campaign.status import BallotProgress, CampaignStatus, VoterRow
+from adaptive.ledger._campaign.stored import ItemContent, is_asset
+from adaptive.ledger._campaign.voting_pages import PageTexts, VotingPages
+from adaptive.ledger._campaign.wording import is_line
+from adaptive.ledger._formats.exports import FORMATS
+from adaptive.ledger._ledger import Campaign, Ledger
+from adaptive.ledger._quality.flags import Flag, Limits
+from adaptive.ledger._quality.report import CampaignQuality, ExclusionPreview
+from adaptive.ledger._store.encoding import ANSWERS, guarded, pair_at, pair_id, time_text
+from adaptive.ledger._voters.identity import DECISIONS, Participant
+from adaptive.ledger._voters.newcomers import Origin
+from adaptive.ledger._voters.participation import Journey, SheetInHand
+from adaptive.ledger._voters.tokens import Holder, TokenKind, TokenRow
+from adaptive.ledger._voters.voter import PlatformVoters, Visit, Voter
+from adaptive.ledger._votes.casting import Receipt, VoteCast
+from adaptive.ledger._votes.reading import MOST_WITH_INTERVALS, LedgerEvent
 from adaptive.ledger.errors import (
     BundleError,
     ChangedError,
@@ -31,18 +49,6 @@ from adaptive.ledger.errors import (
     UnfinishedError,
     UnreachableError,
 )
-from adaptive.ledger.formats.exports import FORMATS
-from adaptive.ledger.ledger import Campaign, Ledger
-from adaptive.ledger.quality.flags import Flag, Limits
-from adaptive.ledger.quality.report import CampaignQuality, ExclusionPreview
-from adaptive.ledger.store.encoding import ANSWERS, guarded, pair_at, pair_id, time_text
-from adaptive.ledger.voters.identity import DECISIONS, Participant
-from adaptive.ledger.voters.newcomers import Origin
-from adaptive.ledger.voters.participation import Journey, SheetInHand
-from adaptive.ledger.voters.tokens import Holder, TokenKind, TokenRow
-from adaptive.ledger.voters.voter import PlatformVoters, Visit, Voter
-from adaptive.ledger.votes.casting import Receipt, VoteCast
-from adaptive.ledger.votes.reading import MOST_WITH_INTERVALS, LedgerEvent
 
 # In the order of a campaign: its parts, voters, votes, results, errors.
 __all__ = ["Campaign", "Ledger"]

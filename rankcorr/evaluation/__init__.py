@@ -29,7 +29,7 @@ from rankcorr.errors import (
     UndefinedQueryError,
     UnjudgedError,
 )
-from rankcorr.evaluation.compare import (
+from rankcorr.evaluation._compare import (
     GroupComparison,
     RunComparison,
     RunScore,
@@ -37,7 +37,7 @@ from rankcorr.evaluation.compare import (
     compare_runs,
     corrected_together,
 )
-from rankcorr.evaluation.evaluate import (
+from rankcorr.evaluation._evaluate import (
     ChanceLevel,
     Evaluation,
     GroupCorrelations,
@@ -45,11 +45,11 @@ from rankcorr.evaluation.evaluate import (
     correlate_groups,
     evaluate,
 )
-from rankcorr.evaluation.files import read_groups, read_qrels, read_run
-from rankcorr.evaluation.matching import Coverage
-from rankcorr.evaluation.metrics import RBO, AveragePrecision, PrecisionAt, TauAP
-from rankcorr.evaluation.partitions.evaluator import QueryEvaluator
-from rankcorr.evaluation.partitions.means import (
+from rankcorr.evaluation._files import read_groups, read_qrels, read_run
+from rankcorr.evaluation._matching import Coverage
+from rankcorr.evaluation._metrics import RBO, AveragePrecision, PrecisionAt, TauAP
+from rankcorr.evaluation._partitions.evaluator import QueryEvaluator
+from rankcorr.evaluation._partitions.means import (
     MeanDifference,
     PartialMeans,
     QueryMean,
@@ -59,10 +59,10 @@ from rankcorr.evaluation.partitions.means import (
     partial_means,
     streamed_means,
 )
-from rankcorr.evaluation.partitions.streams import read_batches
-from rankcorr.evaluation.qrels import Qrels, Run
-from rankcorr.evaluation.query_tests import PairedDifference
-from rankcorr.evaluation.worst import DocumentDifference, QueryDifference, worst
+from rankcorr.evaluation._partitions.streams import read_batches
+from rankcorr.evaluation._qrels import Qrels, Run
+from rankcorr.evaluation._query_tests import PairedDifference
+from rankcorr.evaluation._worst import DocumentDifference, QueryDifference, worst
 
 __all__ = ["ColumnError", "DuplicateDocumentError", "MetricError", "MissingArrowError", "MissingMeasuresError"]
 __all__ += ["PartialMismatchError", "QueryMismatchError", "RankColumnWarning", "SplitQueryError"]

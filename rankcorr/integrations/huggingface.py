@@ -8,11 +8,11 @@ from typing import Any, Final
 import datasets
 import evaluate
 
-from rankcorr.coefficients import COEFFICIENTS, CoefficientLike, as_coefficient
-from rankcorr.correlation import correlate
+from rankcorr._coefficients import COEFFICIENTS, CoefficientLike, as_coefficient
+from rankcorr._correlation import correlate
 from rankcorr.errors import NonNumericError
-from rankcorr.evaluation.evaluate import correlate_groups
-from rankcorr.evaluation.metrics import name_of
+from rankcorr.evaluation._evaluate import correlate_groups
+from rankcorr.evaluation._metrics import name_of
 
 DESCRIPTION: Final = "Rank correlations with ties in which the top of the list counts most, and the plain ones."
 CITATION: Final = """

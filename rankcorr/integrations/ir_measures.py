@@ -16,13 +16,13 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from rankcorr.checks import shown
-from rankcorr.coefficients import VARIANTS, Coefficient, named_coefficient
+from rankcorr._checks import shown
+from rankcorr._coefficients import VARIANTS, Coefficient, named_coefficient
+from rankcorr._results import mean_of
+from rankcorr._weights import DEFAULT_N0, SCHEMES, TIED_WEIGHTS, WEIGHER_NAMES, named_weigher
 from rankcorr.errors import MissingMeasuresError, OptionError
-from rankcorr.evaluation.evaluate import evaluate
-from rankcorr.evaluation.matching import UNJUDGED, UNRETRIEVED, checked_depth
-from rankcorr.results import mean_of
-from rankcorr.weights import DEFAULT_N0, SCHEMES, TIED_WEIGHTS, WEIGHER_NAMES, named_weigher
+from rankcorr.evaluation._evaluate import evaluate
+from rankcorr.evaluation._matching import UNJUDGED, UNRETRIEVED, checked_depth
 
 try:
     import ir_measures

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr.checks import shown
-from rankcorr.coefficients import Coefficient, CoefficientLike, as_coefficient
+from rankcorr._checks import shown
+from rankcorr._coefficients import Coefficient, CoefficientLike, as_coefficient
 from rankcorr.errors import DimensionError, LengthError, OptionError
-from rankcorr.evaluation.columns import checked_values
-from rankcorr.evaluation.evaluate import correlate_groups
+from rankcorr.evaluation._columns import checked_values
+from rankcorr.evaluation._evaluate import correlate_groups
 
 
 class RankMetric:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from rankcorr.coefficients import CoefficientLike, as_coefficient
+from rankcorr._coefficients import CoefficientLike, as_coefficient
 from rankcorr.errors import OptionError
 
 

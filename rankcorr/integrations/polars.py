@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from rankcorr.coefficients import Coefficient, CoefficientLike, Rho, RhoW, Tau, TauW, as_coefficient
+from rankcorr._coefficients import Coefficient, CoefficientLike, Rho, RhoW, Tau, TauW, as_coefficient
+from rankcorr._weights import DEFAULT_N0
 from rankcorr.errors import LengthError
-from rankcorr.evaluation.columns import checked_values
-from rankcorr.evaluation.grouped import grouped
-from rankcorr.weights import DEFAULT_N0
+from rankcorr.evaluation._columns import checked_values
+from rankcorr.evaluation._grouped import grouped
 
 
 @pl.api.register_expr_namespace("rankcorr")

@@ -6,9 +6,9 @@ from typing import Any, Final
 import numpy as np
 from sklearn.metrics import make_scorer
 
-from rankcorr.coefficients import CoefficientLike, as_coefficient
+from rankcorr._coefficients import CoefficientLike, as_coefficient
 from rankcorr.errors import OptionError
-from rankcorr.evaluation.evaluate import correlate_groups
+from rankcorr.evaluation._evaluate import correlate_groups
 
 
 @dataclass(frozen=True)

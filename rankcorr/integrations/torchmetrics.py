@@ -7,7 +7,7 @@ import torch
 import torchmetrics
 from torchmetrics.utilities import dim_zero_cat
 
-from rankcorr.coefficients import Coefficient, CoefficientLike, as_coefficient
+from rankcorr._coefficients import Coefficient, CoefficientLike, as_coefficient
 from rankcorr.errors import OptionError
 from rankcorr.integrations import metric
 

@@ -11,10 +11,10 @@
 0.973
 """
 
-from rankcorr.measures.annotators import AnnotatorError, PairwiseAgreement, krippendorff_alpha, mean_pairwise_agreement
-from rankcorr.measures.correlations import tau_ap, vigna_tau
-from rankcorr.measures.lists import RelevanceError, average_precision
-from rankcorr.measures.overlap import RankBiasedOverlap, rank_biased_overlap
+from rankcorr.measures._annotators import AnnotatorError, PairwiseAgreement, krippendorff_alpha, mean_pairwise_agreement
+from rankcorr.measures._correlations import tau_ap, vigna_tau
+from rankcorr.measures._lists import RelevanceError, average_precision
+from rankcorr.measures._overlap import RankBiasedOverlap, rank_biased_overlap
 
 __all__ = ["AnnotatorError", "PairwiseAgreement", "krippendorff_alpha", "mean_pairwise_agreement"]
 __all__ += ["RelevanceError", "average_precision", "tau_ap", "vigna_tau"]

@@ -16,10 +16,10 @@
 """
 
 from rankcorr.errors import LowCoverageWarning, SelfPairWarning
-from rankcorr.vectors.pairs import VectorCoefficient, VectorEvaluation, common_pairs, evaluate_vectors, read_pairs
-from rankcorr.vectors.reading import read_vectors
-from rankcorr.vectors.relata import RelataEvaluation, evaluate_relata
-from rankcorr.vectors.words import (
+from rankcorr.vectors._pairs import VectorCoefficient, VectorEvaluation, common_pairs, evaluate_vectors, read_pairs
+from rankcorr.vectors._reading import read_vectors
+from rankcorr.vectors._relata import RelataEvaluation, evaluate_relata
+from rankcorr.vectors._words import (
     DuplicatePairError,
     DuplicateWordError,
     MissingGensimError,

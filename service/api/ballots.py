@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adaptive import BallotPlan, BallotVotes, PlanError, draw_ballot, score_ballots
-from adaptive.budget import plan_one_way
-from adaptive.protocol import ballot_rng
-from adaptive.record import BallotRecord
+from adaptive._budget import plan_one_way
+from adaptive._protocol import ballot_rng
+from adaptive._record import BallotRecord
 from service.api import work
 from service.openapi.blueprint import Blueprint
 from service.schemas import ballots as schemas

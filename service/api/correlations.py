@@ -4,11 +4,13 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rankcorr import Ranking, align, batch, contributions, correlation, correlation_matrix
-from rankcorr.checks import collected_notices
-from rankcorr.coefficients import named_coefficient
-from rankcorr.inference.bootstrap import bootstrap_interval
-from rankcorr.inference.permutation import permutation_test
+from rankcorr import Ranking, align, contributions, correlation_matrix
+from rankcorr import _batch as batch
+from rankcorr import _correlation as correlation
+from rankcorr._checks import collected_notices
+from rankcorr._coefficients import named_coefficient
+from rankcorr.inference._bootstrap import bootstrap_interval
+from rankcorr.inference._permutation import permutation_test
 from service.api import work
 from service.http.state import deadline
 from service.openapi.blueprint import Blueprint

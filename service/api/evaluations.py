@@ -5,11 +5,11 @@ from typing import Any, Final
 
 from marshmallow import ValidationError
 
-from rankcorr.checks import collected_notices
-from rankcorr.coefficients import COEFFICIENTS, Coefficient, named_coefficient
+from rankcorr._checks import collected_notices
+from rankcorr._coefficients import COEFFICIENTS, Coefficient, named_coefficient
+from rankcorr._results import json_ready
 from rankcorr.evaluation import Evaluation, Qrels, Run, RunComparison, compare_evaluated, corrected_together, evaluate
-from rankcorr.evaluation.metrics import Metric, as_metrics
-from rankcorr.results import json_ready
+from rankcorr.evaluation._metrics import Metric, as_metrics
 from service.api import work
 from service.http.problems import invalid
 from service.http.state import Deadline, deadline

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from rankcorr import Ranking
-from rankcorr.checks import collected_notices
-from rankcorr.coefficients import named_coefficient
-from rankcorr.inference.leaderboard import leaderboard
+from rankcorr._checks import collected_notices
+from rankcorr._coefficients import named_coefficient
+from rankcorr.inference._leaderboard import leaderboard
 from service.api import work
 from service.http.state import deadline
 from service.openapi.blueprint import Blueprint

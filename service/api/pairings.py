@@ -7,7 +7,7 @@ import numpy as np
 from marshmallow import ValidationError
 
 from adaptive import Token, pair_tokens
-from rankcorr.checks import collected_notices
+from rankcorr._checks import collected_notices
 from service.api import work
 from service.http.problems import invalid
 from service.http.state import Deadline, deadline

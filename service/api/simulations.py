@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adaptive import BallotPlan, Selection, VoterPopulation, select_by_mean, simulate
-from adaptive.scores import BallotScores
-from adaptive.simulation.approaches import Approach
-from adaptive.simulation.similarity import named_similarity
-from rankcorr.checks import collected_notices
+from adaptive._scores import BallotScores
+from adaptive.simulation._approaches import Approach
+from adaptive.simulation._similarity import named_similarity
+from rankcorr._checks import collected_notices
 from service.api import work
 from service.http.state import deadline
 from service.openapi.blueprint import Blueprint

@@ -5,7 +5,7 @@ from typing import Any, cast
 import numpy as np
 
 from adaptive import Comparisons, Strengths, next_comparisons
-from adaptive.model.estimators import Model, fit_named
+from adaptive.model._estimators import Model, fit_named
 from service.api import work
 from service.api.ballots import Labels, labels_at
 from service.http.state import deadline

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from rankcorr.shares import weight_table
+from rankcorr._shares import weight_table
 from service.api.work import admit
 from service.openapi.blueprint import Blueprint
 from service.schemas.base import Answer, Request

@@ -12,15 +12,15 @@ import numpy as np
 from flask import g
 
 from adaptive import BallotPlan
-from adaptive.model.strengths import MAX_EXACT, SE_DRAWS
-from adaptive.simulation.approaches import Approach, simulated_comparisons
+from adaptive.model._strengths import MAX_EXACT, SE_DRAWS
+from adaptive.simulation._approaches import Approach, simulated_comparisons
 from rankcorr import Ranking
-from rankcorr.coefficients import Coefficient
+from rankcorr._coefficients import Coefficient
 from rankcorr.evaluation import RBO, Qrels, Run, TauAP
-from rankcorr.evaluation.metrics import Familiar, Metric
-from rankcorr.evaluation.nulls import MOST_DRAWN, MOST_SHORT
-from rankcorr.inference.copula import MIN_RESAMPLES
-from rankcorr.inference.null import MAX_EXACT_ITEMS
+from rankcorr.evaluation._metrics import Familiar, Metric
+from rankcorr.evaluation._nulls import MOST_DRAWN, MOST_SHORT
+from rankcorr.inference._copula import MIN_RESAMPLES
+from rankcorr.inference._null import MAX_EXACT_ITEMS
 from service.environment import variable
 from service.http.lane import CHEAP_SECONDS, too_much_work
 from service.http.problems import Problem

@@ -11,8 +11,8 @@ from typing import Any, Final, TypeAlias
 import nh3
 from markdown_it import MarkdownIt
 
+from adaptive._tables import item_cells
 from adaptive.ledger import ItemContent, is_asset
-from adaptive.tables import item_cells
 
 Content: TypeAlias = dict[str, Any]
 

@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Final, TypeAlias
 
-from rankcorr.io.files import write_atomically
+from rankcorr._io.files import write_atomically
 from service.environment import variable
 from service.http.problems import MEDIA_TYPE, Problem
 

@@ -14,7 +14,8 @@ from werkzeug.routing import WebsocketMismatch
 import adaptive.errors
 import rankcorr.errors
 from adaptive.errors import AdaptiveError
-from rankcorr import RankingError, checks
+from rankcorr import RankingError
+from rankcorr import _checks as checks
 
 MEDIA_TYPE: Final = "application/problem+json"
 TYPE_PREFIX: Final = "urn:rankcorr:problem:"

@@ -11,10 +11,10 @@ from marshmallow import ValidationError
 from numpy.typing import NDArray
 
 from adaptive import BallotVotes
+from adaptive._protocol import checked_labels
+from adaptive._votes import UNANSWERED, WORDS
 from adaptive.errors import AdaptiveError
-from adaptive.protocol import checked_labels
-from adaptive.votes import UNANSWERED, WORDS
-from rankcorr.checks import counted, counted_need
+from rankcorr._checks import counted, counted_need
 from service.http.problems import shown, unknown_fields
 from service.schemas import fields
 from service.schemas.ranking_fields import check_labels, read_label

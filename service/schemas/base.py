@@ -6,9 +6,9 @@ from typing import Any, ClassVar, Final
 
 from marshmallow import EXCLUDE, RAISE, Schema, ValidationError, post_load, pre_load, validates_schema
 
-from rankcorr.checks import offending
+from rankcorr._checks import offending
+from rankcorr._weights import WEIGHER_PATTERN, Weigher, named_weigher
 from rankcorr.errors import WeightError
-from rankcorr.weights import WEIGHER_PATTERN, Weigher, named_weigher
 from service.http.problems import MAX_ERRORS, shown, unknown_fields
 from service.schemas import fields
 from service.schemas.shapes import TEXT, list_of

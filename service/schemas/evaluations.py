@@ -8,8 +8,8 @@ from flask import g
 from marshmallow import ValidationError, validates_schema
 
 from rankcorr.evaluation import Qrels, Run
-from rankcorr.evaluation.metrics import METRIC_NAMES, ir_measures_package
-from rankcorr.evaluation.nulls import RESAMPLES
+from rankcorr.evaluation._metrics import METRIC_NAMES, ir_measures_package
+from rankcorr.evaluation._nulls import RESAMPLES
 from service.http.problems import Name, shown
 from service.http.state import deadline
 from service.schemas import fields

@@ -18,20 +18,20 @@ from typing import Any, Final, Self
 from marshmallow import Schema, ValidationError
 from marshmallow.fields import Field, Nested
 
-from adaptive.model.estimators import MODELS
-from adaptive.model.likelihood import TIES
-from adaptive.simulation.approaches import PAPER_APPROACHES
-from adaptive.simulation.similarity import SIMILARITIES
-from adaptive.votes import WORDS
-from rankcorr.alignment import MISSING
-from rankcorr.coefficients import COEFFICIENTS, VARIANTS
-from rankcorr.evaluation.matching import UNJUDGED, UNRETRIEVED
-from rankcorr.evaluation.query_tests import TESTS
-from rankcorr.evaluation.values import UNDEFINED
-from rankcorr.inference.bootstrap import METHODS
-from rankcorr.inference.exchange import SWAPS
-from rankcorr.inference.null import ALTERNATIVES
-from rankcorr.weights import SCHEMES, TIED_WEIGHTS
+from adaptive._votes import WORDS
+from adaptive.model._estimators import MODELS
+from adaptive.model._likelihood import TIES
+from adaptive.simulation._approaches import PAPER_APPROACHES
+from adaptive.simulation._similarity import SIMILARITIES
+from rankcorr._alignment import MISSING
+from rankcorr._coefficients import COEFFICIENTS, VARIANTS
+from rankcorr._weights import SCHEMES, TIED_WEIGHTS
+from rankcorr.evaluation._matching import UNJUDGED, UNRETRIEVED
+from rankcorr.evaluation._query_tests import TESTS
+from rankcorr.evaluation._values import UNDEFINED
+from rankcorr.inference._bootstrap import METHODS
+from rankcorr.inference._exchange import SWAPS
+from rankcorr.inference._null import ALTERNATIVES
 from service.environment import variable
 from service.http.body import is_above_zero
 from service.http.problems import Name, shown

@@ -6,8 +6,8 @@ import numpy as np
 from marshmallow import ValidationError, post_load, validates_schema
 
 from adaptive import VoterPopulation
-from adaptive.simulation.approaches import simulated_comparisons
-from rankcorr.coefficients import COEFFICIENTS
+from adaptive.simulation._approaches import simulated_comparisons
+from rankcorr._coefficients import COEFFICIENTS
 from service.schemas.ballot_fields import Interval, Similarity
 from service.schemas.ballots import PlanInputs
 from service.schemas.base import NOTICES, Answer, Request

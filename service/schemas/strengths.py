@@ -7,8 +7,8 @@ from typing import Any, Final
 from flask import g
 from marshmallow import ValidationError, validates_schema
 
-from adaptive.model.matching import FOCUS
-from rankcorr.checks import counted_need
+from adaptive.model._matching import FOCUS
+from rankcorr._checks import counted_need
 from service.http.problems import shown
 from service.schemas import fields
 from service.schemas.ballot_fields import LABELS, SIDES, ItemNames, VoterNames, check_keys, check_vote, check_votes

@@ -10,19 +10,19 @@ from typing import Any
 import numpy as np
 
 import adaptive
-from adaptive.simulation.similarity import SIMILARITIES, named_similarity
+from adaptive.simulation._similarity import SIMILARITIES, named_similarity
 from rankcorr import Ranking, TauW, contributions, correlate_many, correlation_matrix
-from rankcorr.checks import collected_notices
-from rankcorr.coefficients import COEFFICIENTS, named_coefficient
-from rankcorr.correlation import correlate
+from rankcorr._checks import collected_notices
+from rankcorr._coefficients import COEFFICIENTS, named_coefficient
+from rankcorr._correlation import correlate
+from rankcorr._weights import TIED_WEIGHTS
 from rankcorr.evaluation import MissingMeasuresError, compare_evaluated, evaluate
-from rankcorr.evaluation.kernels import MOST_PAIRED
-from rankcorr.evaluation.metrics import OWN
-from rankcorr.evaluation.query_tests import TESTS
-from rankcorr.inference.bootstrap import METHODS, bootstrap_interval
-from rankcorr.inference.leaderboard import leaderboard
-from rankcorr.inference.permutation import permutation_test
-from rankcorr.weights import TIED_WEIGHTS
+from rankcorr.evaluation._kernels import MOST_PAIRED
+from rankcorr.evaluation._metrics import OWN
+from rankcorr.evaluation._query_tests import TESTS
+from rankcorr.inference._bootstrap import METHODS, bootstrap_interval
+from rankcorr.inference._leaderboard import leaderboard
+from rankcorr.inference._permutation import permutation_test
 
 # Two compiled kernels rank whole numbers and floats; ties lead to kernels that other rankings do not use.
 SCORES: tuple[list[float], ...] = ([3.5, 2.5, 1.5, 0.5], [2.5, 2.5, 1.5, 0.5], [4, 3, 2, 1], [1, 1, 2, 3])

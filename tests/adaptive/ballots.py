@@ -4,9 +4,9 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from adaptive.plan import plan_ballots
-from adaptive.protocol import run_protocol
-from adaptive.votes import UNANSWERED, Vote
+from adaptive._plan import plan_ballots
+from adaptive._protocol import run_protocol
+from adaptive._votes import UNANSWERED, Vote
 
 SEEDS = st.integers(0, 2**32 - 1)
 OPTIONS = {"n_ballots": st.integers(2, 3), "fraction": st.sampled_from([0.5, 0.7, 0.9])}

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adaptive.advice import advice_on
-from adaptive.plan import plan_ballots
+from adaptive._advice import advice_on
+from adaptive._plan import plan_ballots
 from tests.adaptive.plans import shapes
 
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from adaptive.budget import most_ballots, plan_for_budget, plan_for_top, plan_one_way
+from adaptive._budget import most_ballots, plan_for_budget, plan_for_top, plan_one_way
+from adaptive._plan import plan_ballots
 from adaptive.errors import PlanError
-from adaptive.plan import plan_ballots
 from tests.adaptive.plans import NO_INTEGERS, NOT_POSITIVE, PAPER, shapes
 
 

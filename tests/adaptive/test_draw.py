@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from adaptive import kernels
-from adaptive.draw import Ballot, draw_ballot
+from adaptive import _kernels as kernels
+from adaptive._draw import Ballot, draw_ballot
 from adaptive.errors import DrawError
 
 JIT = hasattr(kernels.draw_comparisons, "signatures")
@@ -212,7 +212,7 @@ def test_a_seed_draws_the_same_ballot_in_every_version():
 def test_plain_python_draws_the_same_ballots():
     sizes = ((5, 3, 2), (12, 5, 3), (13, 11, 4), (6, 11, 9), (30, 7, 3), (7, 2, 2))
     program = (
-        "import numpy as np; from adaptive.draw import draw_ballot\n"
+        "import numpy as np; from adaptive._draw import draw_ballot\n"
         "rng = np.random.default_rng(1)\n"
         f"ballots = [draw_ballot(*each, rng) for each in {sizes}]\n"
         "print([[side.tolist() for side in (each.left, each.right, each.voter)] for each in ballots])"

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adaptive import kernels
+from adaptive import _kernels as kernels
 
 
 def n_triangles(graphs, n_items):

@@ -10,8 +10,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
+from adaptive._pairing import FewRareTokensWarning, Pairing, Token, pair_tokens, read_tokens
 from adaptive.errors import AdaptiveError, TableError, TokenError
-from adaptive.pairing import FewRareTokensWarning, Pairing, Token, pair_tokens, read_tokens
 
 FRUIT = [("apple", "fruit"), ("pear", "fruit"), ("plum", "fruit"), ("oak", "tree"), ("pine", "tree")]
 FRUIT_PAIRS = (("apple", "pear"), ("apple", "plum"), ("pear", "plum"), ("oak", "pine"))

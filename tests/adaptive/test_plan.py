@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from adaptive._plan import BallotPlan, plan_ballots
 from adaptive.errors import AdaptiveError, PlanError
-from adaptive.plan import BallotPlan, plan_ballots
 from tests.adaptive.plans import NO_INTEGERS, NOT_POSITIVE, PAPER, naive_sizes, shapes
 
 

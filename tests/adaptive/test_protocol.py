@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
+from adaptive._plan import plan_ballots
+from adaptive._protocol import ballot_rng, run_protocol
+from adaptive._selection import Selection, select_top
+from adaptive._votes import UNANSWERED
 from adaptive.errors import DrawError, ProtocolError, VoteError
-from adaptive.plan import plan_ballots
-from adaptive.protocol import ballot_rng, run_protocol
-from adaptive.selection import Selection, select_top
-from adaptive.votes import UNANSWERED
 from rankcorr import Ranking, RankingError
 from tests.adaptive import naive
 from tests.adaptive.ballots import PLAN, PLANS, SEEDS, check_record, run_and_watch, spelt_out

@@ -13,10 +13,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import sem, ttest_1samp
 
-from adaptive.draw import draw_ballot
-from adaptive.plan import plan_ballots
-from adaptive.scores import borda_scores
-from adaptive.votes import LEFT, RIGHT, TIE
+from adaptive._draw import draw_ballot
+from adaptive._plan import plan_ballots
+from adaptive._scores import borda_scores
+from adaptive._votes import LEFT, RIGHT, TIE
 from rankcorr import Ranking, weighted_rho
 
 HEADER = "topic,item_a,item_b,worker,vote\n"

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from adaptive._record import places_best_first
 from adaptive.errors import ProtocolError
-from adaptive.record import places_best_first
-from rankcorr.io.tables import read_ranking
+from rankcorr._io.tables import read_ranking
 from tests.adaptive import naive
 from tests.adaptive.ballots import PAIRS, PLAN, PLANS, SEEDS, run_and_watch, spelt_out
 

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from adaptive import BallotVotes, plan_ballots, score_ballots
+from adaptive._protocol import ballot_rng
+from adaptive._votes import LEFT, TIE, UNANSWERED
 from adaptive.errors import ProtocolError, VoteError
-from adaptive.protocol import ballot_rng
-from adaptive.votes import LEFT, TIE, UNANSWERED
 from tests.adaptive import naive
 from tests.adaptive.ballots import PLANS, SEEDS, answers_to, check_record, spelt_out
 from tests.adaptive.votings import Voting

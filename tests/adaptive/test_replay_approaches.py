@@ -5,8 +5,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from adaptive.draw import draw_ballot
-from adaptive.votes import LEFT, UNANSWERED
+from adaptive._draw import draw_ballot
+from adaptive._votes import LEFT, UNANSWERED
 from rankcorr import Ranking
 
 

@@ -25,9 +25,9 @@ from adaptive import (
     select_top,
     simulate,
 )
-from adaptive.paper import Table2
-from adaptive.protocol import Position
-from adaptive.scores import score_ballot
+from adaptive._paper import Table2
+from adaptive._protocol import Position
+from adaptive._scores import score_ballot
 
 PLAN = plan_ballots(6, n_ballots=2, fraction=0.5, presentations=3)
 LABELS = [("a", "b"), ("a", "c"), ("a", "d"), ("b", "c"), ("b", "d"), ("c", "d")]

@@ -8,10 +8,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from adaptive.draw import draw_ballot
+from adaptive._draw import draw_ballot
+from adaptive._scores import borda_scores, rescale, running_mean, score_ballot, tally
+from adaptive._votes import LEFT, TIE, UNANSWERED
 from adaptive.errors import ProtocolError, VoteError
-from adaptive.scores import borda_scores, rescale, running_mean, score_ballot, tally
-from adaptive.votes import LEFT, TIE, UNANSWERED
 from tests.adaptive import naive
 from tests.adaptive.ballots import SEEDS, answers_to, spelt_out
 

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from adaptive._scores import BallotScores
+from adaptive._selection import select_again, select_by_mean, select_top
 from adaptive.errors import ProtocolError
-from adaptive.scores import BallotScores
-from adaptive.selection import select_again, select_by_mean, select_top
 from tests.adaptive import naive
 from tests.adaptive.ballots import SEEDS
 

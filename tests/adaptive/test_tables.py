@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from adaptive._pairing import FewRareTokensWarning, pair_tokens, pairing_csv
+from adaptive._tables import check_spelling, check_width, csv_text, item_columns, read_items
 from adaptive.errors import TableError
-from adaptive.pairing import FewRareTokensWarning, pair_tokens, pairing_csv
-from adaptive.tables import check_spelling, check_width, csv_text, item_columns, read_items
-from rankcorr.io.records import Record, TextTable
+from rankcorr._io.records import Record, TextTable
 
 TABLE = TextTable("f.csv", error=TableError)
 # One line of text without spaces around it; delimiters, quotes and other scripts are common.

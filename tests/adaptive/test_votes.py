@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adaptive.draw import Ballot
+from adaptive._draw import Ballot
+from adaptive._votes import LEFT, RIGHT, TIE, UNANSWERED, Comparison, Vote, checked_answers, comparisons_of
 from adaptive.errors import VoteError
-from adaptive.votes import LEFT, RIGHT, TIE, UNANSWERED, Comparison, Vote, checked_answers, comparisons_of
 
 BALLOT = Ballot(range(4), 2, range(1), [0, 1, 2, 3], [1, 2, 3, 0], [0, 0, 0, 0])
 

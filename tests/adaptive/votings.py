@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from adaptive.draw import draw_ballot
+from adaptive._draw import draw_ballot
+from adaptive._protocol import Position, ballot_rng, checked_items, checked_labels, close_ballot
+from adaptive._record import ProtocolResult
+from adaptive._votes import UNANSWERED, Vote, comparisons_of
 from adaptive.errors import ProtocolError
-from adaptive.protocol import Position, ballot_rng, checked_items, checked_labels, close_ballot
-from adaptive.record import ProtocolResult
-from adaptive.votes import UNANSWERED, Vote, comparisons_of
 
 
 class Voting:

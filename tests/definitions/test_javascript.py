@@ -23,12 +23,12 @@ from rankcorr import (
     item_weights,
     permutation_test,
 )
-from rankcorr.alignment import MISSING
-from rankcorr.coefficients import COEFFICIENTS, VARIANTS, named_coefficient
-from rankcorr.evaluation.query_tests import RANDOMIZATION, effect_sizes, pvalues
-from rankcorr.inference.null import ALTERNATIVES
-from rankcorr.inference.resampling import Draws
-from rankcorr.weights import SCHEMES, TIED_WEIGHTS, WEIGHERS, named_weigher
+from rankcorr._alignment import MISSING
+from rankcorr._coefficients import COEFFICIENTS, VARIANTS, named_coefficient
+from rankcorr._weights import SCHEMES, TIED_WEIGHTS, WEIGHERS, named_weigher
+from rankcorr.evaluation._query_tests import RANDOMIZATION, effect_sizes, pvalues
+from rankcorr.inference._null import ALTERNATIVES
+from rankcorr.inference._resampling import Draws
 from tests.documents import PAGES
 
 PROGRAM = Path(__file__).with_name("definitions.js")

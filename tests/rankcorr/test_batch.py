@@ -16,13 +16,13 @@ from rankcorr import (
     TopK,
     UndefinedCorrelationWarning,
     Uniform,
-    batch,
     correlate_many,
     correlation_matrix,
     weighted_rho,
     weighted_tau,
 )
-from rankcorr.coefficients import named_coefficient
+from rankcorr import _batch as batch
+from rankcorr._coefficients import named_coefficient
 from tests.coefficients import collapsed
 
 ONE_BY_ONE = {"tau_w": weighted_tau, "rho_w": weighted_rho, "tau": weighted_tau, "rho": weighted_rho}

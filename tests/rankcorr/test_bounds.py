@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 import rankcorr
 from rankcorr import Logarithmic, Ranking, RhoW, TauW, TopK, UndefinedCorrelationWarning, Uniform, weighted_tau
-from rankcorr.bounds import coefficient_bounds
-from rankcorr.coefficients import named_coefficient
+from rankcorr._bounds import coefficient_bounds
+from rankcorr._coefficients import named_coefficient
 from tests import naive
 from tests.coefficients import collapsed
 from tests.strategies import SCHEME

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankcorr import OptionError
-from rankcorr.checks import check_rng, counted, counted_need, shown
+from rankcorr._checks import check_rng, counted, counted_need, shown
 
 LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8) | st.binary(max_size=8)
 VALUES = st.recursive(

@@ -36,8 +36,8 @@ from rankcorr import (
     weighted_rho,
     weighted_tau,
 )
-from rankcorr.coefficients import as_coefficient, named_coefficient
-from rankcorr.weights import SCHEMES, TIED_WEIGHTS
+from rankcorr._coefficients import as_coefficient, named_coefficient
+from rankcorr._weights import SCHEMES, TIED_WEIGHTS
 from tests import naive
 from tests.strategies import distinguishing_pairs, tied_pairs, weighings
 
@@ -142,7 +142,7 @@ def test_a_value_is_frozen():
             OptionError,
             r"'rho', 'tau', or a value such as TauW\(n0=10\); got 'pearson'",
         ),
-        (lambda: as_coefficient(TauW), OptionError, "got <class 'rankcorr.coefficients.TauW'>"),
+        (lambda: as_coefficient(TauW), OptionError, "got <class 'rankcorr._coefficients.TauW'>"),
         (lambda: as_coefficient(["tau"]), OptionError, r"got \['tau'\]"),
         (lambda: named_coefficient("tau_x"), OptionError, "got 'tau_x'"),
         (lambda: named_coefficient("rho_w", n0=-2), WeightError, "got -2"),

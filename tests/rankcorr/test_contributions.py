@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose
 
 import rankcorr
 from rankcorr import Ranking, RhoW, TauW, TopK, UndefinedCorrelationWarning, item_weights, weighted_rho, weighted_tau
-from rankcorr.coefficients import named_coefficient
-from rankcorr.contributions import ItemContribution, contributions
+from rankcorr._coefficients import named_coefficient
+from rankcorr._contributions import ItemContribution, contributions
 from tests import naive
 from tests.coefficients import collapsed
 from tests.strategies import N0S, SCHEME, TIED_WEIGHT, distinguishing_pairs, weighings

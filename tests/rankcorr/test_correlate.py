@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 import rankcorr
 from rankcorr import Hyperbolic, OptionError, TauW, UndefinedCorrelationWarning, correlate, correlate_many
-from rankcorr.coefficients import named_coefficient
+from rankcorr._coefficients import named_coefficient
 from tests.strategies import distinguishing_pairs
 
 

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from rankcorr import weighted_rho, weighted_tau
-from rankcorr.cli import main as cli
+from rankcorr._cli import main as cli
 from rankcorr.datasets import russian_relatedness_systems
 
 # Table 4 of Panchenko et al. 2017, arXiv:1708.09702: HJ (rho), RT (AvgP), AE (AveP).

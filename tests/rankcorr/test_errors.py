@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from rankcorr import UndefinedCorrelationWarning, correlate_many, weighted_rho
-from rankcorr.checks import collected_notices, give_notice
+from rankcorr._checks import collected_notices, give_notice
 
 UNDEFINED = "the correlation is undefined: all items that have weight are tied in one ranking"
 

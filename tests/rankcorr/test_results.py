@@ -15,9 +15,9 @@ import pytest
 
 import rankcorr
 from rankcorr import MissingPandasError, UndefinedCorrelationWarning
+from rankcorr._results import MAX_HTML_ROWS, Computed, Result, TableResult, json_ready
+from rankcorr._shares import weight_table
 from rankcorr.measures import mean_pairwise_agreement, rank_biased_overlap
-from rankcorr.results import MAX_HTML_ROWS, Computed, Result, TableResult, json_ready
-from rankcorr.shares import weight_table
 
 RNG = np.random.default_rng(0)
 GOLD, A, B = (RNG.normal(size=12) for _ in range(3))

@@ -1,4 +1,4 @@
-"""The closed forms of rankcorr.shares against brute-force sums, mpmath and scipy."""
+"""The closed forms of rankcorr._shares against brute-force sums, mpmath and scipy."""
 
 import math
 import sys
@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rankcorr._shares import first_rank_share, offset_for_share, top_share, weight_table
 from rankcorr.errors import OptionError, ShareError, WeightError
-from rankcorr.shares import first_rank_share, offset_for_share, top_share, weight_table
 
 LARGEST_FLOAT = sys.float_info.max
 
@@ -301,7 +301,7 @@ def test_length_of_a_weight_table(options, length):
 
 
 def test_weight_table_has_no_more_than_the_largest_number_of_rows(monkeypatch):
-    monkeypatch.setattr("rankcorr.shares.MAX_TOP", 15)
+    monkeypatch.setattr("rankcorr._shares.MAX_TOP", 15)
     assert len(weight_table(share=0.5, k=20, n_items=100).weights) == 15
 
 

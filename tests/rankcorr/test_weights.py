@@ -7,7 +7,7 @@ from hypothesis import given
 from numpy.testing import assert_allclose
 
 from rankcorr import Hyperbolic, InverseSquare, Logarithmic, TopK, Uniform, WeightError, item_weights, weighted_tau
-from rankcorr.weights import named_weigher
+from rankcorr._weights import named_weigher
 from tests.strategies import N0S, tied_pairs
 
 RANKS = np.array([1.0, 2.0, 2.5, 4.0])

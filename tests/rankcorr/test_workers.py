@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from rankcorr.workers import in_threads, mapped, progress_bar
+from rankcorr._workers import in_threads, mapped, progress_bar
 from tests.rankcorr.cli.commands import run, write_rankings
 
 
@@ -54,7 +54,7 @@ def test_what_waits_when_progress_ends_the_work_never_starts(monkeypatch):
     def stop(_):
         raise TimeoutError("enough")
 
-    monkeypatch.setattr("rankcorr.workers.ThreadPoolExecutor", Pool)
+    monkeypatch.setattr("rankcorr._workers.ThreadPoolExecutor", Pool)
     with pytest.raises(TimeoutError, match="enough"):
         in_threads(task, range(50), 2, stop)
     assert len(started) <= 3  # the first one, and those of the two threads

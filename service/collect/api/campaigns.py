@@ -5,11 +5,11 @@ from typing import Any
 
 from flask import request as asked
 
-from adaptive.advice import Advice
+from adaptive._advice import Advice
+from adaptive._plan import BallotPlan
+from adaptive._tuning.outlook import Outlook, outlook_of_ballots, outlook_of_matching
 from adaptive.ledger import ContinuousPlan, ItemSheet, Settings, planned_spending, time_text
-from adaptive.model.matching import Matching
-from adaptive.plan import BallotPlan
-from adaptive.tuning.outlook import Outlook, outlook_of_ballots, outlook_of_matching
+from adaptive.model._matching import Matching
 from service.collect.access import founder, organiser, own_origin
 from service.collect.api import blueprints
 from service.collect.api.links import organiser_url

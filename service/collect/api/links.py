@@ -12,8 +12,8 @@ import segno
 from flask import Response
 from flask import request as asked
 
+from adaptive._tables import csv_text
 from adaptive.ledger import guarded
-from adaptive.tables import csv_text
 from service.collect import access
 from service.collect.access import organiser, own_origin
 from service.collect.api.blueprints import of_organisers

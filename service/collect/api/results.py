@@ -14,7 +14,7 @@ from flask import Response
 
 from adaptive.ledger import MOST_WITH_INTERVALS, Campaign, CampaignResult
 from adaptive.plots import plot_in_top, plot_strengths, plot_voters
-from rankcorr.plots.style import figure_bytes
+from rankcorr.plots._style import figure_bytes
 from service.collect.access import organiser
 from service.collect.api.blueprints import Remembered, of_organisers, tagged
 from service.collect.content import ASSETS

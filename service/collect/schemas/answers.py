@@ -5,7 +5,7 @@ from typing import Any, Final
 from marshmallow import ValidationError, validates_schema
 
 from adaptive import ledger
-from adaptive.model.accuracy import Cut
+from adaptive.model._accuracy import Cut
 from service.collect.schemas.campaigns import Line
 from service.collect.schemas.voting import TOKEN, Word, key_field
 from service.http.problems import shown

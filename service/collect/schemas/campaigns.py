@@ -9,10 +9,10 @@ from marshmallow import ValidationError, post_load, validates_schema
 from marshmallow.fields import List
 
 from adaptive import ledger
-from adaptive.budget import most_ballots, plan_one_way
+from adaptive._budget import most_ballots, plan_one_way
+from adaptive._plan import BallotPlan
+from adaptive._tuning.outlook import Outlook
 from adaptive.errors import AdaptiveError
-from adaptive.plan import BallotPlan
-from adaptive.tuning.outlook import Outlook
 from service.collect.content import why_no_asset
 from service.collect.state import collecting
 from service.schemas import shapes

@@ -5,7 +5,7 @@ import io
 import re
 from pathlib import Path
 
-from adaptive.cli.main import main
+from adaptive._cli.main import main
 from tests.commands import Called
 
 TOKENS = "token,area\n" + "".join(f"{token},work\n" for token in ("tax", "wage", "bonus", "salary", "price"))

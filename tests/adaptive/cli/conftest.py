@@ -29,8 +29,8 @@ def bars(monkeypatch):
         yield seen.steps.append
 
     for module in ("ask", "fit", "simulate", "run.closing"):
-        monkeypatch.setattr(f"adaptive.cli.{module}.progress_bar", bar)
-    monkeypatch.setattr("adaptive.cli.simulate.quiet_executor", ThreadPoolExecutor)
+        monkeypatch.setattr(f"adaptive._cli.{module}.progress_bar", bar)
+    monkeypatch.setattr("adaptive._cli.simulate.quiet_executor", ThreadPoolExecutor)
     return seen
 
 

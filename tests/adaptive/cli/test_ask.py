@@ -293,7 +293,7 @@ def test_killed_and_continued(folder):
     """The program kills `ballots ask` at its fourth question."""
     command = judge(f"if n == 3: os.kill(os.getppid(), 9); sys.exit()\n{LONGER}")
     killed = subprocess.run(
-        [sys.executable, "-m", "adaptive.cli.main", "ask", "p.csv", "--judge", command, "--out", "v.csv"],
+        [sys.executable, "-m", "adaptive._cli.main", "ask", "p.csv", "--judge", command, "--out", "v.csv"],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}, check=False,
     )  # fmt: skip
     assert killed.returncode == -9

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from adaptive.draw import draw_ballot
+from adaptive._draw import draw_ballot
 from tests.adaptive.cli.commands import check_refused, rows_of, run_ok
 
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from adaptive import Comparisons, borda, bradley_terry, plan_ballots, read_comparisons, thurstone
-from adaptive.model import estimators
-from adaptive.tables import read_items
+from adaptive._tables import read_items
+from adaptive.model import _estimators as estimators
 from tests.adaptive.cli.commands import as_csv, check_refused, invoke, refusal, rows_of, run_ok, vote
 from tests.adaptive.votings import Voting
 

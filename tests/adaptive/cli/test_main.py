@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from adaptive.cli import main as cli
+from adaptive._cli import main as cli
 from rankcorr import __version__
-from rankcorr.io.tables import read_ranking
+from rankcorr._io.tables import read_ranking
 from tests.adaptive.cli.commands import INIT, refusal, rows_of, run_ok, vote
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from adaptive.paper import row_seeds, table2
+from adaptive._paper import row_seeds, table2
 from tests.adaptive.cli.commands import invoke, refusal, run_ok
 from tests.adaptive.cli.test_simulate import LEGEND
 from tests.adaptive.paper.test_table2 import N_ITEMS, row, small  # noqa: F401
@@ -55,7 +55,7 @@ def test_table2_uses_its_workers_and_advances_a_progress_bar(bars, monkeypatch):
         asked.append(workers)
         return ThreadPoolExecutor(workers)
 
-    monkeypatch.setattr("adaptive.cli.simulate.quiet_executor", executor)
+    monkeypatch.setattr("adaptive._cli.simulate.quiet_executor", executor)
     options = ("--simulations", 3, "--json")
     expected = table2(n_simulations=3, seed=0).to_dict()
     assert json.loads(run_ok("table2", *options, "--workers", 2))["coefficients"] == expected
@@ -90,7 +90,7 @@ def test_figures_prints_what_it_wrote(monkeypatch):
         asked.append((out, seed))
         return Path(out, "figure_2.png"), Path(out, "figure_2.svg")
 
-    monkeypatch.setattr("adaptive.cli.simulate.write_figures", write_figures)
+    monkeypatch.setattr("adaptive._cli.simulate.write_figures", write_figures)
     assert run_ok("figures", "--out", "new", "--seed", 3).splitlines() == ["new/figure_2.png", "new/figure_2.svg"]
     run_ok("figures", "--out", "new")
     assert asked == [("new", 3), ("new", 0)]

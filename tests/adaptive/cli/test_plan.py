@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from adaptive.budget import plan_for_budget, plan_for_top
-from adaptive.plan import plan_ballots
+from adaptive._budget import plan_for_budget, plan_for_top
+from adaptive._plan import plan_ballots
 from tests.adaptive.cli.commands import check_refused, run_ok
 
 

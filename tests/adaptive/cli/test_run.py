@@ -9,9 +9,9 @@ from contextlib import closing
 
 import pytest
 
+from adaptive._plan import plan_ballots
 from adaptive.ledger import Ledger
-from adaptive.ledger.votes.reading import votes_of
-from adaptive.plan import plan_ballots
+from adaptive.ledger._votes.reading import votes_of
 from tests.adaptive.cli.commands import INIT, as_csv, finish, invoke, refusal, rows_of, run_json, run_ok, vote
 from tests.adaptive.ledger.campaigns import read
 from tests.adaptive.votings import Voting

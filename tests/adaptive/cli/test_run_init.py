@@ -3,7 +3,7 @@
 import pytest
 
 from adaptive.ledger import ItemContent, Ledger
-from adaptive.ledger.campaign.stored import contents_of
+from adaptive.ledger._campaign.stored import contents_of
 from tests.adaptive.cli.commands import refusal, run_ok
 
 CONTINUOUS = ["run", "init", "v.db", "--items", "items.csv", "--continuous", "--budget", 40, "--voters", 3, "--seed", 1]

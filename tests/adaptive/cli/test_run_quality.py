@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from adaptive.ledger import Ledger
-from adaptive.ledger.voters.tokens import holder_of
+from adaptive.ledger._voters.tokens import holder_of
 from tests.adaptive.cli.commands import INIT, as_csv, refusal, rows_of, run_ok
 from tests.adaptive.cli.test_run import info_of, rows_in
 
@@ -104,7 +104,7 @@ def test_quality_says_whom_to_look_at(folder, monkeypatch):
     assert found["voters"][2]["flags"][0] == {"kind": "speed", "reason": "7 of 7 answers took less than 1 s"}
     assert found["voters"][0]["left"]["n"] == 7
     assert "took less" not in run_ok("run", "quality", "v.db", "--fast", "0.2")
-    monkeypatch.setattr("adaptive.ledger.quality.report.LEAST_PAIRS", 1)
+    monkeypatch.setattr("adaptive.ledger._quality.report.LEAST_PAIRS", 1)
     found = json.loads(run_ok("run", "quality", "v.db", "--json"))
     ends = f"{found['agreement_low']:.0%} to {found['agreement_high']:.0%}"
     alpha = f"{found['alpha']:.2f} ({found['alpha_low']:.2f} to {found['alpha_high']:.2f})"

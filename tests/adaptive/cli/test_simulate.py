@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from adaptive.plan import plan_ballots
-from adaptive.simulation.approaches import APPROACHES
-from adaptive.simulation.similarity import named_similarity
-from adaptive.simulation.simulate import simulate
-from adaptive.simulation.voters import VoterPopulation
+from adaptive._plan import plan_ballots
+from adaptive.simulation._approaches import APPROACHES
+from adaptive.simulation._similarity import named_similarity
+from adaptive.simulation._simulate import simulate
+from adaptive.simulation._voters import VoterPopulation
 from tests.adaptive.cli.commands import check_refused, invoke, run_json, run_ok
 
 LEGEND = (

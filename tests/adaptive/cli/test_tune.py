@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from adaptive import Comparisons, VoterPopulation, draw_ballot, exponential_similarity, tune_plan, votes_needed
-from adaptive.model.matching import Matching
-from adaptive.tuning.candidates import candidates_for
+from adaptive._tuning.candidates import candidates_for
+from adaptive.model._matching import Matching
 from tests.adaptive.cli.commands import check_refused, invoke, refusal, run_ok
 
 TUNE = ("tune", "--budget", 80, "--voters", 5, "--simulations", 2, "--fresh", 2, "--approach", "matched", "--batch", 20)

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adaptive import ComparisonError, Comparisons, TableError, VoteError, read_comparisons
-from adaptive.draw import draw_ballot
-from adaptive.formats.votes import comparisons_csv, read_votes
-from adaptive.votes import LEFT, RIGHT, TIE, Comparison, comparisons_of
+from adaptive._draw import draw_ballot
+from adaptive._formats.votes import comparisons_csv, read_votes
+from adaptive._votes import LEFT, RIGHT, TIE, Comparison, comparisons_of
 from rankcorr import OptionError
 from tests.adaptive.model.votes import rows_of
 

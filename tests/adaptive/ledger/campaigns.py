@@ -4,9 +4,9 @@ import uuid
 
 import sqlalchemy as sa
 
+from adaptive._plan import plan_ballots
 from adaptive.ledger import Settings, VoteCast
-from adaptive.ledger.voters.identity import register
-from adaptive.plan import plan_ballots
+from adaptive.ledger._voters.identity import register
 
 PLAN = plan_ballots(6, n_ballots=2, fraction=0.5, presentations=4)
 ITEMS = ["ash", "birch", "cedar", "fir", "oak", "yew"]

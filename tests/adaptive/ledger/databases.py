@@ -19,7 +19,7 @@ import pytest
 import sqlalchemy as sa
 
 from adaptive.ledger import Ledger
-from adaptive.ledger.store.migrations import migrate
+from adaptive.ledger._store.migrations import migrate
 from tests.guard import guarded
 
 SERVER = os.environ.get("RANKCORR_TEST_POSTGRES", "postgresql://postgres@127.0.0.1/postgres")

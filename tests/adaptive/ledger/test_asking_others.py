@@ -3,8 +3,8 @@
 import pytest
 
 from adaptive.ledger import LedgerError
-from adaptive.ledger.voters.identity import set_excluded
-from adaptive.ledger.voters.participation import ask_others
+from adaptive.ledger._voters.identity import set_excluded
+from adaptive.ledger._voters.participation import ask_others
 from tests.adaptive.ledger.campaigns import check_ledger, query, write
 from tests.adaptive.ledger.test_participation import answer, claimed, joined, journey, web_campaign, with_closed_ballot
 

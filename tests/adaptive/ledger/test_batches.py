@@ -8,9 +8,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from adaptive.ledger import ContinuousPlan, LedgerError, NotReadyError, Probing, Settings, VoteCast
-from adaptive.ledger.ballots.continuous import Refusal, draw_batch, may_draw, state_of, write_refusal
-from adaptive.ledger.campaign.info import batch_for, slots_of_batch
-from adaptive.ledger.votes.casting import retract
+from adaptive.ledger._ballots.continuous import Refusal, draw_batch, may_draw, state_of, write_refusal
+from adaptive.ledger._campaign.info import batch_for, slots_of_batch
+from adaptive.ledger._votes.casting import retract
 from tests.adaptive.ledger.campaigns import change, new_id, query, read, write
 from tests.adaptive.ledger.test_participation import answer, claimed, joined, journey
 

@@ -9,12 +9,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from adaptive._plan import plan_ballots
 from adaptive.ledger import ConflictError, Ledger, LedgerError
-from adaptive.ledger.ballots.sheets import claim_sheet
-from adaptive.ledger.ballots.stored import drawn_columns
-from adaptive.ledger.voters.identity import register
-from adaptive.ledger.votes.casting import retract
-from adaptive.plan import plan_ballots
+from adaptive.ledger._ballots.sheets import claim_sheet
+from adaptive.ledger._ballots.stored import drawn_columns
+from adaptive.ledger._voters.identity import register
+from adaptive.ledger._votes.casting import retract
 from tests.adaptive.ledger import processes
 from tests.adaptive.ledger.campaigns import (
     all_answered,

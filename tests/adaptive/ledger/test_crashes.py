@@ -8,10 +8,10 @@ import time
 
 import pytest
 
+from adaptive._plan import plan_ballots
 from adaptive.ledger import ConflictError, Ledger, LedgerBusyError, LedgerError
-from adaptive.ledger.ballots.sheets import claim_sheet, give_sheet
-from adaptive.ledger.votes.casting import correct, retract
-from adaptive.plan import plan_ballots
+from adaptive.ledger._ballots.sheets import claim_sheet, give_sheet
+from adaptive.ledger._votes.casting import correct, retract
 from tests.adaptive.ledger import processes
 from tests.adaptive.ledger.campaigns import (
     all_answered,

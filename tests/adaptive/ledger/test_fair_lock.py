@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from adaptive.ledger.store.database import FairLock
+from adaptive.ledger._store.database import FairLock
 
 
 def soon():

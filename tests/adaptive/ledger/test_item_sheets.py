@@ -3,8 +3,8 @@
 import pytest
 
 from adaptive.errors import TableError
-from adaptive.ledger.campaign.item_sheets import read_item_file, read_item_sheet
-from adaptive.ledger.campaign.stored import ItemContent
+from adaptive.ledger._campaign.item_sheets import read_item_file, read_item_sheet
+from adaptive.ledger._campaign.stored import ItemContent
 
 
 def faults(text):

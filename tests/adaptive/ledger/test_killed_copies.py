@@ -8,10 +8,10 @@ import pytest
 import sqlalchemy as sa
 from click.testing import CliRunner
 
-import adaptive.cli.run.campaign
-from adaptive.cli.main import main
+import adaptive._cli.run.campaign
+from adaptive._cli.main import main
 from adaptive.ledger import Ledger
-from adaptive.ledger.store import database
+from adaptive.ledger._store import database
 from tests.adaptive.ledger import processes
 from tests.adaptive.ledger.campaigns import answer_all, campaign_of, check_ledger, in_second_ballot, query
 from tests.adaptive.ledger.faults import Points
@@ -103,7 +103,7 @@ def test_a_new_ledger_of_an_import_killed_at_any_line_is_whole_or_not_there(sour
     def step():
         imports(str(copy), str(tmp_path / "b.zip"))
 
-    assert killed_at_each_line(adaptive.cli.run.campaign, step, check) > 10
+    assert killed_at_each_line(adaptive._cli.run.campaign, step, check) > 10
     step()
     assert whole(copy, expected)
 
@@ -164,8 +164,8 @@ def test_a_name_that_somebody_took_meanwhile_is_not_replaced(source, tmp_path):
     (tmp_path / "b.zip").write_bytes(source.bundle())
     copy = tmp_path / "copy.db"
     with (  # noqa: PT012
-        pytest.raises(adaptive.cli.run.campaign.TableError, match=r"copy\.db: cannot be created: File exists"),
-        adaptive.cli.run.campaign.created(str(copy)) as made,
+        pytest.raises(adaptive._cli.run.campaign.TableError, match=r"copy\.db: cannot be created: File exists"),
+        adaptive._cli.run.campaign.created(str(copy)) as made,
     ):
         made.restore(tmp_path / "b.zip")
         copy.write_text("of somebody else")

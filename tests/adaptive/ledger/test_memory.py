@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adaptive.draw import draw_ballot
+from adaptive._draw import draw_ballot
+from adaptive._selection import select_top
 from adaptive.errors import AdaptiveError, VoteError
 from adaptive.ledger import Ledger, LedgerError, NotReadyError
-from adaptive.ledger.ballots.stored import load_ballot
-from adaptive.ledger.store.database import back_up
-from adaptive.selection import select_top
+from adaptive.ledger._ballots.stored import load_ballot
+from adaptive.ledger._store.database import back_up
 from tests.adaptive import naive
 from tests.adaptive.ballots import PLAN, PLANS, SEEDS, answers_to, check_record
 from tests.adaptive.ledger.voted import PAIRS

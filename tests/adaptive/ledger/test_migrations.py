@@ -11,9 +11,9 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
 from adaptive.ledger import Ledger, LedgerError, RevisionError
-from adaptive.ledger.store import migrations, schema
-from adaptive.ledger.store.encoding import answer_name
-from adaptive.ledger.voters.participation import erase
+from adaptive.ledger._store import migrations, schema
+from adaptive.ledger._store.encoding import answer_name
+from adaptive.ledger._voters.participation import erase
 from tests.adaptive.ledger.campaigns import (
     asked,
     change,
@@ -119,7 +119,7 @@ def test_each_fact_of_history_has_its_trigger(ledger):
 LATER = """
 import sqlalchemy as sa
 from alembic import op
-from adaptive.ledger.store.migrations import triggers
+from adaptive.ledger._store.migrations import triggers
 
 revision, down_revision = "0004", "0003"
 

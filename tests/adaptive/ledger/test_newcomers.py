@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from adaptive.formats.votes import VoteFile, VoteRow
+from adaptive._formats.votes import VoteFile, VoteRow
 from adaptive.ledger import KnownPair, LedgerError, Probing, Settings, VotingPages
-from adaptive.ledger.store.encoding import now, pair_id
-from adaptive.ledger.voters.newcomers import Origin, awaited
-from adaptive.ledger.voters.participation import consent, join_platform, next_sheet
-from adaptive.ledger.votes.recording import record_file
+from adaptive.ledger._store.encoding import now, pair_id
+from adaptive.ledger._voters.newcomers import Origin, awaited
+from adaptive.ledger._voters.participation import consent, join_platform, next_sheet
+from adaptive.ledger._votes.recording import record_file
 from tests.adaptive.ledger.campaigns import ITEMS, change, query, read, write
 from tests.adaptive.ledger.test_participation import PAGES, answer, claimed, joined, journey, web_campaign
 

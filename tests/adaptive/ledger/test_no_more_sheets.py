@@ -3,10 +3,10 @@
 import pytest
 import sqlalchemy as sa
 
+from adaptive._plan import plan_ballots
 from adaptive.ledger import ContinuousPlan, LedgerError, Settings
-from adaptive.ledger.ballots import continuous, sheets
-from adaptive.ledger.ballots.continuous import draw_batch, finish
-from adaptive.plan import plan_ballots
+from adaptive.ledger._ballots import continuous, sheets
+from adaptive.ledger._ballots.continuous import draw_batch, finish
 from tests.adaptive.ledger.campaigns import query
 from tests.adaptive.ledger.test_participation import answer, claimed, joined, journey, web_campaign
 

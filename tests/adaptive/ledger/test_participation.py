@@ -13,13 +13,13 @@ from adaptive.ledger import (
     VoteCast,
     VotingPages,
 )
-from adaptive.ledger.ballots.continuous import draw_batch
-from adaptive.ledger.ballots.shown_sheets import KnownEvent, pair_of_event
-from adaptive.ledger.campaign.stored import contents_of
-from adaptive.ledger.store.encoding import pair_id
-from adaptive.ledger.voters.participation import consent, join_openly, join_platform, journey_of, next_sheet
-from adaptive.ledger.voters.tokens import holder_of, issue, revoke
-from adaptive.ledger.votes.casting import retract
+from adaptive.ledger._ballots.continuous import draw_batch
+from adaptive.ledger._ballots.shown_sheets import KnownEvent, pair_of_event
+from adaptive.ledger._campaign.stored import contents_of
+from adaptive.ledger._store.encoding import pair_id
+from adaptive.ledger._voters.participation import consent, join_openly, join_platform, journey_of, next_sheet
+from adaptive.ledger._voters.tokens import holder_of, issue, revoke
+from adaptive.ledger._votes.casting import retract
 from tests.adaptive.ledger.campaigns import (
     ITEMS,
     PLAN,

@@ -4,8 +4,8 @@ from collections import defaultdict
 
 import pytest
 
+from adaptive._plan import plan_ballots
 from adaptive.ledger import KnownPair, Probing
-from adaptive.plan import plan_ballots
 from tests.adaptive.ledger.campaigns import campaign_of, change, in_ballots
 from tests.adaptive.ledger.test_participation import answer, claimed, joined
 

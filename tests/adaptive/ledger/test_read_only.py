@@ -13,9 +13,9 @@ import pytest
 from sqlalchemy.exc import OperationalError
 
 from adaptive.ledger import Ledger, UnreachableError
-from adaptive.ledger.campaign.status import status_of
-from adaptive.ledger.store import database
-from adaptive.ledger.store.database import reason
+from adaptive.ledger._campaign.status import status_of
+from adaptive.ledger._store import database
+from adaptive.ledger._store.database import reason
 from tests.adaptive.ledger import processes
 from tests.adaptive.ledger.campaigns import all_answered, asked, campaign_of, check_ledger, new_id, query, vote
 

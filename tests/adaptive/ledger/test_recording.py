@@ -5,13 +5,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from adaptive.formats.votes import VoteFile, VoteRow
+from adaptive._formats.votes import VoteFile, VoteRow
 from adaptive.ledger import ConflictError, LateVoteError, Ledger, LedgerBusyError, LedgerError
-from adaptive.ledger.ballots.sheets import give_sheet
-from adaptive.ledger.voters.identity import register
-from adaptive.ledger.votes.casting import correct
-from adaptive.ledger.votes.reading import conflicts
-from adaptive.ledger.votes.recording import record_file
+from adaptive.ledger._ballots.sheets import give_sheet
+from adaptive.ledger._voters.identity import register
+from adaptive.ledger._votes.casting import correct
+from adaptive.ledger._votes.reading import conflicts
+from adaptive.ledger._votes.recording import record_file
 from tests.adaptive.ledger.campaigns import (
     asked,
     campaign_of,

@@ -5,13 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from adaptive.formats.votes import VoteFile, VoteRow
+from adaptive._formats.votes import VoteFile, VoteRow
+from adaptive._plan import plan_ballots
 from adaptive.ledger import ContinuousPlan, LedgerError
-from adaptive.ledger.ballots.continuous import draw_batch
-from adaptive.ledger.campaign.info import KnownPair, Pay, Probing
-from adaptive.ledger.campaign.spending import planned_spending, spending_of
-from adaptive.ledger.votes.recording import record_file
-from adaptive.plan import plan_ballots
+from adaptive.ledger._ballots.continuous import draw_batch
+from adaptive.ledger._campaign.info import KnownPair, Pay, Probing
+from adaptive.ledger._campaign.spending import planned_spending, spending_of
+from adaptive.ledger._votes.recording import record_file
 from tests.adaptive.ledger.campaigns import PLAN, campaign_of, check_ids, pair_ids, query, read
 
 

@@ -6,12 +6,12 @@ import pytest
 import sqlalchemy as sa
 
 from adaptive.ledger import ChangedError, ContinuousPlan, LedgerError, Settings, VotingPages
-from adaptive.ledger.ballots.continuous import draw_batch, finish
-from adaptive.ledger.ballots.stored import ballot_stamp
-from adaptive.ledger.campaign.status import campaign_stamp
-from adaptive.ledger.store.locks import lock_ballot
-from adaptive.ledger.voters.tokens import holder_of
-from adaptive.ledger.votes.reading import events_after
+from adaptive.ledger._ballots.continuous import draw_batch, finish
+from adaptive.ledger._ballots.stored import ballot_stamp
+from adaptive.ledger._campaign.status import campaign_stamp
+from adaptive.ledger._store.locks import lock_ballot
+from adaptive.ledger._voters.tokens import holder_of
+from adaptive.ledger._votes.reading import events_after
 from tests.adaptive.ledger.campaigns import (
     ITEMS,
     PLAN,

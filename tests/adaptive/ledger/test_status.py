@@ -2,15 +2,15 @@
 
 import uuid
 
+from adaptive._plan import plan_ballots
 from adaptive.ledger import Ledger
-from adaptive.ledger.ballots.results import preview_of
-from adaptive.ledger.ballots.stored import drawn_columns
-from adaptive.ledger.campaign.status import status_of
-from adaptive.ledger.store import schema
-from adaptive.ledger.store.rows import insert_columns
-from adaptive.ledger.voters.identity import excluded_voters
-from adaptive.ledger.votes.reading import standing_votes
-from adaptive.plan import plan_ballots
+from adaptive.ledger._ballots.results import preview_of
+from adaptive.ledger._ballots.stored import drawn_columns
+from adaptive.ledger._campaign.status import status_of
+from adaptive.ledger._store import schema
+from adaptive.ledger._store.rows import insert_columns
+from adaptive.ledger._voters.identity import excluded_voters
+from adaptive.ledger._votes.reading import standing_votes
 from tests.adaptive.ledger.campaigns import all_answered, answer_all, asked, campaign_of, in_second_ballot, read
 
 
@@ -65,7 +65,7 @@ def test_the_pace_is_that_of_the_votes_that_came_one_by_one(ledger):
 def test_the_pace_is_not_sought_among_events_of_long_ago(ledger, monkeypatch):
     campaign, other = campaign_of(ledger), campaign_of(ledger)
     answer_all(campaign)
-    monkeypatch.setattr("adaptive.ledger.campaign.status._SEARCHED", 12)
+    monkeypatch.setattr("adaptive.ledger._campaign.status._SEARCHED", 12)
     assert campaign.status().votes_per_minute > 0
     answer_all(other)
     assert campaign.status().votes_per_minute is None

@@ -12,15 +12,15 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from adaptive._plan import plan_ballots
 from adaptive.errors import AdaptiveError
 from adaptive.ledger import Settings
-from adaptive.ledger.ballots.closing import scored
-from adaptive.ledger.ballots.sheets import claim_sheet, give_sheet
-from adaptive.ledger.ballots.stored import drawn_columns, record_dict, standing_after
-from adaptive.ledger.voters.identity import set_excluded
-from adaptive.ledger.voters.participation import withdraw
-from adaptive.ledger.votes.casting import correct, retract
-from adaptive.plan import plan_ballots
+from adaptive.ledger._ballots.closing import scored
+from adaptive.ledger._ballots.sheets import claim_sheet, give_sheet
+from adaptive.ledger._ballots.stored import drawn_columns, record_dict, standing_after
+from adaptive.ledger._voters.identity import set_excluded
+from adaptive.ledger._voters.participation import withdraw
+from adaptive.ledger._votes.casting import correct, retract
 from tests.adaptive.ledger.campaigns import ITEMS, change, in_ballots, new_id, query, vote, voters_of, write
 from tests.adaptive.ledger.model import Model
 

@@ -6,7 +6,7 @@ from threading import Barrier
 import pytest
 
 from adaptive.ledger import ChangedError, LedgerError, PageTexts, VotingPages
-from adaptive.ledger.campaign.info import Pay
+from adaptive.ledger._campaign.info import Pay
 from tests.adaptive.ledger.campaigns import campaign_of, query
 
 

@@ -11,12 +11,12 @@ import numpy as np
 import psycopg
 import pytest
 
-from adaptive.formats.votes import VoteFile, VoteRow
+from adaptive._formats.votes import VoteFile, VoteRow
+from adaptive._plan import plan_ballots
+from adaptive._tables import item_cells
 from adaptive.ledger import Ledger, Settings
-from adaptive.ledger.ballots.stored import load_ballot
-from adaptive.ledger.votes.recording import record_file
-from adaptive.plan import plan_ballots
-from adaptive.tables import item_cells
+from adaptive.ledger._ballots.stored import load_ballot
+from adaptive.ledger._votes.recording import record_file
 from tests.adaptive.ledger.campaigns import pair_ids
 
 POSTGRES = os.environ.get("RANKCORR_TEST_POSTGRES", "postgresql://postgres@127.0.0.1/postgres")

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from adaptive import Comparisons, bradley_terry, thurstone
-from adaptive.votes import LEFT, RIGHT, TIE
+from adaptive._votes import LEFT, RIGHT, TIE
 from tests.adaptive import naive
 from tests.adaptive.model.votes import WORDS
 

@@ -11,7 +11,13 @@ from numpy.testing import assert_allclose
 
 from adaptive import Comparisons, bradley_terry, stopping_rule
 from adaptive.errors import ModelError
-from adaptive.model.accuracy import DrawnRanks, cut_of, expected_correlation_of, rank_intervals_of, top_probabilities_of
+from adaptive.model._accuracy import (
+    DrawnRanks,
+    cut_of,
+    expected_correlation_of,
+    rank_intervals_of,
+    top_probabilities_of,
+)
 from rankcorr import Ranking, TauW, weighted_tau
 from rankcorr.errors import OptionError
 from tests.adaptive import naive

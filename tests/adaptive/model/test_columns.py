@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from adaptive import ComparisonError, Comparisons, VoteError
+from adaptive._votes import LEFT, UNANSWERED
 from adaptive.errors import AdaptiveError
-from adaptive.model.columns import ShownPairs
-from adaptive.votes import LEFT, UNANSWERED
+from adaptive.model._columns import ShownPairs
 from tests.adaptive import naive
 from tests.adaptive.model.votes import comparisons, small, spelt_out
 

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from adaptive import ComparisonError, Comparisons, Vote, VoteError, draw_ballot, plan_ballots
+from adaptive._scores import tally
+from adaptive._votes import LEFT, RIGHT, TIE, UNANSWERED
 from adaptive.errors import AdaptiveError
-from adaptive.scores import tally
-from adaptive.votes import LEFT, RIGHT, TIE, UNANSWERED
 from tests.adaptive.ballots import PLAN, SEEDS, answers_to, run_and_watch
 from tests.adaptive.model.votes import LABELS, comparisons, rows_of, small
 from tests.adaptive.votings import Voting

@@ -25,8 +25,8 @@ from adaptive import (
     read_comparisons,
     thurstone,
 )
-from adaptive.model.estimators import fit_named
-from adaptive.votes import LEFT, RIGHT, TIE
+from adaptive._votes import LEFT, RIGHT, TIE
+from adaptive.model._estimators import fit_named
 from rankcorr import OptionError, TooFewItemsError
 from tests.adaptive import naive
 from tests.adaptive.ballots import SEEDS, answers_to

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from adaptive import Comparisons, bradley_terry, next_comparisons
-from adaptive.model import matching
-from adaptive.model.matching import FAR, STEP
-from adaptive.model.matching_kernels import far_doubts
-from adaptive.model.posterior import rank_groups
-from adaptive.votes import LEFT, RIGHT
+from adaptive._votes import LEFT, RIGHT
+from adaptive.model import _matching as matching
+from adaptive.model._matching import FAR, STEP
+from adaptive.model._matching_kernels import far_doubts
+from adaptive.model._posterior import rank_groups
 from tests.adaptive import naive
 from tests.adaptive.model.fits import MODELS, OVERSIGHT, rows, simulated
 from tests.adaptive.model.votes import comparisons

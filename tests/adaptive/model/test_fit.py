@@ -11,9 +11,9 @@ from scipy.optimize import minimize, minimize_scalar
 from scipy.special import log_expit, log_ndtr, logsumexp
 
 from adaptive import Comparisons, Prior, bradley_terry, next_comparisons, thurstone
-from adaptive.model.fit import evidence_slope
-from adaptive.model.likelihood import rows_of
-from adaptive.votes import LEFT, RIGHT, TIE
+from adaptive._votes import LEFT, RIGHT, TIE
+from adaptive.model._fit import evidence_slope
+from adaptive.model._likelihood import rows_of
 from tests.adaptive import naive
 from tests.adaptive.model.fits import MODELS, OVERSIGHT, naive_posterior, rows, simulated
 from tests.adaptive.model.votes import comparisons
@@ -297,7 +297,7 @@ def test_the_slope_of_the_evidence_is_its_derivative(monkeypatch, most_dense, sd
     votes, _ = simulated(100, 800, 1)
     found = fit(votes, prior=sd)
     ahead, behind = (evidence_of(votes, sd * math.exp(part), fit, found.oversight) for part in (0.01, -0.01))
-    monkeypatch.setattr("adaptive.model.likelihood._MAX_DENSE", most_dense)
+    monkeypatch.setattr("adaptive.model._likelihood._MAX_DENSE", most_dense)
     slope = evidence_slope(rows_of(votes, found.model), found.parameters)
     # The slope falls by about n for each unit of log t: an error of 1 moves t by a hundredth.
     assert_allclose(slope, (ahead - behind) / 0.02, atol=0.1 if most_dense == 300 else 2.5)
@@ -307,7 +307,7 @@ def test_the_slope_of_the_evidence_is_its_derivative(monkeypatch, most_dense, sd
 def test_the_spread_of_many_items_is_that_of_exact_traces(monkeypatch):
     votes, _ = simulated(400, 4000, 2)
     estimated = bradley_terry(votes, prior=Prior(None)).prior_sd
-    monkeypatch.setattr("adaptive.model.likelihood._MAX_DENSE", 1_000)
+    monkeypatch.setattr("adaptive.model._likelihood._MAX_DENSE", 1_000)
     assert_allclose(bradley_terry(votes, prior=Prior(None)).prior_sd, estimated, rtol=0.02)
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adaptive import ComparisonError, Comparisons, VoteError
-from adaptive.votes import LEFT, RIGHT, TIE
+from adaptive._votes import LEFT, RIGHT, TIE
 from rankcorr import DimensionError, OptionError
 from tests.adaptive.model.votes import CELLS, comparisons, rows_of
 

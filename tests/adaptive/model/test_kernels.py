@@ -8,7 +8,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from adaptive.model.kernels import (
+from adaptive._votes import LEFT, RIGHT, TIE
+from adaptive.model._kernels import (
     LOGISTIC,
     NORMAL,
     apply_curvature,
@@ -17,8 +18,7 @@ from adaptive.model.kernels import (
     solve_curvature,
     vote_terms,
 )
-from adaptive.model.likelihood import Parameters, VoteModel, curvature_at, kernel_input, rows_of
-from adaptive.votes import LEFT, RIGHT, TIE
+from adaptive.model._likelihood import Parameters, VoteModel, curvature_at, kernel_input, rows_of
 from tests.adaptive import naive
 from tests.adaptive.model.fits import rows
 from tests.adaptive.model.votes import WORDS, comparisons

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from adaptive import Comparisons, ModelError, Prior, bradley_terry
-from adaptive.model.likelihood import checked_oversight, checked_prior
+from adaptive.model._likelihood import checked_oversight, checked_prior
 
 
 def test_a_number_is_the_spread_of_the_strengths():

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from adaptive.draw import draw_ballot
+from adaptive._draw import draw_ballot
+from adaptive._plan import plan_ballots
 from adaptive.errors import DrawError, ModelError, PlanError, ProtocolError, VoteError
-from adaptive.model.comparisons import Comparisons
-from adaptive.model.estimators import bradley_terry
-from adaptive.model.matched_ballots import MatchedBallots, draw_matched_ballot, run_matched_ballots
-from adaptive.plan import plan_ballots
+from adaptive.model._comparisons import Comparisons
+from adaptive.model._estimators import bradley_terry
+from adaptive.model._matched_ballots import MatchedBallots, draw_matched_ballot, run_matched_ballots
 from tests.adaptive.plans import NO_INTEGERS
 
 

@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from adaptive import Comparisons, next_comparisons
+from adaptive._votes import LEFT, RIGHT, TIE, UNANSWERED
 from adaptive.errors import ModelError, VoteError
-from adaptive.model.estimators import bradley_terry
-from adaptive.model.likelihood import Prior
-from adaptive.model.matched_ballots import MatchedBallots, run_matched_ballots
-from adaptive.model.matching import (
+from adaptive.model._estimators import bradley_terry
+from adaptive.model._likelihood import Prior
+from adaptive.model._matched_ballots import MatchedBallots, run_matched_ballots
+from adaptive.model._matching import (
     FIRST,
     FOCUS,
     PAIR_SHARES,
@@ -25,7 +26,6 @@ from adaptive.model.matching import (
     run_matching,
     telling_distance,
 )
-from adaptive.votes import LEFT, RIGHT, TIE, UNANSWERED
 from tests.adaptive.model.votes import comparisons, small
 from tests.adaptive.plans import NO_INTEGERS
 

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from adaptive import Comparisons, bradley_terry, next_comparisons
-from adaptive.kernels import contains, key_of
-from adaptive.model.matching_kernels import count_history, pairs_seen
+from adaptive._kernels import contains, key_of
+from adaptive.model._matching_kernels import count_history, pairs_seen
 from tests.adaptive.model.votes import comparisons
 
 SEEDS = st.integers(0, 2**32 - 1)

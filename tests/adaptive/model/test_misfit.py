@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize_scalar
 
 from adaptive import Comparisons, bradley_terry
-from adaptive.votes import LEFT, RIGHT
+from adaptive._votes import LEFT, RIGHT
 from tests.adaptive import naive
 from tests.adaptive.model.fits import MODELS, OVERSIGHT, rows, simulated
 from tests.adaptive.model.votes import comparisons

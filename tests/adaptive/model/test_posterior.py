@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from adaptive import Comparisons, ModelError, bradley_terry, thurstone
-from adaptive.model import posterior_kernels
-from adaptive.model.likelihood import Curvature
-from adaptive.model.posterior import (
+from adaptive._votes import LEFT, RIGHT
+from adaptive.model import _posterior_kernels as posterior_kernels
+from adaptive.model._likelihood import Curvature
+from adaptive.model._posterior import (
     MOST_READ,
     Opinions,
     Paraboloid,
@@ -18,7 +19,6 @@ from adaptive.model.posterior import (
     draw_normal,
     shared_opinions,
 )
-from adaptive.votes import LEFT, RIGHT
 from tests.adaptive import naive
 from tests.adaptive.model.fits import MODELS, naive_posterior, simulated
 from tests.adaptive.model.votes import comparisons
@@ -59,7 +59,7 @@ def test_without_voters_it_is_the_inverse_of_the_expected_hessian(votes, model):
 @pytest.mark.parametrize("pairs_per_vote", [0, 30])
 @pytest.mark.needs_numba
 def test_draws_have_the_covariance(fit, known, pairs_per_vote, monkeypatch):
-    monkeypatch.setattr("adaptive.model.posterior._PAIRS_PER_VOTE", pairs_per_vote)
+    monkeypatch.setattr("adaptive.model._posterior._PAIRS_PER_VOTE", pairs_per_vote)
     votes, _ = simulated(12, 150, 3, opinion_sd=0.8, n_voters=4)
     if not known:
         votes = Comparisons(12, votes.left, votes.right, votes.winner)
@@ -98,7 +98,7 @@ def test_shared_opinions_add_what_they_do_to_the_slopes(votes, sd):
     n_shared = votes.n_items + np.count_nonzero(behind > 1)
     for pairs_per_vote, n_normal in ((1e9, n_shared), (0, n_shared + votes.n_comparisons)):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("adaptive.model.posterior._PAIRS_PER_VOTE", pairs_per_vote)
+            patch.setattr("adaptive.model._posterior._PAIRS_PER_VOTE", pairs_per_vote)
             root = draw_normal(curved, found.parameters, own, n_normal, OneAtATime()) - found.theta
         assert_allclose(root.T @ root, expected, atol=1e-3)
 
@@ -202,7 +202,7 @@ def test_the_spread_of_opinions_solves_its_equation(votes, near):
     inverse = np.linalg.inv(curved.matrix())
     with pytest.MonkeyPatch.context() as patch:
         if near:
-            patch.setattr("adaptive.model.posterior.MAX_DENSE", 1)
+            patch.setattr("adaptive.model._posterior.MAX_DENSE", 1)
             inverse = np.diag(1 / curved.diagonal)
         own = shared_opinions(curved, found.parameters, votes.voter)
     outside = weight - weight @ signs @ inverse @ signs.T @ weight
@@ -246,7 +246,7 @@ def test_without_a_prior_draws_keep_the_mean():
 
 
 def test_normal_draws_do_not_depend_on_how_many_are_made_at_once(monkeypatch):
-    monkeypatch.setattr("adaptive.model.posterior._PAIRS_PER_VOTE", 0)
+    monkeypatch.setattr("adaptive.model._posterior._PAIRS_PER_VOTE", 0)
     votes, _ = simulated(10, 100, 4)
     found = bradley_terry(votes)
 
@@ -254,15 +254,15 @@ def test_normal_draws_do_not_depend_on_how_many_are_made_at_once(monkeypatch):
         return draw_normal(found.curvature, found.parameters, found.opinions, 20, np.random.default_rng(5))
 
     at_once = drawn()
-    monkeypatch.setattr("adaptive.model.posterior._BLOCK_NUMBERS", 1)
+    monkeypatch.setattr("adaptive.model._posterior._BLOCK_NUMBERS", 1)
     assert_allclose(drawn(), at_once, rtol=1e-12)
 
 
 def test_standard_errors_of_many_items_are_those_of_draws(monkeypatch):
     votes, _ = simulated(30, 600, 7, opinion_sd=0.5)
     exact = bradley_terry(votes).standard_errors
-    monkeypatch.setattr("adaptive.model.strengths.MAX_EXACT", 10)
-    monkeypatch.setattr("adaptive.model.posterior.MAX_DENSE", 10)
+    monkeypatch.setattr("adaptive.model._strengths.MAX_EXACT", 10)
+    monkeypatch.setattr("adaptive.model._posterior.MAX_DENSE", 10)
     assert_allclose(bradley_terry(votes).standard_errors, exact, rtol=0.1)
 
 
@@ -339,10 +339,10 @@ def test_draws_that_read_some_votes_are_those_that_read_all(known, of_mean, of_s
     if not known:
         votes = Comparisons(40, votes.left, votes.right, votes.winner)
     strengths = bradley_terry(votes, ties="half", prior=2)
-    monkeypatch.setattr("adaptive.model.posterior._READS_PER_PAIR", 0.0)
+    monkeypatch.setattr("adaptive.model._posterior._READS_PER_PAIR", 0.0)
     drawn = {}
     for most in (10**9, 600):
-        monkeypatch.setattr("adaptive.model.posterior.MOST_READ", most)
+        monkeypatch.setattr("adaptive.model._posterior.MOST_READ", most)
         theta = strengths.sample(1_500, np.random.default_rng(2))
         drawn[most] = theta / theta.std(axis=1, keepdims=True)
     every, some = drawn.values()
@@ -357,14 +357,14 @@ def test_draws_depend_on_neither_workers_nor_progress(monkeypatch):
     steps = []
     alone = strengths.sample(110, np.random.default_rng(5), progress=steps.append)
     assert sum(steps) == 110
-    monkeypatch.setattr("adaptive.model.posterior.checked_workers", lambda _: 3)
+    monkeypatch.setattr("adaptive.model._posterior.checked_workers", lambda _: 3)
     assert_array_equal(strengths.sample(110, np.random.default_rng(5)), alone)
 
 
 @pytest.mark.parametrize("n_items", [10, 1_501])
 @pytest.mark.parametrize("pairs_per_vote", [0, 1e9])
 def test_progress_is_told_of_every_draw_and_may_stop_them(n_items, pairs_per_vote, monkeypatch):
-    monkeypatch.setattr("adaptive.model.posterior._PAIRS_PER_VOTE", pairs_per_vote)
+    monkeypatch.setattr("adaptive.model._posterior._PAIRS_PER_VOTE", pairs_per_vote)
     strengths = bradley_terry(simulated(n_items, 400, 4)[0])
     steps = []
     strengths.drawn(70, progress=steps.append)

@@ -13,10 +13,10 @@ from scipy.integrate import quad
 from scipy.stats import gennorm, t, truncnorm
 
 from adaptive import bradley_terry
-from adaptive.model.kernels import LOGISTIC, NORMAL, Voters, chance
-from adaptive.model.likelihood import Rows, VoteModel, rows_of
-from adaptive.model.posterior import Opinions, PooledVotes, shared_opinions
-from adaptive.model.posterior_kernels import Shape, log_density, sweep
+from adaptive.model._kernels import LOGISTIC, NORMAL, Voters, chance
+from adaptive.model._likelihood import Rows, VoteModel, rows_of
+from adaptive.model._posterior import Opinions, PooledVotes, shared_opinions
+from adaptive.model._posterior_kernels import Shape, log_density, sweep
 from tests.adaptive import naive
 from tests.adaptive.model.votes import comparisons
 

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adaptive import ComparisonError, Comparisons, TableError, VoteError, borda, draw_ballot, read_comparisons
+from adaptive._formats.votes import comparisons_csv
+from adaptive._votes import LEFT, RIGHT, TIE, comparisons_of
 from adaptive.errors import AdaptiveError
-from adaptive.formats.votes import comparisons_csv
-from adaptive.votes import LEFT, RIGHT, TIE, comparisons_of
 from rankcorr import OptionError
 from tests.adaptive.model.votes import CELLS, comparisons, rows_of
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from numpy.testing import assert_allclose, assert_array_equal
 
 from adaptive import Comparisons, ModelError, Prior, bradley_terry, thurstone
-from adaptive.votes import LEFT, RIGHT, TIE
+from adaptive._votes import LEFT, RIGHT, TIE
 from tests.adaptive.model.fits import MODELS, simulated
 from tests.adaptive.model.votes import comparisons
 

@@ -12,7 +12,7 @@ from scipy.special import betaln
 
 from adaptive import Comparisons, bradley_terry, influence, thurstone, voter_report
 from adaptive.errors import ComparisonError, ModelError
-from adaptive.model.voters import random_chances, step_without
+from adaptive.model._voters import random_chances, step_without
 
 N_ITEMS = 30
 NAMES = tuple(f"v{number}" for number in range(12))

@@ -3,8 +3,8 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from adaptive.model.comparisons import Comparisons
-from adaptive.votes import LEFT, RIGHT, TIE
+from adaptive._votes import LEFT, RIGHT, TIE
+from adaptive.model._comparisons import Comparisons
 
 WORDS = {LEFT: "left", TIE: "tie", RIGHT: "right"}
 # One line of text without spaces around it; delimiters, quotes and other scripts are common.

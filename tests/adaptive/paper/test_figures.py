@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from adaptive import paper as figures
+from adaptive import _paper as figures
+from adaptive._paper import draw_rescaling, draw_scores, draw_similarities, simulate_protocol, write_figures
 from adaptive.errors import PlanError, SimilarityError, TableError
-from adaptive.paper import draw_rescaling, draw_scores, draw_similarities, simulate_protocol, write_figures
-from adaptive.simulation.similarity import SIMILARITIES, exponential_similarity
-from adaptive.simulation.voters import VoterPool, true_ranking
+from adaptive.simulation._similarity import SIMILARITIES, exponential_similarity
+from adaptive.simulation._voters import VoterPool, true_ranking
 from rankcorr.plots import MissingMatplotlibError
 
 N_ITEMS = 130

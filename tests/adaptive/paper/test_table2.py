@@ -9,12 +9,12 @@ from dataclasses import FrozenInstanceError
 import numpy as np
 import pytest
 
+from adaptive._paper import row_seeds, table2
+from adaptive._plan import plan_ballots
 from adaptive.errors import PlanError, SimilarityError
-from adaptive.paper import row_seeds, table2
-from adaptive.plan import plan_ballots
-from adaptive.simulation.similarity import SIMILARITIES, exponential_similarity
-from adaptive.simulation.simulate import simulate
-from adaptive.simulation.voters import VoterPopulation
+from adaptive.simulation._similarity import SIMILARITIES, exponential_similarity
+from adaptive.simulation._simulate import simulate
+from adaptive.simulation._voters import VoterPopulation
 
 APPROACHES, COEFFICIENTS = ["uniform", "adaptive"], ["rho_w", "tau_w", "rho", "tau"]
 
@@ -22,7 +22,7 @@ APPROACHES, COEFFICIENTS = ["uniform", "adaptive"], ["rho_w", "tau_w", "rho", "t
 N_ITEMS = 130
 
 
-table2_module = importlib.import_module("adaptive.paper")
+table2_module = importlib.import_module("adaptive._paper")
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose
 from scipy.stats import norm
 
 from adaptive import Comparisons, ModelError, borda, bradley_terry
+from adaptive._votes import LEFT, RIGHT, TIE
 from adaptive.plots import agreement, plot_accuracy, plot_in_top, plot_strengths, plot_voters
-from adaptive.votes import LEFT, RIGHT, TIE
 from rankcorr import OptionError
 from rankcorr.plots import MissingMatplotlibError
 from tests.rankcorr.plots.conftest import matplotlib  # noqa: F401

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from adaptive.paper import row_seeds
-from adaptive.simulation.similarity import exponential_similarity
-from adaptive.simulation.simulate import simulate_curve
-from adaptive.simulation.voters import VoterPopulation
+from adaptive._paper import row_seeds
+from adaptive.simulation._similarity import exponential_similarity
+from adaptive.simulation._simulate import simulate_curve
+from adaptive.simulation._voters import VoterPopulation
 
 
 @pytest.fixture(scope="module")

@@ -7,20 +7,20 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy.stats import rankdata
 
-from adaptive.draw import draw_ballot
+from adaptive._draw import draw_ballot
+from adaptive._plan import plan_ballots
+from adaptive._protocol import run_protocol
 from adaptive.errors import PlanError, SimilarityError
-from adaptive.model.comparisons import Comparisons
-from adaptive.model.estimators import bradley_terry
-from adaptive.model.matched_ballots import MatchedBallots, run_matched_ballots
-from adaptive.model.matching import Matching, run_matching
-from adaptive.plan import plan_ballots
-from adaptive.protocol import run_protocol
-from adaptive.simulation.approaches import APPROACHES, Settings, simulate_once, simulated_comparisons
-from adaptive.simulation.similarity import exponential_similarity
-from adaptive.simulation.simulate import simulate, simulate_curve
-from adaptive.simulation.voters import VoterPool, VoterPopulation
+from adaptive.model._comparisons import Comparisons
+from adaptive.model._estimators import bradley_terry
+from adaptive.model._matched_ballots import MatchedBallots, run_matched_ballots
+from adaptive.model._matching import Matching, run_matching
+from adaptive.simulation._approaches import APPROACHES, Settings, simulate_once, simulated_comparisons
+from adaptive.simulation._similarity import exponential_similarity
+from adaptive.simulation._simulate import simulate, simulate_curve
+from adaptive.simulation._voters import VoterPool, VoterPopulation
 from rankcorr import Ranking
-from rankcorr.coefficients import COEFFICIENTS
+from rankcorr._coefficients import COEFFICIENTS
 
 PLAN = plan_ballots(24, n_ballots=3, fraction=0.5, presentations=6)  # 126 comparisons
 SIMILARITY = exponential_similarity(24)

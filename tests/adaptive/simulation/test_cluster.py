@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from adaptive.plan import plan_ballots
-from adaptive.simulation.similarity import exponential_similarity
-from adaptive.simulation.simulate import simulate
-from adaptive.simulation.voters import VoterPopulation
+from adaptive._plan import plan_ballots
+from adaptive.simulation._similarity import exponential_similarity
+from adaptive.simulation._simulate import simulate
+from adaptive.simulation._voters import VoterPopulation
 from tests.cluster import two_workers
 
 pytest.importorskip("distributed", reason="distributed is not installed: it is the extra 'cluster'")

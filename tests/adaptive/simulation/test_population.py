@@ -19,8 +19,8 @@ from adaptive import (
     exponential_similarity,
     fit_population,
 )
-from adaptive.model.estimators import bradley_terry
-from adaptive.simulation.population import (
+from adaptive.model._estimators import bradley_terry
+from adaptive.simulation._population import (
     LAPSE_EDGES,
     LEVEL_EDGES,
     Posterior,
@@ -28,7 +28,7 @@ from adaptive.simulation.population import (
     box_posterior,
     similarity_of_strengths,
 )
-from adaptive.simulation.population_kernels import box_log_likelihoods, log_likelihoods, prefers_left
+from adaptive.simulation._population_kernels import box_log_likelihoods, log_likelihoods, prefers_left
 
 levels = st.floats(0.01, 0.5)
 cosines = st.floats(-0.95, 0.95)

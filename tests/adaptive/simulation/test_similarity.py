@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from adaptive.errors import AdaptiveError, SimilarityError, TableError
-from adaptive.simulation.similarity import (
+from adaptive.simulation._similarity import (
     SIMILARITIES,
     checked_similarity,
     embedding_similarity,

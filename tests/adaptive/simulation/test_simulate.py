@@ -13,18 +13,18 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import sem
 
-from adaptive.draw import draw_ballot
+from adaptive._draw import draw_ballot
+from adaptive._plan import plan_ballots
+from adaptive._protocol import run_protocol
+from adaptive._scores import borda_scores
+from adaptive._selection import select_top
 from adaptive.errors import SimilarityError
-from adaptive.plan import plan_ballots
-from adaptive.protocol import run_protocol
-from adaptive.scores import borda_scores
-from adaptive.selection import select_top
-from adaptive.simulation.approaches import PAPER_APPROACHES, Settings, simulate_once, simulated_comparisons
-from adaptive.simulation.similarity import embedding_similarity, exponential_similarity, read_similarities
-from adaptive.simulation.simulate import SimulationResult, coefficients, simulate
-from adaptive.simulation.voters import VoterPool, VoterPopulation, true_ranking
+from adaptive.simulation._approaches import PAPER_APPROACHES, Settings, simulate_once, simulated_comparisons
+from adaptive.simulation._similarity import embedding_similarity, exponential_similarity, read_similarities
+from adaptive.simulation._simulate import SimulationResult, coefficients, simulate
+from adaptive.simulation._voters import VoterPool, VoterPopulation, true_ranking
 from rankcorr import Ranking, weighted_tau
-from rankcorr.coefficients import COEFFICIENTS
+from rankcorr._coefficients import COEFFICIENTS
 
 PLAN = plan_ballots(24, n_ballots=3, fraction=0.5, presentations=6)
 SIMILARITY = exponential_similarity(24)

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from adaptive.draw import draw_ballot
+from adaptive._draw import draw_ballot
 from adaptive.errors import SimilarityError
-from adaptive.model.matching import Matches
-from adaptive.simulation.similarity import exponential_similarity
-from adaptive.simulation.voters import VoterPool, VoterPopulation, true_ranking, vanishing_amplitude
+from adaptive.model._matching import Matches
+from adaptive.simulation._similarity import exponential_similarity
+from adaptive.simulation._voters import VoterPool, VoterPopulation, true_ranking, vanishing_amplitude
 
 SEEDS = st.integers(0, 2**32 - 1)
 SIMILARITIES = st.lists(st.floats(-1, 1), min_size=2, max_size=8)

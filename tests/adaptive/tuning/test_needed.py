@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from adaptive import SimilarityError, VoterPopulation, exponential_similarity, votes_needed
-from adaptive.tuning.needed import _crossing
+from adaptive._tuning.needed import _crossing
 
 Z = exponential_similarity(12)
 VOTERS = VoterPopulation(n_voters=6)

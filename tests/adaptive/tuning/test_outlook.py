@@ -2,12 +2,12 @@
 
 import pytest
 
-from adaptive.model.matching import Matching
-from adaptive.plan import plan_ballots
-from adaptive.simulation.similarity import exponential_similarity
-from adaptive.simulation.simulate import simulate
-from adaptive.simulation.voters import VoterPopulation
-from adaptive.tuning.outlook import outlook_of_ballots, outlook_of_matching
+from adaptive._plan import plan_ballots
+from adaptive._tuning.outlook import outlook_of_ballots, outlook_of_matching
+from adaptive.model._matching import Matching
+from adaptive.simulation._similarity import exponential_similarity
+from adaptive.simulation._simulate import simulate
+from adaptive.simulation._voters import VoterPopulation
 
 PLAN = plan_ballots(30, n_ballots=3, fraction=0.5, presentations=8)
 

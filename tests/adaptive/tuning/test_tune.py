@@ -22,11 +22,11 @@ from adaptive import (
     true_ranking,
     tune_plan,
 )
-from adaptive.model.matched_ballots import MatchedBallots
-from adaptive.model.matching import Matching
-from adaptive.simulation.approaches import simulate_once
-from adaptive.tuning.candidates import CANDIDATES, Trial, paper_candidate
-from adaptive.tuning.tune import tuning_runs
+from adaptive._tuning.candidates import CANDIDATES, Trial, paper_candidate
+from adaptive._tuning.tune import tuning_runs
+from adaptive.model._matched_ballots import MatchedBallots
+from adaptive.model._matching import Matching
+from adaptive.simulation._approaches import simulate_once
 from rankcorr import TauW, weighted_tau
 
 Z = exponential_similarity(12)

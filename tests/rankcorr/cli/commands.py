@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from rankcorr.cli import main as cli
+from rankcorr._cli import main as cli
 from tests.commands import Called
 
 GOLD = {"a": 5.0, "b": 4.0, "c": 3.0, "d": 2.0, "e": 1.0}

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from rankcorr import Hyperbolic, Logarithmic, Ranking, TopK, Uniform, correlate, weighted_rho, weighted_tau
-from rankcorr.cli.compare import CI_RESAMPLES, PERMUTATIONS
-from rankcorr.coefficients import named_coefficient
-from rankcorr.contributions import contributions
-from rankcorr.inference.bootstrap import bootstrap_interval
-from rankcorr.inference.null import null_distribution
+from rankcorr._cli.compare import CI_RESAMPLES, PERMUTATIONS
+from rankcorr._coefficients import named_coefficient
+from rankcorr._contributions import contributions
+from rankcorr.inference._bootstrap import bootstrap_interval
+from rankcorr.inference._null import null_distribution
 from tests.coefficients import collapsed
 from tests.rankcorr.cli.commands import GOLD, LONG, SYSTEM, refusal, run, run_ok, write_scores
 

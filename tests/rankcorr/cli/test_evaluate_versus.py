@@ -43,7 +43,7 @@ def test_runs_are_evaluated_once(files, monkeypatch):
         calls.append(1)
         return evaluate(*args, **options)
 
-    for name in ("cli.evaluate", "evaluation.compare", "evaluation.worst"):
+    for name in ("_cli.evaluate", "evaluation._compare", "evaluation._worst"):
         monkeypatch.setattr(sys.modules[f"rankcorr.{name}"], "evaluate", counted)
     chosen = ["--metric", "ap", "--metric", "tau_w", "--standardized", "--versus", "c", "--worst", "1", "--json"]
     content = json.loads(run_ok("evaluate", "qrels.txt", *RUNS, *chosen, *FEW))

@@ -13,7 +13,7 @@ PROGRAM = """
 import sys
 from pathlib import Path
 
-from rankcorr.cli import launch
+from rankcorr._cli import launch
 
 # Only the standard library, what is installed, and the folder of the test: not the packages of this repository.
 sys.path[:] = [sys.argv[2], *(place for place in sys.path if not Path(place, "adaptive").is_dir())]

@@ -8,9 +8,9 @@ import json
 import pytest
 
 from rankcorr import UndefinedCorrelationWarning
-from rankcorr.cli.console import pvalue_text, rank_text, ranks_text
-from rankcorr.cli.leaderboard import RESAMPLES
-from rankcorr.inference.leaderboard import leaderboard
+from rankcorr._cli.console import pvalue_text, rank_text, ranks_text
+from rankcorr._cli.leaderboard import RESAMPLES
+from rankcorr.inference._leaderboard import leaderboard
 from tests.coefficients import collapsed
 from tests.rankcorr.cli.commands import CONSTANT, GOLD, LONG, SYSTEM, refusal, run, run_json, run_ok, write_scores
 

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from rankcorr import __version__, weighted_tau
-from rankcorr.cli import main as cli
+from rankcorr._cli import main as cli
 from tests.rankcorr.cli.commands import GOLD, SYSTEM, refusal, run, run_ok
 from tests.rankcorr.vectors.forms import binary_of, text_of, written
 

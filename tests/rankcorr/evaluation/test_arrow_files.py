@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from pyarrow import feather, ipc, parquet
 
 from rankcorr import TableError
-from rankcorr.checks import collected_notices
+from rankcorr._checks import collected_notices
 from rankcorr.errors import MissingArrowError, MissingValueError, NonNumericError, RankingError
 from rankcorr.evaluation import ColumnError, DuplicateDocumentError, compare_runs, evaluate, read_qrels, read_run
 from tests.rankcorr.cli.commands import refusal, run_ok

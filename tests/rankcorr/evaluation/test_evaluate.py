@@ -22,7 +22,8 @@ from rankcorr import (
     null_distribution,
     weighted_tau,
 )
-from rankcorr.checks import collected_notices
+from rankcorr._checks import collected_notices
+from rankcorr._results import mean_of
 from rankcorr.evaluation import (
     RBO,
     ColumnError,
@@ -38,11 +39,10 @@ from rankcorr.evaluation import (
     read_qrels,
     read_run,
 )
-from rankcorr.evaluation.grouped import GOLD_TIED, ONE_ITEM
-from rankcorr.evaluation.metrics import as_metric, as_metrics, parsed_measure
-from rankcorr.evaluation.values import NOT_IN_RUN
+from rankcorr.evaluation._grouped import GOLD_TIED, ONE_ITEM
+from rankcorr.evaluation._metrics import as_metric, as_metrics, parsed_measure
+from rankcorr.evaluation._values import NOT_IN_RUN
 from rankcorr.measures import rank_biased_overlap, tau_ap
-from rankcorr.results import mean_of
 from tests.rankcorr.evaluation.cases import QRELS, RUNS, naive_match
 
 GOLD = {"q1": {"a": 2, "b": 1, "c": 0}, "q2": {"a": 1}, "q3": {"a": 1, "b": 1}, "q4": {"a": 0, "b": 3}}

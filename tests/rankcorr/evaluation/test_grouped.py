@@ -4,10 +4,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankcorr import Rho, RhoW, Tau, TauW, Uniform, WeightError
-from rankcorr.checks import collected_notices
-from rankcorr.evaluation.grouped import GOLD_TIED, NO_WEIGHT, ONE_ITEM, RUN_TIED, blocks_of, grouped, reasons
-from rankcorr.evaluation.kernels import MOST_PAIRED
-from rankcorr.weights import SCHEMES, TIED_WEIGHTS, TopK
+from rankcorr._checks import collected_notices
+from rankcorr._weights import SCHEMES, TIED_WEIGHTS, TopK
+from rankcorr.evaluation._grouped import GOLD_TIED, NO_WEIGHT, ONE_ITEM, RUN_TIED, blocks_of, grouped, reasons
+from rankcorr.evaluation._kernels import MOST_PAIRED
 from tests import naive
 from tests.rankcorr.evaluation.cases import flat
 from tests.strategies import scores, weighings

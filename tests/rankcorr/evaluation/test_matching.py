@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from rankcorr import OptionError
 from rankcorr.evaluation import Coverage, Qrels, QueryMismatchError, Run, UnjudgedError, evaluate
-from rankcorr.evaluation.matching import checked_depth, joined, matched, trec_order
+from rankcorr.evaluation._matching import checked_depth, joined, matched, trec_order
 from tests.rankcorr.evaluation.cases import QRELS, RUNS, naive_match, naive_order
 
 UNJUDGED, UNRETRIEVED = st.sampled_from(["zero", "omit"]), st.sampled_from(["last", "omit"])

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 
 from rankcorr import RhoW, StandardizationError, Tau, TauW, null_distribution
-from rankcorr.evaluation import nulls
-from rankcorr.evaluation.nulls import MOST_DRAWN, drawn_exponents, standardization
-from rankcorr.inference.null import MAX_EXACT_ITEMS
-from rankcorr.inference.resampling import Draws
+from rankcorr.evaluation import _nulls as nulls
+from rankcorr.evaluation._nulls import MOST_DRAWN, drawn_exponents, standardization
+from rankcorr.inference._null import MAX_EXACT_ITEMS
+from rankcorr.inference._resampling import Draws
 from tests.rankcorr.evaluation.cases import flat
 
 OPTIONS = {"n_resamples": 500, "seed": 1}

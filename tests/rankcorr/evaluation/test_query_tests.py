@@ -8,7 +8,7 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankcorr.evaluation.query_tests import (
+from rankcorr.evaluation._query_tests import (
     TESTS,
     Means,
     QueryContest,
@@ -19,9 +19,9 @@ from rankcorr.evaluation.query_tests import (
     studentized,
     verdicts,
 )
-from rankcorr.inference.leaderboard_groups import contested
-from rankcorr.inference.orbit import alpha_of
-from rankcorr.inference.resampling import Draws
+from rankcorr.inference._leaderboard_groups import contested
+from rankcorr.inference._orbit import alpha_of
+from rankcorr.inference._resampling import Draws
 from tests import naive
 from tests.distributions import ROOT
 

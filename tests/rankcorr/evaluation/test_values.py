@@ -15,9 +15,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from rankcorr.checks import collected_notices
+from rankcorr._checks import collected_notices
 from rankcorr.evaluation import MetricError, QueryEvaluator, compare_runs, evaluate, streamed_means
-from rankcorr.evaluation.metrics import LARGEST_GRADE, NDCG
+from rankcorr.evaluation._metrics import LARGEST_GRADE, NDCG
 from tests import naive
 from tests.distributions import ROOT
 from tests.rankcorr.evaluation.cases import QRELS, RUNS

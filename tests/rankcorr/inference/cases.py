@@ -6,8 +6,8 @@ import numpy as np
 import scipy.stats
 
 from rankcorr import Ranking
-from rankcorr.coefficients import named_coefficient
-from rankcorr.inference.resampling import SortedItems
+from rankcorr._coefficients import named_coefficient
+from rankcorr.inference._resampling import SortedItems
 
 NOISE = {"good": 0.2, "fair": 0.6, "alike": 0.65, "poor": 2.0}
 

@@ -21,11 +21,11 @@ from rankcorr import (
     weighted_rho,
     weighted_tau,
 )
-from rankcorr.coefficients import COEFFICIENTS
-from rankcorr.inference import bootstrap
-from rankcorr.inference.bootstrap import METHODS, bootstrap_interval, percentile_interval, resampled
-from rankcorr.inference.resampling import Draws, derived_seed
-from rankcorr.weights import SCHEMES
+from rankcorr._coefficients import COEFFICIENTS
+from rankcorr._weights import SCHEMES
+from rankcorr.inference import _bootstrap as bootstrap
+from rankcorr.inference._bootstrap import METHODS, bootstrap_interval, percentile_interval, resampled
+from rankcorr.inference._resampling import Draws, derived_seed
 from tests import naive
 from tests.coefficients import collapsed
 from tests.rankcorr.inference.cases import sorted_items

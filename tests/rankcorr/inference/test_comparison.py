@@ -23,12 +23,12 @@ from rankcorr import (
     weighted_rho,
     weighted_tau,
 )
-from rankcorr.checks import collected_notices
-from rankcorr.coefficients import named_coefficient
-from rankcorr.inference.exchange import Exchange, orbits_of
-from rankcorr.inference.orbit import alpha_of
-from rankcorr.inference.paired import align_three, compare_systems
-from rankcorr.inference.resampling import Draws
+from rankcorr._checks import collected_notices
+from rankcorr._coefficients import named_coefficient
+from rankcorr.inference._exchange import Exchange, orbits_of
+from rankcorr.inference._orbit import alpha_of
+from rankcorr.inference._paired import align_three, compare_systems
+from rankcorr.inference._resampling import Draws
 from tests import naive
 from tests.coefficients import collapsed
 from tests.rankcorr.inference.cases import decided_by_one
@@ -183,7 +183,7 @@ def test_of_many_items_those_are_left_out_whose_ranks_differ_most(monkeypatch):
     options = {"n_resamples": 100, "swap": "ranks"}
     whole = compare_systems(gold, a, b, **options)
     assert whole.least.label == gold.argmax()
-    monkeypatch.setattr("rankcorr.inference.paired.MOST_LEFT_OUT", 2)
+    monkeypatch.setattr("rankcorr.inference._paired.MOST_LEFT_OUT", 2)
     assert compare_systems(gold, a, b, **options).least == whole.least
 
 
@@ -252,7 +252,7 @@ def test_drawn_exchanges_come_close_to_all_of_them(by_scores, monkeypatch):
         codes = np.unique(-np.array(systems), return_inverse=True)[1].reshape(2, 6)
         pair.append(Exchange.of(*arguments, codes if by_scores else None))
     (exact,) = orbits_of([pair], Draws(10, 0))
-    monkeypatch.setattr("rankcorr.inference.exchange.MAX_EXACT", 0)
+    monkeypatch.setattr("rankcorr.inference._exchange.MAX_EXACT", 0)
     (drawn,) = orbits_of([pair], Draws(20_000, 0))
     assert (exact.exact, exact.kept.size, drawn.exact, drawn.kept.size) == (True, 2**12, False, 20_000)
     assert exact.observed == drawn.observed

@@ -7,8 +7,8 @@ import pytest
 import scipy.stats
 from numpy.testing import assert_allclose, assert_array_equal
 
-from rankcorr.inference import kernels
-from rankcorr.inference.copula import (
+from rankcorr.inference import _kernels as kernels
+from rankcorr.inference._copula import (
     DEGREES,
     STRONGEST,
     TCopula,

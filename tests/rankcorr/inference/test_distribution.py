@@ -7,7 +7,7 @@ import pytest
 import scipy.stats
 
 from rankcorr import OptionError, StandardizationError, TauW, correlate_many, weighted_rho, weighted_tau
-from rankcorr.inference.null import null_distribution
+from rankcorr.inference._null import null_distribution
 
 
 @pytest.mark.parametrize("n_items", [6, 30])

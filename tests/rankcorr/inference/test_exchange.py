@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from rankcorr import NonNumericError, OptionError, Ranking, UndefinedCorrelationWarning
-from rankcorr.coefficients import named_coefficient
-from rankcorr.inference import kernels
-from rankcorr.inference.exchange import (
+from rankcorr._coefficients import named_coefficient
+from rankcorr.inference import _kernels as kernels
+from rankcorr.inference._exchange import (
     BELOW_ALL,
     GO,
     STAY,
@@ -26,8 +26,8 @@ from rankcorr.inference.exchange import (
     scales_of,
     score_codes,
 )
-from rankcorr.inference.orbit import all_swaps
-from rankcorr.inference.standardization import standardize
+from rankcorr.inference._orbit import all_swaps
+from rankcorr.inference._standardization import standardize
 from tests import naive
 from tests.strategies import TIED_WEIGHT, scores, weighings
 

@@ -21,8 +21,8 @@ from rankcorr import (
     UndefinedCorrelationWarning,
     weighted_tau,
 )
-from rankcorr.inference.leaderboard import leaderboard
-from rankcorr.inference.paired import compare_systems
+from rankcorr.inference._leaderboard import leaderboard
+from rankcorr.inference._paired import compare_systems
 from tests.coefficients import collapsed
 from tests.rankcorr.inference.cases import by_name, data
 

@@ -7,8 +7,8 @@ import pytest
 import scipy.stats
 from numpy.testing import assert_allclose
 
-from rankcorr.inference.copula import MIN_RESAMPLES, inverted, stage_sizes
-from rankcorr.inference.resampling import Draws
+from rankcorr.inference._copula import MIN_RESAMPLES, inverted, stage_sizes
+from rankcorr.inference._resampling import Draws
 
 N_RESAMPLES = 20_000
 

@@ -19,11 +19,11 @@ from rankcorr import (
     weighted_rho,
     weighted_tau,
 )
-from rankcorr.checks import collected_notices
-from rankcorr.coefficients import named_coefficient
-from rankcorr.inference.leaderboard import leaderboard
-from rankcorr.inference.null import null_distribution
-from rankcorr.inference.paired import compare_systems
+from rankcorr._checks import collected_notices
+from rankcorr._coefficients import named_coefficient
+from rankcorr.inference._leaderboard import leaderboard
+from rankcorr.inference._null import null_distribution
+from rankcorr.inference._paired import compare_systems
 from tests.rankcorr.inference.cases import by_name, data
 
 

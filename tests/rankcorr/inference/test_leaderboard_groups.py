@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from rankcorr import Tau, TauW, UndefinedCorrelationWarning
-from rankcorr.inference.leaderboard import leaderboard
-from rankcorr.inference.leaderboard_groups import Competitor, Contest, contested, entered, gold_sets_of, systems_of
-from rankcorr.inference.paired import compare_systems
-from rankcorr.inference.resampling import Draws
+from rankcorr.inference._leaderboard import leaderboard
+from rankcorr.inference._leaderboard_groups import Competitor, Contest, contested, entered, gold_sets_of, systems_of
+from rankcorr.inference._paired import compare_systems
+from rankcorr.inference._resampling import Draws
 from tests import naive
 from tests.coefficients import collapsed
 from tests.rankcorr.inference.cases import data

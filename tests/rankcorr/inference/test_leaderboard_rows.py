@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from rankcorr.inference.leaderboard import leaderboard
-from rankcorr.inference.leaderboard_groups import COLUMNS, TOTALS
+from rankcorr.inference._leaderboard import leaderboard
+from rankcorr.inference._leaderboard_groups import COLUMNS, TOTALS
 from tests.rankcorr.inference.cases import data
 
 

@@ -18,7 +18,7 @@ from rankcorr import (
     compare_systems,
     holm,
 )
-from rankcorr.checks import collected_notices
+from rankcorr._checks import collected_notices
 from tests.strategies import scores
 
 GOLD = {

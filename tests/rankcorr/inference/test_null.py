@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from rankcorr import Hyperbolic, OptionError, Ranking, TauW, TopK, UndefinedCorrelationWarning, Uniform, WeightError
-from rankcorr.coefficients import named_coefficient
-from rankcorr.inference import null as null_module
-from rankcorr.inference.null import null_distribution
-from rankcorr.weights import SCHEMES, TIED_WEIGHTS
+from rankcorr._coefficients import named_coefficient
+from rankcorr._weights import SCHEMES, TIED_WEIGHTS
+from rankcorr.inference import _null as null_module
+from rankcorr.inference._null import null_distribution
 from tests import naive
 from tests.coefficients import collapsed
 from tests.rankcorr.inference.cases import numpy_rho, scipy_tau

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from rankcorr.inference.orbit import Orbit, all_swaps, alpha_of
+from rankcorr.inference._orbit import Orbit, all_swaps, alpha_of
 from tests import naive
 
 ALTERNATIVES = st.sampled_from(["two-sided", "greater", "less"])

@@ -19,9 +19,9 @@ from rankcorr import (
     weighted_rho,
     weighted_tau,
 )
-from rankcorr.coefficients import named_coefficient
-from rankcorr.inference.null import null_distribution
-from rankcorr.inference.permutation import permutation_test
+from rankcorr._coefficients import named_coefficient
+from rankcorr.inference._null import null_distribution
+from rankcorr.inference._permutation import permutation_test
 from tests.rankcorr.inference.cases import numpy_rho, scipy_tau
 from tests.strategies import distinguishing_pairs
 

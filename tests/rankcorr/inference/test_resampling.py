@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from rankcorr import OptionError
-from rankcorr.checks import checked_level, checked_resamples, checked_seed
-from rankcorr.inference.resampling import BLOCK_NUMBERS, Draws
+from rankcorr._checks import checked_level, checked_resamples, checked_seed
+from rankcorr.inference._resampling import BLOCK_NUMBERS, Draws
 
 
 def drawn(n_resamples, *, seed, **options):

@@ -7,8 +7,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from rankcorr.inference.null import null_distribution
-from rankcorr.inference.standardization import (
+from rankcorr.inference._null import null_distribution
+from rankcorr.inference._standardization import (
     MAX_EXPONENT,
     RESOLUTION,
     TOLERANCE,

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from rankcorr.io.files import prepared_file, write_atomically
+from rankcorr._io.files import prepared_file, write_atomically
 from tests.distributions import ROOT
 
 
@@ -83,7 +83,7 @@ def test_mode_and_link_are_kept(tmp_path):
 KILLED_WHILE_WRITING = """
 import json, os, resource, signal, sys
 from pathlib import Path
-from rankcorr.io.files import write_atomically
+from rankcorr._io.files import write_atomically
 
 replace = os.replace
 

@@ -13,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rankcorr import LabelMismatchError, OptionError, Ranking, RankingError, TableError, weighted_tau
-from rankcorr.io.tables import read_numbers, read_ranking
+from rankcorr._io.tables import read_numbers, read_ranking
 
 FILE = "f.csv"
 

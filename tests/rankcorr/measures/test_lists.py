@@ -5,7 +5,7 @@ import pytest
 
 from rankcorr import NonNumericError, Ranking, RankingError
 from rankcorr.measures import average_precision, rank_biased_overlap, tau_ap, vigna_tau
-from rankcorr.measures.lists import as_list
+from rankcorr.measures._lists import as_list
 
 WORDS = ["queen", "king", "knave"]
 

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 
 import rankcorr
 from rankcorr import TauW, weighted_tau
-from rankcorr.inference.null import null_distribution
+from rankcorr.inference._null import null_distribution
 from rankcorr.plots import plot_null
 from tests.rankcorr.plots.figures import GOLD, SYSTEMS, labels_of, legend_of, minus, title_of
 

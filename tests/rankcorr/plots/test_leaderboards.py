@@ -7,8 +7,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 import rankcorr
-from rankcorr.inference.leaderboard import leaderboard
-from rankcorr.inference.null import null_distribution
+from rankcorr.inference._leaderboard import leaderboard
+from rankcorr.inference._null import null_distribution
 from rankcorr.plots import chance_levels, plot_leaderboard
 from tests.coefficients import collapsed
 from tests.rankcorr.plots.figures import GOLD, legend_of, minus, own_axes, title_of

@@ -8,9 +8,9 @@ from numpy.testing import assert_allclose
 
 import rankcorr
 from rankcorr import Ranking, item_weights, weighted_tau
-from rankcorr.contributions import contributions
+from rankcorr._contributions import contributions
 from rankcorr.plots import plot_ranks, save_figure
-from rankcorr.plots.ranks import DENSE, MOST_HEAVY
+from rankcorr.plots._ranks import DENSE, MOST_HEAVY
 from tests.rankcorr.plots.figures import GOLD, SYSTEMS, labels_of, minus, own_axes, title_of
 
 

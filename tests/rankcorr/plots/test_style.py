@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 import rankcorr
 from rankcorr import Rho, RhoW, Tau, TauW, leaderboard, null_distribution
+from rankcorr._weights import Hyperbolic
 from rankcorr.plots import MissingMatplotlibError, plot_leaderboard, plot_null, plot_offset, plot_ranks, save_figure
-from rankcorr.plots.style import Ink, canvas, described, figure_bytes, label_text, round_numbers, spread, theme
-from rankcorr.weights import Hyperbolic
+from rankcorr.plots._style import Ink, canvas, described, figure_bytes, label_text, round_numbers, spread, theme
 from tests.rankcorr.plots.figures import GOLD, SYSTEMS, legend_of, own_axes
 from tests.rankcorr.plots.test_leaderboards import board
 

@@ -18,8 +18,8 @@ from rankcorr.vectors import (
     VectorFileError,
     VectorValueError,
     read_vectors,
-    reading,
 )
+from rankcorr.vectors import _reading as reading
 from tests.rankcorr.vectors.forms import binary_of, text_of, written
 
 VECTORS = {"cat": [1.5, -2.0, 0.25], "dög": [0.1, 0.2, 0.3], "новый": [1e-8, 3.0, 7.0]}

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adaptive import DrawError, draw_ballot, plan_ballots
-from adaptive.protocol import ballot_rng
+from adaptive._protocol import ballot_rng
 from tests.adaptive.votings import Voting
 from tests.service.answers import answer, problem
 

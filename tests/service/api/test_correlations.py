@@ -11,7 +11,6 @@ from rankcorr import (
     TopK,
     Uniform,
     align,
-    batch,
     contributions,
     correlate,
     correlate_many,
@@ -19,6 +18,7 @@ from rankcorr import (
     weighted_rho,
     weighted_tau,
 )
+from rankcorr import _batch as batch
 from tests.service.answers import GOLD, SYSTEM, posted, problem_of
 from tests.strategies import tied_pairs
 

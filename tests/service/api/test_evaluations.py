@@ -4,8 +4,8 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from rankcorr import TauW
+from rankcorr._results import json_ready
 from rankcorr.evaluation import compare_evaluated, compare_runs, corrected_together, evaluate
-from rankcorr.results import json_ready
 from tests.rankcorr.evaluation.test_compare import case, decided_by_one
 from tests.service.answers import answer, posted, problem
 

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from rankcorr.coefficients import named_coefficient
-from rankcorr.inference.bootstrap import bootstrap_interval
-from rankcorr.inference.permutation import permutation_test
+from rankcorr._coefficients import named_coefficient
+from rankcorr.inference._bootstrap import bootstrap_interval
+from rankcorr.inference._permutation import permutation_test
 from tests.service.answers import problem_of
 
 PATH = "/v1/correlations"

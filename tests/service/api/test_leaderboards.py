@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rankcorr import Ranking, RhoW
-from rankcorr.inference.leaderboard import leaderboard
+from rankcorr.inference._leaderboard import leaderboard
 from tests.service.answers import problem_of
 
 

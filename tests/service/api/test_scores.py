@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adaptive import plan_ballots, run_protocol
-from adaptive.votes import Vote
+from adaptive._votes import Vote
 from rankcorr import Ranking, correlate
 from tests.adaptive.ballots import PLANS, SEEDS, answers_to
 from tests.adaptive.votings import Voting

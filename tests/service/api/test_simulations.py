@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adaptive import VoterPopulation, plan_ballots, simulate
-from adaptive.simulation.similarity import SIMILARITIES, named_similarity
-from rankcorr.checks import collected_notices
+from adaptive.simulation._similarity import SIMILARITIES, named_similarity
+from rankcorr._checks import collected_notices
 from tests.service.answers import answer, problem
 
 PATH = "/v1/simulations"

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adaptive import Comparisons, bradley_terry, thurstone
-from adaptive.votes import LEFT, RIGHT, TIE
+from adaptive._votes import LEFT, RIGHT, TIE
 from tests.adaptive.model.votes import comparisons
 from tests.service.answers import answer, example, posted, problem
 

@@ -1,6 +1,6 @@
 import pytest
 
-from rankcorr.shares import weight_table
+from rankcorr._shares import weight_table
 
 PATH = "/v1/weights"
 

@@ -1,8 +1,8 @@
 """A campaign on a ledger, and voters who talk to its server as pages do."""
 
 from adaptive.ledger import Ledger, PageTexts, Settings, VotingPages
-from adaptive.ledger.voters.participation import invite
-from adaptive.ledger.voters.tokens import issue
+from adaptive.ledger._voters.participation import invite
+from adaptive.ledger._voters.tokens import issue
 from tests.adaptive.ledger.campaigns import ITEMS, PLAN, new_id
 
 TEXTS = {"en": PageTexts("Trees", "Which tree is taller?", "Look at **both**.", "I agree.", "Thanks!")}

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from adaptive.ledger import Campaign
-from adaptive.ledger.store.encoding import answer_name
+from adaptive.ledger._store.encoding import answer_name
 
 ANSWER_SECONDS = 30.0  # without an answer, a voter tries again on another connection
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0  # after a broken connection

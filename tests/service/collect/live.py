@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from adaptive._plan import plan_ballots
 from adaptive.ledger import Campaign
-from adaptive.plan import plan_ballots
 from tests.service.collect.browsing import new_campaign, new_id
 from tests.service.live import PATIENCE, Answer, Server, running
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from adaptive._plan import BallotPlan
 from adaptive.ledger import Campaign, Ledger, PageTexts, Settings, VotingPages
-from adaptive.ledger.campaign.info import ContinuousPlan
-from adaptive.plan import BallotPlan
-from adaptive.simulation.voters import VoterPool
+from adaptive.ledger._campaign.info import ContinuousPlan
+from adaptive.simulation._voters import VoterPool
 from tests.service.collect.browsing import Voter, new_id
 
 PAGES = VotingPages(texts={"en": PageTexts("Numbers", "Which one?")}, open_link=True)

@@ -6,11 +6,11 @@ from functools import partial
 
 import numpy as np
 
-from adaptive.plan import plan_ballots
-from adaptive.protocol import Position, ballot_rng, close_ballot
-from adaptive.simulation.similarity import exponential_similarity
-from adaptive.simulation.voters import VoterPopulation
-from adaptive.votes import Vote
+from adaptive._plan import plan_ballots
+from adaptive._protocol import Position, ballot_rng, close_ballot
+from adaptive._votes import Vote
+from adaptive.simulation._similarity import exponential_similarity
+from adaptive.simulation._voters import VoterPopulation
 from tests.service.collect.browsing import Voter
 from tests.service.collect.killing import Killed
 from tests.service.collect.live import LiveVoter, insist
@@ -79,7 +79,7 @@ def test_the_votes_of_the_ledger_give_the_records_of_the_protocol(tmp_path, make
 
 def asked_and_answered(campaign, stored, voting):
     """A ballot as it was drawn, and what its voters think of it; who had which sheet is all that the ledger says."""
-    from adaptive.ledger.ballots.stored import load_ballot
+    from adaptive.ledger._ballots.stored import load_ballot
     from tests.adaptive.ledger.campaigns import query
 
     ballot = campaign.database.read(lambda connection: load_ballot(connection, campaign.info, stored))

@@ -5,7 +5,7 @@ import json
 import sqlite3
 import time
 
-from adaptive.plan import plan_ballots
+from adaptive._plan import plan_ballots
 from tests.adaptive.ledger.campaigns import check_ledger
 from tests.adaptive.ledger.conftest import empty_target, postgresql
 from tests.service.collect.browsing import new_campaign, new_id

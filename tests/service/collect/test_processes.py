@@ -4,7 +4,7 @@ import signal
 import threading
 import time
 
-from adaptive.ledger.votes.reading import votes_of
+from adaptive.ledger._votes.reading import votes_of
 from tests.adaptive.ledger.databases import own_server
 from tests.service.collect.browsing import new_id
 from tests.service.collect.live import LiveVoter, collecting, insist

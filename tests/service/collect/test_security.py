@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 import pytest
 
 from adaptive.ledger import ItemContent, PageTexts
-from adaptive.ledger.voters.tokens import revoke
+from adaptive.ledger._voters.tokens import revoke
 from service.collect.content import rendered, shown_content
 from tests.adaptive.ledger.campaigns import query
 from tests.service.collect.browsing import ITEMS, Voter, arrived, change_pages, invited, new_campaign, new_id, token_of

@@ -6,11 +6,11 @@ import sys
 import tempfile
 from pathlib import Path
 
+from adaptive._plan import plan_ballots
 from adaptive.ledger import ContinuousPlan, Ledger
-from adaptive.ledger.ballots.continuous import draw_batch, finish
-from adaptive.ledger.ballots.results import preview_of, result_of
-from adaptive.ledger.quality.report import exclusion_preview, quality_of
-from adaptive.plan import plan_ballots
+from adaptive.ledger._ballots.continuous import draw_batch, finish
+from adaptive.ledger._ballots.results import preview_of, result_of
+from adaptive.ledger._quality.report import exclusion_preview, quality_of
 from service.server.warm_up import warm_up_campaigns
 from tests.adaptive.ledger.campaigns import asked, campaign_of, vote
 from tests.service.server.requests_after_warm_up import compiled

@@ -8,7 +8,7 @@ import zlib
 
 import pytest
 
-from adaptive.ledger.bundle.files import verify_bundle
+from adaptive.ledger._bundle.files import verify_bundle
 from adaptive.ledger.errors import BundleError
 from tests.adaptive.ledger.bundle.zips import members_of, packed, sums_of
 from tests.adaptive.ledger.voted import voted

@@ -12,18 +12,18 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from adaptive.draw import draw_ballot
-from adaptive.formats.votes import VoteRow
+from adaptive._draw import draw_ballot
+from adaptive._formats.votes import VoteRow
 from adaptive.ledger import ContinuousPlan, LateVoteError, Settings, VoteCast
-from adaptive.ledger.ballots.draws import store_ballot
-from adaptive.ledger.bundle.contents import gathered
-from adaptive.ledger.bundle.files import contents_of, verify_bundle
-from adaptive.ledger.campaign.info import KnownPair, Probing
+from adaptive.ledger._ballots.draws import store_ballot
+from adaptive.ledger._bundle.contents import gathered
+from adaptive.ledger._bundle.files import contents_of, verify_bundle
+from adaptive.ledger._campaign.info import KnownPair, Probing
+from adaptive.ledger._store.encoding import unguarded
+from adaptive.ledger._voters.identity import voter_named
+from adaptive.ledger._voters.participation import erase, withdraw
+from adaptive.ledger._votes.casting import correct, retract
 from adaptive.ledger.errors import BundleError
-from adaptive.ledger.store.encoding import unguarded
-from adaptive.ledger.voters.identity import voter_named
-from adaptive.ledger.voters.participation import erase, withdraw
-from adaptive.ledger.votes.casting import correct, retract
 from tests.adaptive.ledger.bundle.zips import members_of
 from tests.adaptive.ledger.campaigns import check_ids, new_id, pair_ids, read, write
 from tests.adaptive.ledger.voted import ITEMS, PAIRS, VOTERS, ledger_at, record, rows_of, voted

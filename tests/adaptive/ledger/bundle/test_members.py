@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adaptive.ledger import Ledger, PageTexts, VotingPages
-from adaptive.ledger.bundle.checking import votes_csv
-from adaptive.ledger.bundle.contents import gathered
-from adaptive.ledger.bundle.files import contents_of, verify_bundle
-from adaptive.ledger.bundle.members import data_members, parsed
+from adaptive.ledger._bundle.checking import votes_csv
+from adaptive.ledger._bundle.contents import gathered
+from adaptive.ledger._bundle.files import contents_of, verify_bundle
+from adaptive.ledger._bundle.members import data_members, parsed
+from adaptive.ledger._store.encoding import label_text
 from adaptive.ledger.errors import BundleError
-from adaptive.ledger.store.encoding import label_text
 from tests.adaptive.ledger.bundle.zips import members_of
 from tests.adaptive.ledger.campaigns import read
 from tests.adaptive.ledger.voted import ITEMS, PAIRS, voted

@@ -7,12 +7,12 @@ import json
 import pytest
 
 from adaptive.ledger import ContinuousPlan
-from adaptive.ledger.ballots.continuous import draw_batch, finish
-from adaptive.ledger.bundle.checking import check_strengths
-from adaptive.ledger.bundle.documents import croissant
-from adaptive.ledger.bundle.files import contents_of, verify_bundle
+from adaptive.ledger._ballots.continuous import draw_batch, finish
+from adaptive.ledger._bundle.checking import check_strengths
+from adaptive.ledger._bundle.documents import croissant
+from adaptive.ledger._bundle.files import contents_of, verify_bundle
+from adaptive.ledger._store.encoding import unguarded
 from adaptive.ledger.errors import BundleError
-from adaptive.ledger.store.encoding import unguarded
 from tests.adaptive.ledger.bundle.zips import edited, members_of, packed
 from tests.adaptive.ledger.voted import ITEMS, PAIRS, VOTERS, ledger_at, record, rows_of
 

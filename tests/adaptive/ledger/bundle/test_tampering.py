@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adaptive.formats.votes import VoteRow
-from adaptive.ledger.bundle.archive import unpacked
-from adaptive.ledger.bundle.files import verify_bundle
-from adaptive.ledger.campaign.info import KnownPair, Probing
+from adaptive._formats.votes import VoteRow
+from adaptive.ledger._bundle.archive import unpacked
+from adaptive.ledger._bundle.files import verify_bundle
+from adaptive.ledger._campaign.info import KnownPair, Probing
+from adaptive.ledger._store.encoding import digest_of, json_of
 from adaptive.ledger.errors import BundleError, LedgerError
-from adaptive.ledger.store.encoding import digest_of, json_of
 from tests.adaptive.ledger.bundle.zips import edited, edited_json, edited_line, members_of, packed
 from tests.adaptive.ledger.campaigns import check_ids
 from tests.adaptive.ledger.voted import ledger_at, voted

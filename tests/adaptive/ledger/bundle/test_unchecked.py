@@ -9,23 +9,23 @@ import json
 
 import pytest
 
+from adaptive._formats.votes import VoteRow
+from adaptive._tables import csv_text
 from adaptive.errors import AdaptiveError
-from adaptive.formats.votes import VoteRow
 from adaptive.ledger import ContinuousPlan, Settings
-from adaptive.ledger.ballots.continuous import draw_batch
-from adaptive.ledger.ballots.draws import draw_digest
-from adaptive.ledger.ballots.stored import chain_digest
-from adaptive.ledger.bundle.archive import NAMES, SUMS
-from adaptive.ledger.bundle.checking import checked, events_by_ballot, vote_line
-from adaptive.ledger.bundle.documents import croissant, data_sheet
-from adaptive.ledger.bundle.files import verify_bundle
-from adaptive.ledger.bundle.members import data_members, parsed
-from adaptive.ledger.campaign.info import KnownPair, Probing
-from adaptive.ledger.campaign.stored import ItemContent
-from adaptive.ledger.campaign.voting_pages import PageTexts, VotingPages
+from adaptive.ledger._ballots.continuous import draw_batch
+from adaptive.ledger._ballots.draws import draw_digest
+from adaptive.ledger._ballots.stored import chain_digest
+from adaptive.ledger._bundle.archive import NAMES, SUMS
+from adaptive.ledger._bundle.checking import checked, events_by_ballot, vote_line
+from adaptive.ledger._bundle.documents import croissant, data_sheet
+from adaptive.ledger._bundle.files import verify_bundle
+from adaptive.ledger._bundle.members import data_members, parsed
+from adaptive.ledger._campaign.info import KnownPair, Probing
+from adaptive.ledger._campaign.stored import ItemContent
+from adaptive.ledger._campaign.voting_pages import PageTexts, VotingPages
+from adaptive.ledger._store.encoding import digest_of, json_of
 from adaptive.ledger.errors import BundleError
-from adaptive.ledger.store.encoding import digest_of, json_of
-from adaptive.tables import csv_text
 from tests.adaptive.ledger.bundle.zips import edited, members_of, packed
 from tests.adaptive.ledger.campaigns import check_ids
 from tests.adaptive.ledger.voted import ITEMS, PLAN, VOTERS, ledger_at, record, rows_of
@@ -212,7 +212,7 @@ def test_the_seed_must_give_the_draws_and_break_the_ties(ballots, tmp_path, monk
     with pytest.raises(BundleError, match="ballot 1: the seed 2 gives other comparisons"):
         verify_bundle(path)
     ledger_at(str(tmp_path / "other.db")).restore(path)  # what was drawn is in its rows
-    monkeypatch.setattr("adaptive.ledger.bundle.checking._is_drawn", lambda *_: True)
+    monkeypatch.setattr("adaptive.ledger._bundle.checking._is_drawn", lambda *_: True)
     with pytest.raises(BundleError, match="ballot 1: the seed 2 gives other items of those that tie at the cut"):
         verify_bundle(path)
 

@@ -4,9 +4,9 @@ from collections import defaultdict
 
 import numpy as np
 
-from adaptive.draw import draw_ballot
-from adaptive.ledger.ballots.draws import Drawn, Known, ProbeDraw
-from adaptive.ledger.campaign.info import KnownPair
+from adaptive._draw import draw_ballot
+from adaptive.ledger._ballots.draws import Drawn, Known, ProbeDraw
+from adaptive.ledger._campaign.info import KnownPair
 
 KIND_OF = {0: "attention", 1: "gold"}
 

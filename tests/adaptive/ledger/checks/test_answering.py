@@ -6,13 +6,13 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from adaptive.ledger import ConflictError, LateVoteError
-from adaptive.ledger.ballots.sheets import give_sheet
-from adaptive.ledger.ballots.shown_sheets import asked as asked_of
-from adaptive.ledger.campaign.info import Probing
-from adaptive.ledger.campaign.status import by_voter, status_of
-from adaptive.ledger.quality.report import quality_of
-from adaptive.ledger.votes.casting import correct, retract
-from adaptive.ledger.votes.reading import conflicts, events_after
+from adaptive.ledger._ballots.sheets import give_sheet
+from adaptive.ledger._ballots.shown_sheets import asked as asked_of
+from adaptive.ledger._campaign.info import Probing
+from adaptive.ledger._campaign.status import by_voter, status_of
+from adaptive.ledger._quality.report import quality_of
+from adaptive.ledger._votes.casting import correct, retract
+from adaptive.ledger._votes.reading import conflicts, events_after
 from tests.adaptive.ledger.campaigns import (
     answer_all,
     campaign_of,

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adaptive.ledger.campaign.info import Probing
+from adaptive.ledger._campaign.info import Probing
 from tests.adaptive.ledger.checks.ballots import drawn_for, known_pairs, places_by_sheet, probes_of
 
 

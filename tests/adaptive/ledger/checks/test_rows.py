@@ -5,22 +5,22 @@ from collections import Counter
 import pytest
 import sqlalchemy as sa
 
-from adaptive.draw import draw_ballot
+from adaptive._draw import draw_ballot
+from adaptive._formats.votes import VoteFile, VoteRow
+from adaptive._protocol import Position, ballot_rng
 from adaptive.errors import VoteError
-from adaptive.formats.votes import VoteFile, VoteRow
 from adaptive.ledger import LedgerError
-from adaptive.ledger.ballots.draws import draw_digest
-from adaptive.ledger.ballots.sheets import claim_sheet, give_sheet
-from adaptive.ledger.ballots.shown_sheets import asked as asked_of
-from adaptive.ledger.ballots.stored import ballot_probes, drawn_columns
-from adaptive.ledger.campaign.info import KnownPair, Probing
-from adaptive.ledger.campaign.spending import spending_of
-from adaptive.ledger.campaign.status import status_of
-from adaptive.ledger.store.encoding import pair_at
-from adaptive.ledger.voters.identity import keys_of, voter_named
-from adaptive.ledger.votes.reading import conflicts
-from adaptive.ledger.votes.recording import record_file
-from adaptive.protocol import Position, ballot_rng
+from adaptive.ledger._ballots.draws import draw_digest
+from adaptive.ledger._ballots.sheets import claim_sheet, give_sheet
+from adaptive.ledger._ballots.shown_sheets import asked as asked_of
+from adaptive.ledger._ballots.stored import ballot_probes, drawn_columns
+from adaptive.ledger._campaign.info import KnownPair, Probing
+from adaptive.ledger._campaign.spending import spending_of
+from adaptive.ledger._campaign.status import status_of
+from adaptive.ledger._store.encoding import pair_at
+from adaptive.ledger._voters.identity import keys_of, voter_named
+from adaptive.ledger._votes.reading import conflicts
+from adaptive.ledger._votes.recording import record_file
 from tests.adaptive.ledger.campaigns import (
     ITEMS,
     PLAN,

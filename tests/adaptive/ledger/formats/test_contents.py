@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from adaptive.tables import csv_text
+from adaptive._tables import csv_text
 from tests.adaptive.ledger.bundle.zips import edited
 from tests.adaptive.ledger.voted import ITEMS, PAIRS, ledger_at, voted
 

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
+from adaptive._plan import plan_ballots
 from adaptive.errors import TableError, VoteError
 from adaptive.ledger import LedgerError, Settings
-from adaptive.plan import plan_ballots
 from rankcorr.errors import OptionError
 from tests.adaptive.ledger.voted import VOTERS, ledger_at, voted
 

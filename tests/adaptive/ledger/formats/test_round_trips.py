@@ -6,10 +6,10 @@ import json
 
 import pytest
 
+from adaptive._tables import read_items
 from adaptive.ledger import Settings
-from adaptive.ledger.formats.exports import FORMATS, gathered
-from adaptive.model.comparisons import read_comparisons
-from adaptive.tables import read_items
+from adaptive.ledger._formats.exports import FORMATS, gathered
+from adaptive.model._comparisons import read_comparisons
 from tests.adaptive.ledger.campaigns import read
 from tests.adaptive.ledger.voted import ITEMS, PAIRS, PLAN, VOTERS, ledger_at, record, rows_of, voted
 

@@ -11,9 +11,9 @@ from numpy.testing import assert_allclose
 from scipy.optimize import brentq
 from scipy.stats import binomtest, norm
 
-from adaptive.ledger.quality.agreement import NOTHING, Answers, Ratings, consistency, ratings_of
-from adaptive.ledger.quality.flags import Share
-from adaptive.ledger.store.encoding import CANNOT_SAY
+from adaptive.ledger._quality.agreement import NOTHING, Answers, Ratings, consistency, ratings_of
+from adaptive.ledger._quality.flags import Share
+from adaptive.ledger._store.encoding import CANNOT_SAY
 
 
 @st.composite

@@ -11,18 +11,18 @@ from numpy.testing import assert_allclose
 from scipy.stats import binomtest, fisher_exact
 
 from adaptive import bradley_terry, influence, voter_report
-from adaptive.formats.votes import VoteFile, VoteRow
+from adaptive._formats.votes import VoteFile, VoteRow
+from adaptive._plan import plan_ballots
 from adaptive.ledger import LedgerError
-from adaptive.ledger.ballots.results import result_of
-from adaptive.ledger.ballots.shown_sheets import asked as asked_of
-from adaptive.ledger.ballots.stored import ballot_probes
-from adaptive.ledger.campaign.info import KnownPair, Probing
-from adaptive.ledger.quality.flags import Flag, Limits, Share, VoterQuality, flags_of, is_low
-from adaptive.ledger.quality.report import exclusion_preview, quality_of
-from adaptive.ledger.voters.identity import voter_named
-from adaptive.ledger.votes.reading import votes_of
-from adaptive.ledger.votes.recording import record_file
-from adaptive.plan import plan_ballots
+from adaptive.ledger._ballots.results import result_of
+from adaptive.ledger._ballots.shown_sheets import asked as asked_of
+from adaptive.ledger._ballots.stored import ballot_probes
+from adaptive.ledger._campaign.info import KnownPair, Probing
+from adaptive.ledger._quality.flags import Flag, Limits, Share, VoterQuality, flags_of, is_low
+from adaptive.ledger._quality.report import exclusion_preview, quality_of
+from adaptive.ledger._voters.identity import voter_named
+from adaptive.ledger._votes.reading import votes_of
+from adaptive.ledger._votes.recording import record_file
 from tests.adaptive.ledger.campaigns import campaign_of, check_ids, pair_ids, query, read
 
 PLAN = plan_ballots(10, n_ballots=2, fraction=0.5, presentations=30)
@@ -147,7 +147,7 @@ def test_agreement_comes_with_its_interval_and_only_with_enough_pairs(campaign, 
     assert found.n_missing == 0
     assert found.agreement_low < found.agreement.share < found.agreement_high
     assert found.alpha_low < found.alpha < found.alpha_high
-    monkeypatch.setattr("adaptive.ledger.quality.report.LEAST_PAIRS", found.n_pairs + 2)
+    monkeypatch.setattr("adaptive.ledger._quality.report.LEAST_PAIRS", found.n_pairs + 2)
     few = read(made, quality_of)
     assert (few.n_missing, few.agreement) == (2, found.agreement)
     assert {few.agreement_low, few.agreement_high, few.alpha, few.alpha_low, few.alpha_high} == {None}

@@ -11,10 +11,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from rankcorr import RhoW, TauW, null_distribution
-from rankcorr.checks import collected_notices
+from rankcorr._checks import collected_notices
 from rankcorr.evaluation import QueryEvaluator, UndefinedQueryError, evaluate
-from rankcorr.evaluation.kernels import MOST_PAIRED
-from rankcorr.evaluation.partitions.evaluator import canonical_order
+from rankcorr.evaluation._kernels import MOST_PAIRED
+from rankcorr.evaluation._partitions.evaluator import canonical_order
 from rankcorr.measures import rank_biased_overlap, tau_ap
 from tests.rankcorr.evaluation.cases import QRELS, RUNS
 from tests.rankcorr.evaluation.partitions.joined import joined_rows

@@ -21,7 +21,7 @@ from rankcorr.evaluation import (
     merged_means,
     partial_means,
 )
-from rankcorr.inference.resampling import derived_seed
+from rankcorr.inference._resampling import derived_seed
 from tests import naive
 from tests.rankcorr.evaluation.partitions.joined import EVALUATOR, joined_rows, means_of, parts_of
 

@@ -9,8 +9,8 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankcorr.evaluation.kernels import scrambled
-from rankcorr.evaluation.partitions.poisson import (
+from rankcorr.evaluation._kernels import scrambled
+from rankcorr.evaluation._partitions.poisson import (
     STEP,
     WORD,
     exact_sum,
@@ -20,7 +20,7 @@ from rankcorr.evaluation.partitions.poisson import (
     sums_of,
     thresholds,
 )
-from rankcorr.inference.resampling import derived_seed
+from rankcorr.inference._resampling import derived_seed
 from tests import naive
 
 FLOATS = st.floats(-1, 1, allow_subnormal=True)

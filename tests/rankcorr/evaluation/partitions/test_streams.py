@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from rankcorr import OptionError, TableError
 from rankcorr.evaluation import ColumnError, QueryEvaluator, SplitQueryError, read_batches, streamed_means
-from rankcorr.evaluation.partitions import streams
+from rankcorr.evaluation._partitions import streams
 from tests.rankcorr.evaluation.partitions.joined import EVALUATOR, joined_rows, means_of
 
 ROWS = joined_rows(30).sort_values("query", kind="stable", ignore_index=True)

@@ -12,11 +12,11 @@ from collections import Counter
 import pytest
 import sqlalchemy as sa
 
+from adaptive._plan import plan_ballots
 from adaptive.ledger import KnownPair, Ledger, Probing
-from adaptive.ledger.ballots.shown_sheets import asked
-from adaptive.ledger.voters.identity import set_excluded
-from adaptive.ledger.voters.participation import ask_others
-from adaptive.plan import plan_ballots
+from adaptive.ledger._ballots.shown_sheets import asked
+from adaptive.ledger._voters.identity import set_excluded
+from adaptive.ledger._voters.participation import ask_others
 from tests.adaptive.ledger.campaigns import change, query
 from tests.service.collect.browsing import Voter, new_campaign, new_id
 

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from adaptive.ledger import Campaign
-from adaptive.ledger.voters.identity import set_excluded
+from adaptive.ledger._voters.identity import set_excluded
 from service.http.body import parse
 from tests.adaptive.ledger.campaigns import change, query
 from tests.service.collect.browsing import Voter, arrived, invited, new_campaign, new_id, token_of

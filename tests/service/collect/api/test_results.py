@@ -134,7 +134,7 @@ def test_comparisons_without_a_vote_are_exported_where_they_are_asked_for(voting
 
 
 def test_the_bundle_is_one_that_anybody_can_check(voted, tmp_path):
-    from adaptive.ledger.bundle.files import verify_bundle
+    from adaptive.ledger._bundle.files import verify_bundle
 
     voted.close(1)
     path = tmp_path / "campaign.zip"

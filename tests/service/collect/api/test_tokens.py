@@ -6,7 +6,7 @@ from threading import Barrier
 import pytest
 
 from adaptive.ledger import LedgerError
-from adaptive.ledger.voters.tokens import holder_of, issue, revoke_listed, token_rows
+from adaptive.ledger._voters.tokens import holder_of, issue, revoke_listed, token_rows
 from tests.adaptive.ledger.campaigns import query
 from tests.service.collect.browsing import Voter, new_campaign
 from tests.service.collect.organiser import Organiser, check_refused, problem

@@ -3,7 +3,7 @@
 import pytest
 
 from adaptive.ledger import ContinuousPlan, KnownPair, Probing
-from adaptive.ledger.campaign.status import status_of
+from adaptive.ledger._campaign.status import status_of
 from tests.adaptive.ledger.campaigns import check_ledger, query
 from tests.service.collect.browsing import ITEMS, Voter, arrived, change_pages, invited, new_campaign, new_id, token_of
 from tests.service.collect.organiser import ADMIN, Organiser, check_refused

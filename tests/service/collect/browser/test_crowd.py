@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from adaptive.ledger.voters.newcomers import MINUTE
+from adaptive.ledger._voters.newcomers import MINUTE
 from tests.adaptive.ledger.campaigns import change
 from tests.service.collect.browser.test_access import check_all
 from tests.service.collect.browser.test_organiser import page_of

@@ -6,8 +6,8 @@ import time
 from playwright.sync_api import expect
 
 from adaptive.ledger import KnownPair, Probing, VoteCast
-from adaptive.ledger.campaign.voting_pages import pages_of
-from adaptive.ledger.voters.participation import consent, join_openly, next_sheet
+from adaptive.ledger._campaign.voting_pages import pages_of
+from adaptive.ledger._voters.participation import consent, join_openly, next_sheet
 from tests.adaptive.ledger.campaigns import query
 from tests.service.collect.browsing import new_id
 

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
+from adaptive._plan import plan_ballots
 from adaptive.ledger import ItemContent, KnownPair, PageTexts, Probing
-from adaptive.plan import plan_ballots
 from service.collect import access
 from tests.service.collect.browsing import change_pages, invited, new_campaign, token_of
 

@@ -1,0 +1,201 @@
+"""Find the plan for a budget or a precision: the inverses of `adaptive._plan.plan_ballots`.
+
+Plans are whole numbers, so the inverses are exact searches, not formulas.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import ROUND_CEILING
+
+from adaptive._advice import four_digits
+from adaptive._plan import LARGEST_COUNT, BallotPlan, checked_integer, checked_positive, plan_ballots
+from adaptive.errors import PlanError
+
+_MOST_BALLOTS = 7
+
+
+def plan_for_budget(
+    n_items: int,
+    *,
+    n_ballots: int,
+    fraction: float,
+    comparisons: int | None = None,
+    hours: float | None = None,
+    seconds_per_comparison: float | None = None,
+) -> BallotPlan:
+    """Plan the most presentations that a budget allows: `comparisons`, or `hours` and the seconds per comparison.
+
+    Parameters
+    ----------
+    n_items, n_ballots, fraction
+        As for `plan_ballots`.
+    comparisons : int, optional
+        The most comparisons, of all ballots together.
+    hours : float, optional
+        The most person-hours, `BallotPlan.cost` of the plan.
+    seconds_per_comparison : float, optional
+        Mean time that a voter takes for one comparison; needed with `hours`.
+
+    Returns
+    -------
+    BallotPlan
+        One presentation more would exceed the budget.
+
+    Raises
+    ------
+    PlanError
+        Neither or both budgets are given, or only one of `hours` and the seconds. The budget is too small for one
+        presentation (the message says how much would be enough) or too large to count. Also as `plan_ballots`.
+
+    See Also
+    --------
+    plan_ballots : Plan from a number of presentations.
+    plan_for_top : Plan from the presentations of a top item.
+    tune_plan : Compare plans of one budget by simulation.
+
+    Examples
+    --------
+    >>> from adaptive import plan_for_budget
+    >>> plan_for_budget(990, n_ballots=7, fraction=0.5, comparisons=20_000)
+    BallotPlan(n_items=990, n_ballots=7, fraction=0.5, presentations=20)
+    >>> plan_for_budget(990, n_ballots=7, fraction=0.5, hours=40, seconds_per_comparison=5).presentations
+    29
+    """
+    if (comparisons is None) == (hours is None):
+        got = "neither" if comparisons is None else "both"
+        raise PlanError(f"a budget is either comparisons or hours; got {got}")
+    if (hours is None) != (seconds_per_comparison is None):
+        if hours is None:
+            raise PlanError("seconds_per_comparison belongs to a budget of hours; got comparisons")
+        raise PlanError("a budget of hours needs seconds_per_comparison as well")
+
+    def planned(presentations: int) -> BallotPlan:
+        return BallotPlan(n_items, n_ballots=n_ballots, fraction=fraction, presentations=presentations)
+
+    smallest = planned(1)
+    enough = f"the smallest plan, with 1 presentation, has {smallest.n_comparisons} comparisons"
+    if hours is None or seconds_per_comparison is None:
+        most = checked_integer(comparisons, "comparisons", least=1)
+        if smallest.n_comparisons > most:
+            raise PlanError(f"a budget of {most} comparisons is too small: {enough}")
+        return planned(_largest(lambda m: planned(m).n_comparisons <= most))
+    most_hours = checked_positive(hours, "hours")
+    seconds = checked_positive(seconds_per_comparison, "seconds_per_comparison")
+    if smallest.cost(seconds) > most_hours:
+        # Rounded up, so that the budget in the message is enough.
+        takes = four_digits(smallest.cost(seconds), ROUND_CEILING)
+        raise PlanError(f"a budget of {most_hours} hours is too small: {enough} and takes {takes} hours")
+    if planned(LARGEST_COUNT).cost(seconds) <= most_hours:
+        raise PlanError(
+            f"a budget of {most_hours} hours at {seconds} seconds per comparison is too large: it pays for more than "
+            f"{LARGEST_COUNT} presentations"
+        )
+    return planned(_largest(lambda m: planned(m).cost(seconds) <= most_hours))
+
+
+def plan_for_top(n_items: int, *, n_ballots: int, fraction: float, top_presentations: int) -> BallotPlan:
+    """Plan the fewest presentations that give a top item the required total: n_b M >= M_top (Eq. 4).
+
+    Parameters
+    ----------
+    n_items, n_ballots, fraction
+        As for `plan_ballots`.
+    top_presentations : int
+        Required M_top, at least 1; the paper recommends 100.
+
+    Returns
+    -------
+    BallotPlan
+        Its `top_presentations` is the required number, or up to n_b - 1 more.
+
+    Raises
+    ------
+    PlanError
+        If `top_presentations` is not an integer of at least 1; and as `plan_ballots`.
+
+    See Also
+    --------
+    plan_for_budget : The reverse: from the cost to the presentations.
+    votes_needed : The votes that an accuracy takes, by simulation.
+
+    Examples
+    --------
+    >>> from adaptive import plan_for_top
+    >>> plan_for_top(990, n_ballots=7, fraction=0.5, top_presentations=100)
+    BallotPlan(n_items=990, n_ballots=7, fraction=0.5, presentations=15)
+    """
+    wanted = checked_integer(top_presentations, "top_presentations", least=1)
+    smallest = BallotPlan(n_items, n_ballots=n_ballots, fraction=fraction, presentations=1)
+    presentations = -(-wanted // smallest.n_ballots)
+    return BallotPlan(n_items, n_ballots=n_ballots, fraction=fraction, presentations=presentations)
+
+
+def plan_one_way(
+    n_items: int,
+    *,
+    n_ballots: int,
+    fraction: float,
+    presentations: int | None = None,
+    top_presentations: int | None = None,
+    comparisons: int | None = None,
+    hours: float | None = None,
+    seconds_per_comparison: float | None = None,
+) -> BallotPlan:
+    """Plan from one of the four ways to set the number of presentations.
+
+    Raises
+    ------
+    PlanError
+        When none of `presentations`, `top_presentations`, `comparisons` and `hours` is given, or several; and as
+        `plan_ballots`, `plan_for_top` and `plan_for_budget`.
+
+    Examples
+    --------
+    >>> plan_one_way(990, n_ballots=7, fraction=0.5, comparisons=20_000).presentations
+    20
+    """
+    ways = ("presentations", "top_presentations", "comparisons", "hours")
+    values = (presentations, top_presentations, comparisons, hours)
+    given = [name for name, value in zip(ways, values, strict=True) if value is not None]
+    if len(given) != 1:
+        raise PlanError(f"exactly one of {', '.join(ways)} is wanted; got {' and '.join(given) or 'none'}")
+    if presentations is not None:
+        return plan_ballots(n_items, n_ballots=n_ballots, fraction=fraction, presentations=presentations)
+    if top_presentations is not None:
+        return plan_for_top(n_items, n_ballots=n_ballots, fraction=fraction, top_presentations=top_presentations)
+    seconds = seconds_per_comparison if hours is not None else None
+    return plan_for_budget(
+        n_items,
+        n_ballots=n_ballots,
+        fraction=fraction,
+        comparisons=comparisons,
+        hours=hours,
+        seconds_per_comparison=seconds,
+    )
+
+
+def most_ballots(n_items: int, fraction: float, *, most: int = _MOST_BALLOTS) -> int:
+    """Return the most ballots, up to `most`, such that the last still has two items; at least 2, even if impossible.
+
+    Examples
+    --------
+    >>> most_ballots(990, 0.5), most_ballots(12, 0.5)
+    (7, 4)
+    """
+    size, number = n_items, 1
+    while number < most and round(fraction * size) >= 2:
+        size, number = round(fraction * size), number + 1
+    return max(2, number)
+
+
+def _largest(fits: Callable[[int], bool]) -> int:
+    """Return the largest count that `fits`; `fits` is true at 1, false at `LARGEST_COUNT`, and monotone."""
+    low, high = 1, LARGEST_COUNT
+    while high - low > 1:
+        middle = (low + high) // 2
+        if fits(middle):
+            low = middle
+        else:
+            high = middle
+    return low

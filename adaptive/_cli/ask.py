@@ -1,0 +1,395 @@
+"""`ballots ask`: a program votes. It reads one comparison a line and answers each in one line, as JSON."""
+
+import json
+import math
+import os
+import shlex
+import signal
+import subprocess
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Timer
+from typing import IO, Any, Final, NamedTuple
+
+import click
+
+from adaptive._cli.output import named_errors, print_note
+from adaptive._cli.vote_files import check_voter_name
+from adaptive._formats.records import Cells, records_of_file
+from adaptive._formats.votes import VoteFile, VoteRow, read_votes, vote_columns, votes_csv
+from adaptive._plan import checked_positive
+from adaptive.errors import TableError, VoteError
+from rankcorr import OptionError
+from rankcorr._checks import counted, real_number, repeated
+from rankcorr._cli.console import command, gathered, option, setting
+from rankcorr._io.files import sync_folder
+from rankcorr._io.records import printable
+from rankcorr._workers import progress_bar
+
+_WINNERS: Final = {"left": "left", "right": "right", "tie": "tie", None: "cannot say"}
+_SAME_ITEM: Final = {"left": "right", "right": "left"}  # answers that agree once the sides are exchanged
+_SIDES: Final = ("shown", "exchanged")  # columns with both answers of --both-sides
+_NEEDED: Final = ("comparison", "left", "right", "winner")
+_GRACE: Final = 1.0  # seconds that a program has to end by itself
+_TIMEOUTS: Final = 86_400.0
+
+
+class Answer(NamedTuple):
+    """The answer of a program, in the words of a file of votes, and its cost if known."""
+
+    winner: str
+    cost: float | None
+
+
+class Judge:
+    """A program that votes. It is started by the first question, and again where it ends or is silent for too long."""
+
+    def __init__(self, text: str, *, timeout: float, retries: int, must_cost: bool) -> None:
+        try:
+            self.arguments = shlex.split(text)
+        except ValueError as error:
+            raise OptionError(f"--judge cannot be split into words: {error}") from error
+        if not self.arguments:
+            raise OptionError("--judge names no program")
+        if not 0 < timeout <= _TIMEOUTS:
+            raise OptionError(f"--timeout must be above 0 and at most {_TIMEOUTS:.0f} seconds; got {timeout:g}")
+        self.timeout, self.retries, self.must_cost = timeout, retries, must_cost
+        self.n_retries = 0
+        self._process: Any = None  # of subprocess, with pipes
+        self._timed_out = False
+
+    def ask(self, name: str, left: object, right: object) -> Answer:
+        """Ask which of two items is better.
+
+        Raises
+        ------
+        VoteError
+            An answer that is not valid, or no answer after all retries.
+        """
+        question = json.dumps({"id": name, "left": left, "right": right}).encode() + b"\n"
+        for attempt in range(self.retries + 1):
+            self.n_retries += attempt > 0
+            line = self._exchanged(question)
+            if line.endswith(b"\n"):
+                return self._read(line, name)
+            status = self.end(_GRACE)
+            why = f"took more than {self.timeout:g} seconds" if self._timed_out else f"ended with status {status}"
+        raise VoteError(f"comparison {name!r}: the judge {why}, {counted(self.retries + 1, 'time')}")
+
+    def _exchanged(self, question: bytes) -> bytes:
+        """Send a question and return the line that answers it; without its end where the program ends first."""
+        process = self._process or self._start()
+        timer = Timer(self.timeout, self._stop_late)
+        timer.start()
+        try:
+            with suppress(OSError):  # of a program that has ended: reading tells
+                process.stdin.write(question)
+                process.stdin.flush()
+            line: bytes = process.stdout.readline()
+            return line
+        finally:
+            timer.cancel()
+
+    def _start(self) -> Any:
+        try:
+            # A group of its own: the children of a script end with it.
+            self._process = subprocess.Popen(
+                self.arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
+            )
+        except (OSError, ValueError) as error:
+            raise OptionError(f"--judge: {self.arguments[0]} cannot be started: {error}") from error
+        self._timed_out = False
+        return self._process
+
+    def _stop_late(self) -> None:
+        self._timed_out = True
+        self._kill()
+
+    def _kill(self) -> None:
+        if self._process is not None:
+            with suppress(OSError):  # it has just ended
+                os.killpg(self._process.pid, signal.SIGKILL)
+
+    def _read(self, line: bytes, name: str) -> Answer:
+        def fail(message: str) -> VoteError:
+            text = printable(line.decode(errors="backslashreplace").rstrip("\n"), limit=200)
+            return VoteError(f"comparison {name!r}: the judge's answer {message}; got the line {text}")
+
+        try:
+            answer = json.loads(line.decode())
+        except (ValueError, RecursionError):
+            raise fail("is not JSON") from None
+        if not isinstance(answer, dict) or not {"id", "winner"} <= answer.keys():
+            raise fail('must be an object with "id" and "winner"')
+        if answer["id"] != name:
+            raise fail("has another id; answers come in the order of the questions")
+        winner, cost = answer["winner"], answer.get("cost")
+        if not isinstance(winner, str | None) or winner not in _WINNERS:
+            raise fail('must have the winner "left", "right", "tie" or null')
+        if cost is None and self.must_cost:
+            raise fail('must have a "cost", which --most-cost needs')
+        if cost is not None and not 0 <= real_number(cost) < math.inf:
+            raise fail("must have a cost that is a finite number of 0 or more")
+        return Answer(_WINNERS[winner], cost)
+
+    def end(self, grace: float) -> int:
+        """End the program, which may end by itself in some seconds, and return its status."""
+        process, status = self._process, 0
+        if process is not None:
+            with suppress(OSError):  # what it has not read
+                process.stdin.close()
+            try:
+                status = process.wait(grace)
+            except subprocess.TimeoutExpired:
+                self._kill()
+                status = process.wait()
+            process.stdout.close()
+            self._process = None
+        return status
+
+    def close(self) -> None:
+        """End the program after an error, at once."""
+        self.end(0)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When to stop asking."""
+
+    comparisons: int | None = setting(
+        "--most", type=click.IntRange(min=1), metavar="N", help="Ask at most N comparisons in this run."
+    )
+    cost: float | None = setting(
+        "--most-cost", type=float, metavar="X", help="Keep the cost of all votes in --out to X."
+    )
+    seconds: float | None = setting("--most-seconds", type=float, metavar="S", help="Ask nothing more after S seconds.")
+
+    def __post_init__(self) -> None:
+        for name, limit in (("--most-cost", self.cost), ("--most-seconds", self.seconds)):
+            if limit is not None:
+                checked_positive(limit, name)
+
+    def reached(self, n_asked: int, spent: float, dearest: float, since: float) -> str | None:
+        """Return the option that forbids one more comparison, which may cost as much as the dearest so far."""
+        if self.comparisons is not None and n_asked >= self.comparisons:
+            return "--most"
+        if self.cost is not None and spent + dearest > self.cost * (1 + 1e-9):  # ten costs of 0.1 add up to no exact 1
+            return "--most-cost"
+        if self.seconds is not None and time.monotonic() - since >= self.seconds:
+            return "--most-seconds"
+        return None
+
+
+@command("ask", short_help="Let a program vote on comparisons.")
+@click.argument("pairs")
+@click.option("--judge", "text", required=True, metavar="COMMAND", help="The program with its arguments; no shell.")
+@click.option("--out", required=True, metavar="FILE", help="Votes; a file of an earlier run is continued.")
+@click.option("--voter", metavar="NAME", help="Name of the judge: only its comparisons are asked.")
+@click.option("--both-sides", is_flag=True, help="Ask each pair again with its sides exchanged.")
+@option("--retries", type=click.IntRange(min=0), default=3, help="Restarts of the program for one question.")
+@option("--timeout", type=float, default=60.0, metavar="SECONDS", help="Longest wait for an answer.")
+@gathered("limits", Limits)
+def ask_command(
+    pairs: str, text: str, out: str, voter: str | None, both_sides: bool, retries: int, timeout: float, limits: Limits
+) -> None:
+    """Let a program vote on the comparisons of PAIRS, a file of `ballots next` or `ballots run open`.
+
+    The program is started once. It reads one line for each comparison, {"id": "1-0-0", "left": "lion", "right":
+    "tiger"}, and writes one line for each, {"id": "1-0-0", "winner": "left"}: left, right, tie, or null if it cannot
+    say, and "cost" if it knows one. It must not hold lines back in a buffer. Items of several columns are lists. If the
+    program ends or is silent, it is started again; an answer that is not valid is an error.
+
+    Each vote is on disk before the next question. The same command continues after a kill, and skips what has a winner
+    in PAIRS or in FILE. With --both-sides, answers that disagree make a tie, and the side bias is printed: the share of
+    pairs whose left side won both times, minus that of the right side. If PAIRS has no voters, --voter names them.
+
+    Example:
+      ballots ask pairs.csv --judge "python3 judge.py" --voter judge --both-sides --out votes.csv
+      ballots fit votes.csv
+    """
+    if voter is not None:
+        check_voter_name(voter)
+    with closing(Judge(text, timeout=timeout, retries=retries, must_cost=limits.cost is not None)) as judge:
+        asked = _read_pairs(pairs, voter)
+        wanted = [row for row in asked.values() if voter in (None, row.voter)]
+        if not wanted:
+            raise OptionError(f"{pairs} has no comparison{'' if voter is None else f' for the voter {voter!r}'}")
+        with _votes_file(out, pairs, asked, both_sides) as (votes, file):
+            left = [row for row in wanted if row.answer is None and row.comparison not in votes]
+            n_before = len(votes)
+            stopped = _ask_all(judge, left, limits, out, file, votes, both_sides=both_sides)
+            n_asked = len(votes) - n_before
+        judge.end(_GRACE)
+    _print_summary(list(votes.values()), n_asked, len(wanted) - len(left), judge.n_retries)
+    if both_sides:
+        _print_side_bias(list(votes.values()))
+    if stopped:
+        print_note(f"stopped by {stopped}: {counted(len(left) - n_asked, 'comparison')} left")
+
+
+def _ask_all(
+    judge: Judge,
+    rows: Sequence[VoteRow],
+    limits: Limits,
+    out: str,
+    file: IO[bytes],
+    votes: dict[str, VoteRow],
+    *,
+    both_sides: bool,
+) -> str | None:
+    """Ask the comparisons, and add each vote to the file before the next; return the option that stopped it, if any."""
+    costs = [_cost(vote) or 0.0 for vote in votes.values()]
+    spent, dearest, start = math.fsum(costs), max(costs, default=0.0), time.monotonic()
+    with progress_bar(len(rows), "comparison", "answers of the judge") as advance:
+        for n_asked, row in enumerate(rows):
+            if stopped := limits.reached(n_asked, spent, dearest, start):
+                return stopped
+            try:
+                vote = _vote(judge, row, both_sides)
+            except VoteError as error:
+                raise VoteError(f"{error}; {counted(len(votes), 'vote')} kept in {out}") from None
+            with named_errors(out):
+                file.write(_lines(vote, both_sides)[1].encode())
+                file.flush()
+                os.fsync(file.fileno())
+            votes[str(row.comparison)] = vote
+            cost = _cost(vote) or 0.0
+            spent, dearest = spent + cost, max(dearest, cost)
+            advance(1)
+    return None
+
+
+def _read_pairs(path: str, voter: str | None) -> dict[str, VoteRow]:
+    """Comparisons by their ids; where the file has no voters, all are the one named."""
+    records = records_of_file(path)
+    if not isinstance(records, Cells):
+        records.table.fail("is JSON; comparisons as `ballots next` and `ballots run open` write them are wanted")
+    file = vote_columns(records, "csv", {}, None, needed=_NEEDED).file()
+    _check_ids(file)
+    named = [row if row.voter is not None else row._replace(voter=voter) for row in file.rows]
+    return {str(row.comparison): row for row in named}
+
+
+def _check_ids(file: VoteFile) -> None:
+    if again := repeated([row.comparison for row in file.rows]):
+        file.fail(f"comparison {again[0]!r} comes twice")
+
+
+def _vote(judge: Judge, row: VoteRow, both_sides: bool) -> VoteRow:
+    """The row with the answer of the program, and what else is stored with it."""
+    name = str(row.comparison)
+    answers = [judge.ask(name, row.left, row.right)]
+    if both_sides:  # another id: a program may keep answers by id
+        answers.append(judge.ask(f"{name} exchanged", row.right, row.left))
+    shown, *exchanged = (answer.winner for answer in answers)
+    costs = [answer.cost for answer in answers if answer.cost is not None]
+    extra = {"cost": f"{math.fsum(costs):.12g}" if costs else ""}
+    winner = shown
+    if exchanged:
+        extra |= dict(zip(_SIDES, (shown, *exchanged), strict=True))
+        if "cannot say" in (shown, *exchanged):
+            winner = "cannot say"
+        elif _SAME_ITEM.get(*exchanged) != shown:
+            winner = "tie"
+    return row._replace(answer=winner, extra=tuple(extra.items()))
+
+
+def _lines(row: VoteRow, both_sides: bool) -> tuple[str, str]:
+    """The header of the file of votes, and the line of one vote, as CSV."""
+    extra = dict(row.extra)
+    more = {name: [extra.get(name, "")] for name in ("cost", *(_SIDES if both_sides else ()))}
+    voter = {} if row.voter is None else {"voter": [row.voter]}
+    sides = {"left": [row.left], "right": [row.right]}
+    header, end, line = votes_csv(
+        {"comparison": [row.comparison], **voter, **sides, "winner": [row.answer], **more}
+    ).partition("\n")
+    return header + end, line
+
+
+@contextmanager
+def _votes_file(
+    out: str, pairs: str, asked: Mapping[str, VoteRow], both_sides: bool
+) -> Iterator[tuple[dict[str, VoteRow], IO[bytes]]]:
+    """Give the votes so far, and the file, open for more; a last line that was not written to its end is dropped."""
+    path = Path(out)
+    if path.exists() and not path.is_file():
+        raise TableError(f"{out}: is not a file")
+    header = _lines(next(iter(asked.values())), both_sides)[0].encode()
+    with named_errors(out):
+        data = path.read_bytes() if path.exists() else b""
+    n_whole = data.rfind(b"\n") + 1
+    whole, torn = data[:n_whole], data[n_whole:]
+    if not whole.startswith(header) and (whole or not header.startswith(torn)):
+        raise TableError(
+            f"{out}:1: is not continued: its columns are not {printable(header.decode()[:-1], limit=None)}"
+        )
+    votes = _read_votes(out, whole, pairs, asked) if n_whole > len(header) else {}
+    with named_errors(out):
+        file = path.open("ab")
+    with file:
+        with named_errors(out):
+            if torn:
+                file.truncate(n_whole)
+                print_note(
+                    f"{out}: the last line was not complete and is dropped: {printable(torn.decode(errors='replace'))}"
+                )
+            if not whole:
+                file.write(header)
+            file.flush()
+            os.fsync(file.fileno())
+            sync_folder(path.parent)
+        yield votes, file
+
+
+def _read_votes(out: str, data: bytes, pairs: str, asked: Mapping[str, VoteRow]) -> dict[str, VoteRow]:
+    """The votes of an earlier run; an error if one does not belong to the pairs."""
+    file = read_votes(out, format="csv", needed=_NEEDED, data=data).file()
+    _check_ids(file)
+    for row in file.rows:
+        pair = asked.get(str(row.comparison))
+        if pair is None or (pair.voter, pair.left, pair.right) != (row.voter, row.left, row.right):
+            file.fail(f"comparison {row.comparison!r} with this voter and these items is not in {pairs}", row.line)
+        if row.answer is None:
+            file.fail(f"comparison {row.comparison!r} has no winner", row.line)
+        if not 0 <= (_cost(row) or 0.0) < math.inf:
+            file.fail(f"comparison {row.comparison!r} has a cost that is not a finite number of 0 or more", row.line)
+    return {str(row.comparison): row for row in file.rows}
+
+
+def _cost(row: VoteRow) -> float | None:
+    cell = dict(row.extra).get("cost")
+    try:
+        return float(cell) if cell else None
+    except ValueError:
+        return math.nan
+
+
+def _print_summary(votes: Sequence[VoteRow], n_asked: int, n_skipped: int, n_retries: int) -> None:
+    """Print what was done in this run, and what all votes of the file are and cost."""
+    costs = [cost for cost in map(_cost, votes) if cost is not None]
+    click.echo(
+        f"{counted(n_asked, 'comparison')} asked, {n_skipped:,} skipped, {counted(n_retries, 'retry', 'retries')}; "
+        f"{counted(len(votes), 'vote')} in all, {counted(sum(vote.answer == 'tie' for vote in votes), 'tie')}"
+        + (f", cost {math.fsum(costs):.6g}" if costs else "")
+    )
+
+
+def _print_side_bias(votes: Sequence[VoteRow]) -> None:
+    """Print the side bias, with the interval of Agresti and Min (Statistics in Medicine 24, 2005) for matched pairs.
+
+    It is normal, with half a pair more in each cell of the table of both answers, so that no count of 0 gives it no
+    width.
+    """
+    sides = [tuple(dict(vote.extra).get(name) for name in _SIDES) for vote in votes if vote.answer != "cannot say"]
+    n_left, n_right, n = sides.count(("left", "left")), sides.count(("right", "right")), len(sides)
+    if not n:
+        return
+    centre = (n_left - n_right) / (n + 2)
+    half = 1.959964 * math.sqrt(((n_left + n_right + 1) / (n + 2) - centre**2) / (n + 2))
+    click.echo(
+        f"side bias {(n_left - n_right) / n:+.2f} (95 % interval {max(-1.0, centre - half):+.2f} to "
+        f"{min(1.0, centre + half):+.2f}): of {counted(n, 'pair')}, {n_left:,} left both times, {n_right:,} right"
+    )

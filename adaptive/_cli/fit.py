@@ -1,0 +1,302 @@
+"""The commands `ballots fit`, `next` and `plot`: votes -> strengths of the items, with what is uncertain about them.
+
+A ranking, the comparisons that say most about the top of the list, or a figure as a PNG, SVG or PDF file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+
+import click
+import numpy as np
+
+from adaptive._cli.output import emit, print_note
+from adaptive._cli.vote_files import FILES_HELP, Reading, check_voter_name, model_options, read_files, vote_options
+from adaptive._formats.votes import votes_csv
+from adaptive._tables import item_cells, items_csv
+from adaptive.model._accuracy import N_SAMPLES
+from adaptive.model._comparisons import Comparisons
+from adaptive.model._estimators import MODELS, BordaScores, bradley_terry, fit_named
+from adaptive.model._matching import FOCUS, Matches, next_comparisons
+from adaptive.model._strengths import Strengths
+from adaptive.plots import AT_RANDOM, LEVEL, SCALES, TOP, Scale, agreement, plot_in_top, plot_strengths, plot_voters
+from rankcorr import OptionError
+from rankcorr._checks import checked_level, counted, repeated
+from rankcorr._cli import console
+from rankcorr._io.records import printable
+from rankcorr._workers import progress_bar
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Draw = TypeVar("Draw", bound="Callable[..., Figure]")
+
+_SHOWN: Final = 20
+
+
+@console.command("fit", more=FILES_HELP, short_help="Rank items by votes, with uncertainty.")
+@click.argument("votes", nargs=-1, required=True, metavar="VOTES...")
+@vote_options
+@model_options(list(MODELS))
+@click.option("--top", type=click.IntRange(min=1), help=f"The best N items.  [default: {_SHOWN} printed, all in files]")
+@click.option("--out", metavar="FILE", help="Write the ranking here, as CSV.")
+@console.json_option(", with all that was fitted")
+def fit_command(
+    votes: tuple[str, ...], reading: Reading, items: str | None, model: Any, top: int | None, out: str | None,
+    as_json: bool, **options: Any,
+) -> None:  # fmt: skip
+    """Fit strengths to all votes of the VOTES files, and rank the items by them.
+
+    A win over a strong item counts more than one over a weak item, and the standard errors say how sure each strength
+    is. The CSV of --out has the columns item (or item_1, item_2, ...), rank, strength, standard_error, presentations,
+    wins, ties and losses; with --model borda, score in place of strength and standard_error. Whatever a reader of the
+    ranking should know is on stderr.
+
+    Example:
+      ballots fit votes.csv
+      ballots fit votes1.csv votes2.csv --voters --out ranking.csv
+      ballots fit voting.db --top 10
+    """
+    if as_json and out is not None:
+        raise OptionError("--json and --out exclude each other: --out writes CSV")
+    comparisons = read_files(votes, reading, items).votes
+    found = fit_named(comparisons, model, **options)
+    content = found.to_dict()
+    content["items"] = content["items"][:top]
+    notes = _notes(found)
+    if as_json:
+        counts = {name: getattr(comparisons, name) for name in ("n_items", "n_comparisons", "n_ties", "n_unanswered")}
+        n_voters = None if comparisons.voters is None else comparisons.n_voters
+        console.print_json({**counts, "n_voters": n_voters, "model": model, **content})
+    elif out is not None:
+        rows = [{**row, "item": _label(row["item"])} for row in content["items"]]
+        emit(items_csv(rows), out, f"{len(rows):,} items written to {out}")
+    else:
+        click.echo(_counts(comparisons))
+        click.echo(_model(found, model) + "\n")
+        _print_items(content["items"][: _SHOWN if top is None else top], comparisons.n_items)
+    for note in notes:
+        print_note(note)
+
+
+def _notes(found: Strengths | BordaScores) -> tuple[str, ...]:
+    if isinstance(found, Strengths):
+        return found.warnings
+    n_never = len(found.never_compared)
+    return (f"items never compared are last, without a score: {n_never:,}",) if n_never else ()
+
+
+def _counts(comparisons: Comparisons) -> str:
+    """What was read, in one line."""
+    n_ties, n_silent = comparisons.n_ties, comparisons.n_unanswered
+    parts = [
+        counted(comparisons.n_items, "item"),
+        counted(comparisons.n_comparisons, "vote") + (f" ({counted(n_ties, 'tie')})" if n_ties else ""),
+        *([f"{counted(n_silent, 'comparison')} without an answer"] if n_silent else []),
+        "voters not known" if comparisons.voters is None else counted(comparisons.n_voters, "voter"),
+    ]
+    return ", ".join(parts)
+
+
+def _model(found: Strengths | BordaScores, model: str) -> str:
+    """What was fitted, in one line."""
+    if isinstance(found, BordaScores):
+        return "borda: wins and half the ties, by presentations"
+    steps = counted(found.n_iterations, "iteration")
+    parts = [
+        f"{model}: {'converged in' if found.converged else 'not converged after'} {steps}",
+        f"prior sd {found.prior_sd:.3g}" + (" (from the votes)" if found.prior.sd is None else ""),
+        *([f"tie parameter {found.tie_parameter:.3g}"] if found.tie_parameter else []),
+        *([f"side bias {found.side_bias:+.3g}"] if found.model.side_bias else []),
+    ]
+    return ", ".join(parts)
+
+
+def _print_items(rows: list[dict[str, Any]], n_items: int) -> None:
+    names = [name.replace("_", " ") for name in rows[0]]
+    console.print_table(names, [[printable(", ".join(item_cells(_label(row["item"])))), *_cells(row)] for row in rows])
+    if n_items > len(rows):
+        click.echo(f"... and {n_items - len(rows):,} more: --top N prints them, --out FILE writes them")
+
+
+def _cells(row: dict[str, Any]) -> list[str]:
+    texts = []
+    for name, value in list(row.items())[1:]:
+        if name == "rank":
+            texts.append(f"{value:g}")
+        else:
+            texts.append("-" if value is None else f"{value:.3f}" if isinstance(value, float) else f"{value:,}")
+    return texts
+
+
+def _label(item: Any) -> Any:
+    return tuple(item) if isinstance(item, list) else item
+
+
+@console.command("next", more=FILES_HELP, short_help="Choose the next comparisons by the votes so far.")
+@click.argument("votes", nargs=-1, metavar="VOTES...")
+@vote_options
+@click.option("--size", type=int, required=True, metavar="N", help="Number of comparisons.")
+@click.option("--seed", type=click.IntRange(min=0), required=True, help="Same votes and seed, same comparisons.")
+@click.option("--voter", "voters", multiple=True, metavar="NAME", help="Voter who gets comparisons; may be repeated.")
+@click.option("--n0", type=float, default=2.0, show_default=True, help="Offset of the weights 1/(n + n0)^2.")
+@click.option(
+    "--focus",
+    type=float,
+    default=FOCUS,
+    show_default=True,
+    help="What counts, from 0, places of all items, to 1, the order of the top.",
+)
+@click.option("--out", metavar="FILE", help="Write the comparisons here.  [default: standard output]")
+def next_command(
+    votes: tuple[str, ...],
+    reading: Reading,
+    items: str | None,
+    size: int,
+    seed: int,
+    voters: tuple[str, ...],
+    n0: float,
+    focus: float,
+    out: str | None,
+) -> None:
+    """Choose the next comparisons by all votes of the VOTES files, so that they say most about the top.
+
+    Strengths are fitted, and items whose rank is in doubt meet their neighbours. No voter gets a pair that they were
+    shown before, answered or not, and who was shown the fewest gets the next one. The comparisons are CSV, in the order
+    in which they are to be shown, with the columns comparison (ids above those of VOTES), voter (if voters are known),
+    left, right (or left_1, left_2, ...) and an empty winner to fill in: left, right or tie. The filled file is one more
+    file of votes. Small batches choose better: a tenth of the items is a good size, up to 50.
+
+    Example (the first line begins with items alone, the others go on with the votes so far):
+      ballots next --items items.csv --voter Ann --voter Bob --size 50 --seed 1 --out batch1.csv
+      ballots next batch1.csv --size 50 --seed 2 --out batch2.csv
+      ballots next batch1.csv batch2.csv --size 50 --seed 3 --out batch3.csv
+    """
+    if again := repeated(voters):
+        raise OptionError(f"--voter names each voter once; got {printable(str(again[0]))} twice")
+    for name in voters:
+        check_voter_name(name)
+    comparisons, first = read_files(votes, reading, items)
+    if voters and comparisons.n_comparisons and comparisons.voters is None:
+        raise OptionError("--voter needs votes whose voters are known; these have no column of voters")
+    strengths = bradley_terry(comparisons)
+    rng = np.random.default_rng(seed)
+    matches = next_comparisons(strengths, size, rng=rng, voters=voters or None, n0=n0, focus=focus)
+    known = bool(voters) or comparisons.voters is not None
+    note = f"{matches.n_comparisons:,} comparisons written to {out}"
+    emit(_csv(matches, first, known=known), out, note)
+    if matches.reason:
+        print_note(f"{matches.n_comparisons:,} of {size:,} comparisons: {matches.reason}")
+
+
+def _csv(matches: Matches, first: int, *, known: bool) -> str:
+    """Comparisons to be filled in, numbered from `first`, which is above all ids so far: the files can be joined."""
+    labels = {side: [matches.items[place] for place in getattr(matches, side).tolist()] for side in ("left", "right")}
+    voter = {"voter": [matches.voters[who] for who in matches.voter.tolist()]} if known else {}
+    numbers = range(first, first + matches.n_comparisons)
+    return votes_csv({"comparison": numbers, **voter, **labels, "winner": [""] * len(numbers)})
+
+
+_MODELS: Final = [model for model, options in MODELS.items() if options]
+_level_option = console.option("--level", type=float, default=LEVEL, help="Level of the intervals.")
+_OWN: Final = ("k", "top", "level", "scale", "seed")
+
+
+@click.group(cls=console.WithExamples, no_args_is_help=False, short_help="Draw strengths and voters.")
+def plot() -> None:
+    """Draw figures of what votes say. Needs matplotlib: pip install 'rankcorr[plot]'.
+
+    Example:
+      ballots plot strengths votes.csv --out strengths.png
+      ballots plot top votes.csv --k 10 --out top.svg
+      ballots plot voters votes.csv --out voters.pdf
+    """
+
+
+def _command(short_help: str, *options: Callable[[Any], Any]) -> Callable[[Draw], Draw]:
+    """Add a command that fits strengths to VOTES, and writes what the decorated function draws of them.
+
+    The docstring of the function is the help.
+    """
+
+    def add(draw: Draw) -> Draw:
+        def run(votes: tuple[str, ...], out: str, reading: Reading, items: str | None, **given: Any) -> None:
+            own = {name: given.pop(name) for name in _OWN if name in given}
+            if "level" in own:
+                checked_level(own["level"])  # before a fit that may take long
+            comparisons = read_files(votes, reading, items).votes
+            found = cast("Strengths", fit_named(comparisons, given.pop("model"), **given))
+            for message in [*console.write_figure(lambda: draw(found, **own), out), *found.warnings]:
+                print_note(message)
+
+        votes = click.argument("votes", nargs=-1, required=True, metavar="VOTES...")
+        command = console.stacked(votes, console.out_option, vote_options, model_options(_MODELS), *options)(run)
+        plot.command(draw.__name__, help=draw.__doc__, more=FILES_HELP, short_help=short_help)(command)
+        return draw
+
+    return add
+
+
+def _draw(found: Strengths, seed: int) -> None:
+    """Draw the rankings that a figure shows, which are kept, behind a progress bar."""
+    with progress_bar(N_SAMPLES, "draw", "possible rankings") as advance:
+        found.drawn(N_SAMPLES, seed, progress=advance)
+
+
+def _note_rest(top: int, n_rows: int, what: str) -> None:
+    if top < n_rows:
+        print_note(f"{top:,} of {n_rows:,} {what} are drawn; --top {n_rows} draws all")
+
+
+@_command(
+    "Draw strengths of the best items, with intervals.",
+    console.option("--top", type=click.IntRange(min=1), default=TOP, help="Number of items."),
+    _level_option,
+    console.choice_option("--scale", SCALES, "What is drawn."),
+)
+def strengths(found: Strengths, *, top: int, level: float, scale: Scale) -> Figure:
+    """Draw the strength of each of the best items with its interval, best first; or its rank.
+
+    With more than 100 items, the intervals are drawn as a band.
+
+    Example:
+      ballots plot strengths votes.csv --out strengths.png
+    """
+    if scale == "rank":
+        _draw(found, 0)
+    _note_rest(top, len(found.items), "items")
+    return plot_strengths(found, top=top, level=level, scale=scale)
+
+
+@_command(
+    "Draw how likely each item is in the top k.",
+    click.option("--k", type=click.IntRange(min=1), required=True, help="Size of the top."),
+    click.option("--top", type=click.IntRange(min=1), help=f"Most items to draw.  [default: {TOP}, or 2 k]"),
+    console.seed_option(what="Same seed, same draws."),
+)
+def top(found: Strengths, *, k: int, top: int | None, seed: int) -> Figure:
+    """Draw the probability of each item to be in the top k, in the order of the ranking.
+
+    Example:
+      ballots plot top votes.csv --k 10 --out top.svg
+    """
+    _draw(found, seed)
+    return plot_in_top(found, k, top=top, seed=seed)
+
+
+@_command(
+    "Draw how often each voter agrees with the rest.",
+    console.option("--top", type=click.IntRange(min=1), default=TOP, help="Number of voters."),
+    _level_option,
+)
+def voters(found: Strengths, *, top: int, level: float) -> Figure:
+    """Draw the share of each voter's votes that agree with the common order, lowest first, with its interval.
+
+    Example:
+      ballots plot voters votes.csv --out voters.pdf
+    """
+    what = f"Votes that agree with the common order, with a {100 * level:g} % interval"
+    shares = agreement(found, level=level)
+    _note_rest(top, len(shares), "voters")
+    return plot_voters(shares, what=what, reference=(AT_RANDOM, "answers at random"), top=top)

@@ -1,0 +1,122 @@
+"""What the `ballots` commands print or write; a file is written whole or not at all."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict
+from multiprocessing import get_context
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from adaptive.errors import TableError
+from rankcorr import UndefinedCorrelationWarning
+from rankcorr._cli.console import print_json, print_table, whole
+from rankcorr._io.files import prepared_file
+
+if TYPE_CHECKING:
+    from adaptive.ledger import Verified
+
+
+def emit(text: str, out: str | None, note: str) -> None:
+    """Print a text, or write it to a file and print a note instead."""
+    if out is None or out == "-":
+        click.echo(text, nl=False)
+        return
+    with whole_file(out, text):
+        pass
+    click.echo(whole(note))
+
+
+def print_note(message: str) -> None:
+    """Print a note on stderr, in one line."""
+    click.echo(f"ballots: note: {whole(message)}", err=True)
+
+
+def print_rows(rows: Sequence[Any], columns: Mapping[str, Callable[[Any], str]], as_json: bool) -> None:
+    """Print values as a table, with the text that each of `columns` makes of them, or as JSON with all their fields."""
+    if as_json:
+        print_json([asdict(each) for each in rows])
+    else:
+        print_table(list(columns), [[text(each) for text in columns.values()] for each in rows])
+
+
+@contextmanager
+def whole_file(path: str, text: str) -> Iterator[None]:
+    """Write a file once the block has succeeded: what can fail comes before it, and a failure leaves the old file.
+
+    Parameters
+    ----------
+    path : str
+        A link stays a link; a device or pipe is written to, after the block.
+    text : str
+
+    Raises
+    ------
+    TableError
+        When the file cannot be written.
+    """
+    target, data = Path(path), text.encode()
+    if target.exists() and not target.is_file():
+        if target.is_dir():
+            raise TableError(f"{path}: cannot be written: it is a folder")
+        yield
+        with named_errors(path):
+            target.write_bytes(data)
+        return
+    with ExitStack() as stack:
+        with named_errors(path):
+            put_in_place = stack.enter_context(prepared_file(target, data))
+        yield
+        with named_errors(path):
+            put_in_place()
+
+
+@contextmanager
+def named_errors(path: str) -> Iterator[None]:
+    """Name the file in an error of a block that writes it."""
+    try:
+        yield
+    except OSError as error:
+        raise TableError(f"{path}: cannot be written: {error.strerror or error}") from error
+
+
+@contextmanager
+def quiet_executor(workers: int) -> Iterator[Executor | None]:
+    """Give an executor of processes, or None for one process; the caller reports undefined coefficients once."""
+    with warnings.catch_warnings(action="ignore", category=UndefinedCorrelationWarning):
+        if workers == 1:
+            yield None
+            return
+        # A forked process would lack the thread of a progress bar, but might inherit its lock.
+        with ProcessPoolExecutor(
+            workers, get_context("spawn"), warnings.simplefilter, ("ignore", UndefinedCorrelationWarning)
+        ) as executor:
+            yield executor
+
+
+def print_verified(found: Verified, as_json: bool) -> None:
+    """Print what has been checked."""
+    counted = ("items", "ballots", "closed", "comparisons", "events", "votes")
+    counts = {name: getattr(found, f"n_{name}") for name in counted}
+    if as_json:
+        about = {"replayed": found.result is not None, "chain_digest": found.chain_digest}
+        unchecked = {name: list(fields) for name, fields in found.unchecked.items()}
+        print_json({"campaign": found.name, "key": found.key, **counts, **about, "unchecked": unchecked})
+        return
+    click.echo(f"campaign {whole(found.name)}, {found.key}")
+    for name, count in counts.items():
+        click.echo(f"{name:<12}{count:>10,}")
+    if found.chain_digest is not None:
+        click.echo(f"chain digest {found.chain_digest}")
+    replayed = "; the votes give all records to the last bit" if found.result is not None else ""
+    click.echo(f"all digests hold{replayed}")
+    if "seed" not in found.unchecked["plan.json"]:
+        click.echo("the seed gives all draws, and the choice among items that tie at a cut")
+    click.echo("\nNot checked: nothing else repeats these fields. Compare the chain digest with one you noted earlier.")
+    for name, fields in found.unchecked.items():
+        click.echo(f"  {name}: {', '.join(fields)}")

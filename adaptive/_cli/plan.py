@@ -1,0 +1,221 @@
+"""The commands `ballots plan`, `pair`, `draw` and `score`: the steps of the paper one by one, from file to file.
+
+plan: ballots, cost and advice. pair: tokens -> items. draw: items -> one ballot. score: votes -> a ranking.
+"""
+
+import warnings
+from collections.abc import Hashable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import click
+import numpy as np
+
+from adaptive._budget import plan_one_way
+from adaptive._cli.output import emit, print_note
+from adaptive._cli.vote_files import Reading, reading_options
+from adaptive._draw import Ballot, draw_ballot
+from adaptive._formats.votes import VoteColumns, comparisons_csv, read_votes
+from adaptive._pairing import FewRareTokensWarning, pair_tokens, pairing_csv, read_tokens
+from adaptive._plan import BallotPlan
+from adaptive._record import places_best_first
+from adaptive._scores import score_ballot
+from adaptive._tables import items_csv, read_items
+from adaptive._votes import UNANSWERED, comparisons_of
+from adaptive.errors import VoteError
+from adaptive.model._comparisons import Comparisons
+from adaptive.model._reading import columns_of_votes
+from rankcorr import OptionError, Ranking
+from rankcorr._cli.console import command, gathered, json_option, print_json, setting
+from rankcorr._io.records import printable
+
+_WAYS = ("presentations", "budget", "hours", "top")
+
+
+@dataclass(frozen=True)
+class PlanOptions:
+    """What the command line says about a plan, apart from the items."""
+
+    ballots: int = setting("--ballots", type=int, default=7, help="Number of ballots, n_b.")
+    fraction: float = setting("--fraction", type=float, default=0.5, help="Fraction of items that go on, alpha.")
+    presentations: int | None = setting(
+        "--presentations", type=int, metavar="M", help="Presentations of each item in each ballot."
+    )
+    budget: int | None = setting(
+        "--budget", type=int, metavar="COMPARISONS", help="Or the most presentations that this many comparisons allow."
+    )
+    hours: float | None = setting(
+        "--hours", type=float, help="Or the most presentations that this many person-hours allow, with --seconds."
+    )
+    top: int | None = setting(
+        "--top", type=int, metavar="M_TOP", help="Or the fewest that present top items M_TOP times in all."
+    )
+    seconds: float | None = setting("--seconds", type=float, help="Mean time that a voter takes for one comparison.")
+
+    def plan(self, n_items: int) -> BallotPlan:
+        """Return the plan that the options ask for.
+
+        Raises
+        ------
+        OptionError, PlanError
+        """
+        given = [f"--{way}" for way in _WAYS if getattr(self, way) is not None]
+        if len(given) != 1:
+            raise OptionError(
+                f"one of {', '.join(f'--{way}' for way in _WAYS)} is wanted; got {' and '.join(given) or 'none'}"
+            )
+        if self.hours is not None and self.seconds is None:
+            raise OptionError("--hours needs --seconds, the mean time of one comparison")
+        plan = plan_one_way(
+            n_items,
+            n_ballots=self.ballots,
+            fraction=self.fraction,
+            presentations=self.presentations,
+            top_presentations=self.top,
+            comparisons=self.budget,
+            hours=self.hours,
+            seconds_per_comparison=self.seconds,
+        )
+        if self.seconds is not None:
+            plan.cost(self.seconds)  # refuses invalid seconds before anything is printed
+        return plan
+
+
+plan_options = gathered("options", PlanOptions)
+
+
+@command("plan", short_help="Plan ballots, with their cost, before any vote.")
+@click.option("--n-items", type=int, metavar="N", help="Number of items.")
+@click.option("--items", metavar="FILE", help="Or a file of the items.")
+@plan_options
+@click.option("--voters", type=int, metavar="V", help="Number of voters, for the advice.")
+@json_option("")
+def plan_command(
+    n_items: int | None, items: str | None, options: PlanOptions, voters: int | None, as_json: bool
+) -> None:
+    """Plan a voting: items and comparisons of each ballot, person-hours (with --seconds) and advice.
+
+    Example:
+      ballots plan --n-items 990 --presentations 20 --seconds 5
+      ballots plan --items items.csv --hours 40 --seconds 5 --voters 100
+      ballots plan --n-items 990 --ballots 5 --fraction 0.6 --budget 20000
+    """
+    if (n_items is None) == (items is None):
+        raise OptionError(f"one of --n-items and --items is wanted; got {'none' if items is None else 'both'}")
+    planned = options.plan(len(read_items(items or "")) if n_items is None else n_items)
+    seconds = options.seconds
+    if not as_json:
+        click.echo(planned.to_text(n_voters=voters, seconds_per_comparison=seconds))
+        return
+    hours = None if seconds is None else planned.cost(seconds)
+    advice = planned.advice if voters is None else planned.advice_for(voters)
+    cost = {"seconds_per_comparison": seconds, "hours": hours, "n_voters": voters}
+    print_json({**planned.to_dict(), **cost, "advice": [asdict(each) for each in advice]})
+
+
+@command("pair", short_help="Make items from pairs of tokens.")
+@click.argument("tokens")
+@click.option("--sample", type=int, metavar="N", help="Take N random pairs, not all; needs --seed.")
+@click.option("--seed", type=click.IntRange(min=0), help="Seed of the --sample.")
+@click.option("--across-areas", is_flag=True, help="Pair any two tokens, of one semantic area or two.")
+@click.option("--out", metavar="FILE", help="Write the items here.  [default: standard output]")
+def pair_command(tokens: str, sample: int | None, seed: int | None, across_areas: bool, out: str | None) -> None:
+    """Pair the tokens of each semantic area.
+
+    TOKENS is a CSV or TSV file with the columns token, area and, if known, frequency. The items are CSV with the
+    columns item_1, item_2, area and, with frequencies, rare: whether a token is below 10 % of their mean.
+
+    Example:
+      ballots pair tokens.csv --out items.csv
+      ballots pair tokens.csv --sample 500 --seed 1 --out items.csv
+    """
+    if (sample is None) != (seed is None):
+        missing = "--seed" if seed is None else "--sample"
+        raise OptionError(f"--sample and --seed belong together; {missing} is missing")
+    rng = None if seed is None else np.random.default_rng(seed)
+    with warnings.catch_warnings(record=True, action="always", category=FewRareTokensWarning) as caught:
+        pairing = pair_tokens(read_tokens(tokens), sample=sample, across_areas=across_areas, rng=rng)
+    of = "" if sample is None else f" of {pairing.n_admissible:,}"
+    emit(pairing_csv(pairing), out, f"{pairing.n_items:,}{of} items written to {out}")
+    for warning in caught:
+        print_note(str(warning.message))
+
+
+@command("draw", short_help="Draw one ballot: comparisons for each voter.")
+@click.argument("items")
+@click.option("--presentations", type=int, required=True, metavar="M", help="Presentations of each item.")
+@click.option("--voters", type=int, required=True, metavar="V", help="Number of voters; they are named 0 to V-1.")
+@click.option("--seed", type=click.IntRange(min=0), required=True, help="The same seed draws the same ballot.")
+@click.option("--out", metavar="FILE", help="Write the comparisons here.  [default: standard output]")
+def draw_command(items: str, presentations: int, voters: int, seed: int, out: str | None) -> None:
+    """Draw a single ballot of the items in ITEMS.
+
+    ITEMS is a CSV or TSV file with the column item, or item_1, item_2, ... The comparisons are CSV, voter by voter,
+    with the columns comparison, voter, left, right (or left_1, left_2, ...) and an empty winner to fill in.
+
+    Example:
+      ballots draw items.csv --presentations 20 --voters 100 --seed 1 --out ballot.csv
+    """
+    ballot = draw_ballot(read_items(items), presentations, voters, np.random.default_rng(seed))
+    shown = comparisons_of(ballot, 1)
+    emit(comparisons_csv(shown), out, f"{len(shown):,} comparisons written to {out}")
+
+
+@command("score", short_help="Rank items by the votes of one or several ballots.")
+@click.argument("votes", nargs=-1, required=True, metavar="VOTES...")
+@reading_options
+@click.option("--out", metavar="FILE", help="Write the ranking here.  [default: standard output]")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, with the slope b of each ballot.")
+def score_command(votes: tuple[str, ...], reading: Reading, out: str | None, as_json: bool) -> None:
+    """Rank the items of the VOTES files: one file for each ballot, in their order.
+
+    Each is CSV, TSV or JSON with the columns left, right (or left_1, left_2, ...) and winner: left, right, tie, or
+    empty where there is no answer; `ballots fit` says which other formats are read. If there is a column comparison,
+    its ids must differ. Items of a ballot are items of the one before. The ranking is CSV, as `ballots run result`
+    writes it: item (or item_1, item_2, ...), rank, ybar (the score), presentations, wins, ties, losses and last_ballot.
+
+    Example:
+      ballots score votes.csv
+      ballots score votes1.csv votes2.csv votes3.csv --out ranking.csv
+    """
+    if votes.count("-") > 1:
+        raise OptionError("'-' (standard input) can be given only once")
+    rows: dict[Hashable, dict[str, Any]] = {}
+    ballots = []
+    for number, path in enumerate(votes, start=1):
+        ballots.append({"votes": path, **_score(read_votes(path, **reading._asdict()), number, rows)})
+    items, ranks = list(rows), Ranking.from_scores([row["ybar"] for row in rows.values()]).ranks
+    table = [
+        {"item": items[place], "rank": float(ranks[place]), **rows[items[place]]}
+        for place in places_best_first(items, ranks).tolist()
+    ]
+    if as_json:
+        if out is not None:
+            raise OptionError("--json and --out exclude each other: --out writes CSV")
+        print_json({"ballots": ballots, "items": table})
+        return
+    emit(items_csv(table), out, f"{len(table):,} items written to {out}")
+
+
+def _score(votes: VoteColumns, number: int, rows: dict[Hashable, dict[str, Any]]) -> dict[str, Any]:
+    """Score one ballot and bring the rows of its items up to date."""
+    comparisons = Comparisons(*columns_of_votes(votes, None))
+    name, items, shown = votes.records.table.name, tuple(comparisons.items), comparisons.shown_pairs
+    for line, *pair in zip(votes.records.lines, votes.left or (), votes.right or (), strict=True):
+        for item in pair if number > 1 else ():
+            if rows.get(item, {}).get("last_ballot") != number - 1:
+                raise VoteError(f"{name}:{line}: {printable(repr(item))} is not an item of ballot {number - 1}")
+    most = int(np.bincount(shown.left).max())
+    ballot = Ballot(items, most, range(1), shown.left, shown.right, np.zeros(len(shown), np.int32))
+    answers = np.append(comparisons.winner, np.full(comparisons.n_unanswered, UNANSWERED, np.int8))
+    previous = None if number == 1 else np.array([rows[item]["ybar"] for item in items], np.float64)
+    try:
+        scores = score_ballot(ballot, answers, ballot_number=number, previous_mean=previous)
+    except VoteError as error:
+        raise VoteError(f"{name}: {error}") from error
+    counts = {name: getattr(scores.tally, name) for name in ("presentations", "wins", "ties", "losses")}
+    for place, item in enumerate(items):
+        before = rows.get(item, {})
+        totals = {name: before.get(name, 0) + int(count[place]) for name, count in counts.items()}
+        rows[item] = {"ybar": float(scores.ybar[place]), **totals, "last_ballot": number}
+    return {"n_items": len(items), "n_comparisons": len(shown), "b": scores.b}

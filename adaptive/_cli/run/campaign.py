@@ -1,0 +1,90 @@
+"""Open the ledger and the campaign of a `ballots run` command, and describe its status."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from adaptive.errors import TableError
+from rankcorr._checks import counted
+from rankcorr._cli.console import Command
+from rankcorr._io.files import put_new
+
+if TYPE_CHECKING:
+    from adaptive.ledger import Campaign, CampaignStatus, Ledger
+
+
+def ledger_argument(command: Command) -> Command:
+    """Add the argument LEDGER and the option --campaign; the command gets the `Campaign`."""
+
+    @functools.wraps(command)
+    def with_campaign(ledger: str, campaign: str | None, **values: Any) -> Any:
+        with opened(ledger, campaign) as found:
+            return command(found, **values)
+
+    option = click.option("--campaign", metavar="KEY", help="Key or name of the campaign, if LEDGER has several.")
+    argument = click.argument("ledger")
+    return argument(option(with_campaign))  # type: ignore[return-value]
+
+
+@contextmanager
+def opened(ledger: str, campaign: str | None = None) -> Iterator[Campaign]:
+    """Open a ledger and one of its campaigns, and close the connections after the block."""
+    from adaptive.ledger import Ledger
+
+    with closing(Ledger.open(ledger)) as found:
+        yield found.campaign(campaign)
+
+
+@contextmanager
+def created(ledger: str) -> Iterator[Ledger]:
+    """Open a ledger, or create it; a new file appears only after the block is done.
+
+    The file is created under a temporary name and then moved. If the block fails or the process is killed, no ledger
+    is left, and the same command can be run again.
+    """
+    from adaptive.ledger import Ledger
+
+    target = Path(ledger)
+    if "://" in ledger or os.path.lexists(target) or not os.access(target.parent, os.W_OK):
+        with closing(Ledger.create(ledger)) as found:
+            yield found
+        return
+    part = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    try:
+        with closing(Ledger.create(part)) as found:  # closing the last connection merges the -wal file
+            yield found
+        put_new(part, target)
+    except OSError as error:
+        raise TableError(f"{ledger}: cannot be created: {error.strerror or error}") from error
+    finally:
+        for end in ("", "-wal", "-shm"):
+            Path(f"{part}{end}").unlink(missing_ok=True)
+
+
+def described(now: CampaignStatus) -> str:
+    """Return the status of a campaign in one line."""
+    if now.mode == "continuous":
+        return _described_batches(now)
+    where = f"ballot {now.ballot} of {now.n_ballots}"
+    if now.state == "finished":
+        return f"all {now.n_ballots} ballots are closed; the result is ready"
+    if now.state == "ready":
+        return f"{where} can be opened: {now.n_items:,} items, {now.n_comparisons:,} comparisons"
+    is_open = "is open" if now.state == "open" else "is being closed"
+    return f"{where} {is_open}: {now.n_answered:,} of {now.n_comparisons:,} comparisons answered"
+
+
+def _described_batches(now: CampaignStatus) -> str:
+    if now.state == "finished":
+        return f"the campaign has ended with {counted(now.n_votes, 'vote')}; the result is ready"
+    if now.state == "ready":
+        return "batch 1 can be opened"
+    batches = "1 batch" if now.ballot == 1 else f"{now.ballot:,} batches"
+    return f"{batches} so far: {now.n_answered:,} of {now.n_comparisons:,} comparisons answered"

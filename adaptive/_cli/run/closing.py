@@ -1,0 +1,277 @@
+"""`ballots run status`, `close`, `reopen` and `result`: how far it is, when it is enough, and the ranking."""
+
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from typing import Any, Final
+
+import click
+
+from adaptive._cli.output import emit, print_note, print_rows
+from adaptive._cli.run.campaign import described, ledger_argument
+from adaptive._cli.run.voting import check_other
+from adaptive._tables import item_cells
+from adaptive.errors import ProtocolError
+from adaptive.ledger import Campaign, CampaignResult, CampaignStatus, ClosePreview, Preview
+from adaptive.model._accuracy import N_SAMPLES
+from rankcorr import OptionError
+from rankcorr._checks import counted
+from rankcorr._cli.console import command, json_option, print_json
+from rankcorr._workers import progress_bar
+
+
+@command(short_help="Show ballots, votes and voters so far.")
+@ledger_argument
+@click.option("--by", type=click.Choice(["voter", "item", "ballot"]), help="A row for each.")
+@json_option("")
+def status(campaign: Campaign, by: str | None, as_json: bool) -> None:
+    """Say where the voting in LEDGER stands.
+
+    Example:
+      ballots run status voting.db
+      ballots run status voting.db --by voter
+      ballots run status voting.db --by ballot
+    """
+    if by == "voter":
+        print_rows(campaign.voters.progress(), _OF_VOTER, as_json)
+    elif by == "ballot":
+        print_rows(campaign.ballot_progress(), _OF_BALLOT, as_json)
+    elif by == "item":
+        print_rows([replace(each, item=item_cells(each.item)) for each in campaign.item_progress()], _OF_ITEM, as_json)
+    else:
+        _show_status(campaign, as_json)
+
+
+def _show_status(campaign: Campaign, as_json: bool) -> None:
+    now = campaign.status()
+    if as_json:
+        print_json(asdict(now))
+        return
+    click.echo(described(now))
+    if now.n_votes:
+        click.echo(f"{counted(now.n_votes, 'vote')} by {counted(now.n_voters, 'voter')}")
+    if now.n_conflicts or now.n_late:
+        click.echo(f"kept aside: {counted(now.n_conflicts, 'conflict')}, {counted(now.n_late, 'late vote')}")
+    if now.votes_per_minute is not None:
+        until = "" if now.expected_end is None else f"; all will be answered by {now.expected_end[:16]}Z"
+        click.echo(f"{now.votes_per_minute:.1f} votes a minute{until}")
+    spending = now.spending
+    if spending is None:
+        return
+    if spending.expected_probes:
+        click.echo(f"probes: {spending.n_probes:,} answered of {round(spending.expected_probes):,} in the end")
+    pay = campaign.info.settings.pay
+    if pay is not None:
+        so_far, in_the_end = (
+            pay.text(amount or 0.0) + ("" if hours is None else f" for {hours:,.1f} hours")
+            for amount, hours in ((spending.spent, spending.hours), (spending.expected, spending.expected_hours))
+        )
+        click.echo(f"spent: {so_far}; expected in the end: {in_the_end}")
+
+
+def _answered(each: Any) -> str:
+    return f"{each.n_answered:,} of {each.n_comparisons:,}"
+
+
+_OF_VOTER: Final[dict[str, Callable[[Any], str]]] = {
+    "voter": lambda each: each.voter,
+    "answered": _answered,
+    "votes": lambda each: f"{each.n_votes:,}",
+    "last vote": lambda each: _to_seconds(each.last_vote),
+    "": lambda each: "excluded" if each.excluded else "",
+}
+_OF_BALLOT: Final[dict[str, Callable[[Any], str]]] = {
+    "ballot": lambda each: str(each.ballot),
+    "state": lambda each: each.state,
+    "items": lambda each: f"{each.n_items:,}",
+    "answered": _answered,
+    "sheets done": lambda each: f"{each.n_sheets_done:,} of {each.n_sheets:,}",
+    "opened": lambda each: _to_seconds(each.opened_at),
+    "closed": lambda each: _to_seconds(each.closed_at),
+}
+_OF_ITEM: Final[dict[str, Callable[[Any], str]]] = {
+    "item": lambda each: " ".join(each.item),
+    "answered": lambda each: f"{each.n_answered:,} of {each.presentations:,}",
+}
+
+
+def _to_seconds(time: str | None) -> str:
+    """A time for people: without the microseconds that JSON has."""
+    return "-" if time is None else f"{time[:19]}Z"
+
+
+@command(short_help="Score the ballot and select the items of the next one.")
+@ledger_argument
+@click.option("--preview", is_flag=True, help="Say what closing now would do, and change nothing.")
+@click.option(
+    "--least-answered",
+    type=float,
+    metavar="SHARE",
+    help="Close although only this share of the comparisons is answered.  [default: as of init]",
+)
+@json_option("")
+def close(campaign: Campaign, preview: bool, least_answered: float | None, as_json: bool) -> None:
+    """Close the ballot that is open in LEDGER; comparisons without a vote stay unanswered.
+
+    A continuous campaign ends with it.
+
+    Example:
+      ballots run close voting.db --preview
+      ballots run close voting.db
+      ballots run close voting.db --least-answered 0.5
+    """
+    if least_answered is not None and not 0 <= least_answered <= 1:
+        raise OptionError(f"--least-answered is a share from 0 to 1; got {least_answered:g}")
+    open_ones = [each for each in campaign.ballots() if each.state != "closed"]
+    if not open_ones:
+        raise ProtocolError(f"no {campaign.info.unit} is open: there is nothing to close")
+    if preview:
+        with progress_bar(N_SAMPLES, "draw", "possible rankings") as advance:
+            seen = campaign.preview(least_answered=least_answered, progress=advance)
+        if seen.of_ballot is None:
+            _show_batches(seen, campaign.status(), as_json)
+        else:
+            _show(seen.of_ballot, as_json)
+        return
+    before = campaign.status()
+    closed = campaign.close(open_ones[0].number, least_answered=least_answered)
+    now = campaign.status()
+    if closed is None:
+        about: dict[str, Any] = {"batches": now.ballot}
+        text = described(now)
+    else:
+        record = {name: getattr(closed, name) for name in ("number", "b", "n_tied_at_cut")}
+        about = {"closed": {**record, "n_answered": before.n_answered}}
+        tied = f" ({closed.n_tied_at_cut:,} tied at the cut)" if closed.n_tied_at_cut else ""
+        following = f"{now.n_items:,} items go on{tied}" if now.state == "ready" else "the result is ready"
+        answered = f"{before.n_answered:,} of {before.n_comparisons:,} comparisons answered"
+        text = f"ballot {closed.number} is closed with {answered}; {following}"
+    if as_json:
+        print_json({**about, "status": asdict(now)})
+    else:
+        click.echo(text)
+        _note_conflicts(campaign)
+
+
+@command(short_help="Open the last closed ballot again.")
+@ledger_argument
+@click.option("--reason", required=True, help="Why; it is kept.")
+def reopen(campaign: Campaign, reason: str) -> None:
+    """Open the last closed ballot of LEDGER again, until the next one is opened.
+
+    Example:
+      ballots run reopen voting.db --reason "votes of one group came late"
+    """
+    ballots = campaign.ballots()
+    if not ballots:
+        raise ProtocolError("no ballot is closed: there is nothing to open again")
+    what = campaign.info.unit
+    if not reason.strip():
+        raise OptionError("--reason wants some words")
+    campaign.reopen(ballots[-1].number, reason)
+    click.echo(f"{what} {ballots[-1].number} is open again")
+
+
+def _show_batches(seen: Preview, now: CampaignStatus, as_json: bool) -> None:
+    wanted, ready = seen.least_answered, seen.is_ready
+    if as_json:
+        about = {"expected_tau_w": seen.expected, "least_answered": wanted, "ready": ready}
+        print_json({"status": asdict(now), **about})
+        return
+    click.echo(described(now) + f" ({now.n_answered / now.n_comparisons:.0%}; {wanted:.0%} are wanted)")
+    if seen.expected is not None and seen.cut is not None:
+        click.echo(
+            f"expected tau_w {seen.expected:.2f}; the top {seen.cut.k:,} are the true ones with probability "
+            f"{seen.cut.confidence:.2f}"
+        )
+    click.echo("it can be closed, which ends the campaign" if ready else "it cannot be closed yet")
+
+
+def _note_conflicts(campaign: Campaign) -> None:
+    found = campaign.conflicts()
+    if undecided := sum(not each.corrected for each in found):
+        print_note(f"{counted(undecided, 'conflict')} undecided: see `ballots run conflicts`")
+
+
+def _show(preview: ClosePreview, as_json: bool) -> None:
+    if as_json:
+        found = asdict(preview)
+        found["silent"] = [item_cells(item) for item in preview.silent]
+        found["fewest"] = [{"item": item_cells(item), "n_answered": number} for item, number in preview.fewest]
+        print_json({**found, "cut": None if preview.cut is None else asdict(preview.cut), "ready": preview.is_ready})
+        return
+    share = preview.n_answered / preview.n_comparisons
+    click.echo(
+        f"ballot {preview.ballot}: {preview.n_answered:,} of {preview.n_comparisons:,} comparisons answered "
+        f"({share:.0%}; {preview.least_answered:.0%} are wanted)"
+    )
+    if preview.silent:
+        some = ", ".join(" ".join(item_cells(item)) for item in preview.silent[:5])
+        more = ", ..." if len(preview.silent) > 5 else ""
+        click.echo(f"{counted(len(preview.silent), 'item')} without any answer: {some}{more}")
+    else:
+        few = ", ".join(f"{' '.join(item_cells(item))} {number}" for item, number in preview.fewest)
+        click.echo(f"fewest answers: {few}")
+    if preview.n_going_on:
+        tied = "" if preview.n_tied_at_cut is None else f"; {preview.n_tied_at_cut:,} tied at the cut"
+        click.echo(f"{preview.n_going_on:,} items go on{tied}")
+    if preview.cut is not None:
+        click.echo(
+            f"by strengths, the top {preview.cut.k:,} are the true ones with probability {preview.cut.confidence:.2f}; "
+            f"{preview.cut.overlap:.1f} of them are expected to be"
+        )
+    click.echo("it can be closed" if preview.is_ready else "it cannot be closed yet")
+
+
+@command(short_help="Write the ranking; with --interim, before the end.")
+@ledger_argument
+@click.option("--out", metavar="FILE", help="Write it here.  [default: standard output]")
+@click.option(
+    "--interim", is_flag=True, help="Rank by the strengths of the votes so far, while the campaign is still open."
+)
+@click.option(
+    "--top", type=int, metavar="K", help="The cut that in_top is about.  [default: the last ballot's items, or a tenth]"
+)
+@click.option("--paper", is_flag=True, help="The paper's scores alone, as `ballots score` gives them.")
+@click.option("--json", "as_json", is_flag=True, help="JSON with the scores of every ballot, not CSV.")
+def result(campaign: Campaign, out: str | None, interim: bool, top: int | None, paper: bool, as_json: bool) -> None:
+    """Give the ranking of all items.
+
+    CSV with the columns item (or item_1, item_2, ...) and rank; ybar (the score), presentations, wins, ties, losses
+    and last_ballot; and, from a model of all votes, strength, standard_error, rank_low and rank_high (a 90 % interval)
+    and in_top, the probability to be among the top K.
+
+    Example:
+      ballots run result voting.db --out ranking.csv
+      ballots run result voting.db --interim --top 20
+      ballots run result voting.db --paper --json
+    """
+    check_other(out, campaign)
+    if paper and (interim or top is not None):
+        raise OptionError("--paper goes with neither --interim nor --top")
+    if paper:
+        scores = campaign.paper_result()
+        text = scores.to_json() + "\n" if as_json else scores.to_csv()
+        emit(text, out, f"{len(scores.items):,} items written to {out}")
+        return
+    with progress_bar(N_SAMPLES, "draw", "possible rankings") as advance:
+        found = campaign.result(interim=interim, top=top, progress=advance)
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        emit(found.to_csv(), out, f"{len(found.items):,} items written to {out}")
+    _notes(found)
+
+
+def _notes(found: CampaignResult) -> None:
+    for caveat in found.strengths.warnings:
+        print_note(caveat)
+    if found.cut is not None:
+        reached = "" if found.expected is None else f"; expected tau_w of the strengths {found.expected:.2f}"
+        sure = f"{found.cut.confidence:.2f}"
+        print_note(f"the top {found.top:,} are the true ones with probability {sure}{reached}")
+    if found.agreement is not None:
+        left_out = counted(len(found.excluded), "voter")
+        print_note(
+            f"{left_out} left out of the strengths, whose ranking has tau_w {found.agreement:.3f} with that of all; "
+            f"closed ballots keep their scores"
+        )

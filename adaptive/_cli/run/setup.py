@@ -1,0 +1,193 @@
+"""`ballots run init` and `migrate`: create a campaign, and upgrade a ledger of an earlier release."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from adaptive._cli.plan import PlanOptions, plan_options
+from adaptive._cli.run.campaign import created
+from adaptive.errors import ProtocolError
+from rankcorr import OptionError
+from rankcorr._checks import counted
+from rankcorr._cli.console import command, gathered, option, setting, whole
+
+if TYPE_CHECKING:
+    from adaptive.ledger import Pay, Probing, Settings
+
+
+def _number(name: str, metavar: str, what: str, default: float | None = None) -> Any:
+    return setting(name, type=float, default=default, show_default=False, metavar=metavar, help=what)
+
+
+@dataclass(frozen=True)
+class AskingOptions:
+    """Options of the command line for probes and pay."""
+
+    probes: str | None = setting(
+        "--probes",
+        metavar="FILE",
+        help="CSV of pairs whose answer is known: left, right, winner and kind (practice, attention or gold).",
+    )
+    probes_per_sheet: int | None = setting(
+        "--probes-per-sheet",
+        type=int,
+        metavar="N",
+        help="Attention checks and gold pairs of each sheet.  [default: 1, with --probes]",
+    )
+    repeats: float = _number("--repeats", "SHARE", "Share of the comparisons to ask the same voter again.", 0.0)
+    overlap: float = _number("--overlap", "SHARE", "Share of the comparisons to ask a second voter too.", 0.0)
+    pay_per_vote: float | None = _number("--pay-per-vote", "AMOUNT", "Pay of a voter for an answer.")
+    pay_per_hour: float | None = _number(
+        "--pay-per-hour", "AMOUNT", "Or pay for an hour of answers, each of --seconds."
+    )
+    fee: float | None = _number("--fee", "SHARE", "Fee of the platform, as a share of the pay.")
+    currency: str | None = setting("--currency", metavar="TEXT", help="Currency of the pay.")
+
+    def probing(self, items: Collection[Hashable]) -> Probing | None:
+        """Return the probes of a campaign; None without probes."""
+        from adaptive.ledger import Probing, read_known_pairs
+
+        if self.probes is None and self.probes_per_sheet is not None:
+            raise OptionError("--probes-per-sheet requires --probes")
+        known = () if self.probes is None else read_known_pairs(self.probes, items)
+        per_sheet = 1 if self.probes_per_sheet is None else self.probes_per_sheet
+        probing = Probing(known, per_sheet, self.repeats, self.overlap)
+        return None if probing == Probing() else probing
+
+    def pay(self, seconds: float | None) -> Pay | None:
+        """Return the pay of a campaign; None without pay."""
+        from adaptive.ledger import Pay
+
+        if self.pay_per_vote is None and self.pay_per_hour is None:
+            if self.fee is not None or self.currency is not None:
+                raise OptionError("--fee and --currency require --pay-per-vote or --pay-per-hour")
+            return None
+        if self.pay_per_vote is not None and self.pay_per_hour is not None:
+            raise OptionError("give either --pay-per-vote or --pay-per-hour; got both")
+        if self.pay_per_hour is not None and seconds is None:
+            raise OptionError("--pay-per-hour needs --seconds, the mean time of one comparison")
+        return Pay(self.pay_per_vote, self.pay_per_hour, seconds, self.fee or 0.0, self.currency or "")
+
+
+@command(short_help="Plan a campaign and create its ledger.")
+@click.argument("ledger")
+@click.option(
+    "--items",
+    required=True,
+    metavar="FILE",
+    help="CSV with the column item, or item_1, item_2, ...; for the web also kind, content and alt_text.",
+)
+@plan_options
+@click.option("--voters", type=int, required=True, metavar="V", help="Number of voters; they are named 0 to V-1.")
+@click.option("--seed", type=click.IntRange(min=0), required=True, help="Seed of all draws.")
+@option("--name", default="campaign", help="Name of the campaign.")
+@click.option("--sheet-size", type=int, metavar="N", help="Maximum number of comparisons on a sheet.")
+@option(
+    "--least-answered",
+    type=float,
+    default=0.9,
+    metavar="SHARE",
+    help="Share of a ballot's comparisons that must be answered before it closes.",
+)
+@click.option(
+    "--continuous", is_flag=True, help="Draw small matched batches up to --budget comparisons, instead of ballots."
+)
+@click.option("--batch", type=int, help="Comparisons of a batch.  [default: as many as items, from 10 to 50]")
+@click.option("--target", type=float, metavar="TAU_W", help="End when the expected tau_w reaches this value.")
+@gathered("asking", AskingOptions)
+def init(
+    ledger: str,
+    items: str,
+    options: PlanOptions,
+    voters: int,
+    seed: int,
+    name: str,
+    sheet_size: int | None,
+    least_answered: float,
+    continuous: bool,
+    batch: int | None,
+    target: float | None,
+    asking: AskingOptions,
+) -> None:
+    """Plan a campaign on the items of a file, and create it in LEDGER: a file, or the URL of a PostgreSQL database.
+
+    Probes are extra comparisons that are never scored: pairs with a known answer (--probes), comparisons that a voter
+    gets again with the sides swapped (--repeats), and comparisons that a second voter gets too (--overlap). `ballots
+    run quality` reports the results for each voter.
+
+    Example:
+      ballots run init voting.db --items items.csv --presentations 20 --voters 100 --seed 1
+      ballots run init voting.db --items items.csv --hours 40 --seconds 5 --voters 20 --seed 1
+      ballots run init voting.db --items items.csv --continuous --budget 6000 --voters 20 --seed 1
+      ballots run init voting.db --items items.csv --presentations 20 --voters 100 --seed 1 --repeats 0.1 --overlap 0.1
+      ballots run init voting.db --items items.csv --hours 40 --seconds 5 --voters 9 --seed 1 --pay-per-hour 9 --fee 0.2
+      ballots run init postgresql://localhost/votes --items items.csv --presentations 20 --voters 100 --seed 1
+    """
+    from adaptive.ledger import Ledger, Settings, read_item_file
+
+    if "://" not in ledger and Ledger(ledger).exists():
+        raise ProtocolError(f"{ledger}: already exists, and is never overwritten")
+    labels, contents = read_item_file(items)
+    plan: Any = _continuous_plan(options, len(labels), batch, target) if continuous else options.plan(len(labels))
+    probing, pay = asking.probing(labels), asking.pay(options.seconds)
+    settings = Settings(sheet_size=sheet_size, least_answered=least_answered, probing=probing, pay=pay)
+    if voters < 1:
+        raise ProtocolError(f"voting needs at least one voter; got {voters}")
+    with created(ledger) as made:
+        made.new_campaign(plan, labels, voters, seed, name=name, settings=settings, contents=contents)
+    where = whole(made.name if "://" in ledger else ledger)
+    if continuous:
+        click.echo(f"{len(labels):,} items, batches of {plan.batch:,}, at most {plan.budget:,} comparisons")
+    else:
+        click.echo(plan.to_text(n_voters=voters, seconds_per_comparison=options.seconds))
+    _say_cost(plan, voters, settings)
+    click.echo(f"\n{where} is made; {'batch' if continuous else 'ballot'} 1 can be opened.")
+
+
+@command(short_help="Upgrade the tables of an earlier release.")
+@click.argument("ledger")
+def migrate(ledger: str) -> None:
+    """Upgrade the tables of LEDGER to this release; make a backup first.
+
+    Example:
+      ballots run backup voting.db copy.db
+      ballots run migrate voting.db
+    """
+    from adaptive.ledger import Ledger
+
+    found = Ledger(ledger)
+    if not found.exists():
+        raise ProtocolError(f"{ledger}: does not exist")
+    before = found.migrate()
+    found.close()
+    done = "is up to date" if before is None else f"is upgraded from revision {before}"
+    click.echo(f"{whole(found.name)} {done}")
+
+
+def _say_cost(plan: Any, n_voters: int, settings: Settings) -> None:
+    """Print the number of probes, and the cost with them."""
+    from adaptive.ledger import planned_spending
+
+    planned = planned_spending(plan, n_voters, settings)
+    if settings.probing is not None:
+        click.echo(f"Probes: {counted(round(planned.n_probes), 'probe')} on average, in addition to the comparisons.")
+    pay = settings.pay
+    if pay is None or planned.cost is None:
+        return
+    fee = f", {pay.text(planned.fee or 0.0)} of it the fee" if pay.fee else ""
+    hourly = "" if planned.hourly is None else f", {pay.text(planned.hourly)} an hour"
+    cost, each = pay.text(planned.cost), f"{pay.per_answer:.4g} {pay.currency}"
+    click.echo(f"Cost: {cost}{fee}. Voters get {each} an answer{hourly}.")
+
+
+def _continuous_plan(options: PlanOptions, n_items: int, batch: int | None, target: float | None) -> Any:
+    from adaptive.ledger import ContinuousPlan, batch_for
+
+    if options.budget is None or any((options.presentations, options.hours, options.top)):
+        raise OptionError("--continuous requires --budget, and does not take --presentations, --hours or --top")
+    size = batch_for(n_items) if batch is None else batch
+    return ContinuousPlan(n_items=n_items, budget=options.budget, batch=size, target=target)

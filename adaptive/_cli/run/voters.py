@@ -1,0 +1,159 @@
+"""`ballots run quality`, `exclude` and `link`: check voters, exclude them, and make a link to the organiser's pages."""
+
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any, Final
+
+import click
+
+from adaptive._cli.output import print_rows
+from adaptive._cli.run.campaign import ledger_argument
+from adaptive._tables import item_cells
+from adaptive.ledger import Campaign, CampaignQuality, ExclusionPreview, Limits
+from rankcorr import OptionError
+from rankcorr._checks import counted
+from rankcorr._cli.console import command, json_option, print_json, print_table
+
+
+@command(short_help="Make a link to the organiser's pages of rankcorr-collect.")
+@ledger_argument
+@click.option(
+    "--url", default="http://127.0.0.1:8080", show_default=True, metavar="URL", help="Address of rankcorr-collect."
+)
+def link(campaign: Campaign, url: str) -> None:
+    """Print a link that opens the organiser's pages of the campaign in LEDGER.
+
+    The part after # is a secret. The ledger stores only its hash, so a lost link cannot be shown again; this command
+    makes a new one. Earlier links still work.
+
+    Example:
+      ballots run link voting.db --url https://votes.example.org
+    """
+    token = campaign.tokens.issue("organiser")
+    click.echo(f"{url.rstrip('/')}/o/{campaign.key}#{token}")
+
+
+@command(short_help="Report speed, side, probes and agreement of each voter.")
+@ledger_argument
+@click.option(
+    "--fast",
+    type=float,
+    default=Limits().fast_seconds,
+    show_default=True,
+    metavar="SECONDS",
+    help="An answer in less time is fast.",
+)
+@json_option("")
+def quality(campaign: Campaign, fast: float, as_json: bool) -> None:
+    """Report how reliable the votes in LEDGER are, voter by voter. No voter is excluded.
+
+    seconds is the median time of a vote, and left the share of votes for the left side. attention and gold count the
+    expected answers, repeats the equal answers to pairs asked again with the sides swapped, and agreement the equal
+    answers of other voters to the same pairs. random is the probability, by a model of all votes, that the voter
+    answers at random.
+
+    Example:
+      ballots run quality voting.db
+      ballots run quality voting.db --fast 2 --json
+    """
+    found = campaign.quality(Limits(fast_seconds=fast))
+    if as_json:
+        print_json(asdict(found))
+    else:
+        _show_quality(found)
+
+
+@command(short_help="Exclude a voter from the scores, or include them.")
+@ledger_argument
+@click.argument("voter")
+@click.option("--reason", help="Reason, which the ledger keeps; required without --preview.")
+@click.option("--back", is_flag=True, help="Include the voter again.")
+@click.option("--preview", is_flag=True, help="Show how the ranking would change, and change nothing.")
+@click.option("--json", "as_json", is_flag=True, help="With --preview: print JSON.")
+def exclude(campaign: Campaign, voter: str, reason: str | None, back: bool, preview: bool, as_json: bool) -> None:
+    """Exclude the votes of VOTER from all scores from now on; no vote is deleted.
+
+    Closed ballots keep their scores. `ballots run result` reports how the ranking differs from the one with all voters.
+
+    Example:
+      ballots run exclude voting.db 17 --preview
+      ballots run exclude voting.db 17 --reason "answered at random"
+      ballots run exclude voting.db 17 --back --reason "a mistake of ours"
+    """
+    if preview:
+        if reason is not None or back:
+            raise OptionError("--preview changes nothing, so leave out --reason and --back")
+        seen = campaign.voters.named(voter).preview_exclusion()
+        if as_json:
+            changes = [{"item": item_cells(item), "now": now, "then": then} for item, now, then in seen.changes]
+            print_json({**asdict(seen), "changes": changes})
+        else:
+            _show_exclusion(seen)
+        return
+    if as_json:
+        raise OptionError("--json requires --preview")
+    if reason is None:
+        raise OptionError("--reason is required; to see the effect first, use --preview")
+    found = campaign.voters.named(voter)
+    if back:
+        found.include(reason)
+    else:
+        found.exclude(reason)
+    click.echo(f"voter {voter} {'is included again' if back else 'is excluded'}")
+
+
+def _left(each: Any) -> str:
+    left = each.left.share
+    return "-" if left is None else f"{left:.2f} ({each.left_low:.2f} to {each.left_high:.2f})"
+
+
+_OF_VOTER: Final[dict[str, Callable[[Any], str]]] = {
+    "voter": lambda each: each.voter,
+    "votes": lambda each: f"{each.n_votes:,}",
+    "seconds": lambda each: "-" if each.seconds is None else f"{each.seconds:.1f}",
+    "fast": lambda each: str(each.fast),
+    "left": _left,
+    "attention": lambda each: str(each.attention),
+    "gold": lambda each: str(each.gold),
+    "repeats": lambda each: str(each.repeats),
+    "agreement": lambda each: str(each.agreement),
+    "random": lambda each: "-" if each.random is None else f"{each.random:.2f}",
+    "flags": lambda each: "excluded" if each.excluded else " ".join(flag.kind for flag in each.flags),
+}
+
+
+def _show_quality(found: CampaignQuality) -> None:
+    if not found.voters:
+        click.echo("no voter has answered yet")
+        return
+    print_rows(found.voters, _OF_VOTER, as_json=False)
+    if found.n_pairs:
+        click.echo(f"{counted(found.n_pairs, 'pair')} asked of several voters: {_agreement(found)}")
+    for each in found.voters:
+        for flag in each.flags:
+            click.echo(f"voter {each.voter}: {flag.reason}")
+
+
+def _agreement(found: CampaignQuality) -> str:
+    """Return the agreement with its intervals, or the number of pairs still needed."""
+    agreeing = f"{found.agreement} pairs of answers agree"
+    if found.n_missing:
+        return f"{agreeing}; agreement and alpha need {counted(found.n_missing, 'more pair')}"
+    interval = f"90 % interval {found.agreement_low:.0%} to {found.agreement_high:.0%}"
+    share = f"{agreeing} ({found.agreement.share:.0%}, {interval})"
+    if found.alpha is None:
+        return share
+    return f"{share}; Krippendorff's alpha {found.alpha:.2f} ({found.alpha_low:.2f} to {found.alpha_high:.2f})"
+
+
+def _show_exclusion(seen: ExclusionPreview) -> None:
+    done = "included again" if seen.excluded else "excluded"
+    click.echo(
+        f"voter {seen.voter} {done}: {counted(seen.n_votes, 'vote')}, and {seen.n_others:,} by the others; tau_w "
+        f"of the rankings with and without them {seen.tau_w:.3f}"
+    )
+    if seen.changes:
+        print_table(
+            ["item", "rank now", "rank then"],
+            [[" ".join(item_cells(item)), f"{now:g}", f"{then:g}"] for item, now, then in seen.changes],
+        )

@@ -1,0 +1,401 @@
+"""The commands that simulate votings: `ballots simulate`, `tune`, `votes-needed`, `table2` and `figures`.
+
+They simulate the accuracy of a plan, the best plan for a budget, the votes for an accuracy, and the paper's results.
+"""
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, get_args
+
+import click
+import numpy as np
+from numpy.typing import NDArray
+
+from adaptive._cli.output import print_note, quiet_executor
+from adaptive._cli.plan import PlanOptions, plan_options
+from adaptive._paper import row_seeds, table2, write_figures
+from adaptive._plan import BallotPlan
+from adaptive._tuning.candidates import CANDIDATES, candidates_for
+from adaptive._tuning.needed import votes_needed
+from adaptive._tuning.tune import TunedPlan, tune_plan, tuning_runs
+from adaptive.model._comparisons import Comparisons, read_comparisons
+from adaptive.model._matched_ballots import MatchedBallots
+from adaptive.model._matching import Matching
+from adaptive.simulation._approaches import APPROACHES, PAPER_APPROACHES, Approach, uniform_presentations
+from adaptive.simulation._similarity import SIMILARITIES, named_similarity, read_similarities
+from adaptive.simulation._simulate import LEGEND, TIES, simulate
+from adaptive.simulation._voters import VoterPopulation
+from rankcorr import OptionError
+from rankcorr._cli import console
+from rankcorr._cli.console import Decorator
+from rankcorr._coefficients import COEFFICIENTS, CoefficientName
+from rankcorr._workers import progress_bar
+from rankcorr.plots._style import MissingMatplotlibError
+
+_SIMILARITY_HELP = f"Name of a distribution, {', '.join(SIMILARITIES)}, or a CSV file with the column similarity."
+Judge: TypeAlias = Literal["relatedness", "similarity"]
+_judge_option = console.choice_option("--judge", get_args(Judge), "Voters judge abs(z), or z itself.")
+_workers_option = console.option("--workers", type=click.IntRange(min=1), default=1, help="Number of processes.")
+
+
+def _simulations_option(default: int, what: str = "Number of simulations.") -> Decorator:
+    return console.option("--simulations", type=int, default=default, metavar="S", help=what)
+
+
+@console.command("simulate", short_help="Simulate the accuracy of a plan.")
+@click.option("--n-items", type=int, metavar="N", help="Number of items; by default those of the file of --similarity.")
+@plan_options
+@console.option("--similarity", default="exponential", metavar="NAME|FILE", help=_SIMILARITY_HELP)
+@_judge_option
+@console.option(
+    "--approach",
+    "approaches",
+    type=click.Choice(APPROACHES),
+    multiple=True,
+    default=PAPER_APPROACHES,
+    help="How votes are collected and counted; repeat it to compare several.",
+)
+@console.option("--voters", type=int, default=100, metavar="V", help="Number of voters.")
+@_simulations_option(50)
+@console.seed_option()
+@_workers_option
+@console.json_option()
+def simulate_command(
+    n_items: int | None,
+    options: PlanOptions,
+    similarity: str,
+    judge: Judge,
+    approaches: tuple[Approach, ...],
+    voters: int,
+    simulations: int,
+    seed: int,
+    workers: int,
+    as_json: bool,
+) -> None:
+    """Simulate a plan, and a uniform ballot or other approaches of equal cost.
+
+    Approaches: the paper's adaptive ballots and a uniform ballot (adaptive, uniform), the same votes with fitted
+    strengths (adaptive_fitted, uniform_fitted), pairs matched batch by batch or within fixed ballots (matched,
+    matched_ballots), and the full rankings of all voters, at any cost (full_rankings).
+
+    Printed are mean +- sd (standard error of the mean) of the coefficients with the true ranking. Items that tie in an
+    estimate share their mid-rank.
+
+    Example:
+      ballots simulate --n-items 990 --presentations 20 --simulations 50
+      ballots simulate --similarity cosines.csv --top 100 --workers 2 --json
+      ballots simulate --n-items 990 --presentations 20 --approach adaptive --approach matched
+    """
+    values = given_similarity(similarity, n_items)
+    planned, population = options.plan(values.size), VoterPopulation(voters)
+    with (
+        quiet_executor(workers) as executor,
+        progress_bar(simulations, "simulation", "accuracy of the plan") as advance,
+    ):
+        result = simulate(
+            planned,
+            population,
+            values,
+            n_simulations=simulations,
+            seed=seed,
+            relatedness=judge == "relatedness",
+            approaches=tuple(dict.fromkeys(approaches)),
+            executor=executor,
+            progress=advance,
+        )
+    if as_json:
+        asked = {"similarity": similarity, "judge": judge, "voters": voters}
+        chosen = {**asked, "simulations": simulations, "seed": seed, "ties": TIES}
+        console.print_json({"plan": planned.to_dict(), "options": chosen, "coefficients": result.to_dict()})
+        return
+    click.echo(
+        f"{planned.n_items:,} items ({console.whole(similarity)}), {planned.n_comparisons:,} comparisons, "
+        f"{voters} voters, {simulations} simulations, seed {seed}\n"
+    )
+    presentations = _presentations(planned)
+    console.print_table(
+        ["approach", "presentations", *COEFFICIENTS],
+        [[name, presentations[name], *cells] for name, cells in result.cells().items()],
+    )
+    click.echo(f"\n{LEGEND}")
+    if any(np.isnan(each).any() for named in result.statistics.values() for each in named.values()):
+        print_note(
+            "some simulations have no coefficient, because their ranking does not tell the items apart; it is nan"
+        )
+
+
+def _presentations(plan: BallotPlan) -> dict[str, str]:
+    """How often an item is presented, by approach."""
+    own = MatchedBallots().plan(plan.n_items, plan.n_comparisons)
+    adaptive, uniform = _range(plan), str(uniform_presentations(plan))
+    return {
+        "adaptive": adaptive,
+        "uniform": uniform,
+        "matched": f"mean {plan.uniform_presentations:.1f}",
+        "matched_ballots": _range(own),
+        "adaptive_fitted": adaptive,
+        "uniform_fitted": uniform,
+        "full_rankings": "-",
+    }
+
+
+def _range(plan: BallotPlan) -> str:
+    return f"{plan.presentations} to {plan.top_presentations}"
+
+
+def given_similarity(chosen: str, n_items: int | None) -> NDArray[np.float64]:
+    """Similarities of --similarity, a name or a file.
+
+    Raises
+    ------
+    OptionError
+        A name that is unknown, or a number of items that is missing or another than the file's.
+    TableError
+        As `read_similarities`.
+    """
+    if chosen not in SIMILARITIES:
+        if not Path(chosen).exists():
+            raise OptionError(f"--similarity must be one of {', '.join(SIMILARITIES)}, or a file; got '{chosen}'")
+        values = read_similarities(chosen)
+        if n_items not in {None, values.size}:
+            raise OptionError(f"--n-items is {n_items}, but {chosen} has {values.size} similarities")
+        return values
+    if n_items is None:
+        raise OptionError("give --n-items, unless --similarity is a file")
+    return named_similarity(chosen, n_items)
+
+
+@dataclass(frozen=True)
+class Shared:
+    """Options of `ballots tune` and `ballots votes-needed`, as they were given."""
+
+    n_items: int | None = console.setting(
+        "--n-items", type=int, metavar="N", help="Number of items; else those of --similarity's file."
+    )
+    coefficient: CoefficientName = console.setting(
+        "--coefficient", type=click.Choice(COEFFICIENTS), default="tau_w", help="Coefficient that measures accuracy."
+    )
+    judge: Judge = console.setting(_judge_option)
+    voters: int | None = console.setting(
+        "--voters", type=int, metavar="V", help="Number of voters; by default 100, or those of --pilot."
+    )
+    batch: int | None = console.setting("--batch", type=int, default=Matching().batch, help="Matches chosen at a time.")
+    seed: int = console.setting(console.seed_option())
+    workers: int = console.setting(_workers_option)
+    as_json: bool = console.setting(console.json_option())
+
+    @property
+    def population(self) -> VoterPopulation:
+        """The simulated voters, where none are fitted."""
+        return VoterPopulation() if self.voters is None else VoterPopulation(self.voters)
+
+    @property
+    def simulated(self) -> dict[str, Any]:
+        """What both functions of the library take."""
+        return {"relatedness": self.judge == "relatedness", "coefficient": self.coefficient, "seed": self.seed}
+
+
+@console.command("tune", short_help="Find the best plan for a budget, with simulated voters.")
+@click.option("--budget", type=int, required=True, metavar="COMPARISONS", help="Maximum number of comparisons.")
+@click.option("--similarity", metavar="NAME|FILE", help=f"{_SIMILARITY_HELP} Default: exponential, or from --pilot.")
+@click.option("--pilot", type=click.Path(path_type=Path), metavar="VOTES", help="File of votes on similar items.")
+@click.option(
+    "--approach", "approaches", type=click.Choice(CANDIDATES), multiple=True, help="Only these; by default all."
+)
+@_simulations_option(4, "Simulations of each candidate in the first round.")
+@console.option("--fresh", type=int, default=40, metavar="S", help="Simulations of the winner.")
+@console.gathered("shared", Shared)
+def tune_command(
+    *,
+    shared: Shared,
+    budget: int,
+    similarity: str | None,
+    pilot: Path | None,
+    approaches: tuple[Approach, ...],
+    simulations: int,
+    fresh: int,
+) -> None:
+    """Search fraction, presentations, number of ballots and matching for the best ranking that a budget buys.
+
+    Each round keeps the better half of the candidates and doubles the number of simulations. Fresh simulations then
+    measure the winner and compare it with the paper's plan of the same budget.
+
+    Example:
+      ballots tune --budget 2000 --n-items 100 --similarity power_law --workers 2
+      ballots tune --budget 2000 --pilot votes.csv --json
+    """
+    votes, values, size = _items(pilot, similarity, shared.n_items)
+    candidates = candidates_for(size, budget, approaches=approaches or CANDIDATES, batch=shared.batch)
+    total = tuning_runs(len(candidates), simulations=simulations, fresh=fresh)
+    with quiet_executor(shared.workers) as executor, progress_bar(total, "run", "search for a plan") as advance:
+        voters = None if votes is not None and shared.voters is None else shared.population
+        tuned = tune_plan(
+            budget,
+            similarity=values,
+            pilot=votes,
+            voters=voters,
+            candidates=candidates,
+            simulations=simulations,
+            fresh=fresh,
+            executor=executor,
+            progress=advance,
+            **shared.simulated,
+        )
+    if shared.as_json:
+        console.print_json(_tuned_dict(tuned))
+        return
+    rows = [
+        [row.candidate.name, _value(row.mean, row.se), str(row.simulations), str(row.fell_out or "best")]
+        for row in tuned.rows_tried
+    ]
+    console.print_table(["candidate", shared.coefficient, "simulations", "fell out"], rows)
+    low, high = tuned.accuracy_interval
+    gain_low, gain_high = tuned.gain_interval
+    click.echo(
+        f"\n{budget:,} comparisons of {size:,} items, {tuned.simulations} fresh simulations, seed {shared.seed}:\n"
+        f"best: {tuned.best}: {shared.coefficient} {tuned.accuracy:.4f} ({low:.4f} to {high:.4f}); one voting "
+        f"{tuned.spread[0]:.4f} to {tuned.spread[1]:.4f}\n"
+        f"the paper's plan: {tuned.paper}: {tuned.paper_accuracy:.4f}; gain {tuned.gain:+.4f} "
+        f"({gain_low:+.4f} to {gain_high:+.4f})"
+    )
+    if tuned.population is not None:
+        click.echo(f"voters: {tuned.population!r}"[:-1].replace("<PopulationFit of ", ""))
+
+
+@console.command("votes-needed", short_help="Find how many votes an accuracy takes.")
+@click.option("--accuracy", type=float, required=True, metavar="A", help="Wanted mean of the coefficient.")
+@console.option("--similarity", default="exponential", metavar="NAME|FILE", help=_SIMILARITY_HELP)
+@console.option(
+    "--approach",
+    type=click.Choice([name for name in APPROACHES if name != "full_rankings"]),
+    default="matched",
+    help="How comparisons are chosen.",
+)
+@click.option("--most", type=int, metavar="VOTES", help="The most votes that are tried; by default 20 for each item.")
+@_simulations_option(20)
+@console.gathered("shared", Shared)
+def votes_needed_command(
+    *, shared: Shared, accuracy: float, similarity: str, approach: Approach, most: int | None, simulations: int
+) -> None:
+    """Count the votes that a mean accuracy takes, or say that these voters cannot reach it.
+
+    Example:
+      ballots votes-needed --accuracy 0.95 --n-items 100
+      ballots votes-needed --accuracy 0.8 --coefficient rho_w --approach adaptive --n-items 100
+    """
+    values = given_similarity(similarity, shared.n_items)
+    with quiet_executor(shared.workers) as executor, progress_bar(2 * simulations, "run", "votes needed") as advance:
+        needed = votes_needed(
+            accuracy,
+            similarity=values,
+            voters=shared.population,
+            approach=approach,
+            matching=Matching(batch=shared.batch),
+            most=most,
+            simulations=simulations,
+            executor=executor,
+            progress=advance,
+            **shared.simulated,
+        )
+    if shared.as_json:
+        console.print_json({**needed.to_dict(), "reached": needed.reached, "verdict": needed.verdict})
+        return
+    reached = zip(needed.budgets.tolist(), needed.means, needed.ses, strict=True)
+    rows = [[f"{budget:,}", _value(mean, se)] for budget, mean, se in reached]
+    console.print_table(["votes", shared.coefficient], rows)
+    low, high = needed.bound_interval
+    click.echo(
+        f"\n{needed.verdict}\n{approach}, {values.size:,} items, {simulations} simulations, seed {shared.seed}; if "
+        f"every voter ranked all items: {needed.bound:.4f} ({low:.4f} to {high:.4f})"
+    )
+
+
+def _tuned_dict(tuned: TunedPlan) -> dict[str, Any]:
+    """What `ballots tune --json` prints."""
+    return {
+        "budget": tuned.budget,
+        "coefficient": tuned.coefficient,
+        "candidates": [{**vars(row), "candidate": row.candidate.name} for row in tuned.rows_tried],
+        "best": {"candidate": tuned.best.name, "mean": tuned.accuracy, "interval": tuned.accuracy_interval},
+        "paper": {"candidate": tuned.paper.name, "mean": tuned.paper_accuracy},
+        "gain": {"mean": tuned.gain, "interval": tuned.gain_interval},
+        "voters": None if tuned.population is None else dict(tuned.population.intervals_by_name),
+    }
+
+
+def _value(mean: float, se: float) -> str:
+    return "nan" if math.isnan(mean) else f"{mean:.4f} ({se:.4f})"
+
+
+def _items(
+    pilot: Path | None, similarity: str | None, n_items: int | None
+) -> tuple[Comparisons | None, NDArray[np.float64] | None, int]:
+    """Return the pilot votes, the similarities, or both, and the number of items."""
+    if pilot is None:
+        values = given_similarity(similarity or "exponential", n_items)
+        return None, values, values.size
+    votes = read_comparisons(pilot)
+    if similarity is None:
+        if n_items not in {None, votes.n_items}:
+            raise OptionError(f"--n-items is {n_items}, but {pilot} has {votes.n_items} items")
+        return votes, None, votes.n_items
+    values = given_similarity(similarity, votes.n_items if n_items is None else n_items)
+    return votes, values, values.size
+
+
+@console.command("table2", short_help="Simulate Table 2 of the paper, as its text describes it.")
+@_simulations_option(50)
+@console.seed_option()
+@_workers_option
+@click.option(
+    "--embedding",
+    metavar="FILE",
+    help="Your own cosines: a CSV file with the column similarity.  [default: those of the paper, summarised]",
+)
+@console.json_option()
+def table2_command(simulations: int, seed: int, workers: int, embedding: str | None, as_json: bool) -> None:
+    """Simulate Table 2: mean +- sd (standard error) of the coefficients with the true ranking.
+
+    990 items and 100 voters; 7 ballots, each of half the items, at 20 presentations, against a uniform ballot of equal
+    cost. Each similarity has separate simulations. Items that tie in an estimate share their mid-rank. The numbers
+    differ from the paper's, because its code does not match its text.
+
+    Example:
+      ballots table2 --workers 2
+      ballots table2 --simulations 200 --embedding cosines.csv --json
+    """
+    values = None if embedding is None else read_similarities(embedding)
+    total = simulations * len(SIMILARITIES)
+    with quiet_executor(workers) as executor, progress_bar(total, "simulation", "Table 2") as advance:
+        table = table2(n_simulations=simulations, seed=seed, executor=executor, embedding=values, progress=advance)
+    if as_json:
+        chosen = {"simulations": simulations, "seed": seed, "seeds": row_seeds(seed), "ties": TIES}
+        console.print_json({"options": {**chosen, "embedding": embedding}, "coefficients": table.to_dict()})
+        return
+    own = "" if values is None else f", embedding of {values.size:,} items from {console.whole(embedding)}"
+    click.echo(f"{simulations} simulations, seed {seed}{own}\n")
+    click.echo(f"{table.to_text()}\n\n{LEGEND}")
+    statistics = [result.statistics for result in table.results.values()]
+    if any(np.isnan(each).any() for rows in statistics for row in rows.values() for each in row.values()):
+        print_note("some simulations have no coefficient, because all items are tied: nan")
+
+
+@console.command("figures", short_help="Draw Figures 2, 3 and 4 of the paper.")
+@click.option("--out", required=True, metavar="DIR", help="Folder of the files; it is made if it is missing.")
+@console.seed_option(what="Same seed, same figures.")
+def figures_command(out: str, seed: int) -> None:
+    """Draw Figures 2, 3 and 4 from a simulation, and write each as PNG and SVG.
+
+    Figure 2: how the scores of ballot 2 are rescaled. Figure 3: the three similarity distributions. Figure 4: scores
+    against the true rank. Needs matplotlib.
+
+    Example:
+      ballots figures --out figures
+    """
+    try:
+        paths = write_figures(out, seed=seed)
+    except MissingMatplotlibError as error:
+        raise click.ClickException(str(error)) from error
+    for path in paths:
+        click.echo(console.whole(path))

@@ -1,0 +1,210 @@
+"""What commands that fit strengths share: files of votes, or the ledger of `ballots run`, and options of the model."""
+
+import csv
+import re
+from collections.abc import Hashable, Sequence
+from contextlib import closing
+from dataclasses import replace
+from functools import reduce, wraps
+from itertools import chain
+from pathlib import Path
+from typing import Any, Final, NamedTuple, cast
+
+import click
+import numpy as np
+
+from adaptive._formats.answers import NAMED_ANSWERS, Answers
+from adaptive._formats.votes import FORMATS, ROLES, read_votes
+from adaptive._tables import item_cells, read_items
+from adaptive.errors import ComparisonError
+from adaptive.model._comparisons import Comparisons
+from adaptive.model._likelihood import TIES
+from adaptive.model._reading import columns_of_votes
+from rankcorr import OptionError
+from rankcorr._checks import repeated
+from rankcorr._cli.console import Command, Decorator, choice_option, option, stacked
+from rankcorr._io.records import printable
+
+FILES_HELP: Final = """
+    VOTES are CSV, TSV or JSON with the columns left, right (or left_1, left_2, ...) and winner: left, right, tie, or
+    empty where there is no answer; voter, if voters are known. Other formats are found by their columns: arenas
+    (model_a, model_b and winner, or winner_model_a, ...), pairs (winner, loser), exports of Label Studio (JSON, CSV)
+    and of potato. --columns, --answers and --encoding read files that name things otherwise. VOTES may be the ledger
+    of `ballots run` too, a file or a URL. Several files are one list of votes.
+"""
+_SQLITE: Final = b"SQLite format 3\0"  # how its files begin
+ANSWERS_HELP: Final = (
+    "What other answers mean, as A=left,B=right,same=tie; left_won: 1 left, 0 right; codes: 1 left, 0 tie, -1 right."
+)
+
+
+class PairsType(click.ParamType):  # type: ignore[type-arg, unused-ignore] # generic only in newer releases of click
+    """Names and their meanings, as A=left,B=right; quotes around a pair hold a comma."""
+
+    name = "NAME=..."
+
+    def __init__(self, *words: str) -> None:
+        self.words = words
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Read the text of an option; some words stand for themselves."""
+        if not isinstance(value, str) or value in self.words:
+            return value
+        pairs = [entry.rpartition("=") for entry in next(csv.reader([value]), [])]
+        if not pairs or not all(middle for _, middle, _ in pairs):
+            also = "".join(f", or {word}" for word in self.words)
+            self.fail(f"{value!r} is not of the form NAME=MEANING,NAME=MEANING{also}", param, ctx)
+        names = [name for name, _, _ in pairs]
+        if again := repeated(names):
+            self.fail(f"{again[0]!r} comes twice", param, ctx)
+        return {name: meaning for name, _, meaning in pairs}
+
+
+class Reading(NamedTuple):
+    """How files of votes are read, as `adaptive._formats.votes.read_votes` takes it."""
+
+    format: Any = "auto"
+    columns: dict[str, str] | None = None
+    answers: Answers | None = None
+    encoding: str = "utf-8"
+
+
+def reading_options(command: Command) -> Command:
+    """Add the options that say how files of votes are read; the command gets them as `reading`."""
+
+    @wraps(command)
+    def run(*args: Any, form: str, columns: Any, answers: Any, encoding: str, **options: Any) -> Any:
+        if unknown := [role for role in columns or () if role not in ROLES]:
+            raise OptionError(f"--columns names those of {', '.join(ROLES)}; got {printable(repr(unknown[0]))}")
+        return command(*args, reading=Reading(form, columns, answers, encoding), **options)
+
+    answers = f"WORD=ANSWER,...|{'|'.join(NAMED_ANSWERS)}"
+    add = stacked(
+        option(
+            "--format",
+            "form",
+            type=click.Choice(FORMATS),
+            default="auto",
+            help="Format of the files; auto finds it by their columns.",
+        ),
+        option(
+            "--columns",
+            type=PairsType(),
+            metavar="ROLE=NAME,...",
+            help="Columns with other names, as left=item_a,right=item_b,winner=vote,voter=worker.",
+        ),
+        option("--answers", type=PairsType(*NAMED_ANSWERS), metavar=answers, help=ANSWERS_HELP),
+        option("--encoding", default="utf-8", help="Encoding of the files, such as utf-16 or latin-1."),
+    )
+    return cast(Command, add(run))
+
+
+def vote_options(command: Command) -> Command:
+    """Add those of `reading_options`, and `items`."""
+    items = option("--items", metavar="FILE", help="File of all items: CSV with the column item, or item_1, ...")
+    return cast(Command, stacked(items, reading_options)(command))
+
+
+def model_options(models: Sequence[str]) -> Decorator:
+    """Add the options of a model of votes, as `fit_named` takes them; an option that is not given is None."""
+    return stacked(
+        choice_option("--model", models, "Model of votes."),
+        option("--ties", type=click.Choice(TIES), help="Ties have a parameter, or are half wins.  [default: davidson]"),
+        option("--oversight", type=float, help="Share of votes that are slips, below 0.5.  [default: 0.03]"),
+        option(
+            "--prior", type=float, metavar="SD", help="Spread of the strengths.  [default: estimated from the votes]"
+        ),
+        option("--voters", is_flag=True, default=None, help="Fit how each voter discriminates and slips."),
+        option("--side-bias", is_flag=True, default=None, help="Fit a preference for the left or right side."),
+    )
+
+
+def check_voter_name(name: str) -> None:
+    """Refuse a name of --voter that a file of votes could not hold."""
+    if name != name.strip() or not name or "\n" in name or "\r" in name:
+        raise OptionError("--voter is a name in one line, without spaces around it")
+
+
+class NumberedVotes(NamedTuple):
+    """Votes of all files, and a whole number above all their ids: new ids may begin with it."""
+
+    votes: Comparisons
+    next_id: int
+
+
+def read_files(paths: Sequence[str], reading: Reading, items: str | None) -> NumberedVotes:
+    """Read votes of all files together; labels of items and voters are text, as in a file.
+
+    Parameters
+    ----------
+    paths : sequence of str
+        With `items` there may be none.
+    reading : Reading
+    items : str or None
+        File of all items there may be.
+
+    Raises
+    ------
+    OptionError
+        No file at all, or the same file twice.
+    ComparisonError
+        Votes of which only some know their voters, and as `adaptive.read_comparisons`.
+    TableError, VoteError
+        As `adaptive.read_comparisons`.
+    """
+    if again := repeated(paths):
+        raise OptionError(f"each file counts once; got {printable(str(again[0]))} twice")
+    known = None if items is None else read_items(items)
+    if not paths:
+        if known is None:
+            raise OptionError("a file of votes is wanted, or --items, the items to begin with")
+        return NumberedVotes(Comparisons(known, *np.zeros((3, 0), np.int32)), 0)
+    read = [_read(path, reading, known) for path in paths]
+    files = [votes for votes, _ in read]
+    if len({votes.voters is None for votes in files}) > 1:
+        names = [printable(path) for path, votes in zip(paths, files, strict=True) if votes.voters is None]
+        raise ComparisonError(f"either all votes have a voter or none; without voters: {', '.join(names)}")
+    labels = tuple(dict.fromkeys(chain.from_iterable(votes.items for votes in files)))
+    if len({isinstance(label, tuple) and len(label) for label in labels}) > 1:
+        raise ComparisonError("the items of the files differ in their number of parts")
+    together = reduce(Comparisons.joined, [_of_items(votes, labels) for votes in files])
+    ids = map(str, chain.from_iterable(ids for _, ids in read))
+    numbers = [int(each) for each in ids if re.fullmatch("[0-9]{1,18}", each)]  # those of ours are never longer
+    return NumberedVotes(together, max([together.n_comparisons + together.n_unanswered, *(n + 1 for n in numbers)]))
+
+
+def _read(path: str, reading: Reading, known: Sequence[Hashable] | None) -> tuple[Comparisons, Sequence[Hashable]]:
+    """Votes of one file, of whichever kind its first bytes say it is, and the ids of its comparisons."""
+    if _first_bytes(path) == _SQLITE or path.startswith("postgresql"):
+        from adaptive.ledger import Ledger
+
+        with closing(Ledger.open(path)) as ledger:  # votes that count, without those of excluded voters
+            return _as_text(path, ledger.campaign().counted_votes(), known), ()  # ids like 1-3 are no numbers
+    votes = read_votes(path, **reading._asdict())
+    return Comparisons(*columns_of_votes(votes, known)), votes.comparison or ()
+
+
+def _first_bytes(path: str) -> bytes:
+    """How a file begins; nothing for standard input, a URL, or a file that the reader refuses."""
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(len(_SQLITE))
+    except OSError:
+        return b""
+
+
+def _as_text(path: str, votes: Comparisons, known: Sequence[Hashable] | None) -> Comparisons:
+    """The same votes with labels as text, so that they match those of files."""
+    items = [item_cells(item) if isinstance(item, tuple) else str(item) for item in votes.items]
+    voters = [" ".join(item_cells(voter)) for voter in votes.voters or ()]
+    if known is not None and (others := [item for item in items if item not in set(known)]):
+        raise ComparisonError(f"{path}: item {printable(repr(others[0]))} is not among the items of --items")
+    return replace(votes, items=items, voters=voters)
+
+
+def _of_items(votes: Comparisons, items: tuple[Hashable, ...]) -> Comparisons:
+    """The same votes on the items of all files."""
+    place = {item: number for number, item in enumerate(items)}
+    own = np.array([place[item] for item in votes.items], np.int32)
+    silent = None if votes.unanswered is None else votes.unanswered.renumbered(items=own)
+    return replace(votes, items=items, left=own[votes.left], right=own[votes.right], unanswered=silent)

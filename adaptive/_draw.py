@@ -1,0 +1,389 @@
+"""Draw ballots: random pairs of items for voters, with items, sides and voters balanced exactly."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Hashable, Iterable, Mapping, Set
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from adaptive.errors import DrawError
+from rankcorr._checks import check_rng, check_unique, is_unhashable, offending, shown, whole_number
+from rankcorr._results import Result, read_only
+
+Indices: TypeAlias = NDArray[np.int32]
+Names: TypeAlias = tuple[Hashable, ...] | range
+LIMIT = 2**30 - 1  # each comparison has two ends, which need int32 indices
+
+
+@runtime_checkable
+class Asked(Protocol):
+    """Comparisons for voters to answer, as flat columns: a `Ballot`, or a batch of `Matches`."""
+
+    @property
+    def items(self) -> Names:
+        """Labels of the items."""
+
+    @property
+    def voters(self) -> Names:
+        """Names of the voters."""
+
+    @property
+    def left(self) -> Indices:
+        """Index of the item on the left of each comparison, shape (n_comparisons,)."""
+
+    @property
+    def right(self) -> Indices:
+        """Index of the item on the right."""
+
+    @property
+    def voter(self) -> Indices:
+        """Index of the voter."""
+
+    @property
+    def n_comparisons(self) -> int:
+        """Number of comparisons."""
+
+
+@dataclass(frozen=True, eq=False)
+class BallotCertificate(Result):
+    """Counts of a finished ballot, and the guarantees of `draw_ballot` that it breaks.
+
+    Attributes
+    ----------
+    n_items, n_comparisons, n_voters, presentations : int
+        The requested numbers: `presentations` for each item.
+    presentations_min, presentations_max : int
+        Fewest and most presentations of an item.
+    item_with_one_more : int or None
+        Index of the only item presented once more than the others; None if all are presented equally often.
+    n_self_pairs : int
+        Comparisons of an item with itself.
+    repeats_min, repeats_max : int
+        Number of comparisons of the rarest and of the commonest of all possible pairs.
+    left_excess : int
+        Largest difference, over items, between presentations on the left and on the right.
+    load_min, load_max : int
+        Fewest and most comparisons of a voter.
+    n_voter_repeats, n_unavoidable_repeats : int
+        Comparisons that give a voter a pair again; and the number of unavoidable ones, because a pair is compared more
+        often than there are voters.
+    n_components : int
+        Parts of the graph of comparisons.
+
+    See Also
+    --------
+    Ballot.certificate : Returns it.
+    draw_ballot : The guarantees.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from adaptive import draw_ballot
+    >>> certificate = draw_ballot(16, 20, 5, np.random.default_rng(0)).certificate()
+    >>> certificate.repeats_min, certificate.repeats_max, certificate.load_min, certificate.load_max
+    (1, 2, 32, 32)
+    >>> certificate.broken
+    ()
+    """
+
+    n_items: int
+    n_comparisons: int
+    n_voters: int
+    presentations: int
+    presentations_min: int
+    presentations_max: int
+    item_with_one_more: int | None
+    n_self_pairs: int
+    repeats_min: int
+    repeats_max: int
+    left_excess: int
+    load_min: int
+    load_max: int
+    n_voter_repeats: int
+    n_unavoidable_repeats: int
+    n_components: int
+
+    @property
+    def broken(self) -> tuple[str, ...]:
+        """Guarantees that do not hold, one sentence each; empty for every ballot drawn by `draw_ballot`."""
+        wanted, n_items = self.presentations, self.n_items
+        one_more = wanted % 2 == 1 and n_items % 2 == 1
+        most = wanted + one_more
+        fewest_repeats = wanted // (n_items - 1)
+        most_repeats = fewest_repeats + (wanted % (n_items - 1) > 0)
+        found = (
+            (
+                self.presentations_min == wanted
+                and self.presentations_max == most
+                and (self.item_with_one_more is not None) == one_more
+                and self.n_comparisons == -(-wanted * n_items // 2),
+                f"items are presented {self.presentations_min} to {self.presentations_max} times in "
+                f"{self.n_comparisons} comparisons, not {wanted} times each" + ", one of them once more" * one_more,
+            ),
+            (self.n_self_pairs == 0, f"{self.n_self_pairs} comparisons are of an item with itself"),
+            (
+                fewest_repeats <= self.repeats_min and self.repeats_max <= most_repeats,
+                f"pairs are compared {self.repeats_min} to {self.repeats_max} times, not {fewest_repeats} to "
+                f"{most_repeats}",
+            ),
+            (self.left_excess <= 1, f"an item is on one side {self.left_excess} times more than on the other"),
+            (self.load_max - self.load_min <= 1, f"voters get {self.load_min} to {self.load_max} comparisons"),
+            (
+                self.n_voter_repeats == self.n_unavoidable_repeats,
+                f"voters get a pair again in {self.n_voter_repeats} comparisons, not {self.n_unavoidable_repeats}",
+            ),
+            (
+                wanted < 2 or self.n_components == 1,
+                f"the comparisons fall into {self.n_components} parts that are not connected",
+            ),
+        )
+        return tuple(sentence for holds, sentence in found if not holds)
+
+
+@dataclass(frozen=True, eq=False)
+class Ballot(Result):
+    """Comparisons of one round, fixed before it starts.
+
+    `draw_ballot` makes it. Its arrays are read-only copies.
+
+    Attributes
+    ----------
+    items : tuple of hashable, or range
+        Labels of the items.
+    presentations : int
+        Presentations of each item.
+    voters : tuple of hashable, or range
+        Names of the voters.
+    left, right : ndarray of int32, shape (n_comparisons,)
+        Index into `items` of the item on either side, in the order shown.
+    voter : ndarray of int32, shape (n_comparisons,)
+        Index into `voters` of the voter who gets the comparison.
+
+    Raises
+    ------
+    DrawError
+        Arrays that differ in length, or an index that is out of range. `Ballot.certificate` checks the counts.
+
+    See Also
+    --------
+    draw_ballot : Makes it.
+    BallotCertificate : The counts that it guarantees.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from adaptive import draw_ballot
+    >>> ballot = draw_ballot(["apple", "pear"], 2, ["Ann"], np.random.default_rng(0))
+    >>> for left, right, voter in zip(ballot.left, ballot.right, ballot.voter):
+    ...     print(ballot.voters[voter], ballot.items[left], ballot.items[right])
+    Ann apple pear
+    Ann pear apple
+    """
+
+    items: Names
+    presentations: int
+    voters: Names
+    left: Indices
+    right: Indices
+    voter: Indices
+
+    def __post_init__(self) -> None:
+        _checked_count("item", len(self.items), least=2)
+        _checked_count("voter", len(self.voters), least=1)
+        checked_integer("presentations", self.presentations, least=1)
+        for name, n_names in (("left", len(self.items)), ("right", len(self.items)), ("voter", len(self.voters))):
+            indices = _checked_indices(name, getattr(self, name), n_names)
+            if indices.size != np.size(self.left):
+                raise DrawError(
+                    f"left, right and voter must be of one length; got {np.size(self.left)} and {name} "
+                    f"of {indices.size}"
+                )
+            object.__setattr__(self, name, indices)
+
+    @property
+    def n_items(self) -> int:
+        """Number of items."""
+        return len(self.items)
+
+    @property
+    def n_voters(self) -> int:
+        """Number of voters."""
+        return len(self.voters)
+
+    @property
+    def n_comparisons(self) -> int:
+        """Number of comparisons."""
+        return self.left.size
+
+    def certificate(self) -> BallotCertificate:
+        """Count the quantities that `draw_ballot` guarantees again, from the comparisons alone."""
+        return _certificate(self)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Ballot of {self.n_comparisons} comparisons: {self.n_items} items, {self.presentations} presentations "
+            f"each, {self.n_voters} voters>"
+        )
+
+
+def draw_ballot(
+    items: int | Iterable[Hashable], presentations: int, voters: int | Iterable[Hashable], rng: np.random.Generator
+) -> Ballot:
+    """Draw the comparisons of a ballot at random (section 2.2 of Lombardo et al. 2020).
+
+    With N items, M presentations and V voters, it guarantees for every N >= 2, M >= 1 and V >= 1:
+
+    - Each item is presented M times; if N and M are odd, one item, chosen at random, M + 1 times.
+    - No item meets itself. No pair repeats while M <= N - 1; above, each pair is compared floor(M / (N - 1)) times or
+      once more.
+    - Each item is equally often on the left and on the right; if its number of presentations is odd, they differ by 1.
+    - Voters' numbers of comparisons differ by at most 1. No voter gets a pair twice, unless the pair is compared more
+      often than there are voters; then all of them get it equally often, or some once more.
+    - With M >= 2 the comparisons join all items, directly or through others.
+
+    The pairs, their order, their sides and their voters are random. The pairs that are compared once more than the rest
+    (for M < N - 1, all pairs that are compared) take R = M mod (N - 1) presentations of each item. If R or N - 1 - R is
+    at most 4, they are uniform over all choices that keep these guarantees. Otherwise they are drawn with repairs and
+    mixed by random exchanges until no difference from uniform is measured (see `adaptive._kernels`).
+
+    Parameters
+    ----------
+    items : int, or iterable of hashable
+        Unique labels, or N for the labels 0 to N - 1.
+    presentations : int
+        M, at least 1.
+    voters : int, or iterable of hashable
+        Unique names, or V for the names 0 to V - 1.
+    rng : numpy.random.Generator
+        The same state draws the same ballot.
+
+    Returns
+    -------
+    Ballot
+
+    Raises
+    ------
+    DrawError
+        Fewer than two items, no voter, labels or names that repeat, are nan or are not hashable, a number that is not
+        an integer or is too small, more than 2^30 - 1 items, voters or comparisons, or an `rng` that is not a
+        `numpy.random.Generator`.
+
+    See Also
+    --------
+    plan_ballots : The sizes of all ballots.
+    borda_scores : Score the answers.
+    run_protocol : Draw, vote, score and select, ballot by ballot.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from adaptive import draw_ballot
+    >>> ballot = draw_ballot(["apple", "pear", "plum"], 2, voters=["Ann", "Bob"], rng=np.random.default_rng(0))
+    >>> ballot
+    <Ballot of 3 comparisons: 3 items, 2 presentations each, 2 voters>
+    >>> sorted(sorted((ballot.items[a], ballot.items[b])) for a, b in zip(ballot.left, ballot.right))
+    [['apple', 'pear'], ['apple', 'plum'], ['pear', 'plum']]
+    """
+    labels = _checked_names("item", items, least=2)
+    names = _checked_names("voter", voters, least=1)
+    wanted = checked_integer("presentations", presentations, least=1)
+    check_rng(rng, DrawError)
+    n_comparisons = -(-len(labels) * wanted // 2)
+    if n_comparisons > LIMIT:
+        raise DrawError(f"a ballot holds at most {LIMIT} comparisons; got {shown(n_comparisons)}")
+    from adaptive import _kernels as kernels
+
+    left, right, voter = kernels.draw_comparisons(len(labels), wanted, len(names), rng)
+    return Ballot(labels, wanted, names, left, right, voter)
+
+
+def checked_integer(name: str, value: object, *, least: int) -> int:
+    """Return a whole number as an int; DrawError for anything else, or a number below `least`."""
+    number = whole_number(value)
+    if number is None or number < least:
+        raise DrawError(f"{name} must be an integer of at least {least}; got {shown(value)}")
+    return number
+
+
+def _checked_names(kind: str, names: object, *, least: int) -> Names:
+    if isinstance(names, numbers.Number | np.generic):
+        return range(_checked_count(kind, checked_integer(f"the number of {kind}s", names, least=least), least=least))
+    if isinstance(names, str | bytes | Set | Mapping) or not isinstance(names, Iterable):
+        raise DrawError(f"{kind}s must be a number or a list of names; got {shown(names)}")
+    if isinstance(names, range) and (names.start, names.step) == (0, 1):
+        return range(_checked_count(kind, max(names.stop, 0), least=least))
+    found = _distinct_names(kind, names)
+    _checked_count(kind, len(found), least=least)
+    return found
+
+
+def _checked_count(kind: str, count: int, *, least: int) -> int:
+    if count < least:
+        raise DrawError(f"a ballot needs at least {least} {kind}{'s' * (least > 1)}; got {count}")
+    if count > LIMIT:
+        raise DrawError(f"a ballot holds at most {LIMIT} {kind}s; got {shown(count)}")
+    return count
+
+
+def _distinct_names(kind: str, names: Iterable[Hashable]) -> tuple[Hashable, ...]:
+    found = tuple(names.tolist() if isinstance(names, np.ndarray) else names)
+    for name in found:
+        if is_unhashable(name):
+            raise DrawError(f"{kind}s must be hashable; got {shown(name)}")
+        if name != name:  # noqa: PLR0124 - this finds nan of every numeric type
+            raise DrawError(f"{kind}s must equal themselves; got {shown(name)}")
+    check_unique(found, f"{kind}s", DrawError)
+    return found
+
+
+def _checked_indices(name: str, values: ArrayLike, n_names: int) -> Indices:
+    array = np.asarray(values)
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise DrawError(f"{name} must be integers in one dimension; got {array.dtype} of shape {array.shape}")
+    if array.size and not (array.min() >= 0 and array.max() < n_names):
+        wrong = array[(array < 0) | (array >= n_names)]
+        raise DrawError(offending(f"{name} must be indices from 0 to {n_names - 1}; got", wrong.tolist()))
+    return read_only(array.astype(np.int32))
+
+
+def _certificate(ballot: Ballot) -> BallotCertificate:
+    """Count with numpy alone, using none of the code that drew the ballot."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    n_items, n_voters, n_comparisons = ballot.n_items, ballot.n_voters, ballot.n_comparisons
+    on_left = np.bincount(ballot.left, minlength=n_items)
+    on_right = np.bincount(ballot.right, minlength=n_items)
+    presentations = on_left + on_right
+    loads = np.bincount(ballot.voter, minlength=n_voters)
+    one_more = np.flatnonzero(presentations == ballot.presentations + 1)
+
+    lower = np.minimum(ballot.left, ballot.right).astype(np.int64)
+    upper = np.maximum(ballot.left, ballot.right)
+    proper = lower != upper
+    _, pair, repeats = np.unique((lower * n_items + upper)[proper], return_inverse=True, return_counts=True)
+    all_compared = repeats.size == n_items * (n_items - 1) // 2
+    shown_to = np.unique(pair * n_voters + ballot.voter[proper])
+    links = coo_array((np.ones(n_comparisons), (ballot.left, ballot.right)), shape=(n_items, n_items))
+    return BallotCertificate(
+        n_items=n_items,
+        n_comparisons=n_comparisons,
+        n_voters=n_voters,
+        presentations=ballot.presentations,
+        presentations_min=int(presentations.min()),
+        presentations_max=int(presentations.max()),
+        item_with_one_more=int(one_more[0]) if one_more.size == 1 else None,
+        n_self_pairs=int(n_comparisons - np.count_nonzero(proper)),
+        repeats_min=int(repeats.min()) if all_compared else 0,
+        repeats_max=int(repeats.max(initial=0)),
+        left_excess=int(np.abs(on_left - on_right).max()),
+        load_min=int(loads.min()),
+        load_max=int(loads.max()),
+        n_voter_repeats=int(pair.size - shown_to.size),
+        n_unavoidable_repeats=int(np.maximum(repeats - n_voters, 0).sum()),
+        n_components=int(connected_components(links, directed=False, return_labels=False)),
+    )

@@ -1,0 +1,409 @@
+"""Read rows by the names of their columns: CSV, TSV, JSON, the tasks of annotation tools, and data frames.
+
+Tasks of Label Studio and instances of potato become flat rows here, as in Label Studio's CSV: the items, one column for
+the answers of each scheme, and the voter.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set
+from itertools import chain
+from typing import Any, Final, NoReturn
+
+from adaptive._record import has_half_a_pair
+from adaptive._tables import check_text, check_width, header_and_records, label_columns, named_column
+from adaptive.errors import ComparisonError, TableError
+from rankcorr._checks import repeated, shown
+from rankcorr._frames import columns_of, python_values
+from rankcorr._io.records import Record, TextTable, listed, printable
+from rankcorr.errors import OptionError
+
+WHOLE_NUMBER: Final = re.compile(r"[0-9]{1,9}")
+_SPACE: Final = re.compile(r"[ \t\r\n]*")
+
+
+def records_of_file(
+    path: str | os.PathLike[str], *, data: bytes | None = None, encoding: str = "utf-8"
+) -> Cells | Objects:
+    """Read the rows of a file, which is JSON if it begins like an object or a list, and CSV or TSV otherwise.
+
+    Raises
+    ------
+    OptionError
+        An unknown encoding.
+    TableError
+        With file and line: a file that cannot be read or has no row.
+    """
+    if not isinstance(path, str | os.PathLike):
+        raise TableError(f"a file of comparisons is wanted, as text or a path; got {shown(path)}")
+    try:
+        "a".encode(encoding)
+    except (LookupError, TypeError):
+        raise OptionError(
+            f"encoding must be one that Python knows, as 'utf-16' or 'latin-1'; got {shown(encoding)}"
+        ) from None
+    table = TextTable(os.fspath(path), error=TableError, data=data, encoding=encoding)
+    text = table.text()
+    return Objects.of(table, text) if text.lstrip()[0] in "{[" else Cells.of(table, text)
+
+
+class Records(ABC):
+    """Rows by the names of their columns.
+
+    Attributes
+    ----------
+    table : TextTable
+        Source of the errors raised.
+    header : Record
+        Names of the columns.
+    lines : sequence of int
+        Line of each row.
+    tool : {"label_studio", "potato"} or None
+        The tool that wrote the rows as tasks.
+    schemes : dict of str to str
+        Columns of the answers of this tool, and the type of each.
+    are_texts : bool
+        Whether items are texts of any kind rather than names that fit in one line.
+    """
+
+    def __init__(self, table: TextTable, header: Record, lines: Sequence[int]) -> None:
+        self.table = table
+        self.header = header
+        self.lines = lines
+        self.tool: str | None = None
+        self.schemes: dict[str, str] = {}
+        self.are_texts = False
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns."""
+        return self.header.cells
+
+    @abstractmethod
+    def _entries(self, place: int) -> list[Any]:
+        """Return the entries of a column unchanged; None where a vote in JSON lacks one."""
+
+    def _labels(self, place: int) -> list[Any]:
+        """Return the entries of a column of names."""
+        return self._entries(place)
+
+    def _check_entries(self, place: int) -> None:  # noqa: B027 - only votes in JSON may lack one
+        """Refuse a column that some votes lack, as JSON allows."""
+
+    def place(self, row: int, column: str) -> str:
+        """Describe the place of an entry, for messages."""
+        return f'{self.table.name}:{self.lines[row]}: column "{printable(column)}"'
+
+    def column(self, name: object, *, optional: bool = False) -> Sequence[Any]:
+        """Return the entries of a column unchanged; None where a vote in JSON lacks an optional one."""
+        place = self._place(name)
+        if not optional:
+            self._check_entries(place)
+        return self._entries(place)
+
+    def labels(self, name: object) -> Sequence[Hashable]:
+        """Return the labels in a column; None where a vote in JSON has none."""
+        return self._labels(self._place(name))
+
+    def sides(self, left: object, right: object) -> tuple[dict[str, list[str]], dict[str, Sequence[Hashable]]]:
+        """Return the names of the columns, and labels of the items, on the left and on the right.
+
+        A name means the column itself or those of its parts; a list of names makes tuples.
+        """
+        places = {"left": self._places(left), "right": self._places(right)}
+        n_left, n_right = (len(found) for found in places.values())
+        if n_left != n_right:
+            wanted = f"as many columns are wanted for left as for right; got {n_left} and {n_right}"
+            self.table.fail(wanted, self.header.line)
+        names = {side: [self.names[place] for place in found] for side, found in places.items()}
+        labels: dict[str, Sequence[Hashable]] = {}
+        for side, name in (("left", left), ("right", right)):
+            for place in places[side]:
+                self._check_entries(place)
+            parts = [self._labels(place) for place in places[side]]
+            labels[side] = parts[0] if names[side] == [str(name)] else list(zip(*parts, strict=True))
+        return names, labels
+
+    def has_side(self, stem: str) -> bool:
+        """Tell whether there is a column of this name, or its first part."""
+        return stem in self.names or f"{stem}_1" in self.names
+
+    def _place(self, name: object) -> int:
+        found = named_column(self.table, self.header, str(name))
+        if not found:
+            self.table.fail(
+                f'no column "{printable(str(name))}"; the columns are {listed(self.names)}', self.header.line
+            )
+        return found[0]
+
+    def _places(self, name: object) -> list[int]:
+        if isinstance(name, Sequence) and not isinstance(name, str):
+            if not name:
+                self.table.fail("a side needs a column or a list of columns; got an empty list")
+            return [self._place(each) for each in name]
+        return label_columns(self.table, self.header, str(name)) or [self._place(name)]
+
+
+class Cells(Records):
+    """Rows of CSV or TSV."""
+
+    def __init__(self, table: TextTable, header: Record, records: Iterable[Record]) -> None:
+        self.rows: list[list[str]] = []
+        lines: list[int] = []
+        for record in records:
+            if len(record.cells) != len(header.cells):
+                check_width(table, header, record)
+            self.rows.append(record.cells)
+            lines.append(record.line)
+        super().__init__(table, header, lines)
+
+    @classmethod
+    def of(cls, table: TextTable, text: str) -> Cells:
+        """Read the rows of a text; if the first row has two whole numbers, it is already a pair of winner and loser."""
+        header, records = header_and_records(table, text, "winner")
+        if len(header.cells) == 2 and all(map(WHOLE_NUMBER.fullmatch, header.cells)):
+            return cls(table, Record(header.line, ["winner", "loser"]), chain([header], records))
+        return cls(table, header, records)
+
+    def _entries(self, place: int) -> list[str]:
+        return [row[place] for row in self.rows]
+
+    def _labels(self, place: int) -> list[str]:
+        """Return a column of names; each distinct cell is checked once."""
+        entries = self._entries(place)
+        for entry in dict.fromkeys(entries):
+            is_odd = entry != entry.strip() or "\n" in entry or "\r" in entry
+            if not entry.strip() or (is_odd and not self.are_texts):
+                check_text(self.table, entry, self.lines[entries.index(entry)], self.names[place])
+        return entries
+
+
+class Objects(Records):
+    """Rows of JSON: objects in a list, or one after the other."""
+
+    def __init__(self, table: TextTable, objects: list[dict[str, Any]], lines: list[int]) -> None:
+        self.objects = objects
+        super().__init__(table, Record(lines[0], list(dict.fromkeys(chain.from_iterable(objects)))), lines)
+
+    @classmethod
+    def of(cls, table: TextTable, text: str) -> Objects:
+        """Read the rows of a text; a list of two is a pair of winner and loser, and tasks of other tools are rows."""
+        found: list[tuple[int, dict[str, Any]]] = []
+        tools: dict[str | None, None] = {}
+        schemes: dict[str, str] = {}
+        for line, entry in _values(table, text):
+            is_pair = isinstance(entry, list) and len(entry) == 2
+            value = dict(zip(("winner", "loser"), entry, strict=True)) if is_pair else entry
+            if not isinstance(value, dict):
+                table.fail(f"an object is wanted for each vote; got {shown(value)}", line)
+            tool = _tool_of(value)
+            tools[tool] = None
+            if tool == "label_studio":
+                found += ((line, row) for row in _annotations(table, value, line, schemes))
+            else:
+                found.append((line, _instance(table, value, line, schemes) if tool == "potato" else value))
+        if not found:
+            table.fail("no votes")
+        if len(tools) > 1:
+            table.fail("votes of several tools; each file is of one")
+        lines, objects = zip(*found, strict=True)
+        rows = cls(table, list(objects), list(lines))
+        (rows.tool,) = tools
+        rows.schemes = schemes
+        return rows
+
+    def _entries(self, place: int) -> list[Any]:
+        name = self.names[place]
+        return [entry.get(name) for entry in self.objects]
+
+    def _check_entries(self, place: int) -> None:
+        name = self.names[place]
+        row = next((row for row, entry in enumerate(self.objects) if name not in entry), None)
+        if row is not None:
+            self.table.fail(f'no key "{printable(name)}", which other votes have', self.lines[row])
+
+    def labels(self, name: object) -> Sequence[Hashable]:
+        """Return the labels in a column; None where a vote has none."""
+        place = self._place(name)
+        values = enumerate(self._entries(place))
+        return [None if value in (None, "") else self._label(value, row, place) for row, value in values]
+
+    def _labels(self, place: int) -> list[Any]:
+        """Return a column of names; a list becomes a tuple."""
+        values = self._entries(place)
+        if set(map(type, values)) <= {str, int} and not any(map(_is_no_text, dict.fromkeys(values))):
+            return values
+        return [self._label(value, row, place) for row, value in enumerate(values)]
+
+    def _label(self, value: Any, row: int, place: int) -> Hashable:
+        parts, where = value if isinstance(value, list) else [value], (self.lines[row], self.names[place])
+        if not parts or not all(type(part) in (str, int) and str(part).strip() for part in parts):
+            self.table.fail(f"a label is text, a whole number or a list of those; got {shown(value)}", *where)
+        for part in filter(_is_no_text, parts):
+            self.table.fail(f"{shown(part)} has half of a surrogate pair, which is no text", *where)
+        return tuple(value) if isinstance(value, list) else value
+
+
+class Frame(Records):
+    """Rows of a data frame of pandas, polars or pyarrow."""
+
+    def __init__(self, frame: object) -> None:
+        columns = columns_of(frame)
+        if columns is None:
+            raise ComparisonError(f"a data frame of pandas, polars or pyarrow is wanted; got {shown(frame)}")
+        self.columns = list(columns.values())
+        n_rows = len(self.columns[0]) if self.columns else 0
+        super().__init__(_FrameTable("", error=ComparisonError), Record(1, list(map(str, columns))), range(n_rows))
+
+    def place(self, row: int, column: str) -> str:
+        """Describe the place of an entry, for messages."""
+        return f"{column}[{row}]"
+
+    def _entries(self, place: int) -> list[Any]:
+        return listed_column(self.columns[place], self.names[place])
+
+
+class _FrameTable(TextTable):
+    """Errors about a data frame, which has no file and no lines."""
+
+    def fail(self, message: str, line: int | None = None, column: str | None = None) -> NoReturn:
+        """Raise the error."""
+        del line
+        raise self.error(message if column is None else f'column "{printable(column)}": {message}')
+
+
+def listed_column(values: Iterable[Any], column: str) -> list[Any]:
+    """Return the entries of a column as plain Python values, from a list, an array or a series of any library.
+
+    Raises
+    ------
+    ComparisonError
+        Anything that is not one column.
+    """
+    if isinstance(values, str | bytes | Mapping | Set) or not isinstance(values, Iterable):
+        raise ComparisonError(f"{column} must be a list with an entry for each comparison; got {shown(values)}")
+    n_dimensions = getattr(values, "ndim", 1)
+    if n_dimensions != 1:
+        raise ComparisonError(f"{column} must have one dimension; got {n_dimensions}")
+    # Arrays and pandas have tolist, polars has to_list; iterating over a column of pandas takes ten times longer.
+    to_list = getattr(values, "tolist", None) or getattr(values, "to_list", None)
+    if to_list is not None:
+        entries: list[Any] = to_list()
+        return entries
+    return list(python_values(values))
+
+
+def is_missing(value: object) -> bool:
+    """Tell whether a value is a None or nan of any library, or a tuple that contains one."""
+    if isinstance(value, tuple):
+        return any(map(is_missing, value))
+    try:
+        return value is None or bool(value != value)  # noqa: PLR0124 - nan of any type
+    except TypeError:  # pandas.NA, which equals nothing and differs from nothing
+        return True
+    except ValueError:  # an array, whose entries are compared one by one
+        return False
+
+
+def _values(table: TextTable, text: str) -> Iterator[tuple[int, Any]]:
+    """Yield the values of JSON Lines, or of one list of objects or pairs, each with its first line number."""
+    decoder = json.JSONDecoder(object_pairs_hook=_unique_keys)
+    place = _past_space(text, 0)
+    is_list = text.startswith("[", place) and text.startswith(("{", "[", "]"), _past_space(text, place + 1))
+    place = _past_space(text, place + is_list)
+    line, counted = 1, 0
+    while place < len(text) and not (is_list and text[place] == "]"):
+        line, counted = line + text.count("\n", counted, place), place
+        try:
+            value, place = decoder.raw_decode(text, place)
+        except json.JSONDecodeError as error:
+            table.fail(f"not JSON: {error.msg}", error.lineno)
+        except (ValueError, RecursionError) as error:
+            table.fail(f"cannot be read as JSON: {error}", line)
+        yield line, value
+        place = _past_space(text, place)
+        if is_list and text.startswith(",", place):
+            place = _past_space(text, place + 1)
+        elif is_list and not text.startswith("]", place):
+            table.fail("not JSON: a comma or the end of the list is wanted", line + text.count("\n", counted, place))
+    rest = _past_space(text, place + 1)
+    if is_list and rest < len(text):
+        table.fail("not JSON: something follows the end of the list", line + text.count("\n", counted, rest))
+
+
+def _tool_of(value: dict[str, Any]) -> str | None:
+    """Return the tool that wrote an object as a task; other votes may have a key data or responses too."""
+    if "annotations" in value or value.keys() <= {"id", "data"}:
+        return "label_studio"
+    return "potato" if "label_annotations" in value or ("responses" in value and "winner" not in value) else None
+
+
+def _annotations(
+    table: TextTable, task: dict[str, Any], line: int, schemes: dict[str, str]
+) -> Iterator[dict[str, Any]]:
+    """Return the annotations of a Label Studio task that were not cancelled, in the form of its CSV."""
+    data = task.get("data")
+    if not isinstance(data, dict):
+        table.fail(f"an object is wanted; got {shown(data)}", line, "data")
+    annotations = task.get("annotations", [])
+    if not isinstance(annotations, list) or not all(isinstance(each, dict) for each in annotations):
+        table.fail(f"a list of objects is wanted; got {shown(annotations)}", line, "annotations")
+    for annotation in annotations:
+        if annotation.get("was_cancelled"):
+            continue
+        who = annotation.get("completed_by")
+        row = {**data, "annotator": who.get("email", who.get("id")) if isinstance(who, dict) else who}
+        results = annotation.get("result", [])
+        if not isinstance(results, list) or not all(isinstance(result, dict) for result in results):
+            table.fail(f"a list of objects is wanted; got {shown(results)}", line, "result")
+        for result in results:
+            name, kind = str(result.get("from_name", "pairwise")), str(result.get("type"))
+            schemes[name] = kind
+            if kind in ("pairwise", "choices"):
+                if name in row:
+                    table.fail("more than one result has this name", line, name)
+                row[name] = [result.get("value")]
+        yield row
+
+
+def _instance(table: TextTable, entry: dict[str, Any], line: int, schemes: dict[str, str]) -> dict[str, Any]:
+    """Return an instance of potato as a row; files written by potato itself have answers in label_annotations."""
+    responses = entry.get("responses")
+    if not isinstance(responses, list) or len(responses) != 2:
+        table.fail(f"a list of two responses is wanted; got {shown(responses)}", line, "responses")
+    row = dict(zip(("left", "right"), responses, strict=True))
+    for key, name in (("id", "comparison"), ("instance_id", "comparison"), ("user_id", "voter")):
+        if entry.get(key) is not None:
+            row[name] = entry[key]
+    answers = entry.get("label_annotations", entry)
+    for name, value in answers.items() if isinstance(answers, dict) else ():
+        if isinstance(value, dict) and {"selection", "scale_value"} & value.keys():
+            row[name] = value.get("selection", value.get("scale_value"))
+            schemes[name] = "pairwise"
+    if answers is not entry and answers and not schemes.keys() & row.keys():
+        table.fail(f"answers of a pairwise scheme are wanted; got {shown(answers)}", line, "label_annotations")
+    if answers is entry and "preference" in entry and "preference" not in row:
+        table.fail(f"an object with a selection is wanted; got {shown(entry['preference'])}", line, "preference")
+    return row
+
+
+def _past_space(text: str, place: int) -> int:
+    match = _SPACE.match(text, place)
+    return place if match is None else match.end()
+
+
+def _is_no_text(label: str | int) -> bool:
+    r"""Tell whether a label is empty, or has half of a surrogate pair, which JSON can write as \ud800."""
+    return isinstance(label, str) and (not label.strip() or has_half_a_pair(label))
+
+
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        again = repeated(key for key, _ in pairs)
+        raise ValueError(f"the key {shown(again[0])} comes more than once")
+    return found

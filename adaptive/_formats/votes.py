@@ -1,0 +1,501 @@
+"""Read all votes: files of this library, of arenas, of annotation tools and pairs, and data frames.
+
+records -> layout (which columns) -> answers -> `VoteColumns`. The models make comparisons from its columns, and a
+ledger records its rows (`VoteFile`). Nothing is dropped, and an unknown answer never becomes a tie.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, repeat
+from typing import Any, Final, Literal, NamedTuple, NoReturn, TypeAlias
+
+from adaptive._formats.answers import ARENA_WORDS, OWN_WORDS, Answers, is_one, read_answers, words_of
+from adaptive._formats.records import WHOLE_NUMBER, Objects, Records, is_missing, records_of_file
+from adaptive._tables import Label, check_spelling, csv_text, item_cells, item_columns
+from adaptive._votes import Comparison
+from adaptive.errors import VoteError
+from rankcorr._checks import check_choice, shown
+from rankcorr._io.records import listed
+from rankcorr.errors import OptionError
+
+Format: TypeAlias = Literal["auto", "csv", "arena", "one_hot", "pairs", "choix", "label_studio", "potato"]
+Columns: TypeAlias = Mapping[str, str | Sequence[str]]
+
+ROLES: Final = ("left", "right", "winner", "voter")
+_ONE_HOT: Final = {"winner_model_a": "left", "winner_model_b": "right", "winner_tie": "tie"}
+_WANTED: Final = (
+    "left, right and winner, model_a, model_b and winner or winner_model_a, ..., winner and loser, or those of Label "
+    "Studio or potato"
+)
+
+
+class VoteRow(NamedTuple):
+    """One row of a file of votes; None stands for a column that the file does not have.
+
+    Attributes
+    ----------
+    line : int
+        Line of its first character.
+    comparison, voter : str or None
+    left, right : str, tuple of str, or None
+    answer : {"left", "right", "tie", "cannot say"} or None
+        None where there is no answer.
+    extra : tuple of (str, str)
+        Name and cell of the other non-empty columns.
+    """
+
+    line: int
+    comparison: str | None
+    voter: str | None
+    left: Label | None
+    right: Label | None
+    answer: str | None = None
+    extra: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class VoteFile:
+    """The rows of a file of votes.
+
+    Attributes
+    ----------
+    name : str
+        Of the file, for messages.
+    rows : tuple of VoteRow
+    """
+
+    name: str
+    rows: tuple[VoteRow, ...]
+
+    def fail(self, message: str, line: int | None = None) -> NoReturn:
+        """Raise a `VoteError` with its place."""
+        raise VoteError(f"{self.name}{'' if line is None else f':{line}'}: {message}")
+
+
+@dataclass(frozen=True, eq=False)
+class VoteColumns:
+    """Votes of a file or a data frame, as columns; None means a missing column.
+
+    Attributes
+    ----------
+    records : Records
+        Source of the votes.
+    format : str
+        One of `FORMATS`, not "auto".
+    names : dict of str to str
+        Column of left, right, winner and voter, for messages.
+    was_found : bool
+        Whether the format was detected from the names of the columns and the labels.
+    others : sequence of str
+        Columns with more information on a vote; only "csv" has any.
+    comparison, voter, left, right : sequence of hashable, or None
+    answer : sequence of {"left", "right", "tie", "cannot say"} or None
+        None where there is no answer.
+    """
+
+    records: Records
+    format: str
+    names: Mapping[str, str]
+    was_found: bool
+    others: Sequence[str]
+    comparison: Sequence[Hashable] | None
+    voter: Sequence[Hashable] | None
+    left: Sequence[Hashable] | None
+    right: Sequence[Hashable] | None
+    answer: Sequence[str | None]
+
+    def place(self, role: str, row: int) -> str:
+        """Describe the place of an entry, for messages."""
+        return self.records.place(row, self.names.get(role, role))
+
+    def of_items(self, items: Sequence[Hashable]) -> VoteColumns:
+        """Return pairs of numbers, the format "choix", as pairs of the items that they count from 0.
+
+        Raises
+        ------
+        TableError, ComparisonError
+            With the place: a number that no item has, or numbers that may be names, because the format was detected and
+            items have other numbers as labels.
+        """
+        error = self.records.table.error
+        sides: dict[str, Any] = {}
+        if self.was_found and any(str(item).isdecimal() and str(item) != str(n) for n, item in enumerate(items)):
+            raise error(
+                f"{self.place('left', 0)}: numbers may name the items or count them from 0; the format 'pairs' names "
+                f"them, 'choix' counts them"
+            )
+        for side in ("left", "right"):
+            numbers: Sequence[Any] = getattr(self, side)
+            wrong = next((row for row, number in enumerate(numbers) if number >= len(items)), None)
+            if wrong is not None:
+                what = f"{numbers[wrong]} is not one of the {len(items)} items, which count from 0"
+                raise error(f"{self.place(side, wrong)}: {what}")
+            sides[side] = [items[number] for number in numbers]
+        return replace(self, **sides)
+
+    def file(self) -> VoteFile:
+        """Return the votes as rows, with labels as cells; "csv" has the other columns too.
+
+        Raises
+        ------
+        TableError
+            With file and line: a comparison or a voter that is neither text nor a whole number.
+        """
+        nothing = repeat(None)  # without an end
+        rows = zip(
+            self.records.lines,
+            nothing if self.comparison is None else self._names("comparison", self.comparison),
+            nothing if self.voter is None else self._names("voter", self.voter),
+            nothing if self.left is None else map(_cells, self.left),
+            nothing if self.right is None else map(_cells, self.right),
+            self.answer,
+            self._extras(),
+            strict=False,
+        )
+        return VoteFile(self.records.table.name, tuple(map(VoteRow._make, rows)))
+
+    def _names(self, role: str, labels: Sequence[Hashable]) -> list[str | None]:
+        for row, label in enumerate(labels):
+            if isinstance(label, tuple):
+                self.records.table.fail(
+                    f"a name is text or a whole number; got {shown(list(label))}",
+                    self.records.lines[row],
+                    self.names.get(role, role),
+                )
+        return [None if label is None else str(label) for label in labels]
+
+    def _extras(self) -> Iterable[tuple[tuple[str, str], ...]]:
+        if not self.others:
+            return repeat(())
+        columns = [map(_cell, self.records.column(name, optional=True)) for name in self.others]
+        rows = zip(*columns, strict=True)
+        return (tuple(pair for pair in zip(self.others, row, strict=True) if pair[1].strip()) for row in rows)
+
+
+def read_votes(
+    path: str | os.PathLike[str],
+    *,
+    format: Format = "auto",  # noqa: A002 - the name of the option
+    columns: Columns | None = None,
+    answers: Answers | None = None,
+    encoding: str = "utf-8",
+    needed: Sequence[str] = ("left", "right", "winner"),
+    data: bytes | None = None,
+) -> VoteColumns:
+    r"""Read votes from CSV, TSV or JSON, which may be compressed by gzip.
+
+    Parameters
+    ----------
+    path : str or path-like
+        ``"-"`` is standard input, ``"./-"`` a file of that name.
+    format : {"auto", "csv", "arena", "one_hot", "pairs", "choix", "label_studio", "potato"}
+        "auto" detects it from the names of the columns.
+    columns : mapping of str to str or sequence of str, optional
+        Columns of left, right, winner and voter whose names differ from those of the format.
+    answers : mapping of answer to str or None, or {"left_won", "codes"}, optional
+        Meanings of answers that are not words of the format: "left", "right", "tie", "cannot say", or None.
+    encoding : str
+    needed : sequence of {"comparison", "left", "right", "winner"}
+        Required columns.
+    data : bytes, optional
+        Content of the file, if it was read already; `path` is then only its name.
+
+    Raises
+    ------
+    OptionError
+        An unknown format, column, meaning or encoding.
+    TableError
+        With file, line and column: columns that fit no format or several, or are missing or repeated; a cell that is
+        empty or not a label. Also a row that is too short or too long, no row at all, or a file that cannot be read.
+    VoteError
+        With file, line and column: an unknown answer.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "votes.csv")
+    ...     _ = file.write_text("left,right,winner\napple,pear,A\npear,plum,\n")
+    ...     votes = read_votes(file, answers={"A": "left", "B": "right"})
+    >>> votes.format, votes.left, votes.answer
+    ('csv', ['apple', 'pear'], ['left', None])
+    """
+    records = records_of_file(path, data=data, encoding=encoding)
+    votes = vote_columns(records, format, columns or {}, answers, needed=needed)
+    if not records.lines:  # after the columns: an error about missing columns is more helpful
+        records.table.fail("no votes, only the names of the columns", records.header.line)
+    return votes
+
+
+def vote_columns(
+    records: Records,
+    format: Format,  # noqa: A002
+    columns: Columns,
+    answers: Answers | None,
+    *,
+    needed: Sequence[str] = ("left", "right", "winner"),
+) -> VoteColumns:
+    """Find the columns of votes and the meaning of each answer; options and errors are those of `read_votes`."""
+    check_choice("format", format, FORMATS)
+    if unknown := [role for role in columns if role not in ROLES]:
+        raise OptionError(f"a column is named for {', '.join(ROLES)}; got {shown(unknown[0])}")
+    ids = records.labels("comparison") if "comparison" in needed else None
+    name = _format_of(records, columns) if format == "auto" else format
+    layout = _LAYOUTS[name]
+    if layout.words is None and (answers is not None or "winner" in columns):
+        raise OptionError(f"answers and the column of winners cannot be chosen for the format {name!r}")
+    records.are_texts = name == "label_studio"
+    stems = [columns.get("left", layout.left), columns.get("right", layout.right)]
+    used: dict[str, list[str]] = {}
+    sides: dict[str, Sequence[Hashable]] = {}
+    if "left" in needed or any(not isinstance(stem, str) or records.has_side(stem) for stem in stems):
+        used, sides = records.sides(*stems)
+    if not {"left", "right", "winner"} <= columns.keys():  # only here are the names of the columns known
+        check_spelling(records.table, records.header, (*layout.voters, "comparison"))
+    voter = columns.get("voter", next((each for each in layout.voters if each in records.names), None))
+    voters = None if voter is None else records.labels(voter)
+    if voter is not None:
+        used["voter"] = [str(voter)]
+    if voters and isinstance(records, Objects) and set(voters) == {None}:
+        voters = None
+    if ids is None and "comparison" in records.names:
+        ids = records.labels("comparison")
+    winner, answer = layout.read(records, columns.get("winner"), {**(layout.words or {}), **words_of(answers)})
+    used["winner"] = [winner]
+    if name == "pairs" and format == "auto" and records.lines and all(map(_is_number, chain(*sides.values()))):
+        name = "choix"
+    if name == "choix":
+        sides = {side: _numbers(records, labels, used[side][0]) for side, labels in sides.items()}
+    known = {"comparison", *chain.from_iterable(used.values())}
+    others = [each for each in records.names if each not in known] if name == "csv" else []
+    names = {role: found[0] for role, found in used.items()}
+    return VoteColumns(
+        records, name, names, format == "auto", others, ids, voters, sides.get("left"), sides.get("right"), answer
+    )
+
+
+def votes_csv(columns: Mapping[str, Sequence[Any]]) -> str:
+    """Return votes as CSV, from columns by name: left and right hold items, and voter the names of voters.
+
+    Raises
+    ------
+    TableError
+        As `item_columns`.
+
+    Examples
+    --------
+    >>> print(votes_csv({"left": [("a", 1)], "right": [("b", 2)], "winner": ["tie"]}), end="")
+    left_1,left_2,right_1,right_2,winner
+    a,1,b,2,tie
+    """
+    items = dict.fromkeys(chain(columns["left"], columns["right"]))
+    cells = {item: item_cells(item) for item in items}
+    header: list[str] = []
+    parts: list[list[tuple[Any, ...]]] = []
+    for name, column in columns.items():
+        if name in ("left", "right"):
+            header += item_columns(name, items)
+            parts.append([cells[item] for item in column])
+        else:
+            header.append(name)
+            parts.append([(" ".join(item_cells(entry)) if name == "voter" else entry,) for entry in column])
+    return csv_text(header, (tuple(chain.from_iterable(row)) for row in zip(*parts, strict=True)))
+
+
+def comparisons_csv(comparisons: Sequence[Comparison]) -> str:
+    """Return comparisons as CSV, voter by voter, with an empty column for the winner; each voter's are in ballot order.
+
+    Parameters
+    ----------
+    comparisons : sequence of Comparison
+        In the order of the ballot.
+
+    Raises
+    ------
+    TableError
+        As `item_columns`.
+
+    Examples
+    --------
+    >>> shown = [Comparison("1-0", "Bob", "apple", "pear"), Comparison("1-1", "Ann", "pear", "plum"),
+    ...          Comparison("1-2", "Bob", "plum", "apple")]
+    >>> print(comparisons_csv(shown), end="")
+    comparison,voter,left,right,winner
+    1-0,Bob,apple,pear,
+    1-2,Bob,plum,apple,
+    1-1,Ann,pear,plum,
+    """
+    by_voter: dict[Hashable, list[Comparison]] = {}
+    for comparison in comparisons:
+        by_voter.setdefault(comparison.voter, []).append(comparison)
+    # Voters that are numbers are sorted; names stay in the order of the ballot.
+    if all(isinstance(voter, int) for voter in by_voter):
+        by_voter = dict(sorted(by_voter.items()))
+    rows = list(chain.from_iterable(by_voter.values()))
+    columns = zip(*rows, strict=True) if rows else [()] * 4
+    named = dict(zip(("comparison", "voter", "left", "right"), columns, strict=True))
+    return votes_csv({**named, "winner": [""] * len(rows)})
+
+
+def _format_of(records: Records, columns: Columns) -> str:
+    """Return the format by the names of the columns."""
+    if records.tool is not None:
+        return records.tool
+    if {"left", "right"} <= columns.keys():
+        return "label_studio" if "winner" not in columns and _LAYOUTS["label_studio"].fits(records) else "csv"
+    found = [name for name, layout in _LAYOUTS.items() if layout.fits(records)]
+    if len(found) > 1:
+        records.table.fail(
+            f"the columns fit the formats {' and '.join(found)}; say which by format=", records.header.line
+        )
+    if not found and "comparison" not in records.names:
+        for layout in _LAYOUTS.values():
+            check_spelling(records.table, records.header, layout.marks)
+        records.table.fail(f"the columns {_WANTED} are wanted; got {listed(records.names)}", records.header.line)
+    return found[0] if found else "csv"
+
+
+def _words_in_a_column(
+    records: Records, column: object, words: Mapping[str, str | None]
+) -> tuple[str, Sequence[str | None]]:
+    name = "winner" if column is None else str(column)
+    return name, read_answers(records.column(name), words, lambda row: records.place(row, name))
+
+
+def _marks_in_columns(records: Records, _: object, __: Mapping[str, str | None]) -> tuple[str, Sequence[str | None]]:
+    names = [name for name in _ONE_HOT if name in records.names or name != "winner_tie"]
+    found: list[str | None] = []
+    for row, entries in enumerate(zip(*map(records.column, names), strict=True)):
+        marks = [is_one(entry) for entry in entries]
+        if all(entry == "" or is_missing(entry) for entry in entries):
+            found.append(None)
+        elif None in marks or marks.count(True) != 1:
+            got = ", ".join(map(shown, entries))
+            raise VoteError(f"{records.place(row, names[0])}: 1 in one of {listed(names)}, 0 in the others; got {got}")
+        else:
+            found.append(_ONE_HOT[names[marks.index(True)]])
+    return names[0], found
+
+
+def _first_wins(records: Records, _: object, __: Mapping[str, str | None]) -> tuple[str, Sequence[str | None]]:
+    return "winner", ["left"] * len(records.lines)
+
+
+def _answers_of_a_scheme(
+    records: Records, column: object, words: Mapping[str, str | None]
+) -> tuple[str, Sequence[str | None]]:
+    """Return the answers of the only pairwise scheme of a tool, or of the one named."""
+    if column is None:
+        kinds = records.schemes
+        schemes = [name for name in kinds if kinds[name] == "pairwise"] or [n for n in kinds if kinds[n] == "choices"]
+        if records.tool is None:  # a table of Label Studio, which does not mark its result columns
+            schemes = [name for name in records.names if _holds_results(records.column(name, optional=True))]
+        elif not kinds:
+            return "winner", [None] * len(records.lines)  # nothing has been answered yet
+        if len(schemes) != 1:
+            found = f"the answers may be those of {listed(schemes)}" if schemes else "no results of a Pairwise tag"
+            records.table.fail(f"{found}; name the column of winners")
+        column = schemes[0]
+    name = str(column)
+    entries = [_selected(entry) for entry in records.column(name, optional=True)]
+    return name, read_answers(entries, words, lambda row: records.place(row, name))
+
+
+def _holds_results(entries: Sequence[Any]) -> bool:
+    first = next((entry for entry in entries if not is_missing(entry) and entry != ""), None)
+    return isinstance(_result(first), dict)
+
+
+def _result(entry: object) -> object:
+    """Return the value of a result from a list of one, or from a cell that holds it as JSON."""
+    if isinstance(entry, str) and entry.startswith("["):
+        try:
+            entry = json.loads(entry)
+        except (ValueError, RecursionError):
+            return entry
+    return entry[0] if isinstance(entry, list) and len(entry) == 1 else entry
+
+
+def _selected(entry: object) -> object:
+    result = _result(entry)
+    if not isinstance(result, dict):
+        return entry
+    choices = result.get("choices")
+    return choices[0] if isinstance(choices, list) and len(choices) == 1 else result.get("selected", entry)
+
+
+def _is_number(label: object) -> bool:
+    return isinstance(label, str | int) and WHOLE_NUMBER.fullmatch(str(label)) is not None
+
+
+def _numbers(records: Records, labels: Sequence[Hashable], column: str) -> list[int]:
+    wrong = next((row for row, label in enumerate(labels) if not _is_number(label)), None)
+    if wrong is not None:
+        place = records.place(wrong, column)
+        raise records.table.error(f"{place}: {shown(labels[wrong])} is not a whole number from 0 to 999999999")
+    return [int(str(label)) for label in labels]
+
+
+def _cells(label: Hashable) -> Label:
+    cells = item_cells(label)
+    return cells if isinstance(label, tuple) else cells[0]
+
+
+def _cell(entry: object) -> str:
+    """Return the text of an entry of another column."""
+    if entry is None or isinstance(entry, str):
+        return entry or ""
+    return json.dumps(entry, ensure_ascii=False)
+
+
+class _Layout(NamedTuple):
+    """Columns of one format, and how their answers are read.
+
+    Attributes
+    ----------
+    left, right : str
+        Columns of the items, or the beginnings of the names of their parts.
+    voters : tuple of str
+        Columns that may name the voter; the first one present is read.
+    marks : tuple of str
+        Columns that only this format has; empty if its rows or its numbers identify it.
+    words : mapping of str to str, or None
+        Meanings of its answers; None if they are not words.
+    read : callable
+        Column of the winners, and their meanings.
+    """
+
+    left: str
+    right: str
+    voters: tuple[str, ...]
+    marks: tuple[str, ...]
+    words: Mapping[str, str | None] | None
+    read: Callable[[Records, object, Mapping[str, str | None]], tuple[str, Sequence[str | None]]]
+
+    def fits(self, records: Records) -> bool:
+        """Tell whether the columns are those of the format."""
+        return bool(self.marks) and all(map(records.has_side, self.marks))
+
+
+_MODELS: Final = ("model_a", "model_b")
+_PAIR: Final = ("winner", "loser")
+_TEXTS: Final = ("text1", "text2")
+_SIDES: Final = {"left": "left", "right": "right"}
+_SELECTIONS: Final = {"A": "left", "B": "right", "tie": "tie"}
+_LAYOUTS: Final = {
+    "csv": _Layout("left", "right", ("voter",), ("left", "right"), OWN_WORDS, _words_in_a_column),
+    "arena": _Layout(*_MODELS, ("judge",), (*_MODELS, "winner"), ARENA_WORDS, _words_in_a_column),
+    "one_hot": _Layout(*_MODELS, ("judge",), (*_MODELS, *list(_ONE_HOT)[:2]), None, _marks_in_columns),
+    "pairs": _Layout(*_PAIR, ("voter",), _PAIR, None, _first_wins),
+    "choix": _Layout(*_PAIR, ("voter",), (), None, _first_wins),
+    "label_studio": _Layout(
+        *_TEXTS, ("voter", "annotator"), ("annotation_id", "annotator"), _SIDES, _answers_of_a_scheme
+    ),
+    "potato": _Layout("left", "right", ("voter",), (), _SELECTIONS, _answers_of_a_scheme),
+}
+FORMATS: Final = ("auto", *_LAYOUTS)

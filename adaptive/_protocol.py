@@ -1,0 +1,241 @@
+"""Run the ballots of a plan in order: draw -> votes -> scores -> selection -> result.
+
+`close_ballot` is the only implementation of a step. `run_protocol` loops over it, a campaign of `adaptive.ledger` calls
+it as votes arrive over days, and `adaptive._replay.score_ballots` calls it for all ballots so far at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from adaptive._draw import LIMIT, Ballot, draw_ballot
+from adaptive._plan import BallotPlan
+from adaptive._record import BallotRecord, Places, ProtocolResult
+from adaptive._scores import Average, Scores, running_mean, score_ballot
+from adaptive._selection import Select, Selection, select_by_mean
+from adaptive.errors import AdaptiveError, ProtocolError
+from rankcorr._checks import check_choice, check_unique, checked_seed, shown
+from rankcorr._results import Result, read_only
+
+Items: TypeAlias = int | Sequence[Hashable]
+_STREAMS: Final = {"draw": 0, "cut": 1, "probe": 2}
+
+
+@dataclass(frozen=True, eq=False)
+class Position(Result):
+    """State of a protocol between two ballots.
+
+    Attributes
+    ----------
+    n_closed : int
+        Ballots closed so far.
+    places : ndarray of intp, read-only
+        Items of the next ballot, as indices into all items; none after the last ballot.
+    mean : ndarray of float64, shape (n_items,), read-only
+        The last ybar of every item; nan before ballot 1 is closed.
+    """
+
+    n_closed: int
+    places: Places
+    mean: Scores
+
+    def __post_init__(self) -> None:
+        read_only((self.places, self.mean))
+
+    @classmethod
+    def first(cls, plan: BallotPlan) -> Position:
+        """Return the position before ballot 1, which has all items."""
+        return cls(0, np.arange(plan.n_items), np.full(plan.n_items, np.nan))
+
+    def labels(self, items: Sequence[Hashable]) -> Sequence[Hashable]:
+        """Return the labels of the items of the next ballot, as `draw_ballot` takes them."""
+        if not self.n_closed:
+            return items
+        places = self.places.tolist()
+        return places if isinstance(items, range) else [items[place] for place in places]
+
+
+def run_protocol(
+    plan: BallotPlan,
+    vote: Callable[[Ballot], ArrayLike],
+    *,
+    items: Items,
+    rng: np.random.Generator,
+    voters: Items = 100,
+    select: Select = select_by_mean,
+    average: Average = running_mean,
+) -> ProtocolResult:
+    """Run all ballots of a plan: draw, vote, score, select.
+
+    Parameters
+    ----------
+    plan : BallotPlan
+    vote : callable
+        Takes a `Ballot` and returns LEFT, RIGHT, TIE or UNANSWERED for each of its comparisons, shape
+        (n_comparisons,): a simulator, a file of votes or real voters.
+    items : int or sequence of hashable
+        Unique labels of the plan's items; an integer N stands for 0..N-1.
+    rng : numpy.random.Generator
+        Draws the ballots and breaks the ties at the cuts.
+    voters : int or sequence of hashable
+        Names of the voters; an integer V stands for 0..V-1.
+    select : callable
+        Takes the `BallotScores` of a ballot, the number of items of the next one and a generator, and returns a
+        `Selection`. `select_by_mean` takes the largest ybar.
+    average : callable
+        Takes ybar^(k-1), y^(k) and k >= 2, and returns ybar^(k). `running_mean` is Eq. 5.
+
+    Returns
+    -------
+    ProtocolResult
+
+    Raises
+    ------
+    ProtocolError
+        The items differ from the plan, or `select` or `average` returns an invalid result.
+    VoteError
+        The answers do not fit a ballot's comparisons, or an item has no answer in a ballot.
+    DrawError
+        No ballot can be drawn for the voters.
+
+    See Also
+    --------
+    score_ballots : For votes that are already there.
+    run_matching : Comparisons chosen from all votes so far.
+    simulate : The same with simulated voters, many times.
+    adaptive.ledger.Ledger : Campaigns over days, in a database.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from adaptive import plan_ballots, run_protocol
+    >>> plan = plan_ballots(8, n_ballots=3, fraction=0.5, presentations=7)
+    >>> def prefer_smaller(ballot):
+    ...     items = np.array(ballot.items)
+    ...     return np.sign(items[ballot.right] - items[ballot.left])
+    >>> result = run_protocol(plan, prefer_smaller, items=8, rng=np.random.default_rng(1))
+    >>> result.ranking.ranks, result.last_ballot
+    (array([1., 2., 3., 4., 5., 6., 7., 8.]), array([3, 3, 2, 2, 1, 1, 1, 1]))
+    """
+    labels = checked_items(plan, items)
+    standing, records = Position.first(plan), []
+    while standing.n_closed < plan.n_ballots:
+        ballot = draw_ballot(standing.labels(labels), plan.presentations, voters, rng)
+        record, standing = close_ballot(plan, standing, ballot, vote(ballot), rng=rng, select=select, average=average)
+        records.append(record)
+    return ProtocolResult(plan, labels, standing.mean, tuple(records))
+
+
+def close_ballot(
+    plan: BallotPlan,
+    standing: Position,
+    ballot: Ballot,
+    answers: ArrayLike,
+    *,
+    rng: np.random.Generator,
+    select: Select = select_by_mean,
+    average: Average = running_mean,
+) -> tuple[BallotRecord, Position]:
+    """Score a ballot and select the items of the next one; the arguments are not changed.
+
+    Parameters
+    ----------
+    plan : BallotPlan
+    standing : Position
+        Position of the protocol when the ballot was drawn.
+    ballot : Ballot
+    answers : array_like of shape (n_comparisons,)
+    rng, select, average
+        As in `run_protocol`.
+
+    Raises
+    ------
+    ProtocolError, VoteError
+        As `run_protocol`.
+    """
+    number, places = standing.n_closed + 1, standing.places
+    previous = standing.mean[places] if standing.n_closed else None
+    scores = score_ballot(ballot, answers, ballot_number=number, previous_mean=previous, average=average)
+    mean = standing.mean.copy()
+    mean[places] = scores.ybar
+    if number < plan.n_ballots:
+        selection = _checked_selection(select(scores, plan.sizes[number], rng), plan.sizes[number], len(places))
+    else:
+        selection = Selection(np.empty(0, np.intp), 0)
+    record = BallotRecord(
+        number=number, items=ballot.items, places=places, n_tied_at_cut=selection.n_tied_at_cut, **vars(scores)
+    )
+    return record, Position(number, places[selection.chosen], mean)
+
+
+def ballot_rng(seed: int, number: int, use: Literal["draw", "cut", "probe"]) -> np.random.Generator:
+    """Return a generator for ballot `number` alone, so that the draws of one ballot do not affect another.
+
+    Ballots that are drawn and scored one at a time, in a campaign or by `score_ballots`, take one generator for the
+    draw and one for the ties at the cut: ``SeedSequence(seed, spawn_key=(number, 0))`` and ``(number, 1)``. A campaign
+    takes a third, ``(number, 2)``, for extra comparisons that test the voters.
+
+    Parameters
+    ----------
+    seed : int
+        At least 0.
+    number : int
+        Number of the ballot, counted from 1.
+    use : {"draw", "cut", "probe"}
+
+    Raises
+    ------
+    ProtocolError
+        When the seed is not an integer of at least 0.
+    OptionError
+        When the use is unknown.
+
+    Examples
+    --------
+    >>> draw_ballot(8, 3, 5, ballot_rng(1, 2, "draw")) == draw_ballot(8, 3, 5, ballot_rng(1, 2, "draw"))
+    True
+    """
+    check_choice("use", use, tuple(_STREAMS))
+    key = (number, _STREAMS[use])
+    return np.random.default_rng(np.random.SeedSequence(checked_seed(seed, ProtocolError), spawn_key=key))
+
+
+def checked_items(plan: BallotPlan, items: Items) -> Sequence[Hashable]:
+    """Return the labels of the plan's items: a range for an integer, else a tuple of unique labels."""
+    labels = checked_labels(items, "items")
+    if len(labels) != plan.n_items:
+        raise ProtocolError(f"the plan is for {plan.n_items} items; got {len(labels)}")
+    return labels
+
+
+def checked_labels(labels: Items, what: str, error: type[AdaptiveError] = ProtocolError) -> Sequence[Hashable]:
+    """Return a range for an integer, else a tuple of unique labels; messages of `error` begin with `what`."""
+    if isinstance(labels, int | np.integer) and not isinstance(labels, bool):
+        if not 0 <= labels <= LIMIT:
+            raise error(f"{what} must be from 0 to {LIMIT} in number; got {shown(labels)}")
+        return range(int(labels))
+    if isinstance(labels, str | bytes) or not isinstance(labels, Sequence | np.ndarray):
+        raise error(f"{what} must be a number or a list of labels; got {shown(labels)}")
+    if isinstance(labels, range) and labels == range(len(labels)):
+        return labels
+    names = tuple(labels.tolist() if isinstance(labels, np.ndarray) else labels)
+    try:
+        check_unique(names, what, error)
+    except TypeError:
+        raise error(f"{what} must be hashable, as strings and tuples are; got {shown(names)}") from None
+    return names
+
+
+def _checked_selection(selection: Selection, n_selected: int, n_items: int) -> Selection:
+    chosen = np.asarray(selection.chosen)
+    indices = (
+        chosen.dtype.kind in "iu" and chosen.shape == (n_selected,) and chosen.min() >= 0 and chosen.max() < n_items
+    )
+    if not indices or np.bincount(chosen).max() > 1:
+        raise ProtocolError(f"select must return {n_selected} different indices below {n_items}; got {shown(chosen)}")
+    return selection

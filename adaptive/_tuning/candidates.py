@@ -1,0 +1,253 @@
+"""List the ways to spend a budget of comparisons, and simulate them with the same voters.
+
+candidates -> trials: one row of accuracies for each simulation, on any executor.
+"""
+
+from collections.abc import Iterable, Sequence
+from concurrent.futures import Executor
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from itertools import product
+from typing import Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adaptive._budget import plan_for_budget
+from adaptive._plan import BallotPlan
+from adaptive.errors import PlanError, SimilarityError
+from adaptive.model._matched_ballots import MATCHED_BALLOTS, MatchedBallots
+from adaptive.model._matching import MATCHING, Matching
+from adaptive.simulation._approaches import Approach, Settings, rankings_of
+from adaptive.simulation._voters import VoterPool, VoterPopulation, true_ranking
+from rankcorr._checks import shown
+from rankcorr._coefficients import Coefficient
+from rankcorr._results import Result
+from rankcorr._workers import Progress, in_executor
+
+CANDIDATES: Final[tuple[Approach, ...]] = ("adaptive", "adaptive_fitted", "matched_ballots", "matched")
+
+_N_BALLOTS: Final = (3, 5, 7, 9)
+_FRACTIONS: Final = (0.35, 0.5, 0.65)
+_MATCHED_BALLOTS: Final = ((5, 9), (0.5, 0.6, 0.7), (0.5, 1.0))
+_FOCUS: Final = (0.4, 0.65, 0.9)
+_FIRST: Final = (1, 2)
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate(Result):
+    """One way to spend a budget.
+
+    Attributes
+    ----------
+    approach : str
+        "adaptive" is the paper's protocol; "adaptive_fitted" fits strengths to all of its votes. "matched_ballots" has
+        fixed ballots that pair neighbours; "matched" chooses comparisons batch by batch.
+    plan : BallotPlan
+        The ballots of "adaptive" and "adaptive_fitted"; the others take only the items from it.
+    matching : Matching
+        Used by "matched".
+    matched_ballots : MatchedBallots
+        Used by "matched_ballots".
+
+    See Also
+    --------
+    candidates_for : Lists them.
+    tune_plan : Compares them.
+
+    Examples
+    --------
+    >>> from adaptive import Candidate, plan_for_budget
+    >>> plan = plan_for_budget(60, n_ballots=3, fraction=0.5, comparisons=900)
+    >>> print(Candidate("adaptive", plan))
+    adaptive, 3 of fraction 0.5, 17 presentations
+    """
+
+    approach: Approach
+    plan: BallotPlan
+    matching: Matching = MATCHING
+    matched_ballots: MatchedBallots = MATCHED_BALLOTS
+
+    @property
+    def name(self) -> str:
+        """Approach and its parameters, in a few words."""
+        if self.approach == "matched":
+            own = self.matching
+            return f"matched, focus {own.focus:g}, first {own.first}, batches of {own.batch_of(self.plan.n_items)}"
+        if self.approach == "matched_ballots":
+            chosen = self.matched_ballots
+            return f"matched ballots, {chosen.n_ballots} of fraction {chosen.fraction:g}, noise {chosen.noise:g}"
+        own_plan = self.plan
+        fitted = "adaptive, fitted" if self.approach == "adaptive_fitted" else self.approach
+        return (
+            f"{fitted}, {own_plan.n_ballots} of fraction {own_plan.fraction:g}, {own_plan.presentations} presentations"
+        )
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def paper_candidate(n_items: int, budget: int) -> Candidate:
+    """Return the paper's default: 7 ballots of fraction 0.5, or as many as a short list allows, and its scores.
+
+    Raises
+    ------
+    PlanError
+        When the budget does not pay for two ballots of one presentation.
+
+    Examples
+    --------
+    >>> print(paper_candidate(990, 19_660))
+    adaptive, 7 of fraction 0.5, 20 presentations
+    """
+    for n_ballots in range(7, 2, -1):
+        with suppress(PlanError):
+            plan = plan_for_budget(n_items, n_ballots=n_ballots, fraction=0.5, comparisons=budget)
+            return Candidate("adaptive", plan)
+    return Candidate("adaptive", plan_for_budget(n_items, n_ballots=2, fraction=0.5, comparisons=budget))
+
+
+def candidates_for(
+    n_items: int, budget: int, *, approaches: Iterable[Approach] = CANDIDATES, batch: int | None = None, n0: float = 2.0
+) -> tuple[Candidate, ...]:
+    """List candidates: 12 plans with the paper's scores, 12 with strengths, 12 of matched ballots, 6 matched.
+
+    Plans differ in ballots and fraction, and have as many presentations as the budget allows. Plans that are impossible
+    for a short list are left out.
+
+    Parameters
+    ----------
+    n_items, budget : int
+        The budget is in comparisons.
+    approaches : iterable of str
+        Which of `CANDIDATES`.
+    batch : int, optional
+        Comparisons that "matched" chooses at a time, by default a tenth of the items. Smaller batches are better and
+        slower; the possible size depends on how votes are collected, not on tuning.
+    n0 : float
+        Offset of the weights that guide "matched".
+
+    Raises
+    ------
+    SimilarityError
+        An approach that is unknown.
+    PlanError
+        When the budget does not pay for any of them.
+
+    See Also
+    --------
+    tune_plan : Compares them.
+    Candidate : A candidate of your own.
+
+    Examples
+    --------
+    >>> from adaptive import candidates_for
+    >>> for candidate in candidates_for(60, 900, approaches=["matched"])[:2]:
+    ...     print(candidate)
+    matched, focus 0.4, first 1, batches of 6
+    matched, focus 0.4, first 2, batches of 6
+    """
+    wanted = tuple(approaches)
+    for approach in wanted:
+        if approach not in CANDIDATES:
+            raise SimilarityError(f"approaches to tune are {', '.join(map(repr, CANDIDATES))}; got {shown(approach)}")
+    paper = paper_candidate(n_items, budget)
+    found: list[Candidate] = []
+    for approach in dict.fromkeys(wanted):
+        if approach == "matched":
+            found += [
+                Candidate(approach, paper.plan, matching=Matching(batch=batch, first=first, n0=n0, focus=focus))
+                for focus, first in product(_FOCUS, _FIRST)
+            ]
+            continue
+        shapes = _MATCHED_BALLOTS[:2] if approach == "matched_ballots" else (_N_BALLOTS, _FRACTIONS)
+        for n_ballots, fraction in product(*shapes):
+            try:
+                plan = plan_for_budget(n_items, n_ballots=int(n_ballots), fraction=fraction, comparisons=budget)
+            except PlanError:
+                continue
+            if approach == "matched_ballots":
+                found += [
+                    Candidate(approach, plan, matched_ballots=MatchedBallots(noise, int(n_ballots), fraction))
+                    for noise in _MATCHED_BALLOTS[2]
+                ]
+            else:
+                found.append(Candidate(approach, plan))
+    if not found:
+        raise PlanError(f"a budget of {budget} comparisons of {n_items} items pays for none of the plans")
+    return tuple(found)
+
+
+Array: TypeAlias = NDArray[np.float64]
+
+_WITHOUT_PLAN: Final = ("matched", "matched_ballots", "full_rankings")
+_LARGEST_TASK: Final = 4  # candidates; a run of matching takes a second, sending a task a few milliseconds
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """The common setting of all candidates; other processes get a copy.
+
+    The voters of simulation i, their opinions and all later random numbers come from one seed for all candidates, so
+    differences between candidates are not differences between voters.
+    """
+
+    similarity: Array
+    voters: VoterPool | VoterPopulation
+    relatedness: bool
+    coefficient: Coefficient
+    seed: int
+    stage: int
+
+    def accuracy(self, candidate: Candidate, budgets: Sequence[int], simulation: int) -> list[float]:
+        """Return the coefficient with the true ranking after each budget; matching runs once for all of them.
+
+        Plans keep their ballots and fraction, and have as many presentations as each budget allows.
+        """
+
+        def generator() -> np.random.Generator:
+            return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(self.stage, simulation)))
+
+        shape = candidate.plan
+        plans = [shape] * len(budgets)
+        if candidate.approach not in _WITHOUT_PLAN:
+            plans = [
+                plan_for_budget(shape.n_items, n_ballots=shape.n_ballots, fraction=shape.fraction, comparisons=budget)
+                for budget in budgets
+            ]
+        settings = Settings(self.relatedness, matching=candidate.matching, matched_ballots=candidate.matched_ballots)
+        rankings = rankings_of(candidate.approach, plans, budgets, self.voters, self.similarity, generator, settings)
+        gold = true_ranking(self.similarity, relatedness=self.relatedness)
+        return [float(self.coefficient(gold, ranking)) for ranking in rankings]
+
+    def __call__(self, candidates: Sequence[Candidate], budgets: Sequence[int], simulation: int) -> Array:
+        """Return accuracies, shape (n_candidates, n_budgets)."""
+        return np.array([self.accuracy(candidate, budgets, simulation) for candidate in candidates])
+
+
+def accuracies(
+    trial: Trial,
+    candidates: Sequence[Candidate],
+    budgets: Sequence[int],
+    simulations: range,
+    executor: Executor | None,
+    progress: Progress | None,
+) -> Array:
+    """Return accuracies, shape (n_simulations, n_candidates, n_budgets); they do not depend on the executor.
+
+    `progress` is called after each task with the number of runs in it.
+    """
+    found = np.empty((len(simulations), len(candidates), len(budgets)))
+    tasks = [
+        (row, slice(start, min(start + _LARGEST_TASK, len(candidates))))
+        for row in range(len(simulations))
+        for start in range(0, len(candidates), _LARGEST_TASK)
+    ]
+
+    calls = [(candidates[which], budgets, simulations[row]) for row, which in tasks]
+    with closing(in_executor(executor, trial, calls)) as results:
+        for (row, which), values in zip(tasks, results, strict=True):
+            found[row, which] = values
+            if progress is not None:
+                progress(which.stop - which.start)
+    return found

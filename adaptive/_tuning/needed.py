@@ -1,0 +1,255 @@
+"""Find how many votes an accuracy takes: the inverse of tuning, from runs with checkpoints."""
+
+import math
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from adaptive._plan import plan_ballots
+from adaptive._tuning.candidates import Candidate, Trial, accuracies, paper_candidate
+from adaptive._tuning.tune import mean_interval
+from adaptive.errors import SimilarityError
+from adaptive.model._matched_ballots import MATCHED_BALLOTS, MatchedBallots
+from adaptive.model._matching import MATCHING, Matching
+from adaptive.simulation._approaches import APPROACHES, Approach, checked_voters
+from adaptive.simulation._similarity import positive_count
+from adaptive.simulation._voters import Interval, VoterPool, VoterPopulation
+from rankcorr._checks import checked_level, checked_seed, real_number, shown
+from rankcorr._coefficients import CoefficientLike, as_coefficient
+from rankcorr._results import TableResult, read_only
+from rankcorr._workers import Progress
+
+CHECKPOINTS: Final = 16
+_RESAMPLES: Final = 2000
+_PAPER_VOTERS: Final = VoterPopulation()
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class VotesNeeded(TableResult):
+    """Number of votes until the mean accuracy of simulated votings reaches a target.
+
+    The table has one row for each checkpoint, with the columns votes, mean and se.
+
+    Attributes
+    ----------
+    accuracy : float
+        The target.
+    coefficient, approach : str
+    votes : float
+        Votes needed, interpolated between checkpoints; nan if the most votes tried are too few.
+    interval : pair of float
+        Interval of `votes`; its upper end is inf where the most votes tried may be too few.
+    budgets : ndarray of int64, shape (n_checkpoints,), read-only
+    means, ses : ndarray of float64, shape (n_checkpoints,), read-only
+        Mean accuracy at each number of votes, and its standard error.
+    bound : float
+        Mean accuracy if every voter ranks all items: the limit of these voters' knowledge.
+    bound_interval : pair of float
+        By Student's t.
+    level : float
+    simulations : int
+
+    See Also
+    --------
+    votes_needed : Returns it.
+    adaptive.plots.plot_accuracy : Draws accuracy against votes.
+
+    Examples
+    --------
+    >>> from adaptive import exponential_similarity, votes_needed
+    >>> similarity = exponential_similarity(20)
+    >>> found = votes_needed(0.5, similarity=similarity, approach="adaptive", most=200, simulations=2)
+    >>> found.budgets[-1].item(), found.interval[0] <= found.votes <= found.interval[1]
+    (200, True)
+    >>> found.reached, found.possible, found.bound > found.accuracy
+    (True, True, True)
+    """
+
+    accuracy: float
+    coefficient: str
+    approach: str
+    votes: float
+    interval: Interval
+    budgets: NDArray[np.int64]
+    means: NDArray[np.float64]
+    ses: NDArray[np.float64]
+    bound: float
+    bound_interval: Interval
+    level: float
+    simulations: int
+
+    def __post_init__(self) -> None:
+        read_only((self.budgets, self.means, self.ses))
+
+    @property
+    def reached(self) -> bool:
+        """True if the votes tried are enough."""
+        return not math.isnan(self.votes)
+
+    @property
+    def possible(self) -> bool:
+        """True if these voters' knowledge may allow the accuracy: it is not above the interval of the bound."""
+        return self.reached or self.accuracy <= self.bound_interval[1]
+
+    @property
+    def verdict(self) -> str:
+        """The answer as a sentence."""
+        what = f"a mean {self.coefficient} of {self.accuracy:g}"
+        if self.reached:
+            low, high = self.interval
+            if self.votes <= self.budgets[0]:
+                return f"{what} takes at most {self.budgets[0]:,} votes, the fewest that were tried"
+            end = "more than were tried" if math.isinf(high) else f"{high:,.0f}"
+            return f"{what} takes {self.votes:,.0f} votes ({low:,.0f} to {end})"
+        most, best = self.budgets[-1], self.means[-1]
+        if not self.possible:
+            return (
+                f"{what} cannot be reached with these voters: if each of them ranked all items it would be "
+                f"{self.bound:.4f}; {most:,} votes reach {best:.4f}"
+            )
+        return f"{what} takes more than {most:,} votes, which reach {best:.4f}"
+
+    def _columns(self) -> dict[str, list[Any]]:
+        return {"votes": self.budgets.tolist(), "mean": self.means.tolist(), "se": self.ses.tolist()}
+
+    def __repr__(self) -> str:
+        return f"<VotesNeeded ({self.approach}, {self.simulations} simulations): {self.verdict}>"
+
+
+def votes_needed(
+    accuracy: float,
+    *,
+    similarity: ArrayLike,
+    coefficient: CoefficientLike = "tau_w",
+    voters: VoterPool | VoterPopulation = _PAPER_VOTERS,
+    relatedness: bool = True,
+    approach: Approach = "matched",
+    matching: Matching = MATCHING,
+    matched_ballots: MatchedBallots = MATCHED_BALLOTS,
+    most: int | None = None,
+    simulations: int = 20,
+    level: float = 0.95,
+    seed: int = 0,
+    executor: Executor | None = None,
+    progress: Progress | None = None,
+) -> VotesNeeded:
+    """Estimate the votes that an accuracy takes, on average over simulated votings.
+
+    A run of "matched" continues to the most votes and is measured at checkpoints on the way. The other approaches run
+    once for each checkpoint, with the same voters.
+
+    Parameters
+    ----------
+    accuracy : float
+        Target for the mean coefficient with the true ranking, between -1 and 1.
+    similarity : array_like of shape (n_items,)
+        Underlying similarities z in [-1, 1].
+    coefficient : str or Coefficient
+        "tau_w", "rho_w", "tau", "rho", or a value such as ``TauW(n0=10)``.
+    voters : VoterPool or VoterPopulation
+    relatedness : bool
+        Voters judge abs(z); else z.
+    approach : str
+        As in `simulate`, except "full_rankings".
+    matching, matched_ballots : Matching, MatchedBallots
+        Options of "matched" and "matched_ballots".
+    most : int, optional
+        The most votes to try; by default 20 for each item. The voters' number of pairs is an upper limit.
+    simulations : int
+        At least 2.
+    level : float
+        Of the intervals.
+    seed : int
+        Same seed, same result, whatever the executor.
+    executor : concurrent.futures.Executor, optional
+        Runs the simulations; by default they run one by one.
+    progress : callable, optional
+        Called with the number of completed runs: two for each simulation, one of them with full rankings.
+
+    Returns
+    -------
+    VotesNeeded
+
+    Raises
+    ------
+    SimilarityError
+        An accuracy outside (-1, 1), invalid similarities or voters, an unknown approach, or numbers out of range.
+    PlanError
+        When the most votes do not pay for the smallest plan.
+
+    See Also
+    --------
+    tune_plan : The reverse: the best accuracy of a budget.
+    simulate_curve : Accuracy of several budgets.
+
+    Examples
+    --------
+    >>> from adaptive import exponential_similarity, votes_needed
+    >>> found = votes_needed(0.8, similarity=exponential_similarity(20), simulations=4, seed=1)
+    >>> found.reached, found.votes < 400
+    (True, True)
+    """
+    target = real_number(accuracy)
+    if not -1 < target < 1:
+        raise SimilarityError(f"accuracy must be a number between -1 and 1; got {shown(accuracy)}")
+    values = checked_voters(voters, similarity)
+    if approach not in APPROACHES or approach == "full_rankings":
+        others = tuple(name for name in APPROACHES if name != "full_rankings")
+        raise SimilarityError(f"an approach is one of {', '.join(map(repr, others))}; got {shown(approach)}")
+    chosen, wanted = as_coefficient(coefficient), checked_level(level)
+    n_simulations = positive_count(simulations, "simulations", 2)
+    checked_seed(seed, SimilarityError)
+    n_items = values.size
+    pairs = voters.n_voters * n_items * (n_items - 1) // 2
+    largest = min(20 * n_items if most is None else positive_count(most, "most"), pairs)
+    # The paper's shape of plan. Matching ignores the plan and starts from half a vote for each item.
+    shape = paper_candidate(n_items, largest).plan
+    fewest = n_items // 2
+    if approach != "matched":
+        fewest = plan_ballots(
+            n_items, n_ballots=shape.n_ballots, fraction=shape.fraction, presentations=1
+        ).n_comparisons
+    budgets = np.unique(np.geomspace(min(fewest, largest), largest, CHECKPOINTS).round().astype(np.int64))
+    trial = Trial(values, voters, relatedness, chosen, int(seed), 0)
+    candidate = Candidate(approach, shape, matching, matched_ballots)
+    ranked = Candidate("full_rankings", shape)
+    runs = range(n_simulations)
+    curves = accuracies(trial, [candidate], budgets.tolist(), runs, executor, progress)[:, 0]
+    full = accuracies(trial, [ranked], [largest], runs, executor, progress)[:, 0, 0]
+    rng = np.random.default_rng(np.random.SeedSequence(int(seed), spawn_key=(1,)))
+    crossings = [
+        _crossing(budgets, curves[rng.integers(n_simulations, size=n_simulations)].mean(axis=0), target)
+        for _ in range(_RESAMPLES)
+    ]
+    ends = np.quantile(crossings, [(1 - wanted) / 2, (1 + wanted) / 2], method="nearest")
+    votes = _crossing(budgets, curves.mean(axis=0), target)
+    return VotesNeeded(
+        accuracy=target,
+        coefficient=chosen.name,
+        approach=approach,
+        votes=votes if math.isfinite(votes) else math.nan,
+        interval=(float(ends[0]), float(ends[1])),
+        budgets=budgets,
+        means=curves.mean(axis=0),
+        ses=curves.std(axis=0, ddof=1) / math.sqrt(n_simulations),
+        bound=float(full.mean()),
+        bound_interval=mean_interval(full, wanted),
+        level=wanted,
+        simulations=n_simulations,
+    )
+
+
+def _crossing(budgets: NDArray[np.int64], means: NDArray[np.float64], target: float) -> float:
+    """Return the votes where the means reach the target, linear in log(votes) between checkpoints; inf if never."""
+    above = np.maximum.accumulate(means) >= target  # chance makes a mean fall now and then
+    if not above[-1]:
+        return math.inf
+    k = int(np.argmax(above))
+    if k == 0:
+        return float(budgets[0])
+    low, high = means[:k].max(), means[k]
+    share = (target - low) / (high - low)
+    return float(np.exp((1 - share) * np.log(budgets[k - 1]) + share * np.log(budgets[k])))

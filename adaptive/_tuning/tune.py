@@ -1,0 +1,346 @@
+"""Find the best way to spend a budget by simulations: many candidates at first, then the better half of each round."""
+
+import math
+from collections.abc import Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from adaptive._tuning.candidates import Candidate, Trial, accuracies, candidates_for, paper_candidate
+from adaptive.errors import SimilarityError
+from adaptive.model._comparisons import Comparisons
+from adaptive.model._estimators import bradley_terry
+from adaptive.simulation._approaches import checked_voters
+from adaptive.simulation._population import PopulationFit, fit_population, similarity_of_strengths
+from adaptive.simulation._similarity import checked_similarity, positive_count
+from adaptive.simulation._voters import Interval, VoterPool, VoterPopulation
+from rankcorr._checks import checked_level, checked_seed, shown
+from rankcorr._coefficients import CoefficientLike, as_coefficient
+from rankcorr._results import TableResult
+from rankcorr._workers import Progress
+
+RACE, FRESH = 0, 1  # stages: the simulations of the search, and those that measure its winner
+_PILOT_RESAMPLES = 20
+
+
+@dataclass(frozen=True)
+class CandidateRow:
+    """Results of a candidate in the search.
+
+    Attributes
+    ----------
+    candidate : Candidate
+    mean, se : float
+        Of the simulations it took part in. Candidates that survive long have too high a mean, because it let them
+        survive.
+    simulations : int
+    fell_out : int
+        Round, counted from 1, after which it was dropped; 0 for the winner.
+    """
+
+    candidate: Candidate
+    mean: float
+    se: float
+    simulations: int
+    fell_out: int
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TunedPlan(TableResult):
+    """The best way to spend a budget, its accuracy, and all candidates tried.
+
+    The table has one row for each candidate, the best first, with the columns candidate, approach, mean, se,
+    simulations and fell_out.
+
+    Attributes
+    ----------
+    budget : int
+        Comparisons.
+    coefficient : str
+    best : Candidate
+    rows_tried : tuple of CandidateRow
+        The winner first, then those that survived longest.
+    accuracy, accuracy_se : float
+        Mean accuracy of the winner and its standard error, in fresh simulations, because the winner was chosen for its
+        mean in the search.
+    accuracy_interval : pair of float
+        Interval of that mean, by Student's t.
+    spread : pair of float
+        Range of the result of one voting: the quantiles of the fresh simulations at the ends of `level`.
+    paper : Candidate
+        The paper's default plan for the same budget.
+    paper_accuracy, paper_se : float
+        Its mean accuracy in the same fresh simulations, and the standard error.
+    gain : float
+        Winner less paper.
+    gain_interval : pair of float
+        By Student's t of the paired differences.
+    level : float
+    simulations : int
+        Fresh ones.
+    population : PopulationFit or None
+        The fit to the pilot votes.
+
+    See Also
+    --------
+    tune_plan : Returns it.
+    Candidate : The type of `best`.
+
+    Examples
+    --------
+    >>> from adaptive import candidates_for, exponential_similarity, tune_plan
+    >>> few = candidates_for(20, 200, approaches=["adaptive"])[:2]
+    >>> tuned = tune_plan(200, similarity=exponential_similarity(20), candidates=few, simulations=2, fresh=2)
+    >>> tuned.best in few, tuned.simulations, len(tuned.rows_tried)
+    (True, 2, 2)
+    >>> tuned.accuracy_interval[0] < tuned.accuracy < tuned.accuracy_interval[1]
+    True
+    """
+
+    budget: int
+    coefficient: str
+    best: Candidate
+    rows_tried: tuple[CandidateRow, ...]
+    accuracy: float
+    accuracy_se: float
+    accuracy_interval: Interval
+    spread: Interval
+    paper: Candidate
+    paper_accuracy: float
+    paper_se: float
+    gain: float
+    gain_interval: Interval
+    level: float
+    simulations: int
+    population: PopulationFit | None = None
+
+    def _columns(self) -> dict[str, list[Any]]:
+        return {
+            "candidate": [row.candidate.name for row in self.rows_tried],
+            "approach": [row.candidate.approach for row in self.rows_tried],
+            "mean": [row.mean for row in self.rows_tried],
+            "se": [row.se for row in self.rows_tried],
+            "simulations": [row.simulations for row in self.rows_tried],
+            "fell_out": [row.fell_out for row in self.rows_tried],
+        }
+
+    def __repr__(self) -> str:
+        low, high = self.accuracy_interval
+        return (
+            f"<TunedPlan for {self.budget:,} comparisons: {self.best}; {self.coefficient} {self.accuracy:.3f} "
+            f"({low:.3f} to {high:.3f}), the paper's plan {self.paper_accuracy:.3f}>"
+        )
+
+
+def tune_plan(
+    budget: int,
+    *,
+    similarity: ArrayLike | None = None,
+    pilot: Comparisons | None = None,
+    voters: VoterPool | VoterPopulation | None = None,
+    relatedness: bool = True,
+    coefficient: CoefficientLike = "tau_w",
+    candidates: Sequence[Candidate] | None = None,
+    simulations: int = 4,
+    fresh: int = 40,
+    level: float = 0.95,
+    seed: int = 0,
+    executor: Executor | None = None,
+    progress: Progress | None = None,
+) -> TunedPlan:
+    """Find how to spend a budget of comparisons, by successive halving of candidates.
+
+    Each round doubles the simulations of the remaining candidates and drops the worse half of them, until one is left.
+    In a simulation all candidates have the same voters with the same opinions. Fresh simulations then compare the
+    winner with the paper's default plan.
+
+    Parameters
+    ----------
+    budget : int
+        Comparisons.
+    similarity : array_like of shape (n_items,), optional
+        Expected underlying similarities z in [-1, 1].
+    pilot : Comparisons, optional
+        Votes on the same items, or items like them. Without `similarity`, the similarities are read from their
+        strengths, and voters judge z itself; without `voters`, the population is fitted to them.
+    voters : VoterPool or VoterPopulation, optional
+        By default those of the pilot votes, or the paper's.
+    relatedness : bool
+        Voters judge abs(z); else z. Without `similarity` always z.
+    coefficient : str or Coefficient
+        The measure of accuracy: "tau_w", "rho_w", "tau", "rho", or a value such as ``TauW(n0=10)``.
+    candidates : sequence of Candidate, optional
+        By default `candidates_for` the budget.
+    simulations : int
+        Of every candidate in the first round, at least 2.
+    fresh : int
+        Simulations of the winner and the paper's plan, at least 2.
+    level : float
+        Of the intervals.
+    seed : int
+        Same seed, same result, whatever the executor.
+    executor : concurrent.futures.Executor, optional
+        Runs the simulations, also on a Dask cluster; by default they run one by one.
+    progress : callable, optional
+        Called with the number of runs that have ended, `tuning_runs` in all.
+
+    Returns
+    -------
+    TunedPlan
+
+    Raises
+    ------
+    SimilarityError
+        Neither similarities nor pilot votes, voters of another type, or numbers out of range.
+    PlanError
+        When the budget is too small for any plan.
+    ModelError
+        Pilot votes without voters, where no `voters` are given.
+
+    See Also
+    --------
+    candidates_for : The candidates.
+    votes_needed : The reverse: the votes that an accuracy takes.
+    simulate : One plan.
+
+    References
+    ----------
+    K. Jamieson and A. Talwalkar, Non-stochastic best arm identification and hyperparameter optimization, AISTATS 2016.
+
+    Examples
+    --------
+    >>> from adaptive import candidates_for, exponential_similarity, tune_plan
+    >>> few = candidates_for(20, 200, approaches=["matched"])[:2]
+    >>> tuned = tune_plan(200, similarity=exponential_similarity(20), candidates=few, simulations=2, fresh=4, seed=1)
+    >>> tuned.best.approach, len(tuned.rows_tried)
+    ('matched', 2)
+    """
+    n_comparisons = positive_count(budget, "budget")
+    n_simulations, n_fresh = positive_count(simulations, "simulations", 2), positive_count(fresh, "fresh", 2)
+    chosen, wanted = as_coefficient(coefficient), checked_level(level)
+    checked_seed(seed, SimilarityError)
+    values, own_voters, judged, population = _setting(similarity, pilot, voters, relatedness, int(seed))
+    tried = tuple(candidates_for(values.size, n_comparisons) if candidates is None else candidates)
+    if not tried or any(not isinstance(candidate, Candidate) for candidate in tried):
+        raise SimilarityError(f"candidates must be one Candidate or more; got {shown(candidates)}")
+    if other := [each for each in tried if each.plan.n_items != values.size]:
+        raise SimilarityError(f"there are {values.size} items; the plan of {other[0]} has {other[0].plan.n_items}")
+    paper = paper_candidate(values.size, n_comparisons)
+
+    def trial(stage: int) -> Trial:
+        return Trial(values, own_voters, judged, chosen, int(seed), stage)
+
+    rows = _race(trial(RACE), tried, n_comparisons, n_simulations, executor, progress)
+    best = rows[0].candidate
+    last = accuracies(trial(FRESH), [best, paper], [n_comparisons], range(n_fresh), executor, progress)[:, :, 0]
+    own, papers = last[:, 0], last[:, 1]
+    tail = (1 - wanted) / 2
+    return TunedPlan(
+        budget=n_comparisons,
+        coefficient=chosen.name,
+        best=best,
+        rows_tried=rows,
+        accuracy=float(own.mean()),
+        accuracy_se=_se(own),
+        accuracy_interval=mean_interval(own, wanted),
+        spread=(float(np.quantile(own, tail)), float(np.quantile(own, 1 - tail))),
+        paper=paper,
+        paper_accuracy=float(papers.mean()),
+        paper_se=_se(papers),
+        gain=float((own - papers).mean()),
+        gain_interval=mean_interval(own - papers, wanted),
+        level=wanted,
+        simulations=n_fresh,
+        population=population,
+    )
+
+
+def tuning_runs(n_candidates: int, *, simulations: int = 4, fresh: int = 40) -> int:
+    """Return the number of runs of `tune_plan`, the final count of its `progress`.
+
+    Examples
+    --------
+    >>> tuning_runs(8, simulations=4, fresh=40)  # 8 * 4 + 4 * 4 + 2 * 8 + 2 * 40
+    144
+    """
+    runs, done, total, left = 0, 0, simulations, n_candidates
+    while left > 1:
+        runs += left * (total - done)
+        done, total, left = total, 2 * total, -(-left // 2)
+    return runs + 2 * fresh
+
+
+def mean_interval(values: NDArray[np.float64], level: float) -> Interval:
+    """Return the interval of a mean by Student's t."""
+    from scipy.special import stdtrit
+
+    half = float(stdtrit(values.size - 1, (1 + level) / 2)) * _se(values)
+    return float(values.mean()) - half, float(values.mean()) + half
+
+
+def _race(
+    trial: Trial,
+    candidates: tuple[Candidate, ...],
+    budget: int,
+    simulations: int,
+    executor: Executor | None,
+    progress: Progress | None,
+) -> tuple[CandidateRow, ...]:
+    """Return all candidates, the winner first."""
+    left = list(range(len(candidates)))
+    seen = np.empty((0, len(candidates)))
+    rows: list[CandidateRow] = []
+    number, total = 0, simulations
+    while len(left) > 1:
+        number += 1
+        new = accuracies(
+            trial, [candidates[k] for k in left], [budget], range(seen.shape[0], total), executor, progress
+        )[:, :, 0]
+        block = np.full((new.shape[0], len(candidates)), math.nan)
+        block[:, left] = new
+        seen, total = np.concatenate([seen, block]), 2 * total
+        # A candidate whose ranking is a single tie has no coefficient, so it ranks below all others.
+        means = {k: float(seen[:, k].mean()) for k in left}
+        order = sorted(left, key=lambda k: -math.inf if math.isnan(means[k]) else means[k], reverse=True)
+        kept = -(-len(left) // 2)
+        rows = [_row(candidates[k], seen[:, k], number) for k in order[kept:]] + rows
+        left = order[:kept]
+    own = seen[:, left[0]]
+    winner = _row(candidates[left[0]], own, 0) if own.size else CandidateRow(candidates[0], math.nan, math.nan, 0, 0)
+    return (winner, *rows)
+
+
+def _row(candidate: Candidate, values: NDArray[np.float64], fell_out: int) -> CandidateRow:
+    return CandidateRow(candidate, float(values.mean()), _se(values), values.size, fell_out)
+
+
+def _se(values: NDArray[np.float64]) -> float:
+    return float(values.std(ddof=1)) / math.sqrt(values.size)
+
+
+def _setting(
+    similarity: ArrayLike | None,
+    pilot: Comparisons | None,
+    voters: VoterPool | VoterPopulation | None,
+    relatedness: bool,
+    seed: int,
+) -> tuple[NDArray[np.float64], VoterPool | VoterPopulation, bool, PopulationFit | None]:
+    """Return similarities, voters, whether voters judge abs(z), and the fit to the pilot votes."""
+    if pilot is None:
+        if similarity is None:
+            raise SimilarityError("what a budget buys depends on the items: give similarity= or pilot=")
+        own = VoterPopulation() if voters is None else voters
+        return checked_voters(own, similarity), own, relatedness, None
+    judged = relatedness and similarity is not None
+    fitted = None
+    if voters is None:
+        fitted = fit_population(pilot, similarity=similarity, relatedness=judged, resamples=_PILOT_RESAMPLES, seed=seed)
+        voters = fitted.population
+    elif not isinstance(pilot, Comparisons):
+        raise SimilarityError(f"pilot votes are Comparisons; got {shown(pilot)}")
+    values = similarity_of_strengths(bradley_terry(pilot)) if similarity is None else checked_similarity(similarity)
+    checked_voters(voters, values)
+    return values, voters, judged, fitted

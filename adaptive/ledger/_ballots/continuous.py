@@ -1,0 +1,363 @@
+"""Draw, refuse and close the batches of a continuous campaign."""
+
+from dataclasses import dataclass, replace
+from typing import Final, Literal, TypeAlias
+
+import numpy as np
+import sqlalchemy as sa
+from numpy.typing import NDArray
+
+from adaptive._protocol import ballot_rng
+from adaptive.ledger._ballots.draws import store_ballot
+from adaptive.ledger._ballots.sheets import assign_slots, is_sheet_left, is_taken, n_unanswered_for
+from adaptive.ledger._ballots.stored import ballot_stamp, stored_ballots, write_record
+from adaptive.ledger._campaign.info import CampaignInfo, ContinuousPlan, slots_of_batch
+from adaptive.ledger._store import schema
+from adaptive.ledger._store.database import Database
+from adaptive.ledger._store.encoding import value_of
+from adaptive.ledger._store.locks import lock_ballot
+from adaptive.ledger._store.rows import audit, integer_columns
+from adaptive.ledger._voters.identity import excluded_voters
+from adaptive.ledger._voters.newcomers import forget_addresses
+from adaptive.ledger._votes.reading import counted_votes, votes_digest
+from adaptive.ledger.errors import ChangedError, LedgerError, NotReadyError
+from adaptive.model._comparisons import Comparisons
+from adaptive.model._matching import Matches, interim_strengths, next_comparisons
+from adaptive.model._strengths import Strengths
+from rankcorr import TauW
+
+Waits: TypeAlias = Literal["target", "pairs"]
+_REFUSED: Final = "no batch"
+_STATE: Final = ("batches", "answers", "changed", "decided")
+_DECIDING: Final = ("excluded", "included", "left", "reopened")
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """The reason why the votes of a state allow no batch, found by a costly fit; for one voter or for all."""
+
+    reason: str
+    cause: Waits | None
+    state: dict[str, int]
+    voter_id: int | None = None
+
+
+def state_of(connection: sa.Connection, info: CampaignInfo) -> dict[str, int]:
+    """Return the state that a refusal applies to: batches, answers, changed answers and the organiser's last decision.
+
+    Answers to checks count too. Otherwise voters could recognise a check because no new pairs follow its answer.
+    """
+    sheet, ballot, vote, event = schema.sheet, schema.ballot, schema.vote_event, schema.audit_event
+    counts = (sa.func.count(ballot.c.id.distinct()), sa.func.sum(sheet.c.n_answered + sheet.c.n_checked))
+    counted = sa.select(*counts).join(sheet, sheet.c.ballot_id == ballot.c.id)
+    batches, answers = connection.execute(counted.where(ballot.c.campaign_id == info.id)).one()
+    wanted = sa.select(sa.func.count()).select_from(vote).join(ballot, ballot.c.id == vote.c.ballot_id)
+    changed = connection.execute(wanted.where(ballot.c.campaign_id == info.id, vote.c.revision > 1)).scalar()
+    last = sa.select(sa.func.max(event.c.id)).where(event.c.campaign_id == info.id, event.c.kind.in_(_DECIDING))
+    found = (batches, answers, changed, connection.execute(last).scalar())
+    return {name: int(number or 0) for name, number in zip(_STATE, found, strict=True)}
+
+
+def last_refusal(connection: sa.Connection, info: CampaignInfo, *voters: int | None) -> Refusal | None:
+    """Return the latest refused draw for any of these voters or for all; None is an unknown newcomer."""
+    event = schema.audit_event
+    is_refusal = (event.c.campaign_id == info.id, event.c.kind == _REFUSED)
+    wanted = sa.select(event.c.details, event.c.voter_id).where(*is_refusal)
+    if voters:
+        wanted = wanted.where(sa.or_(*(event.c.voter_id.is_not_distinct_from(voter) for voter in voters)))
+    row = connection.execute(wanted.order_by(event.c.id.desc()).limit(1)).first()
+    if row is None:
+        return None
+    details = value_of(row.details)
+    state = {name: details.get(name, 0) for name in _STATE}
+    return Refusal(details["reason"], details.get("cause"), state, row.voter_id)
+
+
+def write_refusal(connection: sa.Connection, info: CampaignInfo, refusal: Refusal) -> None:
+    """Record a refusal, so that voters are told that nothing is left, without repeating the same fit."""
+    before = last_refusal(connection, info, refusal.voter_id)
+    if before is None or before.state != refusal.state:
+        details = {**refusal.state, "reason": refusal.reason, "cause": refusal.cause}
+        audit(connection, info.id, _REFUSED, details, voter_id=refusal.voter_id)
+
+
+def why_it_waits(connection: sa.Connection, info: CampaignInfo) -> Waits | None:
+    """Return why no more pairs are asked, given the current votes; None if no request was refused since the last one.
+
+    "target": the expected accuracy is reached. "pairs": the last voter to ask has seen all remaining pairs, so those
+    are left for other voters.
+    """
+    if info.mode == "ballots":
+        return None
+    refused = last_refusal(connection, info)
+    return None if refused is None or refused.state != state_of(connection, info) else refused.cause
+
+
+def may_draw(connection: sa.Connection, info: CampaignInfo, voter_id: int | None = None) -> bool:
+    """Return whether a batch is due and within the budget; False for a campaign of ballots.
+
+    After a draw was refused because the target is reached or no pair is left, the result is False until another answer
+    arrives. For a voter who has seen all pairs it stays False.
+    """
+    if not isinstance(info.plan, ContinuousPlan):
+        return False
+    ballots = stored_ballots(connection, info)
+    has_ended = bool(ballots) and all(each.state == "closed" for each in ballots)
+    is_spent = sum(each.n_comparisons for each in ballots) >= info.plan.budget
+    if has_ended or is_spent or n_waiting(connection, info, voter_id) > info.plan.batch // 2:
+        return False
+    if voter_id is not None and last_refusal(connection, info, voter_id) is not None:
+        return False
+    refused = last_refusal(connection, info, None)
+    return refused is None or refused.state != state_of(connection, info)
+
+
+def note_in_vain(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> None:
+    """Record that a voter gets none of the remaining sheets, though others would, and no further batch is drawn."""
+    if not isinstance(info.plan, ContinuousPlan) or not is_sheet_left(connection, info):
+        return
+    spent = sum(each.n_comparisons for each in stored_ballots(connection, info))
+    if spent >= info.plan.budget:
+        reason = "the voter has seen a pair of each sheet that is left"
+        write_refusal(connection, info, Refusal(reason, "pairs", state_of(connection, info), voter_id))
+
+
+def n_waiting(connection: sa.Connection, info: CampaignInfo, voter_id: int | None) -> int:
+    """Return the number of unanswered pairs that delay the next batch, for a voter or for a new one.
+
+    If sheets are claimed, checks are counted too. Otherwise a voter could learn from the arrival of a batch which of
+    two answers was scored.
+    """
+    if info.settings.assigned:
+        return n_unanswered(connection, info)
+    sheet, held = schema.sheet, is_taken(connection)
+    left = sheet.c.n_comparisons + sheet.c.n_checks - sheet.c.n_answered - sheet.c.n_checked
+    sums = (sa.func.sum(sa.case((held, 0), else_=left)), sa.func.sum(sa.case((held, left), else_=0)))
+    counted = sa.select(*sums, sa.func.max(sheet.c.n_comparisons + sheet.c.n_checks))
+    of_open = counted.join(schema.ballot, schema.ballot.c.id == sheet.c.ballot_id).where(
+        schema.ballot.c.campaign_id == info.id, schema.ballot.c.state == "open"
+    )
+    n_free, n_held, largest = connection.execute(of_open).one()
+    free = int(n_free or 0) if voter_id is None else n_unanswered_for(connection, info, voter_id)
+    return max(free, free + int(n_held or 0) - len(info.slots) * int(largest or 0))
+
+
+def n_unanswered(connection: sa.Connection, info: CampaignInfo) -> int:
+    """Return the number of unanswered comparisons in open batches."""
+    sheet, ballot = schema.sheet, schema.ballot
+    left = sheet.c.n_comparisons - sheet.c.n_answered
+    counted = sa.select(sa.func.sum(left)).join(ballot, ballot.c.id == sheet.c.ballot_id).where(left > 0)
+    of_open = (ballot.c.campaign_id == info.id, ballot.c.state == "open")
+    return int(connection.execute(counted.where(*of_open)).scalar() or 0)
+
+
+Slots: TypeAlias = NDArray[np.int64]
+
+
+def draw_batch(database: Database, info: CampaignInfo, *, at_once: bool = False, voter_id: int | None = None) -> int:
+    """Draw the next batch, store it and return its number.
+
+    The strengths fitted to all votes so far choose the pairs. A batch is due when at most half a batch is still
+    unanswered. If voters claim sheets, sheets in their hands are not counted as unanswered, up to one for each voter
+    that the campaign is planned for. A voter who thinks long or never returns therefore does not block the others.
+
+    Parameters
+    ----------
+    at_once : bool
+        Draw the batch even if it is not due.
+    voter_id : int or None
+        The voter who waits for the batch, in campaigns whose sheets are claimed. The batch contains no pair that this
+        voter was shown. It is drawn even if other sheets are free, provided that each of them has a pair which this
+        voter was shown.
+
+    Raises
+    ------
+    NotReadyError
+        If too much of the last batch is unanswered.
+    LedgerError
+        If the budget is spent, the expected accuracy is reached, the campaign has ended, or the voter who waits, or all
+        voters, have seen all pairs.
+    """
+    plan = _plan(info)
+
+    def read(connection: sa.Connection) -> tuple[int, Matches] | Refusal:
+        ballots = stored_ballots(connection, info)
+        spent = sum(each.n_comparisons for each in ballots)
+        if ballots and all(each.state == "closed" for each in ballots):
+            raise LedgerError("the campaign has ended: no more is asked")
+        if spent >= plan.budget:
+            raise LedgerError(f"the budget of {plan.budget:,} comparisons is spent")
+        waiting = n_waiting(connection, info, voter_id)
+        if waiting > plan.batch // 2 and not at_once:
+            raise NotReadyError(
+                f"{waiting:,} pairs are unanswered; the next batch is drawn by all votes at "
+                f"{plan.batch // 2:,} or fewer"
+            )
+        if voter_id is not None and not _n_unseen(connection, info, voter_id):
+            return Refusal("the voter has seen all pairs", "pairs", state_of(connection, info), voter_id)
+        votes = counted_votes(connection, info)
+        strengths = interim_strengths(votes, None)
+        if plan.target is not None and votes.n_comparisons >= info.n_items and strengths.signal.found:
+            reached = strengths.expected_correlation(TauW()).mean
+            if reached >= plan.target:
+                reason = f"the expected tau_w is {reached:.3f}: the target of {plan.target:g} is reached"
+                return Refusal(reason, "target", state_of(connection, info))
+        size = min(plan.batch, plan.budget - spent)
+        matches = _matched(connection, info, plan, strengths, size, len(ballots) + 1, voter_id)
+        if not len(matches):
+            return Refusal(f"no batch can be drawn: {matches.reason}", "pairs", state_of(connection, info), voter_id)
+        return len(ballots) + 1, matches
+
+    found = database.read(read)
+    if isinstance(found, Refusal):
+        refusal = found
+        database.write(lambda connection: write_refusal(connection, info, refusal))
+        raise LedgerError(refusal.reason)
+    number, matches = found
+    places = np.arange(info.n_items)
+
+    def write(connection: sa.Connection) -> int:
+        ballots = stored_ballots(connection, info)
+        if ballots:
+            # The campaign may be ended before or after this step, but not during it.
+            lock_ballot(connection, ballots[-1].id, exclusive=True)
+            ballots = stored_ballots(connection, info)
+        if len(ballots) != number - 1:
+            raise LedgerError(f"batch {number} was drawn by somebody else at the same moment")
+        if ballots and all(each.state == "closed" for each in ballots):
+            raise LedgerError("the campaign has ended: no more is asked")
+        made = store_ballot(connection, info, matches, places, number=number, kind="batch", presentations=1)
+        if info.settings.assigned:
+            assign_slots(connection, info, made)
+        audit(connection, info.id, "opened", {"numpy": np.__version__}, ballot_id=made)
+        return number
+
+    return database.write(write)
+
+
+def finish(
+    database: Database, info: CampaignInfo, *, least_answered: float | None = None, stamp: str | None = None
+) -> int:
+    """End a continuous campaign: close its batches as they are, write their digests and return their number.
+
+    Parameters
+    ----------
+    least_answered : float or None
+        Share of the comparisons that must be answered; None: the campaign's setting.
+    stamp : str or None
+        The `ballot_stamp` of the last batch that the caller has seen; None: accept any.
+
+    Raises
+    ------
+    LedgerError
+        If there is no batch, or all are closed.
+    ChangedError
+        If the stamp of the last batch has changed.
+    NotReadyError
+        If too few comparisons are answered.
+    """
+    wanted = info.settings.least_answered if least_answered is None else least_answered
+    _plan(info)
+
+    def write(connection: sa.Connection) -> int:
+        ballots = stored_ballots(connection, info)
+        if not ballots or all(each.state == "closed" for each in ballots):
+            raise LedgerError("no batch is open: there is nothing to close")
+        for stored in ballots:
+            lock_ballot(connection, stored.id, exclusive=True)
+        if stamp is not None and stamp != ballot_stamp(connection, info, ballots[-1].number):
+            raise ChangedError("a batch was drawn, or the voters changed, since the campaign was looked at")
+        asked = sum(each.n_comparisons for each in ballots)
+        answered_in_all = asked - n_unanswered(connection, info)
+        if answered_in_all < wanted * asked:
+            raise NotReadyError(
+                f"{answered_in_all:,} of {asked:,} comparisons are answered, {answered_in_all / asked:.0%}, and "
+                f"{wanted:.0%} are wanted; nothing was closed"
+            )
+        previous = None
+        excluded = sorted(excluded_voters(connection, info.id).values())
+        for stored in ballots:
+            table = schema.sheet
+            answered = connection.execute(
+                sa.select(sa.func.sum(table.c.n_answered)).where(table.c.ballot_id == stored.id)
+            ).scalar_one()
+            record = {"n_answered": int(answered), "excluded": excluded}
+            previous = write_record(connection, stored, previous, votes_digest(connection, stored.id), record)
+            forget_addresses(connection, info, stored.id)
+        audit(connection, info.id, "closed", {"batches": len(ballots)})
+        return len(ballots)
+
+    return database.write(write)
+
+
+def _plan(info: CampaignInfo) -> ContinuousPlan:
+    if not isinstance(info.plan, ContinuousPlan):
+        raise LedgerError("the campaign has the ballots of a plan, not batches")
+    return info.plan
+
+
+def _matched(
+    connection: sa.Connection,
+    info: CampaignInfo,
+    plan: ContinuousPlan,
+    strengths: Strengths,
+    size: int,
+    number: int,
+    voter_id: int | None,
+) -> Matches:
+    """Return the comparisons of a batch, without pairs that the waiting voter has seen."""
+    n_slots = len(info.slots)
+    shown = _asked(connection, info)  # of all slots
+    voter = np.zeros(0, np.int32) if shown.voter is None else shown.voter
+    by_number = np.argsort(np.bincount(voter, minlength=n_slots), kind="stable")
+    fewest = np.sort(by_number[: slots_of_batch(size, n_slots, info.settings)])
+
+    def drawn(slots: Slots, history: Comparisons) -> Matches:
+        rng, voters = ballot_rng(info.seed, number, "draw"), [info.slots[slot] for slot in slots.tolist()]
+        matches = next_comparisons(
+            strengths, size, rng=rng, voters=voters, voter_history=history, n0=plan.n0, focus=plan.focus
+        )
+        return replace(matches, voters=tuple(info.slots), voter=slots[matches.voter].astype(np.int32))
+
+    if voter_id is not None:
+        if _n_unseen(connection, info, voter_id) < size:
+            fewest = fewest[:1]  # two sheets would have the same pairs, and the voter would get only one
+        return drawn(fewest, _asked(connection, info, fewest, voter_id))
+    matches = drawn(fewest, shown)
+    return matches if len(matches) == size else drawn(np.arange(n_slots), shown)
+
+
+def _n_unseen(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> int:
+    """Return how many pairs a voter has not been shown."""
+    shown = _asked(connection, info, np.zeros(1, np.int64), voter_id)
+    low, high = np.minimum(shown.left, shown.right), np.maximum(shown.left, shown.right)
+    n_seen = np.unique(low.astype(np.int64) * info.n_items + high).size
+    return info.n_items * (info.n_items - 1) // 2 - n_seen
+
+
+def _asked(
+    connection: sa.Connection, info: CampaignInfo, slots: Slots | None = None, voter_id: int | None = None
+) -> Comparisons:
+    """Return the pairs that each slot has been shown, answered or not; the winners have no meaning.
+
+    If a voter is given, each slot counts as having been shown that voter's pairs, those of the overlaps too.
+    """
+    asked, sheet, ballot, lease = schema.comparison, schema.sheet, schema.ballot, schema.lease
+    counts: sa.ColumnElement[bool] = asked.c.probe.is_(None)
+    wanted = (
+        sa.select(asked.c.left_item, asked.c.right_item, sheet.c.slot)
+        .join(sheet, sa.and_(sheet.c.ballot_id == asked.c.ballot_id, sheet.c.number == asked.c.sheet))
+        .join(ballot, ballot.c.id == asked.c.ballot_id)
+        .where(ballot.c.campaign_id == info.id)
+        .order_by(asked.c.ballot_id, asked.c.place)
+    )
+    if voter_id is not None:
+        counts = sa.or_(counts, asked.c.probe == "overlap")
+        of_sheet = (lease.c.ballot_id == sheet.c.ballot_id, lease.c.sheet == sheet.c.number)
+        wanted = wanted.where(sa.exists().where(*of_sheet, lease.c.voter_id == voter_id))
+    left, right, slot = integer_columns(connection, wanted.where(counts))
+    if slots is not None:
+        slot = np.repeat(slots, left.size)
+        left, right = np.tile(left, slots.size), np.tile(right, slots.size)
+    shown = (left.astype(np.int32), right.astype(np.int32), np.zeros(left.size, np.int8))
+    return Comparisons(info.items, *shown, info.slots, slot.astype(np.int32))

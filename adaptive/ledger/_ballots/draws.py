@@ -1,0 +1,361 @@
+"""Store drawn ballots row by row, so that reading one never requires drawing it again.
+
+Any release, any version of numpy, or other software can read the pairs that each voter was asked, their order and their
+sides.
+
+Probes are extra pairs that a ballot asks, to learn about the voters; they are rows of the ballot, answers to them are
+votes, and they are never scored. They use a separate random generator, so that a campaign draws the same ballots with
+and without them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import sqlalchemy as sa
+from numpy.typing import NDArray
+
+from adaptive._draw import Asked
+from adaptive._protocol import ballot_rng
+from adaptive._votes import WORDS
+from adaptive.ledger._ballots.stored import Array, DrawnColumns, Probe
+from adaptive.ledger._campaign.info import CampaignInfo, Probing, n_repeatable
+from adaptive.ledger._store import schema
+from adaptive.ledger._store.encoding import answer_name, digest_of, json_of, label_text, now
+from adaptive.ledger._store.rows import insert_columns
+
+
+def store_ballot(
+    connection: sa.Connection,
+    info: CampaignInfo,
+    drawn: Asked,
+    places: NDArray[np.intp],
+    *,
+    number: int,
+    kind: str = "ballot",
+    presentations: int,
+) -> int:
+    """Store a drawn ballot with its sheets and comparisons, draw and store its probes, and return its id.
+
+    The comparisons of each slot are cut into sheets of at most `Settings.sheet_size`, in their order. If another
+    process stores the same number at the same time, a constraint makes this call fail.
+    """
+    slot = drawn.voter.astype(np.int64)
+    sheet, position, sheets = sheets_of(slot, info.settings.sheet_size)
+    left, right = (places[side].astype(np.int64) for side in (drawn.left, drawn.right))
+    columns = Drawn(sheet, position, left, right, sheets[:, 0])
+    probes: list[Probe] = []
+    if info.settings.probing is not None:
+        columns, probes = _shown(columns, _probes_for(connection, info, info.settings.probing, columns, number))
+    values = {"campaign_id": info.id, "number": number, "kind": kind, "state": "open", "presentations": presentations}
+    values |= {"places": json_of(places.tolist()), "n_comparisons": drawn.n_comparisons, "opened_at": now()}
+    inserted = sa.insert(schema.ballot).values(**values, draw_digest=draw_digest(info, columns, probes))
+    ballot_id: int = connection.execute(inserted.returning(schema.ballot.c.id)).scalar_one()
+    numbers, (slots, counts) = list(range(len(sheets))), sheets.T.tolist()
+    own = {"number": numbers, "slot": slots, "n_comparisons": counts, "n_checks": n_checks(probes, numbers)}
+    insert_columns(connection, schema.sheet, {"ballot_id": ballot_id, **own})
+    store_comparisons(connection, ballot_id, columns, probes)
+    return ballot_id
+
+
+def n_checks(probes: Iterable[Probe], sheets: Iterable[int]) -> list[int]:
+    """Return the number of checks of each sheet, practice left out."""
+    counted = Counter(probe.sheet for probe in probes if probe.kind != "practice")
+    return [counted[sheet] for sheet in sheets]
+
+
+def store_comparisons(connection: sa.Connection, ballot_id: int, drawn: DrawnColumns, probes: Sequence[Probe]) -> None:
+    """Store the pairs of a ballot: its comparisons, and its probes in the places after them."""
+    nothing = [None] * drawn.sheet.size
+    insert_columns(
+        connection,
+        schema.comparison,
+        {
+            "ballot_id": ballot_id,
+            "place": list(range(drawn.sheet.size + len(probes))),
+            "sheet": drawn.sheet.tolist() + [probe.sheet for probe in probes],
+            "position": drawn.position.tolist() + [probe.position for probe in probes],
+            "left_item": drawn.left.tolist() + [probe.left for probe in probes],
+            "right_item": drawn.right.tolist() + [probe.right for probe in probes],
+            "probe": nothing + [probe.kind for probe in probes],
+            "expected": nothing + [probe.expected for probe in probes],
+            "repeats": nothing + [probe.repeats for probe in probes],
+        },
+    )
+
+
+def draw_lines(info: CampaignInfo, drawn: DrawnColumns, probes: Sequence[Probe] = ()) -> list[str]:
+    """Return the lines that the digest of a draw covers: place, sheet, position, left and right, as JSON lists.
+
+    The lines of the probes follow, as in `probe_lines`. A position is the number of comparisons that the sheet shows
+    before this one, without checks.
+    """
+    labels = [label_text(label) for label in info.items]
+    before = _n_before(drawn, probes)
+    columns = zip(drawn.sheet.tolist(), before, drawn.left.tolist(), drawn.right.tolist(), strict=False)
+    lines = [
+        f"[{place},{sheet},{position},{labels[left]},{labels[right]}]"
+        for place, (sheet, position, left, right) in enumerate(columns)
+    ]
+    placed = zip(probes, before[len(lines) :], strict=True)
+    return lines + probe_lines(labels, [probe._replace(position=position) for probe, position in placed])
+
+
+def draw_digest(info: CampaignInfo, drawn: DrawnColumns, probes: Sequence[Probe] = ()) -> str:
+    """Return the SHA-256 of `draw_lines`."""
+    return digest_of(draw_lines(info, drawn, probes))
+
+
+def _shown(drawn: Drawn, probes: Sequence[Probe]) -> tuple[Drawn, list[Probe]]:
+    """Convert positions that count only comparisons to positions among all pairs of a sheet."""
+    sheet = np.concatenate([drawn.sheet, [probe.sheet for probe in probes]]).astype(np.int64)
+    position = np.concatenate([drawn.position, [probe.position for probe in probes]])
+    is_comparison = np.arange(sheet.size) < drawn.sheet.size
+    order = np.lexsort((is_comparison, position, sheet))  # a probe comes before the comparison of its position
+    shown = np.empty_like(sheet)
+    shown[order] = np.arange(sheet.size) - _firsts(sheet[order])
+    columns = replace(drawn, position=shown[: drawn.sheet.size])
+    rest = zip(probes, shown[drawn.sheet.size :].tolist(), strict=True)
+    return columns, [probe._replace(position=position) for probe, position in rest]
+
+
+def _n_before(drawn: DrawnColumns, probes: Sequence[Probe]) -> list[int]:
+    """Return how many comparisons the sheet shows before each comparison, and before each probe."""
+    if not probes:
+        return drawn.position.tolist()  # type: ignore[no-any-return]
+    sheet = np.concatenate([drawn.sheet, [probe.sheet for probe in probes]]).astype(np.int64)
+    position = np.concatenate([drawn.position, [probe.position for probe in probes]])
+    order = np.lexsort((position, sheet))
+    is_comparison = (order < drawn.sheet.size).astype(np.int64)
+    counted = np.cumsum(is_comparison) - is_comparison
+    before = np.empty_like(sheet)
+    before[order] = counted - counted[_firsts(sheet[order])]
+    return before.tolist()  # type: ignore[no-any-return]
+
+
+def _firsts(sheet: Array) -> Array:
+    """Return the index at which the sheet of each row begins; rows are sorted by sheet."""
+    return np.searchsorted(sheet, sheet)
+
+
+def sheets_of(slot: Array, size: int | None) -> tuple[Array, Array, Array]:
+    """Return sheet and position of each comparison, and slot and number of comparisons of each sheet."""
+    order = np.argsort(slot, kind="stable")
+    ordered = slot[order]
+    starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+    counts = np.diff(np.append(starts, slot.size))
+    within = np.arange(slot.size) - np.repeat(starts, counts)
+    # Use as few sheets as the size allows, of nearly equal length, so that no voter comes for a sheet of one
+    # comparison.
+    n_sheets = np.ones_like(counts) if size is None else -(-counts // size)
+    cut, of = np.repeat(n_sheets, counts), np.repeat(counts, counts)
+    chunk = within * cut // of
+    begins = np.concatenate([[True], (ordered[1:] != ordered[:-1]) | (chunk[1:] != chunk[:-1])])
+    number = np.cumsum(begins) - 1
+    sheet, position = np.empty_like(slot), np.empty_like(slot)
+    sheet[order] = number
+    position[order] = within - -(-chunk * of // cut)
+    firsts = np.flatnonzero(begins)
+    return sheet, position, np.column_stack([ordered[firsts], np.diff(np.append(firsts, slot.size))])
+
+
+def _probes_for(
+    connection: sa.Connection, info: CampaignInfo, probing: Probing, drawn: Drawn, number: int
+) -> list[Probe]:
+    """Draw the probes of a ballot that is about to be stored."""
+    index = {label: place for place, label in enumerate(info.items)}
+    known = tuple(
+        Known(each.kind, index[each.left], index[each.right], int(WORDS[each.expected])) for each in probing.known
+    )
+    seen = _seen(connection, info.id, known)
+    # If sheets are claimed, every sheet has the practice.
+    practised = _slots_so_far(connection, info.id) if info.settings.assigned else None
+    return ProbeDraw(probing, known, drawn, seen, practised, ballot_rng(info.seed, number, "probe")).probes()
+
+
+def probe_lines(labels: Sequence[str], probes: Sequence[Probe]) -> list[str]:
+    """Return the lines for probes that the digest of a draw covers after those of the comparisons.
+
+    Each line is a JSON list: "p", number among the probes, sheet, position as `Probe` has it when drawn, left, right,
+    kind, expected answer or null, and the place of the comparison that is asked again or null.
+
+    Examples
+    --------
+    >>> probe_lines(['"apple"', '"pear"'], [Probe(0, 3, "gold", 1, 0, -1, None)])
+    ['["p",0,0,3,"pear","apple","gold","right",null]']
+    """
+    return [
+        f'["p",{place},{probe.sheet},{probe.position},{labels[probe.left]},{labels[probe.right]},"{probe.kind}",'
+        f"{json_of(None if probe.expected is None else answer_name(probe.expected))},{json_of(probe.repeats)}]"
+        for place, probe in enumerate(probes)
+    ]
+
+
+def _seen(connection: sa.Connection, campaign_id: int, known: Sequence[Known]) -> Counter[tuple[int, int]]:
+    """Return how often each slot has been asked each known pair so far."""
+    asked, sheet, ballot = schema.comparison, schema.sheet, schema.ballot
+    rows = connection.execute(
+        sa.select(sheet.c.slot, asked.c.left_item, asked.c.right_item)
+        .join(sheet, sa.and_(sheet.c.ballot_id == asked.c.ballot_id, sheet.c.number == asked.c.sheet))
+        .join(ballot, ballot.c.id == asked.c.ballot_id)
+        .where(ballot.c.campaign_id == campaign_id, asked.c.probe.in_(["attention", "gold"]))
+    )
+    index = {frozenset([each.left, each.right]): place for place, each in enumerate(known)}
+    return Counter((slot, index[frozenset([left, right])]) for slot, left, right in rows)
+
+
+def _slots_so_far(connection: sa.Connection, campaign_id: int) -> set[int]:
+    sheet, ballot = schema.sheet, schema.ballot
+    slots = sa.select(sheet.c.slot).distinct().join(ballot, ballot.c.id == sheet.c.ballot_id)
+    return set(connection.execute(slots.where(ballot.c.campaign_id == campaign_id)).scalars())
+
+
+_TRIES: Final = 20
+
+
+class Known(NamedTuple):
+    """A pair whose answer is known, as places; `expected` refers to this order of the sides."""
+
+    kind: str
+    left: int
+    right: int
+    expected: int
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn(DrawnColumns):
+    """The comparisons of a ballot, and the slot of each of its sheets."""
+
+    slots: Array
+
+
+class ProbeDraw:
+    """A draw of the probes of a ballot.
+
+    A known pair or an overlap is never one of the slot's own comparisons in the ballot. If sheets are not assigned, a
+    practice pair is never one of the comparisons on its sheet. Apart from repeats, a sheet has no pair twice, and a
+    slot is asked no overlap twice.
+
+    Parameters
+    ----------
+    probing : Probing
+    known : tuple of Known
+        `probing.known`.
+    drawn : Drawn
+    seen : mapping of (int, int) to int
+        Number of times that a slot was asked a known pair in earlier ballots, by slot and index of the pair.
+    practised : collection of int or None
+        Slots that had a sheet before and get no further practice. None: every sheet has the practice, because sheets
+        are not assigned.
+    rng : numpy.random.Generator
+    """
+
+    def __init__(
+        self,
+        probing: Probing,
+        known: tuple[Known, ...],
+        drawn: Drawn,
+        seen: Mapping[tuple[int, int], int],
+        practised: Collection[int] | None,
+        rng: np.random.Generator,
+    ) -> None:
+        self.probing, self.known, self.drawn, self.rng = probing, known, drawn, rng
+        self.seen = defaultdict(int, seen)
+        self.practised = None if practised is None else set(practised)
+        self.pairs = np.minimum(drawn.left, drawn.right) << 32 | np.maximum(drawn.left, drawn.right)
+        self.slot_of = drawn.slots[drawn.sheet]
+        self.shown: defaultdict[int, set[int]] = defaultdict(set)
+        for slot, pair in zip(self.slot_of.tolist(), self.pairs.tolist(), strict=True):
+            self.shown[slot].add(pair)
+
+    def probes(self) -> list[Probe]:
+        """Draw them sheet by sheet and in display order."""
+        order = np.lexsort((self.drawn.position, self.drawn.sheet))
+        by_sheet = np.split(order, np.flatnonzero(np.diff(self.drawn.sheet[order])) + 1)
+        found = []
+        for sheet, places in enumerate(by_sheet):
+            own = self._of_sheet(sheet, int(self.drawn.slots[sheet]), places)
+            found += sorted(own, key=lambda probe: probe.position)
+        return found
+
+    def _of_sheet(self, sheet: int, slot: int, places: NDArray[Any]) -> list[Probe]:
+        found = []
+        if self.practised is None:
+            own = set(self.pairs[places].tolist())
+            found += [self._known(sheet, 0, each) for each in self._fresh(own, "practice")]
+        elif slot not in self.practised:
+            self.practised.add(slot)
+            found += [self._known(sheet, 0, each) for each in self._fresh(self.shown[slot], "practice")]
+        dealt = self._fresh(self.shown[slot], "attention", "gold")
+        # Take the pairs that the slot has seen least often; the draw breaks ties.
+        chances = self.rng.random(len(dealt)).tolist()
+        ranked = sorted(zip(dealt, chances, strict=True), key=lambda each: (self.seen[slot, each[0]], each[1]))
+        for index, _ in ranked[: self.probing.known_per_sheet]:
+            self.seen[slot, index] += 1
+            found.append(self._known(sheet, int(self.rng.integers(places.size)), index))
+        return found + self._repeats(sheet, places) + self._overlaps(sheet, slot, places)
+
+    def _fresh(self, shown: Set[int], *kinds: str) -> list[int]:
+        return [
+            index
+            for index, each in enumerate(self.known)
+            if each.kind in kinds and _pair_code(each.left, each.right) not in shown
+        ]
+
+    def _known(self, sheet: int, position: int, index: int) -> Probe:
+        kind, left, right, expected = self.known[index]
+        if self.rng.random() < 0.5:
+            left, right, expected = right, left, -expected
+        return Probe(sheet, position, kind, left, right, expected, None)
+
+    def _repeats(self, sheet: int, places: NDArray[Any]) -> list[Probe]:
+        candidates = n_repeatable(places.size)
+        number = min(self._rounded(self.probing.repeats * places.size), candidates)
+        found = []
+        between = (places.size - 1) // 2
+        for first in self.rng.permutation(candidates)[:number].tolist() if number else ():
+            place = int(places[first])
+            # Place it at least `between` comparisons after the original and before the last comparison, so that it is
+            # certain to be asked.
+            position = int(self.rng.integers(first + 1 + between, places.size))
+            left, right = int(self.drawn.right[place]), int(self.drawn.left[place])
+            found.append(Probe(sheet, position, "repeat", left, right, None, place))
+        return found
+
+    def _overlaps(self, sheet: int, slot: int, places: NDArray[Any]) -> list[Probe]:
+        found = []
+        for _ in range(self._rounded(self.probing.overlap * places.size)):
+            place = self._of_another(slot)
+            if place is None:
+                break
+            self.shown[slot].add(int(self.pairs[place]))
+            left, right = int(self.drawn.left[place]), int(self.drawn.right[place])
+            if self.rng.random() < 0.5:
+                left, right = right, left
+            position = int(self.rng.integers(places.size))
+            found.append(Probe(sheet, position, "overlap", left, right, None, place))
+        return found
+
+    def _of_another(self, slot: int) -> int | None:
+        """Return a comparison of another slot whose pair is not asked of this slot and is not a known pair."""
+        shown = self.shown[slot] | {_pair_code(each.left, each.right) for each in self.known}
+        for place in self.rng.integers(self.pairs.size, size=_TRIES).tolist():
+            if int(self.slot_of[place]) != slot and int(self.pairs[place]) not in shown:
+                return int(place)
+        # With few items and few voters, examine all comparisons.
+        left = (self.slot_of != slot) & ~np.isin(self.pairs, np.array(sorted(shown), np.int64))
+        candidates = np.flatnonzero(left)
+        return int(self.rng.choice(candidates)) if candidates.size else None
+
+    def _rounded(self, number: float) -> int:
+        """Return a random whole number with this mean."""
+        whole = int(number)
+        return whole + int(self.rng.random() < number - whole)
+
+
+def _pair_code(left: int, right: int) -> int:
+    return min(left, right) << 32 | max(left, right)

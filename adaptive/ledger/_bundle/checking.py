@@ -1,0 +1,451 @@
+"""Check that the parts of a campaign agree: digests of draws and votes, the chain, and a replay of the records.
+
+A continuous campaign has no ballot scores; its ranking goes by strengths fitted to its votes. A fit stops when it no
+longer moves, so its last bits differ between machines. The table of a bundle is therefore compared with a new fit
+within a tolerance.
+"""
+
+import csv
+import io
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, pairwise
+from typing import Final
+
+import numpy as np
+
+from adaptive._draw import Ballot, draw_ballot
+from adaptive._protocol import Position, ballot_rng, close_ballot
+from adaptive._record import BallotRecord, ProtocolResult, places_best_first
+from adaptive._selection import select_again, select_top
+from adaptive._tables import csv_text, item_cells, item_columns
+from adaptive._votes import UNANSWERED
+from adaptive.errors import AdaptiveError
+from adaptive.ledger._ballots.draws import draw_digest, sheets_of
+from adaptive.ledger._ballots.stored import Scored, StoredBallot, ballot_of, chain_digest, record_dict
+from adaptive.ledger._bundle.contents import Contents, Row
+from adaptive.ledger._campaign.info import KINDS
+from adaptive.ledger._store.encoding import ANSWERS, CANNOT_SAY, digest_of, guarded, json_of, pair_id
+from adaptive.ledger.errors import BundleError
+from adaptive.model._comparisons import Comparisons
+from adaptive.model._estimators import bradley_terry
+
+# Fields that no other part of the campaign confirms: a forger who recomputes sums and digests can change them.
+UNCHECKED: Final[Mapping[str, tuple[str, ...]]] = {
+    "plan.json": ("created_at", "key", "name", "settings", "slots"),
+    "pages.json": ("at", "pages"),
+    "items.csv": ("alt_text", "content", "kind"),
+    "ballots.json": ("ballots.closed_at", "ballots.opened_at"),
+    "voters.csv": ("consent_version", "joined_at", "name", "source", "withdrawn_at"),
+    "events.jsonl": (
+        *("audit", "late_vote", "lease", "vote.answer to a check", "vote.event_id", "vote.extra", "vote.fence"),
+        *("vote.given_by", "vote.layout", "vote.reason", "vote.received_at", "vote.response_ms"),
+    ),
+}
+_MOST_SLOTS: Final = 2**22  # limit for repeating the draw of an untrusted bundle
+_SCORES: Final = ("ybar", "presentations", "wins", "ties", "losses", "last_ballot")
+
+
+@dataclass(frozen=True)
+class Verified:
+    """The outcome of a check.
+
+    Attributes
+    ----------
+    key, name : str
+        Key and name of the campaign.
+    n_items, n_ballots, n_closed, n_comparisons : int
+    n_events : int
+        Vote events, late votes included.
+    n_votes : int
+        Votes that count.
+    result : ProtocolResult or None
+        The ranking after the closed ballots, from the replay. None if no ballot is closed, and in a continuous
+        campaign.
+    chain_digest : str or None
+        Digest of the last closed ballot, covering all earlier ones. If you have noted it, it shows whether a ballot is
+        missing.
+    unchecked : dict of str to tuple of str
+        Fields, by file, that nothing else in the campaign repeats. A forger who recomputes the sums can change them.
+
+    See Also
+    --------
+    verify_bundle, Campaign.verify : Return it.
+    BundleError : Raised if a check fails.
+
+    Examples
+    --------
+    >>> from adaptive import plan_ballots
+    >>> from adaptive.ledger import Ledger
+    >>> plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2)
+    >>> ledger = Ledger.in_memory()
+    >>> campaign = ledger.new_campaign(plan, ["ash", "fir", "oak", "yew"], voters=["Ann"], seed=1, name="trees")
+    >>> n_opened = campaign.open_next()
+    >>> checked = campaign.verify()
+    >>> checked.name, checked.n_items, checked.n_closed, checked.n_comparisons, checked.result
+    ('trees', 4, 0, 4, None)
+    >>> ledger.close()
+    """
+
+    key: str
+    name: str
+    n_items: int
+    n_ballots: int
+    n_closed: int
+    n_comparisons: int
+    n_events: int
+    n_votes: int
+    result: ProtocolResult | None
+    chain_digest: str | None
+    unchecked: Mapping[str, tuple[str, ...]]
+
+
+def checked(contents: Contents, *, seed: bool = False) -> Verified:
+    """Check all digests and the chain, and that the votes reproduce the records to the last bit.
+
+    Parameters
+    ----------
+    contents : Contents
+    seed : bool
+        Whether the seed must reproduce the draws and the choice among items tied at the cut. Another version of numpy
+        may draw other numbers; a ballot opened with another version therefore counts as unchecked. Reading a campaign
+        needs no redrawing.
+
+    Raises
+    ------
+    BundleError
+        If a check fails; the message names the ballot and the check.
+    """
+    _check_order(contents)
+    by_ballot, on_checks = events_by_ballot(contents), events_by_ballot(contents, checks=True)
+    voters = {voter["voter"] for voter in contents.voters}
+    previous = None
+    for ballot, stored in zip(contents.ballots, contents.stored, strict=True):
+        number = stored.number
+        if stored.kind != ("ballot" if contents.info.mode == "ballots" else "batch"):
+            raise BundleError(f"ballot {number}: its kind is not that of the campaign's mode")
+        if stored.state not in ("open", "closed"):
+            raise BundleError(f"ballot {number}: is neither open nor closed")
+        if not voters.issuperset((stored.record or {}).get("excluded", ())):
+            raise BundleError(f"record of ballot {number}: a voter who is left out is not among the voters")
+        _check_draw(contents, stored)
+        _check_checks(contents, stored)
+        if draw_digest(contents.info, contents.drawn[number], contents.checks[number]) != stored.draw_digest:
+            raise BundleError(f"draw of ballot {number}: its comparisons and checks do not have the digest draw_digest")
+        n_pairs = stored.n_comparisons + len(contents.checks[number])
+        _check_events(by_ballot[number], stored, n_pairs)
+        _check_events(on_checks[number], stored, n_pairs)
+        closed = (stored.record, stored.votes_digest, stored.chain_digest, ballot["closed_at"])
+        if stored.state != "closed":
+            if any(each is not None for each in closed):
+                raise BundleError(f"ballot {number} is open, and has a record")
+            continue
+        if stored.record is None or stored.votes_digest is None:
+            raise BundleError(f"ballot {number} is closed, and has no record")
+        if digest_of(map(vote_line, by_ballot[number])) != stored.votes_digest:
+            raise BundleError(f"votes of ballot {number}: its events do not have the digest votes_digest")
+        chain = chain_digest(previous, stored.draw_digest, stored.votes_digest, stored.record)
+        if chain != stored.chain_digest:
+            raise BundleError(
+                f"chain of ballot {number}: the ballot before, the draw, the votes and the record do not have the "
+                f"digest chain_digest"
+            )
+        previous = chain
+    return Verified(
+        key=contents.info.key,
+        name=contents.info.name,
+        n_items=len(contents.items),
+        n_ballots=len(contents.ballots),
+        n_closed=sum(stored.state == "closed" for stored in contents.stored),
+        n_comparisons=sum(stored.n_comparisons for stored in contents.stored),
+        n_events=sum(map(len, by_ballot.values())) + len(contents.late_votes),
+        n_votes=sum(len(votes_that_count(events, contents.excluded)) for events in by_ballot.values()),
+        result=_replayed(contents, by_ballot),
+        chain_digest=previous,
+        unchecked=_unchecked(contents, seed and _seed_replays(contents)),
+    )
+
+
+def events_by_ballot(contents: Contents, *, checks: bool = False) -> defaultdict[int, list[Row]]:
+    """Return the vote events of each ballot, by comparison and revision, either of scored comparisons or of checks."""
+    n_scored = {ballot["number"]: ballot["n_comparisons"] for ballot in contents.ballots}
+    found: defaultdict[int, list[Row]] = defaultdict(list)
+    for event in contents.votes:
+        if (event["place"] >= n_scored[event["ballot"]]) is checks:
+            found[event["ballot"]].append(event)
+    for events in found.values():
+        events.sort(key=lambda event: (event["place"], event["revision"]))
+    return found
+
+
+def votes_that_count(events: Sequence[Row], excluded: frozenset[str]) -> dict[int, Row]:
+    """Return the last event of each comparison, if it is a vote and its voter is not left out."""
+    last = {event["place"]: event for event in events}
+    return {place: event for place, event in last.items() if event["kind"] == "cast" and event["voter"] not in excluded}
+
+
+def vote_line(event: Row) -> str:
+    """Return the line that the digest of votes covers."""
+    return json_of([event["place"], event["revision"], event["kind"], event["answer"], event["voter"]])
+
+
+def votes_csv(contents: Contents) -> str:
+    """Return the votes that count as CSV: comparison, voter, left, right and winner."""
+    columns, cells = label_cells(contents.labels)
+    by_ballot = events_by_ballot(contents)
+    rows = []
+    for stored in contents.stored:
+        drawn = contents.drawn[stored.number]
+        left, right = drawn.left.tolist(), drawn.right.tolist()
+        for place, event in votes_that_count(by_ballot[stored.number], contents.excluded).items():
+            sides = (*cells[left[place]], *cells[right[place]])
+            pair = pair_id(stored.number, int(drawn.sheet[place]), int(drawn.position[place]))
+            rows.append([pair, guarded(event["voter"]), *sides, event["answer"]])
+    return csv_text(["comparison", "voter", *columns("left"), *columns("right"), "winner"], rows)
+
+
+def result_csv(contents: Contents, found: Verified) -> str:
+    """Return the ranking after the closed ballots, or only the column names if no ballot is closed."""
+    columns, cells = label_cells(contents.labels)
+    header = [*columns("item"), "rank", *_SCORES]
+    result = found.result
+    if result is None:
+        return csv_text(header, [])
+    order = result.best_first
+    values = (result.ranking.ranks[order], *(getattr(result, name)[order] for name in _SCORES))
+    rows = zip(order.tolist(), *(column.tolist() for column in values), strict=True)
+    return csv_text(header, ([*cells[place], *row] for place, *row in rows))
+
+
+def label_cells(labels: Sequence[Hashable]) -> tuple[Callable[[str], list[str]], list[tuple[str, ...]]]:
+    """Return the column names of items, by stem, and the cells of each label, which no spreadsheet runs as formulas."""
+    cells = [item_cells(label) for label in labels]
+    lengths = {len(label) if isinstance(label, tuple) else 0 for label in labels}
+    if len(lengths) > 1:  # no columns fit all of them
+        return lambda stem: [stem], [(guarded(" ".join(parts)),) for parts in cells]
+    return lambda stem: item_columns(stem, labels), [tuple(map(guarded, parts)) for parts in cells]
+
+
+def _check_order(contents: Contents) -> None:
+    for what, rows, key, first in (("items", contents.items, "place", 0), ("ballots", contents.ballots, "number", 1)):
+        for at, row in enumerate(rows, start=first):
+            if row[key] != at:
+                raise BundleError(f"{what}: {key} {at} is missing, or comes twice")
+    numbers = {stored.number for stored in contents.stored}
+    voters = {voter["voter"] for voter in contents.voters}
+    for name in ("leases", "votes", "late_votes"):
+        for row in getattr(contents, name):
+            if row["ballot"] not in numbers:
+                raise BundleError(f"{name}: a row is of ballot {row['ballot']}, which is missing")
+            if row["voter"] not in voters:
+                raise BundleError(f"{name}: a row is by a voter who is not among the voters")
+
+
+def _check_draw(contents: Contents, stored: StoredBallot) -> None:
+    drawn, number = contents.drawn.get(stored.number), stored.number
+    if drawn is None or drawn.left.size != stored.n_comparisons:
+        raise BundleError(f"draw of ballot {number}: {stored.n_comparisons} comparisons are wanted")
+    sheet = sheets_of(contents.slots[number], contents.info.settings.sheet_size)[0]
+    if not np.array_equal(sheet, drawn.sheet):
+        raise BundleError(f"draw of ballot {number}: its sheets are not those of its slots")
+    own = np.zeros(len(contents.items), bool)
+    if stored.places.size and (stored.places.min() < 0 or stored.places.max() >= own.size):
+        raise BundleError(f"draw of ballot {number}: its places are not those of items")
+    own[stored.places] = True
+    sides = np.concatenate([drawn.left, drawn.right])
+    if sides.size and (sides.min() < 0 or sides.max() >= own.size or not own[sides].all()):
+        raise BundleError(f"draw of ballot {number}: a comparison has an item that is not among its places")
+    n_drawn = -(-stored.places.size * stored.presentations // 2)  # also bounds the memory of a draw
+    if contents.info.mode == "ballots" and stored.n_comparisons != n_drawn:
+        raise BundleError(f"ballot {number}: {stored.presentations} presentations give another number of comparisons")
+
+
+def _unchecked(contents: Contents, seed_replays: bool) -> dict[str, tuple[str, ...]]:
+    more: dict[str, tuple[str, ...]] = {}
+    if not seed_replays:
+        more = {"plan.json": ("seed",), "comparisons.csv": ("left_item", "right_item")}
+    if contents.info.mode == "continuous":
+        more["plan.json"] = ("seed", "plan")
+        more["ballots.json"] = ("ballots.presentations",)
+        more["result.csv"] = ("strengths beyond 0.001",)  # the tolerance between two fits
+    return {name: (*UNCHECKED.get(name, ()), *more.get(name, ())) for name in {**UNCHECKED, **more}}
+
+
+def _seed_replays(contents: Contents) -> bool:
+    """Repeat the draws and the ties at their cuts; return False if another numpy may have drawn other numbers."""
+    info = contents.info
+    if info.mode != "ballots" or len(info.slots) > _MOST_SLOTS:
+        return False  # a batch depends on a fit, whose last bits depend on the machine
+    opened = {row["ballot"]: row["details"].get("numpy") for row in contents.audit if row["kind"] == "opened"}
+    same = True
+    for stored in contents.stored:
+        number = stored.number
+        items = [info.items[place] for place in stored.places.tolist()]
+        again = draw_ballot(items, stored.presentations, len(info.slots), ballot_rng(info.seed, number, "draw"))
+        wrong = "" if _is_drawn(contents, stored, again) else "comparisons"
+        if not wrong and stored.record is not None and number < info.ballot_plan.n_ballots:
+            rng = ballot_rng(info.seed, number, "cut")
+            chosen = select_top(stored.record["ybar"], info.ballot_plan.sizes[number], rng).chosen
+            if stored.places[chosen].tolist() != stored.record["selected"]:
+                wrong = "items of those that tie at the cut"
+        if wrong and opened.get(number) == np.__version__:
+            raise BundleError(f"ballot {number}: the seed {info.seed} gives other {wrong}")
+        same = same and not wrong
+    return same
+
+
+def _is_drawn(contents: Contents, stored: StoredBallot, ballot: Ballot) -> bool:
+    drawn = contents.drawn[stored.number]
+    same_pairs = np.array_equal(stored.places[[ballot.left, ballot.right]], [drawn.left, drawn.right])
+    return same_pairs and np.array_equal(ballot.voter, contents.slots[stored.number])
+
+
+def _check_checks(contents: Contents, stored: StoredBallot) -> None:
+    """Check the pairs of each sheet and, among them, the checks."""
+    number, n_items, drawn = stored.number, len(contents.items), contents.drawn[stored.number]
+    checks = contents.checks[number]
+    sheets = set(drawn.sheet.tolist())
+    for check in checks:
+        if not (0 <= check.left < n_items and 0 <= check.right < n_items and check.sheet in sheets):
+            raise BundleError(f"checks of ballot {number}: one has an item or a sheet that is missing")
+        if check.kind not in (*KINDS, "repeat", "overlap") or check.expected not in (None, -1, 0, 1):
+            raise BundleError(f"checks of ballot {number}: one is of an unknown kind, or expects an unknown answer")
+    at = [(check.sheet, check.position) for check in checks]
+    if at != sorted(at):
+        raise BundleError(f"checks of ballot {number}: they are not in the order of their sheets and positions")
+    shown = sorted([*zip(drawn.sheet.tolist(), drawn.position.tolist(), strict=True), *at])
+    for (before, last), (sheet, position) in pairwise([(-1, -1), *shown]):
+        if position != (last + 1 if sheet == before else 0):
+            raise BundleError(f"draw of ballot {number}: positions on sheet {sheet} are not 0, 1, ...")
+
+
+def _check_events(events: Sequence[Row], stored: StoredBallot, n_pairs: int) -> None:
+    before: tuple[int, int] = (-1, 0)
+    for event in events:
+        place, revision = event["place"], event["revision"]
+        if not 0 <= place < n_pairs:
+            raise BundleError(f"votes of ballot {stored.number}: there is no comparison in place {place}")
+        if revision != (before[1] + 1 if place == before[0] else 1):
+            raise BundleError(
+                f"votes of ballot {stored.number}: revisions of the comparison in place {place} are not 1, 2, ..."
+            )
+        if (event["kind"] == "cast") != (event["answer"] in ANSWERS):
+            raise BundleError(
+                f"votes of ballot {stored.number}: event {event['event_id']} has no answer, or one too many"
+            )
+        before = (place, revision)
+
+
+def _replayed(contents: Contents, by_ballot: defaultdict[int, list[Row]]) -> ProtocolResult | None:
+    """Score the closed ballots again, each from the votes before it, and compare the records with the stored ones."""
+    info = contents.info
+    closed = [stored for stored in contents.stored if stored.state == "closed"]
+    if info.mode != "ballots" or not closed:
+        return None
+    standing, records = Position.first(info.ballot_plan), []
+    for stored in closed:
+        record, standing = _scored_again(contents, stored, standing, by_ballot[stored.number])
+        records.append(record)
+    return ProtocolResult(info.ballot_plan, info.items, standing.mean, tuple(records))
+
+
+def _scored_again(
+    contents: Contents, stored: StoredBallot, before: Position, events: Sequence[Row]
+) -> tuple[BallotRecord, Position]:
+    info, number, written = contents.info, stored.number, stored.record or {}
+    if stored.places.tolist() != before.places.tolist():
+        raise BundleError(f"draw of ballot {number}: its items are not those that ballot {number - 1} selected")
+    excluded = written.get("excluded", [])
+    votes = votes_that_count(events, frozenset(excluded))
+    answers = np.full(stored.n_comparisons, UNANSWERED, np.int8)
+    for place, event in votes.items():
+        code = ANSWERS[event["answer"]]
+        answers[place] = UNANSWERED if code == CANNOT_SAY else code
+    try:
+        ballot = ballot_of(info, stored, contents.drawn[number], contents.slots[number])
+        at = {place: at for at, place in enumerate(stored.places.tolist())}
+        chosen = np.array([at[place] for place in written["selected"]], np.intp)
+        rng, select = ballot_rng(info.seed, number, "cut"), select_again(chosen, written["n_tied_at_cut"])
+        record, standing = close_ballot(info.ballot_plan, before, ballot, answers, rng=rng, select=select)
+    except AdaptiveError as error:
+        raise BundleError(f"record of ballot {number}: the votes cannot be scored: {error}") from error
+    again = record_dict(Scored(record, standing, len(votes)), dict(enumerate(excluded)))
+    wrong = [name for name in again if json_of(again[name]) != json_of(written.get(name))]
+    if wrong or set(written) != set(again):
+        raise BundleError(
+            f"record of ballot {number}: the votes do not give what is written in {', '.join(wrong) or 'it'}"
+        )
+    return record, standing
+
+
+_DIGITS: Final = 4
+_TOLERANCE: Final = 0.001  # a hundredth of the smallest standard errors
+Cells = tuple[str, ...]
+Table = Mapping[Cells, tuple[float, float]]  # rank and strength by item
+
+
+def strengths_csv(contents: Contents) -> str:
+    """Return the table of items, ranks and strengths, best first; only the column names if there is no vote."""
+    columns, cells = label_cells(contents.labels)
+    header = [*columns("item"), "rank", "strength"]
+    votes = _votes(contents)
+    if not votes.n_comparisons:
+        return csv_text(header, [])
+    strengths = bradley_terry(votes)
+    ranks, theta = strengths.ranking.ranks, strengths.theta.round(_DIGITS)
+    order = places_best_first(contents.labels, ranks).tolist()
+    return csv_text(header, ([*cells[place], repr(float(ranks[place])), repr(float(theta[place]))] for place in order))
+
+
+def check_strengths(came: str, wanted: str) -> None:
+    """Refuse a table whose strengths differ from those of a fit by more than the tolerance.
+
+    Raises
+    ------
+    BundleError
+        If columns, items or strengths differ, or the ranks do not match the strengths.
+    """
+    if came == wanted:
+        return
+    found, again = _table(came), _table(wanted)
+    if came.split("\n", 1)[0] != wanted.split("\n", 1)[0] or set(found) != set(again):
+        raise BundleError("result.csv: its columns or items are not those of the campaign")
+    mine = np.array([found[item] for item in again]).reshape(-1, 2)
+    fitted = np.array(list(again.values())).reshape(-1, 2)
+    if not (np.abs(mine[:, 1] - fitted[:, 1]) <= _TOLERANCE).all():
+        raise BundleError("result.csv: its strengths are not those that the votes give")
+    # Items whose strengths differ by less than the tolerance may swap places.
+    ordered = np.sort(fitted[:, 1])
+    first = np.searchsorted(ordered, fitted[:, 1] - 2 * _TOLERANCE, "left")
+    last = np.searchsorted(ordered, fitted[:, 1] + 2 * _TOLERANCE, "right")
+    if not (np.abs(mine[:, 0] - fitted[:, 0]) <= last - first - 1).all():
+        raise BundleError("result.csv: its ranks are not those of the strengths")
+
+
+def _votes(contents: Contents) -> Comparisons:
+    """Return the votes that count; "cannot say" counts as no answer."""
+    by_ballot = events_by_ballot(contents)
+    rows, n_asked = [], 0
+    for stored in contents.stored:
+        drawn = contents.drawn[stored.number]
+        n_asked += stored.n_comparisons
+        for place, event in sorted(votes_that_count(by_ballot[stored.number], contents.excluded).items()):
+            code = ANSWERS[event["answer"]]
+            if code != CANNOT_SAY:
+                rows.append((drawn.left[place], drawn.right[place], code))
+    left, right, winner = np.fromiter(chain.from_iterable(rows), np.int64, 3 * len(rows)).reshape(-1, 3).T
+    columns = left.astype(np.int32), right.astype(np.int32), winner.astype(np.int8)
+    return Comparisons(contents.info.items, *columns, n_unanswered=n_asked - len(rows))
+
+
+def _table(text: str) -> Table:
+    rows = csv.reader(io.StringIO(text, newline=""), strict=True)
+    try:
+        next(rows, None)
+        read = [(tuple(row[:-2]), (float(row[-2]), float(row[-1]))) for row in rows]
+    except (csv.Error, ValueError, IndexError) as error:
+        raise BundleError(f"result.csv: cannot be read: {error}") from error
+    if len(dict(read)) < len(read):
+        raise BundleError("result.csv: an item comes twice")
+    return dict(read)

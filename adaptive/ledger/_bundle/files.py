@@ -1,0 +1,342 @@
+"""Write a campaign to a bundle file, read and check bundles, and make campaigns of bundles."""
+
+import os
+import secrets
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
+
+from adaptive.errors import AdaptiveError
+from adaptive.ledger._ballots.draws import n_checks, store_comparisons
+from adaptive.ledger._bundle.archive import MOST_BYTES, SUMS, packed, unpacked
+from adaptive.ledger._bundle.checking import Verified, check_strengths, checked, result_csv, strengths_csv, votes_csv
+from adaptive.ledger._bundle.contents import JSON, STORED_AS, Contents, Row, gathered
+from adaptive.ledger._bundle.documents import croissant, data_sheet
+from adaptive.ledger._bundle.members import data_members, parsed
+from adaptive.ledger._campaign.info import CampaignInfo
+from adaptive.ledger._campaign.stored import load_campaign
+from adaptive.ledger._store import schema
+from adaptive.ledger._store.database import Database
+from adaptive.ledger._store.encoding import answer_code, json_of
+from adaptive.ledger._store.rows import insert_columns
+from adaptive.ledger._voters.identity import external_hash
+from adaptive.ledger._votes.casting import correction_hash, vote_hash
+from adaptive.ledger.errors import BundleError
+from rankcorr._io.files import write_atomically
+
+
+def write_bundle(database: Database, info: CampaignInfo, path: str | os.PathLike[str], *, names: bool = False) -> None:
+    """Write a campaign as a zip: see `bundle_bytes`.
+
+    Raises
+    ------
+    BundleError
+        If the ledger contradicts itself, or the file cannot be written.
+    """
+    data = bundle_bytes(database, info, names=names)
+    try:
+        write_atomically(Path(path), data)
+    except OSError as error:
+        raise BundleError(f"{os.fspath(path)}: cannot be written: {error.strerror or error}") from error
+
+
+def bundle_bytes(database: Database, info: CampaignInfo, *, names: bool = False) -> bytes:
+    """Return a campaign as a zip; the same campaign gives the same bytes.
+
+    It holds every row of the campaign except the keys, tokens and addresses that only its ledger needs. Its parts are
+    items, plan, drawn comparisons, checks, all events, the votes that count and their ranking, a data sheet, Croissant
+    metadata, and checksums. The bundle is checked before it is written, as in `verify_bundle`.
+
+    Parameters
+    ----------
+    names : bool
+        Whether to include voters' names, for another ledger with the same people. Without them, the bundle can be
+        published, provided that columns of files and reasons that people typed contain no names.
+
+    Raises
+    ------
+    BundleError
+        If the ledger contradicts itself.
+    """
+    contents = database.read(lambda connection: gathered(connection, info, names=names))
+    members = data_members(contents)
+    found = checked(contents)
+    members |= {"votes.csv": votes_csv(contents), "result.csv": _result(contents, found)}
+    members["README.md"] = data_sheet(contents, found)
+    members["croissant.json"] = croissant(contents, members)
+    return packed(members)
+
+
+def contents_of(data: bytes, *, most_bytes: int = MOST_BYTES) -> tuple[Contents, dict[str, str]]:
+    """Return the contents and members of a bundle's bytes after checking their sums.
+
+    Raises
+    ------
+    BundleError
+        If the data are not a zip of ours, or have a wrong sum. The message names the member and the line.
+    """
+    members = unpacked(data, most_bytes=most_bytes)
+    return parsed(members), members
+
+
+def verify_bundle(path: str | os.PathLike[str], *, most_bytes: int = MOST_BYTES) -> Verified:
+    """Check a bundle without a ledger.
+
+    The steps are the sums, the digests of draws and votes, the chain of ballots, and the records. The votes are scored
+    again and must reproduce every stored number and the ranking to the last bit. The seed must reproduce the draws and
+    the choice among items tied at a cut. The votes that count, the ranking, the data sheet and the metadata are
+    regenerated from the other files. `Verified.unchecked` names the rest.
+
+    Raises
+    ------
+    BundleError
+        The message says which part fails, and how.
+
+    See Also
+    --------
+    Verified : The type of the result.
+    Campaign.write_bundle : Writes a bundle.
+    Ledger.restore : Make its campaign again.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from adaptive import plan_ballots
+    >>> from adaptive.ledger import Ledger, verify_bundle
+    >>> plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2)
+    >>> ledger = Ledger.in_memory()
+    >>> campaign = ledger.new_campaign(plan, ["ash", "fir", "oak", "yew"], voters=["Ann"], seed=1, name="trees")
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = campaign.write_bundle(f"{folder}/trees.zip")
+    ...     verify_bundle(f"{folder}/trees.zip").name
+    'trees'
+    >>> ledger.close()
+    """
+    return verified(path, most_bytes=most_bytes, strict=True)[1]
+
+
+def verify_campaign(database: Database, info: CampaignInfo) -> Verified:
+    """Check a campaign in its ledger, as `verify_bundle` checks a bundle.
+
+    Raises
+    ------
+    BundleError
+        The message says which part fails, and how.
+    """
+    contents = database.read(lambda connection: gathered(connection, info, names=False))
+    return checked(contents, seed=True)
+
+
+def verified(path: str | os.PathLike[str], *, most_bytes: int, strict: bool = False) -> tuple[Contents, Verified]:
+    """Return the contents of a valid bundle and the outcome of its check.
+
+    If `strict`, the seed must reproduce the draws, and README.md and croissant.json must be as this release writes
+    them. Restoring a campaign does not need that: another version of numpy draws other numbers, and another release
+    words them differently.
+    """
+    name, data = _bytes(path, most_bytes)
+    try:
+        contents, members = contents_of(data, most_bytes=most_bytes)
+        found = checked(contents, seed=strict)
+        _check_derived(members, "votes.csv", votes_csv(contents))
+        if contents.info.mode == "continuous":
+            check_strengths(members["result.csv"], _result(contents, found))
+        else:
+            _check_derived(members, "result.csv", _result(contents, found))
+        if strict:
+            _check_derived(members, "README.md", data_sheet(contents, found))
+            described = {each: text for each, text in members.items() if each not in ("croissant.json", SUMS)}
+            _check_derived(members, "croissant.json", croissant(contents, described))
+    except BundleError as error:
+        raise BundleError(f"{name}: {error}") from error
+    except (AdaptiveError, TypeError, KeyError, ValueError, IndexError, AttributeError) as error:
+        # Sums and digests are valid, but a value is one that no ledger writes: the bundle is a forgery.
+        raise BundleError(f"{name}: has a value that no ledger writes: {error!r}") from error
+    return contents, found
+
+
+def _result(contents: Contents, found: Verified) -> str:
+    return strengths_csv(contents) if contents.info.mode == "continuous" else result_csv(contents, found)
+
+
+def _check_derived(members: Mapping[str, str], name: str, again: str) -> None:
+    if members[name] != again:
+        raise BundleError(f"{name}: is not what the other files give")
+
+
+def _bytes(path: str | os.PathLike[str], most_bytes: int) -> tuple[str, bytes]:
+    name = os.fspath(path)
+    try:
+        with open(path, "rb") as file:
+            data = file.read(most_bytes + 1)
+    except (OSError, ValueError) as error:
+        raise BundleError(f"{name}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
+    if len(data) > most_bytes:
+        raise BundleError(f"{name}: has more than {most_bytes:,} bytes")
+    return name, data
+
+
+def restore_bundle(database: Database, path: str | os.PathLike[str], *, most_bytes: int = MOST_BYTES) -> CampaignInfo:
+    """Verify a bundle and make its campaign in a ledger, in one transaction.
+
+    Voters keep their keys. Voters whose names the bundle does not have are found only by key, and their old links are
+    void.
+
+    Raises
+    ------
+    BundleError
+        If `verify_bundle` raises it, or the ledger already has the campaign or an event of it.
+    """
+    contents, _ = verified(path, most_bytes=most_bytes)
+
+    def work(connection: sa.Connection) -> CampaignInfo:
+        _insert(connection, contents)
+        return load_campaign(connection, contents.info.key)
+
+    key = contents.info.key
+    try:
+        return database.write(work)
+    except (KeyError, sa.exc.DataError) as error:
+        raise BundleError(f"{os.fspath(path)}: its rows contradict each other, or cannot be stored: {error}") from error
+    except sa.exc.IntegrityError as error:
+        raise BundleError(
+            f"{os.fspath(path)}: the ledger {database.name} has rows of the campaign {key} already, or the "
+            f"bundle has one twice: {str(error.orig).splitlines()[0]}"
+        ) from error
+
+
+def _insert(connection: sa.Connection, contents: Contents) -> None:
+    campaign = contents.campaign
+    found = connection.execute(sa.select(schema.campaign.c.id).where(schema.campaign.c.key == campaign["key"])).scalar()
+    if found is not None:
+        raise BundleError(f"the ledger has the campaign {campaign['key']} already")
+    hash_key, slots = secrets.token_hex(32), campaign["slots"]
+    made = {**campaign, "slots": list(range(slots)) if isinstance(slots, int) else slots, "hash_key": hash_key}
+    values = {name: json_of(value) if isinstance(value, dict | list) else value for name, value in made.items()}
+    inserted = sa.insert(schema.campaign).values(values).returning(schema.campaign.c.id)
+    campaign_id: int = connection.execute(inserted).scalar_one()
+    same = {"campaign_id": campaign_id}
+    _add(connection, schema.item, contents.items, same)
+    _add(connection, schema.voting_pages, _stored(contents.pages), same)
+    ballots = _insert_ballots(connection, contents, campaign_id)
+    voters = _insert_voters(connection, contents, campaign_id, hash_key)
+    _add(connection, schema.lease, _stored(contents.leases, ballots, voters))
+    leases = _leases(connection, ballots)
+    sheets = {
+        number: drawn.sheet.tolist() + [check.sheet for check in contents.checks[number]]
+        for number, drawn in contents.drawn.items()
+    }
+    votes = _hashed(_stored(contents.votes, ballots, voters), contents.votes)
+    for row, values in zip(contents.votes, votes, strict=True):
+        sheet, fence = sheets[row["ballot"]][row["place"]], values.pop("fence")
+        values["lease_id"] = None if fence is None else leases[row["ballot"], sheet, fence]
+    _add(connection, schema.vote_event, votes)
+    late = _hashed(_stored(contents.late_votes, ballots, voters), contents.late_votes)
+    _add(connection, schema.late_vote, late)
+    _add(connection, schema.audit_event, _stored(contents.audit, ballots, voters), same)
+
+
+def _stored(
+    rows: Sequence[Row], ballots: Mapping[int, int] | None = None, voters: Mapping[str, int] | None = None
+) -> list[Row]:
+    """Return rows of a bundle in the form of their table: `contents` has the reverse."""
+    forms: dict[str, Callable[[Any], Any]] = dict.fromkeys(JSON, json_of)
+    forms |= {"answer": answer_code, "ballot": (ballots or {}).__getitem__, "voter": (voters or {}).__getitem__}
+    return [
+        {
+            STORED_AS.get(name, name): value if value is None or name not in forms else forms[name](value)
+            for name, value in row.items()
+        }
+        for row in rows
+    ]
+
+
+def _hashed(stored: list[Row], rows: Sequence[Row]) -> list[Row]:
+    """Return the rows of votes with the hashes that their voters' ids in this ledger give."""
+    return [{**own, "payload_hash": _payload_hash(row, own["voter_id"])} for own, row in zip(stored, rows, strict=True)]
+
+
+def _add(
+    connection: sa.Connection, table: sa.Table, rows: Sequence[Mapping[str, Any]], same: Mapping[str, Any] | None = None
+) -> None:
+    if rows:
+        columns = {name: [row[name] for row in rows] for name in rows[0]}
+        insert_columns(connection, table, {**(same or {}), **columns})
+
+
+def _insert_ballots(connection: sa.Connection, contents: Contents, campaign_id: int) -> dict[int, int]:
+    answered, checked = _answered(contents)
+    ids = {}
+    for row in _stored(contents.ballots):
+        number = row["number"]
+        inserted = sa.insert(schema.ballot).values(campaign_id=campaign_id, **row)
+        ids[number] = connection.execute(inserted.returning(schema.ballot.c.id)).scalar_one()
+        drawn, slot = contents.drawn[number], contents.slots[number]
+        sheets, first, counts = np.unique(drawn.sheet, return_index=True, return_counts=True)
+        numbers = sheets.tolist()
+        own = {"number": numbers, "slot": slot[first].tolist(), "n_comparisons": counts.tolist()}
+        own["n_checks"] = n_checks(contents.checks[number], numbers)
+        for name, each in (("n_answered", answered), ("n_checked", checked)):
+            own[name] = [each[number, sheet] for sheet in numbers]
+        insert_columns(connection, schema.sheet, {"ballot_id": ids[number], **own})
+        store_comparisons(connection, ids[number], drawn, contents.checks[number])
+    return ids
+
+
+def _answered(contents: Contents) -> tuple[Counter[tuple[int, int]], Counter[tuple[int, int]]]:
+    """Return the number of comparisons with a current vote, by ballot and sheet, and of checks, practice left out."""
+    last: dict[tuple[int, int], tuple[int, str]] = {}
+    for row in contents.votes:
+        where = (row["ballot"], row["place"])
+        last[where] = max(last.get(where, (0, "")), (row["revision"], row["kind"]))
+    scored, checked = Counter[tuple[int, int]](), Counter[tuple[int, int]]()
+    for (number, place), (_, kind) in last.items():
+        sheets = contents.drawn[number].sheet
+        check = None if place < sheets.size else contents.checks[number][place - sheets.size]
+        if kind == "cast" and check is None:
+            scored[number, int(sheets[place])] += 1
+        elif kind == "cast" and check is not None and check.kind != "practice":
+            checked[number, check.sheet] += 1
+    return scored, checked
+
+
+def _insert_voters(connection: sa.Connection, contents: Contents, campaign_id: int, hash_key: str) -> dict[str, int]:
+    info = replace(contents.info, hash_key=hash_key)
+    names = ("source", "consent_version", "joined_at", "withdrawn_at")
+    rows = [
+        {
+            "key": voter["voter"],
+            **{name: voter[name] for name in names},
+            "external_hash": None if voter["name"] is None else external_hash(info, voter["name"]),
+        }
+        for voter in contents.voters
+    ]
+    _add(connection, schema.voter, rows, {"campaign_id": campaign_id})
+    table = schema.voter
+    ids = {row.key: row.id for row in connection.execute(sa.select(table).where(table.c.campaign_id == campaign_id))}
+    named = [voter for voter in contents.voters if voter["name"] is not None]
+    identities = [{"voter_id": ids[voter["voter"]], "external_id": voter["name"]} for voter in named]
+    _add(connection, schema.voter_identity, identities)
+    return ids
+
+
+def _leases(connection: sa.Connection, ballots: Mapping[int, int]) -> dict[tuple[int, int, int], int]:
+    """Return the id of each lease, by number of the ballot, sheet and fence."""
+    numbers = {ballot_id: number for number, ballot_id in ballots.items()}
+    table = schema.lease
+    leases = sa.select(table.c.id, table.c.ballot_id, table.c.sheet, table.c.fence)
+    found = connection.execute(leases.where(table.c.ballot_id.in_(list(numbers))))
+    return {(numbers[row.ballot_id], row.sheet, row.fence): row.id for row in found}
+
+
+def _payload_hash(row: Row, voter_id: int) -> str:
+    number, place = row["ballot"], row["place"]
+    if row["given_by"] == "correction":
+        return correction_hash(number, place, row["answer"], row["reason"])
+    answer = "retract" if row.get("kind") == "retract" else row["answer"]
+    return vote_hash(number, place, voter_id, answer)

@@ -1,0 +1,500 @@
+"""Define a campaign: its items, plan, seed, settings and probes, fixed at creation, and the sizes of batches."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any, Final, Literal, get_args
+
+from adaptive._plan import BallotPlan
+from adaptive.ledger._campaign.wording import is_line
+from adaptive.ledger._store.encoding import label_text, require, value_of
+from adaptive.ledger.errors import LedgerError
+from adaptive.model._matching import Matching
+from rankcorr._checks import real_number, shown, whole_number
+
+_SHEET_OF_BATCH: Final = 20  # comparisons, if the campaign sets no size
+Mode = Literal["ballots", "continuous"]
+CheckKind = Literal["practice", "attention", "gold"]
+Expected = Literal["left", "right", "tie"]
+KINDS: Final[tuple[CheckKind, ...]] = get_args(CheckKind)
+_MOST_REPEATED: Final = 0.5  # share of a sheet; more could not be repeated with other pairs in between
+
+
+@dataclass(frozen=True)
+class ContinuousPlan:
+    """A campaign without ballots: small batches of comparisons, each matched by all votes before it.
+
+    Attributes
+    ----------
+    n_items : int
+    budget : int
+        Total number of comparisons that may be asked.
+    batch : int
+        Comparisons of a batch.
+    n0, focus : float
+        See `adaptive.next_comparisons`.
+    target : float or None
+        The campaign may end when the expected tau_w of the ranking reaches this value; None: when the budget is spent.
+
+    See Also
+    --------
+    adaptive.BallotPlan : The plan of a campaign of ballots.
+    adaptive.next_comparisons : How a batch is chosen.
+    batch_for : The usual size of a batch.
+
+    Examples
+    --------
+    >>> from adaptive.ledger import ContinuousPlan, batch_for
+    >>> ContinuousPlan(n_items=20, budget=500, batch=batch_for(20), target=0.9)
+    ContinuousPlan(n_items=20, budget=500, batch=20, n0=2.0, focus=0.6, target=0.9)
+    """
+
+    n_items: int
+    budget: int
+    batch: int = 50
+    n0: float = 2.0
+    focus: float = Matching().focus
+    target: float | None = None
+
+    def __post_init__(self) -> None:
+        for name, least in (("n_items", 2), ("budget", 1), ("batch", 1)):
+            value = getattr(self, name)
+            require((whole_number(value) or least - 1) >= least, name, f"a whole number from {least} on", value)
+        Matching(batch=self.batch, n0=self.n0, focus=self.focus)
+        fits = self.target is None or 0 < real_number(self.target) <= 1
+        require(fits, "target", "a correlation above 0, at most 1", self.target)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields, ready for JSON."""
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+
+
+@dataclass(frozen=True)
+class Pay:
+    """The pay for an answer to a comparison or a probe.
+
+    Attributes
+    ----------
+    per_vote, per_hour : float or None
+        Pay for an answer, or pay for an hour, converted with `seconds` for each answer; give exactly one of the two.
+    seconds : float or None
+        Time that an answer takes; required with `per_hour`.
+    fee : float
+        The platform's surcharge as a share of the pay: 0.25 is a quarter.
+    currency : str
+        The currency as displayed, for example "EUR".
+
+    Raises
+    ------
+    LedgerError
+        If both or neither of `per_vote` and `per_hour` are given, or a number is out of range.
+
+    See Also
+    --------
+    planned_spending : The cost of a plan.
+    Settings : Holds it as `pay`.
+
+    Examples
+    --------
+    >>> from adaptive.ledger import Pay
+    >>> pay = Pay(per_hour=12, seconds=6, fee=0.25, currency="EUR")
+    >>> pay.per_answer, pay.cost(1000), pay.text(pay.cost(1000))
+    (0.02, 25.0, '25.00 EUR')
+    """
+
+    per_vote: float | None = None
+    per_hour: float | None = None
+    seconds: float | None = None
+    fee: float = 0.0
+    currency: str = ""
+
+    def __post_init__(self) -> None:
+        if (self.per_vote is None) == (self.per_hour is None):
+            got = "neither" if self.per_vote is None else "both"
+            raise LedgerError(f"pay is per vote or per hour; got {got}")
+        if self.per_hour is not None and self.seconds is None:
+            raise LedgerError("pay per hour needs the seconds that an answer takes")
+        for name in ("per_vote", "per_hour", "seconds"):
+            value = getattr(self, name)
+            require(value is None or 0 < real_number(value) < math.inf, name, "a finite number above 0", value)
+        require(0 <= real_number(self.fee) < math.inf, "fee", "a share from 0 on", self.fee)
+        fits = isinstance(self.currency, str) and (self.currency == "" or is_line(self.currency))
+        require(fits, "currency", "text of one line", self.currency)
+
+    @property
+    def per_answer(self) -> float:
+        """Pay of a voter for one answer."""
+        if self.per_vote is not None:
+            return float(self.per_vote)
+        return (self.per_hour or 0.0) * (self.seconds or 0.0) / 3600
+
+    @property
+    def hourly(self) -> float | None:
+        """Pay of a voter for an hour; None if the time of an answer is not known."""
+        return None if self.seconds is None else self.per_answer * 3600 / self.seconds
+
+    def cost(self, n_answers: float) -> float:
+        """Return the cost of a number of answers, including the fee."""
+        return n_answers * self.per_answer * (1 + self.fee)
+
+    def hours(self, n_answers: float) -> float | None:
+        """Return the person-hours of a number of answers; None if the time of an answer is not known."""
+        return None if self.seconds is None else n_answers * self.seconds / 3600
+
+    def text(self, amount: float) -> str:
+        """Return an amount with its currency."""
+        return f"{amount:,.2f} {self.currency}".rstrip()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields, ready for JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class KnownPair:
+    """A pair whose answer is known.
+
+    Attributes
+    ----------
+    kind : {"practice", "attention", "gold"}
+    left, right : hashable
+        Labels of items of the campaign; when the pair is shown, the sides are drawn.
+    expected : {"left", "right", "tie"}
+
+    See Also
+    --------
+    read_known_pairs : Read them from a file.
+    Probing : Takes them.
+
+    Examples
+    --------
+    >>> from adaptive.ledger import KnownPair
+    >>> pair = KnownPair("practice", left="apple", right="stone", expected="left")
+    >>> pair.kind, pair.expected
+    ('practice', 'left')
+    """
+
+    kind: CheckKind
+    left: Hashable
+    right: Hashable
+    expected: Expected
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise LedgerError(f"a known pair is for 'practice', 'attention' or 'gold'; got {shown(self.kind)}")
+        if self.expected not in get_args(Expected):
+            raise LedgerError(f"the expected answer is 'left', 'right' or 'tie'; got {shown(self.expected)}")
+        if self.left == self.right:
+            raise LedgerError(f"{shown(self.left)} is compared with itself")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields, ready for JSON."""
+        labels = {side: value_of(label_text(getattr(self, side))) for side in ("left", "right")}
+        return {"kind": self.kind, **labels, "expected": self.expected}
+
+
+@dataclass(frozen=True)
+class Probing:
+    """The probes that a campaign asks.
+
+    Attributes
+    ----------
+    known : tuple of KnownPair
+        Practice pairs begin the first sheet of each slot. Attention checks and gold pairs are dealt to the sheets; each
+        slot first gets those that it has seen least often.
+    known_per_sheet : int
+        Number of attention checks and gold pairs on a sheet; fewer if too few of them are absent from the slot's own
+        comparisons.
+    repeats : float
+        Share of a sheet's comparisons that are asked again, later and with the sides swapped; at most 0.5. A sheet of
+        one or two comparisons has none.
+    overlap : float
+        Comparisons of other voters that are asked too, as a share of those of the sheet; at most 0.5.
+
+    Raises
+    ------
+    LedgerError
+        If a number is out of range, or a pair is repeated.
+
+    See Also
+    --------
+    KnownPair, read_known_pairs : The pairs whose answer is known.
+    CampaignQuality : Shows how voters answered the probes.
+    Settings : Holds it as `probing`.
+
+    Examples
+    --------
+    >>> from adaptive.ledger import KnownPair, Probing
+    >>> probing = Probing((KnownPair("attention", "apple", "stone", "left"),), repeats=0.1)
+    >>> probing.of_kind("attention"), probing.known_per_sheet
+    ((0,), 1)
+    """
+
+    known: tuple[KnownPair, ...] = ()
+    known_per_sheet: int = 1
+    repeats: float = 0.0
+    overlap: float = 0.0
+
+    def __post_init__(self) -> None:
+        number = whole_number(self.known_per_sheet)
+        require(number is not None and number >= 0, "known_per_sheet", "a whole number from 0 on", self.known_per_sheet)
+        for name in ("repeats", "overlap"):
+            share = getattr(self, name)
+            require(0 <= real_number(share) <= _MOST_REPEATED, name, f"a share from 0 to {_MOST_REPEATED}", share)
+        pairs: set[frozenset[Hashable]] = set()
+        for each in self.known:
+            pair = frozenset([each.left, each.right])
+            if pair in pairs:
+                raise LedgerError(f"the pair {shown(each.left)}, {shown(each.right)} is a probe twice")
+            pairs.add(pair)
+
+    def check_items(self, labels: Collection[Hashable]) -> None:
+        """Refuse pairs of items that the campaign does not have.
+
+        Raises
+        ------
+        LedgerError
+        """
+        items = set(labels)
+        for each in self.known:
+            for label in (each.left, each.right):
+                if label not in items:
+                    raise LedgerError(f"{shown(label)} of a probe is no item of the campaign")
+
+    def of_kind(self, *kinds: CheckKind) -> tuple[int, ...]:
+        """Return the indices of the known pairs of these kinds."""
+        return tuple(index for index, each in enumerate(self.known) if each.kind in kinds)
+
+    def expected_number(self, sheets: Iterable[tuple[int, bool]]) -> float:
+        """Return the average number of probes, at most: there are fewer if a slot is asked the pair anyway.
+
+        Parameters
+        ----------
+        sheets : iterable of (int, bool)
+            Comparisons of each sheet, and whether it is the first of its slot.
+
+        Examples
+        --------
+        >>> Probing(repeats=0.1, overlap=0.25).expected_number([(20, True), (2, False)])
+        7.5
+        """
+        dealt = min(self.known_per_sheet, len(self.of_kind("attention", "gold")))
+        practice = len(self.of_kind("practice"))
+        numbers = [
+            dealt + practice * is_first + self.overlap * size + min(self.repeats * size, n_repeatable(size))
+            for size, is_first in sheets
+        ]
+        return math.fsum(numbers)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields, ready for JSON."""
+        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return {**fields, "known": [each.to_dict() for each in self.known]}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Probing:
+        """Return the probing that `to_dict` wrote."""
+        known = tuple(
+            KnownPair(**{**each, "left": _label(each["left"]), "right": _label(each["right"])})
+            for each in data["known"]
+        )
+        return cls(**{**data, "known": known})
+
+
+def n_repeatable(size: int) -> int:
+    """Return how many comparisons of a sheet can be repeated before its last, (size - 1) // 2 others in between."""
+    return max(0, size - 1 - (size - 1) // 2) if size > 2 else 0
+
+
+def _label(value: Any) -> Hashable:
+    return tuple(value) if isinstance(value, list) else value
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings of how a campaign is run.
+
+    Attributes
+    ----------
+    sheet_size : int or None
+        Maximum number of comparisons on a sheet; None: each slot of a ballot is one sheet.
+    assigned : bool
+        Whether each sheet goes to the voter of its slot when the ballot is opened, as for files. If not, voters claim
+        the next sheet as they come.
+    lease_minutes : float or None
+        After this time without a vote, another voter may take over a claimed sheet. None: sheets do not expire.
+    first_minutes : float
+        The same limit before the first answer on a claimed sheet, if it is the shorter of the two.
+    least_answered : float
+        Share of a ballot's comparisons that must be answered before it closes.
+    probing : Probing or None
+        Questions asked in addition to the comparisons, to learn about the voters; they change no ballot.
+    pay : Pay or None
+        The voters' pay.
+
+    See Also
+    --------
+    Probing, Pay : Its parts.
+    VotingPages : The pages that voters see.
+    Ledger.new_campaign : Takes it.
+
+    Examples
+    --------
+    >>> from adaptive.ledger import Pay, Settings
+    >>> settings = Settings(assigned=False, sheet_size=20, lease_minutes=30, pay=Pay(per_hour=12, seconds=6))
+    >>> settings.least_answered, settings.pay.per_answer
+    (0.9, 0.02)
+    >>> Settings.from_dict(settings.to_dict()) == settings
+    True
+    """
+
+    sheet_size: int | None = None
+    assigned: bool = True
+    lease_minutes: float | None = None
+    first_minutes: float = 2.0
+    least_answered: float = 0.9
+    probing: Probing | None = None
+    pay: Pay | None = None
+
+    def __post_init__(self) -> None:
+        size, lease, first, least = self.sheet_size, self.lease_minutes, self.first_minutes, self.least_answered
+        require(size is None or (whole_number(size) or 0) >= 1, "sheet_size", "None or a positive whole number", size)
+        require(lease is None or real_number(lease) > 0, "lease_minutes", "None or a positive number", lease)
+        require(0 < real_number(first) < math.inf, "first_minutes", "a positive number", first)
+        require(0 <= real_number(least) <= 1, "least_answered", "a share from 0 to 1", least)
+        for name, kind in (("probing", Probing), ("pay", Pay)):
+            value = getattr(self, name)
+            require(isinstance(value, kind | None), name, f"None or a {kind.__name__}", value)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields, ready for JSON."""
+        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        own = {name: fields[name].to_dict() for name in ("probing", "pay") if fields[name] is not None}
+        return {**fields, **own}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Settings:
+        """Return the settings that `to_dict` wrote, as a ledger or a bundle stores them."""
+        probing, pay = data.get("probing"), data.get("pay")
+        own = {
+            "probing": None if probing is None else Probing.from_dict(probing),
+            "pay": None if pay is None else Pay(**pay),
+        }
+        return cls(**{**data, **own})
+
+
+@dataclass(frozen=True, eq=False)
+class CampaignInfo:
+    """A campaign as it was created.
+
+    Attributes
+    ----------
+    id : int
+        Id in its database.
+    key : str
+        Random name, identical in every copy.
+    name : str
+    mode : {"ballots", "continuous"}
+    plan : BallotPlan or ContinuousPlan
+    slots : sequence of hashable
+        Names of the voters that ballots are drawn for.
+    seed : int
+    settings : Settings
+    hash_key : str
+        Key for hashing the names that voters have elsewhere.
+    created_at : int
+    items : sequence of hashable
+        Labels, by place.
+    """
+
+    id: int
+    key: str
+    name: str
+    mode: Mode
+    plan: BallotPlan | ContinuousPlan
+    slots: Sequence[Hashable]
+    seed: int
+    settings: Settings
+    hash_key: str
+    created_at: int
+    items: Sequence[Hashable]
+
+    @classmethod
+    def from_dict(
+        cls, data: Mapping[str, Any], items: Sequence[Hashable], *, campaign_id: int = 0, hash_key: str = ""
+    ) -> CampaignInfo:
+        """Return the campaign of a stored row; slots may be a number N, which means 0..N-1."""
+        is_planned, slots = data["mode"] == "ballots", data["slots"]
+        return cls(
+            **{name: data[name] for name in ("key", "name", "mode", "created_at")},
+            id=campaign_id,
+            plan=BallotPlan.from_dict(data["plan"]) if is_planned else ContinuousPlan(**data["plan"]),
+            slots=range(slots) if isinstance(slots, int) else tuple(map(_label, slots)),
+            seed=int(data["seed"]),
+            settings=Settings.from_dict(data["settings"]),
+            hash_key=hash_key,
+            items=items,
+        )
+
+    @property
+    def n_items(self) -> int:
+        """Number of items."""
+        return len(self.items)
+
+    @property
+    def unit(self) -> Literal["ballot", "batch"]:
+        """Word for the unit that is opened and closed, a ballot or a batch."""
+        return "batch" if self.mode == "continuous" else "ballot"
+
+    @cached_property
+    def ballot_plan(self) -> BallotPlan:
+        """The plan of a campaign of ballots.
+
+        Raises
+        ------
+        LedgerError
+            If the campaign is continuous.
+        """
+        if isinstance(self.plan, BallotPlan):
+            return self.plan
+        raise LedgerError("a continuous campaign has batches, not the ballots of a plan")
+
+
+def batch_for(n_items: int) -> int:
+    """Return the default number of comparisons in a batch: the number of items, limited to 10 to 50.
+
+    The votes of a batch guide the next one. A batch of 50 would ask all pairs of ten items at once.
+
+    See Also
+    --------
+    ContinuousPlan : Takes it.
+
+    Examples
+    --------
+    >>> from adaptive.ledger import batch_for
+    >>> batch_for(4), batch_for(20), batch_for(3_000)
+    (10, 20, 50)
+    """
+    return min(50, max(10, n_items))
+
+
+def slots_of_batch(size: int, n_slots: int, settings: Settings) -> int:
+    """Return how many slots a batch is dealt to.
+
+    If each slot belongs to a voter, all slots are used. Otherwise voters claim sheets, and there are only as many slots
+    as the size of a sheet requires, so that no voter comes for just a pair or two. There are at least two slots if
+    comparisons are repeated with a second voter.
+
+    Examples
+    --------
+    >>> slots_of_batch(50, 40, Settings(assigned=False, sheet_size=20)), slots_of_batch(50, 40, Settings())
+    (3, 40)
+    """
+    if settings.assigned:
+        return n_slots
+    wanted = -(-size // (settings.sheet_size or _SHEET_OF_BATCH))
+    probing = settings.probing
+    return min(n_slots, size, max(wanted, 2 if probing is not None and probing.overlap > 0 else 1))

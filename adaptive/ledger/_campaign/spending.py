@@ -1,0 +1,241 @@
+"""Compute the number of answers and their cost, so far and for the whole campaign."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from adaptive._plan import BallotPlan
+from adaptive.ledger._campaign.info import CampaignInfo, ContinuousPlan, Settings, slots_of_batch
+from adaptive.ledger._store import schema
+
+
+@dataclass(frozen=True)
+class Spending:
+    """Answers and their cost, so far and for the whole campaign.
+
+    Attributes
+    ----------
+    n_votes, n_probes : int
+        Current votes and answered probes; both are paid.
+    expected_votes, expected_probes : float
+        Expected for the whole campaign: all comparisons of the plan, and on average the probes drawn or still to be
+        drawn.
+    hours, expected_hours : float or None
+        Computed from the seconds in the pay settings; None if they are not known.
+    spent, expected : float or None
+        Pay and fee; None if nothing is paid.
+    currency : str
+    """
+
+    n_votes: int
+    n_probes: int
+    expected_votes: int
+    expected_probes: float
+    hours: float | None
+    expected_hours: float | None
+    spent: float | None
+    expected: float | None
+    currency: str
+
+
+@dataclass(frozen=True)
+class PlannedSpending:
+    """The answers that a plan will need and their cost, before any vote.
+
+    Attributes
+    ----------
+    n_comparisons : int
+    n_probes : float
+        Average number of probes, asked in addition to the comparisons.
+    n_sheets : int
+        Number of sheets of the first ballot or batch.
+    hours : float or None
+        Person-hours for comparisons and probes; None if the time of an answer is not known.
+    pay, fee, cost : float or None
+        The voters' pay, the platform's fee and their sum; None if nothing is paid.
+    per_answer, hourly : float or None
+        A voter's pay for an answer and for an hour.
+    currency : str
+
+    See Also
+    --------
+    planned_spending : Returns it.
+    CampaignStatus : Shows the spending so far.
+
+    Examples
+    --------
+    >>> from adaptive import plan_ballots
+    >>> from adaptive.ledger import Pay, Settings, planned_spending
+    >>> plan = plan_ballots(40, n_ballots=2, fraction=0.5, presentations=10)
+    >>> planned = planned_spending(plan, 6, Settings(pay=Pay(per_vote=0.02, fee=0.25, currency="EUR")))
+    >>> planned.n_comparisons, planned.cost, planned.currency, planned.hours
+    (300, 7.5, 'EUR', None)
+    """
+
+    n_comparisons: int
+    n_probes: float
+    n_sheets: int
+    hours: float | None
+    pay: float | None = None
+    fee: float | None = None
+    cost: float | None = None
+    per_answer: float | None = None
+    hourly: float | None = None
+    currency: str = ""
+
+
+def planned_spending(
+    plan: BallotPlan | ContinuousPlan, n_slots: int, settings: Settings, *, seconds: float | None = None
+) -> PlannedSpending:
+    """Return the planned number of answers of a campaign, and their cost.
+
+    Parameters
+    ----------
+    n_slots : int
+        Number of voters that ballots are drawn for.
+    seconds : float or None
+        Time that an answer takes; None: the time in the pay settings, if any.
+
+    See Also
+    --------
+    PlannedSpending : The type of the result.
+    Pay : The pay of an answer.
+
+    Examples
+    --------
+    >>> from adaptive import plan_ballots
+    >>> from adaptive.ledger import Pay, Settings, planned_spending
+    >>> plan = plan_ballots(40, n_ballots=2, fraction=0.5, presentations=10)
+    >>> planned = planned_spending(plan, 6, Settings(pay=Pay(per_hour=12, seconds=6, fee=0.25)))
+    >>> planned.n_comparisons, planned.hours, planned.pay, planned.fee
+    (300, 0.5, 6.0, 1.5)
+    """
+    pay, n_probes = settings.pay, expected_probes(plan, n_slots, settings)
+    n_comparisons = plan.n_comparisons if isinstance(plan, BallotPlan) else plan.budget
+    n_answers = n_comparisons + n_probes
+    each = seconds if seconds is not None or pay is None else pay.seconds
+    hours = None if each is None else n_answers * each / 3600
+    first = plan.comparisons[0] if isinstance(plan, BallotPlan) else min(plan.batch, plan.budget)
+    dealt = n_slots if isinstance(plan, BallotPlan) else slots_of_batch(first, n_slots, settings)
+    n_sheets = sum(1 for _ in _sheets([first], [dealt], n_slots, settings.sheet_size, 0))
+    if pay is None:
+        return PlannedSpending(n_comparisons, n_probes, n_sheets, hours)
+    cost = pay.cost(n_answers)
+    earned = cost / (1 + pay.fee)
+    hourly = None if each is None else pay.per_answer * 3600 / each
+    return PlannedSpending(
+        n_comparisons=n_comparisons,
+        n_probes=n_probes,
+        n_sheets=n_sheets,
+        hours=hours,
+        pay=earned,
+        fee=cost - earned,
+        cost=cost,
+        per_answer=pay.per_answer,
+        hourly=hourly,
+        currency=pay.currency,
+    )
+
+
+def spending_of(connection: sa.Connection, info: CampaignInfo) -> Spending | None:
+    """Return a campaign's spending so far and in the end; None if it neither pays nor asks probes."""
+    pay, probing = info.settings.pay, info.settings.probing
+    if pay is None and probing is None:
+        return None
+    ballot, sheet = schema.ballot, schema.sheet
+    answered = sa.select(sa.func.sum(sheet.c.n_answered)).join(ballot, ballot.c.id == sheet.c.ballot_id)
+    found = connection.execute(answered.where(ballot.c.campaign_id == info.id)).scalar()
+    n_votes, n_probes = int(found or 0), _n_answered(connection, info)
+    expected_votes = info.plan.n_comparisons if isinstance(info.plan, BallotPlan) else info.plan.budget
+    states = connection.execute(sa.select(ballot.c.state).where(ballot.c.campaign_id == info.id)).scalars().all()
+    still = expected_probes(info.plan, len(info.slots), info.settings, n_opened=len(states))
+    probes = _drawn(connection, info) + still
+    now, end = n_votes + n_probes, expected_votes + probes
+    last = info.plan.n_ballots if isinstance(info.plan, BallotPlan) else 1
+    if len(states) >= last and set(states) == {"closed"}:  # unanswered comparisons are no longer asked
+        expected_votes, probes, end = n_votes, n_probes, now
+    return Spending(
+        n_votes=n_votes,
+        n_probes=n_probes,
+        expected_votes=expected_votes,
+        expected_probes=probes,
+        hours=None if pay is None else pay.hours(now),
+        expected_hours=None if pay is None else pay.hours(end),
+        spent=None if pay is None else pay.cost(now),
+        expected=None if pay is None else pay.cost(end),
+        currency="" if pay is None else pay.currency,
+    )
+
+
+def expected_probes(plan: BallotPlan | ContinuousPlan, n_slots: int, settings: Settings, *, n_opened: int = 0) -> float:
+    """Return the average number of probes in ballots still to be opened; see `Probing.expected_number`."""
+    if settings.probing is None:
+        return 0.0
+    if isinstance(plan, BallotPlan):
+        numbers, dealt = list(plan.comparisons), [n_slots] * plan.n_ballots
+    else:
+        n_batches = -(-plan.budget // plan.batch)
+        numbers = [min(plan.batch, plan.budget - plan.batch * batch) for batch in range(n_batches)]
+        dealt = [slots_of_batch(number, n_slots, settings) for number in numbers]
+    sheets = _sheets(numbers, dealt, n_slots, settings.sheet_size, n_opened)
+    return settings.probing.expected_number(sheets)
+
+
+def _sheets(
+    numbers: list[int], dealt: list[int], n_slots: int, size: int | None, n_opened: int
+) -> Iterator[tuple[int, bool]]:
+    """Yield the comparisons of each sheet in later ballots, and whether it is the first of its slot.
+
+    The comparisons of a ballot are dealt evenly: to all slots if there are enough comparisons, otherwise to the slots
+    that had the fewest so far.
+    """
+    known = 0
+    for ballot, (number, n_dealt) in enumerate(zip(numbers, dealt, strict=True)):
+        each, more = divmod(number, n_dealt)
+        used = min(number, n_dealt)
+        new = max(0, used - known) if n_dealt == n_slots else min(used, n_slots - known)
+        for slot in range(used):
+            left, is_first = each + (slot < more), slot >= used - new
+            n_sheets = 1 if size is None else -(-left // size)
+            for sheet in range(n_sheets if ballot >= n_opened else 0):
+                yield (left + n_sheets - 1 - sheet) // n_sheets, is_first and sheet == 0
+        known += new
+
+
+def _drawn(connection: sa.Connection, info: CampaignInfo) -> int:
+    """Return the number of drawn probes that will be asked.
+
+    If sheets are not assigned, each has the practice, but a voter does it only once: it counts once for each slot.
+    """
+    ballot, probe, sheet, probing = schema.ballot, schema.comparison, schema.sheet, info.settings.probing
+    if probing is None:
+        return 0
+    own = sa.and_(ballot.c.campaign_id == info.id, probe.c.place >= ballot.c.n_comparisons)
+    drawn = sa.select(sa.func.count()).select_from(probe).join(ballot, ballot.c.id == probe.c.ballot_id).where(own)
+    if info.settings.assigned or not probing.of_kind("practice"):
+        return int(connection.execute(drawn).scalar_one())
+    sides = (probe.c.left_item, probe.c.right_item)
+    pair = [sa.case((sides[0] < sides[1], side), else_=other) for side, other in (sides, sides[::-1])]
+    practice = (
+        sa.select(sheet.c.slot, pair[0].label("low"), pair[1].label("high"))
+        .select_from(probe)
+        .join(sheet, sa.and_(sheet.c.ballot_id == probe.c.ballot_id, sheet.c.number == probe.c.sheet))
+        .join(ballot, ballot.c.id == probe.c.ballot_id)
+        .where(own, probe.c.probe == "practice")
+        .distinct()
+        .subquery()
+    )
+    n_practice: int = connection.execute(sa.select(sa.func.count()).select_from(practice)).scalar_one()
+    return n_practice + int(connection.execute(drawn.where(probe.c.probe != "practice")).scalar_one())
+
+
+def _n_answered(connection: sa.Connection, info: CampaignInfo) -> int:
+    event, ballot = schema.vote_event, schema.ballot
+    if info.settings.probing is None:
+        return 0
+    # A comparison has at most one current answer; it must be retracted before another is given.
+    change = sa.case((event.c.kind != "cast", -1), (event.c.given_by == "correction", 0), else_=1)
+    of_checks = (ballot.c.campaign_id == info.id, event.c.place >= ballot.c.n_comparisons)
+    answered = sa.select(sa.func.sum(change)).select_from(event).join(ballot, ballot.c.id == event.c.ballot_id)
+    return int(connection.execute(answered.where(*of_checks)).scalar() or 0)

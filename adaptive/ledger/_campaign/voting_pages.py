@@ -1,0 +1,234 @@
+"""Define the pages that voters see and the rules of who may take part; each change is stored as a new version."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final, Literal, TypeAlias, get_args
+
+import sqlalchemy as sa
+
+from adaptive.ledger._campaign.wording import MOST_BRACKETS, is_line, is_prose, is_quick_to_render
+from adaptive.ledger._store import schema
+from adaptive.ledger._store.encoding import json_of, now, require, value_of
+from adaptive.ledger.errors import ChangedError, LedgerError
+from rankcorr._checks import real_number, shown, whole_number
+
+Platform: TypeAlias = Literal["prolific", "mturk"]
+PLATFORMS: Final[tuple[Platform, ...]] = get_args(Platform)
+Outcome: TypeAlias = Literal["complete", "screened out", "quota full"]
+_LANGUAGE: Final = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")  # a tag of BCP 47
+_VERSION: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
+_CODE: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_CODES: Final = {"complete": "completion_code", "screened out": "screened_out_code", "quota full": "quota_full_code"}
+_PROLIFIC: Final = "https://app.prolific.com/submissions/complete?cc="
+_MOST_OF_A_LINE: Final = 500
+_MOST_OF_TEXT: Final = 20_000  # characters of a text of several lines
+
+
+@dataclass(frozen=True)
+class PageTexts:
+    """The texts of a campaign in one language.
+
+    Attributes
+    ----------
+    title, question : str
+        One line each; the question is asked of every pair.
+    instructions, consent, thanks : str
+        Markdown.
+
+    See Also
+    --------
+    VotingPages : Takes them by language.
+    is_line : Checks a title or a question.
+
+    Examples
+    --------
+    >>> from adaptive.ledger import PageTexts
+    >>> texts = PageTexts("Trees", "Which tree is taller?", thanks="**Thank you.**")
+    >>> texts.question
+    'Which tree is taller?'
+    """
+
+    title: str
+    question: str
+    instructions: str = ""
+    consent: str = ""
+    thanks: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("title", "question", "instructions", "consent", "thanks"):
+            require(isinstance(getattr(self, name), str), name, "text", getattr(self, name))
+        for name in ("title", "question"):
+            text = getattr(self, name)
+            wanted = f"one line of text, of at most {_MOST_OF_A_LINE} characters"
+            require(is_line(text) and len(text) <= _MOST_OF_A_LINE, name, wanted, text)
+        for name in ("instructions", "consent", "thanks"):
+            text = getattr(self, name)
+            wanted = f"text, of at most {_MOST_OF_TEXT:,} characters and {MOST_BRACKETS:,} opening brackets"
+            require(is_quick_to_render(text, _MOST_OF_TEXT), name, wanted, text)
+            if not is_prose(text):
+                raise LedgerError(
+                    f"{name} must have no control characters, and none that turn round text; got {shown(text)}"
+                )
+
+
+@dataclass(frozen=True)
+class VotingPages:
+    """The pages that a campaign shows to its voters, and the rules of who may take part.
+
+    Attributes
+    ----------
+    texts : mapping of str to PageTexts
+        Texts by language tag, such as "en" or "pt-BR". Visitors who request none of these languages see the first one.
+    consent_version : str
+        Version of the consent text; voters who agreed to another version are asked again.
+    open_link : bool
+        Whether everyone who has the address of the campaign may vote.
+    sheets : int or None
+        Maximum number of sheets for a voter; None: no limit.
+    ties, cannot_say : bool
+        Whether these answers are offered.
+    platform : {"prolific", "mturk"} or None
+        The crowd that voters come from.
+    study : str or None
+        Id of the study on the platform; participants of others are refused.
+    completion_code, completion_url : str or None
+        Code or address shown to a voter who has finished. The address must be https and is offered as a link; on
+        Prolific the code alone makes one.
+    screened_out_code, quota_full_code : str or None
+        Codes of a platform for a participant who was left out before finishing, and for one who arrived when no sheet
+        was left. All codes differ.
+    study_minutes : float or None
+        The longest time that the platform gives a participant. Once its first answer is recorded, a sheet is held for
+        this time, counted from joining. None: for the lease time of the campaign.
+
+    See Also
+    --------
+    PageTexts : The texts in one language.
+    Campaign.set_pages : Shows them.
+    Settings : How a campaign is run.
+
+    Examples
+    --------
+    >>> from adaptive.ledger import PageTexts, VotingPages
+    >>> pages = VotingPages({"en": PageTexts("Trees", "Which tree is taller?")}, open_link=True, sheets=3)
+    >>> list(pages.texts), pages.consent_version, pages.ties
+    (['en'], '1', True)
+    """
+
+    texts: Mapping[str, PageTexts] = field(
+        default_factory=lambda: {"en": PageTexts("Which of the two?", "Which of the two comes first?")}
+    )
+    consent_version: str = "1"
+    open_link: bool = False
+    sheets: int | None = None
+    ties: bool = True
+    cannot_say: bool = True
+    platform: Platform | None = None
+    study: str | None = None
+    completion_code: str | None = None
+    completion_url: str | None = None
+    screened_out_code: str | None = None
+    quota_full_code: str | None = None
+    study_minutes: float | None = None
+
+    def __post_init__(self) -> None:
+        if not self.texts:
+            raise LedgerError("voting pages need their texts in one language at least; got none")
+        for language, texts in self.texts.items():
+            if not isinstance(language, str) or not _LANGUAGE.fullmatch(language):
+                raise LedgerError(f"a language is a tag like 'en' or 'pt-BR'; got {shown(language)}")
+            if not isinstance(texts, PageTexts):
+                raise LedgerError(f"the texts of a language must be PageTexts; got {shown(texts)}")
+        version = self.consent_version
+        fits = isinstance(version, str) and _VERSION.fullmatch(version) is not None
+        require(fits, "consent_version", "letters, digits and . _ -, at most 40", version)
+        for name in ("open_link", "ties", "cannot_say"):
+            require(isinstance(getattr(self, name), bool), name, "True or False", getattr(self, name))
+        most = self.sheets
+        require(most is None or (whole_number(most) or 0) >= 1, "sheets", "None or a positive whole number", most)
+        require(self.platform in (None, *PLATFORMS), "platform", "None, 'prolific' or 'mturk'", self.platform)
+        for name in ("study", *_CODES.values()):
+            value = getattr(self, name)
+            fits = value is None or (isinstance(value, str) and _CODE.fullmatch(value) is not None)
+            require(fits, name, "letters, digits, - and _, at most 64", value)
+        codes = [getattr(self, name) for name in _CODES.values() if getattr(self, name) is not None]
+        if len(set(codes)) < len(codes):
+            raise LedgerError(f"each code must be another one, or the platform cannot tell them apart; got {codes}")
+        minutes = self.study_minutes
+        fits = minutes is None or 0 < real_number(minutes) < math.inf
+        require(fits, "study_minutes", "None or a positive number", minutes)
+        for name in ("screened_out_code", "quota_full_code", "study_minutes"):
+            if self.platform is None and getattr(self, name) is not None:
+                raise LedgerError(f"{name} is for participants of a platform, and the campaign is on none")
+        url = self.completion_url
+        if url is not None and not (isinstance(url, str) and re.fullmatch(r"https://[!-~]{1,500}", url)):
+            raise LedgerError(f"completion_url must begin with https:// and have no spaces; got {shown(url)}")
+
+    def way_back(self, outcome: Outcome) -> tuple[str | None, str | None]:
+        """Return the code of an outcome, and the address that takes a participant back to the platform with it."""
+        code: str | None = getattr(self, _CODES[outcome])
+        if outcome == "complete" and self.completion_url is not None:
+            return code, self.completion_url
+        return code, f"{_PROLIFIC}{code}" if code is not None and self.platform == "prolific" else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields, ready for JSON; texts are a list because the order of languages matters."""
+        texts = [{"language": language, **asdict(each)} for language, each in self.texts.items()]
+        return {**{name: getattr(self, name) for name in self.__dataclass_fields__}, "texts": texts}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> VotingPages:
+        """Return the voting pages of `to_dict`."""
+        rows = [dict(row) for row in data["texts"]]
+        texts = {row.pop("language"): PageTexts(**row) for row in rows}
+        if len(texts) < len(rows):
+            raise LedgerError("two of the texts are of one language")
+        return cls(**{**data, "texts": texts})
+
+
+def pages_of(connection: sa.Connection, campaign_id: int) -> tuple[int, VotingPages]:
+    """Return the current version, counted from 1, and its pages; version 0 with the defaults if none were set."""
+    table = schema.voting_pages
+    versions = sa.select(table.c.version, table.c.pages).where(table.c.campaign_id == campaign_id)
+    row = connection.execute(versions.order_by(table.c.version.desc()).limit(1)).first()
+    if row is None:
+        return 0, VotingPages()
+    return row.version, VotingPages.from_dict(value_of(row.pages))
+
+
+def set_pages(connection: sa.Connection, campaign_id: int, pages: VotingPages, *, replaces: int) -> int:
+    """Show these pages from now on, and return their version.
+
+    Parameters
+    ----------
+    replaces : int
+        Version that was edited, from `pages_of`, so that no other change is overwritten unseen.
+
+    Raises
+    ------
+    ChangedError
+        If another version has become current.
+    LedgerError
+        If the consent text changed and its version did not.
+    """
+    campaign = schema.campaign
+    # If two organisers change the pages at once, the second waits here and then sees the first one's version.
+    connection.execute(sa.select(campaign.c.id).where(campaign.c.id == campaign_id).with_for_update(key_share=True))
+    version, before = pages_of(connection, campaign_id)
+    if version != replaces:
+        raise ChangedError(f"the pages are of version {version} by now, and the change was made to version {replaces}")
+    if version and before.consent_version == pages.consent_version and _consent_changed(before, pages):
+        raise LedgerError("the text of the consent is another: it needs another consent_version")
+    row = {"campaign_id": campaign_id, "version": version + 1, "pages": json_of(pages.to_dict()), "at": now()}
+    connection.execute(sa.insert(schema.voting_pages).values(row))
+    return version + 1
+
+
+def _consent_changed(before: VotingPages, after: VotingPages) -> bool:
+    """Return whether a voter may have agreed to another text; a new language has had no readers."""
+    both = before.texts.keys() & after.texts.keys()
+    return any(before.texts[language].consent != after.texts[language].consent for language in both)

@@ -1,0 +1,369 @@
+"""Export the current votes in other programs' formats; votes that a format cannot express are counted, not altered.
+
+Comparisons without a vote are also written if the format allows them.
+
+- Our CSV: comparison, voter, left, right, winner, further fields of the votes, seconds and received_at. Without
+  the first two columns it is the format that evalica reads.
+- The JSON Lines of arenas: model_a, model_b, winner, judge and tstamp, and the id of the comparison.
+- Tasks of Label Studio with a `Pairwise` tag, which has no ties. The labeling configuration that fits is::
+
+      <View>
+        <Pairwise name="pairwise" toName="text1,text2"/>
+        <Text name="text1" value="$text1"/>
+        <Text name="text2" value="$text2"/>
+      </View>
+
+  If items have content, each task includes it as content1 and content2, with kind1 and kind2, and with alt_text1 and
+  alt_text2 if there are any. A configuration may, for example, show ``$content1`` in an `Image`.
+- JSON Lines of potato's pairwise scheme with the name "preference", items_key "responses" and allow_tie. If items
+  have content, an instance also has contents [a, b], with kinds and alt_texts; items_key "contents" shows it.
+- Pairs of winner and loser as choix takes them: whole numbers from 0, in the order of a second file.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
+
+import sqlalchemy as sa
+
+from adaptive._record import json_label
+from adaptive._tables import csv_text, item_cells, item_columns
+from adaptive.ledger._ballots.stored import stored_ballots
+from adaptive.ledger._campaign.info import CampaignInfo
+from adaptive.ledger._campaign.stored import ItemContent, contents_of
+from adaptive.ledger._store import schema
+from adaptive.ledger._store.database import Database
+from adaptive.ledger._store.encoding import ANSWERS, answer_name, guarded, pair_id, time_text, value_of
+from adaptive.ledger._voters.identity import excluded_voters, file_name, keys_of, names_of
+from adaptive.ledger._votes.reading import in_force
+from adaptive.ledger.errors import LedgerError
+from rankcorr._checks import check_choice, shown
+
+_MODEL: Final = {"left": "model_a", "right": "model_b", "tie": "tie"}
+_SELECTION: Final = {"left": "A", "right": "B", "tie": "tie"}
+
+Format: TypeAlias = Literal["csv", "arena", "label_studio", "potato", "choix"]
+
+
+@dataclass(frozen=True)
+class Export:
+    """Exported files for another program.
+
+    Attributes
+    ----------
+    files : dict of str to str
+        Text by name.
+    n_votes : int
+        Number of votes in the files.
+    left_out : dict of str to int
+        Number of votes that are not in the files, by reason.
+    """
+
+    files: Mapping[str, str]
+    n_votes: int
+    left_out: Mapping[str, int]
+
+    def to_text(self) -> str:
+        """Return a one-line summary of the written and the omitted votes."""
+        out = [f"{count:,} left out: {reason}" for reason, count in self.left_out.items()]
+        return "; ".join([f"{self.n_votes:,} votes in {', '.join(self.files)}", *out])
+
+
+def export_votes(
+    database: Database,
+    info: CampaignInfo,
+    format: Format,  # noqa: A002 - the name of the option
+    *,
+    ballots: Sequence[int] | None = None,
+    unanswered: bool = False,
+    names: bool = False,
+    guard: bool = True,
+) -> Export:
+    """Write the votes that count, at most one for each comparison.
+
+    ============== ============================== =====================================================================
+    format         files                          cannot express
+    ============== ============================== =====================================================================
+    "csv"          votes.csv                      nothing; the winner is left, right, tie, cannot say, or empty
+    "arena"        votes.jsonl                    cannot say, comparisons without a vote
+    "label_studio" tasks.json                     ties, cannot say
+    "potato"       instances.jsonl                cannot say
+    "choix"        pairs.csv, items.csv           ties, cannot say, comparisons without a vote, voters
+    ============== ============================== =====================================================================
+
+    If items have more than a label, tasks of Label Studio and instances of potato include their content.
+
+    Parameters
+    ----------
+    format : {"csv", "arena", "label_studio", "potato", "choix"}
+    ballots : sequence of int or None
+        Numbers of ballots; None: all that were opened.
+    unanswered : bool
+        Whether to write comparisons without a vote, if the format allows them.
+    names : bool
+        Whether to write voters' names. By default, random keys are written and the names stay in the ledger.
+    guard : bool
+        Whether to put an apostrophe before CSV cells that a spreadsheet would run as formulas. `import_votes` removes
+        it. Other programs read it as part of the label, so use False for them.
+
+    Raises
+    ------
+    OptionError
+        If the format is unknown.
+    LedgerError
+        If a ballot has not been opened.
+    TableError
+        For the reasons given in `adaptive._tables.item_columns`.
+    """
+    check_choice("format", format, FORMATS)
+    form = _FORMS[format]
+    found, contents = database.read(
+        lambda connection: (gathered(connection, info, ballots=ballots, names=names), presented(connection, info))
+    )
+    votes, left_out = _expressible(found, format, unanswered=unanswered and form.unanswered)
+    made = form.write(votes, contents, info.items, guard)
+    files = dict(zip(form.files, [made] if isinstance(made, str) else made, strict=True))
+    return Export(files, sum(vote.answer is not None for vote in votes), left_out)
+
+
+def _expressible(found: Sequence[Answered], form: Format, *, unanswered: bool) -> tuple[list[Answered], dict[str, int]]:
+    """Return the votes that a format can express, and count the others by reason."""
+    kept: list[Answered] = []
+    left_out: Counter[str] = Counter()
+    for vote in found:
+        if vote.answer is None:
+            if unanswered:
+                kept.append(vote)
+        elif vote.is_excluded:
+            left_out["their voter is excluded"] += 1
+        elif vote.answer not in _FORMS[form].answers:
+            left_out[f"{form} has no {vote.answer!r}"] += 1
+        else:
+            kept.append(vote)
+    return kept, dict(left_out)
+
+
+def csv_votes(votes: Sequence[Answered], guard: bool) -> str:
+    """Return our CSV; an extra column with the name of a standard one gets the prefix file_."""
+    items = {label for vote in votes for label in (vote.left, vote.right)}
+    ours = ["comparison", "voter", *item_columns("left", items), *item_columns("right", items), "winner"]
+    last = ["seconds", "received_at"]
+    extra = list(dict.fromkeys(name for vote in votes for name in vote.extra))
+    named = [f"file_{name}" if name in {*ours, *last} else name for name in extra]
+    safe = guarded if guard else str
+    cells = {label: [safe(cell) for cell in item_cells(label)] for label in items}
+    rows = (
+        [
+            vote.comparison,
+            safe(vote.voter or ""),
+            *cells[vote.left],
+            *cells[vote.right],
+            vote.answer or "",
+            *(safe(vote.extra.get(name, "")) for name in extra),
+            "" if vote.response_ms is None else f"{vote.response_ms / 1000:.3f}",
+            "" if vote.received_at is None else time_text(vote.received_at),
+        ]
+        for vote in votes
+    )
+    return csv_text([*ours, *map(safe, named), *last], rows)
+
+
+def arena_lines(votes: Sequence[Answered]) -> str:
+    """Return one line for each vote, in seconds since 1970; all must be left, right or tie."""
+    return _lines(
+        {
+            "comparison": vote.comparison,
+            "model_a": json_label(vote.left),
+            "model_b": json_label(vote.right),
+            "winner": _MODEL[vote.answer or ""],
+            "judge": vote.voter,
+            "tstamp": None if vote.received_at is None else vote.received_at / 1e6,
+        }
+        for vote in votes
+    )
+
+
+def choix_files(votes: Sequence[Answered], items: Sequence[Hashable], guard: bool) -> list[str]:
+    """Return CSV with the columns winner and loser, and one of the items; all votes must be left or right."""
+    place = {item: at for at, item in enumerate(items)}
+    pairs = ((place[vote.left], place[vote.right]) for vote in votes)
+    sides = (vote.answer == "left" for vote in votes)
+    rows = (pair if left_won else pair[::-1] for pair, left_won in zip(pairs, sides, strict=True))
+    safe = guarded if guard else str
+    labels = ([safe(cell) for cell in item_cells(item)] for item in items)
+    return [csv_text(["winner", "loser"], rows), csv_text(item_columns("item", items), labels)]
+
+
+def _task(vote: Answered, items: Mapping[Hashable, ItemContent]) -> dict[str, Any]:
+    data = {"comparison": vote.comparison, "voter": vote.voter}
+    data |= {"text1": file_name(vote.left), "text2": file_name(vote.right)}
+    for side, label in ((1, vote.left), (2, vote.right)):
+        if label in items:
+            item = items[label]
+            # An item without content gets its label here, because a configuration names a variable that all tasks must
+            # have.
+            data[f"content{side}"] = file_name(label) if item.content is None else item.content
+            data[f"kind{side}"] = item.kind
+            data[f"alt_text{side}"] = item.alt_text
+    task: dict[str, Any] = {"data": {name: value for name, value in data.items() if value is not None}}
+    if vote.answer is not None:
+        result = {"id": vote.comparison, "from_name": "pairwise", "to_name": "text1,text2", "type": "pairwise"}
+        annotation: dict[str, Any] = {"result": [{**result, "value": {"selected": vote.answer}}]}
+        if vote.response_ms is not None:
+            annotation["lead_time"] = vote.response_ms / 1000
+        if vote.received_at is not None:
+            annotation["created_at"] = time_text(vote.received_at)
+        task["annotations"] = [annotation]
+    return task
+
+
+def _instance(vote: Answered, items: Mapping[Hashable, ItemContent]) -> dict[str, Any]:
+    texts = [file_name(label) for label in (vote.left, vote.right)]
+    instance: dict[str, Any] = {"id": vote.comparison, "responses": texts}
+    if items:
+        pair = [items[label] for label in (vote.left, vote.right)]
+        instance["contents"] = [
+            text if item.content is None else item.content for text, item in zip(texts, pair, strict=True)
+        ]
+        instance["kinds"] = [item.kind for item in pair]
+        if any(item.alt_text is not None for item in pair):
+            instance["alt_texts"] = [item.alt_text for item in pair]
+    if vote.voter is not None:
+        instance["user_id"] = vote.voter
+    if vote.answer is not None:
+        instance["preference"] = {"selection": _SELECTION[vote.answer]}
+    return instance
+
+
+def _one_on_a_line(entries: Iterable[Mapping[str, Any]]) -> str:
+    return "[\n" + ",\n".join(json.dumps(entry, ensure_ascii=False) for entry in entries) + "\n]\n"
+
+
+def _lines(entries: Iterable[Mapping[str, Any]]) -> str:
+    return "".join(json.dumps(entry, ensure_ascii=False) + "\n" for entry in entries)
+
+
+@dataclass(frozen=True)
+class Answered:
+    """A comparison and its current vote.
+
+    Attributes
+    ----------
+    comparison : str
+        Its id, "2-0-17".
+    voter : str or None
+        Key or name of the voter, or else of the holder of the sheet.
+    left, right : hashable
+        Labels.
+    answer : {"left", "right", "tie", "cannot say"} or None
+    response_ms : int or None
+    received_at : int or None
+        Time in the unit of `adaptive.ledger._store.encoding.now`.
+    extra : dict of str to str
+        Further fields sent with the vote.
+    is_excluded : bool
+        Whether the voter is left out of all scores.
+    """
+
+    comparison: str
+    voter: str | None
+    left: Hashable
+    right: Hashable
+    answer: str | None
+    response_ms: int | None
+    received_at: int | None
+    extra: Mapping[str, str]
+    is_excluded: bool
+
+
+class _Form(NamedTuple):
+    """A format: its files, the answers that it can express, and whether it has comparisons without a vote.
+
+    `write` takes votes, contents of items, the items and whether to guard cells, and returns the text of each file.
+    """
+
+    files: tuple[str, ...]
+    answers: Collection[str]
+    unanswered: bool
+    write: Callable[[Sequence[Answered], Mapping[Hashable, ItemContent], Sequence[Hashable], bool], str | list[str]]
+
+
+_WINS: Final = ("left", "right")
+_FORMS: Final[dict[Format, _Form]] = {
+    "csv": _Form(("votes.csv",), ANSWERS, True, lambda votes, _, __, guard: csv_votes(votes, guard)),
+    "arena": _Form(("votes.jsonl",), _MODEL, False, lambda votes, *_: arena_lines(votes)),
+    "label_studio": _Form(
+        ("tasks.json",), _WINS, True, lambda votes, of, *_: _one_on_a_line(_task(v, of) for v in votes)
+    ),
+    "potato": _Form(("instances.jsonl",), _MODEL, True, lambda votes, of, *_: _lines(_instance(v, of) for v in votes)),
+    "choix": _Form(("pairs.csv", "items.csv"), _WINS, False, lambda votes, _, *more: choix_files(votes, *more)),
+}
+FORMATS: Final = tuple(_FORMS)
+
+
+def presented(connection: sa.Connection, info: CampaignInfo) -> dict[Hashable, ItemContent]:
+    """Return the content of each item, or an empty result if no item has more than its label."""
+    contents = contents_of(connection, info)
+    if all(each.content is None for each in contents):
+        return {}
+    return dict(zip(info.items, contents, strict=True))
+
+
+def gathered(
+    connection: sa.Connection, info: CampaignInfo, *, ballots: Sequence[int] | None = None, names: bool = False
+) -> list[Answered]:
+    """Return all comparisons of some ballots, in their order.
+
+    Parameters
+    ----------
+    ballots : sequence of int or None
+        Numbers of the ballots; None: all that were opened.
+    names : bool
+        Whether to give voters' names, if known, instead of their random keys.
+
+    Raises
+    ------
+    LedgerError
+        If a ballot has not been opened.
+    """
+    stored = {each.number for each in stored_ballots(connection, info)}
+    wanted = sorted(stored) if ballots is None else sorted(set(ballots))
+    missing = [number for number in wanted if number not in stored]
+    if missing:
+        raise LedgerError(f"ballot {shown(missing[0])} has not been opened")
+    called = names_of(connection, info) if names else keys_of(connection, info)
+    excluded = excluded_voters(connection, info.id)
+    asked, ballot, event, lease = schema.comparison, schema.ballot, schema.vote_event, schema.lease
+    is_wanted = (ballot.c.campaign_id == info.id, ballot.c.number.in_(wanted))
+    leases = sa.select(lease.c.ballot_id, lease.c.sheet, lease.c.voter_id)
+    in_order = leases.join(ballot, ballot.c.id == lease.c.ballot_id).where(*is_wanted).order_by(lease.c.fence)
+    holders = {(row.ballot_id, row.sheet): row.voter_id for row in connection.execute(in_order)}
+    of_pair = sa.and_(event.c.ballot_id == asked.c.ballot_id, event.c.place == asked.c.place, *in_force(event))
+    of_vote = (event.c.answer, event.c.voter_id, event.c.response_ms, event.c.received_at, event.c.extra)
+    rows = connection.execute(
+        sa.select(asked, ballot.c.number, *of_vote)
+        .select_from(asked.join(ballot, ballot.c.id == asked.c.ballot_id).outerjoin(event, of_pair))
+        .where(*is_wanted, asked.c.probe.is_(None))
+        .order_by(ballot.c.number, asked.c.place)
+    )
+    found = []
+    for row in rows:
+        voter = holders.get((row.ballot_id, row.sheet)) if row.voter_id is None else row.voter_id
+        found.append(
+            Answered(
+                comparison=pair_id(row.number, row.sheet, row.position),
+                voter=None if voter is None else called[voter],
+                left=info.items[row.left_item],
+                right=info.items[row.right_item],
+                answer=None if row.answer is None else answer_name(row.answer),
+                response_ms=row.response_ms,
+                received_at=row.received_at,
+                extra={} if row.extra is None else value_of(row.extra),
+                is_excluded=row.voter_id in excluded,
+            )
+        )
+    return found

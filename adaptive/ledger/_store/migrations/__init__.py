@@ -1,0 +1,144 @@
+"""Manage the versions of the tables, and the steps from each version to the next.
+
+A ledger of another version is refused and never changed unasked; `migrate` upgrades an older one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import sqlalchemy as sa
+
+from adaptive.ledger._store.locks import lock_tables
+from adaptive.ledger._store.schema import metadata
+from adaptive.ledger.errors import RevisionError
+
+if TYPE_CHECKING:
+    from alembic.config import Config
+
+__all__ = ["HEAD", "bring_up", "check_revision", "make_tables", "migrate", "revision_of", "triggers"]
+
+# A test compares this value with the files in versions/, because loading them would add a third of a second to each
+# command.
+HEAD: Final = "0003"
+_VERSION_TABLE: Final = "ledger_revision"
+MESSAGE = "the ledger keeps its history: rows of {} are never {}"
+
+
+def revision_of(connection: sa.Connection) -> str | None:
+    """Return the revision of the tables, or None if there are no tables."""
+    if not sa.inspect(connection).has_table(_VERSION_TABLE):
+        return None
+    found: str | None = connection.execute(sa.text(f"SELECT version_num FROM {_VERSION_TABLE}")).scalar()
+    return found
+
+
+def check_revision(connection: sa.Connection, name: str) -> None:
+    """Refuse tables of another revision.
+
+    Raises
+    ------
+    RevisionError
+        If the tables are older or newer than this release, or do not exist.
+    """
+    found = revision_of(connection)
+    if found == HEAD:
+        return
+    if found is None:
+        raise RevisionError(f"{name}: holds no ledger")
+    advice = "`ballots run migrate` brings an older one up, after a backup; a newer one needs the newer release"
+    raise RevisionError(f"{name}: its tables are of revision {found}, and this release reads {HEAD}; {advice}")
+
+
+def make_tables(connection: sa.Connection, name: str) -> None:
+    """Make the tables of this release in an empty database; of two simultaneous calls, the second finds them made.
+
+    Raises
+    ------
+    RevisionError
+        If the tables belong to another release or to other software. PostgreSQL may have other tables alongside ours.
+    """
+    lock_tables(connection)
+    if revision_of(connection) is not None:
+        check_revision(connection, name)
+        return
+    others = sa.inspect(connection).get_table_names()
+    if others and (connection.dialect.name == "sqlite" or set(others) & set(metadata.tables)):
+        raise RevisionError(f"{name}: has tables of other software: {', '.join(sorted(others)[:5])}")
+    migrate(connection)
+
+
+def bring_up(connection: sa.Connection, name: str) -> str | None:
+    """Upgrade the tables to this release, and return the revision that they had, or None if it was this one.
+
+    Raises
+    ------
+    RevisionError
+        If there is no ledger, or it is of a newer release or of a revision that no release had.
+    """
+    from alembic.util import CommandError
+
+    before = revision_of(connection)
+    if before is not None and before < HEAD:
+        try:
+            migrate(connection)
+        except CommandError as error:
+            raise RevisionError(f"{name}: its tables cannot be upgraded: {error}") from error
+    check_revision(connection, name)
+    return None if before == HEAD else before
+
+
+def migrate(connection: sa.Connection) -> None:
+    """Make the tables, or upgrade them to this release, in the transaction of the connection."""
+    from alembic import command
+
+    config = _config()
+    config.attributes["connection"] = connection
+    command.upgrade(config, "head")
+
+
+def _config() -> Config:
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent))
+    config.set_main_option("version_table", _VERSION_TABLE)
+    return config
+
+
+def triggers(
+    dialect: str, *, never_changed: Sequence[str], never_deleted: Sequence[str], fixed: Mapping[str, Sequence[str]]
+) -> Iterator[str]:
+    """Yield the statements that make the triggers which protect history: past rows can be neither changed nor deleted.
+
+    Parameters
+    ----------
+    dialect : {"sqlite", "postgresql"}
+    never_changed, never_deleted : sequence of str
+        Names of tables.
+    fixed : mapping of str to sequence of str
+        Columns that are never changed, for tables whose other columns may change.
+    """
+    events = [(table, "UPDATE", "changed") for table in never_changed]
+    events += [(table, f"UPDATE OF {', '.join(columns)}", "changed") for table, columns in fixed.items()]
+    events += [(table, "DELETE", "deleted") for table in never_deleted]
+    if dialect == "postgresql":
+        events += [(table, "TRUNCATE", "deleted") for table in never_deleted]
+        yield (
+            "CREATE OR REPLACE FUNCTION ledger_history() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+            "RAISE EXCEPTION USING MESSAGE = TG_ARGV[0], ERRCODE = 'restrict_violation'; END $$"
+        )
+    for table, event, done in events:
+        message = MESSAGE.format(table, done)
+        verb = event.split()[0].lower()
+        name = f"tr_{table}_{verb}"
+        if dialect == "sqlite":
+            yield f"CREATE TRIGGER {name} BEFORE {event} ON {table} BEGIN SELECT RAISE(ABORT, '{message}'); END"
+        else:
+            rows = "STATEMENT" if verb == "truncate" else "ROW"
+            yield (
+                f"CREATE TRIGGER {name} BEFORE {event} ON {table} FOR EACH {rows} "
+                f"EXECUTE FUNCTION ledger_history('{message}')"
+            )

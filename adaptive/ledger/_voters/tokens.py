@@ -1,0 +1,282 @@
+"""Manage access tokens: a token, 256 random bits, lets its holder vote or organise; the ledger keeps only its hash."""
+
+import re
+import secrets
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final, Literal, TypeAlias
+
+import sqlalchemy as sa
+
+from adaptive.ledger._campaign.info import CampaignInfo
+from adaptive.ledger._campaign.stored import Steps, reads, writes
+from adaptive.ledger._store import schema
+from adaptive.ledger._store.encoding import now, sum_of, time_text
+from adaptive.ledger._store.rows import audit
+from adaptive.ledger.errors import LedgerError
+
+TokenKind: TypeAlias = Literal["organiser", "organiser session", "invitation", "session", "study"]
+
+# Tokens of voters' browsers are not listed, because they end with the invitation.
+_LISTED: Final[tuple[TokenKind, ...]] = ("organiser", "organiser session", "invitation", "study")
+_ID_LENGTH: Final = 16  # characters of the hash: enough to distinguish a campaign's tokens, without revealing them
+_FORM: Final = re.compile(r"[A-Za-z0-9_-]{43}")  # 32 bytes in URL-safe base64
+
+
+@dataclass(frozen=True)
+class Holder:
+    """The access that a token gives.
+
+    Attributes
+    ----------
+    campaign_key : str
+    kind : str
+    voter_id : int or None
+        None if the token is not a voter's.
+    voter_key, consent_version : str or None
+    withdrawn : bool
+
+    See Also
+    --------
+    Campaign.tokens : Issues tokens, and finds their holders.
+    TokenRow : A token in a list.
+
+    Examples
+    --------
+    >>> from adaptive import plan_ballots
+    >>> from adaptive.ledger import Ledger, Settings, VotingPages
+    >>> plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2)
+    >>> ledger, pages = Ledger.in_memory(), VotingPages(open_link=True)
+    >>> campaign = ledger.new_campaign(plan, 4, 2, seed=1, settings=Settings(assigned=False, sheet_size=2))
+    >>> n_opened = campaign.open_next()
+    >>> voter, session = campaign.voters.join(pages, consent="1", hours=1)
+    >>> holder = campaign.tokens.holder(session, "session")
+    >>> holder.kind, holder.voter_id == voter.id, holder.consent_version
+    ('session', True, '1')
+    >>> ledger.close()
+    """
+
+    campaign_key: str
+    kind: TokenKind
+    voter_id: int | None
+    voter_key: str | None
+    consent_version: str | None
+    withdrawn: bool
+
+
+@dataclass(frozen=True)
+class TokenRow:
+    """An issued token.
+
+    Attributes
+    ----------
+    id : str
+        The first characters of its hash.
+    kind : {"organiser", "organiser session", "invitation", "study"}
+    voter, name : str or None
+        Random key and name of the invited voter; no name if it was erased or not requested.
+    made_at : str
+        ISO 8601.
+    ends_at, revoked_at : str or None
+    is_valid : bool
+        Whether it gives access now.
+
+    See Also
+    --------
+    Campaign.tokens : Its method `rows` lists tokens.
+    Holder : The access that a token gives.
+
+    Examples
+    --------
+    >>> from adaptive import plan_ballots
+    >>> from adaptive.ledger import Ledger
+    >>> plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2)
+    >>> ledger = Ledger.in_memory()
+    >>> campaign = ledger.new_campaign(plan, ["ash", "fir", "oak", "yew"], voters=["Ann"], seed=1)
+    >>> n_opened = campaign.open_next()
+    >>> token = campaign.tokens.issue("organiser")
+    >>> n_listed, rows = campaign.tokens.rows()
+    >>> n_listed, rows[0].kind, rows[0].is_valid, rows[0].revoked_at
+    (1, 'organiser', True, None)
+    >>> ledger.close()
+    """
+
+    id: str
+    kind: TokenKind
+    voter: str | None
+    name: str | None
+    made_at: str
+    ends_at: str | None
+    revoked_at: str | None
+    is_valid: bool
+
+
+def issue(
+    connection: sa.Connection,
+    info: CampaignInfo,
+    kind: TokenKind,
+    *,
+    voter_id: int | None = None,
+    hours: float | None = None,
+) -> str:
+    """Make a token, which cannot be read back later.
+
+    Parameters
+    ----------
+    kind : {"organiser", "organiser session", "invitation", "session", "study"}
+    voter_id : int or None
+        The voter who holds the token.
+    hours : float or None
+        Hours until it expires; None: it does not expire.
+    """
+    token, at = secrets.token_urlsafe(32), now()
+    row = {"hash": sum_of(token), "campaign_id": info.id, "kind": kind, "voter_id": voter_id, "made_at": at}
+    ends_at = None if hours is None else at + int(hours * 3_600_000_000)
+    connection.execute(sa.insert(schema.token).values(**row, ends_at=ends_at))
+    return token
+
+
+def holder_of(connection: sa.Connection, token: str, kinds: Collection[TokenKind]) -> Holder | None:
+    """Return the access that a token gives; None if it is unknown, of another kind, revoked or expired.
+
+    The index holds hashes, so the time of a lookup reveals nothing about similar tokens.
+    """
+    if not _FORM.fullmatch(token):
+        return None
+    row = connection.execute(_holder_statement(), {"hash": sum_of(token)}).first()
+    if row is None or row.kind not in kinds or row.revoked_at is not None:
+        return None
+    *holder, ends_at, _ = row
+    return None if ends_at is not None and ends_at <= now() else Holder(*holder)
+
+
+def voter_of_session(connection: sa.Connection, info: CampaignInfo, token: str) -> int | None:
+    """Return the id of this campaign's voter whose session a token is or was, even if revoked or expired."""
+    if not _FORM.fullmatch(token):
+        return None
+    table = schema.token
+    of_session = (table.c.hash == sum_of(token), table.c.kind == "session", table.c.campaign_id == info.id)
+    found: int | None = connection.execute(sa.select(table.c.voter_id).where(*of_session)).scalar()
+    return found
+
+
+@cache
+def _holder_statement() -> sa.Select[Any]:
+    table, voter, campaign = schema.token, schema.voter, schema.campaign
+    return (
+        sa.select(
+            *(campaign.c.key, table.c.kind, table.c.voter_id, voter.c.key, voter.c.consent_version),
+            *(sa.func.coalesce(voter.c.withdrawn_at.is_not(None), sa.false()), table.c.ends_at, table.c.revoked_at),
+        )
+        .join(campaign, campaign.c.id == table.c.campaign_id)
+        .outerjoin(voter, voter.c.id == table.c.voter_id)
+        .where(table.c.hash == sa.bindparam("hash"))
+    )
+
+
+def revoke(connection: sa.Connection, token: str) -> None:
+    """Revoke a token."""
+    _revoke(connection, schema.token.c.hash == sum_of(token))
+
+
+def revoke_of_voter(connection: sa.Connection, voter_id: int) -> None:
+    """Revoke all tokens of a voter."""
+    _revoke(connection, schema.token.c.voter_id == voter_id)
+
+
+def token_rows(
+    connection: sa.Connection, info: CampaignInfo, *, start: int = 0, most: int = 200, names: bool = False
+) -> tuple[int, tuple[TokenRow, ...]]:
+    """Return the number of tokens of organisers, invitations and studies, and some of them, the latest first.
+
+    Parameters
+    ----------
+    names : bool
+        Whether to include the names of invited voters, which are personal data.
+    """
+    table, voter, identity = schema.token, schema.voter, schema.voter_identity
+    listed = (table.c.campaign_id == info.id, table.c.kind.in_(_LISTED))
+    n_tokens: int = connection.execute(sa.select(sa.func.count()).select_from(table).where(*listed)).scalar_one()
+    joined = table.outerjoin(voter, voter.c.id == table.c.voter_id).outerjoin(identity)
+    wanted = sa.select(table, voter.c.key, identity.c.external_id).select_from(joined).where(*listed)
+    rows = connection.execute(wanted.order_by(table.c.id.desc()).offset(start).limit(most))
+    at = now()
+    return n_tokens, tuple(
+        TokenRow(
+            id=row.hash[:_ID_LENGTH],
+            kind=row.kind,
+            voter=row.key,
+            name=row.external_id if names else None,
+            made_at=time_text(row.made_at),
+            ends_at=None if row.ends_at is None else time_text(row.ends_at),
+            revoked_at=None if row.revoked_at is None else time_text(row.revoked_at),
+            is_valid=row.revoked_at is None and (row.ends_at is None or row.ends_at > at),
+        )
+        for row in rows
+    )
+
+
+def revoke_listed(connection: sa.Connection, info: CampaignInfo, token_id: str, *, mine: str = "") -> bool:
+    """Revoke a token of `token_rows`; return False if the id is unknown.
+
+    Revoking an organiser's token also ends the sessions of all organisers' browsers, and revoking an invitation ends
+    those of its voter, because the link may have been used. The row is kept, and the action is recorded.
+
+    Parameters
+    ----------
+    mine : str
+        Token of the caller's session, which stays valid.
+
+    Raises
+    ------
+    LedgerError
+        For the last token of an organiser, without which the campaign could not be organised.
+    """
+    table, campaign = schema.token, schema.campaign
+    # The second of two simultaneous calls waits here; otherwise the two could revoke the last two tokens.
+    connection.execute(sa.select(campaign.c.id).where(campaign.c.id == info.id).with_for_update(key_share=True))
+    of_campaign, has_id = table.c.campaign_id == info.id, sa.func.substr(table.c.hash, 1, _ID_LENGTH) == token_id
+    row = connection.execute(sa.select(table).where(of_campaign, table.c.kind.in_(_LISTED), has_id)).first()
+    if row is None:
+        return False
+    if row.revoked_at is not None:
+        return True
+    if row.kind == "organiser":
+        others = sa.select(sa.func.count()).where(
+            of_campaign, table.c.kind == "organiser", table.c.revoked_at.is_(None), table.c.id != row.id
+        )
+        if not connection.execute(others).scalar_one():
+            raise LedgerError("this is the last token of an organiser: make another one first")
+        _revoke(connection, sa.and_(of_campaign, table.c.kind == "organiser session", table.c.hash != sum_of(mine)))
+    elif row.kind == "invitation":
+        _revoke(connection, sa.and_(table.c.voter_id == row.voter_id, table.c.kind == "session"))
+    _revoke(connection, table.c.id == row.id)
+    audit(connection, info.id, "revoked", {"kind": row.kind, "token": token_id}, voter_id=row.voter_id)
+    return True
+
+
+def _revoke(connection: sa.Connection, which: sa.ColumnElement[bool]) -> None:
+    table = schema.token
+    connection.execute(sa.update(table).where(which, table.c.revoked_at.is_(None)).values(revoked_at=now()))
+
+
+@dataclass(frozen=True, eq=False)
+class Tokens(Steps):
+    """The tokens of a campaign; each step is one transaction."""
+
+    def issue(self, kind: TokenKind, *, hours: float | None = None) -> str:
+        """Make a token that is not a voter's; see the function `issue`."""
+        return self._write(issue, kind, hours=hours)
+
+    def holder(self, token: str, kind: TokenKind) -> Holder | None:
+        """Return the access that a token gives in this campaign; None if it gives none or its voter has left."""
+        found = self.database.look_up(lambda connection: holder_of(connection, token, (kind,)))
+        return None if found is None or found.campaign_key != self.info.key or found.withdrawn else found
+
+    def revoke(self, token: str) -> None:
+        """Revoke a token."""
+        self.database.write(lambda connection: revoke(connection, token))
+
+    revoke_listed = writes(revoke_listed)
+    rows = reads(token_rows)

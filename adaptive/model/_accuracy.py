@@ -1,0 +1,328 @@
+"""Estimate how far a ranking can be trusted, from rankings drawn from the posterior: ranks, tops and coefficients."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adaptive._record import item_table, places_best_first
+from adaptive.errors import ModelError
+from rankcorr import Ranking
+from rankcorr._checks import checked_level, shown, whole_number
+from rankcorr._coefficients import Coefficient, CoefficientLike, as_coefficient
+from rankcorr._results import JsonResult, Result, TableResult, read_only
+from rankcorr._scores import midrank_rows
+from rankcorr._workers import checked_workers, in_threads
+
+Array: TypeAlias = NDArray[Any]
+
+N_SAMPLES = 1_000
+_BLOCK_ROWS = 50
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnRanks(Result):
+    """Rankings drawn from the posterior, one in each row.
+
+    Attributes
+    ----------
+    estimate : Ranking
+        The ranking by fitted strengths.
+    theta, ranks : ndarray of float64, shape (n_samples, n_items), read-only
+        Drawn strengths, and their mid-ranks.
+    n_tied : ndarray of int64, shape (n_samples,)
+        Number of tied items in each row.
+    """
+
+    estimate: Ranking
+    theta: Array
+    ranks: Array
+    n_tied: Array
+
+    @classmethod
+    def of(cls, estimate: Ranking, theta: Array) -> DrawnRanks:
+        """Rank each row."""
+        ranks, _, n_tied = midrank_rows(theta, descending=True)
+        return cls(estimate, read_only(theta), ranks, n_tied)
+
+    @property
+    def items(self) -> Sequence[Hashable]:
+        """Labels of the items."""
+        return self.estimate.labels or ()
+
+    @cached_property
+    def by_item(self) -> Array:
+        """Drawn ranks of each item in ascending order, shape (n_items, n_samples)."""
+        return np.sort(np.ascontiguousarray(self.ranks.T), axis=1)
+
+    def coefficients(self, coefficient: Coefficient, workers: int | None = None) -> Array:
+        """Return the coefficient of each drawn ranking, as x, with the estimate; shape (n_samples,)."""
+        return correlated(coefficient, self.ranks, self.n_tied, self.estimate, workers)
+
+
+def correlated(coefficient: Coefficient, ranks: Array, n_tied: Array, other: Ranking, workers: int | None) -> Array:
+    """Return the coefficient of each row of ranks, as x, with another ranking of the same items in the same order."""
+    swapped = coefficient.swapped
+    rows = [slice(start, start + _BLOCK_ROWS) for start in range(0, len(ranks), _BLOCK_ROWS)]
+    found = in_threads(lambda part: swapped.of_rows(other, ranks[part], n_tied[part]), rows, checked_workers(workers))
+    return np.concatenate(found)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RankIntervals(TableResult):
+    """Intervals that contain the true rank of each item with probability `level`.
+
+    The table has the columns item, rank, low, median and high, best first.
+
+    Attributes
+    ----------
+    items : sequence of hashable
+        Labels.
+    rank : ndarray of float64, shape (n_items,)
+        Mid-rank in the estimate.
+    low, median, high : ndarray of float64, shape (n_items,)
+        Quantiles of the drawn ranks, each a rank that was drawn.
+    level : float
+    n_samples : int
+
+    See Also
+    --------
+    Strengths.rank_intervals : Returns it.
+    adaptive.plots.plot_strengths : Draws it with ``scale="rank"``.
+
+    Examples
+    --------
+    >>> from adaptive import Comparisons, bradley_terry
+    >>> votes = Comparisons.from_labels(["fig", "fig", "kiwi"] * 9, ["kiwi", "plum", "plum"] * 9, ["left"] * 27)
+    >>> intervals = bradley_terry(votes, prior=2).rank_intervals()
+    >>> intervals.items, intervals.low.tolist(), intervals.high.tolist(), intervals.level
+    (('fig', 'kiwi', 'plum'), [1.0, 2.0, 3.0], [1.0, 2.0, 3.0], 0.9)
+    """
+
+    items: Sequence[Hashable]
+    rank: Array
+    low: Array
+    median: Array
+    high: Array
+    level: float
+    n_samples: int
+
+    def __post_init__(self) -> None:
+        read_only((self.low, self.median, self.high))
+
+    def _columns(self) -> dict[str, Sequence[Any]]:
+        columns = {name: getattr(self, name) for name in ("rank", "low", "median", "high")}
+        return item_table(self.items, places_best_first(self.items, self.rank), **columns)
+
+    def __repr__(self) -> str:
+        width = float(np.mean(self.high - self.low)) + 1
+        return f"<RankIntervals of {len(self.items):,} items, level {self.level:g}: {width:.3g} ranks wide on average>"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TopProbabilities(TableResult):
+    """Probability that each item is among the top k.
+
+    The table has the columns item, rank and probability, the most probable first.
+
+    Attributes
+    ----------
+    items : sequence of hashable
+        Labels.
+    rank : ndarray of float64, shape (n_items,)
+        Mid-rank in the estimate.
+    probability : ndarray of float64, shape (n_items,)
+        They sum to k.
+    k, n_samples : int
+
+    See Also
+    --------
+    Strengths.in_top : Returns it.
+    adaptive.plots.plot_in_top : Draws it.
+
+    Examples
+    --------
+    >>> from adaptive import Comparisons, bradley_terry
+    >>> votes = Comparisons.from_labels(["fig", "fig", "kiwi"] * 9, ["kiwi", "plum", "plum"] * 9, ["left"] * 27)
+    >>> top = bradley_terry(votes, prior=2).in_top(1)
+    >>> dict(zip(top.items, top.probability.round(1).tolist())), top.k
+    ({'fig': 1.0, 'kiwi': 0.0, 'plum': 0.0}, 1)
+    """
+
+    items: Sequence[Hashable]
+    rank: Array
+    probability: Array
+    k: int
+    n_samples: int
+
+    def __post_init__(self) -> None:
+        read_only(self.probability)
+
+    def _columns(self) -> dict[str, Sequence[Any]]:
+        order = np.lexsort((self.rank, -self.probability))
+        return item_table(self.items, order, rank=self.rank, probability=self.probability)
+
+    def __repr__(self) -> str:
+        sure, open_ = (int(np.count_nonzero(held)) for held in (self.probability >= 0.95, self.is_open))
+        return f"<TopProbabilities of {len(self.items):,} items, k = {self.k}: {sure} sure, {open_} open>"
+
+    @property
+    def is_open(self) -> Array:
+        """Mask of the undecided items, with probabilities above 0.05 and below 0.95; bool, shape (n_items,)."""
+        return np.asarray((self.probability > 0.05) & (self.probability < 0.95))
+
+
+@dataclass(frozen=True, eq=False)
+class Cut(JsonResult):
+    """Confidence of a cut after the top k.
+
+    Attributes
+    ----------
+    k : int
+    confidence : float
+        Probability that the estimated top k are the true ones. If estimated strengths tie at the cut, it is the mean
+        over all choices among them.
+    overlap : float
+        Expected number of the true top k among the estimated ones.
+    n_samples : int
+
+    See Also
+    --------
+    Strengths.cut : Returns it.
+    TopProbabilities : The chance of each item.
+
+    Examples
+    --------
+    >>> from adaptive import Comparisons, bradley_terry
+    >>> votes = Comparisons.from_labels(["fig", "fig", "kiwi"] * 9, ["kiwi", "plum", "plum"] * 9, ["left"] * 27)
+    >>> cut = bradley_terry(votes, prior=2).cut(1)
+    >>> cut.k, round(cut.confidence, 1), round(cut.overlap, 1)
+    (1, 1.0, 1.0)
+    """
+
+    k: int
+    confidence: float
+    overlap: float
+    n_samples: int
+
+
+@dataclass(frozen=True, eq=False)
+class ExpectedCorrelation(JsonResult):
+    """Accuracy of a ranking, in units of a coefficient.
+
+    Attributes
+    ----------
+    mean : float
+        Mean over the posterior of the coefficient of the true ranking with the estimate.
+    low, high : float
+        The coefficient lies between them with probability `level`.
+    level : float
+    coefficient : Coefficient
+    n_samples : int
+    values : ndarray of float64, shape (n_samples,), read-only
+        The coefficient of each drawn ranking; nan where it is undefined, and not part of the mean.
+
+    See Also
+    --------
+    Strengths.expected_correlation : Returns it.
+    stopping_rule : Stops at a target.
+
+    Examples
+    --------
+    >>> from adaptive import Comparisons, bradley_terry
+    >>> votes = Comparisons.from_labels(["fig", "fig", "kiwi"] * 9, ["kiwi", "plum", "plum"] * 9, ["left"] * 27)
+    >>> expected = bradley_terry(votes, prior=2).expected_correlation("tau")
+    >>> round(expected.mean, 1), round(expected.low, 1), expected.level
+    (1.0, 1.0, 0.9)
+    """
+
+    mean: float
+    low: float
+    high: float
+    level: float
+    coefficient: Coefficient
+    n_samples: int
+    values: Array
+
+    def __float__(self) -> float:
+        return self.mean
+
+    def __repr__(self) -> str:
+        return (
+            f"<ExpectedCorrelation {self.coefficient!r}: {self.mean:.4f}, "
+            f"{self.low:.4f} to {self.high:.4f} at level {self.level:g}>"
+        )
+
+
+def rank_intervals_of(drawn: DrawnRanks, level: float) -> RankIntervals:
+    """Return the intervals between the quantiles (1 - level) / 2 and (1 + level) / 2 of the drawn ranks."""
+    confidence = checked_level(level, error=ModelError)
+    tails = [(1 - confidence) / 2, 0.5, (1 + confidence) / 2]
+    # Take quantiles that are drawn ranks, because values between two ranks are not ranks.
+    n_samples = len(drawn.ranks)
+    places = [min(n_samples - 1, max(0, int(np.ceil(tail * n_samples - 1e-9)) - 1)) for tail in tails]
+    low, median, high = drawn.by_item[:, places].T.copy()
+    return RankIntervals(drawn.items, drawn.estimate.ranks, low, median, high, confidence, n_samples)
+
+
+def top_probabilities_of(drawn: DrawnRanks, k: int) -> TopProbabilities:
+    """Return the share of drawn rankings that put each item in the top k; ties at the cut share the places left."""
+    number = checked_k(k, len(drawn.items))
+    held = in_top_shares(drawn.ranks, number)
+    return TopProbabilities(drawn.items, drawn.estimate.ranks, held.mean(axis=0), number, len(held))
+
+
+def cut_of(drawn: DrawnRanks, k: int) -> Cut:
+    """Return the confidence of the cut after the estimated top k."""
+    number = checked_k(k, len(drawn.items))
+    chosen = in_top_shares(drawn.estimate.ranks[np.newaxis], number)[0]
+    held = in_top_shares(drawn.ranks, number)
+    sure, tied = chosen == 1, (chosen > 0) & (chosen < 1)
+    agreed = held[:, chosen == 0].sum(axis=1) < 1e-9
+    if tied.any():
+        # Tied items fill the places left, each choice equally likely: 1 / C(n, places).
+        from math import comb
+
+        places = number - int(sure.sum())
+        chance = 1 / comb(int(tied.sum()), places)  # in integers: C of over 1,000 tied items is too large for a float
+        agreed = (held[:, sure] == 1).all(axis=1) * agreed * chance
+    return Cut(number, float(np.mean(agreed)), float(np.mean(held @ chosen)), len(held))
+
+
+def expected_correlation_of(
+    drawn: DrawnRanks, coefficient: CoefficientLike, level: float, workers: int | None
+) -> ExpectedCorrelation:
+    """Return mean and interval of the coefficient of drawn rankings with the estimate."""
+    chosen, confidence = as_coefficient(coefficient), checked_level(level, error=ModelError)
+    values = drawn.coefficients(chosen, workers)
+    read_only(values)
+    kept = values[~np.isnan(values)]
+    mean, low, high = float("nan"), float("nan"), float("nan")
+    if kept.size:
+        mean = float(kept.mean())
+        low, high = np.quantile(kept, [(1 - confidence) / 2, (1 + confidence) / 2]).tolist()
+    return ExpectedCorrelation(mean, low, high, confidence, chosen, values.size, values)
+
+
+def in_top_shares(ranks: Array, k: int) -> Array:
+    """Return each item's share in the top k of each row, summing to k: 1 or 0, or a fraction for ties at the cut."""
+    held = (ranks <= k).astype(np.float64)
+    # The ranks of a tied group with mid-rank r that straddles the cut begin at r - (size - 1) / 2.
+    for row in np.flatnonzero(held.sum(axis=1) != k).tolist():
+        values, place, sizes = np.unique(ranks[row], return_inverse=True, return_counts=True)
+        before = values - (sizes - 1) / 2 - 1
+        held[row] = np.clip((k - before) / sizes, 0.0, 1.0)[place]
+    return held
+
+
+def checked_k(k: int, n_items: int) -> int:
+    """Return the size of a top as an int, or raise ModelError."""
+    number = whole_number(k)
+    if number is None or not 1 <= number <= n_items:
+        raise ModelError(f"k must be a whole number from 1 to the {n_items} items; got {shown(k)}")
+    return number

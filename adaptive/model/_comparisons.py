@@ -1,0 +1,512 @@
+"""Store the votes that every estimator takes, as flat columns: the two items, the winner and the voter."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from adaptive._draw import Asked
+from adaptive._formats.answers import Answers
+from adaptive._formats.records import Frame
+from adaptive._formats.votes import Format, read_votes, vote_columns, votes_csv
+from adaptive._protocol import Items
+from adaptive._record import json_label
+from adaptive._votes import Vote
+from adaptive.errors import ComparisonError
+from adaptive.model._columns import Columns, CountedVotes, joined_columns, places_among, selected
+from adaptive.model._reading import columns_of_ballots, columns_of_labels, columns_of_pairs, columns_of_votes
+from rankcorr._checks import counted, shown
+from rankcorr._results import read_only
+
+COMPARISONS_FORMAT: Final = "adaptive.Comparisons"
+COMPARISONS_VERSION: Final = 1
+_WORD: Final = {int(vote): vote.name.lower() for vote in Vote}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparisons(CountedVotes):
+    """Answered comparisons of pairs of items, one row for each, in any order.
+
+    A comparison takes 9 bytes, 13 with voters. The table has the columns comparison, voter (if known), left, right and
+    winner.
+
+    Attributes
+    ----------
+    items : int or sequence of hashable
+        Unique labels of all items, including those never compared; kept as a tuple. An integer N means 0..N-1 and is
+        kept as a range.
+    left, right : array_like of int, shape (n_comparisons,)
+        Index into `items` of the item on either side; kept as int32, read-only.
+    winner : array_like of int, shape (n_comparisons,)
+        LEFT, RIGHT or TIE; kept as int8, read-only.
+    voters : int, sequence of hashable, or None
+        Unique names of the voters, kept like `items`; None where voters are not known.
+    voter : array_like of int, shape (n_comparisons,), or None
+        Index into `voters` of the voter who answered; kept as int32, read-only.
+    n_unanswered : int
+        Comparisons that were shown but not answered. No other number includes them.
+    unanswered : ShownPairs or None
+        Known items and voters of unanswered comparisons: at most `n_unanswered` rows. They are not asked again.
+
+    Raises
+    ------
+    ComparisonError
+        An index out of range, an item against itself, columns that differ in length or are not whole numbers, labels
+        that repeat, only one of `voters` and `voter`, or more rows without an answer than are counted. The message
+        names row and item.
+    VoteError
+        A winner that is not LEFT, RIGHT or TIE.
+
+    See Also
+    --------
+    read_comparisons : Read them from a file.
+    bradley_terry, thurstone, borda : Scores of the items.
+    voter_report : Reliability of the voters.
+
+    Examples
+    --------
+    >>> from adaptive import LEFT, RIGHT, Comparisons
+    >>> Comparisons(["apple", "pear", "plum"], left=[0, 1], right=[1, 2], winner=[LEFT, RIGHT])
+    <Comparisons of 3 items: 2 comparisons, 0 ties>
+    """
+
+    @classmethod
+    def from_labels(
+        cls,
+        left: Iterable[Hashable],
+        right: Iterable[Hashable],
+        winner: Iterable[Any],
+        *,
+        voter: Iterable[Hashable] | None = None,
+        items: Items | None = None,
+        voters: Items | None = None,
+        answers: Answers | None = None,
+    ) -> Comparisons:
+        """Make comparisons from columns of labels: lists, arrays or series.
+
+        Parameters
+        ----------
+        left, right : iterable of hashable
+            Labels of the items on either side.
+        winner : iterable of str or Vote
+            "left", "right" or "tie". A comparison whose winner is "cannot say", empty, None or nan has no answer: it is
+            counted in `n_unanswered`, and its items still belong to `items`.
+        voter : iterable of hashable, optional
+            The voter who answered.
+        items, voters : int or sequence of hashable, optional
+            All allowed labels, in order. By default those that occur, in the order of first appearance.
+        answers : mapping or {"left_won", "codes"}, optional
+            Meanings of other winners, as in `read_comparisons`. Numbers are winners only if this option says so.
+
+        Raises
+        ------
+        ComparisonError
+            A label that is missing or not among those given, an item against itself, or columns that differ in length.
+            The message names column and row.
+        VoteError
+            An unknown winner.
+
+        Examples
+        --------
+        >>> votes = Comparisons.from_labels(["apple", "pear"], ["pear", "plum"], ["left", "tie"], voter=["Ann", "Bob"])
+        >>> votes.items, votes.wins, votes.voters
+        (('apple', 'pear', 'plum'), array([1, 0, 0]), ('Ann', 'Bob'))
+        """
+        columns = columns_of_labels(left, right, winner, voter=voter, items=items, voters=voters, answers=answers)
+        return cls(*columns)
+
+    @classmethod
+    def from_ballots(
+        cls,
+        ballots: Iterable[tuple[Asked, ArrayLike]],
+        *,
+        items: Items | None = None,
+        n_items: int | None = None,
+        voters: Items | None = None,
+    ) -> Comparisons:
+        """Make comparisons from ballots and their answers; those without an answer are counted.
+
+        Parameters
+        ----------
+        ballots : iterable of (Ballot or Matches, array_like of shape (n_comparisons,))
+            Each ballot, or batch of matches, with LEFT, RIGHT, TIE or UNANSWERED for each of its comparisons.
+        items, voters : int or sequence of hashable, optional
+            All allowed labels. By default those of the ballots, in the order of first appearance.
+        n_items : int, optional
+            N for the items 0..N-1, in place of `items`.
+
+        Raises
+        ------
+        ComparisonError
+            An item or a voter of a ballot that is not among those given, or both `items` and `n_items`.
+        VoteError
+            Answers that do not fit their ballot; the message has the ballot, counted from 0.
+
+        Examples
+        --------
+        >>> from adaptive._draw import draw_ballot
+        >>> from adaptive._votes import LEFT, UNANSWERED
+        >>> ballot = draw_ballot(4, 1, voters=2, rng=np.random.default_rng(0))
+        >>> Comparisons.from_ballots([(ballot, [LEFT, UNANSWERED])])
+        <Comparisons of 4 items: 1 comparison, 0 ties, 2 voters, 1 unanswered>
+        """
+        if items is not None and n_items is not None:
+            raise ComparisonError("items and n_items exclude each other")
+        return cls(*columns_of_ballots(ballots, n_items if items is None else items, voters))
+
+    @classmethod
+    def from_pairs(cls, pairs: ArrayLike, n_items: int) -> Comparisons:
+        """Make comparisons from pairs (winner, loser), as choix takes them.
+
+        The sides on which the items were shown are not known. The winner is recorded on the left, so a side bias cannot
+        be estimated.
+
+        Parameters
+        ----------
+        pairs : array_like of int, shape (n_comparisons, 2)
+            Items are 0..n_items-1.
+        n_items : int
+
+        Raises
+        ------
+        ComparisonError
+            Anything but pairs of two different items.
+
+        Examples
+        --------
+        >>> Comparisons.from_pairs([(0, 1), (2, 1)], n_items=4).wins
+        array([1, 0, 1, 0])
+        """
+        return cls(*columns_of_pairs(pairs, n_items))
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        *,
+        left: str | Sequence[str] | None = None,
+        right: str | Sequence[str] | None = None,
+        winner: str | None = None,
+        voter: str | None = None,
+        items: Items | None = None,
+        format: Format = "auto",  # noqa: A002 - the same name as elsewhere
+        answers: Answers | None = None,
+    ) -> Comparisons:
+        """Make comparisons from a data frame of pandas, polars or pyarrow, one row for each.
+
+        Columns have the names that `read_comparisons` lists, or those given here. If the winner is empty, None or nan,
+        the comparison has no answer.
+
+        Parameters
+        ----------
+        frame : data frame
+        left, right, winner, voter, items, format, answers
+            As in `read_comparisons`.
+
+        Raises
+        ------
+        ComparisonError
+            No data frame, a column that is missing, and as `from_labels`; the message names column and row.
+        VoteError
+            An unknown winner, including numbers unless `answers` explains them.
+        OptionError
+            An unknown format or meaning.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> frame = pd.DataFrame({"left": ["gnu", "yak"], "right": ["yak", "emu"], "winner": ["right", "tie"]})
+        >>> Comparisons.from_frame(frame).wins
+        array([0, 1, 0])
+
+        Numbers in a column need an explanation:
+
+        >>> clicks = pd.DataFrame({"first": ["gnu", "yak"], "second": ["yak", "emu"], "first_won": [1, 0]})
+        >>> names = {"left": "first", "right": "second", "winner": "first_won"}
+        >>> Comparisons.from_frame(clicks, **names, answers="left_won").wins
+        array([1, 0, 1])
+        """
+        columns = _named(left, right, winner, voter)
+        return cls(*columns_of_votes(vote_columns(Frame(frame), format, columns, answers), items))
+
+    def select(self, which: ArrayLike) -> Comparisons:
+        """Return some of the comparisons; items and voters stay as they are.
+
+        Parameters
+        ----------
+        which : array_like
+            A mask, bool of shape (n_comparisons,), or indices in any order, repeats allowed.
+
+        Returns
+        -------
+        Comparisons
+            With `n_unanswered` 0, and without rows of `unanswered`.
+
+        Raises
+        ------
+        ComparisonError
+            A mask of another length, an index out of range, or neither of the two.
+
+        Examples
+        --------
+        >>> from adaptive._votes import LEFT, RIGHT
+        >>> votes = Comparisons(3, [0, 1, 2], [1, 2, 0], [LEFT, LEFT, RIGHT])
+        >>> votes.select(votes.winner == LEFT).n_comparisons, votes.select([2, 0, 0]).left
+        (2, array([2, 0, 0], dtype=int32))
+        """
+        return self._alike(selected(self._flat(), which))
+
+    def of_voter(self, voter: Hashable) -> Comparisons:
+        """Return the comparisons of one voter; items and voters stay as they are, and `n_unanswered` is 0.
+
+        Raises
+        ------
+        ComparisonError
+            Voters are not known, or this one is not among them.
+        """
+        return self.select(self._is_of(voter))
+
+    def without_voter(self, voter: Hashable) -> Comparisons:
+        """Return the comparisons of all other voters; items and voters stay as they are, and `n_unanswered` is 0.
+
+        Raises
+        ------
+        ComparisonError
+            Voters are not known, or this one is not among them.
+        """
+        return self.select(~self._is_of(voter))
+
+    def joined(self, other: Comparisons) -> Comparisons:
+        """Append the comparisons of `other`, which has the same items in the same order.
+
+        Voters with the same name are merged; voters known only to `other` are added at the end. `n_unanswered` is the
+        sum.
+
+        Raises
+        ------
+        ComparisonError
+            The items differ, or only one of the two knows its voters.
+
+        Examples
+        --------
+        >>> first = Comparisons.from_labels(["a"], ["b"], ["left"], voter=["Ann"])
+        >>> then = Comparisons.from_labels(["b"], ["a"], ["tie"], voter=["Bob"], items=first.items)
+        >>> first.joined(then)
+        <Comparisons of 2 items: 2 comparisons, 1 tie, 2 voters>
+        """
+        if not isinstance(other, Comparisons):
+            raise ComparisonError(f"Comparisons are joined with Comparisons; got {shown(other)}")
+        return self._alike(joined_columns(self._flat(), other._flat()))
+
+    def to_csv(self) -> str:
+        """Return a table with one row for each comparison, which `read_comparisons` reads.
+
+        The columns are comparison (counted from 0), voter (if known), left, right and winner ("left", "right" or
+        "tie"). Items that are tuples of one length get a column for each part: left_1, left_2, ... Items never compared
+        and `n_unanswered` are not in it.
+
+        Raises
+        ------
+        TableError
+            Items that are tuples of different lengths, or a mix of tuples and other labels.
+
+        Examples
+        --------
+        >>> votes = Comparisons.from_labels(["apple", "pear"], ["pear", "plum"], ["left", "tie"], voter=["Ann", "Bob"])
+        >>> print(votes.to_csv(), end="")
+        comparison,voter,left,right,winner
+        0,Ann,apple,pear,left
+        1,Bob,pear,plum,tie
+        """
+        return votes_csv(self._columns())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain Python objects, one list for each column, ready for JSON.
+
+        Raises
+        ------
+        ProtocolError
+            When a label is not a string, an integer or a tuple of those.
+        """
+        named = self._columns()
+        for name in {"voter", "left", "right"} & named.keys():
+            named[name] = [json_label(label) for label in named[name]]
+        return {
+            "format": COMPARISONS_FORMAT,
+            "version": COMPARISONS_VERSION,
+            "items": [json_label(item) for item in self.items],
+            "voters": None if self.voters is None else [json_label(voter) for voter in self.voters],
+            "n_unanswered": self.n_unanswered,
+            "unanswered": self._unanswered_columns(),
+            **named,
+        }
+
+    def to_json(self) -> str:
+        """Return `to_dict` as JSON.
+
+        Raises
+        ------
+        ProtocolError
+            As `to_dict`.
+        """
+        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
+
+    def _columns(self) -> dict[str, list[Any]]:
+        items, voters = self.items, self.voters
+        named: dict[str, list[Any]] = {"comparison": list(range(self.n_comparisons))}
+        if voters is not None and self.voter is not None:
+            named["voter"] = [voters[place] for place in self.voter.tolist()]
+        named["left"] = [items[place] for place in self.left.tolist()]
+        named["right"] = [items[place] for place in self.right.tolist()]
+        named["winner"] = [_WORD[code] for code in self.winner.tolist()]
+        return named
+
+    def _unanswered_columns(self) -> dict[str, list[Any]] | None:
+        """Return the known rows without an answer as columns of labels; None if there are no rows."""
+        pairs = self.unanswered
+        if pairs is None:
+            return None
+        voters = {} if pairs.voter is None else {"voter": (self.voters, pairs.voter)}
+        sides = {"left": (self.items, pairs.left), "right": (self.items, pairs.right)}
+        return {
+            name: [json_label((labels or ())[place]) for place in places.tolist()]
+            for name, (labels, places) in {**voters, **sides}.items()
+        }
+
+    def _is_of(self, voter: Hashable) -> NDArray[np.bool_]:
+        if self.voters is None or self.voter is None:
+            raise ComparisonError("the voters of these comparisons are not known")
+        return np.asarray(self.voter == places_among([voter], self.voters, "voter", "voter")[0])
+
+    def _flat(self) -> Columns:
+        return Columns(*(getattr(self, name) for name in Columns._fields))
+
+    def _alike(self, columns: Columns) -> Comparisons:
+        """Make comparisons from checked columns: checking 10,000 labels again takes 1 ms."""
+        alike = object.__new__(type(self))
+        for name, value in columns._asdict().items():
+            object.__setattr__(alike, name, read_only(value) if isinstance(value, np.ndarray) else value)
+        return alike
+
+    def __repr__(self) -> str:
+        parts = [
+            counted(self.n_comparisons, "comparison"),
+            counted(self.n_ties, "tie"),
+            *([] if self.voters is None else [counted(self.n_voters, "voter")]),
+            *([f"{self.n_unanswered:,} unanswered"] if self.n_unanswered else []),
+        ]
+        return f"<Comparisons of {counted(self.n_items, 'item')}: {', '.join(parts)}>"
+
+
+def read_comparisons(
+    path: str | os.PathLike[str],
+    *,
+    format: Format = "auto",  # noqa: A002 - the same name as elsewhere
+    left: str | Sequence[str] | None = None,
+    right: str | Sequence[str] | None = None,
+    winner: str | None = None,
+    voter: str | None = None,
+    items: Items | None = None,
+    answers: Answers | None = None,
+    encoding: str = "utf-8",
+) -> Comparisons:
+    r"""Read comparisons from a file, which may be compressed by gzip.
+
+    CSV and TSV name their columns in the first line. JSON has one object with these keys for each vote, in a list or
+    one after another. Other columns are ignored.
+
+    ============== ==================================== ============================================ ===================
+    format         items                                winner                                       voter, if it is
+                                                                                                     there
+    ============== ==================================== ============================================ ===================
+    "csv"          left, right, or left_1, left_2, ...  winner: left, right, tie, cannot say         voter
+    "arena"        model_a, model_b                     winner: model_a, model_b, tie,               judge
+                                                        tie (bothbad), both_bad
+    "one_hot"      model_a, model_b                     winner_model_a, winner_model_b, winner_tie:  judge
+                                                        1 in one of them
+    "pairs"        winner, loser: names                 the winner                                   voter
+    "choix"        winner, loser: numbers from 0        the winner                                   voter
+    "label_studio" text1, text2                         the results of a Pairwise or Choices tag:    voter, annotator
+                                                        left, right
+    "potato"       responses, a list of two             selection of a pairwise scheme: A, B, tie    user_id
+    ============== ==================================== ============================================ ===================
+
+    An empty winner is a comparison without an answer, and so is "cannot say". Label Studio's exports JSON, JSON-MIN and
+    CSV are read. The first line of a file of "choix" may be a pair already; in JSON a pair may be a list.
+
+    Parameters
+    ----------
+    path : str or path-like
+        ``"-"`` is standard input, ``"./-"`` a file of that name.
+    format : {"auto", "csv", "arena", "one_hot", "pairs", "choix", "label_studio", "potato"}
+        "auto" finds it by the names of the columns. Columns winner and loser are "choix" if all their entries are whole
+        numbers, and "pairs" otherwise.
+    left, right : str or sequence of str, optional
+        Columns of the items, if they differ from the table above; several columns make tuples. For pairs, `left` is the
+        column of the winner.
+    winner, voter : str, optional
+        Columns of the winners and the voters, if they differ from the table above.
+    items : int or sequence of hashable, optional
+        All allowed items; any other is an error. By default those of the file, in the order of first appearance, and
+        for "choix" 0 to the largest number.
+    answers : mapping of answer to str or None, or {"left_won", "codes"}, optional
+        Meanings of winners that are not words of the format: "left", "right", "tie", "cannot say", or None for no
+        answer, as in ``{"A": "left", "B": "right", "same": "tie"}``. With "left_won", 1 means that the left item won
+        and 0 that the right one did. With "codes", 1 is left, 0 a tie, -1 right and -2 no answer.
+    encoding : str
+        Encoding of the file by its Python name: "utf-16", "latin-1". UTF-8 may begin with a byte order mark.
+
+    Returns
+    -------
+    Comparisons
+
+    Raises
+    ------
+    TableError
+        With file, line and column: columns that fit no format or several, or are missing or repeated; a cell that is
+        empty or not a label. Also a row that is too short or too long, or no row at all; a file that cannot be read;
+        and numbers of "choix" that imply over 100,000 items and over 100 for each item compared.
+    VoteError
+        With file, line and column: an unknown winner.
+    ComparisonError
+        With file, line and column: an item that is not among `items`, an item against itself, or a repeated comparison
+        id.
+    OptionError
+        An unknown format, meaning or encoding.
+
+    See Also
+    --------
+    Comparisons.from_frame, Comparisons.from_labels : The same from memory.
+    bradley_terry : Strengths of the items.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from adaptive import read_comparisons
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "battles.csv")
+    ...     _ = file.write_text("model_a,model_b,winner,judge\ngnu,yak,model_b,Ann\nyak,emu,tie (bothbad),Bob\n")
+    ...     votes = read_comparisons(file)
+    >>> votes
+    <Comparisons of 3 items: 2 comparisons, 1 tie, 2 voters>
+    >>> votes.wins
+    array([0, 1, 0])
+    """
+    columns = _named(left, right, winner, voter)
+    votes = read_votes(path, format=format, columns=columns, answers=answers, encoding=encoding)
+    return Comparisons(*columns_of_votes(votes, items))
+
+
+def _named(
+    left: str | Sequence[str] | None, right: str | Sequence[str] | None, winner: str | None, voter: str | None
+) -> dict[str, str | Sequence[str]]:
+    """Return the columns that were given a name."""
+    given = {"left": left, "right": right, "winner": winner, "voter": voter}
+    return {role: name for role, name in given.items() if name is not None}

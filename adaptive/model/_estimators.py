@@ -1,0 +1,378 @@
+"""Estimate scores or strengths from comparisons: Borda, Bradley-Terry, Thurstone, or any of them by name."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final, Literal, TypeAlias
+
+import numpy as np
+
+from adaptive._record import item_table, json_label, places_best_first
+from adaptive._scores import Scores, Tally
+from adaptive.errors import ComparisonError, ModelError
+from adaptive.model import _likelihood as likelihood
+from adaptive.model._columns import same_labels
+from adaptive.model._comparisons import Comparisons
+from adaptive.model._fit import MAX_ITERATIONS, TOLERANCE, fit
+from adaptive.model._likelihood import Parameters, Prior, TiesModel, VoteModel
+from adaptive.model._strengths import Strengths
+from rankcorr import Ranking
+from rankcorr._checks import check_choice, checked_count, real_number, shown
+from rankcorr._results import TableResult, json_ready, read_only, table_rows
+from rankcorr._workers import Progress
+from rankcorr.errors import OptionError
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BordaScores(TableResult):
+    """Borda scores of all items.
+
+    The table has one row for each item, best first, and the columns item, rank, score, presentations, wins, ties and
+    losses. Items that tie are in the order of their labels.
+
+    Attributes
+    ----------
+    items : sequence of hashable
+        In the order of the comparisons' items.
+    scores : ndarray of float64, shape (n_items,), read-only
+        Between 0 and 1; nan for items never compared.
+    tally : Tally
+        Wins, ties and losses of each item.
+
+    See Also
+    --------
+    borda : Returns it.
+    Strengths : The result of a model.
+
+    Examples
+    --------
+    >>> from adaptive import Comparisons, borda
+    >>> votes = Comparisons.from_labels(["fig", "fig", "kiwi"], ["kiwi", "plum", "plum"], ["left", "left", "tie"])
+    >>> scores = borda(votes)
+    >>> scores.items, scores.scores, scores.tally.wins
+    (('fig', 'kiwi', 'plum'), array([1.  , 0.25, 0.25]), array([2, 0, 0]))
+    """
+
+    items: Sequence[Hashable]
+    scores: Scores
+    tally: Tally
+
+    @property
+    def n_items(self) -> int:
+        """Number of items, including those never compared."""
+        return len(self.items)
+
+    @cached_property
+    def ranking(self) -> Ranking:
+        """Rank all items by their scores, labelled; those never compared are last, tied with each other.
+
+        Raises
+        ------
+        TooFewItemsError
+            There are fewer than two items.
+        """
+        return Ranking.from_scores(np.where(np.isnan(self.scores), -np.inf, self.scores), labels=self.items)
+
+    @cached_property
+    def never_compared(self) -> tuple[Hashable, ...]:
+        """Labels of the items without any comparison."""
+        return tuple(self.items[place] for place in np.flatnonzero(np.isnan(self.scores)).tolist())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain Python objects, items best first, ready for JSON: None for nan.
+
+        Raises
+        ------
+        ProtocolError
+            When a label is not a string, an integer or a tuple of those.
+        """
+        columns = self._columns()
+        columns["item"] = [json_label(item) for item in columns["item"]]
+        never = [json_label(item) for item in self.never_compared]
+        return {"items": json_ready(table_rows(columns)), "never_compared": never}
+
+    def _columns(self) -> dict[str, Sequence[Any]]:
+        ranks, tally = self.ranking.ranks, self.tally
+        counts = {"presentations": tally.answered, "wins": tally.wins, "ties": tally.ties, "losses": tally.losses}
+        return item_table(self.items, places_best_first(self.items, ranks), rank=ranks, score=self.scores, **counts)
+
+    def __repr__(self) -> str:
+        never = f", {len(self.never_compared):,} never compared" if self.never_compared else ""
+        return f"<BordaScores of {self.n_items:,} items{never}>"
+
+
+def borda(comparisons: Comparisons) -> BordaScores:
+    """Score each item by x = (wins + ties / 2) / presentations answered (Eq. 1).
+
+    A win over a weak item counts as much as one over a strong item. That is unfair to items that meet stronger
+    opponents than others do, as in the later ballots of an adaptive plan. Within a first ballot it is fair.
+
+    Parameters
+    ----------
+    comparisons : Comparisons
+
+    Returns
+    -------
+    BordaScores
+
+    Raises
+    ------
+    ComparisonError
+        Anything but `Comparisons`.
+
+    See Also
+    --------
+    bradley_terry : Strengths, which allow for the opponents.
+    borda_scores : The same for one ballot.
+
+    Examples
+    --------
+    >>> from adaptive import Comparisons, borda
+    >>> votes = Comparisons.from_labels(["fig", "fig", "pear"], ["pear", "plum", "plum"], ["left", "left", "tie"],
+    ...                                 items=["fig", "kiwi", "pear", "plum"])
+    >>> scores = borda(votes)
+    >>> scores.scores, scores.never_compared
+    (array([1.  ,  nan, 0.25, 0.25]), ('kiwi',))
+    >>> scores.ranking
+    <Ranking of 4 items, 2 tied: 'fig' 1, 'pear' 2.5, 'plum' 2.5, 'kiwi' 4>
+    """
+    if not isinstance(comparisons, Comparisons):
+        raise ComparisonError(f"borda takes Comparisons; got {shown(comparisons)}")
+    tally = comparisons.tally
+    scores = np.full(comparisons.n_items, np.nan)
+    np.divide(tally.wins + tally.ties / 2, tally.answered, out=scores, where=tally.answered > 0)
+    return BordaScores(comparisons.items, read_only(scores), tally)
+
+
+Model: TypeAlias = Literal["bradley-terry", "thurstone", "borda"]
+
+# Options of each model, by name.
+MODELS: Final[dict[str, tuple[str, ...]]] = {
+    "bradley-terry": ("ties", "oversight", "prior", "voters", "side_bias"),
+    "thurstone": ("oversight", "prior", "voters", "side_bias"),
+    "borda": (),
+}
+
+
+def bradley_terry(
+    comparisons: Comparisons,
+    *,
+    ties: TiesModel = "davidson",
+    oversight: float = likelihood.OVERSIGHT,
+    prior: float | Prior | None = None,
+    voters: bool = False,
+    side_bias: bool = False,
+    start: Strengths | None = None,
+    tolerance: float = TOLERANCE,
+    max_iterations: int = MAX_ITERATIONS,
+    progress: Progress | None = None,
+) -> Strengths:
+    """Fit strengths to votes by the model of Bradley and Terry (1952).
+
+    P(left) is the logistic curve of d = a_v (theta_left - theta_right) + s. Ties follow Davidson (1970), P(left) :
+    P(tie) : P(right) = e^(d/2) : nu : e^(-d/2). With the probability e of an oversight, the voter gives the opposite
+    answer, so one odd vote costs an item little. The fit maximises the likelihood of the votes times that of the
+    priors. Time and memory are linear in votes.
+
+    Parameters
+    ----------
+    comparisons : Comparisons
+    ties : {"davidson", "half"}
+        Ties are a separate outcome with the fitted parameter nu, or half a win for either side.
+    oversight : float
+        e, from 0 to below 0.5. With `voters` it is the mean of the prior of e_v.
+    prior : float, Prior, or None
+        Standard deviation t of the strengths, in units of theta, or all priors. By default t is
+        estimated from the votes. Infinity asks for maximum likelihood.
+    voters : bool
+        Fit a discrimination a_v and an oversight e_v for each voter.
+    side_bias : bool
+        Fit s; with `voters`, one for each voter.
+    start : Strengths, optional
+        An earlier fit of the same items to start from; it changes the duration of the fit, not its result.
+    tolerance : float
+        The fit ends when no strength moves by more than this times the largest one.
+    max_iterations : int
+    progress : callable, optional
+        Called with 1 before each iteration; an exception from it ends the fit.
+
+    Returns
+    -------
+    Strengths
+
+    Raises
+    ------
+    ModelError
+        `voters` is true but the voters are not known, an option is out of range, `start` has other items, or the prior
+        is infinite and the votes alone give no finite strengths.
+
+    See Also
+    --------
+    thurstone : The normal curve instead of the logistic one.
+    borda : Scores without a model.
+    next_comparisons : The comparisons to ask for next.
+    stopping_rule : Whether there are enough votes.
+
+    Examples
+    --------
+    >>> from adaptive import Comparisons, bradley_terry
+    >>> votes = Comparisons.from_labels(["fig", "fig", "kiwi"], ["kiwi", "plum", "plum"], ["left", "left", "tie"])
+    >>> bradley_terry(votes, prior=2).ranking
+    <Ranking of 3 items, 2 tied: 'fig' 1, 'kiwi' 2.5, 'plum' 2.5>
+    """
+    model = VoteModel("logistic", ties, voters, side_bias)
+    return _fitted(comparisons, model, oversight, prior, start, tolerance, max_iterations, progress)
+
+
+def thurstone(
+    comparisons: Comparisons,
+    *,
+    oversight: float = likelihood.OVERSIGHT,
+    prior: float | Prior | None = None,
+    voters: bool = False,
+    side_bias: bool = False,
+    start: Strengths | None = None,
+    tolerance: float = TOLERANCE,
+    max_iterations: int = MAX_ITERATIONS,
+    progress: Progress | None = None,
+) -> Strengths:
+    """Fit strengths to votes by the model of Thurstone (1927, case V).
+
+    P(left) is the normal curve of a_v (theta_left - theta_right) + s. A tie is half a win for either side. Everything
+    else is as in `bradley_terry`.
+
+    Parameters
+    ----------
+    comparisons, oversight, prior, voters, side_bias, start, tolerance, max_iterations, progress
+        As in `bradley_terry`.
+
+    Returns
+    -------
+    Strengths
+
+    Raises
+    ------
+    ModelError
+        As `bradley_terry`.
+
+    See Also
+    --------
+    bradley_terry : The logistic curve, and a model of ties.
+    borda : Scores without a model.
+
+    Examples
+    --------
+    >>> from adaptive import Comparisons, thurstone
+    >>> votes = Comparisons.from_labels(["fig", "fig", "kiwi"], ["kiwi", "plum", "plum"], ["left", "left", "right"])
+    >>> thurstone(votes, prior=1).theta.round(2)
+    array([ 0.63, -0.63,  0.  ])
+    """
+    model = VoteModel("normal", "half", voters, side_bias)
+    return _fitted(comparisons, model, oversight, prior, start, tolerance, max_iterations, progress)
+
+
+def fit_named(
+    comparisons: Comparisons, model: Model = "bradley-terry", *, progress: Progress | None = None, **options: Any
+) -> Strengths | BordaScores:
+    """Fit strengths, or Borda scores, by the name of the model.
+
+    Parameters
+    ----------
+    comparisons : Comparisons
+    model : {"bradley-terry", "thurstone", "borda"}
+    progress : callable, optional
+        As in `bradley_terry`.
+    **options
+        Options of the model; None means the default.
+
+    Raises
+    ------
+    OptionError
+        An unknown model, or an option that the model does not have.
+    ModelError
+        As `bradley_terry`.
+
+    Examples
+    --------
+    >>> votes = Comparisons.from_labels(["a"], ["b"], ["left"])
+    >>> fit_named(votes, "thurstone", prior=1, ties=None)
+    <Strengths (Thurstone) of 1 vote: <Ranking of 2 items, 0 tied: 'a' 1, 'b' 2>>
+    """
+    check_choice("model", model, tuple(MODELS))
+    given = {name: value for name, value in options.items() if value is not None}
+    for name in given:
+        if name not in MODELS[model]:
+            of = " and ".join(other for other, names in MODELS.items() if name in names) or "no model"
+            raise OptionError(f"{name} is an option of {of}; {model} does not have it")
+    if model == "borda":
+        return borda(comparisons)
+    fit = bradley_terry if model == "bradley-terry" else thurstone
+    return fit(comparisons, progress=progress, **given)
+
+
+def _fitted(
+    comparisons: Comparisons,
+    model: VoteModel,
+    oversight: float,
+    prior: float | Prior | None,
+    start: Strengths | None,
+    tolerance: float,
+    max_iterations: int,
+    progress: Progress | None,
+) -> Strengths:
+    if not isinstance(comparisons, Comparisons):
+        raise ModelError(f"strengths are fitted to Comparisons; got {shown(comparisons)}")
+    if comparisons.n_items < 2:
+        raise ModelError(f"a ranking needs at least two items; got {comparisons.n_items}")
+    own_prior, own_oversight = likelihood.checked_prior(prior), likelihood.checked_oversight(oversight)
+    if not 0 < real_number(tolerance) < 1:
+        raise ModelError(f"tolerance must be a number between 0 and 1; got {shown(tolerance)}")
+    n_iterations = checked_count(max_iterations, "max_iterations", ModelError)
+    if own_prior.sd == np.inf:
+        _check_finite(comparisons)
+    rows = likelihood.rows_of(comparisons, model)
+    begin = None if start is None else _start(start, comparisons, model, own_oversight)
+    accuracy = float(tolerance)
+    found = fit(
+        rows, own_prior, own_oversight, start=begin, tolerance=accuracy, max_iterations=n_iterations, progress=progress
+    )
+    return Strengths(comparisons, model, own_prior, **vars(found), oversight=own_oversight)
+
+
+def refitted(strengths: Strengths, comparisons: Comparisons) -> Strengths:
+    """Fit the same model to other votes on the same items, starting from the earlier fit."""
+    options = (strengths.oversight, strengths.prior, strengths, TOLERANCE, MAX_ITERATIONS, None)
+    return _fitted(comparisons, strengths.model, *options)
+
+
+def _start(start: Strengths, comparisons: Comparisons, model: VoteModel, oversight: float) -> Parameters | None:
+    """Return the parameters of an earlier fit to start from; None if the models differ too much to help."""
+    if not isinstance(start, Strengths) or not same_labels(start.items, comparisons.items):
+        raise ModelError(f"start must be Strengths of the same items; got {shown(start)}")
+    before = start.parameters
+    same_groups = start.model == model and (not model.voters or start.comparisons.voters == comparisons.voters)
+    same_ties = (before.nu > 0) == (model.ties == "davidson" and comparisons.n_ties > 0)
+    same_oversight = model.voters or bool((before.oversight == oversight).all())
+    return before if same_groups and same_ties and same_oversight else None
+
+
+def n_unbounded(comparisons: Comparisons) -> int:
+    """Count groups of items where one never lost to, nor tied with, another; a single group means a maximum exists."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    winner = comparisons.winner
+    beaten_by = [(comparisons.right, comparisons.left, winner >= 0), (comparisons.left, comparisons.right, winner <= 0)]
+    source, target = (np.concatenate([ends[side][ends[2]] for ends in beaten_by]) for side in (0, 1))
+    graph = coo_array((np.ones(source.size, np.int8), (source, target)), (comparisons.n_items,) * 2)
+    return int(connected_components(graph, directed=True, connection="strong", return_labels=False))
+
+
+def _check_finite(comparisons: Comparisons) -> None:
+    if (n_parts := n_unbounded(comparisons)) > 1:
+        raise ModelError(
+            f"without a prior the strengths are infinite: the items fall into {n_parts} groups of which one never lost "
+            "to another, or never met it; give prior=, a standard deviation"
+        )

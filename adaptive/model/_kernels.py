@@ -1,0 +1,398 @@
+"""Run the loops over votes: likelihood, slope and curvature, and linear systems with the curvature as matrix.
+
+Like `adaptive._kernels`, this module is imported by the call that needs it, and the callers have checked everything. A
+vote k on the items `left[k]` and `right[k]` by a voter of group `group[k]` has the margin
+
+    u = a (theta_left - theta_right) + s,
+
+with the group's discrimination a and side bias s. Curvatures are minus second derivatives. Expected curvatures
+(Fisher's) are never negative; observed ones can be, with oversights.
+"""
+
+import math
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankcorr._kernels import helper, kernel
+
+Array = NDArray[Any]
+Chances: TypeAlias = tuple[float, float, float, float, float, float, float]
+Terms: TypeAlias = tuple[float, float, float, float, float, float]
+
+LOGISTIC, NORMAL = 0, 1
+_TINY = 1e-300
+_LEAST_MARGIN = -600.0  # e^600 and its square are floats
+
+
+class Votes(NamedTuple):
+    """Votes of groups of voters, one row for each."""
+
+    left: Array
+    right: Array
+    winner: Array
+    group: Array
+
+
+class Voters(NamedTuple):
+    """Parameters of the groups of votes, and the model."""
+
+    discrimination: Array
+    oversight: Array
+    side: Array
+    nu: float
+    link: int
+    half: bool
+
+
+@helper
+def outcome_chances(margin: float, nu: float, link: int) -> Chances:
+    """Return P(left), P(tie) and P(right), then slopes and second derivatives of P(left) and P(right) in the margin.
+
+    The derivatives of P(tie) balance them. The model is Davidson's e^(u/2) : nu : e^(-u/2), which is the logistic curve
+    without ties (nu = 0), or the normal curve, which has no ties.
+    """
+    if link == NORMAL:
+        left = 0.5 * math.erfc(-margin / math.sqrt(2.0))
+        slope = math.exp(-0.5 * margin * margin) / math.sqrt(2.0 * math.pi)
+        bend = -margin * slope
+        return left, 0.0, 0.5 * math.erfc(margin / math.sqrt(2.0)), slope, -slope, bend, -bend
+    x = math.exp(-0.5 * abs(margin))  # at most 1: e^(u/2) itself would overflow
+    total = 1.0 + nu * x + x * x
+    higher, tie, lower = 1.0 / total, nu * x / total, x * x / total
+    # log(weight) has the slopes 1/2, 0 and -1/2; minus their mean, they are the slopes of log P, without cancellation.
+    up, down = lower + 0.5 * tie, higher + 0.5 * tie
+    rising, falling = higher * up, -lower * down
+    turn = 0.5 * (rising - falling)
+    higher_bend, lower_bend = higher * (up * up - turn), lower * (down * down - turn)
+    if margin >= 0.0:
+        return higher, tie, lower, rising, falling, higher_bend, lower_bend
+    return lower, tie, higher, -falling, -rising, lower_bend, higher_bend
+
+
+@helper
+def vote_terms(winner: int, margin: float, oversight: float, nu: float, link: int, half: bool) -> Terms:
+    """Return the terms that one vote adds to the sums of the fit.
+
+    These are its likelihood, the slope and the expected and observed curvature of the logarithm in the margin, P(tie),
+    and the slope of the logarithm in the oversight. With `half`, a tie is half a vote for either side.
+    """
+    left, tie, right, d_left, d_right, b_left, b_right = outcome_chances(margin, nu, link)
+    seen_left = max(left + oversight * (right - left), _TINY)
+    seen_right = max(right + oversight * (left - right), _TINY)
+    d_seen_left = d_left + oversight * (d_right - d_left)
+    d_seen_right = d_right + oversight * (d_left - d_right)
+    per_left, per_right = 1.0 / seen_left, 1.0 / seen_right  # divisions take most of the time
+    score_left, score_right = d_seen_left * per_left, d_seen_right * per_right
+    expected = d_seen_left * score_left + d_seen_right * score_right
+    if tie > 0.0:
+        d_tie = d_seen_left + d_seen_right  # with the sign reversed
+        expected += d_tie * d_tie / tie
+    if winner == 0 and not half:
+        seen_tie = max(tie, _TINY)
+        score = -(d_seen_left + d_seen_right) / seen_tie
+        return seen_tie, score, expected, score * score + (b_left + b_right) / seen_tie, tie, 0.0
+    curved_left = score_left * score_left - (b_left + oversight * (b_right - b_left)) * per_left
+    curved_right = score_right * score_right - (b_right + oversight * (b_left - b_right)) * per_right
+    if link == NORMAL and seen_left == _TINY:  # the limits of phi / Phi, where both are zero in floats
+        score_left, curved_left = -margin, 1.0
+    if link == NORMAL and seen_right == _TINY:
+        score_right, curved_right = -margin, 1.0
+    if winner > 0:
+        return seen_left, score_left, expected, curved_left, tie, (right - left) * per_left
+    if winner < 0:
+        return seen_right, score_right, expected, curved_right, tie, (left - right) * per_right
+    return (
+        math.sqrt(seen_left) * math.sqrt(seen_right),
+        0.5 * (score_left + score_right),
+        expected,
+        0.5 * (curved_left + curved_right),
+        tie,
+        0.5 * (right - left) * (per_left - per_right),
+    )
+
+
+@helper
+def chance(winner: int, margin: float, oversight: float, nu: float, link: int, half: bool) -> float:
+    """Return the probability of an answer, as in `vote_terms`, without slopes; few branches, as they take most time."""
+    own = -margin if winner < 0 else margin  # margin of the chosen side, or of the left one
+    if link == NORMAL:
+        win, tie, loss = 0.5 * math.erfc(-own / math.sqrt(2.0)), 0.0, 0.5 * math.erfc(own / math.sqrt(2.0))
+    else:
+        x = math.exp(-0.5 * max(own, _LEAST_MARGIN))
+        win = 1.0 / (1.0 + nu * x + x * x)
+        tie, loss = nu * x * win, x * x * win
+    if winner == 0 and not half:
+        return max(tie, _TINY)
+    seen_win = max(win + oversight * (loss - win), _TINY)
+    if winner != 0:
+        return seen_win
+    return math.sqrt(seen_win) * math.sqrt(max(loss + oversight * (win - loss), _TINY))
+
+
+@kernel
+def log_likelihood(
+    votes: Votes, voters: Voters, theta: Array, score: Array, weights: Array, slope: Array, diagonals: Array
+) -> float:
+    """Return the sum over votes.
+
+    `score` gets each vote's slope in the margin, `weights` its expected and its observed curvature in the difference of
+    the two strengths, and `slope` and `diagonals` their sums for each item: the gradient, and the diagonals of the two
+    matrices.
+    """
+    left, right, winner, group = votes
+    discrimination, oversight, side, nu, link, half = voters
+    slope[:] = 0.0
+    diagonals[:] = 0.0
+    total, product = 0.0, 1.0
+    for k in range(left.size):
+        v, i, j = group[k], left[k], right[k]
+        a = discrimination[v]
+        margin = a * (theta[i] - theta[j]) + side[v]
+        value, score[k], expected, observed, _, _ = vote_terms(winner[k], margin, oversight[v], nu, link, half)
+        # One logarithm for many votes: one for each would take a third of the time of a fit.
+        if value < 1e-50:
+            total += math.log(value)
+        else:
+            product *= value
+            if product < 1e-200:
+                total += math.log(product)
+                product = 1.0
+        expected *= a * a
+        observed *= a * a
+        weights[0, k], weights[1, k] = expected, observed
+        slope[i] += a * score[k]
+        slope[j] -= a * score[k]
+        diagonals[0, i] += expected
+        diagonals[0, j] += expected
+        diagonals[1, i] += observed
+        diagonals[1, j] += observed
+    return total + math.log(product)
+
+
+@helper
+def apply_curvature(left: Array, right: Array, weight: Array, precision: float, x: Array, out: Array) -> None:
+    """Set out = (sum_k weight_k (e_left - e_right)(e_left - e_right)^T + precision I) x, for all columns of x."""
+    n_items, n_columns = x.shape
+    for i in range(n_items):
+        for c in range(n_columns):
+            out[i, c] = precision * x[i, c]
+    if n_columns == 1:  # three times as fast without a loop over columns
+        of_item, sums = x.reshape(n_items), out.reshape(n_items)
+        for k in range(left.size):
+            i, j = left[k], right[k]
+            flow = weight[k] * (of_item[i] - of_item[j])
+            sums[i] += flow
+            sums[j] -= flow
+        return
+    for k in range(left.size):
+        i, j, w = left[k], right[k], weight[k]
+        for c in range(n_columns):
+            flow = w * (x[i, c] - x[j, c])
+            out[i, c] += flow
+            out[j, c] -= flow
+
+
+@kernel
+def solve_curvature(
+    left: Array,
+    right: Array,
+    weight: Array,
+    precision: float,
+    diagonal: Array,
+    wanted: Array,
+    tolerance: float,
+    most: int,
+    x: Array,
+) -> int:
+    """Solve the system of `apply_curvature` for `wanted`, from x = 0, by conjugate gradients; the result is in `x`.
+
+    Every column ends when its residual, in the norm of the inverse diagonal, is `tolerance` times that of `wanted`.
+    Return the number of iterations, or -1 if the matrix turns out to be indefinite. The matrix is never built: memory
+    is linear in votes.
+    """
+    n_items, n_columns = wanted.shape
+    # Few arrays, since each takes .03 s to compile.
+    of_items, of_columns = np.empty((3, n_items, n_columns)), np.empty((4, n_columns))
+    residual, direction, image = of_items[0], of_items[1], of_items[2]
+    size, aim, step, new_size = of_columns[0], of_columns[1], of_columns[2], of_columns[3]
+    for c in range(n_columns):
+        size[c] = 0.0
+    for i in range(n_items):
+        for c in range(n_columns):
+            x[i, c] = 0.0
+            residual[i, c] = wanted[i, c]
+            direction[i, c] = residual[i, c] / diagonal[i]
+            size[c] += residual[i, c] * direction[i, c]
+    for c in range(n_columns):
+        aim[c] = tolerance * tolerance * size[c]
+    n_iterations = 0
+    while n_iterations < most:
+        open_columns = 0
+        for c in range(n_columns):
+            open_columns += size[c] > aim[c]
+        if open_columns == 0:
+            break
+        n_iterations += 1
+        apply_curvature(left, right, weight, precision, direction, image)
+        for c in range(n_columns):
+            step[c] = 0.0
+            new_size[c] = 0.0
+        for i in range(n_items):
+            for c in range(n_columns):
+                step[c] += direction[i, c] * image[i, c]
+        for c in range(n_columns):
+            if size[c] > aim[c] and step[c] <= 0.0:
+                return -1
+            step[c] = size[c] / step[c] if size[c] > aim[c] else 0.0
+        for i in range(n_items):
+            for c in range(n_columns):
+                x[i, c] += step[c] * direction[i, c]
+                residual[i, c] -= step[c] * image[i, c]
+                new_size[c] += residual[i, c] * residual[i, c] / diagonal[i]
+        for c in range(n_columns):
+            # A column that has ended stays as it is, because its next steps are 0.
+            step[c] = new_size[c] / size[c] if size[c] > aim[c] else 0.0
+        for i in range(n_items):
+            for c in range(n_columns):
+                direction[i, c] = residual[i, c] / diagonal[i] + step[c] * direction[i, c]
+        for c in range(n_columns):
+            if size[c] > aim[c]:
+                size[c] = new_size[c]
+    return n_iterations
+
+
+@kernel
+def group_slopes(votes: Votes, voters: Voters, theta: Array, out: Array) -> None:
+    """Set `out` to slopes and curvatures of the log-likelihood in the parameters of voters and of ties.
+
+    `out` has eight rows with one number for each group: slope and curvature in log a, in s and in e, the number of
+    votes, and a last row that has slope and curvature in log nu in its first two places.
+    """
+    left, right, winner, group = votes
+    discrimination, oversight, side, nu, link, half = voters
+    out[:] = 0.0
+    for k in range(left.size):
+        v = group[k]
+        own = discrimination[v] * (theta[left[k]] - theta[right[k]])
+        _, score, curvature, _, tie, in_oversight = vote_terms(winner[k], own + side[v], oversight[v], nu, link, half)
+        out[0, v] += score * own
+        out[1, v] += curvature * own * own
+        out[2, v] += score
+        out[3, v] += curvature
+        out[4, v] += in_oversight
+        out[5, v] += in_oversight * in_oversight
+        out[6, v] += 1.0
+        if not half:
+            out[7, 0] += (winner[k] == 0) - tie
+            out[7, 1] += tie * (1.0 - tie)
+
+
+@kernel
+def voter_information(votes: Votes, voters: Voters, theta: Array, out: Array) -> None:
+    """Fill `out`, shape (n_groups, 3, 3), with the expected information on log a, the log odds of e, and s."""
+    left, right, _, group = votes
+    discrimination, oversight, side, nu, link, half = voters
+    out[:] = 0.0
+    for k in range(left.size):
+        v = group[k]
+        own = discrimination[v] * (theta[left[k]] - theta[right[k]])
+        of_odds = oversight[v] * (1.0 - oversight[v])
+        for outcome in range(-1, 2):
+            if outcome == 0 and (half or nu == 0.0):  # not a separate outcome
+                continue
+            probability, score, _, _, _, in_oversight = vote_terms(outcome, own + side[v], oversight[v], nu, link, half)
+            slopes = (score * own, in_oversight * of_odds, score)
+            for i in range(3):
+                for j in range(3):
+                    out[v, i, j] += probability * slopes[i] * slopes[j]
+
+
+@kernel
+def log_chances(votes: Votes, voters: Voters, theta: Array, levels: Array, logs: Array) -> None:
+    """Set ``logs[i, g]`` to the log probability of the votes on item i if its strength were ``levels[g]``."""
+    left, right, winner, group = votes
+    discrimination, oversight, side, nu, link, half = voters
+    products = np.ones(logs.shape)
+    logs[:] = 0.0
+    for k in range(left.size):
+        v, answer = group[k], winner[k]
+        a = discrimination[v]
+        for turn in range(2):
+            item = left[k] if turn == 0 else right[k]
+            for g in range(levels.size):
+                difference = levels[g] - theta[right[k]] if turn == 0 else theta[left[k]] - levels[g]
+                products[item, g] *= chance(answer, a * difference + side[v], oversight[v], nu, link, half)
+                if products[item, g] < 1e-200:  # one logarithm for many votes
+                    logs[item, g] += math.log(max(products[item, g], 1e-300))
+                    products[item, g] = 1.0
+    for i in range(logs.shape[0]):
+        for g in range(levels.size):
+            logs[i, g] += math.log(products[i, g])
+
+
+@kernel
+def wealth_of_bets(
+    left: Array,
+    right: Array,
+    winner: Array,
+    n_items: int,
+    pair: Array,
+    won: Array,
+    spreads: Array,
+    stakes: Array,
+    log_wealth: Array,
+) -> None:
+    """Logarithm of a gambler's wealth after each vote, who bets on the winner by the votes before it.
+
+    Strengths are normal and independent, with a mean and a variance for each item and each of the `spreads`. A vote
+    moves both as one step of an extended Kalman filter does. One more predictor, the last row, looks at the votes on
+    the same pair alone: `pair` numbers the pairs, whichever item is on the left, and `won`, a row of zeros for each,
+    counts what the item of the smaller index won, and the other. `stakes` are shares of Kelly's stake,
+    2 p - 1 at even odds for a probability p. The wealth is the mean over predictors and stakes; a tie is no bet.
+    """
+    means, variances = np.empty((spreads.size, n_items)), np.empty((spreads.size, n_items))
+    logs = np.empty((spreads.size + 1, stakes.size))
+    for row in range(spreads.size):
+        for item in range(n_items):
+            means[row, item] = 0.0
+            variances[row, item] = spreads[row] * spreads[row]
+    for row in range(spreads.size + 1):
+        for column in range(stakes.size):
+            logs[row, column] = 0.0
+    total = 0.0
+    for vote in range(left.size):
+        one, other = left[vote], right[vote]
+        if winner[vote] != 0:
+            for row in range(spreads.size):
+                variance = variances[row, one] + variances[row, other]
+                # The logistic curve, averaged over a normal distribution (MacKay 1992).
+                margin = (means[row, one] - means[row, other]) / math.sqrt(1.0 + math.pi * variance / 8.0)
+                chance = 1.0 / (1.0 + math.exp(-margin))
+                gain = (2.0 * chance - 1.0) * winner[vote]
+                for column in range(stakes.size):
+                    logs[row, column] += math.log1p(stakes[column] * gain)
+                curvature = chance * (1.0 - chance)
+                part = 1.0 / (1.0 + variance * curvature)
+                step = part * (0.5 * (winner[vote] + 1.0) - chance)
+                means[row, one] += variances[row, one] * step
+                means[row, other] -= variances[row, other] * step
+                variances[row, one] *= 1.0 - variances[row, one] * curvature * part
+                variances[row, other] *= 1.0 - variances[row, other] * curvature * part
+            first, other_first = won[pair[vote], 0], won[pair[vote], 1]
+            if one > other:
+                first, other_first = other_first, first
+            gain = (first - other_first) / (first + other_first + 1.0) * winner[vote]  # Krichevsky and Trofimov
+            for column in range(stakes.size):
+                logs[spreads.size, column] += math.log1p(stakes[column] * gain)
+            won[pair[vote], 0 if (one < other) == (winner[vote] > 0) else 1] += 1.0
+            most, mean = logs[0, 0], 0.0
+            for row in range(spreads.size + 1):
+                for column in range(stakes.size):
+                    most = max(most, logs[row, column])
+            for row in range(spreads.size + 1):
+                for column in range(stakes.size):
+                    mean += math.exp(logs[row, column] - most)
+            total = most + math.log(mean / logs.size)
+        log_wealth[vote] = total

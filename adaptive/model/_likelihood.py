@@ -1,0 +1,340 @@
+"""State a fit's assumptions about votes and priors, and derive the slope and curvature of its log posterior.
+
+Votes are the rows of the matrix of curvature: no n x n array is built, and the memory is linear in votes.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adaptive.errors import ModelError
+from adaptive.model._comparisons import Comparisons
+from rankcorr._checks import check_choice, real_number, shown
+from rankcorr._results import Result
+
+if TYPE_CHECKING:
+    from adaptive.model._kernels import Voters, Votes
+
+Array: TypeAlias = NDArray[Any]
+Link: TypeAlias = Literal["logistic", "normal"]
+TiesModel: TypeAlias = Literal["davidson", "half"]
+
+TIES: Final[tuple[TiesModel, ...]] = get_args(TiesModel)
+
+
+@dataclass(frozen=True, eq=False)
+class VoteModel(Result):
+    """Options of the model fitted to the votes.
+
+    Attributes
+    ----------
+    link : {"logistic", "normal"}
+        Bradley-Terry or Thurstone.
+    ties : {"davidson", "half"}
+        Ties are a separate outcome, or half a win for either side.
+    voters : bool
+        Fit a discrimination and an oversight for each voter.
+    side_bias : bool
+        Voters prefer a side: one bias for all, or one for each voter if `voters`.
+
+    See Also
+    --------
+    Strengths : Holds it as `model`.
+    bradley_terry, thurstone : Take its options.
+
+    Examples
+    --------
+    >>> from adaptive import Comparisons, thurstone
+    >>> votes = Comparisons.from_labels(["fig", "fig", "kiwi"], ["kiwi", "plum", "plum"], ["left", "left", "right"])
+    >>> thurstone(votes, prior=1).model
+    VoteModel(link='normal', ties='half', voters=False, side_bias=False)
+    """
+
+    link: Link = "logistic"
+    ties: TiesModel = "davidson"
+    voters: bool = False
+    side_bias: bool = False
+
+    def __post_init__(self) -> None:
+        check_choice("ties", self.ties, TIES)
+        for name in ("voters", "side_bias"):
+            if not isinstance(getattr(self, name), bool):
+                raise ModelError(f"{name} must be True or False; got {shown(getattr(self, name))}")
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Votes as the loops take them; a group is a voter if voters are modelled, else all votes are one group."""
+
+    left: Array
+    right: Array
+    winner: Array
+    group: Array
+    n_items: int
+    n_groups: int
+    model: VoteModel
+
+    @property
+    def half(self) -> bool:
+        """True if a tie is half a win for either side."""
+        return self.model.ties == "half"
+
+
+def rows_of(comparisons: Comparisons, model: VoteModel) -> Rows:
+    """Return votes as the loops take them.
+
+    Raises
+    ------
+    ModelError
+        When voters are to be modelled but are not known.
+    """
+    group = np.zeros(comparisons.n_comparisons, np.int32)
+    n_groups = 1
+    if model.voters:
+        if comparisons.voter is None:
+            raise ModelError("voters=True needs votes whose voters are known; these have no column of voters")
+        group, n_groups = comparisons.voter, max(1, comparisons.n_voters)
+    group.flags.writeable = False  # like voters: a loop is compiled again for a writeable array
+    return Rows(comparisons.left, comparisons.right, comparisons.winner, group, comparisons.n_items, n_groups, model)
+
+
+OVERSIGHT: Final = 0.03
+
+
+@dataclass(frozen=True, eq=False)
+class Prior(Result):
+    """Priors that keep every fit finite, even if an item won all its votes or the graph has several parts.
+
+    Attributes
+    ----------
+    sd : float or None
+        t of theta ~ N(0, t^2). None, the default, estimates t from 0.05 to 30: log t is normal around log 2 with
+        standard deviation 1, and t is the peak next to 2 of its posterior, with the marginal likelihood of the votes in
+        Laplace's approximation. A fit with voters then takes three times as long, one without up to ten times. Infinity
+        means no prior, a maximum-likelihood fit.
+    discrimination_sd : float
+        Standard deviation of log a_v, whose mean over the votes is 0. With the voters of the paper, whose
+        nonconformities differ tenfold, 0.3 and 0.5 ranked best.
+    oversight_votes : float
+        Weight of the prior mean of e_v, in votes: e_v has a beta prior whose two parameters have this sum.
+    side_sd : float
+        Standard deviation of the side bias s.
+
+    Raises
+    ------
+    ModelError
+        A number that is nan or not positive, or an infinite one other than `sd`.
+
+    See Also
+    --------
+    bradley_terry, thurstone : Take it.
+
+    Examples
+    --------
+    >>> from adaptive import Prior
+    >>> Prior(sd=1).discrimination_sd
+    0.3
+    """
+
+    sd: float | None = None
+    discrimination_sd: float = 0.3
+    oversight_votes: float = 50.0
+    side_sd: float = 0.5
+
+    def __post_init__(self) -> None:
+        for name in ("sd", "discrimination_sd", "oversight_votes", "side_sd"):
+            given = getattr(self, name)
+            if name == "sd" and given is None:
+                continue
+            value = real_number(given)
+            if not value > 0 or (math.isinf(value) and name != "sd"):
+                wanted = "None or a positive number" if name == "sd" else "a positive number"
+                raise ModelError(f"{name} of a prior must be {wanted}; got {shown(given)}")
+            object.__setattr__(self, name, value)
+
+
+def checked_prior(prior: float | Prior | None) -> Prior:
+    """Return a prior as it is; a number is the standard deviation of the strengths, None means all defaults.
+
+    Raises
+    ------
+    ModelError
+        As `Prior`.
+    """
+    if prior is None:
+        return Prior()
+    return prior if isinstance(prior, Prior) else Prior(prior)
+
+
+def checked_oversight(oversight: float) -> float:
+    """Return a probability of an oversight as a float.
+
+    Raises
+    ------
+    ModelError
+        When it is not a number from 0 to below 0.5: at 0.5 answers carry no information.
+    """
+    value = real_number(oversight)
+    if not 0 <= value < 0.5:
+        raise ModelError(f"oversight must be a number from 0 to below 0.5; got {shown(oversight)}")
+    return value
+
+
+_MAX_DENSE: Final = 300  # most items for an exact trace; with more, probes estimate it within 3 %
+_PROBE_NUMBERS: Final = 4_000
+_PROBE_TOLERANCE: Final = 1e-2
+INDEFINITE: Final = (
+    "the curvature of the votes is not positive definite in floating point: strengths of this size cannot be told from "
+    "infinite ones; give prior=, a smaller standard deviation"
+)
+_VANISHED: Final = 1e-9  # curvature of a vote whose outcome is certain
+
+
+@dataclass(frozen=True, eq=False)
+class Parameters(Result):
+    """All fitted parameters: one number for each item in `theta`, for each group of votes in the next three."""
+
+    theta: Array
+    discrimination: Array
+    oversight: Array
+    side: Array
+    nu: float
+    sd: float
+
+    def __post_init__(self) -> None:
+        for name in ("theta", "discrimination", "oversight", "side"):
+            getattr(self, name).flags.writeable = False
+
+    @property
+    def precision(self) -> float:
+        """1 / t^2."""
+        return self.sd**-2
+
+
+@dataclass(frozen=True, eq=False)
+class Curvature:
+    """Curvature of the penalised log-likelihood in the strengths, at some parameters.
+
+    `score` is the slope of each vote in its margin and `slope` the sum of slopes in theta, without the prior. Two
+    fields have two rows each, expected and observed: `weights`, the curvature of each vote in the difference of its two
+    strengths, and `diagonals`, that of their matrix.
+    """
+
+    rows: Rows
+    precision: float
+    log_likelihood: float
+    score: Array
+    slope: Array
+    weights: Array
+    diagonals: Array
+    observed: bool = False
+
+    @cached_property
+    def weight(self) -> Array:
+        """Curvature of each vote in the difference of its two strengths."""
+        return np.asarray(self.weights[int(self.observed)])
+
+    @cached_property
+    def diagonal(self) -> Array:
+        """Diagonal of H, the curvature of votes and prior."""
+        return np.asarray(self.diagonals[int(self.observed)] + self.precision)
+
+    def solve(self, wanted: Array, tolerance: float) -> Array | None:
+        """Return H^-1 wanted, shape (n_items,) or (n_items, n_columns) as `wanted` is; None if H is indefinite."""
+        from adaptive.model._kernels import solve_curvature
+
+        columns = np.array(wanted.reshape(self.rows.n_items, -1), order="C")
+        found = np.empty_like(columns)
+        if (self.diagonal <= 0.0).any():
+            return None
+        precision = self.precision
+        if precision == 0:
+            # H is singular: strengths are known up to a constant. A trace of a prior keeps rounding errors from
+            # growing in that direction, whose part is then removed.
+            columns -= columns.mean(axis=0)
+            precision = 1e-12 * float(self.diagonal.max())
+        system = self.rows.left, self.rows.right, self.weight, precision, self.diagonal
+        n_iterations = solve_curvature(*system, columns, tolerance, 10 * self.rows.n_items + 100, found)
+        if n_iterations < 0:
+            return None
+        if self.precision == 0:
+            found -= found.mean(axis=0)
+        return found.reshape(wanted.shape)
+
+    def solve_definite(self, wanted: Array, tolerance: float) -> Array:
+        """Return H^-1 wanted where only rounding can make H indefinite, which is a ModelError."""
+        found = self.solve(wanted, tolerance)
+        if found is None:
+            raise ModelError(INDEFINITE)
+        return found
+
+    def matrix(self) -> Array:
+        """Return H as a dense matrix, shape (n_items, n_items)."""
+        n_items, rows = self.rows.n_items, self.rows
+        dense = np.zeros((n_items, n_items))
+        np.subtract.at(dense, (rows.left, rows.right), self.weight)
+        np.subtract.at(dense, (rows.right, rows.left), self.weight)
+        np.fill_diagonal(dense, self.diagonal)
+        return dense
+
+    def traces(self) -> tuple[float, Array]:
+        """Return the trace of H^-1 and, for each vote, the variance of the difference of its two strengths.
+
+        They are exact for few items, else estimated with fixed random signs.
+        """
+        n_items, left, right = self.rows.n_items, self.rows.left, self.rows.right
+        if n_items <= _MAX_DENSE:
+            inverse = np.linalg.inv(self.matrix())
+            diagonal = np.diagonal(inverse)
+            return float(diagonal.sum()), diagonal[left] + diagonal[right] - 2.0 * inverse[left, right]
+        # The trace has a relative standard error of about sqrt(2 / (n_items n_columns)).
+        n_columns = max(2, _PROBE_NUMBERS // n_items)
+        signs = np.random.default_rng(0).choice([-1.0, 1.0], (n_items, n_columns))
+        solved = self.solve_definite(signs, _PROBE_TOLERANCE)
+        apart = np.einsum("vc,vc->v", signs[left] - signs[right], solved[left] - solved[right])
+        return float(np.sum(signs * solved)) / n_columns, apart / n_columns
+
+
+def kernel_input(rows: Rows, at: Parameters) -> tuple[Votes, Voters]:
+    """Return votes and the parameters of their groups as the loops take them."""
+    from adaptive.model._kernels import LOGISTIC, NORMAL, Voters, Votes
+
+    link = LOGISTIC if rows.model.link == "logistic" else NORMAL
+    votes = Votes(rows.left, rows.right, rows.winner, rows.group)
+    return votes, Voters(at.discrimination, at.oversight, at.side, at.nu, link, rows.half)
+
+
+def curvature_at(rows: Rows, at: Parameters, *, observed: bool = False) -> Curvature:
+    """Return log-likelihood, slopes and curvature at some parameters; expected curvature is never indefinite."""
+    from adaptive.model._kernels import log_likelihood
+
+    score, weights = np.empty(rows.left.size), np.empty((2, rows.left.size))
+    slope, diagonals = np.empty(rows.n_items), np.empty((2, rows.n_items))
+    total = log_likelihood(*kernel_input(rows, at), at.theta, score, weights, slope, diagonals)
+    return Curvature(rows, at.precision, total, score, slope, weights, diagonals, observed)
+
+
+def check_bounded(curved: Curvature) -> None:
+    """Refuse strengths that grow without bound: the votes between two groups of items carry no information any longer.
+
+    Without a prior this happens if one group never lost to the other, or so seldom that oversights explain it.
+    """
+    if (tells := curved.weights[0] > _VANISHED).all():
+        return
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    rows = curved.rows
+    graph = coo_array((tells[tells], (rows.left[tells], rows.right[tells])), (rows.n_items,) * 2)
+    n_parts = connected_components(graph, directed=False, return_labels=False)
+    if n_parts > 1:
+        raise ModelError(
+            f"without a prior the strengths are infinite: the items fall into {n_parts} groups of which one never lost "
+            "to another, or so seldom that oversights account for it; give prior=, a standard deviation"
+        )

@@ -1,0 +1,588 @@
+"""Choose the next comparisons: items whose place is uncertain where it costs most, against items of similar strength.
+
+strengths -> draws of the ranking -> cost of each item's doubt -> items -> opponents -> voters and sides -> votes ->
+strengths, until the votes are spent (`run_matching`)
+
+Each draw is a ranking that could be true (Thompson's rule). Opponents are neighbours in the fitted ranking, not in a
+drawn one, because a vote is most informative when both answers are equally likely. (6,000 votes on 990 items of
+power-law similarity reached a rho_w of .929 with neighbours in a drawn ranking and .947 with these; means of 16
+simulations, standard errors .006 and .002.) Where neighbours mostly tie, their votes carry little information, so
+opponents are farther away. (With 23 % ties between random items of exponential similarity, 19,660 votes reached a tau_w
+of .19 with neighbours and .87 with these; 2 and 3 simulations.)
+
+The draws are normal and hardly ever lift an item far above its place, but a top item may have lost its first
+comparisons by oversights. The chance that an item belongs far above (`RankChances`) therefore adds to its doubt. The
+item then meets a stronger one than itself, which shows sooner whether a victory was luck.
+
+Voters may not follow the model. A tenth of the items meet a random one, which ties distant parts of the ranking
+together. Where votes on the same pair agree more than the strengths explain (`Misfit.pairs`), as they do if preferences
+go in circles, items meet ever new neighbours instead of the same few, so that what is particular to a pair averages
+out. (With preferences that go in circles, "intransitive .6" in benchmarks/crowds.py, and 30 items and 200 votes, tau_w
+was .53 without this rule and .63 with it; 100 simulations, standard error of the difference .02.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from adaptive._draw import LIMIT, Asked, Indices, Names
+from adaptive._protocol import Items, checked_labels
+from adaptive._votes import checked_answers
+from adaptive.errors import ModelError
+from adaptive.model._columns import ShownPairs, same_labels
+from adaptive.model._comparisons import Comparisons
+from adaptive.model._estimators import bradley_terry
+from adaptive.model._likelihood import Prior
+from adaptive.model._strengths import Strengths
+from rankcorr._checks import check_rng, checked_count, counted, real_number, shown, whole_number
+from rankcorr._results import Result, read_only
+
+Array: TypeAlias = NDArray[Any]
+
+FOCUS: Final = 0.6
+FIRST: Final = 1
+RANDOM: Final = 0.1  # share of the chosen items that meet a random one
+# Of the same call, a tenth of the items is drawn without replacement, then a tenth of all items again, and so on.
+PARTS: Final = 10
+LEAST_PART: Final = 4
+MOST_PARTS: Final = 100
+# Largest share of an item's comparisons on one pair, while others are open, where `Misfit.pairs` is above a number.
+PAIR_SHARES: Final = ((2.0, 0.05), (1.0, 0.1))
+DRAWS: Final = 6
+FAR: Final = 2.5  # a rank is far above an item if its strength is at least this many standard errors higher
+# Shares of .4 to 1 and steps of 1 to half of the way were tried with 6,000 votes on power-law, exponential and
+# embedding similarity; these two values gave the best rho_w (60 simulations each).
+FAR_SHARE: Final = 0.5
+STEP: Final = 1.5
+MAX_SIZE: Final = 10_000_000  # most comparisons of one call; they take 200 MB
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Matches(Result):
+    """Comparisons to show next, in this order.
+
+    Attributes
+    ----------
+    items, voters : tuple of hashable, or range
+        Labels of all items, and names of the voters.
+    left, right, voter : ndarray of int32, shape (n_comparisons,), read-only
+        Indices into items and voters.
+    reason : str
+        Why there are fewer comparisons than requested; empty if there are enough.
+
+    See Also
+    --------
+    next_comparisons : Returns it.
+    Ballot : Comparisons fixed before the votes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from adaptive import Comparisons, bradley_terry, next_comparisons
+    >>> votes = Comparisons.from_labels(["a", "c"], ["b", "d"], ["left", "left"], voter=["Ann", "Bob"])
+    >>> matches = next_comparisons(bradley_terry(votes), 2, rng=np.random.default_rng(1))
+    >>> matches.n_comparisons, len(matches.pairs), [matches.voters[voter] for voter in matches.voter]
+    (2, 2, ['Ann', 'Bob'])
+    """
+
+    items: Names
+    voters: Names
+    left: Indices
+    right: Indices
+    voter: Indices
+    reason: str = ""
+
+    def __post_init__(self) -> None:
+        read_only((self.left, self.right, self.voter))
+
+    @property
+    def n_comparisons(self) -> int:
+        """Number of comparisons."""
+        return self.left.size
+
+    @property
+    def pairs(self) -> list[tuple[Hashable, Hashable]]:
+        """Labels of the items on the left and on the right of each comparison."""
+        columns = zip(self.left.tolist(), self.right.tolist(), strict=True)
+        return [(self.items[left], self.items[right]) for left, right in columns]
+
+    def __len__(self) -> int:
+        return self.n_comparisons
+
+    def __repr__(self) -> str:
+        why = f": {self.reason}" if self.reason else ""
+        return f"<Matches of {counted(self.n_comparisons, 'comparison')} for {counted(len(self.voters), 'voter')}{why}>"
+
+
+def next_comparisons(
+    strengths: Strengths,
+    size: int,
+    *,
+    rng: np.random.Generator,
+    voters: Items | None = None,
+    voter_history: Comparisons | None = None,
+    n0: float = 2.0,
+    focus: float = FOCUS,
+    first: int = FIRST,
+) -> Matches:
+    """Choose the comparisons that are most informative about the top of the list, given all votes so far.
+
+    Rankings are drawn from the posterior. An item whose rank differs between them lowers the coefficients, and more so
+    near the top: tau_w by the weight of the items between the two ranks, rho_w by the square of the difference. Items
+    are drawn in proportion to the part of this loss that a vote is expected to save. Each meets a neighbour in the
+    fitted ranking. If more than half of the votes between equals tie, the opponent is instead stronger or weaker by the
+    distance at which half of them tie (Davidson's model). An item may belong far above its place, because the votes
+    against it can be oversights. That distance, times its probability (`Strengths.rank_chances`), adds to its loss, and
+    the item meets a somewhat stronger one. A tenth of the items meet a random one instead. If votes contradict the
+    model (`Strengths.misfit`), pairs are repeated less often. Small batches choose better than large ones, because
+    votes not yet cast cannot guide the choice.
+
+    Parameters
+    ----------
+    strengths : Strengths
+    size : int
+        Number of comparisons wanted.
+    rng : numpy.random.Generator
+    voters : int or sequence of hashable, optional
+        The voters. The voter who was shown the fewest comparisons gets the next one, which evens out their numbers. By
+        default the voters of the history, or a single one if they are not known.
+    voter_history : Comparisons, optional
+        Comparisons already shown, answered or not: no voter gets a pair twice. By default the votes of `strengths`.
+    n0 : float
+        Offset of the weights 1 / (n + n0)^2.
+    focus : float
+        From 0 to 1: how much of the choice follows tau_w, which depends on the order of the top; the rest follows
+        rho_w, which also depends on the places of all items.
+    first : int
+        Items with fewer comparisons than this are served first, against each other.
+
+    Returns
+    -------
+    Matches
+        If the voters have seen all pairs, it has fewer comparisons than requested, or none; `reason` says so.
+
+    Raises
+    ------
+    ModelError
+        A size that is not positive or above 10,000,000, an option out of range, no generator of random numbers, or a
+        history of other items.
+
+    See Also
+    --------
+    run_matching : Asks for all votes in this way.
+    bradley_terry : The strengths.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from adaptive import Comparisons, bradley_terry, next_comparisons
+    >>> votes = Comparisons.from_labels(["a", "c"], ["b", "d"], ["left", "left"], voter=["Ann", "Bob"])
+    >>> next_comparisons(bradley_terry(votes), 2, rng=np.random.default_rng(1))
+    <Matches of 2 comparisons for 2 voters>
+    """
+    wanted, own_focus, own_first = checked_options(size, n0, focus, first)
+    if not isinstance(strengths, Strengths):
+        raise ModelError(f"comparisons are chosen by Strengths; got {shown(strengths)}")
+    history = strengths.comparisons if voter_history is None else voter_history
+    if not isinstance(history, Comparisons) or not same_labels(history.items, strengths.items):
+        raise ModelError(f"voter_history must be Comparisons of the same items; got {shown(history)}")
+    check_rng(rng, ModelError)
+    pairs = history.shown_pairs
+    names, seen_by = _voters(voters, history.voters, pairs)
+    from adaptive.model._matching_kernels import deal_matches
+
+    presentations = strengths.comparisons.presentations
+    chosen, order, aim = _chosen_items(strengths, presentations, n0, own_focus, own_first, wanted, rng)
+    # New items are at the beginning of the order, and meet each other.
+    any_new = bool((presentations < own_first).any())
+    distance = 0.0 if any_new else telling_distance(strengths.tie_parameter)
+    places = np.full(chosen.size, -1, np.int64)
+    if not any_new:
+        at_random = rng.random(chosen.size) < RANDOM
+        places[at_random] = rng.integers(0, order.size, int(np.count_nonzero(at_random)))
+    left, right, voter = np.empty((3, wanted), np.int32)
+    around, lacking = _places_around(strengths.theta, order, distance, aim), np.maximum(own_first - presentations, 0)
+    before = pairs.left, pairs.right, seen_by, len(names), _often_asked(strengths, pairs)
+    n_made = deal_matches(chosen, places, order, around, lacking, *before, rng, left, right, voter)
+    reason = ""
+    if n_made < wanted:
+        reason = f"{'the voter has' if len(names) == 1 else 'the voters have'} seen all other pairs"
+    return Matches(_names(strengths.items), names, left[:n_made], right[:n_made], voter[:n_made], reason)
+
+
+def _chosen_items(
+    strengths: Strengths, presentations: Array, n0: float, focus: float, first: int, size: int, rng: np.random.Generator
+) -> tuple[Array, Array, Array]:
+    """Return all items in the order to serve them, in an order whose neighbours should meet, and strengths to aim at.
+
+    An item that may belong far above its place should meet an opponent of the strength to aim at; others have nan.
+    """
+    n_items = presentations.size
+    width = 1.0 / np.sqrt(strengths.curvature.diagonal)
+    drawn = strengths.theta + width * rng.standard_normal((DRAWS, n_items))
+    ranks = np.empty((DRAWS, n_items))
+    for row, order in zip(ranks, falling_orders(drawn), strict=True):
+        row[order] = np.arange(1.0, n_items + 1)
+    of_tau, of_rho = rank_doubts(ranks, n0)
+    # Shuffle items of equal strength: neighbours in the order of their labels could be alike, and teach little.
+    mixed = rng.permutation(n_items)
+    order = mixed[falling_orders(strengths.theta[np.newaxis, mixed])[0]]
+    far_tau, far_rho, aim = _far_doubts(strengths, strengths.theta + FAR * width, order, n0)
+    # A vote saves the share width^2 / 4 of the cost of doubt near an item's place, but much of that of a far rank.
+    top = (1 + n0) ** -2.0
+    nothing = 1e-9 * np.array([top * top, top])  # where all draws agree, the least chance of a far rank is no doubt
+    shares = np.array([focus, 1 - focus]) / np.maximum([of_tau.sum(), of_rho.sum()], nothing)
+    near = width * width * (shares @ np.stack([of_tau, of_rho]))
+    far = FAR_SHARE * (shares @ np.stack([far_tau, far_rho]))
+    aim[far < near] = np.nan
+    # A vote gains nothing where all draws agree; those items are served at the end, by the weight of their rank.
+    weight = (ranks[0] + n0) ** -2.0
+    gain = near + far + 1e-9 * width * width * weight / weight.sum()
+    with np.errstate(divide="ignore"):
+        # The largest values of log(p) + Gumbel noise are a draw without replacement in proportion to p.
+        key = np.log(gain) + rng.gumbel(size=n_items)
+    fresh = presentations < first
+    if fresh.any():  # serve them first, in random order, and keep them together, so that they meet each other
+        key[fresh] = np.finfo(float).max * (1 - 0.5 * rng.random(int(fresh.sum())))
+        order = np.concatenate([rng.permutation(np.flatnonzero(fresh)), order[~fresh[order]]])
+        aim[:] = np.nan
+    chosen = falling_orders(key[np.newaxis])[0]
+    part = max(LEAST_PART, n_items // PARTS)
+    n_parts = 0 if fresh.any() else min(MOST_PARTS, -(-size // part))
+    more = [falling_orders((np.log(gain) + rng.gumbel(size=n_items))[np.newaxis])[0, :part] for _ in range(1, n_parts)]
+    chosen = np.concatenate([chosen[:part], *more, chosen[part:]])
+    return chosen, order, aim
+
+
+def _often_asked(strengths: Strengths, pairs: ShownPairs) -> Array:
+    """Return the keys of pairs that are not to be asked again while others are open.
+
+    If votes on the same pair agree more than the strengths explain, a further vote on it would only repeat what is
+    particular to the pair, so each item should meet many others instead.
+    """
+    shares = [share for least, share in PAIR_SHARES if strengths.misfit.pairs > least]
+    if not shares:
+        return np.empty(0, np.int64)
+    n_items = strengths.comparisons.n_items
+    number = np.bincount(pairs.left, minlength=n_items) + np.bincount(pairs.right, minlength=n_items)
+    lower, upper = np.minimum(pairs.left, pairs.right).astype(np.int64), np.maximum(pairs.left, pairs.right)
+    keys, times = np.unique(lower * n_items + upper, return_counts=True)
+    fewest = np.minimum(number[keys // n_items], number[keys % n_items])
+    return np.asarray(keys[times >= np.maximum(1.0, shares[0] * fewest)])
+
+
+def _far_doubts(strengths: Strengths, far: Array, order: Array, n0: float) -> tuple[Array, Array, Array]:
+    """Return the cost to tau_w and rho_w of items that belong at strengths above `far`, and the strengths to aim at."""
+    from adaptive.model._matching_kernels import far_doubts
+
+    found, n_items = strengths.rank_chances, order.size
+    own_ranks = np.empty(n_items)
+    own_ranks[order] = np.arange(1.0, n_items + 1)
+    of_tau, of_rho, aim = np.empty((3, n_items))
+    step = max(STEP, telling_distance(strengths.tie_parameter))
+    levels = (found.strengths, found.ranks, found.last, found.chances)
+    far_doubts(strengths.theta, own_ranks, far, *levels, n0, step, of_tau, of_rho, aim)
+    return of_tau, of_rho, aim
+
+
+def falling_orders(values: Array) -> Array:
+    """Return the stable descending sort order of each row; values are finite or infinite."""
+    return np.argsort(-values, axis=1, kind="stable")
+
+
+def telling_distance(nu: float) -> float:
+    """Return the difference of strengths where half of the votes tie in Davidson's model; 0 if equals tie less often.
+
+    With c = cosh(d / 2), votes tie with probability nu / (nu + 2 c), and their Fisher information on d is
+    (nu c + 2) / (2 (nu + 2 c)^2). At c = nu / 2 that is 90 % of its maximum or more for every nu. The maximum itself
+    lies at d = 0 up to nu = 4, where voters who cannot tell similar items apart would give no information at all.
+
+    Examples
+    --------
+    >>> telling_distance(2.0), round(telling_distance(4.0), 3)
+    (0.0, 2.634)
+    """
+    return 0.0 if nu <= 2 else float(2 * np.arccosh(nu / 2))
+
+
+def _places_around(theta: Array, order: Array, distance: float, aim: Array) -> Array:
+    """Return the places in `order`, by falling `theta`, at the distance below and above each item, to look near.
+
+    Both are the item's own place if the distance is 0. If no item lies that far on one side, both are the place on the
+    other side; if none does on either side, the farther end. Where `aim` is a number, both are the place of that
+    strength.
+    """
+    around = _places_away(theta, order, distance)
+    aimed = np.flatnonzero(~np.isnan(aim))
+    around[:, aimed] = np.minimum(np.searchsorted(-theta[order], -aim[aimed]), order.size - 1)
+    return around
+
+
+def _places_away(theta: Array, order: Array, distance: float) -> Array:
+    n_items = order.size
+    if not distance:
+        place = np.empty(n_items, np.int64)
+        place[order] = np.arange(n_items)
+        return np.stack([place, place])
+    falling = -theta[order]
+    below = np.searchsorted(falling, distance - theta)
+    above = np.searchsorted(falling, -distance - theta, side="right") - 1
+    none_below, none_above = below == n_items, above < 0
+    farther = np.where(theta - theta.min() > theta.max() - theta, n_items - 1, 0)
+    below[none_below] = np.where(none_above, farther, above)[none_below]
+    above[none_above] = below[none_above]
+    return np.stack([below, above])
+
+
+def rank_doubts(ranks: Array, n0: float) -> tuple[Array, Array]:
+    """Return the cost to tau_w and rho_w of the doubt about each item's rank, up to a factor.
+
+    Parameters
+    ----------
+    ranks : ndarray of float64, shape (n_draws, n_items)
+        Rankings drawn from the posterior.
+    n0 : float
+
+    Returns
+    -------
+    tuple of ndarray of float64, shape (n_items,)
+        Means over pairs of neighbouring draws. For tau_w, the item's weight times the weight of the ranks between; for
+        rho_w, its weight times the squared difference of the ranks.
+    """
+    inverse = 1.0 / (ranks + n0)
+    weight = inverse * inverse
+    n_draws, n_items = ranks.shape
+    of_tau, of_rho = np.zeros((2, n_items))
+    for a in range(n_draws):  # row by row, which stays in the cache: a third of the time of whole matrices
+        b = (a + 1) % n_draws
+        both = weight[a] + weight[b]
+        # The weights 1 / (n + n0)^2 from rank a to rank b sum to about 1 / (a + n0) - 1 / (b + n0).
+        of_tau += np.abs(inverse[a] - inverse[b]) * both
+        of_rho += (ranks[a] - ranks[b]) ** 2 * both
+    return of_tau / n_draws, of_rho / n_draws
+
+
+def checked_options(size: int, n0: float, focus: float, first: int) -> tuple[int, float, int]:
+    """Return size, focus and first as plain numbers; ModelError if one of the options is out of range."""
+    wanted, own_first = checked_count(size, "size", ModelError), whole_number(first)
+    if wanted > MAX_SIZE:
+        raise ModelError(f"size must be at most {MAX_SIZE:,}; got {shown(size)}")
+    if own_first is None or own_first < 0:
+        raise ModelError(f"first must be a whole number, not negative; got {shown(first)}")
+    if own_first > LIMIT:
+        raise ModelError(f"first must be at most {LIMIT:,}; got {shown(first)}")
+    if not -1 < real_number(n0) < np.inf:
+        raise ModelError(f"n0 must be a finite number above -1; got {shown(n0)}")
+    own_focus = real_number(focus)
+    if not 0 <= own_focus <= 1:
+        raise ModelError(f"focus must be a number from 0 to 1; got {shown(focus)}")
+    return wanted, own_focus, own_first
+
+
+def _voters(voters: Items | None, before: Sequence[Hashable] | None, pairs: ShownPairs) -> tuple[Names, Array]:
+    """Return the voters' names, and the index of the voter, or -1, for each pair shown before."""
+    # Read-only, like voters: the loop would be compiled again for a writeable array.
+    unknown = read_only(np.full(len(pairs), -1, np.int32))
+    if voters is not None:
+        names = checked_labels(voters, "voters", ModelError)
+    else:
+        names = range(1) if before is None else before
+    if not len(names):
+        raise ModelError("comparisons need at least one voter; got none")
+    own = _names(names)
+    if before is None or pairs.voter is None:
+        return own, unknown
+    if own == before:
+        return own, pairs.voter
+    index = {name: place for place, name in enumerate(own)}
+    places = np.array([index.get(name, -1) for name in before], np.int32)[pairs.voter]
+    return own, read_only(places)
+
+
+def _names(labels: Sequence[Hashable]) -> Names:
+    return labels if isinstance(labels, range | tuple) else tuple(labels)
+
+
+Vote: TypeAlias = Callable[[Matches], ArrayLike]
+
+BATCH_OF_ITEMS: Final = 10  # items for each comparison of a batch
+BATCHES: Final = (4, 50)
+# While votes are being collected, strengths need not be exact: posterior noise is far larger than this.
+TOLERANCE: Final = 0.02
+WHILE_MATCHING: Final = Prior(sd=2.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Matching(Result):
+    """How `run_matching` chooses comparisons.
+
+    Attributes
+    ----------
+    batch : int, optional
+        Comparisons chosen at a time, from all votes before them; by default a tenth of the items, from 4 to 50. Small
+        batches choose better.
+    first : int
+        Comparisons of every item with random others, before any other comparison is made.
+    n0 : float
+        Offset of the weights 1 / (n + n0)^2, which set how much the top counts.
+    focus : float
+        From 0 to 1, as in `next_comparisons`.
+    voters_from : float
+        From this many comparisons per voter, each voter's discrimination and oversight are fitted too, so that careless
+        votes count less in the choice. By default only the fit after the last vote includes them.
+
+    Raises
+    ------
+    ModelError
+        A number out of range.
+
+    See Also
+    --------
+    run_matching : Takes it.
+    next_comparisons : The options of one batch.
+
+    Examples
+    --------
+    >>> from adaptive import Matching
+    >>> Matching(batch=10).focus == Matching().focus
+    True
+    """
+
+    batch: int | None = None
+    first: int = FIRST
+    n0: float = 2.0
+    focus: float = FOCUS
+    voters_from: float = float("inf")
+
+    def __post_init__(self) -> None:
+        batch = 1 if self.batch is None else checked_count(self.batch, "batch", ModelError)
+        if not real_number(self.voters_from) >= 0:
+            raise ModelError(f"voters_from must be a number, not negative; got {shown(self.voters_from)}")
+        checked_options(batch, self.n0, self.focus, self.first)
+
+    def batch_of(self, n_items: int) -> int:
+        """Return the size of a batch for a number of items."""
+        return self.batch or min(max(n_items // BATCH_OF_ITEMS, BATCHES[0]), BATCHES[1])
+
+
+MATCHING: Final = Matching()
+
+
+def run_matching(
+    items: Items,
+    vote: Vote,
+    n_comparisons: int,
+    *,
+    rng: np.random.Generator,
+    voters: Items = 100,
+    matching: Matching = MATCHING,
+) -> Strengths:
+    """Ask for votes in batches, each chosen from all votes before it, and fit strengths to them at the end.
+
+    The first m comparisons are those of a run that ends after m. If all are answered,
+    ``bradley_terry(strengths.comparisons.select(range(m)), voters=True)`` is the result of this run after m votes.
+
+    Parameters
+    ----------
+    items : int or sequence of hashable
+        Unique labels; an integer N stands for 0..N-1.
+    vote : callable
+        Takes `Matches` and returns LEFT, RIGHT, TIE or UNANSWERED for each of them, shape (n_comparisons,): a
+        simulator, or real voters. An unanswered comparison is spent, and its voter does not get it again.
+    n_comparisons : int
+        How many comparisons may be asked for.
+    rng : numpy.random.Generator
+    voters : int or sequence of hashable
+        Names of the voters; an integer V stands for 0..V-1.
+    matching : Matching
+
+    Returns
+    -------
+    Strengths
+        The result of ``bradley_terry(votes, voters=True)``, with all votes in the order they were cast. There are fewer
+        than `n_comparisons` if some were not answered, or if all voters have seen all pairs.
+
+    Raises
+    ------
+    ModelError
+        Fewer than two items, no voter, a number of comparisons that is not positive, no function that votes, or no
+        generator of random numbers.
+    VoteError
+        The answers do not fit the comparisons.
+
+    See Also
+    --------
+    next_comparisons : One batch.
+    Matching : Its options.
+    run_matched_ballots : Fixed ballots that pair neighbours.
+    run_protocol : The paper's protocol.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from adaptive import run_matching
+    >>> def prefer_smaller(matches):
+    ...     return np.sign(matches.right - matches.left)
+    >>> run_matching(6, prefer_smaller, 40, rng=np.random.default_rng(1), voters=5).ranking.ranks
+    array([1., 2., 3., 4., 5., 6.])
+    """
+    total = checked_count(n_comparisons, "n_comparisons", ModelError)
+    if not isinstance(matching, Matching):
+        raise ModelError(f"matching must be a Matching; got {shown(matching)}")
+    check_vote(vote)
+    check_rng(rng, ModelError)
+    votes = no_votes(items, voters)
+    n_first = votes.n_items // 2  # all items at once, because nothing is known that could guide smaller batches
+    batch = matching.batch_of(votes.n_items)
+    strengths, spent = None, 0
+    while spent < total:
+        fits_voters = spent >= matching.voters_from * votes.n_voters
+        strengths = interim_strengths(votes, strengths, voters=fits_voters)
+        size = n_first if spent < n_first * matching.first else batch
+        matches = next_comparisons(strengths, size, rng=rng, n0=matching.n0, focus=matching.focus, first=matching.first)
+        if not len(matches):
+            break
+        # A batch is drawn as a whole: a run that ends earlier asks the same.
+        columns = {name: getattr(matches, name)[: total - spent] for name in ("left", "right", "voter")}
+        matches = replace(matches, **columns)
+        votes = with_answers(votes, matches, vote(matches))
+        spent += len(matches)
+    return bradley_terry(votes, voters=True)
+
+
+def check_vote(vote: object) -> None:
+    """Raise ModelError if `vote` is not callable."""
+    if not callable(vote):
+        raise ModelError(f"vote must be a function that takes comparisons and returns answers; got {shown(vote)}")
+
+
+def no_votes(items: Items, voters: Items) -> Comparisons:
+    """Return empty comparisons of these items and voters; ModelError if there are too few."""
+    labels = checked_labels(items, "items", ModelError)
+    names = checked_labels(voters, "voters", ModelError)
+    if len(labels) < 2:
+        raise ModelError(f"a ranking needs at least two items; got {len(labels)}")
+    if not len(names):
+        raise ModelError("comparisons need at least one voter; got none")
+    none = np.empty(0, np.int32)
+    return Comparisons(labels, none, none, np.empty(0, np.int8), names, none)
+
+
+def interim_strengths(votes: Comparisons, before: Strengths | None, *, voters: bool = False) -> Strengths:
+    """Fit strengths that are exact enough to choose the next comparisons, from an earlier fit `before` if there is one.
+
+    The earlier fit is one to some of the votes.
+    """
+    # Ties as a separate outcome show how far apart items must be for a vote to be informative.
+    return bradley_terry(votes, start=before, tolerance=TOLERANCE, prior=WHILE_MATCHING, voters=voters)
+
+
+def with_answers(votes: Comparisons, asked: Asked, answers: ArrayLike) -> Comparisons:
+    """Append the answers to the comparisons asked to the votes so far; VoteError if they do not fit."""
+    codes = checked_answers(asked, answers)
+    return votes.joined(Comparisons.from_ballots([(asked, codes)], items=votes.items, voters=votes.voters))

@@ -1,0 +1,427 @@
+"""Run the loops that choose comparisons: costs of far ranks, opponents, voters and sides, ballots of neighbours."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adaptive._kernels import (
+    Pairs,
+    PairSet,
+    below,
+    contains,
+    counted_pairs,
+    dealt_comparisons,
+    discard,
+    insert,
+    key_of,
+    pair_set,
+    shuffle,
+)
+from rankcorr._kernels import helper, kernel
+
+Array = NDArray[Any]
+Rng = np.random.Generator
+
+
+# The search for an opponent starts this far from the item in the fitted ranking: 1 to 5 were alike, 3 a little better.
+NEAR = 3
+
+
+@helper
+def opponent(
+    item: int,
+    place: int,
+    around: Array,
+    order: Array,
+    seen: PairSet,
+    base: int,
+    taken: PairSet,
+    exhausted: Array,
+    rng: Rng,
+) -> int:
+    """Return an item that the voter has not yet compared with `item`, or -1.
+
+    It is the one at `place` in `order`, unless that is negative. Otherwise the search goes outwards from the place
+    ``around[0, item]`` or ``around[1, item]``. `base` is the voter's offset in the keys of `seen`; pairs in `taken` are
+    left out. Up to the distance ``exhausted[way, item]`` from these two places, all pairs of the item are taken.
+    """
+    n_items = order.size
+    start = 1 + below(rng, NEAR)
+    sign = 1 if below(rng, 2) == 0 else -1
+    way = 1 if sign < 0 and around[0, item] != around[1, item] else 0
+    if place >= 0:
+        other = order[place]
+        key = key_of(n_items, item, other)
+        if other != item and not contains(taken, key) and not contains(seen, base + key):
+            return int(other)
+    middle = around[way, item]
+    nearest, all_taken = exhausted[way, item], True  # all_taken: from `nearest` to the previous distance
+    for step in range(nearest, n_items):
+        distance = start if step == nearest else step
+        if distance <= nearest:
+            continue
+        for turn in range(2):
+            at = middle + distance * (sign if turn == 0 else -sign)
+            if at < 0 or at >= n_items or order[at] == item:
+                continue
+            other = order[at]
+            key = key_of(n_items, item, other)
+            if contains(taken, key):
+                continue
+            all_taken = all_taken and step == nearest
+            if not contains(seen, base + key):
+                return int(other)
+        if step > nearest and all_taken:
+            exhausted[way, item] = step
+    other = order[middle]  # the only place at distance 0, unless it is the item's own
+    if other != item:
+        key = key_of(n_items, item, other)
+        if not contains(taken, key) and not contains(seen, base + key):
+            return int(other)
+    return -1
+
+
+@helper
+def count_history(left: Array, right: Array, voter: Array, excess: Array, load: Array) -> None:
+    """Add how much more often each item was on the left than on the right, and how often each voter was asked."""
+    for k in range(left.size):
+        excess[left[k]] += 1
+        excess[right[k]] -= 1
+        if voter[k] >= 0:
+            load[voter[k]] += 1
+
+
+@helper
+def pairs_seen(left: Array, right: Array, voter: Array, asked: Array, n_items: int, size: int) -> PairSet:
+    """Return the pairs that the voters in `asked` have seen, with room for `size` more."""
+    n_rows = size
+    for k in range(left.size):
+        n_rows += voter[k] >= 0 and asked[voter[k]]
+    n_keys = n_items * n_items
+    seen = pair_set(n_keys * asked.size, n_rows)
+    for k in range(left.size):
+        if voter[k] >= 0 and asked[voter[k]]:
+            insert(seen, voter[k] * n_keys + key_of(n_items, left[k], right[k]))
+    return seen
+
+
+@kernel
+def deal_matches(
+    chosen: Array,
+    places: Array,
+    order: Array,
+    around: Array,
+    lacking: Array,
+    history_left: Array,
+    history_right: Array,
+    history_voter: Array,
+    n_voters: int,
+    often: Array,
+    rng: Rng,
+    left: Array,
+    right: Array,
+    voter: Array,
+) -> int:
+    """Fill `left`, `right` and `voter`; return how many comparisons could be made.
+
+    Items are served in the order of `chosen`, which starts again when it ends. An item served because it is `lacking`
+    comparisons is skipped once it has them. The voter is one with the fewest comparisons, including earlier ones. The
+    item meets the one at its place in `places`, or, if that is negative, one of those still open to the voter that are
+    nearest in `order` to one of its two places `around`. Pairs in `often` repeat only if nothing else is left.
+    """
+    n_items, size = order.size, left.size
+    n_keys = n_items * n_items
+    excess, load = np.zeros(n_items, np.int64), np.zeros(n_voters, np.int64)
+    count_history(history_left, history_right, history_voter, excess, load)
+    # Pairs of this batch repeat only if nothing else is left for a voter. Without the memory of exhausted distances,
+    # half of all pairs of 1,500 items take 15 s instead of 0.1 s, because most nearby pairs are taken.
+    taken, n_taken = pair_set(n_keys, size + often.size), often.size
+    for k in range(often.size):
+        insert(taken, often[k])
+    exhausted = np.zeros((2, n_items), np.int64)
+    was_lacking = lacking.copy()
+    queue = np.arange(n_voters)
+    shuffle(queue, rng)
+    # Stable, so that voters with equal load stay in random order.
+    queue = queue[np.argsort(load[queue], kind="mergesort")]
+    # For a single comparison, building a set of all pairs seen would take most of the time.
+    asked = np.zeros(n_voters, np.bool_)
+    asked[queue[:size]] = True
+    seen = pairs_seen(history_left, history_right, history_voter, asked, n_items, size)
+    # The first `n_level` of the queue have the lowest load and are served in turn, from `head` on. When all of them
+    # have been served, the voters whose load they have reached join them, and are served first.
+    level, n_level = load[queue[0]], 0
+    n_made, served, misses, head, n_turns = 0, 0, 0, 0, 0
+    while n_made < size:
+        if n_turns == 0:
+            head = n_level
+            while n_level < n_voters and load[queue[n_level]] <= level:
+                n_level += 1
+            level, n_turns = level + 1, n_level
+            head = head if head < n_level else 0
+        item, place = chosen[served % chosen.size], places[served % chosen.size]
+        served += 1
+        if served <= n_items and was_lacking[item] > 0 and lacking[item] <= 0:
+            continue
+        v = queue[head]
+        if not asked[v]:  # an earlier voter had nothing left
+            asked[:] = True
+            seen = pairs_seen(history_left, history_right, history_voter, asked, n_items, size)
+            for k in range(n_made):
+                insert(seen, voter[k] * n_keys + key_of(n_items, left[k], right[k]))
+        other = opponent(item, place, around, order, seen, v * n_keys, taken, exhausted, rng)
+        if other >= 0:
+            misses = 0
+            key = key_of(n_items, item, other)
+            insert(seen, v * n_keys + key)
+            insert(taken, key)
+            n_taken += 1
+            lead = excess[item] - excess[other]
+            if lead == 0:
+                lead = 1 if below(rng, 2) == 0 else -1
+            left[n_made], right[n_made] = (other, item) if lead > 0 else (item, other)
+            excess[left[n_made]] += 1
+            excess[right[n_made]] -= 1
+            lacking[item] -= 1
+            lacking[other] -= 1
+            voter[n_made] = v
+            n_made += 1
+            head, n_turns = head + 1 if head + 1 < n_level else 0, n_turns - 1
+            continue
+        misses += 1
+        if misses < chosen.size:
+            continue
+        misses = 0
+        if n_taken > 0:
+            taken, n_taken = pair_set(n_keys, size), 0
+            exhausted[:] = 0
+            continue
+        # Nothing is left for this voter.
+        n_voters, n_level, n_turns = n_voters - 1, n_level - 1, n_turns - 1
+        if n_voters == 0:
+            break
+        for w in range(head, n_voters):
+            queue[w] = queue[w + 1]
+        head = head if head < n_level else 0
+        if n_level == 0:
+            level = max(level, load[queue[0]])
+    return n_made
+
+
+@kernel
+def far_doubts(
+    theta: Array,
+    own_ranks: Array,
+    far: Array,
+    levels: Array,
+    ranks: Array,
+    last: Array,
+    chances: Array,
+    n0: float,
+    step: float,
+    of_tau: Array,
+    of_rho: Array,
+    aim: Array,
+) -> None:
+    """Set each item's expected cost to tau_w and rho_w from the chance that it belongs to a level above ``far[i]``.
+
+    The level that represents the item's own rank is excluded.
+
+    Costs are those of `rank_doubts`. ``aim[i]`` gets the strength that an opponent should have: halfway to the mean
+    level, weighted by cost, but at most `step` above the item.
+    """
+    for i in range(theta.size):
+        own = 1.0 / (own_ranks[i] + n0)
+        tau, rho, height = 0.0, 0.0, 0.0
+        for g in range(levels.size):  # they fall
+            if levels[g] <= far[i] or last[g] >= own_ranks[i]:
+                break
+            other = 1.0 / (ranks[g] + n0)
+            both = chances[i, g] * (own * own + other * other)
+            away = own_ranks[i] - ranks[g]
+            tau += both * abs(other - own)
+            rho += both * away * away
+            height += both * away * away * (levels[g] - theta[i])
+        of_tau[i], of_rho[i] = tau, rho
+        aim[i] = theta[i] + (min(step, 0.5 * height / rho) if rho > 0.0 else 0.0)
+
+
+@kernel
+def join(u: int, w: int, n_nodes: int, n_real: int, ends: Array, n_ends: int, members: PairSet) -> int:
+    """Give two nodes one more pair each, and return the new number of ends; -1 if that is impossible.
+
+    If they have not met, they meet. Otherwise some pair (a, b) becomes (u, a) and (w, b): the most recent pair that
+    allows this without a repeat, because recent pairs are the nearest. Nodes from `n_real` on are not paired with them.
+    """
+    key = key_of(n_nodes, u, w)
+    if u != w and not contains(members, key):
+        insert(members, key)
+        ends[n_ends], ends[n_ends + 1] = u, w
+        return n_ends + 2
+    for end in range(n_ends - 1, -1, -1):
+        a, b = ends[end], ends[end ^ 1]
+        if a in (u, w) or b in (u, w) or max(a, b) >= n_real:
+            continue
+        one, other = key_of(n_nodes, u, a), key_of(n_nodes, w, b)
+        if contains(members, one) or contains(members, other):
+            continue
+        discard(members, key_of(n_nodes, a, b))
+        insert(members, one)
+        insert(members, other)
+        ends[end], ends[end ^ 1] = u, a
+        ends[n_ends], ends[n_ends + 1] = w, b
+        return n_ends + 2
+    return -1
+
+
+@kernel
+def pair_neighbours(orders: Array, ends: Array, members: PairSet) -> int:
+    """Make a round from each row of `orders`: each node meets the next one it has not met; return the number of ends.
+
+    The result is -1 if a round cannot be completed. With at most half as many rounds as nodes, that does not happen.
+    Two nodes left over have each not met n / 2 or more others, which are all paired. These form n / 2 - 1 pairs, so
+    some pair has three links to the two nodes and can be exchanged.
+    """
+    n_rounds, n_nodes = orders.shape
+    n_ends = 0
+    follower = np.empty(n_nodes + 1, np.int64)  # of the places that are still free
+    for round_ in range(n_rounds):
+        for place in range(n_nodes + 1):
+            follower[place] = place + 1
+        # A list of places with a head before the first.
+        head = 0
+        start = n_ends
+        first_left = -1
+        while head < n_nodes:
+            u = orders[round_, head]
+            before, at = head, follower[head]
+            while at < n_nodes and contains(members, key_of(n_nodes, u, orders[round_, at])):
+                before, at = at, follower[at]
+            if at < n_nodes:
+                w = orders[round_, at]
+                insert(members, key_of(n_nodes, u, w))
+                ends[n_ends], ends[n_ends + 1] = u, w
+                n_ends += 2
+                follower[before] = follower[at]
+            elif first_left < 0:
+                first_left = u
+            else:
+                n_ends = join(first_left, u, n_nodes, n_nodes, ends, n_ends, members)
+                if n_ends < 0:
+                    return -1
+                first_left = -1
+            head = follower[head]
+        if n_ends - start != n_nodes:
+            return -1
+    return n_ends
+
+
+@kernel
+def matched_pairs(orders: Array, n_items: int, copies: int, sparse: bool, rng: Rng) -> Pairs:
+    """Return both items of each compared pair, and their counts; empty if some pair would have to repeat.
+
+    If the number of items is odd, the node n_items means sitting out. Items that sat out meet each other at the end. If
+    their number is odd, one more item joins them, or, when making the pairs to leave out, one item gets no pair.
+    """
+    n_rounds, n_nodes = orders.shape
+    members = pair_set(n_nodes * n_nodes, n_rounds * n_nodes)
+    ends = np.empty(n_rounds * n_nodes + 2 * n_rounds + 4, np.int32)
+    n_ends = pair_neighbours(orders, ends, members)
+    none = np.empty(0, np.int32)
+    if n_ends < 0:
+        return none, none, none
+    if n_nodes > n_items:
+        short = np.empty(n_rounds + 1, np.int64)
+        n_short = 0
+        for end in range(0, n_ends, 2):
+            if max(ends[end], ends[end + 1]) == n_items:
+                short[n_short] = min(ends[end], ends[end + 1])
+                n_short += 1
+        if n_short % 2 == 1 and sparse:
+            while True:
+                more = below(rng, n_items)
+                if not (short[:n_short] == more).any():
+                    break
+            short[n_short] = more
+            n_short += 1
+        n_short -= n_short % 2
+        for k in range(0, n_short, 2):
+            n_ends = join(short[k], short[k + 1], n_nodes, n_items, ends, n_ends, members)
+            if n_ends < 0:
+                return none, none, none
+    first, second = np.empty(n_ends // 2, np.int32), np.empty(n_ends // 2, np.int32)
+    final = pair_set(n_items * n_items, n_ends)
+    n_pairs = 0
+    for end in range(0, n_ends, 2):
+        if max(ends[end], ends[end + 1]) < n_items:
+            first[n_pairs], second[n_pairs] = ends[end], ends[end + 1]
+            insert(final, key_of(n_items, ends[end], ends[end + 1]))
+            n_pairs += 1
+    return counted_pairs(n_items, copies, sparse, first[:n_pairs], second[:n_pairs], final)
+
+
+@kernel
+def spare_voters(left: Array, right: Array, voter: Array, seen: PairSet, n_items: int, n_voters: int, rng: Rng) -> int:
+    """Exchange voters until no voter gets a pair in `seen` or a repeat; return the number of pairs that still do."""
+    n_keys = n_items * n_items
+    now = pair_set(n_keys * n_voters, left.size)
+    keys = np.empty(left.size, np.int64)
+    wrong = np.zeros(left.size, np.bool_)
+    for k in range(left.size):
+        keys[k] = key_of(n_items, left[k], right[k])
+        mine = voter[k] * n_keys + keys[k]
+        if contains(seen, mine) or contains(now, mine):
+            wrong[k] = True
+        else:
+            insert(now, mine)
+    n_wrong = 0
+    for k in range(left.size):
+        n_tries = 0
+        while wrong[k] and n_tries < 20 * left.size:
+            n_tries += 1
+            other = below(rng, left.size)
+            u, v = int(voter[k]), int(voter[other])
+            if wrong[other] or u == v:
+                continue
+            mine, theirs = v * n_keys + keys[k], u * n_keys + keys[other]
+            if contains(seen, mine) or contains(now, mine) or contains(seen, theirs) or contains(now, theirs):
+                continue
+            discard(now, v * n_keys + keys[other])
+            insert(now, mine)
+            insert(now, theirs)
+            voter[k], voter[other] = v, u
+            wrong[k] = False
+        n_wrong += wrong[k]
+    return n_wrong
+
+
+@kernel
+def matched_comparisons(
+    orders: Array,
+    items: Array,
+    presentations: int,
+    n_voters: int,
+    history_left: Array,
+    history_right: Array,
+    history_voter: Array,
+    n_all: int,
+    rng: Rng,
+) -> Pairs:
+    """Return left, right and voter of each comparison; empty if the rounds cannot be paired without repeats."""
+    n_items = items.size
+    copies, rest = presentations // (n_items - 1), presentations % (n_items - 1)
+    sparse = 2 * rest <= n_items - 1
+    first, second, repeats = matched_pairs(orders, n_items, copies, sparse, rng)
+    if first.size == 0:
+        return first, second, repeats
+    left, right, voter = dealt_comparisons(n_items, presentations, n_voters, first, second, repeats, rng)
+    n_keys = n_all * n_all
+    seen = pair_set(n_keys * n_voters, history_left.size)
+    for k in range(history_left.size):
+        insert(seen, history_voter[k] * n_keys + key_of(n_all, history_left[k], history_right[k]))
+    own_left, own_right = np.empty(left.size, np.int64), np.empty(left.size, np.int64)
+    for k in range(left.size):
+        own_left[k], own_right[k] = items[left[k]], items[right[k]]
+    spare_voters(own_left, own_right, voter, seen, n_all, n_voters, rng)
+    return left, right, voter

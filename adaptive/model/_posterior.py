@@ -1,0 +1,614 @@
+"""Draw from the joint posterior of the strengths, and model the opinions that several votes of a voter share.
+
+Up to 1,500 items, the prior is a two-piece generalized t, whose mode, two scales, degrees of freedom and power are
+drawn with the strengths. Markov chains start from a normal approximation. A normal prior would draw the top items,
+which are few and far apart, too close together. A symmetrical prior would draw the many close items below too far
+apart, and their order would seem more certain than it is. A Student's t would draw the top items too far apart where
+strengths end abruptly, as uniform ones do. A chain reads equal votes once. Of many votes it reads only those on the
+least certain items; a matrix replaces the others, whose log-likelihood is nearly a parabola around the strengths.
+With more items, draws are normal around the fitted strengths. They solve H x = b, where the noise b has the covariance
+of the slope of the log-likelihood, so memory is linear in votes.
+Votes of one voter on one item are not independent, because the voter's opinion persists. Shared opinions are therefore
+drawn too, or averaged over where the votes are not read.
+
+The draws hardly ever lift an item far above its place, yet an oversight or two may push a top item down. An item with
+one defeat and no victory is most likely weak, and with a small probability the best of all. `RankChances` computes
+these probabilities from the item's own votes, with all other strengths fixed at their fitted values:
+
+    P(rank) ~ P(its votes | the strength that is fitted to the item of that rank)
+
+This is Bayes' rule with the fitted strengths themselves as the prior (empirical Bayes). The small probability matters
+because the loss is large: rho_w falls by the square of the distance times the weight of the true rank.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adaptive.errors import ModelError
+from adaptive.model._likelihood import INDEFINITE, Curvature, Parameters, Rows, curvature_at, kernel_input
+from rankcorr._results import read_only
+from rankcorr._workers import Progress, checked_workers, in_threads
+
+if TYPE_CHECKING:
+    from adaptive.model._posterior_kernels import ReadVotes, Shared
+
+Array: TypeAlias = NDArray[Any]
+
+_BLOCK_NUMBERS: Final = 1 << 22  # 32 MB of normal numbers at a time
+_TOLERANCE: Final = 1e-4
+_NOISE: Final = {"logistic": math.pi**2 / 3, "normal": 1.0}  # variance of the noise of a vote
+_LEAST_SHARE: Final = 1e-6  # of the products of slopes, that fitting must leave to estimate the spread of opinions
+# Up to this many pairs of items per vote, a matrix of pairs takes less time than the votes, and little more memory.
+_PAIRS_PER_VOTE: Final = 30
+MAX_DENSE: Final = 1_500  # most items for a dense covariance matrix: 0.1 s at 1,000
+DEGREES: Final = 3.0  # fits a few top items far apart; where voters are noisy, it alone states .1 too much
+MOST_DEGREES: Final = 100.0
+_FIRST_SWEEPS: Final = 40
+_PILOTS: Final = 20  # chains over which the slopes and curvatures of votes that are not read are averaged
+_SWEEPS: Final = 4  # between two draws of a chain
+_PRIOR_STEPS: Final = 6
+# Prior standard deviation of the logarithm of a scale: this times n / (n + 4) for n items, because votes on few items
+# cannot reveal a shape; the given prior then stays as it is.
+_WIDTH_SPREAD: Final = 1.5
+_PRIOR_ITEMS: Final = 4
+_ROWS_EACH: Final = 25
+# Most reads of a sweep: each vote counts once for either item and once for each shared opinion. The matrix that
+# replaces the other votes costs as much as reading a hundredth of all pairs of items.
+MOST_READ: Final = 5_000
+_READS_PER_PAIR: Final = 0.01
+
+
+@dataclass(frozen=True, eq=False)
+class Opinions:
+    """Opinions that more than one vote rests on.
+
+    A voter's opinion on an item departs from the common strength by a normal number of standard deviation `sd`, in
+    units of theta. `left` and `right` have, for each vote, the index of the opinion on either side.
+    """
+
+    sd: float
+    left: Array
+    right: Array
+    n_opinions: int
+
+    @property
+    def spread(self) -> Array:
+        """Standard deviation of the shared part of each opinion: m votes share all but 1 / m of the variance.
+
+        The randomness of votes already includes the part that moves a single vote.
+        """
+        votes = np.bincount(np.concatenate([self.left, self.right]), minlength=self.n_opinions)
+        return np.asarray(self.sd * np.sqrt(1.0 - 1.0 / votes))
+
+
+def shared_opinions(curved: Curvature, at: Parameters, voter: Array) -> Opinions:
+    """Estimate how far opinions depart, from products of the slopes of votes that share voter and item.
+
+    At the true strengths, the slopes s of votes with the curvatures W have the covariance W + sd^2 W K W. Two different
+    votes have 1 in K for each opinion that is behind both on the same side, and -1 for each on opposite sides. The
+    fitted strengths absorb a part of the opinions, the larger the fewer voters there are: fitting turns W into
+    P = W - W X H^-1 X' W, where X has the signs of the items of each vote. sd^2 is the number at which s' K s equals
+    its expectation, tr(K P) + sd^2 tr(K P K P). This is one step of restricted maximum likelihood from sd = 0. sd^2 is
+    at most half of the variance of a vote's noise. With more than `MAX_DENSE` items, the diagonal of H replaces H.
+    """
+    from scipy.sparse import csr_array, diags_array
+
+    rows, n_votes = curved.rows, curved.rows.left.size
+    of_voter = voter.astype(np.int64) * rows.n_items
+    found, opinion = np.unique(np.concatenate([of_voter + rows.left, of_voter + rows.right]), return_inverse=True)
+    slope, weight = at.discrimination[rows.group] * curved.score, curved.weight[:, np.newaxis]
+    votes, signs = np.tile(np.arange(n_votes), 2), np.repeat([1.0, -1.0], n_votes)
+    behind = csr_array((signs, (votes, opinion)), (n_votes, found.size))  # K = behind behind' - 2: two for each vote
+    items = csr_array((signs, (votes, np.concatenate([rows.left, rows.right]))), (n_votes, rows.n_items))
+    pulls = items.multiply(weight).tocsr()  # W X
+    heavier = pulls.multiply(weight).tocsr()  # W W X
+    inverse = diags_array(1.0 / curved.diagonal).tocsr()
+    if rows.n_items <= MAX_DENSE:
+        with suppress(ModelError):  # under a prior that is nearly flat, H may not have an inverse in floats
+            inverse = _centred_inverse(curved)
+    # K stays in its factors, because K W X has as many numbers as votes times items if one voter casts all votes.
+    moved, shared = behind.T @ pulls, behind.T @ behind.multiply(weight)
+    absorbed = inverse @ (moved.T @ moved - 2.0 * (pulls.T @ pulls))
+    total = shared.multiply(shared).sum() - 4.0 * curved.weight @ curved.weight  # tr(K W K W)
+    once = moved.T @ (behind.T @ heavier)
+    twice = moved.T @ (shared @ moved) - 2.0 * (once + once.T) + 4.0 * (pulls.T @ heavier)  # X' W K W K W X
+    information = total + (absorbed * absorbed.T).sum() - 2.0 * twice.multiply(inverse).sum()
+    together = np.square(behind.T @ slope).sum() - 2.0 * slope @ slope + absorbed.trace()
+    variance = together / information if information > _LEAST_SHARE * total else 0.0
+    # The noise of a vote already includes one opinion on either side, so two of them vary by no more.
+    variance = min(variance, 0.5 * _NOISE[rows.model.link])
+    return Opinions(math.sqrt(max(0.0, variance)), opinion[:n_votes], opinion[n_votes:], found.size)
+
+
+def draw(
+    curved: Curvature,
+    at: Parameters,
+    opinions: Opinions | None,
+    n_draws: int,
+    rng: np.random.Generator,
+    progress: Progress | None = None,
+) -> Array:
+    """Draw from the joint posterior of strengths with the mean 0, shape (n_draws, n_items).
+
+    The votes do not determine the common level, which has the width of the prior, so it is subtracted. The numbers do
+    not depend on the number of workers. `progress` is called with the number of draws made since its last call.
+    """
+    if curved.rows.n_items > MAX_DENSE:
+        return draw_normal(curved, at, opinions, n_draws, rng, progress)
+    return _settled(curved, at, opinions, n_draws, rng, progress)
+
+
+def draw_normal(
+    curved: Curvature,
+    at: Parameters,
+    opinions: Opinions | None,
+    n_draws: int,
+    rng: np.random.Generator,
+    progress: Progress | None = None,
+) -> Array:
+    """Draw strengths that are normal around the fitted ones with the covariance of `covariance`; their mean is 0."""
+    drawn = at.theta + _solved(curved, opinions, n_draws, rng, progress)
+    drawn -= drawn.mean(axis=1, keepdims=True)
+    return drawn
+
+
+@dataclass(frozen=True, eq=False)
+class PooledVotes:
+    """Votes with equal ones merged into one row with a count: same pair, answer, group and shared opinions.
+
+    `opinions` has for each row the shared opinion on its left and on its right, or -1 where the vote shares none.
+    There are `n_opinions`, each with standard deviation `sd` before the number of votes that share it is known.
+    """
+
+    rows: Rows
+    count: Array
+    opinions: Array
+    n_opinions: int
+    sd: float
+
+    @classmethod
+    def of(cls, rows: Rows, side: Array, opinions: Opinions | None) -> PooledVotes:
+        """Pool votes; where there is no side bias, those of a pair on either side."""
+        flipped = (rows.left > rows.right) & (side[rows.group] == 0)
+        left, right = np.where(flipped, [rows.right, rows.left], [rows.left, rows.right])
+        columns = [left, right, np.where(flipped, -rows.winner, rows.winner), rows.group]
+        if opinions is not None and opinions.sd > 0:
+            sides = np.where(flipped, [opinions.right, opinions.left], [opinions.left, opinions.right])
+            columns += list(np.where(opinions.spread[sides] > 0, sides, -1))
+        order = np.lexsort(columns[::-1])
+        columns = [column[order] for column in columns]
+        first = np.ones(order.size, bool)
+        first[1:] = np.any([column[1:] != column[:-1] for column in columns], axis=0)
+        places = np.flatnonzero(first)
+        columns = [column[places] for column in columns]
+        count = np.diff(places, append=order.size).astype(np.float64)
+        shared = np.array(columns[4:]) if columns[4:] else np.full((2, places.size), -1)
+        n_opinions, sd = (0, 0.0) if opinions is None else (opinions.n_opinions, opinions.sd)
+        return cls(_rows_with(rows, *columns[:4]), count, shared, n_opinions, sd)._renumbered()
+
+    def select(self, kept: Array) -> PooledVotes:
+        """Keep the rows where `kept` is true, and the opinions that several of their votes share."""
+        rows = self.rows
+        rows = _rows_with(rows, rows.left[kept], rows.right[kept], rows.winner[kept], rows.group[kept])
+        return replace(self, rows=rows, count=self.count[kept], opinions=self.opinions[:, kept])._renumbered()
+
+    @cached_property
+    def spread(self) -> Array:
+        """Standard deviation of the shared part of each opinion, as in `Opinions.spread`."""
+        held = self.opinions >= 0
+        votes = np.bincount(self.opinions[held], np.tile(self.count, (2, 1))[held], self.n_opinions)
+        return np.asarray(self.sd * np.sqrt(1.0 - 1.0 / np.maximum(votes, 1.0)))
+
+    def _renumbered(self) -> PooledVotes:
+        """Number the opinions that several votes share from 0."""
+        several = self.spread > 0
+        places = np.append(np.where(several, np.cumsum(several) - 1, -1), -1)  # the last is that of -1
+        return replace(self, opinions=places[self.opinions], n_opinions=int(several.sum()))
+
+    def kernel_votes(self) -> ReadVotes:
+        """Convert the votes to the arrays that the loops take."""
+        from adaptive.model._posterior_kernels import ReadVotes
+
+        rows = self.rows
+        ends = np.concatenate([rows.left, rows.right])
+        first = np.concatenate([[0], np.cumsum(np.bincount(ends, minlength=rows.n_items))])
+        of_item = np.argsort(ends, kind="stable") % max(1, rows.left.size)
+        return ReadVotes(rows.left, rows.right, rows.winner, rows.group, self.count, first, of_item)
+
+    def kernel_opinions(self, others: Rows) -> Shared:
+        """Convert the opinions to the arrays that the loops take; the unread votes `others` share none of them."""
+        from adaptive.model._posterior_kernels import Shared
+
+        opinion, item = self.opinions.ravel(), np.concatenate([self.rows.left, self.rows.right])
+        held = opinion >= 0
+        alone = np.zeros(self.rows.n_items, bool)
+        alone[item[~held]] = alone[others.left] = alone[others.right] = True
+        order = np.argsort(opinion[held], kind="stable")
+        n_rows = self.count.size
+        sides = (2 * np.tile(np.arange(n_rows), 2) + np.repeat([0, 1], n_rows))[held][order]
+        start = np.concatenate([[0], np.cumsum(np.bincount(opinion[held], minlength=self.n_opinions))])
+        of_item = item[held][order][start[:-1]].astype(np.int64)
+        return Shared(start, sides, self.spread, np.where(alone[of_item], -1, of_item))
+
+
+def _rows_with(rows: Rows, *columns: Array) -> Rows:
+    """Return other votes on the same items, with read-only columns as in `rows_of`."""
+    left, right, winner, group = read_only(list(map(np.ascontiguousarray, columns)))
+    return replace(rows, left=left, right=right, winner=winner, group=group)
+
+
+def _inverse(matrix: Array) -> Array:
+    """Invert a positive definite matrix by Cholesky's factor, in two thirds of the time of `numpy.linalg.inv`."""
+    from scipy.linalg import lapack
+
+    factor, failed = lapack.dpotrf(matrix, lower=True, clean=False)
+    if not failed:
+        inverse, failed = lapack.dpotri(factor, lower=True, overwrite_c=True)
+    if failed:
+        raise ModelError(INDEFINITE)
+    return np.asarray(np.tril(inverse) + np.tril(inverse, -1).T)
+
+
+@dataclass(frozen=True, eq=False)
+class _Heavy:
+    """Mode and covariance under a Student's t prior with a fitted scale; the prior is flat if `scale` is infinite.
+
+    `precisions` belong to the normal priors, one for each item, that give the same mode.
+    """
+
+    theta: Array
+    covariance: Array
+    precisions: Array
+    scale: float
+
+
+def _heavy(curved: Curvature, at: Parameters) -> _Heavy:
+    """Fit the prior by EM steps: a t prior is a normal one whose precision differs by item."""
+    from scipy.linalg import solve
+
+    rows, n_items = curved.rows, curved.rows.n_items
+    theta, scale = at.theta.copy(), at.sd
+    if curved.precision == 0:
+        return _Heavy(theta, covariance(curved, None), np.zeros(n_items), math.inf)
+    inverse = _inverse(curved.matrix())
+    for step in range(_PRIOR_STEPS):
+        squares = theta * theta + np.diagonal(inverse)
+        share = (DEGREES + 1) / (DEGREES + squares / (scale * scale))
+        scale = min(at.sd, math.sqrt(float(np.mean(share * squares))))
+        precisions = share / (scale * scale)
+        ahead = curvature_at(rows, replace(at, theta=theta.copy()))
+        matrix = ahead.matrix()
+        matrix[np.diag_indices(n_items)] += precisions - at.precision
+        slope = ahead.slope - precisions * theta
+        if step % 3 == 2:  # an inverse takes three times as long as a step, and changes little from one to the next
+            inverse = _inverse(matrix)
+            theta = theta + np.clip(inverse @ slope, -1.0, 1.0)
+        else:
+            theta = theta + np.clip(solve(matrix, slope, assume_a="pos"), -1.0, 1.0)
+    return _Heavy(theta, inverse, precisions, scale)
+
+
+def _is_read(votes: PooledVotes, weight: Array) -> Array:
+    """Choose the rows that each sweep reads: all if they are few, else those on the items with the least information.
+
+    The curvature of a log-likelihood changes by a factor over about one unit of theta. Where the votes determine the
+    strength much more precisely than that, the log-likelihood is a parabola over the range they allow.
+    """
+    rows, n_items = votes.rows, votes.rows.n_items
+    reads = 2 + np.count_nonzero(votes.opinions >= 0, axis=0)
+    if reads.sum() <= MOST_READ + _READS_PER_PAIR * n_items**2:
+        return np.ones(reads.size, bool)
+    information = np.bincount(rows.left, weight, n_items) + np.bincount(rows.right, weight, n_items)
+    place = np.empty(n_items, np.int64)
+    place[np.argsort(information, kind="stable")] = np.arange(n_items)
+    earliest = np.minimum(place[rows.left], place[rows.right])
+    n_reads = np.cumsum(np.bincount(earliest, reads, n_items))
+    return np.asarray(n_reads[earliest] <= MOST_READ)
+
+
+def _laplacian(rows: Rows, weight: Array) -> Array:
+    """Return a dense curvature matrix of votes whose curvatures in the difference of strengths are `weight`."""
+    n_items = rows.n_items
+    pairs = np.bincount(rows.left.astype(np.int64) * n_items + rows.right, weight, n_items * n_items)
+    matrix = -pairs.reshape(n_items, n_items)
+    matrix += matrix.T
+    np.fill_diagonal(matrix, -matrix.sum(axis=1))
+    return matrix
+
+
+@dataclass(frozen=True, eq=False)
+class Paraboloid:
+    """Quadratic approximation to the log-likelihood of the unread votes: curvature, and slope at `center`.
+
+    `shift` is how far shared opinions move the slope. `matrix` has single precision, which halves the memory traffic;
+    that takes most of the time.
+    """
+
+    center: Array
+    slope: Array
+    shift: Array
+    matrix: Array
+
+    @classmethod
+    def of(cls, votes: PooledVotes, at: Parameters, thetas: Array) -> Paraboloid:
+        """Average slopes and curvatures over some strengths, one set in each row.
+
+        The slopes of votes have the covariance H + C: H for independent votes, C added by shared opinions. The
+        precision of the strengths given these votes is H (H + C)^-1 H, as in `covariance`.
+        """
+        from scipy.linalg.lapack import dpotrf
+
+        rows, n_items = votes.rows, votes.rows.n_items
+        score, weights = np.zeros(votes.count.size), np.zeros((2, votes.count.size))
+        for theta in thetas:
+            curved = curvature_at(rows, replace(at, theta=theta.copy()))
+            score += curved.score * votes.count / len(thetas)
+            weights += curved.weights * votes.count / len(thetas)
+        flow = at.discrimination[rows.group] * score
+        slope = np.bincount(rows.left, flow, n_items) - np.bincount(rows.right, flow, n_items)
+        matrix, center, shift = _laplacian(rows, weights[1]), thetas.mean(axis=0), np.zeros(n_items)
+        slack = np.diag(np.full(n_items, 1e-6 * np.abs(matrix.diagonal()).max()))  # the level is always open
+        if dpotrf(matrix + slack)[1]:  # odd votes may bend it upwards, with oversights
+            matrix = _laplacian(rows, weights[0])
+        if votes.n_opinions:
+            moves = _moves(rows, weights[0], votes.opinions, np.append(votes.spread, 0.0))
+            noisy = _laplacian(rows, weights[0]) + (moves @ moves.T).toarray()
+            noisy[np.diag_indices(n_items)] += 1e-9 * noisy.diagonal().max()  # items without a vote have none
+            product = matrix @ np.linalg.solve(noisy, np.column_stack([matrix, slope]))
+            matrix = 0.5 * (product[:, :-1] + product[:, :-1].T)
+            slope, shift = product[:, -1], product[:, -1] - slope
+        return cls(center, slope, shift, matrix.astype(np.float32))
+
+
+@dataclass(eq=False)
+class _State:
+    """Current values of a chain."""
+
+    theta: Array
+    opinion: Array
+    shape: Array
+    rng: np.random.Generator
+
+
+def _settled(
+    curved: Curvature,
+    at: Parameters,
+    opinions: Opinions | None,
+    n_draws: int,
+    rng: np.random.Generator,
+    progress: Progress | None,
+) -> Array:
+    """Run chains of `_ROWS_EACH` draws in threads, each from a normal draw under the heavy-tailed prior."""
+    from adaptive.model._posterior_kernels import Shape, sweep
+
+    heavy, n_items = _heavy(curved, at), curved.rows.n_items
+    ahead = replace(at, theta=heavy.theta.copy())
+    pooled = PooledVotes.of(curved.rows, at.side, opinions)
+    weight = curvature_at(pooled.rows, ahead).weight * pooled.count
+    read = _is_read(pooled, weight)
+    votes, others, weight = pooled.select(read), pooled.select(~read), weight[read]
+    center, spread = heavy.theta, heavy.covariance
+    others_at = Paraboloid(center, np.empty(0), np.empty(0), np.empty((0, 0), np.float32))
+    n_chains = n_pilots = -(-n_draws // _ROWS_EACH)
+    if others.count.size:
+        n_pilots = max(n_chains, _PILOTS)
+        others_at = Paraboloid.of(others, at, heavy.theta[np.newaxis])
+        if others.n_opinions:
+            whole = others_at.matrix + _laplacian(votes.rows, weight) + np.diag(heavy.precisions)
+            mean = (curved.precision == 0) / n_items  # as in `covariance`: without a prior the matrix is singular
+            spread = _inverse(whole + mean) - mean
+            center = center + spread @ others_at.shift
+    mean = float(np.trace(spread)) / n_items if curved.precision == 0 else 0.0
+    factor = np.linalg.cholesky(0.5 * (spread + spread.T) + mean)
+    started = center + rng.standard_normal((n_pilots, n_items)) @ factor.T
+    steps = 2.0 * np.sqrt(np.minimum(np.diagonal(spread), 4.0) * 0.5)
+    _, voters = kernel_input(curved.rows, at)
+    prior = Shape(DEGREES, MOST_DEGREES, at.sd, _WIDTH_SPREAD * n_items / (n_items + _PRIOR_ITEMS))
+    read_votes, shared = votes.kernel_votes(), votes.kernel_opinions(others.rows)
+    moves = _moves(votes.rows, weight, votes.opinions, np.append(np.ones(votes.n_opinions), 0.0))
+    n_numbers = n_items + votes.n_opinions + (n_items if votes.n_opinions else 0) + 5
+
+    def begin(theta: Array, seed: int) -> _State:
+        own = np.random.default_rng(seed)
+        opinion = shared.spread * own.standard_normal(shared.spread.size)
+        shape = np.array([0.0, math.log(heavy.scale), math.log(heavy.scale), math.log(DEGREES), math.log(2.0)])
+        return _State(theta - spread @ (moves @ opinion), opinion, shape, own)  # strengths make up for opinions
+
+    def move(state: _State, n_sweeps: Sequence[int]) -> list[Array]:
+        """Return the strengths after each of these numbers of sweeps."""
+        pull = others_at.slope.copy()
+        if pull.size:
+            pull -= others_at.matrix @ (state.theta - others_at.center)
+        found = []
+        for number in n_sweeps:
+            numbers = (
+                state.rng.standard_normal((number, n_numbers)),
+                -state.rng.standard_exponential((number, n_numbers)),
+            )
+            changed = state.theta, state.opinion, state.shape
+            sweep(read_votes, voters, shared, prior, others_at.matrix, pull, steps, *numbers, *changed)
+            level = state.theta.mean()  # the votes carry no information on it
+            state.theta -= level
+            state.shape[0] -= level
+            found.append(state.theta.copy())
+        return found
+
+    # Draw the seeds: a generator's state does not count what it spawned, and some generators cannot spawn.
+    seeds = rng.integers(0, 2**63, n_pilots).tolist()
+    states, workers = list(map(begin, started, seeds)), checked_workers(None)
+    first = _FIRST_SWEEPS
+    if others.count.size:
+        first //= 2
+        in_threads(lambda state: move(state, [first]), states, workers)
+        others_at = Paraboloid.of(others, at, np.array([state.theta for state in states]))
+    blocks = [(state, min(_ROWS_EACH, n_draws - _ROWS_EACH * place)) for place, state in enumerate(states[:n_chains])]
+    drawn = in_threads(
+        lambda block: move(block[0], [first] + [_SWEEPS] * (block[1] - 1)),
+        blocks,
+        workers,
+        progress,
+        lambda block: block[1],
+    )
+    return np.concatenate(drawn)
+
+
+def _solved(
+    curved: Curvature, opinions: Opinions | None, n_draws: int, rng: np.random.Generator, progress: Progress | None
+) -> Array:
+    """Draw around zero, each time by solving a linear system; the numbers do not depend on the size of blocks."""
+    from scipy.sparse import coo_array, hstack
+
+    rows = curved.rows
+    n_votes, n_items = rows.left.size, rows.n_items
+    if n_items**2 <= _PAIRS_PER_VOTE * n_votes and curved.precision > 0:
+        return _factored(curved, opinions, n_draws, rng, progress)
+    vote = np.arange(n_votes)
+    width = np.sqrt(curved.weight)
+    places = np.concatenate([rows.left, rows.right]), np.concatenate([vote, vote])
+    causes = coo_array((np.concatenate([width, -width]), places), (n_items, n_votes))
+    if opinions is not None and opinions.sd > 0:
+        causes = hstack([causes, _moves(rows, curved.weight, (opinions.left, opinions.right), opinions.spread)])
+    causes = causes.tocsr()
+    drawn = np.empty((n_draws, n_items))
+    block = max(1, min(64, _BLOCK_NUMBERS // max(1, causes.shape[1] + n_items)))
+    for start in range(0, n_draws, block):
+        stop = min(n_draws, start + block)
+        noise = rng.standard_normal((stop - start, n_items + causes.shape[1]))
+        wanted = causes @ np.ascontiguousarray(noise[:, n_items:].T)
+        wanted += curved.precision**0.5 * noise[:, :n_items].T
+        drawn[start:stop] = curved.solve_definite(wanted, _TOLERANCE).T
+        if progress is not None:
+            progress(stop - start)
+    return drawn
+
+
+def _factored(
+    curved: Curvature, opinions: Opinions | None, n_draws: int, rng: np.random.Generator, progress: Progress | None
+) -> Array:
+    """Draw as `_solved` does, from a dense Cholesky factor of H; many votes take as much memory."""
+    from scipy.linalg import solve_triangular
+
+    rows, n_items = curved.rows, curved.rows.n_items
+    factor = np.linalg.cholesky(curved.matrix())
+    spread = np.zeros(1) if opinions is None else opinions.spread
+    sides = np.zeros((2, rows.left.size), np.int64) if opinions is None else (opinions.left, opinions.right)
+    moves = _moves(rows, curved.weight, sides, spread).tocsr()
+    drawn = np.empty((n_draws, n_items))
+    for start in range(0, n_draws, 64):
+        stop = min(n_draws, start + 64)
+        noise = rng.standard_normal((stop - start, n_items + moves.shape[1])).T
+        pushed = moves @ noise[n_items:] if moves.shape[1] else np.zeros((n_items, stop - start))
+        noise = noise[:n_items] + solve_triangular(factor, pushed, lower=True, check_finite=False)
+        drawn[start:stop] = solve_triangular(factor, noise, lower=True, trans="T", check_finite=False).T
+        if progress is not None:
+            progress(stop - start)
+    return drawn
+
+
+def _moves(rows: Rows, weight: Array, opinions: Array | tuple[Array, Array], spread: Array) -> Any:
+    """Return the effect of each shared opinion, per unit of its spread, on the slopes of theta.
+
+    The matrix is sparse, of shape (n_items, n_shared). `opinions` are those on the left and on the right of each vote,
+    `weight` the votes' curvatures.
+    """
+    from scipy.sparse import coo_array
+
+    left, right = opinions
+    places = np.concatenate([rows.left, rows.left, rows.right, rows.right])
+    causes = np.concatenate([left, right, left, right])
+    effects = np.concatenate([weight, -weight, -weight, weight]) * spread[causes]
+    held = spread[causes] > 0  # most opinions are behind a single vote
+    shared = np.cumsum(spread > 0) - 1
+    return coo_array((effects[held], (places[held], shared[causes[held]])), (rows.n_items, int((spread > 0).sum())))
+
+
+def covariance(curved: Curvature, opinions: Opinions | None) -> Array:
+    """Return the covariance of `draw`, shape (n_items, n_items): H^-1 (H + C) H^-1, where shared opinions add C.
+
+    It applies to strengths whose mean is 0, as in each draw.
+    """
+    rows, inverse = curved.rows, _centred_inverse(curved)
+    if opinions is None or opinions.sd == 0:
+        return np.asarray(inverse)
+    moves = _moves(rows, curved.weight, (opinions.left, opinions.right), opinions.spread).tocsr()
+    return np.asarray(inverse + inverse @ (moves @ moves.T).toarray() @ inverse)
+
+
+def _centred_inverse(curved: Curvature) -> Array:
+    """Return H^-1 without a common level, which only the prior penalizes; without a prior H is singular."""
+    mean = np.full((curved.rows.n_items, curved.rows.n_items), 1.0 / curved.rows.n_items)
+    return _inverse(curved.matrix() + mean) - mean / (1.0 + curved.precision)
+
+
+def cluster_ratio(curved: Curvature, at: Parameters, opinions: Opinions | None, voter: Array, n_voters: int) -> float:
+    """Return the variance of the strengths with voters as clusters, over that of the model, without the prior's part.
+
+    The first is H^-1 (sum over voters of s s') H^-1 V / (V - 1), where s is the slope of a voter's votes.
+    """
+    rows, inverse = curved.rows, _centred_inverse(curved)
+    slope = at.discrimination[rows.group] * curved.score
+    slopes = np.zeros((rows.n_items, n_voters))
+    np.add.at(slopes, (rows.left, voter), slope)
+    np.add.at(slopes, (rows.right, voter), -slope)
+    robust = float(np.sum((inverse @ slopes) ** 2)) * n_voters / (n_voters - 1)
+    model = float(np.trace(covariance(curved, opinions))) - curved.precision * float(np.sum(inverse * inverse))
+    return robust / model if model > 0 else math.nan
+
+
+# Each rank represents those up to the next, which is this many times farther down.
+SPACING: Final = 1.6
+
+
+@dataclass(frozen=True, eq=False)
+class RankChances:
+    """Probabilities of ranks, given an item's own votes.
+
+    Attributes
+    ----------
+    ranks : ndarray of float64, shape (n_levels,)
+        Each represents a group of ranks around it: small groups at the top, large ones below.
+    last : ndarray of int64, shape (n_levels,)
+        The last rank of each group.
+    strengths : ndarray of float64, shape (n_levels,)
+        Fitted to the items of these ranks.
+    chances : ndarray of float64, shape (n_items, n_levels)
+        The rows sum to 1.
+    """
+
+    ranks: Array
+    last: Array
+    strengths: Array
+    chances: Array
+
+    @classmethod
+    def of(cls, rows: Rows, at: Parameters) -> RankChances:
+        """Compute the probabilities from fitted strengths; time and memory are linear in votes and items."""
+        from adaptive.model._kernels import log_chances
+
+        starts, stops = rank_groups(rows.n_items)
+        middle = (starts + stops - 1) // 2
+        levels = np.sort(at.theta)[::-1][middle]
+        chances = np.empty((rows.n_items, middle.size))
+        log_chances(*kernel_input(rows, at), at.theta, levels, chances)
+        chances += np.log(stops - starts)
+        chances -= chances.max(axis=1, keepdims=True)
+        np.exp(chances, out=chances)
+        chances /= chances.sum(axis=1, keepdims=True)
+        return cls(middle + 1.0, stops, levels, chances)
+
+
+def rank_groups(n_items: int) -> tuple[Array, Array]:
+    """Return the starts and stops of groups of ranks, which grow geometrically."""
+    stops = [1]
+    while stops[-1] < n_items:
+        stops.append(min(n_items, max(stops[-1] + 1, int(SPACING * stops[-1]))))
+    return np.array([0, *stops[:-1]]), np.array(stops)

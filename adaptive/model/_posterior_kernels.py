@@ -1,0 +1,287 @@
+"""Run a Markov chain over strengths and the shape of their prior, from a normal approximation.
+
+Random numbers are passed as arrays: a generator inside a kernel would take several more seconds to compile.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adaptive.model._kernels import Voters, chance
+from rankcorr._kernels import kernel
+
+Array = NDArray[Any]
+
+_FAR = 1e100  # the logarithm of a product is taken before it can leave the range of floats
+_SMALL = 1e-50
+
+
+class ReadVotes(NamedTuple):
+    """Votes that each sweep reads; row k counts `times[k]` times.
+
+    The rows of item i are `of_item[first[i]:first[i + 1]]`.
+    """
+
+    left: Array
+    right: Array
+    winner: Array
+    group: Array
+    times: Array
+    first: Array
+    of_item: Array
+
+
+class Shared(NamedTuple):
+    """Opinions behind several votes.
+
+    Opinion k moves the rows `sides[start[k]:start[k + 1]] >> 1`, on the right where the last bit is 1. `of_item` is
+    its item, or -1 if some votes on the item have no shared opinion behind them.
+    """
+
+    start: Array
+    sides: Array
+    spread: Array
+    of_item: Array
+
+
+class Shape(NamedTuple):
+    """The prior of strengths and of its shape; if `width` is infinite, it is flat and has no shape.
+
+    The logarithm of the degrees of freedom is uniform between those of `least` and `most`. The logarithm of the power
+    is normal around that of 2 with the standard deviation 1, and not negative.
+    """
+
+    least: float
+    most: float
+    width: float
+    spread: float
+
+
+class Law(NamedTuple):
+    """Two-piece generalized t of McDonald and Newey (1988): f(x) ~ (1 + |x|^power / degrees)^(-(degrees + 1) / power).
+
+    x is the distance from the mode in units of `below` on the lower side, and of `above` on the upper one. With the
+    power 2 it is Student's t. The larger the power, the flatter the top and the steeper the sides.
+    """
+
+    mode: float
+    below: float
+    above: float
+    degrees: float
+    power: float
+
+
+@kernel
+def law_of(shape: Array) -> Law:
+    """Return the law with this mode and these logarithms of two scales, the degrees of freedom and the power.
+
+    The scales of `shape` are standard deviations where the degrees of freedom are endless, whatever the power.
+    """
+    power = math.exp(shape[4])
+    unit = math.exp(shape[4] / power + 0.5 * (math.lgamma(3.0 / power) - math.lgamma(1.0 / power)))
+    return Law(shape[0], math.exp(shape[1]) / unit, math.exp(shape[2]) / unit, math.exp(shape[3]), power)
+
+
+@kernel
+def log_fall(x: float, law: Law) -> float:
+    """Return the log density at x, less that at the mode."""
+    away = math.fabs(x - law.mode) / (law.below if x < law.mode else law.above)
+    if away == 0.0:
+        return 0.0
+    exponent = law.power * math.log(away) - math.log(law.degrees)
+    above = exponent if exponent > 0.0 else 0.0  # log(1 + e^exponent), which does not overflow
+    return -(law.degrees + 1.0) / law.power * (above + math.log1p(math.exp(-math.fabs(exponent))))
+
+
+@kernel
+def log_density(theta: Array, shape: Array) -> float:
+    """Return the log density of strengths, independent given the shape."""
+    law = law_of(shape)
+    level = math.lgamma((law.degrees + 1.0) / law.power) - math.lgamma(1.0 / law.power)
+    level += shape[4] - shape[3] / law.power - math.lgamma(law.degrees / law.power) - math.log(law.below + law.above)
+    total: float = theta.size * level
+    for i in range(theta.size):
+        total += log_fall(theta[i], law)
+    return total
+
+
+@kernel
+def log_width_prior(logarithm: float, prior: Shape) -> float:
+    """Return the log density of the logarithm of a scale: normal around that of `width`, which it cannot exceed."""
+    if logarithm > math.log(prior.width):
+        return -math.inf
+    away = (logarithm - math.log(prior.width)) / prior.spread
+    return -0.5 * away * away
+
+
+@kernel
+def change_shape(theta: Array, shape: Array, prior: Shape, normal: Array, log_uniform: Array) -> None:
+    """Change each number of the shape (see `law_of`) by a Metropolis step."""
+    step = 2.0 / math.sqrt(4.0 + theta.size)
+    trial = shape.copy()
+    now = log_density(theta, shape)
+    for k in range(5):
+        # A step of the mode may depend on the scales and still be symmetric, since it does not change them.
+        scale = 0.5 * (math.exp(shape[1]) + math.exp(shape[2])) if k == 0 else 2.0
+        trial[k] = shape[k] + (step * scale if k < 3 else 1.0) * normal[k]
+        gain = 0.0
+        if k == 3:
+            gain = 0.0 if math.log(prior.least) <= trial[k] <= math.log(prior.most) else -math.inf
+        elif k == 4:
+            gain = 0.5 * ((shape[k] - math.log(2.0)) ** 2 - (trial[k] - math.log(2.0)) ** 2)
+            gain = gain if trial[k] >= 0.0 else -math.inf
+        elif k > 0:
+            gain = log_width_prior(trial[k], prior) - log_width_prior(shape[k], prior)
+        if gain > -math.inf:
+            ahead = log_density(theta, trial)
+            if gain + ahead - now >= log_uniform[k]:
+                shape[k], now = trial[k], ahead
+        trial[k] = shape[k]
+
+
+@kernel
+def change_opinions(
+    votes: ReadVotes,
+    voters: Voters,
+    shared: Shared,
+    theta: Array,
+    opinion: Array,
+    offset: Array,
+    now: Array,
+    ahead: Array,
+    normal: Array,
+    log_uniform: Array,
+) -> None:
+    """Change each shared opinion by a Metropolis step; `offset` and `now` are updated."""
+    for k in range(opinion.size):
+        change = 1.5 * shared.spread[k] * normal[k]
+        moved = opinion[k] + change
+        gain = 0.5 * (opinion[k] * opinion[k] - moved * moved) / (shared.spread[k] * shared.spread[k])
+        for place in range(shared.start[k], shared.start[k + 1]):
+            row = shared.sides[place] >> 1
+            v = votes.group[row]
+            own = offset[row] + (change if shared.sides[place] & 1 == 0 else -change)
+            margin = voters.discrimination[v] * (theta[votes.left[row]] - theta[votes.right[row]] + own)
+            margin += voters.side[v]
+            ahead[row] = chance(votes.winner[row], margin, voters.oversight[v], voters.nu, voters.link, voters.half)
+            gain += votes.times[row] * math.log(ahead[row] / now[row])
+        if gain >= log_uniform[k]:
+            opinion[k] = moved
+            for place in range(shared.start[k], shared.start[k + 1]):
+                row = shared.sides[place] >> 1
+                offset[row] += change if shared.sides[place] & 1 == 0 else -change
+                now[row] = ahead[row]
+
+
+@kernel
+def exchange(
+    theta: Array, opinion: Array, shared: Shared, shape: Array, prior: Shape, normal: Array, log_uniform: Array
+) -> Array:
+    """Move each strength, and all shared opinions on the item by as much the other way; return the moves.
+
+    Votes on an item depend only on the sums. If shared opinions are behind all of them, these are the steps that move
+    far. Otherwise the votes without a shared opinion would change, and no step is made.
+    """
+    n_items = theta.size
+    precision, sums = np.zeros(n_items), np.zeros(n_items)
+    for k in range(opinion.size):
+        i = shared.of_item[k]
+        if i >= 0:
+            precision[i] += 1.0 / (shared.spread[k] * shared.spread[k])
+            sums[i] += opinion[k] / (shared.spread[k] * shared.spread[k])
+    change = np.zeros(n_items)
+    law = law_of(shape)
+    for i in range(n_items):
+        if precision[i] == 0.0:
+            continue
+        # Given the opinions alone, the change is normal around the mean of opinions, and is drawn from that.
+        trial = sums[i] / precision[i] + normal[i] / math.sqrt(precision[i])
+        gain = 0.0
+        if prior.width < math.inf:
+            gain = log_fall(theta[i] + trial, law) - log_fall(theta[i], law)
+        if gain >= log_uniform[i]:
+            change[i] = trial
+            theta[i] += trial
+    for k in range(opinion.size):
+        if shared.of_item[k] >= 0:
+            opinion[k] -= change[shared.of_item[k]]
+    return change
+
+
+@kernel
+def sweep(
+    votes: ReadVotes,
+    voters: Voters,
+    shared: Shared,
+    prior: Shape,
+    matrix: Array,
+    pull: Array,
+    steps: Array,
+    normal: Array,
+    log_uniform: Array,
+    theta: Array,
+    opinion: Array,
+    shape: Array,
+) -> None:
+    """Change `theta` by Metropolis steps, then shared opinions, then `shape`.
+
+    There is one sweep for each row of `normal` and `log_uniform`: random numbers for the items, the opinions, the items
+    again if there are opinions, and the shape. A paraboloid replaces the log-likelihood of unread votes: `matrix` is
+    its curvature and `pull` its slope at `theta`; both are empty if all votes are read.
+    """
+    n_items, n_opinions = theta.size, opinion.size
+    now, ahead, offset = np.empty(votes.left.size), np.empty(votes.left.size), np.zeros(votes.left.size)
+    for k in range(n_opinions):
+        for place in range(shared.start[k], shared.start[k + 1]):
+            offset[shared.sides[place] >> 1] += opinion[k] if shared.sides[place] & 1 == 0 else -opinion[k]
+    for k in range(votes.left.size):
+        v = votes.group[k]
+        margin = voters.discrimination[v] * (theta[votes.left[k]] - theta[votes.right[k]] + offset[k]) + voters.side[v]
+        now[k] = chance(votes.winner[k], margin, voters.oversight[v], voters.nu, voters.link, voters.half)
+    shaped = prior.width < math.inf
+    for turn in range(normal.shape[0]):
+        law = law_of(shape)
+        for i in range(n_items):
+            moved = theta[i] + steps[i] * normal[turn, i]
+            gain = 0.0
+            if shaped:
+                gain = log_fall(moved, law) - log_fall(theta[i], law)
+            away = moved - theta[i]
+            if pull.size > 0:
+                gain += away * (pull[i] - 0.5 * matrix[i, i] * away)
+            above_product, below_product = 1.0, 1.0  # one logarithm for many votes halves the time
+            for place in range(votes.first[i], votes.first[i + 1]):
+                k = votes.of_item[place]
+                v = votes.group[k]
+                difference = moved - theta[votes.right[k]] if votes.left[k] == i else theta[votes.left[k]] - moved
+                margin = voters.discrimination[v] * (difference + offset[k]) + voters.side[v]
+                ahead[k] = chance(votes.winner[k], margin, voters.oversight[v], voters.nu, voters.link, voters.half)
+                if votes.times[k] > 1.0 or ahead[k] < _SMALL or now[k] < _SMALL:
+                    gain += votes.times[k] * math.log(ahead[k] / now[k])
+                    continue
+                above_product *= ahead[k]
+                below_product *= now[k]
+                if above_product < 1.0 / _FAR or below_product < 1.0 / _FAR:
+                    gain += math.log(above_product / below_product)
+                    above_product, below_product = 1.0, 1.0
+            gain += math.log(above_product / below_product)
+            if gain >= log_uniform[turn, i]:
+                theta[i] = moved
+                for place in range(votes.first[i], votes.first[i + 1]):
+                    now[votes.of_item[place]] = ahead[votes.of_item[place]]
+                for j in range(pull.size):
+                    pull[j] -= away * matrix[i, j]
+        last = n_items + n_opinions
+        if n_opinions > 0:
+            own = slice(n_items, last)
+            numbers = normal[turn, own], log_uniform[turn, own]
+            change_opinions(votes, voters, shared, theta, opinion, offset, now, ahead, *numbers)
+            again = slice(last, last + n_items)
+            change = exchange(theta, opinion, shared, shape, prior, normal[turn, again], log_uniform[turn, again])
+            for k in range(votes.left.size):
+                offset[k] += change[votes.right[k]] - change[votes.left[k]]
+            last += n_items
+        if shaped:
+            change_shape(theta, shape, prior, normal[turn, last:], log_uniform[turn, last:])

@@ -1,0 +1,295 @@
+"""Score systems against an estimated ranking, with intervals that include the uncertainty of the votes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adaptive.errors import AdaptiveError, ModelError
+from adaptive.model._accuracy import N_SAMPLES, correlated
+from adaptive.model._strengths import Strengths
+from rankcorr import BootstrapInterval, Ranking, RankingError, align, bootstrap_interval
+from rankcorr._alignment import Missing
+from rankcorr._checks import checked_level, counted, shown
+from rankcorr._coefficients import CoefficientLike, as_coefficient
+from rankcorr._ranking import RankingLike, as_ranking
+from rankcorr._results import JsonResult, TableResult, read_only
+from rankcorr._scores import midrank_rows
+
+Array: TypeAlias = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SystemScore(JsonResult):
+    """A system's coefficient with the fitted ranking as gold, and two intervals.
+
+    Attributes
+    ----------
+    statistic : float
+    low, high : float
+        Interval that includes the uncertainty of items and votes.
+    known : BootstrapInterval
+        Interval if the fitted ranking were the true one.
+    votes_error : float
+        Standard deviation of the coefficient over rankings drawn from the posterior.
+    values : ndarray of float64, shape (n_samples,), read-only
+        The coefficient with each drawn ranking.
+    level : float
+
+    See Also
+    --------
+    score_system, score_leaderboard : Return it.
+
+    Examples
+    --------
+    >>> from adaptive import Comparisons, bradley_terry, score_system
+    >>> votes = Comparisons.from_labels(list("aabbcd"), list("bccdee"), ["left"] * 6)
+    >>> score = score_system(bradley_terry(votes, prior=2), dict(a=5, b=3, c=4, d=2, e=1), "tau")
+    >>> round(score.statistic, 4), score.low <= score.known.low, score.votes_error > 0
+    (0.6, True, True)
+    """
+
+    statistic: float
+    low: float
+    high: float
+    known: BootstrapInterval
+    votes_error: float
+    values: Array
+    level: float
+
+    def __float__(self) -> float:
+        return self.statistic
+
+    def __repr__(self) -> str:
+        return (
+            f"<SystemScore {self.known.coefficient} {self.statistic:.4f}, {self.low:.4f} to {self.high:.4f} at level "
+            f"{self.level:g}; {self.known.low:.4f} to {self.known.high:.4f} if the gold ranking were known>"
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ScoredLeaderboard(TableResult):
+    """Systems from best to worst, with intervals that include the uncertainty of the votes.
+
+    The table has the columns rank, system, the coefficient, low, high, known_low, known_high and best.
+
+    Attributes
+    ----------
+    systems : tuple of hashable
+        Names, best first; systems with an undefined coefficient are at the end.
+    scores : tuple of SystemScore
+    best : ndarray of float64, shape (n_systems,), read-only
+        Share of the drawn rankings for which each system is the best; tied systems split it. It reflects the
+        uncertainty of the votes, not that of the choice of items, which `rankcorr.leaderboard` tests.
+
+    See Also
+    --------
+    score_leaderboard : Returns it.
+    SystemScore : The type of its scores.
+
+    Examples
+    --------
+    >>> from adaptive import Comparisons, bradley_terry, score_leaderboard
+    >>> strengths = bradley_terry(Comparisons.from_labels(list("aabbcd"), list("bccdee"), ["left"] * 6), prior=2)
+    >>> good, poor = dict(a=5, b=3, c=4, d=2, e=1), dict(a=1, b=2, c=3, d=5, e=4)
+    >>> board = score_leaderboard(strengths, {"poor": poor, "good": good}, "tau")
+    >>> board.systems, [round(score.statistic, 4) for score in board.scores], int(board.best.argmax())
+    (('good', 'poor'), [0.6, -0.6], 0)
+    """
+
+    systems: tuple[Hashable, ...]
+    scores: tuple[SystemScore, ...]
+    best: Array
+
+    def _columns(self) -> dict[str, Sequence[Any]]:
+        values = np.array([score.statistic for score in self.scores])
+        defined = ~np.isnan(values)
+        ranks = np.full(values.size, np.nan)
+        if defined.any():
+            ranks[defined] = [np.mean(np.flatnonzero(values[defined] == value)) + 1 for value in values[defined]]
+        return {
+            "rank": ranks.tolist(),
+            "system": list(self.systems),
+            self.scores[0].known.coefficient: values.tolist(),
+            "low": [score.low for score in self.scores],
+            "high": [score.high for score in self.scores],
+            "known_low": [score.known.low for score in self.scores],
+            "known_high": [score.known.high for score in self.scores],
+            "best": self.best.tolist(),
+        }
+
+    def __repr__(self) -> str:
+        parts = zip(self.systems, self.scores, strict=True)
+        listed = ", ".join(f"{name} {score.statistic:.3f}" for name, score in list(parts)[:5])
+        what = f"{counted(len(self.systems), 'system')}, {self.scores[0].known.coefficient}"
+        return f"<ScoredLeaderboard of {what}: {listed}>"
+
+
+def score_system(
+    strengths: Strengths,
+    system: RankingLike,
+    coefficient: CoefficientLike = "tau_w",
+    *,
+    missing: Missing = "raise",
+    level: float = 0.95,
+    n_samples: int = N_SAMPLES,
+    n_resamples: int = 2_000,
+    seed: int = 0,
+    workers: int | None = None,
+) -> SystemScore:
+    """Score a system with the fitted ranking as gold.
+
+    Two things are uncertain: the choice of items and their true ranking. `bootstrap_interval` covers the first; the
+    spread of the coefficient over rankings drawn from the posterior covers the second. They are independent, so their
+    variances add, on the scale of Fisher's z: each end moves from a distance d of the statistic to
+    sqrt(d^2 + (q s)^2), where s is the standard deviation over drawn rankings and q the normal quantile of the level.
+    Errors of the votes also lower a coefficient on average; the statistic is not corrected for this.
+
+    Parameters
+    ----------
+    strengths : Strengths
+    system : Ranking, mapping of label to score, or data series with labels
+        Matched by label with the items.
+    coefficient : Coefficient or {"tau_w", "rho_w", "tau", "rho"}
+        The fitted ranking takes the place of x.
+    missing : {"raise", "intersection", "bottom", "gold"}
+        As in `rankcorr.weighted_tau`, gold being the items of `strengths`.
+    level : float
+        Level of both intervals.
+    n_samples : int
+        Rankings drawn from the posterior.
+    n_resamples, seed, workers
+        As in `bootstrap_interval`; the answer does not depend on the number of workers.
+
+    Returns
+    -------
+    SystemScore
+        nan with an `UndefinedCorrelationWarning` if the coefficient is undefined.
+
+    Raises
+    ------
+    ModelError, RankingError
+        No Strengths, an option out of range, or a ranking that does not fit.
+
+    See Also
+    --------
+    score_leaderboard : Many systems.
+    rankcorr.bootstrap_interval : The interval if the ranking were known.
+
+    Examples
+    --------
+    >>> from adaptive import Comparisons, bradley_terry, score_system
+    >>> votes = Comparisons.from_labels(list("aabbcd"), list("bccdee"), ["left"] * 6)
+    >>> score = score_system(bradley_terry(votes, prior=2), dict(a=5, b=3, c=4, d=2, e=1), "tau")
+    >>> score.low <= score.known.low <= score.statistic <= score.known.high <= score.high
+    True
+    """
+    if not isinstance(strengths, Strengths):
+        raise ModelError(f"systems are scored by Strengths; got {shown(strengths)}")
+    confidence, chosen = checked_level(level, error=ModelError), as_coefficient(coefficient)
+    ranking = as_ranking(system)
+    drawn = strengths.drawn(n_samples, seed)
+    gold, own = align(strengths.ranking, ranking, names=("the fitted ranking", "the system"), missing=missing)
+    known = bootstrap_interval(
+        gold, own, coefficient=chosen, level=confidence, n_resamples=n_resamples, seed=seed, workers=workers
+    )
+    ranks, n_tied = drawn.ranks, drawn.n_tied
+    if gold.labels != strengths.ranking.labels:
+        place = {label: position for position, label in enumerate(strengths.items)}
+        places = np.array([place.get(label, -1) for label in gold.labels or ()])
+        # Items that only the system has are tied below all others, as in `align`.
+        theta = np.where(places >= 0, drawn.theta[:, places], -np.inf)
+        ranks, _, n_tied = midrank_rows(theta, descending=True)
+    values = read_only(correlated(chosen, ranks, n_tied, own, workers))
+    low, high, error = combined(known, values, confidence, gold)
+    return SystemScore(known.statistic, low, high, known, error, values, confidence)
+
+
+def score_leaderboard(
+    strengths: Strengths,
+    systems: Mapping[Any, RankingLike],
+    coefficient: CoefficientLike = "tau_w",
+    *,
+    missing: Missing = "raise",
+    level: float = 0.95,
+    n_samples: int = N_SAMPLES,
+    n_resamples: int = 2_000,
+    seed: int = 0,
+    workers: int | None = None,
+) -> ScoredLeaderboard:
+    """Score many systems with the fitted ranking as gold, all against the same drawn rankings.
+
+    Parameters
+    ----------
+    strengths : Strengths
+    systems : mapping of name to ranking
+    coefficient, missing, level, n_samples, n_resamples, seed, workers
+        As in `score_system`.
+
+    Raises
+    ------
+    ModelError, RankingError
+        As `score_system`; the message names the system.
+
+    See Also
+    --------
+    score_system : One system.
+    rankcorr.leaderboard : Systems against a gold ranking that is known.
+
+    Examples
+    --------
+    >>> from adaptive import Comparisons, bradley_terry, score_leaderboard
+    >>> strengths = bradley_terry(Comparisons.from_labels(list("aabbcd"), list("bccdee"), ["left"] * 6), prior=2)
+    >>> good, poor = dict(a=5, b=3, c=4, d=2, e=1), dict(a=1, b=2, c=3, d=5, e=4)
+    >>> score_leaderboard(strengths, {"poor": poor, "good": good}, "tau")
+    <ScoredLeaderboard of 2 systems, tau: good 0.600, poor -0.600>
+    """
+    if not isinstance(systems, Mapping) or not systems:
+        raise ModelError(f"systems must be a mapping of name to ranking, not empty; got {shown(systems)}")
+    found: dict[Any, SystemScore] = {}
+    for name, system in systems.items():
+        try:
+            found[name] = score_system(
+                strengths,
+                system,
+                coefficient,
+                missing=missing,
+                level=level,
+                n_samples=n_samples,
+                n_resamples=n_resamples,
+                seed=seed,
+                workers=workers,
+            )
+        except (AdaptiveError, RankingError) as error:
+            raise type(error)(f"system {shown(name)}: {error}") from error
+    names = sorted(found, key=lambda name: (math.isnan(found[name].statistic), -found[name].statistic))
+    values = np.nan_to_num(np.array([found[name].values for name in names]), nan=-np.inf)
+    leads = values == values.max(axis=0)
+    best = (leads / leads.sum(axis=0)).mean(axis=1)
+    return ScoredLeaderboard(tuple(names), tuple(found[name] for name in names), read_only(best))
+
+
+def combined(known: BootstrapInterval, values: Array, level: float, gold: Ranking) -> tuple[float, float, float]:
+    """Return the interval with the variance of the votes added on Fisher's scale, and their standard deviation."""
+    from scipy.special import ndtri
+
+    values = values[~np.isnan(values)]
+    if values.size < 2 or math.isnan(known.low):
+        return math.nan, math.nan, math.nan
+    # Identical rankings of n items fit a correlation of 1 - 2 / n^2 about as well as 1, which has no z.
+    most = math.log(gold.n_items)
+
+    def z_of(value: Array | float) -> Array:
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.clip(np.arctanh(np.asarray(value)), -most, most))
+
+    low, centre, high = z_of(np.array([known.low, known.statistic, known.high])).tolist()
+    reach = float(ndtri((1 + level) / 2)) * float(z_of(values).std(ddof=1))
+    below, above = math.hypot(max(0.0, centre - low), reach), math.hypot(max(0.0, high - centre), reach)
+    ends = min(known.low, math.tanh(centre - below)), max(known.high, math.tanh(centre + above))
+    return *ends, float(values.std(ddof=1))

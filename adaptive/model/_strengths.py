@@ -1,0 +1,558 @@
+"""Hold the result of a fit: strengths, their ranking, their posterior with every uncertainty, and a stopping rule."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adaptive._record import item_table, json_label, places_best_first
+from adaptive.errors import ModelError
+from adaptive.model import _accuracy as accuracy
+from adaptive.model._accuracy import N_SAMPLES, Cut, DrawnRanks, ExpectedCorrelation, RankIntervals, TopProbabilities
+from adaptive.model._comparisons import Comparisons
+from adaptive.model._fit import SD_RANGE, SD_START
+from adaptive.model._likelihood import OVERSIGHT, Curvature, Parameters, Prior, VoteModel, curvature_at, rows_of
+from adaptive.model._misfit import LIMIT, Misfit, misfit
+from adaptive.model._posterior import MAX_DENSE, Opinions, RankChances, cluster_ratio, covariance, draw, shared_opinions
+from adaptive.model._signal import Signal, signal
+from rankcorr import Ranking
+from rankcorr._checks import check_rng, checked_count, checked_seed, counted, real_number, shown
+from rankcorr._coefficients import Coefficient, CoefficientLike, as_coefficient
+from rankcorr._results import JsonResult, TableResult, json_ready, read_only, table_rows
+from rankcorr._workers import Progress
+
+MAX_EXACT: Final = 3_000  # most items for exact standard errors: 0.1 s at 1,000, 2 s at 3,000
+LEAST_CLUSTERS: Final = 10
+LARGEST_RATIO: Final = 1.5  # at most 1.03 in 180 simulations of nine crowds, up to 200 items and 2,000 votes
+SE_DRAWS: Final = 1_000  # for more items: a relative error of 1 / sqrt(2 * 1000) = 2.2 %
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Strengths(TableResult):
+    """Strengths of items on a scale where the difference of two predicts the votes between them.
+
+    `bradley_terry` and `thurstone` return it. The table has one row for each item, best first, with the columns item,
+    rank, strength, standard_error, presentations, wins, ties and losses; tied items are in the order of their labels.
+
+    Attributes
+    ----------
+    comparisons : Comparisons
+        The votes.
+    model : VoteModel
+        The fitted model.
+    prior : Prior
+        Its `sd` is None if it was estimated; `prior_sd` is the value used.
+    parameters : Parameters
+        Fitted parameters as arrays.
+    log_likelihood : float
+        Of the votes, without the prior.
+    converged : bool
+        False if some parameter still moved after the last iteration.
+    n_iterations : int
+    oversight : float
+        e as given to the fit; with `model.voters` the mean of its prior.
+
+    See Also
+    --------
+    bradley_terry, thurstone : Return it.
+    RankIntervals, TopProbabilities, Cut, ExpectedCorrelation : The results of its methods.
+    voter_report, score_system : Take strengths.
+
+    Examples
+    --------
+    >>> from adaptive import Comparisons, bradley_terry
+    >>> votes = Comparisons.from_labels(["fig", "fig", "kiwi"], ["kiwi", "plum", "plum"], ["left", "left", "tie"])
+    >>> strengths = bradley_terry(votes, prior=2)
+    >>> strengths.items, strengths.theta.round(2).tolist(), strengths.converged
+    (('fig', 'kiwi', 'plum'), [1.6, -0.8, -0.8], True)
+    >>> strengths.ranking
+    <Ranking of 3 items, 2 tied: 'fig' 1, 'kiwi' 2.5, 'plum' 2.5>
+    """
+
+    comparisons: Comparisons
+    model: VoteModel
+    prior: Prior
+    parameters: Parameters
+    log_likelihood: float
+    converged: bool
+    n_iterations: int
+    oversight: float = OVERSIGHT
+
+    @property
+    def items(self) -> Sequence[Hashable]:
+        """Labels of the items."""
+        return self.comparisons.items
+
+    @property
+    def theta(self) -> NDArray[np.float64]:
+        """Strengths, shape (n_items,), read-only; their mean is 0, and larger is better."""
+        return self.parameters.theta
+
+    @property
+    def prior_sd(self) -> float:
+        """t, the standard deviation of the strengths before any vote: given, or estimated from the votes."""
+        return self.parameters.sd
+
+    @property
+    def tie_parameter(self) -> float:
+        """Davidson's nu: items of equal strength tie with the probability nu / (2 + nu). 0 if ties are half wins."""
+        return self.parameters.nu
+
+    @property
+    def side_bias(self) -> float:
+        """Side bias s, the mean over voters: above 0 if the left side is preferred. 0 if it was not fitted."""
+        return float(self.parameters.side.mean())
+
+    @cached_property
+    def ranking(self) -> Ranking:
+        """The items by strength, labelled; those never compared are in the middle, where the prior has them."""
+        return Ranking.from_scores(self.theta, labels=self.items)
+
+    @property
+    def parts(self) -> int:
+        """Parts of the graph of comparisons; only the prior orders two parts."""
+        return self.comparisons.parts
+
+    @property
+    def never_compared(self) -> tuple[Hashable, ...]:
+        """Items without any vote: their strength is that of the prior, 0."""
+        return self.comparisons.never_compared
+
+    @cached_property
+    def signal(self) -> Signal:
+        """Whether the votes, in their order, can be told from coin flips (`adaptive.model._signal`)."""
+        return signal(self.comparisons)
+
+    @cached_property
+    def misfit(self) -> Misfit:
+        """How far the votes depart from the model (`adaptive.model._misfit`)."""
+        return misfit(self.comparisons, rows_of(self.comparisons, self.model), self.parameters)
+
+    @cached_property
+    def warnings(self) -> tuple[str, ...]:
+        """Caveats for a reader of the ranking, one sentence each; empty if all is well."""
+        votes = self.comparisons
+        only_won = int(np.count_nonzero((votes.wins > 0) & (votes.losses + votes.ties == 0)))
+        only_lost = int(np.count_nonzero((votes.losses > 0) & (votes.wins + votes.ties == 0)))
+        n_never = len(self.never_compared)
+        n_parts = self.parts - n_never
+        voters = 0 if votes.voter is None else np.unique(votes.voter).size
+        was = "was" if n_never == 1 else "were"
+        held = "" if self.prior.sd is not None else f"the spread of the strengths is held at {self.prior_sd:g}"
+        found = (
+            (not self.converged, f"the fit has not converged in {self.n_iterations} iterations"),
+            (
+                votes.n_comparisons > 0 and not self.signal.found,
+                "the votes cannot be told from coin flips: the ranking may be chance",
+            ),
+            (
+                self.misfit.pairs > LIMIT,
+                "voters agree on single pairs against the order of strengths: preferences go in circles, or depend on "
+                "the pair, and intervals are too narrow",
+            ),
+            (
+                self.cluster_ratio > LARGEST_RATIO,
+                f"votes of one voter depend on each other: variances are {self.cluster_ratio:.1f} times those stated",
+            ),
+            (n_never > 0, f"{counted(n_never, 'item')} {was} never compared: only the prior gives a place"),
+            (n_parts > 1, f"the comparisons fall into {n_parts} parts: the prior alone orders one against another"),
+            (only_won > 0, f"{counted(only_won, 'item')} won every comparison: the prior alone bounds the strength"),
+            (only_lost > 0, f"{counted(only_lost, 'item')} lost every comparison: the prior alone bounds the strength"),
+            (bool(held) and self.prior_sd > 0.999 * SD_RANGE[1], f"the votes hardly contradict one order: {held}"),
+            (bool(held) and self.prior_sd == SD_START, f"the votes say too little about it: {held}"),
+            (0 < votes.n_ties == votes.n_comparisons, "every comparison is a tie"),
+            (voters == 1, "all votes are of one voter: how far others differ is unknown"),
+            (
+                votes.voter is None and votes.n_comparisons > 0,
+                "voters are not known: intervals are as if all votes were independent",
+            ),
+        )
+        return tuple(sentence for holds, sentence in found if holds)
+
+    @cached_property
+    def curvature(self) -> Curvature:
+        """Expected curvature of the log posterior, whose inverse is the posterior's covariance of independent votes."""
+        return curvature_at(rows_of(self.comparisons, self.model), self.parameters)
+
+    @cached_property
+    def rank_chances(self) -> RankChances:
+        """Probabilities of ranks, given an item's own votes, with all other strengths as fitted."""
+        return RankChances.of(rows_of(self.comparisons, self.model), self.parameters)
+
+    @cached_property
+    def opinions(self) -> Opinions | None:
+        """Opinions behind several votes of one voter; None where voters are not known."""
+        if self.comparisons.voter is None or not self.comparisons.n_comparisons:
+            return None
+        return shared_opinions(self.curvature, self.parameters, self.comparisons.voter)
+
+    @property
+    def opinion_sd(self) -> float:
+        """Standard deviation of a voter's opinion on an item around its strength; nan where voters are not known.
+
+        Opinions persist, so votes of one voter on one item are not independent, and even many votes from a few voters
+        leave a strength uncertain.
+        """
+        return float("nan") if self.opinions is None else self.opinions.sd
+
+    @cached_property
+    def cluster_ratio(self) -> float:
+        """Variance of the strengths with voters as clusters, over that of the model (Liang and Zeger 1986).
+
+        Above 1, votes of one voter depend on each other more than shared opinions explain. It is nan with fewer than 10
+        voters, which say too little, and with more than 1,500 items.
+        """
+        voter = self.comparisons.voter
+        n_voters = 0 if voter is None else np.unique(voter).size
+        if voter is None or n_voters < LEAST_CLUSTERS or len(self.items) > MAX_DENSE or self.prior.sd == np.inf:
+            return float("nan")
+        return cluster_ratio(self.curvature, self.parameters, self.opinions, voter, self.comparisons.n_voters)
+
+    @cached_property
+    def standard_errors(self) -> NDArray[np.float64]:
+        """Standard deviation of each strength's posterior, shape (n_items,), read-only.
+
+        The errors are those of the strength less the mean of all strengths, because votes cannot determine a common
+        level. They are exact up to 3,000 items; for more, they come from 1,000 draws, with a relative error of 2 %.
+        They belong to the normal prior of the fit. Up to 1,500 items, `sample` and results from draws, such as
+        `rank_intervals`, use a prior with heavier tails and a fitted shape. Their spread is larger than these errors,
+        most of all at both ends of the list.
+        """
+        if len(self.items) <= MAX_EXACT:
+            errors: NDArray[np.float64] = np.sqrt(np.diagonal(covariance(self.curvature, self.opinions)))
+        else:
+            errors = self.sample(SE_DRAWS, np.random.default_rng(0)).std(axis=0)
+        return read_only(errors)
+
+    def sample(self, n: int, rng: np.random.Generator, *, progress: Progress | None = None) -> NDArray[np.float64]:
+        """Draw strengths from their joint posterior.
+
+        Up to 1,500 items, the prior of the draws is a two-piece generalized t, whose mode, scales, degrees of freedom
+        and power are drawn as well. Unlike a normal prior, it allows for a few top items far apart and many others
+        close together, and for strengths that end abruptly. The draws are therefore centred on other strengths than the
+        fitted ones, and their spread differs from `standard_errors`. With more items, the draws are normal around the
+        fitted strengths.
+        Draws are joint, so an order can be read from each; the mean of every draw is 0. If voters are known, the draws
+        are as wide as if other voters from the same population had voted.
+
+        Parameters
+        ----------
+        n : int
+            Number of draws.
+        rng : numpy.random.Generator
+        progress : callable, optional
+            Called with the number of draws made since the last call; an exception from it stops the work.
+
+        Returns
+        -------
+        ndarray of float64, shape (n, n_items)
+
+        Raises
+        ------
+        ModelError
+            When n is not a positive whole number, or `rng` no generator.
+
+        Examples
+        --------
+        >>> from adaptive.model._estimators import bradley_terry
+        >>> votes = Comparisons.from_labels(["a", "a", "b"], ["b", "c", "c"], ["left", "left", "right"])
+        >>> bradley_terry(votes).sample(5, np.random.default_rng(1)).shape
+        (5, 3)
+        """
+        number = checked_count(n, "n", ModelError)
+        check_rng(rng, ModelError)
+        return draw(self.curvature, self.parameters, self.opinions, number, rng, progress)
+
+    def drawn(self, n_samples: int = N_SAMPLES, seed: int = 0, *, progress: Progress | None = None) -> DrawnRanks:
+        """Draw rankings from the posterior; those of the last call are kept, so that all questions share them.
+
+        `progress` works as in `sample`.
+
+        Raises
+        ------
+        ModelError
+            A number of samples that is not positive, or an invalid seed.
+        """
+        key = (checked_count(n_samples, "n_samples", ModelError), checked_seed(seed, ModelError))
+        kept: tuple[tuple[int, int], DrawnRanks] | None = self.__dict__.get("_drawn")
+        if kept is None or kept[0] != key:
+            theta = self.sample(key[0], np.random.default_rng(key[1]), progress=progress)
+            kept = key, DrawnRanks.of(self.ranking, theta)
+            self.__dict__["_drawn"] = kept
+        return kept[1]
+
+    def rank_intervals(self, level: float = 0.9, *, n_samples: int = N_SAMPLES, seed: int = 0) -> RankIntervals:
+        """Return an interval for each item's true rank.
+
+        Parameters
+        ----------
+        level : float
+            Probability that each interval contains the rank.
+        n_samples : int
+            Rankings to draw from the posterior.
+        seed : int
+            The same seed gives the same answer.
+
+        Raises
+        ------
+        ModelError
+            An option out of range.
+
+        Examples
+        --------
+        >>> from adaptive.model._estimators import bradley_terry
+        >>> votes = Comparisons.from_labels(["a", "a", "b"] * 2, ["b", "c", "c"] * 2, ["left"] * 6)
+        >>> intervals = bradley_terry(votes, prior=2).rank_intervals()
+        >>> intervals.low.tolist(), intervals.high.tolist()
+        ([1.0, 1.0, 2.0], [2.0, 3.0, 3.0])
+        """
+        return accuracy.rank_intervals_of(self.drawn(n_samples, seed), level)
+
+    def in_top(self, k: int, *, n_samples: int = N_SAMPLES, seed: int = 0) -> TopProbabilities:
+        """Return the probability that each item is among the true top k; they sum to k.
+
+        Raises
+        ------
+        ModelError
+            A k that is not from 1 to the number of items, or an option out of range.
+
+        Examples
+        --------
+        >>> from adaptive.model._estimators import bradley_terry
+        >>> votes = Comparisons.from_labels(["a", "a", "b"], ["b", "c", "c"], ["left", "left", "left"])
+        >>> round(float(bradley_terry(votes, prior=2).in_top(2).probability.sum()), 9)
+        2.0
+        """
+        return accuracy.top_probabilities_of(self.drawn(n_samples, seed), k)
+
+    def cut(self, k: int, *, n_samples: int = N_SAMPLES, seed: int = 0) -> Cut:
+        """Return the confidence of a cut after the estimated top k: the probability that these are the true top k.
+
+        Raises
+        ------
+        ModelError
+            As `in_top`.
+        """
+        return accuracy.cut_of(self.drawn(n_samples, seed), k)
+
+    def expected_correlation(
+        self,
+        coefficient: CoefficientLike = "tau_w",
+        *,
+        level: float = 0.9,
+        n_samples: int = N_SAMPLES,
+        seed: int = 0,
+        workers: int | None = None,
+    ) -> ExpectedCorrelation:
+        """Estimate the accuracy reached: the coefficient of the true ranking with this one, over the posterior.
+
+        Parameters
+        ----------
+        coefficient : Coefficient or {"tau_w", "rho_w", "tau", "rho"}
+            Such as ``TauW(n0=10)``; the true ranking takes the place of x.
+        level : float
+            Probability of the interval.
+        n_samples, seed
+            As in `rank_intervals`.
+        workers : int, optional
+            Number of threads, by default one for each processor. The answer does not depend on it.
+
+        Raises
+        ------
+        ModelError, OptionError
+            An option out of range.
+
+        Examples
+        --------
+        >>> from adaptive.model._estimators import bradley_terry
+        >>> votes = Comparisons.from_labels(["a", "a", "b"], ["b", "c", "c"], ["left", "left", "left"])
+        >>> reached = bradley_terry(votes, prior=2).expected_correlation("tau")
+        >>> reached.low < reached.mean < reached.high
+        True
+        """
+        return accuracy.expected_correlation_of(self.drawn(n_samples, seed), coefficient, level, workers)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields alone: cached draws and inverses would add megabytes to a pickle."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def to_dict(self, *, standard_errors: bool = True) -> dict[str, Any]:
+        """Return the results for a reader of the ranking as plain Python objects ready for JSON: None for nan.
+
+        Items are best first. `voters` has the fitted parameters of each voter; it is None if voters were not modelled.
+        `signal`, `misfit` and `cluster_ratio` say how far the numbers can be believed.
+
+        Parameters
+        ----------
+        standard_errors : bool
+            False leaves them out, with None in each row: for more than 1,500 items they take longer than the fit.
+
+        Raises
+        ------
+        ProtocolError
+            When a label is not a string, an integer or a tuple of those.
+
+        Examples
+        --------
+        >>> from adaptive.model._estimators import bradley_terry
+        >>> votes = Comparisons.from_labels(["a", "b"], ["b", "a"], ["left", "right"], voter=["Ann", "Bob"])
+        >>> found = bradley_terry(votes, prior=2, voters=True).to_dict()
+        >>> found["items"][0]["item"], found["parameters"]["prior_sd"], found["voters"][1]["voter"]
+        ('a', 2.0, 'Bob')
+        >>> found["signal"]["found"], found["misfit"]["n_repeated"], found["cluster_ratio"]
+        (False, 2, None)
+        """
+        columns = self._columns(standard_errors=standard_errors)
+        columns["item"] = [json_label(item) for item in columns["item"]]
+        parameters = ("prior_sd", "tie_parameter", "side_bias", "opinion_sd")
+        return {
+            "items": table_rows(columns),
+            "parameters": json_ready({name: getattr(self, name) for name in parameters}),
+            "voters": self._voters() if self.model.voters else None,
+            "log_likelihood": json_ready(self.log_likelihood),
+            "converged": self.converged,
+            "n_iterations": self.n_iterations,
+            "signal": self.signal.to_dict(),
+            "misfit": self.misfit.to_dict(),
+            "cluster_ratio": json_ready(self.cluster_ratio),
+            "warnings": list(self.warnings),
+        }
+
+    def _voters(self) -> list[dict[str, Any]]:
+        fitted, names = self.parameters, self.comparisons.voters or ()
+        columns = (fitted.discrimination.tolist(), fitted.oversight.tolist(), fitted.side.tolist())
+        return [
+            {"voter": json_label(name), "discrimination": a, "oversight": e, "side_bias": s}
+            for name, a, e, s in zip(names, *columns, strict=False)  # without voters there is still one group
+        ]
+
+    def _columns(self, *, standard_errors: bool = True) -> dict[str, Sequence[Any]]:
+        ranks, votes = self.ranking.ranks, self.comparisons
+        errors = self.standard_errors if standard_errors else np.full(ranks.size, None)
+        counts = {name: getattr(votes, name) for name in ("presentations", "wins", "ties", "losses")}
+        columns = {"rank": ranks, "strength": self.theta, "standard_error": errors, **counts}
+        return item_table(self.items, places_best_first(self.items, ranks), **columns)
+
+    def __repr__(self) -> str:
+        name = "Thurstone" if self.model.link == "normal" else "Bradley-Terry"
+        doubt = "" if self.converged else ", not converged"
+        return f"<Strengths ({name}) of {counted(self.comparisons.n_comparisons, 'vote')}: {self.ranking!r}{doubt}>"
+
+
+@dataclass(frozen=True, eq=False)
+class StopDecision(JsonResult):
+    """A decision whether to stop, and why; true means stop.
+
+    See Also
+    --------
+    stopping_rule : Returns the rule that decides.
+    ExpectedCorrelation : The type of `expected`.
+
+    Examples
+    --------
+    >>> from adaptive import Comparisons, bradley_terry, stopping_rule
+    >>> votes = Comparisons.from_labels(["a", "a", "b"], ["b", "c", "c"], ["left", "left", "left"])
+    >>> decision = stopping_rule(0.95)(bradley_terry(votes, prior=2))
+    >>> bool(decision), decision.reason
+    (False, 'the votes cannot be told from coin flips after 3 votes')
+    """
+
+    stop: bool
+    expected: ExpectedCorrelation
+    reason: str
+
+    def __bool__(self) -> bool:
+        return self.stop
+
+
+@dataclass(frozen=True)
+class StoppingRule:
+    """Stop once the expected coefficient has reached a target, and not before votes are told from coin flips.
+
+    Attributes
+    ----------
+    target : float
+    coefficient : Coefficient
+    n_samples, seed : int
+
+    See Also
+    --------
+    stopping_rule : Returns it.
+    StopDecision : The decision that a call returns.
+
+    Examples
+    --------
+    >>> from adaptive import stopping_rule
+    >>> rule = stopping_rule(0.95, "tau")
+    >>> rule.target, rule.coefficient, rule.n_samples
+    (0.95, Tau(), 300)
+    """
+
+    target: float
+    coefficient: Coefficient
+    n_samples: int
+    seed: int
+
+    def __call__(self, strengths: Strengths) -> StopDecision:
+        """Decide from the votes so far."""
+        expected = strengths.expected_correlation(self.coefficient, n_samples=self.n_samples, seed=self.seed)
+        after = f"after {counted(strengths.comparisons.n_comparisons, 'vote')}"
+        if not strengths.signal.found:
+            return StopDecision(False, expected, f"the votes cannot be told from coin flips {after}")
+        stop = expected.mean >= self.target
+        reason = (
+            f"expected {self.coefficient.name} is {expected.mean:.3f} {after}, {'at least' if stop else 'below'} the "
+            f"target of {self.target:g}"
+        )
+        return StopDecision(stop, expected, reason)
+
+
+def stopping_rule(
+    target: float, coefficient: CoefficientLike = "tau_w", *, n_samples: int = 300, seed: int = 0
+) -> StoppingRule:
+    """Return a rule that decides whether there are enough votes.
+
+    It never stops before the votes can be told from coin flips (`signal`).
+
+    Parameters
+    ----------
+    target : float
+        Stop when the expected coefficient reaches this value, between -1 and 1.
+    coefficient : Coefficient or {"tau_w", "rho_w", "tau", "rho"}
+    n_samples : int
+        Rankings drawn for each decision; the mean of 300 has a standard error of a seventeenth of their spread.
+    seed : int
+
+    Returns
+    -------
+    StoppingRule
+        Called with `Strengths`, it returns a `StopDecision`, which is true to stop and has the reason.
+
+    Raises
+    ------
+    ModelError, OptionError
+        A target that is not between -1 and 1, or an option out of range.
+
+    See Also
+    --------
+    Strengths.expected_correlation : The number that it compares with the target.
+    votes_needed : The votes that a target takes, before there are any.
+
+    Examples
+    --------
+    >>> from adaptive import Comparisons, bradley_terry, stopping_rule
+    >>> votes = Comparisons.from_labels(["a", "a", "b"], ["b", "c", "c"], ["left", "left", "left"])
+    >>> decision = stopping_rule(0.95)(bradley_terry(votes, prior=2))
+    >>> decision.stop, decision.reason
+    (False, 'the votes cannot be told from coin flips after 3 votes')
+    """
+    value = real_number(target)
+    if not -1 < value < 1:
+        raise ModelError(f"target must be a number between -1 and 1, both excluded; got {shown(target)}")
+    number = checked_count(n_samples, "n_samples", ModelError)
+    return StoppingRule(value, as_coefficient(coefficient), number, checked_seed(seed, ModelError))

@@ -1,0 +1,485 @@
+"""Judge voters by their votes: reliability, agreement with the others, and influence on the ranking.
+
+Each voter is judged by strengths from the votes of the others. A report takes one Newton step for each voter; the
+influence of a single voter takes a separate fit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adaptive._record import item_table
+from adaptive.errors import ModelError
+from adaptive.model._comparisons import Comparisons
+from adaptive.model._estimators import n_unbounded, refitted
+from adaptive.model._likelihood import Curvature, kernel_input
+from adaptive.model._strengths import Strengths
+from rankcorr import Ranking
+from rankcorr._checks import checked_level, counted, offending, real_number, shown
+from rankcorr._coefficients import Coefficient, CoefficientLike, as_coefficient
+from rankcorr._results import TableResult, read_only
+
+Array: TypeAlias = NDArray[Any]
+
+_NODES: Final = 7  # of Gauss and Hermite, over log a
+_OVERSIGHT_TAILS: Final = (1 / 6, 1 / 2, 5 / 6)
+
+
+def votes_of_voters(strengths: Strengths) -> tuple[Comparisons, Array]:
+    """Return the votes behind the strengths, and the voter of each; ModelError where voters are not known."""
+    if not isinstance(strengths, Strengths):
+        raise ModelError(f"voters are judged by Strengths; got {shown(strengths)}")
+    votes = strengths.comparisons
+    if votes.voter is None:
+        raise ModelError("voters are judged by votes whose voters are known; these have no column of voters")
+    return votes, votes.voter
+
+
+def are_bounded(strengths: Strengths, others: Comparisons) -> bool:
+    """Tell whether strengths fitted like these to other votes are finite; under a prior they always are."""
+    return strengths.prior.sd != math.inf or n_unbounded(others) == 1
+
+
+def wilson_interval(share: float, n: float, z: float) -> tuple[float, float]:
+    """Return Wilson's (1927) interval for a share of n votes, z standard errors to either side.
+
+    Examples
+    --------
+    >>> low, high = wilson_interval(0.5, 4, 1.96)
+    >>> round(low, 3), round(high, 3)
+    (0.15, 0.85)
+    """
+    centre = (share + z * z / (2 * n)) / (1 + z * z / n)
+    half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    # Rounding could push an end at 0 or 1 beyond it.
+    return min(share, max(0.0, centre - half)), max(share, min(1.0, centre + half))
+
+
+def step_without(strengths: Strengths, left_out: Array) -> Array:
+    """Return the strengths without some of the votes, by one Newton step from the fit."""
+    curved, at = strengths.curvature, strengths.parameters
+    rows = curved.rows
+    kept = curved.weight.copy()
+    kept[left_out] = 0.0
+    slope, diagonal = curved.slope.copy(), curved.diagonal.copy()
+    own_slope = at.discrimination[rows.group[left_out]] * curved.score[left_out]
+    for side, sign in ((rows.left[left_out], 1.0), (rows.right[left_out], -1.0)):
+        np.subtract.at(slope, side, sign * own_slope)
+        np.subtract.at(diagonal, side, curved.weight[left_out])
+    # An item compared only by this voter keeps the prior's curvature; without a prior it keeps a little, and its place.
+    diagonal = np.maximum(diagonal, max(curved.precision, 1e-9))
+    alone = np.stack([diagonal - curved.precision] * 2)
+    reduced = Curvature(rows, curved.precision, math.nan, curved.score, slope, np.stack([kept] * 2), alone)
+    step = reduced.solve(slope - curved.precision * at.theta, 1e-4)
+    return at.theta if step is None else at.theta + np.clip(step, -4.0, 4.0)
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedVotes:
+    """Votes of one voter, without ties, and the strengths from the other voters."""
+
+    chose: Array  # 1 for left, -1 for right
+    margin: Array
+    variance: Array
+
+    @classmethod
+    def of(cls, strengths: Strengths, theta: Array, own: Array) -> JudgedVotes:
+        """Take the votes in the rows `own`, without ties, and the strengths `theta`."""
+        votes = strengths.comparisons
+        own = own[votes.winner[own] != 0]
+        left, right = votes.left[own], votes.right[own]
+        diagonal = strengths.curvature.diagonal
+        return cls(
+            votes.winner[own].astype(np.float64), theta[left] - theta[right], 1 / diagonal[left] + 1 / diagonal[right]
+        )
+
+    @property
+    def n_decided(self) -> int:
+        """Votes on pairs that the strengths do not tie."""
+        return int(np.count_nonzero(self.margin))
+
+    @property
+    def n_agreed(self) -> int:
+        """Votes for the stronger item."""
+        return int(np.count_nonzero(self.chose * self.margin > 0))
+
+    def chances(self, strengths: Strengths, discrimination: float, oversight: float, margin: Array) -> Array:
+        """Return P(left), given no tie, averaged over normal errors of the strengths."""
+        from scipy.special import expit, ndtr
+
+        a, normal = discrimination, strengths.model.link == "normal"
+        # MacKay (1992): the mean of a logistic curve over normal errors is nearly a logistic curve.
+        scale = np.sqrt(1.0 + (1.0 if normal else math.pi / 8) * a * a * self.variance)
+        likely = (ndtr if normal else expit)((a * margin + strengths.side_bias) / scale)
+        return np.asarray(likely + oversight * (1 - 2 * likely))
+
+    def expected(self, strengths: Strengths) -> float:
+        """Return the mean probability that an average voter agrees."""
+        decided = self.margin != 0
+        likely = self.chances(strengths, 1.0, strengths.oversight, self.margin)
+        return float(np.where(self.margin > 0, likely, 1 - likely)[decided].mean())
+
+    def evidence(self, strengths: Strengths) -> float:
+        """Return the logarithm of the likelihood of coin flips, less that of the model."""
+        from scipy.special import betaincinv, logsumexp
+
+        nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
+        e, worth = strengths.oversight, strengths.prior.oversight_votes
+        rates = [float(betaincinv(worth * e, worth * (1 - e), tail)) for tail in _OVERSIGHT_TAILS] if e > 0 else [0.0]
+        logs, sizes = [], []
+        for node, weight in zip(nodes.tolist(), weights.tolist(), strict=True):
+            for rate in rates:
+                left = self.chances(strengths, math.exp(strengths.prior.discrimination_sd * node), rate, self.margin)
+                logs.append(float(np.log(np.maximum(np.where(self.chose > 0, left, 1 - left), 1e-300)).sum()))
+                sizes.append(weight)
+        model = float(logsumexp(logs, b=np.array(sizes) / sum(sizes)))
+        return -math.log(2.0) * self.chose.size - model
+
+
+_SHARE_NODES: Final = 200  # of Gauss and Jacobi: exact for up to 399 voters
+_SHARE_PRIOR: Final = (0.5, 4.5)  # of a beta distribution of mean .1: few are likely, and many are possible
+
+
+def random_chances(evidence: Array, share: float | None) -> Array:
+    """Return the probability that each voter flips coins.
+
+    Parameters
+    ----------
+    evidence : ndarray of float64, shape (n_voters,)
+        Logarithms of the likelihood ratios of coin flips and the model.
+    share : float or None
+        Share of voters who flip coins; None takes the mean over all shares, by how likely they make the evidence.
+
+    Examples
+    --------
+    >>> random_chances(np.array([3.0, -3.0, -3.0]), None).round(2)
+    array([0.61, 0.01, 0.01])
+    """
+    from scipy.special import expit, logsumexp, roots_sh_jacobi
+
+    a, b = _SHARE_PRIOR
+    # The likelihood of a share s is a polynomial: the product over voters of 1 - s + s e^x.
+    shares, weights = (
+        (np.array([share]), np.ones(1)) if share is not None else roots_sh_jacobi(_SHARE_NODES, a + b - 1, a)
+    )
+    odds = np.log(shares / (1 - shares))[:, np.newaxis]
+    logs = np.logaddexp(0.0, evidence + odds).sum(axis=1) + evidence.size * np.log(1 - shares) + np.log(weights)
+    return np.asarray(np.exp(logs - logsumexp(logs)) @ expit(evidence + odds))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class VoterReport(TableResult):
+    """Voters, one row for each, in the order of the comparisons.
+
+    Attributes
+    ----------
+    voters : sequence of hashable
+        Names.
+    n_votes : ndarray of int64, shape (n_voters,)
+    discrimination, discrimination_low, discrimination_high : ndarray of float64, shape (n_voters,)
+        a_v with its interval; nan without `voters=True`.
+    oversight, oversight_low, oversight_high : ndarray of float64, shape (n_voters,)
+        e_v with its interval; nan without `voters=True`.
+    side_bias, side_bias_low, side_bias_high : ndarray of float64, shape (n_voters,)
+        s with its interval; nan without both `voters=True` and `side_bias=True`.
+    agreement, agreement_low, agreement_high : ndarray of float64, shape (n_voters,)
+        Share of the votes, excluding ties, for the item that all other voters' votes place higher, with Wilson's
+        interval; nan if no vote qualifies.
+    expected_agreement : ndarray of float64, shape (n_voters,)
+        The share that an average voter would reach on the same pairs; pairs of neighbours are hard.
+    random : ndarray of float64, shape (n_voters,)
+        Probability that the voter flips coins.
+    without : ndarray of float64, shape (n_voters,)
+        Coefficient of the whole ranking with the ranking by all other voters, by one Newton step; nan if their votes
+        leave strengths infinite, which can happen without a prior.
+    level : float
+    coefficient : Coefficient
+    random_share : float or None
+        As given.
+
+    See Also
+    --------
+    voter_report : Returns it.
+    Influence : One voter in detail.
+
+    Examples
+    --------
+    >>> from adaptive import Comparisons, bradley_terry, voter_report
+    >>> votes = Comparisons.from_labels(
+    ...     ["a", "a", "b", "c"], ["b", "c", "c", "a"], ["left"] * 4, voter=["Ann", "Ann", "Ann", "Bob"])
+    >>> report = voter_report(bradley_terry(votes, prior=2, voters=True))
+    >>> report.voters, report.n_votes.tolist(), report.at_random
+    (('Ann', 'Bob'), [3, 1], ())
+    """
+
+    voters: Sequence[Hashable]
+    n_votes: Array
+    discrimination: Array
+    discrimination_low: Array
+    discrimination_high: Array
+    oversight: Array
+    oversight_low: Array
+    oversight_high: Array
+    side_bias: Array
+    side_bias_low: Array
+    side_bias_high: Array
+    agreement: Array
+    agreement_low: Array
+    agreement_high: Array
+    expected_agreement: Array
+    random: Array
+    without: Array
+    level: float
+    coefficient: Coefficient
+    random_share: float | None
+
+    def __post_init__(self) -> None:
+        read_only([value for value in vars(self).values() if isinstance(value, np.ndarray)])
+
+    @property
+    def at_random(self) -> tuple[Hashable, ...]:
+        """Voters who are more likely than not to flip coins."""
+        return tuple(self.voters[place] for place in np.flatnonzero(self.random > 0.5).tolist())
+
+    def _columns(self) -> dict[str, Sequence[Any]]:
+        names = [name for name, value in vars(self).items() if isinstance(value, np.ndarray)]
+        return {"voter": list(self.voters)} | {name: getattr(self, name).tolist() for name in names}
+
+    def __repr__(self) -> str:
+        found = self.at_random
+        which = offending("at random", found) if found else "none at random"
+        n_voters, n_votes = counted(len(self.voters), "voter"), counted(int(self.n_votes.sum()), "vote")
+        return f"<VoterReport of {n_voters}, {n_votes}: {which}>"
+
+
+def voter_report(
+    strengths: Strengths,
+    *,
+    level: float = 0.9,
+    coefficient: CoefficientLike = "tau_w",
+    random_share: float | None = None,
+) -> VoterReport:
+    """Report how reliable each voter's votes are.
+
+    Intervals of a_v, e_v and s come from the expected information of the voter's votes and the priors, as if the
+    strengths were known. Agreement, `random` and `without` judge the voter by strengths without the voter's votes: one
+    Newton step from the fit, since a fit for each voter would take minutes.
+
+    A voter answers at random if a coin explains the votes better than the model. The odds are the two likelihoods of
+    the votes, excluding ties, times `random_share` and its complement. The likelihood of the model is a mean over the
+    priors of a_v and e_v, and allows for the errors of the strengths. Strengths without any signal explain votes no
+    better than a coin: the chances are then those of the share alone.
+
+    Parameters
+    ----------
+    strengths : Strengths
+        Their votes must have known voters.
+    level : float
+        Level of the intervals.
+    coefficient : Coefficient or {"tau_w", "rho_w", "tau", "rho"}
+        Of `without`.
+    random_share : float, optional
+        Share of voters who flip coins; by default it is unknown, and the report averages over all shares.
+
+    Raises
+    ------
+    ModelError, OptionError
+        No Strengths, voters that are not known, or an option out of range.
+
+    See Also
+    --------
+    influence : The ranking without one voter.
+    adaptive.plots.plot_voters : Draws the agreement of each voter.
+
+    Examples
+    --------
+    >>> from adaptive import Comparisons, bradley_terry, voter_report
+    >>> votes = Comparisons.from_labels(
+    ...     ["a", "a", "b", "c"], ["b", "c", "c", "a"], ["left"] * 4, voter=["Ann", "Ann", "Ann", "Bob"])
+    >>> report = voter_report(bradley_terry(votes, prior=2, voters=True))
+    >>> report
+    <VoterReport of 2 voters, 4 votes: none at random>
+    >>> report.n_votes
+    array([3, 1])
+    """
+    votes, voters = votes_of_voters(strengths)
+    confidence, chosen = checked_level(level, error=ModelError), as_coefficient(coefficient)
+    share = None if random_share is None else real_number(random_share)
+    if share is not None and not 0 < share < 1:
+        raise ModelError(f"random_share must be a number between 0 and 1, both excluded; got {shown(random_share)}")
+    from scipy.special import ndtri
+
+    z = float(ndtri((1 + confidence) / 2))
+    n_voters = votes.n_voters
+    n_votes = np.bincount(voters, minlength=n_voters)
+    agreement, agreement_low, agreement_high, expected = np.full((4, n_voters), np.nan)
+    evidence, without = np.zeros(n_voters), np.ones(n_voters)
+    order = np.argsort(voters, kind="stable")
+    places = np.split(order, np.cumsum(n_votes)[:-1])
+    for voter in np.flatnonzero(n_votes).tolist():
+        own = places[voter]
+        others = step_without(strengths, own)
+        without[voter] = np.nan
+        if are_bounded(strengths, votes.select(voters != voter)):
+            without[voter] = chosen.of_pair(strengths.ranking, Ranking.from_scores(others, labels=strengths.items))
+        judged = JudgedVotes.of(strengths, others, own)
+        evidence[voter] = judged.evidence(strengths)
+        if n := judged.n_decided:
+            agreed = judged.n_agreed / n
+            agreement[voter], expected[voter] = agreed, judged.expected(strengths)
+            agreement_low[voter], agreement_high[voter] = wilson_interval(agreed, n, z)
+    return VoterReport(
+        voters=votes.voters or (),
+        n_votes=n_votes,
+        **_parameters(strengths, z, n_voters),
+        agreement=agreement,
+        agreement_low=agreement_low,
+        agreement_high=agreement_high,
+        expected_agreement=expected,
+        random=random_chances(evidence, share),
+        without=without,
+        level=confidence,
+        coefficient=chosen,
+        random_share=share,
+    )
+
+
+def _parameters(strengths: Strengths, z: float, n_voters: int) -> dict[str, Any]:
+    """Return a_v, e_v and s of each voter with the ends of their intervals; nan where they are not fitted."""
+    from adaptive.model._kernels import voter_information
+
+    ends = ("", "_low", "_high")
+    names = [name + end for name in ("discrimination", "oversight", "side_bias") for end in ends]
+    found = {name: np.full(n_voters, np.nan) for name in names}
+    model, at, prior = strengths.model, strengths.parameters, strengths.prior
+    if not model.voters:
+        return found
+    information = np.empty((n_voters, 3, 3))
+    voter_information(*kernel_input(strengths.curvature.rows, at), at.theta, information)
+    fits_e = strengths.oversight > 0
+    information[:, 0, 0] += prior.discrimination_sd**-2
+    # The beta prior on the scale of log odds; a parameter that is not fitted is known.
+    information[:, 1, 1] += prior.oversight_votes * at.oversight * (1 - at.oversight) if fits_e else 1e300
+    information[:, 2, 2] += prior.side_sd**-2 if model.side_bias else 1e300
+    if not fits_e:
+        information[:, 1, [0, 2]] = information[:, [0, 2], 1] = 0.0
+    if not model.side_bias:
+        information[:, 2, :2] = information[:, :2, 2] = 0.0
+    errors = z * np.sqrt(np.diagonal(np.linalg.inv(information), axis1=1, axis2=2))
+    logs = np.log(at.discrimination)
+    found["discrimination"] = at.discrimination.copy()
+    found["discrimination_low"], found["discrimination_high"] = np.exp(logs - errors[:, 0]), np.exp(logs + errors[:, 0])
+    if fits_e:
+        from scipy.special import expit, logit
+
+        odds = logit(at.oversight)
+        found["oversight"] = at.oversight.copy()
+        found["oversight_low"], found["oversight_high"] = expit(odds - errors[:, 1]), expit(odds + errors[:, 1])
+    if model.side_bias:
+        found["side_bias"] = at.side.copy()
+        found["side_bias_low"], found["side_bias_high"] = at.side - errors[:, 2], at.side + errors[:, 2]
+    return found
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Influence(TableResult):
+    """The ranking without one voter, compared with the whole ranking.
+
+    The table has the columns item, rank, rank_without and change, the largest changes first; a positive change is a
+    fall.
+
+    Attributes
+    ----------
+    voter : hashable
+    n_votes : int
+    strengths : Strengths
+        Fitted to the votes of all others.
+    statistic : float
+        Coefficient of the whole ranking with the ranking without the voter.
+    coefficient : Coefficient
+    rank, rank_without : ndarray of float64, shape (n_items,)
+        Mid-ranks, in the order of the items.
+
+    See Also
+    --------
+    influence : Returns it.
+    VoterReport : All voters.
+
+    Examples
+    --------
+    >>> from adaptive import Comparisons, bradley_terry, influence
+    >>> votes = Comparisons.from_labels(
+    ...     ["a", "a", "b", "c"], ["b", "c", "c", "a"], ["left"] * 4, voter=["Ann", "Ann", "Ann", "Bob"])
+    >>> found = influence(bradley_terry(votes, prior=2), "Bob", "tau")
+    >>> found.voter, found.n_votes, found.rank.tolist(), found.rank_without.tolist()
+    ('Bob', 1, [1.0, 2.0, 3.0], [1.0, 2.0, 3.0])
+    """
+
+    voter: Hashable
+    n_votes: int
+    strengths: Strengths
+    statistic: float
+    coefficient: Coefficient
+    rank: Array
+    rank_without: Array
+
+    def _columns(self) -> dict[str, Sequence[Any]]:
+        change = self.rank_without - self.rank
+        order = np.lexsort((self.rank, -np.abs(change)))
+        columns = {"rank": self.rank, "rank_without": self.rank_without, "change": change}
+        return item_table(self.strengths.items, order, **columns)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Influence of voter {shown(self.voter)}, {counted(self.n_votes, 'vote')}: {self.coefficient.name} "
+            f"{self.statistic:.4f} between the rankings with and without>"
+        )
+
+
+def influence(strengths: Strengths, voter: Hashable, coefficient: CoefficientLike = "tau_w") -> Influence:
+    """Fit again without the votes of one voter, and compare the rankings.
+
+    Parameters
+    ----------
+    strengths : Strengths
+    voter : hashable
+        Name of the voter.
+    coefficient : Coefficient or {"tau_w", "rho_w", "tau", "rho"}
+
+    Raises
+    ------
+    ModelError, ComparisonError, OptionError
+        No Strengths, voters that are not known, a voter who is not among them, an unknown coefficient, or strengths
+        without a prior that the votes of the others leave infinite.
+
+    See Also
+    --------
+    voter_report : All voters.
+    Comparisons.without_voter : The votes of all others.
+
+    Examples
+    --------
+    >>> from adaptive import Comparisons, bradley_terry, influence
+    >>> votes = Comparisons.from_labels(
+    ...     ["a", "a", "b", "c"], ["b", "c", "c", "a"], ["left"] * 4, voter=["Ann", "Ann", "Ann", "Bob"])
+    >>> influence(bradley_terry(votes, prior=2), "Bob", "tau")
+    <Influence of voter 'Bob', 1 vote: tau 1.0000 between the rankings with and without>
+    """
+    chosen = as_coefficient(coefficient)
+    votes, _ = votes_of_voters(strengths)
+    others = votes.without_voter(voter)
+    if not are_bounded(strengths, others):
+        raise ModelError(
+            f"without the votes of {shown(voter)} the strengths are infinite, because they have no prior; "
+            "fit them with prior=, a standard deviation"
+        )
+    without = refitted(strengths, others)
+    whole, rest = strengths.ranking, without.ranking
+    n_votes = votes.n_comparisons - others.n_comparisons
+    return Influence(voter, n_votes, without, chosen.of_pair(whole, rest), chosen, whole.ranks, rest.ranks)

@@ -1,0 +1,471 @@
+"""Estimate from votes how far voters stray and how often they err: a `VoterPopulation` and its intervals.
+
+votes -> strengths -> similarities -> likelihood of each voter's votes at each level -> the box of levels -> the same
+from simulated votes -> regression of levels on boxes, and intervals
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from adaptive.errors import ModelError
+from adaptive.model._comparisons import Comparisons
+from adaptive.model._estimators import bradley_terry
+from adaptive.model._strengths import Strengths
+from adaptive.simulation._similarity import checked_similarity, named_similarity
+from adaptive.simulation._voters import Amplitude, Interval, VoterPopulation, vanishing_amplitude
+from rankcorr._checks import checked_level, checked_seed, shown, whole_number
+from rankcorr._results import TableResult
+from rankcorr._workers import Progress
+
+Array: TypeAlias = NDArray[Any]
+
+# Cells of the levels, narrow near 0: 40 for s up to 1, and 30 for e up to 0.5, where answers carry no information.
+LEVEL_EDGES: Final = (np.arange(41) / 40) ** 2
+LAPSE_EDGES: Final = 0.5 * (np.arange(31) / 30) ** 2
+
+NAMES: Final = ("nonconformity_least", "nonconformity_largest", "oversight_least", "oversight_largest")
+
+_REFERENCE: Final = 0.1  # nonconformity used to turn strengths into similarities where none are given
+_LOGISTIC: Final = 1.702  # sd of the logistic curve in units of the nearest normal curve
+_BLOCK_NUMBERS: Final = 1 << 21  # 16 MB of opinions at a time
+_BIASED: Final = np.array([True, True, False, False])
+_LEAST_RESAMPLES: Final = 16
+_REGION: Final = 2.5  # errors to either side
+_MOST: Final = np.sqrt([LEVEL_EDGES[-1]] * 2 + [LAPSE_EDGES[-1]] * 2)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PopulationFit(TableResult):
+    """A population of voters fitted to votes, and the uncertainty of its four numbers.
+
+    The table has one row for each number, with the columns level, estimate, low, high and uncorrected.
+
+    Attributes
+    ----------
+    population : VoterPopulation
+        The estimate. Its indifference makes simulated voters tie as often as the real ones.
+    similarity : ndarray of float64, shape (n_items,), read-only
+        Similarities used for the items, in the order of the items of the votes.
+    relatedness : bool
+        Whether voters judge abs(z), or z itself.
+    level : float
+        Nominal coverage of each interval.
+    uncorrected : tuple of float
+        The four numbers estimated from the votes, before bias correction, in the order of `rows`.
+    intervals : ndarray of float64, shape (4, 2), read-only
+    n_votes, resamples : int
+
+    See Also
+    --------
+    fit_population : Returns it.
+    VoterPopulation : The type of `population`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from adaptive import Comparisons, VoterPopulation, draw_ballot, exponential_similarity, fit_population
+    >>> rng = np.random.default_rng(1)
+    >>> pool, ballot = VoterPopulation(n_voters=10).draw(rng), draw_ballot(30, 20, 10, rng)
+    >>> answers = pool.answer(ballot, pool.opinions(exponential_similarity(30), rng), rng)
+    >>> fit = fit_population(Comparisons.from_ballots([(ballot, answers)]), similarity="exponential", resamples=16)
+    >>> list(fit.intervals_by_name), fit.level
+    (['nonconformity_least', 'nonconformity_largest', 'oversight_least', 'oversight_largest'], 0.9)
+    """
+
+    population: VoterPopulation
+    similarity: NDArray[np.float64]
+    relatedness: bool
+    level: float
+    uncorrected: tuple[float, float, float, float]
+    intervals: NDArray[np.float64]
+    n_votes: int
+    resamples: int
+
+    def __post_init__(self) -> None:
+        self.similarity.flags.writeable = False
+        self.intervals.flags.writeable = False
+
+    @property
+    def intervals_by_name(self) -> dict[str, tuple[float, float, float]]:
+        """Return estimate, low and high of each level."""
+        return {name: (estimate, low, high) for name, estimate, low, high, _ in self.rows()}
+
+    def rows(self) -> list[tuple[str, float, float, float, float]]:
+        """Return the rows of the table: level, estimate, low, high and uncorrected."""
+        estimates = (*self.population.nonconformity, *self.population.oversight)
+        return [
+            (name, estimate, *self._interval(k), self.uncorrected[k])
+            for k, (name, estimate) in enumerate(zip(NAMES, estimates, strict=True))
+        ]
+
+    def _interval(self, row: int) -> Interval:
+        return float(self.intervals[row, 0]), float(self.intervals[row, 1])
+
+    def _columns(self) -> dict[str, list[Any]]:
+        names = ("level", "estimate", "low", "high", "uncorrected")
+        return dict(zip(names, map(list, zip(*self.rows(), strict=True)), strict=True))
+
+    def __repr__(self) -> str:
+        shown_rows = self.intervals_by_name
+        parts = []
+        for name in ("nonconformity", "oversight"):
+            ends = [shown_rows[f"{name}_{end}"] for end in ("least", "largest")]
+            parts.append(f"{name} " + " to ".join(f"{v:.3f} ({low:.3f} to {high:.3f})" for v, low, high in ends))
+        voters = self.population.n_voters
+        return f"<PopulationFit of {self.n_votes:,} votes, {voters:,} voters: {'; '.join(parts)}>"
+
+
+@dataclass(frozen=True, eq=False)
+class _Votes:
+    """Votes by voter, and the inputs of the estimates."""
+
+    comparisons: Comparisons  # sorted by voter
+    start: Array
+    shape: Array | None  # similarities, best first; None: from the strengths
+    relatedness: bool
+    amplitude: Amplitude
+    prior: float | None = None
+
+    @property
+    def n_voters(self) -> int:
+        """Number of voters with at least one vote."""
+        return self.start.size - 1
+
+    def similarity(self, comparisons: Comparisons) -> Array:
+        strengths = bradley_terry(comparisons, prior=self.prior)
+        if self.shape is None:
+            return similarity_of_strengths(strengths)
+        similarity = np.empty(comparisons.n_items)
+        similarity[np.argsort(-strengths.theta, kind="stable")] = self.shape
+        return similarity
+
+    def posterior(self, comparisons: Comparisons) -> tuple[Posterior, Array]:
+        """Return the posterior of the four numbers, and the similarities."""
+        from adaptive.simulation._population_kernels import log_likelihoods
+
+        similarity = self.similarity(comparisons)
+        levels, lapses = (LEVEL_EDGES[1:] + LEVEL_EDGES[:-1]) / 2, (LAPSE_EDGES[1:] + LAPSE_EDGES[:-1]) / 2
+        surfaces = np.empty((self.n_voters, levels.size, lapses.size))
+        votes = comparisons.left, comparisons.right, comparisons.winner, self.start
+        amplitude = np.abs(np.asarray(self.amplitude(similarity), np.float64))
+        log_likelihoods(*votes, similarity, amplitude, levels, lapses, self.relatedness, surfaces)
+        return box_posterior(surfaces), similarity
+
+    def simulated(self, roots: Array, similarity: Array, rng: np.random.Generator) -> tuple[Comparisons, float]:
+        """Answer the same comparisons by new voters of a population; return them and the indifference.
+
+        The number of ties stays the same: comparisons whose opinions differ least become ties.
+        """
+        votes = self.comparisons
+        pool = _population(roots, self.n_voters, self.amplitude).draw(rng)
+        voter = np.repeat(np.arange(self.n_voters), np.diff(self.start))
+        block = max(1, _BLOCK_NUMBERS // votes.n_items)
+        difference = np.empty(votes.n_comparisons)
+        amplitude = np.asarray(self.amplitude(similarity), np.float64)
+        for first in range(0, self.n_voters, block):
+            last = min(self.n_voters, first + block)
+            own = slice(self.start[first], self.start[last])
+            opinions = rng.standard_normal((last - first, votes.n_items))
+            opinions *= pool.nonconformity[first:last, np.newaxis] * amplitude
+            opinions += similarity
+            np.clip(opinions, -1, 1, out=opinions)
+            if self.relatedness:
+                np.abs(opinions, out=opinions)
+            row = voter[own] - first
+            difference[own] = opinions[row, votes.left[own]] - opinions[row, votes.right[own]]
+        winner = np.sign(difference).astype(np.int8)
+        overlooked = rng.random(winner.size) < pool.oversight[voter]
+        np.negative(winner, out=winner, where=overlooked)
+        indifference = 0.0
+        if votes.n_ties:
+            distance = np.abs(difference)
+            indifference = float(np.quantile(distance, votes.n_ties / votes.n_comparisons))
+            winner[distance <= indifference] = 0
+        return Comparisons(votes.items, votes.left, votes.right, winner, votes.voters, votes.voter), indifference
+
+
+def fit_population(
+    comparisons: Comparisons,
+    *,
+    similarity: str | ArrayLike | None = None,
+    relatedness: bool | None = None,
+    amplitude: Amplitude = vanishing_amplitude,
+    level: float = 0.9,
+    resamples: int = 40,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> PopulationFit:
+    """Fit nonconformity and oversight of a population of voters to their votes, with intervals.
+
+    Items are ordered by Bradley-Terry strengths, and given the similarities in that order. The likelihood of a
+    voter's votes is then known at each level: P(left) = (1 - e) P(abs(o_left) > abs(o_right)) + e P(the reverse),
+    o normal around z with the standard deviation s_v s(z). Clipping changes only the order of opinions beyond 1, which
+    tie; a tie is half a vote for either side. The likelihood of a population is the product over voters of the mean
+    likelihood in its box of levels. The prior is uniform over all boxes whose ends are in order, on the scale of square
+    roots.
+
+    Strengths fitted to the same votes agree with them too well, so voters seem to stray less than they do. The method
+    is therefore repeated on simulated votes of known populations, drawn where the true one may be. A regression of
+    their levels on these estimates predicts the true nonconformity and its error. If votes carry no information, its
+    intervals cover all possible levels. Intervals of the oversight are quantiles of the posterior.
+
+    Parameters
+    ----------
+    comparisons : Comparisons
+        With known voters. Time and memory are linear in votes; each voter with votes takes 19 kB.
+    similarity : str or array_like of shape (n_items,), optional
+        "exponential", "power_law", "embedding", or similarities z in [-1, 1] in any order, sorted here. By default they
+        are read from the strengths, for which voters have nonconformity 0.1 by definition.
+    relatedness : bool, optional
+        Voters judge abs(z), the default if similarities are given; else z.
+    amplitude : callable
+        s(z), as in `VoterPool`.
+    level : float
+        Probability that an interval covers its number.
+    resamples : int
+        Simulations, at least 16, after as many preliminary ones; each takes 0.2 s for 6,000 votes of 100 voters.
+    seed : int
+        Same seed, same result.
+    progress : callable, optional
+        Called with 1 after each simulation.
+
+    Returns
+    -------
+    PopulationFit
+
+    Raises
+    ------
+    ModelError
+        No votes, voters that are not known, another number of similarities than items, or an option out of range.
+    SimilarityError
+        Similarities that `checked_similarity` refuses.
+
+    See Also
+    --------
+    VoterPopulation : The fitted model of voters.
+    voter_report : Single voters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from adaptive import Comparisons, VoterPopulation, draw_ballot, exponential_similarity, fit_population
+    >>> rng = np.random.default_rng(1)
+    >>> pool = VoterPopulation(n_voters=10).draw(rng)
+    >>> ballot = draw_ballot(30, 20, 10, rng)
+    >>> answers = pool.answer(ballot, pool.opinions(exponential_similarity(30), rng), rng)
+    >>> votes = Comparisons.from_ballots([(ballot, answers)])
+    >>> fit = fit_population(votes, similarity="exponential", resamples=16)
+    >>> fit.population.n_voters, fit.n_votes
+    (10, 300)
+    """
+    votes, judged = _by_voter(comparisons), similarity is not None if relatedness is None else bool(relatedness)
+    shape = _shape(similarity, comparisons.n_items, judged)
+    wanted = checked_level(level)
+    n_resamples = whole_number(resamples)
+    if n_resamples is None or n_resamples < _LEAST_RESAMPLES:
+        raise ModelError(f"resamples must be a whole number of {_LEAST_RESAMPLES} or more; got {shown(resamples)}")
+    checked_seed(seed, ModelError)
+    voter = np.asarray(votes.voter)
+    start = np.append(np.searchsorted(voter, np.unique(voter)), votes.n_comparisons)
+    # Estimating the prior again for each set of simulated votes would take ten times as long.
+    problem = _Votes(votes, start, shape, judged, amplitude, bradley_terry(votes).prior_sd)
+    found, plugged = problem.posterior(votes)
+    indifferences: list[float] = []
+
+    def simulated(populations: Array, stage: int) -> list[Posterior]:
+        """Return the posterior from the votes of each population."""
+        posteriors = []
+        for k, roots in enumerate(populations):
+            rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(stage, k)))
+            drawn, indifference = problem.simulated(roots, plugged, rng)
+            indifferences.append(indifference)
+            posteriors.append(problem.posterior(drawn)[0])
+            if progress is not None:
+                progress(1)
+        return posteriors
+
+    # Two effects bias the posterior: the strengths were fitted to the same votes, so voters seem to agree with them too
+    # well, and opinions persist while the likelihood treats votes as independent. Simulated votes have both effects.
+    # Each stage draws populations where the stage before places the true one: the last stage nearby, where a line fits.
+    # The posterior of e is correct; that of s is biased by more than its width.
+    low, high = (np.where(_BIASED, end, found.quantile(np.full(4, at))) for end, at in ((0.0, 0.01), (_MOST, 0.99)))
+    for stage, n in enumerate((n_resamples // 2, n_resamples - n_resamples // 2, n_resamples)):
+        indifferences.clear()
+        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(stage,)))
+        drawn = _populations_between(low, high, n, rng)
+        means = np.array([posterior.mean for posterior in simulated(drawn, stage)])
+        centre, error = _taken_back(found.mean, means, drawn)
+        # With few simulations, a region may extend beyond the bounds.
+        low = np.where(_BIASED, np.clip(centre - _REGION * error, 0.0, 0.9 * _MOST), low)
+        high = np.where(_BIASED, np.clip(centre + _REGION * error, 0.1 * _MOST, _MOST), high)
+    half = _quantile(wanted, n_resamples) * error
+    plain = (found.quantile(np.full(4, at)) for at in ((1 - wanted) / 2, 0.5, (1 + wanted) / 2))
+    low, middle, high = (
+        np.clip(np.where(_BIASED, predicted, quantile), 0.0, _MOST)
+        for predicted, quantile in zip((centre - half, centre, centre + half), plain, strict=True)
+    )
+    estimate = _ordered(middle)
+    population = _population(estimate, start.size - 1, amplitude, float(np.mean(indifferences)))
+    uncorrected = tuple((found.mean**2).tolist())
+    ends = np.stack([np.minimum(low, estimate), np.maximum(high, estimate)], axis=1) ** 2
+    counts = votes.n_comparisons, n_resamples
+    return PopulationFit(population, plugged.copy(), judged, wanted, uncorrected, ends, *counts)
+
+
+def _populations_between(low: Array, high: Array, n: int, rng: np.random.Generator) -> Array:
+    """Draw square roots of levels, shape (n, 4), uniformly in a region; ends that are out of order are swapped."""
+    drawn = rng.uniform(low, high, (n, 4))
+    return np.concatenate([np.sort(drawn[:, :2], axis=1), np.sort(drawn[:, 2:], axis=1)], axis=1)
+
+
+def _taken_back(found: Array, means: Array, drawn: Array) -> tuple[Array, Array]:
+    """Predict the drawn levels from the estimates, by linear regression on all four means; return errors too.
+
+    This is the regression of approximate Bayesian computation (Beaumont, Zhang and Balding 2002). If votes carry no
+    information, neither do the means, and the error is as wide as the region.
+    """
+    from scipy.linalg import lstsq
+
+    n = len(drawn)
+    design = np.column_stack([np.ones(n), means - found])
+    coefficients, _, rank, _ = lstsq(design, drawn)
+    residuals = drawn - design @ coefficients
+    at_found = np.eye(1, 5)[0]
+    leverage = float(at_found @ np.linalg.pinv(design.T @ design) @ at_found)
+    variance = np.sum(residuals**2, axis=0) / max(1, n - int(rank))
+    return np.asarray(coefficients[0]), np.sqrt(variance * (1.0 + leverage))
+
+
+def _quantile(level: float, n_resamples: int) -> float:
+    """Return Student's quantile for the residuals of a regression with five coefficients."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(n_resamples - 5, (1 + level) / 2))
+
+
+def similarity_of_strengths(strengths: Strengths) -> NDArray[np.float64]:
+    """Return the similarities z for which voters with nonconformity 0.1 would vote as the strengths predict.
+
+    With the amplitude 1 - z^2, opinions stray by the same s everywhere on the scale of artanh z. On that scale,
+    strengths are similarities up to a factor, and votes depend only on z over s. Strengths are stretched to the spread
+    of their posterior, because the fitted ones lie too close together.
+
+    Parameters
+    ----------
+    strengths : Strengths
+
+    Returns
+    -------
+    ndarray of float64, shape (n_items,)
+        In the order of the items; voters judge z itself, not abs(z).
+
+    Examples
+    --------
+    >>> votes = Comparisons.from_labels(["a", "a"], ["b", "b"], ["left", "right"])
+    >>> similarity_of_strengths(bradley_terry(votes))
+    array([0., 0.])
+    """
+    theta = strengths.theta
+    spread = float(theta.var())
+    doubt = float(np.mean(1.0 / strengths.curvature.diagonal)) if spread > 0 else 0.0
+    factor = math.sqrt(1.0 + min(doubt / spread, 1.0)) if spread > 0 else 1.0
+    if strengths.model.link == "logistic":
+        factor /= _LOGISTIC
+    return np.asarray(np.tanh(theta * (factor * _REFERENCE * math.sqrt(2.0))))
+
+
+def _ordered(roots: Array) -> Array:
+    """Clip square roots of levels to their bounds; ends that have crossed meet in the middle."""
+    roots = np.clip(roots, 0.0, _MOST)
+    for low, high in ((0, 1), (2, 3)):
+        if roots[low] > roots[high]:
+            roots[low] = roots[high] = (roots[low] + roots[high]) / 2
+    return roots
+
+
+def _population(roots: Array, n_voters: int, amplitude: Amplitude, indifference: float = 0.0) -> VoterPopulation:
+    s_low, s_high, e_low, e_high = (roots**2).tolist()
+    return VoterPopulation(n_voters, (s_low, s_high), (e_low, e_high), amplitude, indifference)
+
+
+def _by_voter(comparisons: Comparisons) -> Comparisons:
+    if not isinstance(comparisons, Comparisons):
+        raise ModelError(f"a population is fitted to Comparisons; got {shown(comparisons)}")
+    if comparisons.voter is None:
+        raise ModelError("a population of voters needs votes whose voters are known; these have none")
+    if not comparisons.n_comparisons:
+        raise ModelError("a population of voters needs votes; got none")
+    return comparisons.select(np.argsort(comparisons.voter, kind="stable"))
+
+
+def _shape(similarity: str | ArrayLike | None, n_items: int, relatedness: bool) -> Array | None:
+    if similarity is None:
+        return None
+    values = named_similarity(similarity, n_items) if isinstance(similarity, str) else checked_similarity(similarity)
+    if values.size != n_items:
+        raise ModelError(f"the votes are on {n_items} items; got {values.size} similarities")
+    return np.asarray(values[np.argsort(-(np.abs(values) if relatedness else values), kind="stable")])
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """Marginals of the square roots of the four numbers, each flat before any vote, given that ends are in order.
+
+    Attributes
+    ----------
+    values : tuple of 4 ndarray
+        Square roots, equally spaced.
+    weights : tuple of 4 ndarray
+        Probabilities.
+    """
+
+    values: tuple[Array, ...]
+    weights: tuple[Array, ...]
+
+    @property
+    def mean(self) -> Array:
+        """Return the means of the square roots, shape (4,)."""
+        return np.array([values @ weights for values, weights in zip(self.values, self.weights, strict=True)])
+
+    def quantile(self, probabilities: Array) -> Array:
+        """Return the quantiles of the four numbers at these probabilities, shape (4,)."""
+        return np.array([np.interp(p, *self._curve(k)[::-1]) for k, p in enumerate(probabilities)])
+
+    def _curve(self, k: int) -> tuple[Array, Array]:
+        """Return values and cumulative probabilities; each weight is spread over the step around its value."""
+        values, weights = self.values[k], self.weights[k]
+        half = (values[1] - values[0]) / 2
+        grown = np.maximum(weights, 1e-9)  # strictly increasing, so that the inverse exists
+        return np.append(values - half, values[-1] + half), np.append(0.0, np.cumsum(grown / grown.sum()))
+
+
+def box_posterior(surfaces: Array) -> Posterior:
+    """Return the posterior of the ends of s and e: a box's likelihood is the product over voters of their means in it.
+
+    Parameters
+    ----------
+    surfaces : ndarray of float64, shape (n_voters, n_levels, n_lapses)
+        Log-likelihoods in the middle of the cells; they are overwritten.
+    """
+    from adaptive.simulation._population_kernels import box_log_likelihoods
+
+    surfaces -= surfaces.max(axis=(1, 2), keepdims=True)
+    np.exp(surfaces, out=surfaces)
+    surfaces *= np.diff(LEVEL_EDGES)[:, np.newaxis] * np.diff(LAPSE_EDGES)
+    mass = np.zeros((LEVEL_EDGES.size, LAPSE_EDGES.size, surfaces.shape[0]))
+    mass[1:, 1:] = np.cumsum(np.cumsum(surfaces, axis=1), axis=2).transpose(1, 2, 0)
+    boxes = np.empty((LEVEL_EDGES.size - 1,) * 2 + (LAPSE_EDGES.size - 1,) * 2)
+    box_log_likelihoods(mass, LEVEL_EDGES, LAPSE_EDGES, boxes)
+    boxes -= boxes.max()
+    np.exp(boxes, out=boxes)
+    boxes /= boxes.sum()
+    roots = np.sqrt(LEVEL_EDGES), np.sqrt(LAPSE_EDGES)
+    values = roots[0][:-1], roots[0][1:], roots[1][:-1], roots[1][1:]
+    others = ((1, 2, 3), (0, 2, 3), (0, 1, 3), (0, 1, 2))
+    return Posterior(values, tuple(np.asarray(boxes.sum(axis=axes)) for axes in others))

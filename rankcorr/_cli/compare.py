@@ -1,0 +1,472 @@
+"""`rankcorr compare` and `rankcorr test`: systems against gold, by coefficients and by tests.
+
+More about each coefficient, and the items that cost a system most, on request; whether a system is better than chance,
+or than another system.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import click
+
+from rankcorr import OptionError
+from rankcorr._checks import collected_notices
+from rankcorr._cli import console, options
+from rankcorr._cli.console import Note, gathered, label_text, number_text, pvalue_text, setting
+from rankcorr._cli.options import Files, Named, Weights
+from rankcorr._coefficients import COEFFICIENTS
+from rankcorr._contributions import contributions
+from rankcorr._correlation import correlate
+from rankcorr._results import RankCorrelation, json_ready
+from rankcorr._workers import Progress, progress_bar
+from rankcorr.inference._bootstrap import METHODS, bootstrap_interval
+from rankcorr.inference._copula import MIN_RESAMPLES
+from rankcorr.inference._exchange import SWAPS
+from rankcorr.inference._orbit import MAX_EXACT
+from rankcorr.inference._paired import SystemComparison, compare_systems, holm
+from rankcorr.inference._permutation import PermutationTest, permutation_test
+
+CI_RESAMPLES: Final = 2_000
+PERMUTATIONS: Final = 10_000
+TEST_RESAMPLES: Final = 10_000
+
+
+@dataclass(frozen=True)
+class Details:
+    """Optional parts of the output of `rankcorr compare`."""
+
+    worst: int | None = console.count_setting("--worst", "List the K items that cost each system most.")
+    coefficient: Any = setting(options.coefficient_option(None, "Coefficient of --worst.  [default: tau_w]"))
+    ci: bool = console.flag_setting("--ci", "Add the confidence interval of each coefficient.")
+    standardize: bool = console.flag_setting(
+        "--standardize",
+        "Add each coefficient on a scale where chance averages 0, and its percentile among the values of chance.",
+    )
+    level: float | None = setting(
+        options.level_option(None, f"Level of confidence of --ci.  [default: {options.DEFAULT_LEVEL}]")
+    )
+    method: Any = setting("--method", type=click.Choice(METHODS), help=f"Method of --ci.  [default: {METHODS[0]}]")
+    resamples: int | None = setting(
+        options.resamples_option(
+            None,
+            f"Resamples of --ci and permutations of --standardize.  [default: {CI_RESAMPLES:,} and {PERMUTATIONS:,}]",
+        )
+    )
+    seed: int | None = setting(
+        console.seed_option(
+            None, f"Same seed, same numbers of --ci and --standardize.  [default: {options.DEFAULT_SEED}]"
+        )
+    )
+
+    def check(self) -> None:
+        """Raise an error for an option that has no effect because the option it belongs to is missing."""
+        options.check_owner("--worst", self.worst is not None, {"--coefficient": self.coefficient})
+        options.check_owner("--ci", self.ci, {"--level": self.level, "--method": self.method})
+        drawn = {"--resamples": self.resamples, "--seed": self.seed}
+        options.check_owner("--ci or --standardize", self.by_coefficient, drawn)
+
+    @property
+    def by_coefficient(self) -> bool:
+        """Whether each coefficient has a separate row."""
+        return self.ci or self.standardize
+
+    @property
+    def n_resamples_each(self) -> int:
+        """Resamples and permutations of one coefficient of one system."""
+        n_permutations = 0 if self._standardize is None else self._standardize["resamples"]
+        return n_permutations + (0 if self._ci is None else _n_drawn(self._ci))
+
+    @property
+    def taken_apart(self) -> Any:
+        """Coefficient of --worst."""
+        return self.coefficient or "tau_w"
+
+    def described(self) -> dict[str, Any]:
+        """The options that were given, ready for JSON."""
+        worst = None if self.worst is None else {"k": self.worst, "coefficient": self.taken_apart}
+        asked = {"worst": worst, "ci": self._ci, "standardize": self._standardize}
+        return {name: chosen for name, chosen in asked.items() if chosen is not None}
+
+    @property
+    def _ci(self) -> dict[str, Any] | None:
+        if not self.ci:
+            return None
+        level = options.DEFAULT_LEVEL if self.level is None else self.level
+        return {"level": level, "method": self.method or METHODS[0], **self._draws(CI_RESAMPLES)}
+
+    @property
+    def _standardize(self) -> dict[str, Any] | None:
+        return self._draws(PERMUTATIONS) if self.standardize else None
+
+    def _draws(self, default: int) -> dict[str, Any]:
+        return {"resamples": self.resamples or default, "seed": self.seed or options.DEFAULT_SEED}
+
+    def of(
+        self,
+        gold: Named,
+        system: Named,
+        results: Mapping[str, RankCorrelation],
+        *,
+        files: Files,
+        weights: Weights,
+        progress: Progress,
+    ) -> tuple[dict[str, Any], list[Note]]:
+        """The additions to the row of a system, ready for JSON, and the warnings of the library."""
+        row: dict[str, Any] = {}
+        notes: dict[str, list[str]] = {}  # coefficients by message
+        if self.by_coefficient:
+            row["coefficients"] = {}
+            for name, result in results.items():
+                with collected_notices() as notices:
+                    shared = {"coefficient": weights.of(name), "missing": files.missing}
+                    row["coefficients"][name] = self._inferred(gold, system, result.statistic, shared, progress)
+                for message in dict.fromkeys(notices):
+                    notes.setdefault(message, []).append(name)
+        if self.worst is not None:
+            with collected_notices():  # those of the coefficient itself have been reported
+                parts = contributions(
+                    gold.ranking, system.ranking, coefficient=weights.of(self.taken_apart), missing=files.missing
+                )
+            names = {"x_rank": "gold_rank", "y_rank": "system_rank"}
+            row["worst"] = None
+            if not math.isnan(parts.statistic):
+                items = [vars(item).items() for item in parts.worst(self.worst) if item.cost]
+                row["worst"] = [{names.get(field, field): value for field, value in item} for item in items]
+        return row, [
+            note for message, names in notes.items() for note in console.notes_of([message], names, system.name)
+        ]
+
+    def _inferred(
+        self, gold: Named, system: Named, statistic: float, shared: Mapping[str, Any], progress: Progress
+    ) -> dict[str, Any]:
+        """Interval and standardized value of one coefficient; nan where it is undefined, which the caller reports."""
+        found: dict[str, Any] = {"statistic": statistic}
+        defined = not math.isnan(statistic)
+        if self._standardize is not None:
+            figures = ("standardized", "percentile", "zscore")
+            found |= dict.fromkeys(("chance", *figures), math.nan)
+            if defined:
+                drawn = {"n_resamples": self._standardize["resamples"], "seed": self._standardize["seed"]}
+                test = permutation_test(gold.ranking, system.ranking, **shared, **drawn, progress=progress)
+                found |= {"chance": test.null.mean} | {name: getattr(test, name) for name in figures}
+        if self._ci is not None:
+            found |= {"low": math.nan, "high": math.nan, "standard_error": math.nan}
+            if defined:
+                drawn = {"n_resamples" if name == "resamples" else name: value for name, value in self._ci.items()}
+                interval = bootstrap_interval(gold.ranking, system.ranking, **shared, **drawn, progress=progress)
+                found |= {name: getattr(interval, name) for name in ("low", "high", "standard_error")}
+        return found
+
+    def headings(self, sizes: Sequence[int]) -> list[str]:
+        """Lines above the table of coefficients that explain its columns; `sizes` are the numbers of items."""
+        lines = []
+        if (draws := self._standardize) is not None:
+            drawn = options.permutations_text(draws["resamples"], draws["seed"], sizes)
+            lines.append(f"standardized: chance is 0; percentile: per cent of chance below the value ({drawn})")
+        if (draws := self._ci) is not None:
+            model = draws["method"] == METHODS[0]
+            drawn = console.resamples_text(_n_drawn(draws), draws["seed"], None if model else "the items")
+            lines.append(f"low, high: {console.percent_text(draws['level'])} interval ({draws['method']}, {drawn})")
+        return lines
+
+    def print_table(self, names: list[str], rows: list[dict[str, Any]]) -> None:
+        """Print one row for each system and coefficient."""
+        columns = ["standardized", "percentile"] * self.standardize + ["low", "high"] * self.ci
+        cells = []
+        forms = {column: ".2f" if column == "percentile" else "z.4f" for column in ("statistic", *columns)}
+        for shown, row in zip(names, rows, strict=True):
+            for name in COEFFICIENTS:
+                values = [f"{row['coefficients'][name][column]:{form}}" for column, form in forms.items()]
+                cells.append([shown, name, *values, str(row["n"]), str(row["ties"])])
+        console.print_table(["system", "coefficient", "value", *columns, "n", "ties"], cells, left=[1])
+
+    def print_worst(self, shown: str, row: Mapping[str, Any]) -> None:
+        """Print the items that cost a system most, below the other tables."""
+        name, items = self.taken_apart, row["worst"]
+        if not items:
+            why = "undefined, and cannot be taken apart" if items is None else "1: no item costs anything"
+            click.echo(f"\n{shown}: {name} is {why}")
+            return
+        total = math.fsum(item["cost"] for item in items)
+        form = "z.4f" if items[0]["cost"] >= 0.001 else ".2e"
+        click.echo(
+            f"\n{shown}: {len(items):,} of {row['n']:,} items cost {total:{form}} of the {1 - row[name]:{form}} that "
+            f"{name} is short of 1"
+        )
+        console.print_table(
+            ["item", "gold rank", "system rank", "weight", "contribution", "cost"],
+            [
+                [
+                    label_text(item["label"]),
+                    *(console.rank_text(item[column]) for column in ("gold_rank", "system_rank")),
+                    *(f"{item[column]:{form}}" for column in ("weight", "contribution", "cost")),
+                ]
+                for item in items
+            ],
+        )
+
+
+def _n_drawn(ci: dict[str, Any]) -> int:
+    """Number of resamples of an interval: more than requested if that number is too small."""
+    number: int = ci["resamples"]
+    return max(number, MIN_RESAMPLES) if ci["method"] == METHODS[0] else number
+
+
+@console.command(short_help="Compute the coefficients of systems with gold.")
+@click.argument("gold")
+@click.argument("systems", nargs=-1, required=True, metavar="SYSTEM...")
+@options.file_options
+@options.weight_options
+@gathered("details", Details)
+@console.table_option()
+@console.json_option()
+def compare(
+    gold: str, systems: tuple[str, ...], files: Files, weights: Weights, details: Details, as_json: bool
+) -> None:
+    """Compare the rankings in the SYSTEM files with the one in GOLD.
+
+    Files are CSV or TSV in UTF-8 ('-' is stdin) and are matched by id. rho_w and tau_w weigh the top most; rho and
+    tau weigh all items alike. Ties are the compared items that share their score with another.
+
+    With --ci or --standardize each coefficient has a separate row.
+
+    Example:
+      rankcorr compare gold.csv system_a.csv system_b.csv
+      rankcorr compare --id word1,word2 --score gold --score lch pairs.tsv pairs.tsv
+      rankcorr compare gold.csv system_a.csv --ci --standardize --worst 10
+    """
+    weighing = weights.described()
+    details.check()
+    reference, *others = files.read([gold], systems)
+    matches = [options.match_items(reference, other, files.missing) for other in others]
+    rows, notes = [], []
+    n_steps = len(others) * len(COEFFICIENTS) * details.n_resamples_each
+    with progress_bar(n_steps, "resample", "coefficients") as advance:
+        for other, match in zip(others, matches, strict=True):
+            row, messages = _row(reference, other, files, weights, details, advance)
+            rows.append(row | match.described())
+            notes += messages
+    if as_json:
+        chosen = {**files.described(), **weighing, **details.described()}
+        console.print_json(
+            {"gold": options.described(reference), "options": chosen, "systems": rows, "warnings": notes}
+        )
+        return
+    lines = [options.gold_line(reference), *options.coverage_lines(matches, others, files.missing)]
+    click.echo("\n".join([*lines, *details.headings([row["n"] for row in rows]), ""]))
+    if details.by_coefficient:
+        details.print_table([other.shown for other in others], rows)
+    else:
+        console.print_table(
+            ["system", *COEFFICIENTS, "n", "ties"],
+            [
+                [other.shown, *(f"{row[name]:.4f}" for name in COEFFICIENTS), str(row["n"]), str(row["ties"])]
+                for other, row in zip(others, rows, strict=True)
+            ],
+        )
+    if details.worst is not None:
+        for other, row in zip(others, rows, strict=True):
+            details.print_worst(other.shown, row)
+    console.print_notes(notes)
+
+
+def _row(
+    gold: Named, system: Named, files: Files, weights: Weights, details: Details, progress: Progress
+) -> tuple[dict[str, Any], list[Note]]:
+    """Row of the table for one system, and the warnings of the library."""
+    with options.errors_of(gold, system):
+        with collected_notices() as notices:
+            chosen, names = [weights.of(name) for name in COEFFICIENTS], (gold.name, system.name)
+            found = correlate(gold.ranking, system.ranking, coefficients=chosen, names=names, missing=files.missing)
+            results: dict[str, RankCorrelation] = {coefficient.name: result for coefficient, result in found.items()}
+        more, notes = details.of(gold, system, results, files=files, weights=weights, progress=progress)
+    row: dict[str, Any] = {"system": system.name, **{name: result.statistic for name, result in results.items()}}
+    row["n"] = next(iter(results.values())).n_items
+    undefined = [name for name, result in results.items() if math.isnan(result.statistic)]
+    return row | more, console.notes_of(notices, undefined, system.name) + notes
+
+
+@console.command("test", short_help="Test systems against chance, or against each other.")
+@click.argument("gold")
+@click.argument("systems", nargs=-1, required=True, metavar="SYSTEM...")
+@click.option("--versus", is_flag=True, help="Test the first SYSTEM against each other one, over the same items.")
+@options.file_options
+@options.coefficient_option()
+@options.weight_options
+@options.alternative_option("the system beats chance, or with --versus the first one beats the other")
+@options.swap_option(None, f"What two systems exchange in a test of --versus.  [default: {SWAPS[0]}]")
+@options.level_option(None, f"Level of confidence of the intervals of --versus.  [default: {options.DEFAULT_LEVEL}]")
+@options.resamples_option(TEST_RESAMPLES, "Number of random permutations, or of swaps with --versus.")
+@console.seed_option()
+@console.table_option()
+@console.json_option()
+def run_tests(
+    gold: str,
+    systems: tuple[str, ...],
+    versus: bool,
+    files: Files,
+    coefficient: str,
+    weights: Weights,
+    alternative: Any,
+    swap: Any,
+    level: float | None,
+    resamples: int,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Test whether the SYSTEM rankings agree with GOLD better than chance does.
+
+    The ranks of a system are permuted, those of ties too. Two unrelated rankings do not give 0: 'chance' is the mean
+    of the permutations, 'standardized' the coefficient on a scale where chance is 0, and -1 and 1 stay, and
+    'percentile' the percentage of the permutations below it, where equal ones count half.
+
+    With --versus, test whether two systems differ: the scores, or the ranks, that they give an item are swapped at
+    random. The interval holds the differences that the test does not reject, and 'detectable' is the least true
+    difference that it finds with a power of 0.8. P-values of several tests are also corrected by Holm's method.
+
+    Example:
+      rankcorr test gold.csv system_a.csv
+      rankcorr test gold.csv system_a.csv system_b.csv --versus
+    """
+    if versus and len(systems) < 2:
+        raise OptionError("--versus needs at least two SYSTEM files; got one")
+    options.check_owner("--versus", versus, {"--swap": swap, "--level": level})
+    paired = {"swap": SWAPS[0] if swap is None else swap, "level": options.DEFAULT_LEVEL if level is None else level}
+    shared = {"coefficient": weights.of_one(coefficient), "missing": files.missing}
+    asked = {"alternative": alternative, "n_resamples": resamples, "seed": seed}
+    reference, *others = files.read([gold], systems)
+    matches = [options.match_items(reference, other, files.missing) for other in others]
+    chosen = {**files.described(), "coefficient": coefficient, **weights.described(coefficient)}
+    chosen |= {"alternative": alternative, **(paired if versus else {}), "resamples": resamples, "seed": seed}
+    document: dict[str, Any] = {"gold": options.described(reference), "options": chosen}
+    if versus:
+        first, *rest = others
+        results, notes = _differences(reference, first, rest, {**shared, **asked, **paired})
+        rows = _difference_rows(rest, results)
+        document |= {"a": options.described(first), "comparisons": rows, "warnings": notes}
+    else:
+        tests, notes = _tests(reference, others, {**shared, **asked})
+        rows = [
+            _test_row(other, test) | match.described()
+            for other, test, match in zip(others, tests, matches, strict=True)
+        ]
+        document |= {"systems": rows, "warnings": notes}
+    if as_json:
+        console.print_json(document)
+        return
+    click.echo("\n".join([options.gold_line(reference), *options.coverage_lines(matches, others, files.missing)]))
+    if versus:
+        _print_differences(others, rows, results, chosen)
+    else:
+        _print_tests(others, rows, chosen)
+    console.print_notes(notes)
+
+
+def _tests(
+    gold: Named, systems: Sequence[Named], arguments: dict[str, Any]
+) -> tuple[list[PermutationTest], list[Note]]:
+    """Each system against chance, and the warnings of the library."""
+    tests, notes = [], []
+    with progress_bar(len(systems) * arguments["n_resamples"], "permutation", "tests against chance") as advance:
+        for system in systems:
+            with options.errors_of(gold, system), collected_notices() as notices:
+                tests.append(permutation_test(gold.ranking, system.ranking, **arguments, progress=advance))
+            notes += console.notes_of(notices, [arguments["coefficient"].name], system.name)
+    return tests, notes
+
+
+def _test_row(system: Named, test: PermutationTest) -> dict[str, Any]:
+    figures = {name: getattr(test, name) for name in ("standardized", "percentile", "zscore", "pvalue")}
+    null = {"exact": test.null.exact, "permutations": test.null.n_resamples}
+    chance = {"statistic": test.statistic, "chance": test.null.mean}
+    return {"system": system.name, **chance, **figures, **null, "n": test.n_items}
+
+
+def _print_tests(systems: Sequence[Named], rows: Sequence[dict[str, Any]], chosen: dict[str, Any]) -> None:
+    drawn = options.permutations_text(chosen["resamples"], chosen["seed"], [row["n"] for row in rows])
+    coefficient, side = chosen["coefficient"], chosen["alternative"]
+    click.echo(f"{coefficient} against chance, {side} ({drawn})\n")
+    console.print_table(
+        ["system", coefficient, "chance", "standardized", "percentile", f"p ({side})", "n", "ties"],
+        [
+            [
+                system.shown,
+                *(f"{row[name]:z.4f}" for name in ("statistic", "chance", "standardized")),
+                f"{row['percentile']:.2f}",
+                pvalue_text(row["pvalue"]),
+                str(row["n"]),
+                str(row["ties"]),
+            ]
+            for system, row in zip(systems, rows, strict=True)
+        ],
+    )
+
+
+def _differences(
+    gold: Named, first: Named, others: Sequence[Named], arguments: dict[str, Any]
+) -> tuple[list[SystemComparison], list[Note]]:
+    """The first system against each other one, and the warnings of the library."""
+    results, notes = [], []
+    number = arguments["n_resamples"]
+    with progress_bar(len(others) * number, "swap", f"tests against {first.shown}") as advance:
+        for other in others:
+            with options.errors_of(gold, first, other), collected_notices() as notices:
+                given = [each.exchanging(arguments["swap"]) for each in (first, other)]
+                results.append(compare_systems(gold.ranking, *given, **arguments, progress=advance))
+            notes += console.notes_of(notices, [arguments["coefficient"].name], other.name)
+    return results, notes
+
+
+def _difference_rows(others: Sequence[Named], results: Sequence[SystemComparison]) -> list[dict[str, Any]]:
+    corrected = holm([result.pvalue for result in results]).tolist()
+    own = ("statistic_a", "statistic_b", "difference", "low", "high", "pvalue")
+    more = ("exact", "swap", "detectable", "least", "most", "fragile")
+    return [
+        {
+            "b": other.name,
+            **{name: getattr(result, name) for name in own},
+            "corrected_pvalue": corrected_pvalue,
+            **{name: json_ready(getattr(result, name)) for name in more},
+            "n": result.n_items,
+        }
+        for other, result, corrected_pvalue in zip(others, results, corrected, strict=True)
+    ]
+
+
+def _print_differences(
+    systems: Sequence[Named], rows: list[dict[str, Any]], results: Sequence[SystemComparison], chosen: dict[str, Any]
+) -> None:
+    first, *others = systems
+    name, several = chosen["coefficient"], len(rows) > 1
+    exact = [row["exact"] for row in rows]
+    swapped = " or ".join(dict.fromkeys(row["swap"] for row in rows))
+    swaps = f"{'all' if all(exact) else format(chosen['resamples'], ',') + ' random'} swaps of {swapped}"
+    if any(exact) and not all(exact):
+        swaps += f", all of {MAX_EXACT} items or fewer"
+    seed = "" if all(exact) else f", seed {chosen['seed']}"
+    click.echo(options.gold_line(first, "a"))
+    click.echo(f"p: {chosen['alternative']}, paired test of {name} ({swaps}{seed}){'; corrected by Holm' * several}")
+    click.echo(f"low, high: {console.percent_text(chosen['level'])} interval of a - b, by the same test")
+    click.echo("detectable: least true difference that the test finds with a power of 0.8\n")
+    console.print_table(
+        [
+            *("b", f"{name} of a", "of b", "a - b", "low", "high", f"p ({chosen['alternative']})"),
+            *(*(["p (Holm)"] * several), "detectable", "n"),
+        ],
+        [
+            [
+                other.shown,
+                *(f"{row[column]:z.4f}" for column in ("statistic_a", "statistic_b", "difference", "low", "high")),
+                *(pvalue_text(row[column]) for column in ["pvalue", *(["corrected_pvalue"] * several)]),
+                number_text(result.detectable),
+                str(row["n"]),
+            ]
+            for other, row, result in zip(others, rows, results, strict=True)
+        ],
+    )
+    for other, result in zip(others, results, strict=True):
+        if result.fragile:
+            decides = options.decisive_text("item", result.pvalue, (result.least, result.most), result.level)
+            click.echo(f"{other.shown}: {decides}")

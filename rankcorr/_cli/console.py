@@ -1,0 +1,354 @@
+"""What our commands share: options, errors in one line, tables, numbers, notes, JSON, and files of figures.
+
+Imports click, which the libraries do not need, and nothing that takes long to import.
+"""
+
+from __future__ import annotations
+
+import csv
+import inspect
+import io
+import json
+import logging
+import math
+import os
+import re
+import sys
+import unicodedata
+import warnings
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from contextlib import redirect_stdout, suppress
+from dataclasses import field, fields
+from functools import reduce, wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias, TypeVar, cast
+
+import click
+
+from rankcorr._checks import counted
+from rankcorr._io.records import printable
+from rankcorr._results import json_ready, latex_table, markdown_table
+from rankcorr.errors import MissingArrowError, MissingMeasuresError, RankingError
+from rankcorr.plots._style import FORMS, THEMES, MissingMatplotlibError, figure_class, save_figure, theme
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+Decorator: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]
+Note: TypeAlias = dict[str, Any]
+
+_ASIDE: Final = f"{__name__}.aside"
+TABLES: Final = ("text", "markdown", "latex", "csv")
+THEME: Final = f"{__name__}.theme"
+
+
+class WithExample(click.Command):
+    """A command whose docstring may end with an example, which its help shows at the end and does not wrap.
+
+    `more` is a paragraph of the help that several commands share.
+    """
+
+    def __init__(self, *args: Any, more: str = "", **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        text, title, lines = inspect.cleandoc(self.help or "").partition("\n\nExample")
+        self.help: str | None = f"{text}\n\n{inspect.cleandoc(more)}".rstrip()
+        if title:
+            self.epilog: str | None = f"\b\nExample{lines}"
+
+
+class WithExamples(WithExample, click.Group):
+    """A group of commands with examples; it may have examples of its own."""
+
+    command_class: type[click.Command] | None = WithExample
+
+
+class OneLineErrors(WithExamples):
+    """A group that reports every failure in one line on stderr and exits with 2; any other exception is a bug."""
+
+    bad_input: tuple[type[Exception], ...] = (RankingError, MissingArrowError, MissingMeasuresError)
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        shared: dict[str, Any] = {"no_args_is_help": False, "context_settings": {"help_option_names": ["-h", "--help"]}}
+        super().__init__(*args, **(shared | options))
+
+    def main(self, *args: Any, **options: Any) -> Any:
+        """Run as click does, except for the errors."""
+        if not options.setdefault("standalone_mode", True):
+            return super().main(*args, **options)
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(errors="backslashreplace")  # a letter that the terminal lacks is not a failure
+        if sys.stderr is not None and sys.stderr.isatty():  # whoever waits reads what the library logs, as "compiling"
+            logging.basicConfig(format=f"{self.name}: note: %(message)s")
+            logging.getLogger("rankcorr").setLevel(logging.INFO)
+        try:
+            code = super().main(*args, **(options | {"standalone_mode": False}))
+        except click.Abort:
+            sys.exit(130)  # as a shell reports ctrl-c
+        except click.UsageError as error:
+            command = error.ctx.command_path if error.ctx else self.name
+            message = error.format_message().strip().rstrip(".")
+            self._fail(f"{message}; '{command} --help' lists the options")
+        except click.ClickException as error:
+            self._fail(error.format_message())
+        except self.bad_input as error:
+            self._fail(str(error))
+        except OSError as error:
+            # The rest of the output would fail again when Python closes stdout.
+            with suppress(OSError, ValueError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            self._fail(f"cannot write the output: {error.strerror or error}")
+        sys.exit(code)
+
+    def _fail(self, message: str) -> NoReturn:
+        line = re.sub(r"\s*\n\s*", " ", message)
+        click.echo(f"{self.name}: error: {whole(line)}", err=True)
+        sys.exit(2)
+
+
+def command(name: str | None = None, **settings: Any) -> Callable[[Callable[..., Any]], WithExample]:
+    """Make a command whose docstring may end with an example."""
+    return click.command(name, cls=WithExample, **settings)
+
+
+def option(*names: str, **settings: Any) -> Decorator:
+    """Make an option whose help shows the default, if it has one."""
+    return click.option(*names, **{"show_default": settings.get("default") is not None, **settings})
+
+
+def setting(*names: str | Decorator, **settings: Any) -> Any:
+    """Make a field of a dataclass that `gathered` fills, from the arguments of `option`, or from an option."""
+    (first, *_) = names
+    return field(metadata={"option": option(*cast(Any, names), **settings) if isinstance(first, str) else first})
+
+
+def gathered(name: str, kind: Any, *left_out: str) -> Decorator:
+    """Add the options of a dataclass whose fields are made by `setting`; a command takes them as one value, `name`.
+
+    The fields `left_out` have no option here, and are None.
+    """
+    own = {each.name: each.metadata["option"] for each in fields(kind) if each.name not in left_out}
+
+    def add(command: Command) -> Command:
+        @wraps(command)
+        def gathering(**given: Any) -> Any:
+            given[name] = kind(**{each: given.pop(each) for each in own}, **dict.fromkeys(left_out))
+            return command(**given)
+
+        made: Any = stacked(*own.values())(gathering)
+        for parameter, each in zip(reversed(made.__click_params__), own, strict=False):
+            parameter.name = each  # click would call it after the option
+        return cast(Command, made)
+
+    return add
+
+
+def stacked(*options: Decorator) -> Decorator:
+    """Add several options, in this order."""
+    return lambda command: reduce(lambda made, each: each(made), reversed(options), command)
+
+
+def choice_option(name: str, choices: Sequence[str], what: str, **settings: Any) -> Decorator:
+    """Make an option of one of some words, by default the first."""
+    return option(name, **{"type": click.Choice(choices), "default": choices[0], "help": what, **settings})
+
+
+def flag_setting(name: str, what: str) -> Any:
+    """A flag as a field of a dataclass."""
+    return setting(name, is_flag=True, help=what)
+
+
+def count_setting(name: str, what: str) -> Any:
+    """A positive number K as a field of a dataclass."""
+    return setting(name, type=click.IntRange(min=1), metavar="K", help=what)
+
+
+def several_setting(name: str, metavar: str, what: str, **settings: Any) -> Any:
+    """An option that may be repeated, as a field of a dataclass."""
+    return setting(name, multiple=True, metavar=metavar, help=what, **settings)
+
+
+def choice_setting(name: str, choices: Sequence[str], what: str) -> Any:
+    """Make a field of a dataclass that `gathered` fills, from one of some words, by default the first."""
+    return setting(choice_option(name, choices, what))
+
+
+def seed_option(default: int | None = 0, what: str = "Same seed, same numbers.") -> Decorator:
+    """Option --seed."""
+    return option("--seed", type=click.IntRange(min=0), default=default, help=what)
+
+
+def json_option(more: str = ", with null where undefined") -> Decorator:
+    """Option --json."""
+    return click.option("--json", "as_json", is_flag=True, help=f"Print JSON{more}.")
+
+
+def table_option() -> Decorator:
+    """Option --table."""
+    what = "Form of the tables. In any but text they alone go to stdout, and the rest to stderr."
+    return choice_option("--table", TABLES, what, expose_value=False, callback=_into_tables)
+
+
+def _into_tables(context: click.Context, _parameter: click.Parameter, form: str) -> None:
+    if form != TABLES[0]:
+        context.meta[__name__] = form, sys.stdout
+        context.with_resource(redirect_stdout(sys.stderr))
+
+
+def _tables() -> tuple[str, Any]:
+    """The form of tables, and the file that they go to."""
+    context = click.get_current_context(silent=True)
+    form, file = (TABLES[0], None) if context is None else context.meta.get(__name__, (TABLES[0], None))
+    return form, None if context is not None and context.meta.get(_ASIDE) else file
+
+
+def put_tables_aside(aside: bool) -> None:
+    """Print the next tables where the rest goes, or no longer, so that one table can be alone on stdout."""
+    click.get_current_context().meta[_ASIDE] = aside
+
+
+def print_json(document: Any) -> None:
+    """Print JSON, with null for what is not finite."""
+    click.echo(json.dumps(json_ready(document), indent=2, allow_nan=False), file=_tables()[1])
+
+
+def print_table(header: Sequence[str], rows: Iterable[Sequence[str | float]], *, left: Collection[int] = ()) -> None:
+    """Print columns: the first, and those of the numbers `left`, aligned to the left, the others to the right.
+
+    Cells that are numbers have four digits, and all of theirs in CSV.
+    """
+    form, file = _tables()
+    written = csv_number if form == "csv" else number_text
+    table = [header, *([cell if isinstance(cell, str) else written(cell) for cell in row] for row in rows)]
+    right = [column not in {0, *left} for column in range(len(header))]
+    if form == "csv":
+        text = io.StringIO(newline="")
+        csv.writer(text, lineterminator="\n").writerows(table)
+        click.echo(text.getvalue(), nl=False, file=file)
+        return
+    if form != TABLES[0]:
+        click.echo((markdown_table if form == "markdown" else latex_table)(table, right), file=file)
+        return
+    widths = [max(map(text_width, column)) for column in zip(*table, strict=True)]
+    for row in table:
+        gaps = [" " * (width - text_width(cell)) for cell, width in zip(row, widths, strict=True)]
+        cells = zip(row, gaps, right, strict=True)
+        click.echo("  ".join(gap + cell if each else cell + gap for cell, gap, each in cells).rstrip(" "))
+
+
+def notes_of(messages: Sequence[str], coefficients: Sequence[str], system: str | None = None) -> list[Note]:
+    """What the library warned of, each message once."""
+    named = {} if system is None else {"system": system}
+    return [{**named, "coefficients": list(coefficients), "message": message} for message in dict.fromkeys(messages)]
+
+
+def print_notes(notes: Sequence[Note]) -> None:
+    """Print notes on stderr, one on each line."""
+    for note in notes:
+        parts = [note.get("system", ""), ", ".join(note.get("coefficients", ())), note["message"]]
+        text = ": ".join(part for part in parts if part)
+        click.echo(f"rankcorr: note: {whole(text)}", err=True)
+
+
+def csv_number(value: float) -> str:
+    """All digits of a number; nothing where there is no value, which other programs read as missing."""
+    return "" if math.isnan(value) else repr(value)
+
+
+def whole(text: object) -> str:
+    """A name or a path as a terminal can show it, however long."""
+    return printable(str(text), limit=None)
+
+
+def resamples_text(number: int, seed: int, of: str | None = None) -> str:
+    """How many resamples were drawn, and of what, unless of a model."""
+    return f"{counted(number, 'resample')}{'' if of is None else f' of {of}'}, seed {seed}"
+
+
+def percent_text(level: float) -> str:
+    """A level of confidence."""
+    return f"{100 * level:.10g} %"
+
+
+def pvalue_text(pvalue: float) -> str:
+    """A p-value; "-" where there is none."""
+    if math.isnan(pvalue):
+        return "-"
+    return f"{pvalue:.4f}" if pvalue >= 0.001 or pvalue == 0 else f"{pvalue:.1e}"
+
+
+def number_text(value: float) -> str:
+    """Four decimals; "-" where there is no value."""
+    return "-" if math.isnan(value) else f"{value:z.4f}"
+
+
+def rank_text(rank: float) -> str:
+    """A mid-rank, which is a whole number or half of one; "-" where there is none."""
+    return "-" if math.isnan(rank) else f"{rank:.1f}".removesuffix(".0")
+
+
+def ranks_text(least: int | None, largest: int | None) -> str:
+    """The ranks that tests leave possible."""
+    if least is None:
+        return "-"
+    return str(least) if least == largest else f"{least}-{largest}"
+
+
+def label_text(label: Hashable) -> str:
+    """A label as a terminal can show it; the parts of an id of several columns are separated by commas."""
+    return printable(", ".join(label) if isinstance(label, tuple) else str(label))
+
+
+def text_width(text: str) -> int:
+    """Columns of a terminal: a wide letter takes two, a combining mark none."""
+    return sum(2 if unicodedata.east_asian_width(c) in "WF" else not unicodedata.combining(c) for c in text)
+
+
+def _ready(context: click.Context, parameter: click.Parameter, out: str | None) -> str | None:
+    """Refuse, before any work, a file that no figure could be written to."""
+    if out is None:
+        return None
+    if Path(out).suffix.lower().removeprefix(".") not in FORMS:
+        raise click.BadParameter(f"'{out}' must end with .png, .svg or .pdf", context, parameter)
+    if not Path(out).parent.is_dir():
+        raise click.ClickException(f"{out}: cannot be written: there is no folder {Path(out).parent}")
+    try:
+        figure_class()
+    except MissingMatplotlibError as error:
+        raise click.ClickException(str(error)) from error
+    return out
+
+
+def figure_option(name: str, what: str, *, required: bool = False) -> Decorator:
+    """Make an option of the file of a figure."""
+    what = f"{what}; an existing file is replaced."
+    return click.option(name, required=required, metavar="FILE.png|.svg|.pdf", callback=_ready, help=what)
+
+
+theme_option: Decorator = choice_option(  # `saved_figure` follows it
+    "--theme",
+    THEMES,
+    "Background of the figure.",
+    expose_value=False,
+    callback=lambda context, _parameter, value: context.meta.update({THEME: value}),
+)
+out_option: Decorator = stacked(figure_option("--out", "Write the figure here", required=True), theme_option)
+
+
+def saved_figure(draw: Callable[[], Figure], out: str) -> list[str]:
+    """Draw a figure, write it, and return what matplotlib warned of: letters that the font lacks."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.filterwarnings("always", "Glyph", UserWarning)
+        try:
+            with theme(click.get_current_context().meta[THEME]):
+                save_figure(draw(), out)
+        except OSError as error:
+            raise click.ClickException(f"{out}: cannot be written: {error.strerror or error}") from error
+    return list(dict.fromkeys(str(each.message) for each in caught))
+
+
+def write_figure(draw: Callable[[], Figure], out: str) -> list[str]:
+    """Do what `saved_figure` does, and print the path."""
+    lacking = saved_figure(draw, out)
+    click.echo(whole(Path(out)))
+    return lacking

@@ -1,0 +1,450 @@
+"""`rankcorr evaluate`: runs against qrels by query, with tests over queries."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import click
+import numpy as np
+
+from rankcorr._checks import checked_level, collected_notices, counted, first_few, give_notice, offending, repeated
+from rankcorr._cli import console, options
+from rankcorr._cli.console import choice_setting, gathered, label_text, number_text, pvalue_text, setting, whole
+from rankcorr._cli.options import Weights
+from rankcorr._coefficients import Coefficient, TauW
+from rankcorr._weights import Uniform
+from rankcorr._workers import progress_bar
+from rankcorr.errors import OptionError, RankingError
+from rankcorr.evaluation._columns import DUPLICATES
+from rankcorr.evaluation._compare import RunComparison, compare_evaluated, corrected_together
+from rankcorr.evaluation._evaluate import Evaluation, evaluate
+from rankcorr.evaluation._files import FORMATS, qrels_of, read_groups, read_qrels, read_run, runs_of
+from rankcorr.evaluation._matching import UNJUDGED, UNRETRIEVED, Coverage
+from rankcorr.evaluation._metrics import METRIC_NAMES, Metric, name_of
+from rankcorr.evaluation._nulls import chance_level
+from rankcorr.evaluation._qrels import Qrels, Run, grouped_queries
+from rankcorr.evaluation._query_tests import TESTS, PairedDifference
+from rankcorr.evaluation._values import UNDEFINED
+from rankcorr.evaluation._worst import QueryDifference, matches_of, worst_evaluated
+from rankcorr.plots._queries import plot_pairs
+
+RESAMPLES: Final = 10_000
+EXIT_WORSE: Final = 3
+
+_DIFFERENCES = (
+    *("difference", "low", "high", "p (two-sided)", "p (corrected)", "detectable", "effect size"),
+    *("better", "worse", "queries"),
+)
+
+
+class Level(click.types.FloatParamType):
+    """A level that may be omitted: a file right after the option is then read as the level."""
+
+    name = "level; if it has none, give the option after the files"
+
+
+@dataclass(frozen=True)
+class QueryOptions:
+    """Metrics and options for the evaluation of runs."""
+
+    metrics: tuple[str, ...] = console.several_setting(
+        "--metric",
+        "NAME",
+        f"Metric: {', '.join(METRIC_NAMES)}, or one of ir_measures, such as rr; may be repeated.",
+        default=("tau_w",),
+    )
+    unjudged: Any = choice_setting(
+        "--unjudged",
+        UNJUDGED,
+        "Retrieved documents without a judgement: have relevance 0, are left out, or are an error.",
+    )
+    unretrieved: Any = choice_setting(
+        "--unretrieved", UNRETRIEVED, "Judged documents that a run did not retrieve: are last, or left out."
+    )
+    depth: int | None = console.count_setting("--depth", "Keep the first K documents of each query.")
+    undefined: Any = choice_setting(
+        "--undefined",
+        UNDEFINED,
+        "Queries without a defined metric: are left out of the mean, count as 0, or are an error.",
+    )
+    standardized: bool = console.flag_setting(
+        "--standardized", "Also standardize rank correlations, so that chance averages 0 for each query."
+    )
+    by_query: bool = console.flag_setting(
+        "--by-query",
+        "Print the values of each query, a column for each run; with --table csv only this table goes to stdout.",
+    )
+    folds: tuple[str, ...] = console.several_setting(
+        "--fold",
+        "QRELS",
+        "Qrels of another cross-validation fold; may be repeated. Queries of all folds are pooled, "
+        "and RUN files of the same name are parts of one run.",
+    )
+    versus: str | None = setting(
+        "--versus", metavar="RUN", help="Test the other runs against this one: a file or its name in tables."
+    )
+    fail_if_worse: float | None = setting(
+        "--fail-if-worse",
+        type=Level(),
+        is_flag=False,
+        flag_value=0.05,
+        metavar="[LEVEL]",
+        help=f"Exit with {EXIT_WORSE} if a run is significantly worse than the run of --versus by any metric: its p "
+        "(corrected) is at most LEVEL, by default 0.05; or if it has no value for a query for which that run has one. "
+        "Give the option after the files.",
+    )
+    names: tuple[str, ...] = setting(options.names_option("run"))
+    test: Any = choice_setting("--test", TESTS, "Paired test over queries.")
+    groups: str | None = setting(
+        "--groups",
+        metavar="FILE",
+        help="Also evaluate each group of queries, such as a genre: CSV or TSV with the columns query and group.",
+    )
+    worst: int | None = console.count_setting(
+        "--worst",
+        "List the K queries with the largest differences from the run of --versus, and the documents that cause them.",
+    )
+    plot: str | None = setting(
+        console.figure_option("--plot", "Draw the differences from the run of --versus by query")
+    )
+    level: float = setting(options.level_option())
+    resamples: int = setting(
+        options.resamples_option(RESAMPLES, "Number of resamples of each interval and of each test.")
+    )
+    seed: int = setting(console.seed_option())
+    form: Any = setting(
+        "--format", type=click.Choice(FORMATS), help="Format of all text files.  [default: detected for each file]"
+    )
+    duplicates: Any = choice_setting(
+        "--duplicates",
+        DUPLICATES,
+        "Repeated documents in a query: are an error, or the first or the largest value counts.",
+    )
+
+    def __post_init__(self) -> None:
+        owned = {"--worst": self.worst, "--plot": self.plot, "--fail-if-worse": self.fail_if_worse}
+        options.check_owner("--versus", self.versus is not None, owned)
+        if self.fail_if_worse is not None:
+            checked_level(self.fail_if_worse, "--fail-if-worse")
+
+    def read(self, qrels: str, runs: Sequence[str]) -> tuple[Qrels, dict[str, Run], str | None]:
+        """Qrels, runs by name, and the name of the one to test against."""
+        options.check_stdin([qrels, *self.folds, *runs, *([] if self.groups is None else [self.groups])])
+        options.check_names(self.names, len(runs), "run", unique=not self.folds)
+        form: dict[str, Any] = {"form": self.form, "duplicates": self.duplicates}
+        gold = qrels_of([read_qrels(path, **form) for path in (qrels, *self.folds)])
+        read = [read_run(path, **form) for path in runs]
+        names = self.names or self._names(runs, read)
+        parts: dict[str, list[Run]] = {}
+        for name, run in zip(names, read, strict=True):
+            parts.setdefault(name, []).append(run)
+        found = runs_of(parts)
+        if self.versus is None:
+            return gold, found, None
+        if len(found) < 2:
+            raise OptionError("--versus needs at least two runs")
+        if self.versus in found:
+            return gold, found, self.versus
+        if runs.count(self.versus) == 1:
+            return gold, found, names[list(runs).index(self.versus)]
+        files = "" if self.versus in runs or list(found) == list(runs) else ", or the file of one"
+        raise OptionError(f"--versus must be one of the runs, {', '.join(found)}{files}; got '{self.versus}'")
+
+    def _names(self, runs: Sequence[str], read: Sequence[Run]) -> list[str]:
+        """Names of runs: their file names, or their paths if two names are the same and there are no folds."""
+        names = [str(run.name) for run in read]
+        if self.folds or not (again := repeated(names)):
+            return names
+        if same := repeated(runs):
+            listed = ", ".join(map(str, same))
+            raise OptionError(f"each run can be given only once, unless --name names it; more than once: {listed}")
+        listed = ", ".join(map(str, again))
+        message = f"more than one run is called {listed}, so runs are named by their paths; --name gives other names"
+        give_notice(message, UserWarning)
+        return list(runs)
+
+    def read_groups(self, queries: tuple[Hashable, ...]) -> dict[str, str] | None:
+        """Groups of the queries of qrels; every query needs a group. Errors name the file."""
+        if self.groups is None:
+            return None
+        groups = read_groups(self.groups)
+        try:
+            grouped_queries(groups, queries)
+        except RankingError as error:
+            first = offending("; the file has", list(groups)) if groups.keys().isdisjoint(queries) else ""
+            raise OptionError(f"{self.groups}: {error}{first}") from error
+        return groups
+
+
+@console.command("evaluate", short_help="Evaluate runs by query against qrels.")
+@click.argument("qrels")
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+@gathered("asked", QueryOptions)
+@console.theme_option
+@options.weight_options
+@console.table_option()
+@console.json_option()
+def evaluate_command(qrels: str, runs: tuple[str, ...], asked: QueryOptions, weights: Weights, as_json: bool) -> None:
+    """Evaluate the RUN files by query against QRELS.
+
+    Files are TREC's, MS MARCO's or BEIR's, JSON, Parquet or Arrow, perhaps compressed by gzip ('-' is stdin). AP, P@k
+    and nDCG are those of trec_eval. Intervals and tests are over queries: --versus says which runs differ from one, and
+    by how much.
+
+    Example:
+      rankcorr evaluate qrels.txt bm25.run lsa.run --metric tau_w --metric ndcg@10
+      rankcorr evaluate qrels.txt bm25.run lsa.run --metric ndcg@10 --versus bm25.run
+      rankcorr evaluate qrels.txt bm25.run lsa.run --name BM25 --name LSA --by-query --table csv
+      rankcorr evaluate fold1.txt bm25.run lsa.run --fold fold2.txt
+      rankcorr evaluate qrels.txt bm25.run lsa.run --versus bm25.run --groups genres.csv --worst 5 --plot queries.png
+    """
+    metrics = options.metrics_of(asked.metrics, weights)
+    with collected_notices() as notices:
+        gold, found, baseline = asked.read(qrels, runs)
+        groups = asked.read_groups(gold.queries)
+        policies = ("unjudged", "unretrieved", "depth", "undefined", "seed", "standardized")
+        chosen: dict[str, Any] = {name: getattr(asked, name) for name in policies}
+        with progress_bar(len(found), "run", "evaluation") as advance:
+            evaluation = evaluate(gold, found, metrics=metrics, progress=advance, **chosen)
+        comparisons = [] if baseline is None else _comparisons(evaluation, metrics, baseline, groups, asked)
+        worst = [] if baseline is None else _worst(gold, found, evaluation, metrics, baseline, asked.worst)
+        pairs = [(comparison, pair.first, pair.second) for comparison in comparisons for pair in comparison.pairs]
+        worse = _worse(pairs, asked.fail_if_worse)
+        lacking = [] if asked.plot is None else console.saved_figure(lambda: plot_pairs(pairs), asked.plot)
+    notes = [*console.notes_of(notices, []), *({"message": message} for message in lacking)]
+    if as_json:
+        content = evaluation.to_dict()
+        content["groups"] = None if groups is None else evaluation.group_table(groups)
+        known = ("values", "queries", "coverage", "metric")  # of the evaluation
+        content["comparisons"] = {
+            each.metric: {name: value for name, value in each.to_dict().items() if name not in known}
+            for each in comparisons
+        } or None
+        content["worst"] = worst or None
+        content["worse"] = None if asked.fail_if_worse is None else worse
+        console.print_json({**content, "weights": weights.described(), "warnings": notes})
+        _fail_if(worse)
+        return
+    judged = f"{counted(gold.n_queries, 'query', 'queries')}, {counted(len(gold), 'judgement')}"
+    click.echo(f"qrels: {', '.join(map(whole, (qrels, *asked.folds)))} ({judged})")
+    console.put_tables_aside(asked.by_query)
+    if groups is not None:
+        others = sum(query not in gold.places for query in groups)
+        more = f"; {others:,} queries that qrels do not have" * bool(others)
+        click.echo(f"groups: {whole(asked.groups)} ({len(set(groups.values())):,} groups{more})")
+    _print_means(evaluation)
+    _print_chance(gold, found, evaluation, metrics)
+    for comparison in comparisons:
+        click.echo(f"\n{_heading(comparison)}\n")
+        cells = [[whole(pair.first), *_difference_cells(pair)] for pair in comparison.pairs]
+        console.print_table(["run", *_DIFFERENCES], cells)
+        for pair in comparison.pairs:
+            if pair.fragile:
+                decides = options.decisive_text("query", pair.pvalue, (pair.least, pair.most), comparison.level)
+                click.echo(f"{whole(pair.first)}: {decides}")
+    if groups is not None:
+        click.echo()
+        _print_rows(evaluation.group_table(groups), ("group", "run", "metric"))
+        for comparison in comparisons:
+            _print_group_differences(comparison)
+    for each in worst:
+        _print_worst(each)
+    console.put_tables_aside(False)
+    if asked.by_query:
+        _print_queries(evaluation)
+    if asked.plot is not None:
+        click.echo()
+        click.echo(whole(Path(asked.plot)))
+    console.print_notes(notes)
+    _fail_if(worse)
+
+
+def _worse(pairs: Iterable[tuple[RunComparison, str, str]], level: float | None) -> list[str]:
+    """Sentences on the runs that are significantly worse than the baseline, or lack queries that it has.
+
+    An undefined p-value is an error.
+    """
+    if level is None:
+        return []
+    found = []
+    for comparison, first, second in pairs:
+        pair, names = comparison.pair(first, second), f"{first} and {second} by {comparison.metric}"
+        if math.isnan(pair.corrected_pvalue):
+            raise OptionError(f"--fail-if-worse cannot compare {names}: no query has a value of both")
+        if pair.difference < 0 and pair.corrected_pvalue <= level:
+            found.append(f"{first} is worse than {second} by {comparison.metric}")
+        one, other = (comparison.values[comparison.runs.index(name)] for name in (first, second))
+        if n_lost := int(np.count_nonzero(np.isnan(one) & ~np.isnan(other))):
+            queries = counted(n_lost, "query", "queries")
+            found.append(f"{first} has no {comparison.metric} for {queries} for which {second} has one")
+    return found
+
+
+def _fail_if(worse: Sequence[str]) -> None:
+    """Print on stderr which runs are worse, and exit; the tables have the figures."""
+    for each in worse:
+        click.echo(f"rankcorr: {whole(each)}", err=True)
+    if worse:
+        click.get_current_context().exit(EXIT_WORSE)
+
+
+def _comparisons(
+    evaluation: Evaluation, metrics: Sequence[Metric], baseline: str, groups: dict[str, str] | None, asked: QueryOptions
+) -> tuple[RunComparison, ...]:
+    shared: dict[str, Any] = {name: getattr(asked, name) for name in ("test", "level", "seed")}
+    shared |= {"baseline": baseline, "groups": groups, "n_resamples": asked.resamples}
+    found = []
+    for metric in metrics:
+        shared["standardized"] = asked.standardized and isinstance(metric, Coefficient)
+        with progress_bar(None, "resample", f"tests against {whole(baseline)}") as advance:
+            found.append(compare_evaluated(evaluation, name_of(metric), **shared, progress=advance))
+    return corrected_together(found)
+
+
+def _worst(
+    gold: Qrels, runs: dict[str, Run], evaluation: Evaluation, metrics: Sequence[Metric], baseline: str, k: int | None
+) -> list[dict[str, Any]]:
+    """The queries with the largest differences between each other run and the baseline, by each metric."""
+    if k is None:
+        return []
+    matches = matches_of(gold, runs, evaluation)
+    return [
+        {
+            "metric": name_of(metric),
+            "coefficient": name_of(metric if isinstance(metric, Coefficient) else TauW()),
+            "first": run,
+            "second": baseline,
+            "queries": worst_evaluated(gold, matches, evaluation, metric, run, baseline, k=k),
+        }
+        for metric in metrics
+        for run in runs
+        if run != baseline
+    ]
+
+
+def _print_means(evaluation: Evaluation) -> None:
+    for run, coverage in zip(evaluation.runs, evaluation.coverage, strict=True):
+        click.echo(f"{whole(run)}: {_coverage_text(coverage, evaluation.options)}")
+    for each in evaluation.undefined:
+        shown = first_few(list(map(label_text, each.queries)))
+        queries = counted(len(each.queries), "query", "queries")
+        fate = {"omit": "left out of the mean", "zero": "counted as 0", "error": ""}[evaluation.options["undefined"]]
+        click.echo(f"{whole(each.run)}: no {each.metric} for {queries} ({fate}), {each.reason}: {shown}")
+    click.echo()
+    _print_rows(evaluation.table(), ("run", "metric"))
+
+
+def _print_rows(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> None:
+    """Print a table of means that begins with the columns `names`, aligned to the left."""
+    columns = [column for column in ("mean", "standardized") if column in rows[0]]
+    cells = []
+    for row in rows:
+        figures = [number_text(row[column]) for column in columns]
+        cells.append([*(whole(row[name]) for name in names), *figures, f"{row['n_queries']:,}"])
+    console.print_table([*names, *columns, "queries"], cells, left=range(len(names)))
+
+
+def _coverage_text(coverage: Coverage, policies: dict[str, Any]) -> str:
+    """Return one line on the documents of a run: how many were compared, left out or missing."""
+    unjudged = {"zero": "of relevance 0", "omit": "left out", "error": ""}[policies["unjudged"]]
+    unretrieved = {"last": "last", "omit": "left out"}[policies["unretrieved"]]
+    absent, unknown = (counted(len(each), "query", "queries") for each in (coverage.not_in_run, coverage.not_in_qrels))
+    parts = [
+        f"{coverage.n_compared:,} documents compared",
+        f"{coverage.n_unjudged:,} unjudged ({unjudged})" if coverage.n_unjudged else "",
+        f"{coverage.n_unretrieved:,} not retrieved ({unretrieved})" if coverage.n_unretrieved else "",
+        f"{coverage.n_cut:,} beyond the depth" if coverage.n_cut else "",
+        f"{absent} not in the run" if coverage.not_in_run else "",
+        f"{unknown} not in qrels, left out" if coverage.not_in_qrels else "",
+        f"{coverage.n_negative:,} negative judgements" if coverage.n_negative else "",
+    ]
+    return ", ".join(part for part in parts if part)
+
+
+def _heading(comparison: RunComparison, within: str = "") -> str:
+    """Return the heading of a table of differences."""
+    standardized = ", standardized" * comparison.standardized
+    drawn = console.resamples_text(comparison.n_resamples, comparison.seed, "queries")
+    baseline = whole(comparison.baseline)
+    return (
+        f"{comparison.metric}{standardized}: difference from {baseline} over the queries{within} where both have a "
+        f"value, {console.percent_text(comparison.level)} intervals, {comparison.test} test ({drawn})"
+    )
+
+
+def _difference_cells(pair: PairedDifference) -> list[str]:
+    return [
+        *(number_text(value) for value in (pair.difference, pair.low, pair.high)),
+        pvalue_text(pair.pvalue),
+        pvalue_text(pair.corrected_pvalue),
+        number_text(pair.detectable),
+        number_text(pair.effect_size),
+        *(f"{number:,}" for number in (pair.n_better, pair.n_worse, pair.n_queries)),
+    ]
+
+
+def _print_group_differences(comparison: RunComparison) -> None:
+    """Differences within each group; p-values are corrected over all of them."""
+    click.echo(f"\n{_heading(comparison, ' of each group')}\n")
+    rows = [
+        [label_text(group.group), whole(pair.first), *_difference_cells(pair)]
+        for group in comparison.groups
+        for pair in group.pairs
+    ]
+    console.print_table(["group", "run", *_DIFFERENCES], rows, left=[1])
+
+
+def _print_worst(found: Mapping[str, Any]) -> None:
+    """Print queries with their documents; the first line of each query has the values of both runs."""
+    first, second = whole(found["first"]), whole(found["second"])
+    click.echo(
+        f"\n{found['metric']}: queries with the largest differences between {first} and {second}, and their documents"
+    )
+    click.echo(f"cost: {found['coefficient']} lost through this document by {first}, minus that lost by {second}\n")
+    header = ["query", first, second, "difference", "document", "relevance", f"rank in {first}", f"rank in {second}"]
+    console.print_table([*header, "cost"], _worst_rows(found["queries"]), left=[4])
+
+
+def _worst_rows(queries: Iterable[QueryDifference]) -> Iterable[list[str]]:
+    for each in queries:
+        head = [label_text(each.query), *(number_text(value) for value in (each.first, each.second, each.difference))]
+        if not each.documents:
+            yield [*head, "-", "-", "-", "-", "-"]
+        for row in each.documents:
+            ranks = console.rank_text(row.first_rank), console.rank_text(row.second_rank)
+            relevance = "unjudged" if math.isnan(row.relevance) else f"{row.relevance:g}"
+            yield [*head, label_text(row.document), relevance, *ranks, number_text(row.cost)]
+            head = ["", "", "", ""]
+
+
+def _print_queries(evaluation: Evaluation) -> None:
+    """A row for each metric and query, and a column for each run."""
+    columns, n_queries = evaluation.by_query(), len(evaluation.queries)
+    rows = [
+        [metric, label_text(query), *values[place::n_queries]]
+        for metric, values in columns.items()
+        if metric not in ("run", "query")
+        for place, query in enumerate(evaluation.queries)
+    ]
+    click.echo()
+    console.print_table(["metric", "query", *map(whole, evaluation.runs)], rows, left=[1])
+
+
+def _print_chance(gold: Qrels, runs: dict[str, Run], evaluation: Evaluation, metrics: Sequence[Metric]) -> None:
+    """Add the mean of a random order to each negative mean: it is not 0 if the top has more weight."""
+    if evaluation.standardized is not None:
+        return
+    for metric in metrics:
+        if not isinstance(metric, Coefficient) or type(metric.weighting.weigher) is Uniform:
+            continue
+        negative = {name: run for name, run in runs.items() if evaluation.mean(name_of(metric), name) < 0}
+        for name, pairs in matches_of(gold, negative, evaluation).items():
+            level = chance_level(metric, pairs.x, pairs.y, pairs.offsets, evaluation.options["seed"])
+            click.echo(
+                f"{whole(name)}: a random order of its documents would have a mean {name_of(metric)} of about "
+                f"{level:z.2f}, not 0; --standardized also prints values with a chance level of 0"
+            )

@@ -1,0 +1,134 @@
+"""`rankcorr leaderboard`: systems ranked by one or several gold sets, with the groups that tests can tell apart."""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import click
+
+from rankcorr._checks import collected_notices
+from rankcorr._cli import console, options
+from rankcorr._cli.console import Decorator, Note, gathered, pvalue_text, setting, whole
+from rankcorr._cli.options import Files, Named, Weights
+from rankcorr._workers import progress_bar
+from rankcorr.inference._leaderboard import Leaderboard, leaderboard
+from rankcorr.inference._leaderboard_groups import MEAN, SUM, TOTALS
+
+RESAMPLES: Final = 1_000
+
+
+@dataclass(frozen=True)
+class BoardOptions:
+    """What a leaderboard is computed from, except for the files of gold and systems."""
+
+    golds: tuple[str, ...] = console.several_setting(
+        "--gold", "FILE", "A further gold set; may be repeated. In --score they come after GOLD."
+    )
+    by: str = setting(
+        "--by",
+        default=SUM,
+        metavar="sum|mean|NAME",
+        help="Rank and test by the sum or the mean over the gold sets, or by the one of this name.",
+    )
+    standardized: bool = console.flag_setting(
+        "--standardized", "Standardize coefficients, so that chance gives 0 in each gold set."
+    )
+    swap: Any = setting(options.swap_option())
+    coefficient: Any = setting(options.coefficient_option())
+    level: float = setting(
+        options.level_option(what="Level of confidence of the intervals, and of the tests behind the groups.")
+    )
+    resamples: int = setting(
+        options.resamples_option(RESAMPLES, "Number of resamples of each interval and of each test.")
+    )
+    seed: int = setting(console.seed_option())
+
+    def compute(
+        self, gold: str, systems: tuple[str, ...], files: Files, weights: Weights
+    ) -> tuple[Leaderboard, list[Named], list[Named], list[Note]]:
+        """Read the files and rank the systems; return also gold sets, systems, and what the library warned of."""
+        asked: dict[str, Any] = {name: getattr(self, name) for name in ("by", "standardized", "swap", "level", "seed")}
+        asked |= {"coefficient": weights.of_one(self.coefficient), "missing": files.missing}
+        n_golds = 1 + len(self.golds)
+        read = files.read([gold, *self.golds], systems)
+        golds, others = options.by_name(read[:n_golds]), options.by_name(read[n_golds:], self.swap)
+        with progress_bar(None, "resample", "leaderboard") as advance, collected_notices() as notices:
+            board = leaderboard(golds, others, **asked, n_resamples=self.resamples, progress=advance)
+        return board, read[:n_golds], read[n_golds:], console.notes_of(notices, [self.coefficient])
+
+
+board_options: Decorator = gathered("asked", BoardOptions)
+
+
+@console.command("leaderboard", short_help="Rank systems by one or several gold sets.")
+@click.argument("gold")
+@click.argument("systems", nargs=-1, required=True, metavar="SYSTEM...")
+@board_options
+@options.file_options
+@options.weight_options
+@console.table_option()
+@console.json_option()
+def leaderboard_command(
+    gold: str, systems: tuple[str, ...], asked: BoardOptions, files: Files, weights: Weights, as_json: bool
+) -> None:
+    """Rank the SYSTEM files by their agreement with GOLD and further gold sets.
+
+    Each system is tested against the best one; the p-values are corrected for a best one that was found by looking. A
+    group holds the systems that tests cannot tell from its first, and 'ranks' are those that tests of all pairs leave
+    possible: each system with 1 among them may be the best. With several gold sets a SYSTEM file holds the items
+    of all of them; items are resampled within each, so that nothing is said of further gold sets.
+
+    Example:
+      rankcorr leaderboard gold.csv system_a.csv system_b.csv
+      rankcorr leaderboard gold.csv system_a.csv system_b.csv --gold gold2.csv --by gold2.csv --missing intersection
+    """
+    board, golds, _, notes = asked.compute(gold, systems, files, weights)
+    if as_json:
+        chosen = {**files.described(), **weights.described(asked.coefficient), "seed": asked.seed}
+        console.print_json({**board.to_dict(), "options": chosen, "warnings": notes})
+        return
+    _print(board, golds, asked)
+    console.print_notes(notes)
+
+
+def _print(board: Leaderboard, golds: list[Named], asked: BoardOptions) -> None:
+    several = len(golds) > 1
+    for number, each in enumerate(golds, start=1):
+        click.echo(options.gold_line(each, f"gold {number}" if several else "gold"))
+    chosen = whole(asked.by)
+    ranked = f"ranked by {f'the {chosen}' if asked.by in TOTALS else chosen}, its " if several else ""
+    name = f"{board.coefficient}{', standardized' * board.standardized}"
+    click.echo(f"{name}: {ranked}{console.percent_text(board.level)} intervals{_drawn(board, asked.seed)}\n")
+    total = MEAN if asked.by == MEAN else SUM
+    columns = [*board.gold_sets, total] if several else [SUM]
+    headings = [*(f"gold {number}" for number in range(1, len(golds) + 1)), total] if several else [board.coefficient]
+    rows = board.table()
+    lacking = any(row["n_missing"] for row in rows)
+    console.print_table(
+        [
+            *("rank", "ranks", "group", "system", *headings, "low", "high", "p (two-sided, corrected)", "n"),
+            *(["missing"] * lacking),
+        ],
+        [
+            [
+                console.rank_text(row["rank"]),
+                console.ranks_text(row["least_rank"], row["largest_rank"]),
+                "-" if row["group"] is None else str(row["group"]),
+                whole(row["system"]),
+                *(f"{row[column]:z.4f}" for column in (*columns, "low", "high")),
+                pvalue_text(row["corrected_pvalue"]),
+                str(each.total.n_items),
+                *([str(row["n_missing"])] * lacking),
+            ]
+            for row, each in zip(rows, board.rows, strict=True)
+        ],
+        left=[3],
+    )
+
+
+def _drawn(board: Leaderboard, seed: int) -> str:
+    """What intervals and tests were computed from."""
+    if board.exact is False:
+        swaps = f"items and swaps of {board.swap}"
+        return f", tests against the best ({console.resamples_text(board.n_resamples, seed, swaps)})"
+    tests = f", tests against the best (all swaps of {board.swap})" if board.exact else ""
+    return f" ({console.resamples_text(board.n_resamples, seed, 'items')}){tests}"

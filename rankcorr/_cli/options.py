@@ -1,0 +1,396 @@
+"""What several commands share: which files to read and how their items match, how items are weighed, resamples."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import PurePath
+from typing import Any, Final, NamedTuple
+
+import click
+
+from rankcorr import Coefficient, InverseSquare, OptionError, Ranking, RankingError, TableError, Uniform, WeightError
+from rankcorr._alignment import MISSING, Missing, align
+from rankcorr._checks import checked_level, counted, repeated
+from rankcorr._cli import console
+from rankcorr._cli.console import Decorator, choice_option, choice_setting, gathered, option, setting, whole
+from rankcorr._coefficients import BY_NAME, COEFFICIENTS, VARIANTS, named_coefficient
+from rankcorr._io.tables import DUPLICATES, Label, read_numbers
+from rankcorr._ranking import RankingLike
+from rankcorr._weights import SCHEMES, TIED_WEIGHTS, WEIGHER_NAMES, named_weigher
+from rankcorr.evaluation._files import is_trec
+from rankcorr.evaluation._metrics import Metric, as_metric, check_different
+from rankcorr.inference._exchange import SWAPS, Swap
+from rankcorr.inference._null import ALTERNATIVES, MAX_EXACT_ITEMS
+from rankcorr.inference._orbit import alpha_of
+from rankcorr.inference._paired import LeftOut
+
+PLAIN: Final = tuple(name for name, each in BY_NAME.items() if type(each.weighting.weigher) is Uniform)
+DEFAULT_LEVEL: Final = 0.95
+DEFAULT_SEED: Final = 0
+MAX_RESAMPLES: Final = 10_000_000  # 80 MB for each interval
+
+
+def split_columns(_context: click.Context, _parameter: click.Parameter, values: Sequence[str]) -> list[str]:
+    """Names of columns, separated by commas as in CSV."""
+    try:
+        return [name for value in values for name in (next(csv.reader([value], strict=True)) if value else [""])]
+    except (csv.Error, StopIteration) as error:
+        raise click.BadParameter(f"not a list of columns ({error})") from error
+
+
+def names_option(whose: str) -> Decorator:
+    """Option --name of each `whose`."""
+    what = f"Name of a {whose}, in place of its file's: once for each {whose.upper()}, in order."
+    return option("--name", multiple=True, metavar="NAME", help=what)
+
+
+def header_option() -> Decorator:
+    """Option --no-header."""
+    return option("--no-header", is_flag=True, help="The first line is data; columns are named 1, 2, ...")
+
+
+def coefficient_option(
+    default: str | None = "tau_w", what: str = "Coefficient to compute.", choices: tuple[str, ...] = COEFFICIENTS
+) -> Decorator:
+    """Option --coefficient."""
+    return option("--coefficient", type=click.Choice(choices), default=default, help=what)
+
+
+def resamples_option(default: int | None, what: str = "Number of random resamples.") -> Decorator:
+    """Option --resamples."""
+    kind = click.IntRange(1, MAX_RESAMPLES)
+    return option("--resamples", type=kind, default=default, metavar="N", help=what)
+
+
+def _level(context: click.Context, parameter: click.Parameter, value: float | None) -> float | None:
+    try:
+        return None if value is None else checked_level(value, "the level")
+    except OptionError as error:
+        raise click.BadParameter(str(error), context, parameter) from error
+
+
+def level_option(
+    default: float | None = DEFAULT_LEVEL, what: str = "Level of confidence of the intervals."
+) -> Decorator:
+    """Option --level."""
+    return option("--level", type=float, default=default, callback=_level, help=what)
+
+
+def alternative_option(more: str = "better agreement than by chance") -> Decorator:
+    """Option --alternative."""
+    return choice_option("--alternative", ALTERNATIVES, f"Alternative of the p-value; 'greater': {more}.")
+
+
+def swap_option(default: str | None = SWAPS[0], what: str = "What systems exchange in tests.") -> Decorator:
+    """Option --swap."""
+    what = f"{what} Scores must mean the same in all systems; auto takes them if their distributions may be one."
+    return option("--swap", type=click.Choice(SWAPS), default=default, help=what)
+
+
+@dataclass(frozen=True)
+class Named:
+    """A ranking, its names in tables and in figures, and the scores that it was made from unless these were ranks."""
+
+    name: str
+    ranking: Ranking
+    scores: Mapping[Label, float] | None = None
+    short: str = ""
+
+    def exchanging(self, swap: Swap) -> RankingLike:
+        """What a test takes that swaps ranks or scores; a ranking without scores is left to the library to refuse."""
+        return self.scores if swap != "ranks" and self.scores is not None else self.ranking
+
+    @property
+    def shown(self) -> str:
+        """The name as a terminal can show it."""
+        return whole(self.name)
+
+    @property
+    def in_figures(self) -> Named:
+        """The ranking by its short name, for which a figure has room."""
+        return replace(self, name=self.short)
+
+
+def check_stdin(paths: Sequence[str]) -> None:
+    """Refuse to read standard input twice."""
+    if paths.count("-") > 1:
+        raise OptionError("'-' (standard input) can be given only once")
+
+
+def check_once(names: Iterable[str], whose: str) -> None:
+    """Refuse a name that is given twice, since a table could not tell the two apart; `whose` name it is."""
+    if again := repeated(names):
+        raise OptionError(f"each {whose} can be given only once; more than once: {', '.join(map(str, again))}")
+
+
+def check_owner(owner: str, present: bool, given: Mapping[str, Any]) -> None:
+    """Refuse an option that has no effect, because what it belongs to is missing."""
+    if not present and (vain := [name for name, value in given.items() if value is not None]):
+        raise OptionError(f"{vain[0]} belongs to {owner}, which is missing")
+
+
+def check_names(names: Sequence[str], n_files: int, whose: str, *, unique: bool = True) -> None:
+    """Refuse what --name gives, unless it is nothing, or a name for each file; each its own if they are `unique`."""
+    if names and len(names) != n_files:
+        raise OptionError(f"--name must be given once for each {whose}; got {len(names)} for {n_files} {whose}s")
+    if "" in names:
+        raise OptionError("--name must not be empty")
+    if unique and (again := repeated(names)):
+        raise OptionError(f"--name must differ; more than once: {', '.join(map(str, again))}")
+
+
+def by_name(rankings: Sequence[Named], swap: Swap = "ranks") -> dict[str, RankingLike]:
+    """Rankings by their names, or scores where tests swap these."""
+    return {each.name: each.exchanging(swap) for each in rankings}
+
+
+def columns_of(scores: Sequence[str], n_files: int, hint: str = "") -> list[str | None]:
+    """Column of the scores of each file: --score is given once, or once for each; None where it is not given."""
+    if len(scores) > 1 and len(scores) != n_files:
+        raise OptionError(
+            f"--score must be given once, or once for each file; got {len(scores)} for {n_files} files{hint}"
+        )
+    return list(scores) if len(scores) > 1 else [*scores, None][:1] * n_files
+
+
+def _joined(path: str, column: str | None) -> str:
+    return path if column is None else f"{path}:{column}"
+
+
+def _short_names(
+    names: Sequence[str], given: Sequence[str], paths: Sequence[str], columns: Sequence[str | None]
+) -> list[str]:
+    """Names without what all files share: columns of one file, or the last parts of paths, as many as tell them apart.
+
+    Names that were `given` stay, where they are not empty.
+    """
+    choices: list[list[str]] = []
+    if len(set(paths)) == 1:
+        choices.append([column or path for path, column in zip(paths, columns, strict=True)])
+    parts = [PurePath(path).parts for path in paths]
+    for depth in range(1, max(map(len, parts)) + 1):
+        ends = [str(PurePath(*own[-depth:])) for own in parts]
+        choices.append([_joined(end, column) for end, column in zip(ends, columns, strict=True)])
+    for choice in choices:
+        short = [name or end for name, end in zip(given, choice, strict=True)]
+        if len(set(short)) == len(set(names)):
+            return short
+    return list(names)
+
+
+@dataclass(frozen=True)
+class Files:
+    """How files are read."""
+
+    ids: list[str] = console.several_setting(
+        "--id", "COLUMN[,COLUMN]", "Columns that name the item, in all files.", callback=split_columns
+    )
+    scores: tuple[str, ...] = console.several_setting(
+        "--score", "COLUMN", "Column of the numbers: once, or once for each file."
+    )
+    ranks: bool = console.flag_setting("--ranks", "The numbers in all files are ranks: smaller is better.")
+    no_header: bool = setting(header_option())
+    missing: Any = choice_setting(
+        "--missing",
+        MISSING,
+        "Items in one file only: an error; left out; all kept, tied below what a file has; or only those of gold "
+        "kept, tied below what a system has.",
+    )
+    unordered: bool = console.flag_setting(
+        "--unordered", "The two columns of --id are a pair in either order: a, b is the item b, a."
+    )
+    duplicates: Any = choice_setting(
+        "--duplicates",
+        DUPLICATES,
+        "An item that a file has more than once: an error, or the mean or the first of its numbers counts.",
+    )
+    names: tuple[str, ...] = setting(names_option("system"))
+
+    def read(self, golds: Sequence[str], systems: Sequence[str]) -> list[Named]:
+        """Read a ranking from each file; the name of a file that is given several times includes the column.
+
+        An error if two gold sets or two systems have the same name: such a system is compared with itself.
+        """
+        paths = [*golds, *systems]
+        check_names(self.names, len(systems), "system")
+        check_stdin(paths)
+        columns = columns_of(self.scores, len(paths), " (for several columns of one file, repeat the file)")
+        given = ["" for _ in golds] + ([*self.names] or ["" for _ in systems])
+        several = [column if paths.count(path) > 1 else None for path, column in zip(paths, columns, strict=True)]
+        names = [name or _joined(path, column) for name, path, column in zip(given, paths, several, strict=True)]
+        check_once(names[: len(golds)], "gold set")
+        check_once(names[len(golds) :], "system")
+        short = _short_names(names, given, paths, several)
+        return [
+            replace(self._one(name, path, column), short=label)
+            for name, path, column, label in zip(names, paths, columns, short, strict=True)
+        ]
+
+    def _one(self, name: str, path: str, column: str | None) -> Named:
+        try:
+            numbers = read_numbers(
+                path,
+                id_columns=self.ids or None,
+                score_column=column,
+                header=not self.no_header,
+                unordered=self.unordered,
+                duplicates=self.duplicates,
+            )
+        except TableError as error:
+            if is_trec(path):
+                raise TableError(
+                    f"{error}; this looks like a TREC file, which 'rankcorr evaluate QRELS RUN' reads"
+                ) from error
+            raise
+        if self.ranks:
+            return Named(name, Ranking.from_ranks(numbers))
+        return Named(name, Ranking.from_scores(numbers), numbers)
+
+    def described(self) -> dict[str, Any]:
+        """The options, ready for JSON."""
+        read: dict[str, Any] = {"id": self.ids or None, "score": list(self.scores) or None}
+        read |= {"ranks": self.ranks, "header": not self.no_header}
+        return read | {name: getattr(self, name) for name in ("missing", "unordered", "duplicates")}
+
+
+file_options: Decorator = gathered("files", Files)
+
+
+@dataclass(frozen=True)
+class Weights:
+    """How items are weighed."""
+
+    n0: float | None = setting("--n0", type=float, help="Offset of the weight 1/(n + n0)^2 of rank n.  [default: 2]")
+    weigher: str | None = setting(
+        "--weigher", metavar="NAME", help=f"Weight in place of that of --n0: {WEIGHER_NAMES}; such as top-k:10."
+    )
+    scheme: Any = choice_setting(
+        "--scheme", SCHEMES, "How the weights of an item's two ranks combine; 'first' is gold's alone."
+    )
+    tied_weights: Any = choice_setting(
+        "--tied-weights", TIED_WEIGHTS, "A tied item weighs f(mid-rank), or the mean of f over its group's positions."
+    )
+    variant: Any = setting(
+        "--variant",
+        type=click.Choice(VARIANTS),
+        default="b",
+        help="Denominator of tau_w and tau: 'b' leaves tied pairs out, 'a' keeps them.",
+    )
+
+    def of(self, name: str) -> Coefficient:
+        """Return the coefficient of a name with these options; the plain rho and tau have no weight to choose."""
+        return named_coefficient(name, weigher=self._weigher(), **self.forms)
+
+    def of_one(self, name: str) -> Coefficient:
+        """Return the coefficient where it is the only one computed: an option that it cannot use is an error."""
+        if name in PLAIN and (self.n0 is not None or self.weigher is not None):
+            raise OptionError(f"--coefficient {name} weighs all items alike, and takes neither --n0 nor --weigher")
+        return self.of(name)
+
+    @property
+    def forms(self) -> dict[str, Any]:
+        """Options except for the weight itself."""
+        return {"scheme": self.scheme, "tied_weights": self.tied_weights, "variant": self.variant}
+
+    def _weigher(self) -> Any:
+        if self.weigher is None:
+            return InverseSquare() if self.n0 is None else InverseSquare(self.n0)
+        if self.n0 is not None:
+            raise OptionError("--n0 and --weigher exclude each other: n0 belongs to the weight 1/(n + n0)^2")
+        try:
+            return named_weigher(self.weigher)
+        except WeightError as error:
+            raise OptionError(f"--weigher: {error}") from error
+
+    def described(self, coefficient: str | None = None) -> dict[str, Any]:
+        """The options, ready for JSON."""
+        weigher = self._weigher()
+        has_offset = isinstance(weigher, InverseSquare) and coefficient not in PLAIN
+        return {"n0": weigher.n0 if has_offset else None, "weigher": self.weigher, **self.forms}
+
+
+weight_options: Decorator = gathered("weights", Weights)
+scheme_options: Decorator = gathered("weights", Weights, "n0", "weigher")  # a figure of many n0 has the weight itself
+
+
+def metrics_of(names: Sequence[str], weights: Weights) -> list[Metric]:
+    """Metrics by name, coefficients with the options of weights."""
+    lower = [name.strip().lower() for name in names]
+    found = [weights.of(low) if low in COEFFICIENTS else name for low, name in zip(lower, names, strict=True)]
+    metrics = [as_metric(each) for each in found]
+    check_different(metrics, names)
+    return metrics
+
+
+@contextmanager
+def errors_of(*rankings: Named) -> Iterator[None]:
+    """Begin the message of an error with the names of the rankings."""
+    try:
+        yield
+    except RankingError as error:
+        *names, last = [each.name for each in rankings]
+        raise click.ClickException(f"{', '.join(names)} and {last}: {error}") from error
+
+
+class ItemMatch(NamedTuple):
+    """How the items of a system match those of gold, and its ties among the items compared."""
+
+    n_shared: int
+    n_gold: int
+    n_other: int
+    ties: int
+
+    def described(self) -> dict[str, int]:
+        """The numbers, ready for JSON."""
+        return {"ties": self.ties, "n_shared": self.n_shared, "n_other": self.n_other}
+
+    def line(self, system: Named) -> str:
+        """How many of gold's items a system has, as a line above a table."""
+        others = f", and {counted(self.n_other, 'other')}" if self.n_other else ""
+        return f"coverage: {system.shown} has {self.n_shared:,} of gold's {self.n_gold:,} items{others}"
+
+
+def match_items(gold: Named, system: Named, missing: Missing) -> ItemMatch:
+    """Match a system with gold; errors name the files."""
+    with errors_of(gold, system):
+        _, aligned = align(gold.ranking, system.ranking, names=(gold.name, system.name), missing=missing)
+    n_shared = len(set(gold.ranking.labels or ()) & set(system.ranking.labels or ()))
+    return ItemMatch(n_shared, gold.ranking.n_items, system.ranking.n_items - n_shared, aligned.n_ties)
+
+
+def coverage_lines(matches: Sequence[ItemMatch], systems: Sequence[Named], missing: Missing) -> list[str]:
+    """Lines on coverage, where files may differ in their items."""
+    pairs = zip(matches, systems, strict=True)
+    return [] if missing == "raise" else [match.line(system) for match, system in pairs]
+
+
+def described(ranking: Named) -> dict[str, Any]:
+    """A ranking, ready for JSON."""
+    return {"name": ranking.name, "n": ranking.ranking.n_items, "ties": ranking.ranking.n_ties}
+
+
+def gold_line(ranking: Named, what: str = "gold") -> str:
+    """A gold ranking, as the line above a table."""
+    return f"{what}: {ranking.shown} ({ranking.ranking.n_items} items, {ranking.ranking.n_ties} ties)"
+
+
+def permutations_text(number: int, seed: int, sizes: Sequence[int]) -> str:
+    """How many permutations were drawn; `sizes` are the numbers of items of the comparisons."""
+    drawn = f"{counted(number, 'permutation')}, seed {seed}"
+    exact = [size <= MAX_EXACT_ITEMS for size in sizes]
+    if all(exact):
+        return "all permutations"
+    return f"{drawn}; all of {MAX_EXACT_ITEMS} items or fewer" if any(exact) else drawn
+
+
+def decisive_text(unit: str, pvalue: float, without: Sequence[LeftOut | None], level: float) -> str:
+    """Which item or query decides whether a test rejects, and what the test says without it."""
+    alpha = alpha_of(level)
+    found = next(each for each in without if each is not None and (each.pvalue <= alpha) != (pvalue <= alpha))
+    return (
+        f"one {unit} decides: without {console.label_text(found.label)} the difference is {found.difference:z.4f}, "
+        f"p {console.pvalue_text(found.pvalue)}"
+    )

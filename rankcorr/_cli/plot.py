@@ -1,0 +1,210 @@
+"""`rankcorr plot`: files of rankings -> a figure -> a PNG, SVG or PDF file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
+
+import click
+
+from rankcorr._checks import collected_notices
+from rankcorr._cli import console, options
+from rankcorr._cli.compare import TEST_RESAMPLES
+from rankcorr._cli.console import Command, Note, option
+from rankcorr._cli.leaderboard import BoardOptions, board_options
+from rankcorr._cli.options import Files, Named, Weights
+from rankcorr._coefficients import COEFFICIENTS
+from rankcorr._workers import progress_bar
+from rankcorr.inference._leaderboard_groups import COLUMNS, TOTALS
+from rankcorr.inference._permutation import permutation_test
+from rankcorr.plots import chance_levels, plot_leaderboard, plot_null, plot_offset, plot_ranks
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@click.group(cls=console.WithExamples, no_args_is_help=False, short_help="Draw figures as PNG, SVG or PDF.")
+def plot() -> None:
+    """Draw figures of rankings and their coefficients. Needs matplotlib: pip install 'rankcorr[plot]'.
+
+    Example:
+      rankcorr plot ranks gold.csv system_a.csv system_b.csv --out ranks.png
+      rankcorr plot offset gold.csv system_a.csv system_b.csv --out offset.svg
+      rankcorr plot leaderboard gold.csv system_a.csv system_b.csv --out leaderboard.svg
+      rankcorr plot null gold.csv system_a.csv system_b.csv --alternative greater --out null.pdf
+    """
+
+
+def _of_systems(command: Command) -> Command:
+    """Add the arguments of files, and the option --out."""
+    systems = click.argument("systems", nargs=-1, required=True, metavar="SYSTEM...")
+    return cast(Command, click.argument("gold")(systems(console.out_option(command))))
+
+
+def _matching(files: Files, gold: str, systems: Sequence[str]) -> tuple[Named, list[Named]]:
+    """Read gold and systems, whose items must match."""
+    reference, *others = files.read([gold], systems)
+    for other in others:
+        options.match_items(reference, other, files.missing)
+    return reference, others
+
+
+@plot.command(short_help="Draw ranks in systems against those in gold.")
+@_of_systems
+@options.file_options
+@options.coefficient_option()
+@options.weight_options
+@option("--worst", type=click.IntRange(min=0), default=5, metavar="K", help="Name the K items that cost most.")
+def ranks(
+    gold: str, systems: tuple[str, ...], out: str, files: Files, coefficient: str, weights: Weights, worst: int
+) -> None:
+    """Draw the rank of each item in SYSTEM against its rank in GOLD; the area of a marker grows with the weight.
+
+    Several systems have a panel each.
+
+    Example:
+      rankcorr plot ranks gold.csv system_a.csv system_b.csv --out ranks.png
+    """
+    chosen = weights.of_one(coefficient)
+    reference, others = _matching(files, gold, systems)
+    named = {other.short: other.ranking for other in others}
+
+    def draw() -> Figure:
+        with options.errors_of(reference, *others):
+            return plot_ranks(
+                reference.ranking,
+                others[0].ranking if len(others) == 1 else named,
+                missing=files.missing,
+                names=(reference.short, others[0].short),
+                n_named=worst,
+                coefficient=chosen,
+            )
+
+    _write(draw, out, coefficient, _only(others))
+
+
+@plot.command(short_help="Draw coefficients as functions of n0.")
+@_of_systems
+@options.file_options
+@options.coefficient_option(choices=tuple(name for name in COEFFICIENTS if name not in options.PLAIN))
+@options.scheme_options
+def offset(gold: str, systems: tuple[str, ...], out: str, files: Files, coefficient: Any, weights: Weights) -> None:
+    """Draw the coefficient of each SYSTEM as a function of n0, and R(n0), the weight of the first rank.
+
+    The first 8 systems, or the best 5 of more, have lines that differ; the others are grey.
+
+    Example:
+      rankcorr plot offset gold.csv system_a.csv system_b.csv --out offset.svg
+    """
+    reference, others = _matching(files, gold, systems)
+    named = {other.short: other.ranking for other in others}
+
+    def draw() -> Figure:
+        with options.errors_of(reference, *others):
+            return plot_offset(reference.ranking, named, coefficient=weights.of(coefficient), missing=files.missing)
+
+    _write(draw, out, coefficient)
+
+
+@plot.command("leaderboard", short_help="Draw systems with intervals and groups.")
+@_of_systems
+@board_options
+@options.file_options
+@options.weight_options
+def leaderboard_figure(
+    gold: str, systems: tuple[str, ...], out: str, asked: BoardOptions, files: Files, weights: Weights
+) -> None:
+    """Draw what `rankcorr leaderboard` prints: the coefficient of each system, its interval, and the groups.
+
+    Bars behind the systems show what chance alone gives, by as many permutations as there are resamples. Several gold
+    sets have a panel each, beside the one of what the systems are ranked by.
+
+    Example:
+      rankcorr plot leaderboard gold.csv system_a.csv system_b.csv --out leaderboard.svg
+    """
+    board, golds, others, notes = asked.compute(gold, systems, files, weights)
+    taken = (*TOTALS, *COLUMNS)  # a table of a leaderboard has columns of these names beside those of its gold sets
+    sets = {each.name: each if each.short in taken else each.in_figures for each in golds}
+    rows = {each.name: each.in_figures for each in others}
+
+    def draw() -> Figure:
+        drawn: dict[str, Any] = {"n_resamples": asked.resamples, "seed": asked.seed, "missing": files.missing}
+        named = [options.by_name(list(each.values())) for each in (sets, rows)]
+        with progress_bar(None, "permutation", "chance levels") as advance:
+            chance = chance_levels(*named, **drawn, coefficient=weights.of_one(asked.coefficient), progress=advance)
+        renamed = replace(
+            board,
+            gold_sets=tuple(sets[name].name for name in board.gold_sets),
+            by=sets[board.by].name if board.by in sets else board.by,
+            rows=tuple(replace(row, system=rows[row.system].name) for row in board.rows),
+        )
+        return plot_leaderboard(renamed, chance=chance)
+
+    _write(draw, out, asked.coefficient, notes=notes)
+
+
+@plot.command(short_help="Draw what chance gives, and where systems lie.")
+@_of_systems
+@options.file_options
+@options.coefficient_option()
+@options.weight_options
+@options.alternative_option()
+@options.resamples_option(TEST_RESAMPLES, "Number of random permutations.")
+@console.seed_option()
+def null(
+    gold: str,
+    systems: tuple[str, ...],
+    out: str,
+    files: Files,
+    coefficient: str,
+    weights: Weights,
+    alternative: Any,
+    resamples: int,
+    seed: int,
+) -> None:
+    """Draw the coefficients of the permuted ranks of SYSTEM with GOLD, and where the observed one lies.
+
+    Several systems have a row each.
+
+    Example:
+      rankcorr plot null gold.csv system_a.csv system_b.csv --alternative greater --out null.pdf
+    """
+    asked: dict[str, Any] = {"coefficient": weights.of_one(coefficient), "missing": files.missing}
+    asked |= {"n_resamples": resamples, "seed": seed}
+    reference, others = _matching(files, gold, systems)
+
+    def draw() -> Figure:
+        with (
+            options.errors_of(reference, *others),
+            progress_bar(resamples * len(others), "permutation", "values by chance") as advance,
+        ):
+            tests = {
+                other.short: permutation_test(reference.ranking, other.ranking, **asked, progress=advance)
+                for other in others
+            }
+            if len(tests) == 1:
+                (test,) = tests.values()
+                return plot_null(test.null, test.statistic, alternative=alternative)
+            return plot_null(
+                {name: test.null for name, test in tests.items()},
+                {name: test.statistic for name, test in tests.items()},
+                alternative=alternative,
+            )
+
+    _write(draw, out, coefficient, _only(others))
+
+
+def _only(systems: Sequence[Named]) -> str | None:
+    """Name of the system that a note is about; None if there are several."""
+    return systems[0].name if len(systems) == 1 else None
+
+
+def _write(
+    draw: Callable[[], Figure], out: str, coefficient: str, system: str | None = None, *, notes: Sequence[Note] = ()
+) -> None:
+    """Draw a figure, write it, and print its path and any notes."""
+    with collected_notices() as notices:
+        lacking = console.write_figure(draw, out)
+    found = console.notes_of(notices, [coefficient], system)
+    console.print_notes([*notes, *found, *({"message": message} for message in lacking)])

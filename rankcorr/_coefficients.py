@@ -1,0 +1,427 @@
+"""A coefficient with its options as one value, checked on creation: `TauW(n0=10)`, `RhoW()`, `Tau()`, `Rho()`.
+
+A kernel turns aligned ranks and weights into sums, and `ratio` divides them as Eq. 7 of Lombardo et al. 2020 does.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields, replace
+from functools import cached_property, lru_cache
+from typing import Any, ClassVar, Final, Literal, TypeAlias, TypeVar, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankcorr._alignment import Missing, align, n_missing
+from rankcorr._checks import check_choice, shown, warn_undefined
+from rankcorr._ranking import Ranking, RankingLike, as_ranking
+from rankcorr._results import RankCorrelation
+from rankcorr._scores import Ranks, loops
+from rankcorr._weights import DEFAULT_N0, Scheme, TiedWeights, Uniform, Weigher, Weighting, check_usable, name_of
+from rankcorr.errors import OptionError
+
+CoefficientName: TypeAlias = Literal["rho_w", "tau_w", "rho", "tau"]
+Variant: TypeAlias = Literal["a", "b"]
+
+VARIANTS: Final[tuple[Variant, ...]] = get_args(Variant)
+_UNTIED: Final = np.zeros(1, np.int64)
+UNDEFINED: Final = "all items that have weight are tied in one ranking"
+
+
+class Coefficient:
+    """Base of the four coefficients: a value compared and hashed by its options, and callable on two rankings.
+
+    It can be passed wherever a function of two vectors is expected: ``DataFrame.corr(method=TauW(n0=10))``,
+    ``scipy.stats.permutation_test``, ``sklearn.metrics.make_scorer``.
+
+    See Also
+    --------
+    TauW, RhoW : The weighted coefficients.
+    Tau, Rho : The plain coefficients.
+    correlate_many : One of the functions that accept a coefficient.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from rankcorr import Coefficient, TauW
+    >>> coefficient = TauW(n0=10)
+    >>> isinstance(coefficient, Coefficient), round(coefficient([4, 3, 2, 1], [4, 3, 1, 2]), 4)
+    (True, 0.7622)
+    >>> frame = pd.DataFrame({"gold": [4, 3, 2, 1], "system": [4, 3, 1, 2]})
+    >>> frame.corr(method=coefficient).loc["gold", "system"].round(4).item()
+    0.7622
+    """
+
+    name: ClassVar[CoefficientName]
+    weighting: Weighting
+    variant: Variant | None
+
+    def __init__(self) -> None:
+        raise TypeError("Coefficient is the base of RhoW, TauW, Rho and Tau: make one of these")
+
+    def __call__(self, x: RankingLike, y: RankingLike, *, missing: Missing = "raise") -> RankCorrelation:
+        """Return the coefficient of two rankings; `weighted_tau` describes rankings and `missing`."""
+        return self.correlate(x, y, missing=missing, stacklevel=4)
+
+    def correlate(
+        self, x: RankingLike, y: RankingLike, *, missing: Missing = "raise", stacklevel: int = 3
+    ) -> RankCorrelation:
+        """Do what a call does; `stacklevel` chooses the line that a warning points to, by default the caller's."""
+        x, y = as_ranking(x), as_ranking(y)
+        first, second = align(x, y, missing=missing)
+        value = self.of_pair(first, second)
+        if math.isnan(value):
+            warn_undefined(UNDEFINED, stacklevel=stacklevel)
+        return self.result(value, x, y, first.n_items, missing)
+
+    @property
+    def __name__(self) -> str:  # scikit-learn's scorers show it, as they do for a function
+        return self.name
+
+    def __repr__(self) -> str:
+        options = [
+            f"{field.name}={_shown(value)}"
+            for field in fields(self)  # type: ignore[arg-type]
+            if field.init and (value := getattr(self, field.name)) != field.default and value is not None
+        ]
+        return f"{type(self).__name__}({', '.join(options)})"
+
+    def of_pair(self, x: Ranking, y: Ranking) -> float:
+        """Coefficient of two aligned rankings.
+
+        Raises
+        ------
+        WeightError
+            No item has weight.
+        """
+        ties = np.array([y.n_ties]) if y.n_ties else _UNTIED
+        (row,) = self._sums(x, y.ranks[np.newaxis], ties, y.n_ties > 0).tolist()
+        check_usable(row[-1])
+        return self._of_sums(*row)
+
+    def of_rows(
+        self, x: Ranking, y_ranks: Ranks, y_ties: NDArray[np.int64], *, weightless: Literal["nan", "raise"] = "nan"
+    ) -> NDArray[np.float64]:
+        """Coefficient of x with each row of mid-ranks, in the item order of x; nan if undefined.
+
+        Parameters
+        ----------
+        x : Ranking
+        y_ranks : ndarray of float64, shape (n_rows, n_items)
+            Read-only and contiguous.
+        y_ties : ndarray of int64, shape (n_rows,)
+            Number of tied items of each row.
+        weightless : {"nan", "raise"}
+            Whether a row without any weight gives nan or raises a `WeightError`.
+        """
+        sums = self._sums(x, y_ranks, y_ties, bool(np.count_nonzero(y_ties)))
+        if weightless == "raise":
+            check_usable(float(sums[:, -1].min()))
+        return np.array([self._of_sums(*row) for row in sums.tolist()])
+
+    def _sums(self, x: Ranking, y_ranks: Ranks, y_ties: NDArray[np.int64], y_tied: bool) -> NDArray[np.float64]:
+        """Return the sums of the kernel for each row of y; the last is the largest weight."""
+        tables = self.weighting.tables(x, y_ranks, y_tied)
+        if self.variant is None:
+            moments = np.empty((len(y_ranks), 4))
+            loops().weighted_moments(x.ranks, y_ranks, *tables, moments)
+            return moments
+        sums = np.empty((len(y_ranks), 6))
+        loops().pair_sums(x.ranks, x.best_first, y_ranks, y_ties, *tables, sums)
+        return sums
+
+    def _of_sums(self, *sums: float) -> float:
+        """Coefficient from a row of the kernels' sums; nan if undefined."""
+        *sums_of_pairs, heaviest = sums
+        if not heaviest:
+            return math.nan
+        if self.variant is None:
+            return ratio(*sums_of_pairs)
+        concordant, discordant, untied_in_x, untied_in_y, all_pairs = sums_of_pairs
+        if self.variant == "a" and untied_in_x > 0 and untied_in_y > 0:
+            return ratio(concordant - discordant, all_pairs, all_pairs)
+        return ratio(concordant - discordant, untied_in_x, untied_in_y)
+
+    @property
+    def swapped(self) -> Coefficient:
+        """The coefficient with x and y exchanged; the same object if it treats both alike."""
+        return self
+
+    def result(self, value: float, x: Ranking, y: Ranking, n_items: int, missing: Missing) -> RankCorrelation:
+        """Wrap a value as a `RankCorrelation`; x and y are the rankings before alignment."""
+        if missing == "raise":
+            return RankCorrelation(value, n_items=n_items, **self._options)
+        n_lone = n_missing(x, y, n_items)
+        return RankCorrelation(value, n_items=n_items, **self._options, missing=missing, n_missing=n_lone)
+
+    def described(self, n_items: int, missing: Missing = "raise") -> dict[str, Any]:
+        """Fields of `Computed` for a comparison of n_items items."""
+        return {"n_items": n_items, **self._options, "missing": None if missing == "raise" else missing}
+
+    @cached_property
+    def _options(self) -> dict[str, Any]:
+        """The options that all its results share."""
+        weighting = self.weighting
+        weights = {"scheme": weighting.scheme, "n0": weighting.n0, "weigher": weighting.name}
+        return {"coefficient": self.name, **weights, "tied_weights": weighting.tied_weights, "variant": self.variant}
+
+
+@dataclass(frozen=True, repr=False)
+class _Weighted(Coefficient):
+    """Coefficients with a choice of weight: n0, or a weigher in its place, is fixed on creation."""
+
+    n0: float | None = DEFAULT_N0
+    weigher: Weigher | None = None
+    scheme: Scheme = "additive"
+    tied_weights: TiedWeights = "midrank"
+
+    @property
+    def swapped(self) -> Coefficient:
+        """The coefficient with x and y exchanged; the same object if it treats both alike."""
+        other: dict[str, Scheme] = {"first": "second", "second": "first"}
+        return replace(self, scheme=other[self.scheme]) if self.scheme in other else self
+
+    def __post_init__(self) -> None:
+        weighting = Weighting.of(n0=self.n0, weigher=self.weigher, scheme=self.scheme, tied_weights=self.tied_weights)
+        object.__setattr__(self, "weighting", weighting)
+        object.__setattr__(self, "n0", weighting.n0)
+        object.__setattr__(self, "weigher", None if weighting.n0 is not None else weighting.weigher)
+
+
+@dataclass(frozen=True, repr=False)
+class RhoW(_Weighted):
+    """Top-weighted Spearman correlation, rho_w of Eq. 8 with its options, as a value; see `weighted_rho`.
+
+    Parameters
+    ----------
+    n0 : float, default 2
+        Offset of the weight 1/(n + n0)^2, greater than -1; None if there is a weigher.
+    weigher : callable, optional
+        Used in place of 1/(n + n0)^2; n0 must then be the default.
+    scheme : {"additive", "multiplicative", "first", "second"}
+        How the weights of the two ranks of an item combine; see `item_weights`.
+    tied_weights : {"midrank", "expected"}
+        How tied items are weighted; see `item_weights`.
+
+    Raises
+    ------
+    RankingError
+        `WeightError` or `OptionError`, for an invalid option.
+
+    See Also
+    --------
+    weighted_rho : The same coefficient as a function.
+    TauW : The same weights in Kendall's tau.
+    Rho : Equal weights.
+    offset_for_share : Choose n0 by the weight of the top ranks.
+
+    Examples
+    --------
+    >>> from rankcorr import RhoW
+    >>> RhoW(n0=10), RhoW() == RhoW(n0=2.0)
+    (RhoW(n0=10), True)
+    >>> round(RhoW(n0=10)([4, 3, 2, 1], [4, 3, 1, 2]), 4)
+    0.8341
+    """
+
+    name: ClassVar[CoefficientName] = "rho_w"
+    variant: ClassVar[None] = None  # type: ignore[misc]
+
+
+@dataclass(frozen=True, repr=False)
+class TauW(_Weighted):
+    """Top-weighted Kendall correlation, tau_w of Eq. 8 with its options, as a value; see `weighted_tau`.
+
+    Parameters
+    ----------
+    n0 : float, default 2
+        Offset of the weight 1/(n + n0)^2, greater than -1; None if there is a weigher.
+    weigher : callable, optional
+        Used in place of 1/(n + n0)^2; n0 must then be the default.
+    scheme : {"additive", "multiplicative", "first", "second"}
+        How the weights of the two ranks of an item combine; see `item_weights`.
+    tied_weights : {"midrank", "expected"}
+        How tied items are weighted; see `item_weights`.
+    variant : {"b", "a"}
+        Denominator; see `weighted_tau`.
+
+    Raises
+    ------
+    RankingError
+        `WeightError` or `OptionError`, for an invalid option.
+
+    See Also
+    --------
+    weighted_tau : The same coefficient as a function.
+    RhoW : The same weights in Spearman's rho.
+    Tau : Equal weights.
+    offset_for_share : Choose n0 by the weight of the top ranks.
+
+    Examples
+    --------
+    >>> from rankcorr import TauW
+    >>> TauW(n0=10, scheme="first"), TauW() == TauW(n0=2.0)
+    (TauW(n0=10, scheme='first'), True)
+    >>> round(TauW(n0=10)([4, 3, 2, 1], [4, 3, 1, 2]), 4)
+    0.7622
+    """
+
+    name: ClassVar[CoefficientName] = "tau_w"
+
+    variant: Variant = "b"
+
+    def __post_init__(self) -> None:
+        check_choice("variant", self.variant, VARIANTS)
+        super().__post_init__()
+
+
+@dataclass(frozen=True, repr=False)
+class Rho(Coefficient):
+    """Spearman's rho, as a value: all items weigh the same.
+
+    See Also
+    --------
+    RhoW : With more weight at the top.
+    Tau : Kendall's tau.
+
+    Examples
+    --------
+    >>> from rankcorr import Rho
+    >>> round(Rho()([4, 3, 2, 1], [4, 3, 1, 2]), 4)
+    0.8
+    """
+
+    name: ClassVar[CoefficientName] = "rho"
+    variant: ClassVar[None] = None  # type: ignore[misc]
+    weighting: ClassVar[Weighting] = Weighting(Uniform(), "additive", "midrank")  # type: ignore[misc]
+
+
+@dataclass(frozen=True, repr=False)
+class Tau(Coefficient):
+    """Kendall's tau, as a value: all items weigh the same.
+
+    Parameters
+    ----------
+    variant : {"b", "a"}
+        Denominator; see `weighted_tau`.
+
+    Raises
+    ------
+    OptionError
+        The variant is unknown.
+
+    See Also
+    --------
+    TauW : With more weight at the top.
+    Rho : Spearman's rho.
+
+    Examples
+    --------
+    >>> from rankcorr import Tau
+    >>> round(Tau()([4, 3, 2, 1], [4, 3, 1, 2]), 4)
+    0.6667
+    """
+
+    name: ClassVar[CoefficientName] = "tau"
+    weighting: ClassVar[Weighting] = Weighting(Uniform(), "additive", "midrank")  # type: ignore[misc]
+
+    variant: Variant = "b"
+
+    def __post_init__(self) -> None:
+        check_choice("variant", self.variant, VARIANTS)
+
+
+CoefficientLike: TypeAlias = Coefficient | CoefficientName
+Key = TypeVar("Key", bound=CoefficientLike)
+BY_NAME: Final[dict[str, Coefficient]] = {kind.name: kind() for kind in (RhoW, TauW, Rho, Tau)}
+COEFFICIENTS: Final[tuple[CoefficientName, ...]] = tuple(each.name for each in BY_NAME.values())
+
+
+def coefficient_of(
+    kind: Callable[..., Coefficient], n0: float | None, weigher: Weigher | None, *options: str
+) -> Coefficient:
+    """Return a weighted coefficient with these options: the same object each time they recur."""
+    if weigher is None:
+        try:
+            return _kept(kind, n0, *options)
+        except TypeError:  # an option that cannot be hashed: the class refuses it
+            pass
+    return kind(n0, weigher, *options)
+
+
+# Most calls repeat their options: a value is made and checked once. `typed`, because True is not an n0 although it
+# equals 1. Weighers are left out: two custom ones that are equal need not give equal weights.
+@lru_cache(maxsize=128, typed=True)
+def _kept(kind: Callable[..., Coefficient], n0: float | None, *options: str) -> Coefficient:
+    return kind(n0, None, *options)
+
+
+def as_coefficient(coefficient: CoefficientLike) -> Coefficient:
+    """Return a coefficient unchanged, and for a name the coefficient with its default options.
+
+    Raises
+    ------
+    OptionError
+        The value is neither a `Coefficient` nor one of the names.
+
+    Examples
+    --------
+    >>> as_coefficient("tau_w")
+    TauW()
+    """
+    if isinstance(coefficient, Coefficient):
+        return coefficient
+    found = BY_NAME.get(coefficient) if isinstance(coefficient, str) else None
+    if found is None:
+        names = ", ".join(map(repr, COEFFICIENTS))
+        raise OptionError(
+            f"coefficient must be one of {names}, or a value such as TauW(n0=10); got {shown(coefficient)}"
+        )
+    return found
+
+
+def different_coefficients(coefficients: Iterable[Key]) -> dict[Key, Coefficient]:
+    """Coefficients by what each was requested by; refuse an empty list, and two that are one."""
+    given = [] if isinstance(coefficients, str) or not isinstance(coefficients, Iterable) else list(coefficients)
+    chosen = {key: as_coefficient(key) for key in given}
+    if not chosen or len(set(chosen.values())) < len(given):
+        raise OptionError(f"coefficients must be a list of different coefficients; got {shown(coefficients)}")
+    return chosen
+
+
+def named_coefficient(name: str, **options: Any) -> Coefficient:
+    """Return the coefficient of a name with the applicable options, for commands and requests.
+
+    The plain rho and tau have no weights, and so ignore n0, weigher, scheme and tied_weights.
+
+    Raises
+    ------
+    OptionError, WeightError
+        An unknown name, or an invalid option.
+
+    Examples
+    --------
+    >>> named_coefficient("tau_w", n0=10, variant="a"), named_coefficient("rho", n0=10, variant="a")
+    (TauW(n0=10, variant='a'), Rho())
+    """
+    kind = type(as_coefficient(name))  # type: ignore[arg-type]
+    known = {field.name for field in fields(kind)}  # type: ignore[arg-type]
+    return kind(**{option: value for option, value in options.items() if option in known})
+
+
+def ratio(numerator: float, x_norm: float, y_norm: float) -> float:
+    """Divide as Eq. 7 does; nan when a norm is zero, and never outside [-1, 1] by rounding."""
+    # The second form is for squares too small for a float; the first gives 1 exactly for a ranking with itself.
+    denominator = math.sqrt(x_norm * y_norm) or math.sqrt(x_norm) * math.sqrt(y_norm)
+    if denominator == 0:
+        return math.nan
+    return min(1.0, max(-1.0, numerator / denominator))
+
+
+def _shown(option: Any) -> str:
+    """Text of an option: a whole number without its decimal point, a function by its name."""
+    if isinstance(option, float) and option.is_integer() and abs(option) < 1e15:
+        return str(int(option))
+    return name_of(option) if callable(option) else repr(option)

@@ -1,0 +1,318 @@
+"""Scores, ranks and orders become a `Ranking`; after this step every input is a checked vector of mid-ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence, Set
+from typing import Any, NoReturn, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankcorr._checks import N_SHOWN, first_few, is_unhashable, offending, repeated, shown
+from rankcorr._frames import python_values
+from rankcorr._scores import Positions, Ranks, ScoresLike, checked_numbers, is_masked, midranks, read_only, split_labels
+from rankcorr.errors import DimensionError, DuplicateLabelError, LabelError, LengthError, OptionError
+
+
+class Ranking:
+    """Items ranked from best to worst; an immutable vector of mid-ranks, with labels if the items have names.
+
+    Create one with `Ranking.from_scores`, `Ranking.from_ranks` or `Ranking.from_order`, which differ in the meaning of
+    the input. Calling the class itself is an error, because numbers alone could be any of the three.
+
+    Attributes
+    ----------
+    ranks : ndarray of float64, shape (n_items,), read-only
+        Mid-ranks: 1 is the top, and tied items share the mean of the positions that they occupy.
+    labels : tuple of hashable, or None
+        Names of the items, in the order of `ranks`.
+    best_first : ndarray of int32, shape (n_items,), read-only
+        Positions of the items from best to worst; tied items in any order. Positions count from 0 and are neither
+        ranks nor an order of labels: ``ranks[best_first]`` ascends.
+    n_ties : int
+        Number of items that share their rank with another item.
+
+    See Also
+    --------
+    align : Match two rankings by label.
+    weighted_tau : Correlate two rankings.
+
+    Examples
+    --------
+    >>> from rankcorr import Ranking
+    >>> Ranking.from_scores({"apple": 0.9, "pear": 0.4, "plum": 0.4}).ranks
+    array([1. , 2.5, 2.5])
+    """
+
+    __slots__ = ("best_first", "labels", "n_ties", "ranks")
+    ranks: Ranks
+    best_first: Positions
+    n_ties: int
+    labels: tuple[Hashable, ...] | None
+
+    def __init__(self, *_args: object, **_options: object) -> None:
+        raise TypeError(
+            "numbers alone do not make a ranking: use Ranking.from_scores (larger is better), "
+            "Ranking.from_ranks (1 is the top) or Ranking.from_order (labels, best first)"
+        )
+
+    @classmethod
+    def unchecked(
+        cls, ranks: Ranks, best_first: Positions, n_ties: int, labels: tuple[Hashable, ...] | None = None
+    ) -> Ranking:
+        """Make a ranking of mid-ranks, `best_first` and `n_ties` that are known to agree; only for this library.
+
+        The arrays become read-only; they are not copied.
+        """
+        ranks.setflags(write=False)
+        best_first.setflags(write=False)
+        ranking = object.__new__(cls)
+        fill = object.__setattr__
+        fill(ranking, "ranks", ranks)
+        fill(ranking, "best_first", best_first)
+        fill(ranking, "n_ties", n_ties)
+        fill(ranking, "labels", labels)
+        return ranking
+
+    @classmethod
+    def from_scores(cls, scores: ScoresLike, labels: Iterable[Hashable] | None = None) -> Ranking:
+        """Rank items by their scores: the largest score is the top.
+
+        Parameters
+        ----------
+        scores : array_like of shape (n_items,), or mapping of label to score
+            Real numbers of any kind; infinite ones are valid. A pandas Series is labelled by its index, even by a
+            default one; series of polars and pyarrow have no labels.
+        labels : iterable of hashable, optional
+            Unique names of the items, in the order of `scores`.
+
+        Raises
+        ------
+        RankingError
+            One of its subclasses: `MissingValueError` for nan, `DimensionError`, `TooFewItemsError`,
+            `NonNumericError`, `LengthError`, `DuplicateLabelError`, `LabelError`.
+
+        Examples
+        --------
+        >>> Ranking.from_scores([0.2, 0.7, 0.7]).ranks
+        array([3. , 1.5, 1.5])
+        """
+        return cls._from_numbers(scores, labels, what="score", descending=True)
+
+    @classmethod
+    def from_ranks(cls, ranks: ScoresLike, labels: Iterable[Hashable] | None = None) -> Ranking:
+        """Rank items by numbers: the smallest is the top.
+
+        Competition ranks (1, 2, 2, 4), dense ranks (1, 2, 2, 3) and any others are turned into mid-ranks.
+
+        Parameters
+        ----------
+        ranks : array_like of shape (n_items,), or mapping of label to rank
+            Real numbers, smaller is better.
+        labels : iterable of hashable, optional
+            Unique names of the items, in the order of `ranks`.
+
+        Raises
+        ------
+        RankingError
+            As `Ranking.from_scores`.
+
+        Examples
+        --------
+        >>> Ranking.from_ranks([1, 2, 2, 4]).ranks
+        array([1. , 2.5, 2.5, 4. ])
+        """
+        return cls._from_numbers(ranks, labels, what="rank", descending=False)
+
+    @classmethod
+    def from_order(cls, order: Iterable[Any]) -> Ranking:
+        """Rank labels that are listed from best to worst; a nested list or set is a group of ties, a tuple a label.
+
+        Parameters
+        ----------
+        order : iterable of labels and groups of labels
+            Best first. A tuple is one label, such as a pair of words.
+
+        Raises
+        ------
+        RankingError
+            One of its subclasses: `TooFewItemsError`, `DuplicateLabelError`, `LabelError` for an empty group or an
+            unhashable label, `DimensionError` for a string, a set or a mapping, which have no order.
+
+        Examples
+        --------
+        >>> ranking = Ranking.from_order(["apple", ["pear", "plum"], "quince"])
+        >>> dict(zip(ranking.labels, ranking.ranks.tolist()))
+        {'apple': 1.0, 'pear': 2.5, 'plum': 2.5, 'quince': 4.0}
+        """
+        if _is_no_list(order):
+            raise DimensionError(f"an order is a list of labels, best first; got {shown(order)}")
+        if isinstance(order, np.ndarray):
+            if order.ndim != 1 or order.dtype.kind == "V" or is_masked(order):
+                raise DimensionError(
+                    f"an order has one dimension and plain labels; got an array of {order.dtype}, shape {order.shape}"
+                )
+            order = order.tolist()
+        order = python_values(order)
+        labels: list[Hashable] = []
+        ranks: list[float] = []
+        for position, entry in enumerate(order):
+            group = list(entry) if isinstance(entry, list | Set) else [entry]
+            if not group:
+                raise LabelError(f"order[{position}] is an empty group of ties")
+            ranks += [len(ranks) + (len(group) + 1) / 2] * len(group)
+            labels += group
+        return cls.from_ranks(ranks, _checked_labels(labels, len(labels)))
+
+    @classmethod
+    def _from_numbers(
+        cls, numbers_: ScoresLike, labels: Iterable[Hashable] | None, *, what: str, descending: bool
+    ) -> Ranking:
+        if labels is None and type(numbers_) is np.ndarray and numbers_.ndim == 1 and numbers_.size > 1:
+            # Most calls pass plain numbers, and the checks below would take as long as the ranking of 100 of them.
+            kind = numbers_.dtype
+            if kind in (np.float64, np.int64):
+                ranks, best_first, n_ties = midranks(numbers_, descending=descending)
+                largest = numbers_[best_first[0 if descending else -1]]  # or nan, which is sorted behind it
+                if largest == largest:  # noqa: PLR0124
+                    return cls.unchecked(ranks, best_first, n_ties)
+        if isinstance(numbers_, Ranking):
+            raise OptionError("this is a Ranking already: pass it on as it is")
+        keys, values = split_labels(numbers_, what)
+        if keys is not None and labels is not None:
+            raise OptionError(f"labels were given twice: as keys of the {what}s and as the argument 'labels'")
+        checked = checked_numbers(values, what=what, n_dimensions=1, labels=keys)
+        names = keys if labels is None else labels
+        ranks, best_first, n_ties = midranks(checked, descending=descending)
+        return cls.unchecked(ranks, best_first, n_ties, None if names is None else _checked_labels(names, checked.size))
+
+    def take(self, positions: NDArray[np.integer[Any]], labels: tuple[Hashable, ...] | None = None) -> Ranking:
+        """Return the ranking of some items, in a new order; they are ranked again, and ties stay ties. O(n_items).
+
+        Parameters
+        ----------
+        positions : ndarray of int
+            Positions of the items in this ranking, each at most once.
+        labels : tuple, optional
+            Labels of these items, if the caller already has them.
+
+        Examples
+        --------
+        >>> Ranking.from_order(["ant", "bee", "cat"]).take(np.array([2, 0]))
+        <Ranking of 2 items, 0 tied: 'ant' 1, 'cat' 2>
+        """
+        if labels is None and self.labels is not None:
+            labels = tuple(self.labels[position] for position in positions.tolist())
+        if positions.size == self.n_items:
+            place = np.empty(self.n_items, np.int32)
+            place[positions] = np.arange(self.n_items, dtype=np.int32)
+            return Ranking.unchecked(self.ranks[positions], place[self.best_first], self.n_ties, labels)
+        place = np.full(self.n_items, -1, np.int32)
+        place[positions] = np.arange(positions.size, dtype=np.int32)
+        kept = self.best_first[place[self.best_first] >= 0]
+        best_first = place[kept]
+        starts = np.flatnonzero(np.diff(self.ranks[kept], prepend=0.0))  # ranks are at least 1: the first is a start
+        sizes = np.diff(starts, append=positions.size)
+        ranks = np.empty(positions.size)
+        ranks[best_first] = np.repeat(starts + 0.5 * (sizes + 1), sizes)
+        return Ranking.unchecked(ranks, best_first, int(sizes[sizes > 1].sum()), labels)
+
+    def extend(self, labels: Sequence[Hashable]) -> Ranking:
+        """Return the ranking with further labels, tied below all of its items.
+
+        The ranking must have labels, and the further labels must be new to it; neither is checked.
+
+        Examples
+        --------
+        >>> Ranking.from_order(["ant", "bee"]).extend(["cat", "dog"])
+        <Ranking of 4 items, 2 tied: 'ant' 1, 'bee' 2, 'cat' 3.5, 'dog' 3.5>
+        """
+        if not labels:
+            return self
+        n_items, n_more = self.n_items, len(labels)
+        return Ranking.unchecked(
+            np.append(self.ranks, np.full(n_more, n_items + 0.5 * (n_more + 1))),
+            np.append(self.best_first, np.arange(n_items, n_items + n_more, dtype=np.int32)),
+            self.n_ties + (n_more if n_more > 1 else 0),
+            (*(self.labels or ()), *labels),
+        )
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError("a Ranking is immutable")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError("a Ranking is immutable")
+
+    @property
+    def n_items(self) -> int:
+        """Number of items."""
+        return self.ranks.size
+
+    def __len__(self) -> int:
+        return self.n_items
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Ranking):
+            return NotImplemented
+        return self.labels == other.labels and np.array_equal(self.ranks, other.ranks)
+
+    def __hash__(self) -> int:
+        return hash((self.labels, self.ranks.tobytes()))
+
+    def __reduce__(self) -> tuple[Callable[..., Ranking], tuple[Any, ...]]:
+        return Ranking.unchecked, (self.ranks, self.best_first, self.n_ties, self.labels)
+
+    def __repr__(self) -> str:
+        first = np.argsort(self.ranks, kind="stable")[: N_SHOWN + 1].tolist()
+        names = [repr(self.labels[item]) if self.labels else f"[{item}]" for item in first]
+        best = first_few([f"{name} {rank:g}" for name, rank in zip(names, self.ranks[first].tolist(), strict=True)])
+        return f"<Ranking of {self.n_items} items, {self.n_ties} tied: {best}>"
+
+
+RankingLike: TypeAlias = Ranking | ScoresLike
+
+
+def as_ranking(ranking: RankingLike) -> Ranking:
+    """Return a `Ranking` unchanged, and read anything else as scores."""
+    return ranking if isinstance(ranking, Ranking) else Ranking.from_scores(ranking)
+
+
+def stacked(rankings: Sequence[Ranking]) -> tuple[Ranks, NDArray[np.int64]]:
+    """Return the ranks of rankings in the same order of items, a row each, and their numbers of ties."""
+    return read_only(np.array([each.ranks for each in rankings])), np.array([each.n_ties for each in rankings])
+
+
+def _is_no_list(value: object) -> bool:
+    is_other = isinstance(value, str | bytes | bytearray | Set) or hasattr(value, "keys")
+    return is_other or not isinstance(value, Iterable)
+
+
+def _checked_labels(labels: Iterable[Hashable], n_items: int) -> tuple[Hashable, ...]:
+    if _is_no_list(labels):
+        raise LabelError(f"labels must be a list of labels; got {shown(labels)}")
+    if isinstance(labels, np.ndarray) and (labels.ndim != 1 or labels.dtype.kind == "V" or is_masked(labels)):
+        raise LabelError(f"labels must be a list of labels; got an array of {labels.dtype}, shape {labels.shape}")
+    names = tuple(labels.tolist() if isinstance(labels, np.ndarray) else python_values(labels))
+    if len(names) != n_items:
+        raise LengthError(f"every item needs one label; got {len(names)} labels for {n_items} items")
+    try:
+        distinct = set(names)
+    except TypeError:
+        raise LabelError(offending("labels must be hashable", filter(is_unhashable, names))) from None
+    if len(distinct) < n_items:
+        raise DuplicateLabelError(offending("labels must be unique; more than once", repeated(names)))
+    # Text and integers equal themselves: asking each of 10,000 labels would cost as much as their correlation.
+    plain = set(map(type, names)) <= {str, int}
+    nan = [] if plain else [position for position, name in enumerate(names) if not _equals_itself(name)]
+    if nan:
+        raise LabelError(offending("nan cannot be a label, because it does not equal itself; positions", nan))
+    return names
+
+
+def _equals_itself(label: Any) -> bool:
+    if isinstance(label, tuple):
+        return all(_equals_itself(part) for part in label)
+    try:
+        return bool(label == label)  # noqa: PLR0124
+    except (TypeError, ArithmeticError):  # pandas' NA, a signaling nan
+        return False

@@ -1,0 +1,290 @@
+"""Raw ids and numbers -> codes, checked values, and rows sorted by query: the content of `Qrels` and `Run`."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Hashable, Iterable, Sequence
+from decimal import Decimal
+from numbers import Real
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankcorr._checks import N_SHOWN, counted, offending, shown
+from rankcorr._frames import PLAIN, series_of
+from rankcorr._scores import is_masked, read_only
+from rankcorr.errors import ColumnError, DuplicateDocumentError, MissingValueError, NonNumericError
+
+Duplicates: TypeAlias = Literal["error", "first", "max"]
+Codes: TypeAlias = NDArray[np.int64]
+
+DUPLICATES: Final[tuple[Duplicates, ...]] = get_args(Duplicates)
+LARGEST_EXACT: Final = 2.0**53
+WHOLE_NUMBERS: Final = ("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64")  # those of numpy
+
+
+class Ids(NamedTuple):
+    """A code for each row, and the id of each code, in the order of their first rows."""
+
+    codes: Codes
+    ids: tuple[Hashable, ...]
+
+
+class Rows(NamedTuple):
+    """Rows sorted by query: where each query begins, and a document and a value for each row."""
+
+    queries: tuple[Hashable, ...]
+    offsets: Codes
+    documents: tuple[Hashable, ...]
+    codes: Codes
+    values: NDArray[np.float64]
+
+
+def coded(column: Any, what: str) -> Ids:
+    """Give each id a code, in order of first appearance.
+
+    Parameters
+    ----------
+    column : sequence or series of str or int
+        A column of Arrow is encoded by Arrow, and makes no object for each row.
+    what : str
+        What the ids name, for messages.
+
+    Raises
+    ------
+    ColumnError
+        An id is null or neither text nor a whole number, or the column mixes the two.
+
+    Examples
+    --------
+    >>> codes, ids = coded(["b", "b", "a"], "query")
+    >>> codes.tolist(), ids
+    ([0, 0, 1], ('b', 'a'))
+    """
+    arrow = _arrow(column)
+    if arrow is not None:
+        return _coded_arrow(arrow, what)
+    if not isinstance(column, PLAIN):
+        series = _series(column)
+        if series is not None:
+            plain = str(series.dtype) in WHOLE_NUMBERS and not series.is_null().any()
+            column = series.to_numpy() if plain else series.to_list()
+    if isinstance(column, np.ndarray) and column.dtype.kind in "iu" and column.ndim == 1:
+        ids, first, codes = np.unique(column, return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        place = np.empty(order.size, np.int64)
+        place[order] = np.arange(order.size)
+        return Ids(place[codes], tuple(ids[order].tolist()))
+    if isinstance(column, np.ndarray):
+        column = column.tolist()
+    if isinstance(column, str | bytes) or not isinstance(column, Iterable):
+        raise ColumnError(f"the column of {what} ids must be a list or a series; got {shown(column)}")
+    places: dict[Hashable, int] = {}
+    try:
+        found = [places.setdefault(each, len(places)) for each in column]
+    except TypeError:
+        raise ColumnError(f"each {what} id must be text or a whole number; one cannot be hashed") from None
+    check_ids(places, what)
+    return Ids(np.array(found, np.int64), tuple(places))
+
+
+def check_ids(ids: Iterable[Hashable], what: str) -> None:
+    """Refuse ids that are empty, or not all text or all whole numbers.
+
+    Raises
+    ------
+    ColumnError
+    """
+    kinds = {type(each) for each in ids}
+    if kinds <= {str}:
+        if any(not each for each in ids):
+            raise ColumnError(f"each {what} needs an id; one is empty")
+        return
+    if kinds == {int}:
+        return
+    wrong = [each for each in ids if type(each) not in (str, int)]
+    if wrong:
+        listed = offending(f"each {what} id must be text or a whole number; got", wrong)
+        raise ColumnError(f"{listed}, of type {type(wrong[0]).__name__}")
+    examples = [next(each for each in ids if type(each) is kind) for kind in (str, int)]
+    raise ColumnError(
+        f"{what} ids must be all text or all whole numbers; got both, such as {examples[0]!r} and {examples[1]!r}: "
+        "write str(...) around one kind"
+    )
+
+
+def checked_values(column: Any, what: str) -> NDArray[np.float64]:
+    """Read numbers without null or nan as float64; infinite ones are fine. A column of Arrow is not copied.
+
+    Raises
+    ------
+    ColumnError
+        The column is not one-dimensional.
+    NonNumericError
+        A value is not a real number, or is an integer that a float cannot hold, so that two of them could become a tie.
+    MissingValueError
+        A null or nan; the message names rows, from 0.
+    """
+    arrow = _arrow(column)
+    if arrow is not None and arrow.null_count == 0 and str(arrow.type) == "double":
+        values: NDArray[np.float64] = arrow.chunk(0).to_numpy() if arrow.num_chunks == 1 else arrow.to_numpy()
+    else:
+        series = None if isinstance(column, PLAIN) else series_of(column, what)
+        given = column if series is None else series.values
+        if is_masked(given):
+            _refuse_rows(np.flatnonzero(np.ma.getmaskarray(given)), what, "null or masked")
+        values = _numbers(given, what)
+    if np.isnan(values).any():
+        _refuse_rows(np.flatnonzero(np.isnan(values)), what, "nan")
+    return values
+
+
+def sorted_rows(queries: Ids, documents: Ids, values: NDArray[np.float64], what: str, duplicates: str) -> Rows:
+    """Sort rows by query, keeping the order of first appearance, and settle duplicates.
+
+    Raises
+    ------
+    ColumnError
+        The columns differ in length or are empty.
+    DuplicateDocumentError
+        One query has a document more than once, and `duplicates` is "error".
+    """
+    sizes = {"queries": queries.codes.size, "documents": documents.codes.size, f"{what}s": values.size}
+    if len(set(sizes.values())) > 1:
+        raise ColumnError(f"columns must have the same length; got {', '.join(f'{n} {k}' for k, n in sizes.items())}")
+    if values.size == 0:
+        raise ColumnError(f"there is no row: a query, a document and a {what} are wanted")
+    query_codes, codes = queries.codes, documents.codes
+    if (np.diff(query_codes) < 0).any():
+        order = np.argsort(query_codes, kind="stable")
+        query_codes, codes, values = query_codes[order], codes[order], values[order]
+    n_queries = len(queries.ids)
+    offsets = np.append(0, np.cumsum(np.bincount(query_codes, minlength=n_queries)))
+
+    from rankcorr.evaluation._kernels import first_rows
+
+    firsts = np.empty(codes.size, np.int64)
+    first_rows(offsets, codes, np.full(len(documents.ids), -1, np.int64), firsts)
+    again = np.flatnonzero(firsts != np.arange(firsts.size))
+    if again.size:
+        if duplicates == "error":
+            rows = again[np.sort(np.unique(firsts[again], return_index=True)[1])]  # the second of each pair
+            pairs = [(queries.ids[query_codes[row]], documents.ids[codes[row]]) for row in rows[: N_SHOWN + 1].tolist()]
+            listed = offending(
+                "a query may have each document once; more than once (query, document)", pairs, rows.size
+            )
+            raise DuplicateDocumentError(f'{listed}; duplicates="first" or "max" keeps one')
+        if duplicates == "max":
+            values = values.copy()
+            np.maximum.at(values, firsts[again], values[again])
+        kept = np.flatnonzero(firsts == np.arange(firsts.size))
+        query_codes, codes, values = query_codes[kept], codes[kept], values[kept]
+        offsets = np.append(0, np.cumsum(np.bincount(query_codes, minlength=n_queries)))
+    return Rows(queries.ids, read_only(offsets), documents.ids, read_only(codes), read_only(values))
+
+
+def is_number(value: object) -> bool:
+    """Whether a value is a real number, and not nan.
+
+    Examples
+    --------
+    >>> is_number(0.5), is_number(float("nan")), is_number("0.5")
+    (True, False, False)
+    """
+    return isinstance(value, Real | Decimal) and bool(value == value)  # noqa: PLR0124 - nan is not equal to itself
+
+
+def _numbers(given: Any, what: str) -> NDArray[np.float64]:
+    """Numbers as a new float64 array."""
+    try:
+        array = np.asarray(given)
+    except ValueError as error:  # rows of different lengths
+        raise ColumnError(f"the column of {what}s must have one dimension; its rows differ in length") from error
+    if array.ndim != 1:
+        raise ColumnError(f"the column of {what}s must have one dimension; got {shown(given)}")
+    if not isinstance(given, np.ndarray) and array.dtype.kind == "f" and (np.abs(array) >= LARGEST_EXACT).any():
+        array = np.array(given, dtype=object)  # numpy may have rounded whole numbers, to make one type of several
+    if array.dtype.kind not in "biuf":
+        listed: Sequence[Any] = array.tolist() if isinstance(given, np.ndarray) else list(given)
+        wrong = [row for row, each in enumerate(listed) if not isinstance(each, Real | Decimal)]
+        if wrong:
+            none = [row for row in wrong if listed[row] is None]
+            if none:
+                _refuse_rows(np.array(none), what, "null")
+            raise NonNumericError(f"every {what} must be a real number; row {wrong[0]} is {shown(listed[wrong[0]])}")
+        is_rounded = any(map(_is_rounded, listed))
+        array = np.empty(0) if is_rounded else np.array([math.nan if _is_nan(each) else float(each) for each in listed])
+    else:
+        whole = array.size > 0 and array.dtype.kind in "iu"
+        is_rounded = whole and max(int(array.max()), -int(array.min())) > LARGEST_EXACT  # of floats, 2^53 + 1 is 2^53
+    if is_rounded:
+        raise NonNumericError(
+            f"a {what} is a whole number beyond 2^53, which 64-bit floats cannot tell from its neighbours"
+        )
+    return array.astype(np.float64)  # a copy, which no other code can change
+
+
+def _is_rounded(value: Any) -> bool:
+    """Whether a number other than a float is so large that floats cannot separate it from its neighbours."""
+    if isinstance(value, float | np.floating) or (isinstance(value, Decimal) and not value.is_finite()):
+        return False
+    return bool(abs(value) > LARGEST_EXACT)
+
+
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, Decimal) and value.is_nan()  # a signaling one cannot be made a float
+
+
+def _refuse_rows(rows: NDArray[np.intp], what: str, came: str) -> None:
+    listed = ", ".join(map(str, rows[:N_SHOWN].tolist()))
+    more = f", ... ({counted(rows.size, 'row')} in all)" if rows.size > N_SHOWN else ""
+    raise MissingValueError(f"every document needs a {what}; {came} in row {listed}{more}")
+
+
+def _arrow(column: Any) -> Any:
+    """A column of pyarrow as a chunked array; None for anything else."""
+    pyarrow = sys.modules.get("pyarrow")
+    if pyarrow is None:
+        return None
+    if isinstance(column, pyarrow.Array):
+        return pyarrow.chunked_array([column])
+    return column if isinstance(column, pyarrow.ChunkedArray) else None
+
+
+def _series(column: Any) -> Any:
+    import narwhals.stable.v2 as nw
+
+    found = nw.from_native(column, series_only=True, pass_through=True)
+    return found if isinstance(found, nw.Series) else None
+
+
+def _coded_arrow(column: Any, what: str) -> Ids:
+    if column.null_count:
+        raise ColumnError(f"each row needs a {what} id; {counted(column.null_count, 'row')} have none")
+    foreign = str(column.type).startswith("dictionary")
+    try:
+        encoded = column if foreign else column.dictionary_encode()
+    except NotImplementedError as error:  # as Arrow's own error is, too
+        raise ColumnError(f"{what} ids must be text or whole numbers; got a column of type {column.type}") from error
+    encoded = encoded.unify_dictionaries()
+    ids = encoded.chunk(0).dictionary.to_pylist() if encoded.num_chunks else []
+    if foreign and (None in ids or len(set(ids)) < len(ids)):  # the null or repeated id may be unused
+        return _coded_arrow(column.cast(column.type.value_type), what)
+    check_ids([*ids[:1], *([""] if "" in ids else [])], what)  # a column has one type
+    parts = [chunk.indices.to_numpy() for chunk in encoded.chunks]
+    codes = (parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, np.int64), *parts])).astype(np.int64)
+    return _in_order_of_rows(codes, ids)
+
+
+def _in_order_of_rows(codes: Codes, ids: Sequence[Hashable]) -> Ids:
+    """The same codes, in the order of their first rows: an Arrow dictionary may have another order, and unused ids."""
+    first = np.full(len(ids), codes.size, np.int64)
+    np.minimum.at(first, codes, np.arange(codes.size))
+    order = np.argsort(first, kind="stable")[: np.count_nonzero(first < codes.size)]
+    if order.size == len(ids) and (np.diff(order) == 1).all():
+        return Ids(codes, tuple(ids))
+    place = np.empty(len(ids), np.int64)
+    place[order] = np.arange(order.size)
+    return Ids(place[codes], tuple(ids[code] for code in order.tolist()))

@@ -1,0 +1,579 @@
+"""Runs by query -> means with intervals, tests of pairs, groups of runs that do not differ significantly."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankcorr._checks import check_choice, checked_flag, checked_level, first_few, shown
+from rankcorr._coefficients import Coefficient
+from rankcorr._results import Result, TableResult, read_only
+from rankcorr._scores import midranks
+from rankcorr._workers import Progress
+from rankcorr.errors import OptionError
+from rankcorr.evaluation._evaluate import Evaluation, evaluate
+from rankcorr.evaluation._files import QrelsLike, RunsLike, runs_of
+from rankcorr.evaluation._matching import Coverage, Unjudged, Unretrieved
+from rankcorr.evaluation._metrics import MetricLike, as_metrics
+from rankcorr.evaluation._nulls import RESAMPLES
+from rankcorr.evaluation._qrels import grouped_queries
+from rankcorr.evaluation._query_tests import (
+    PAIRED,
+    RANDOMIZATION,
+    TESTS,
+    Means,
+    PairedDifference,
+    QueryContest,
+    Test,
+    bounds,
+    effect_sizes,
+    studentized,
+    verdicts,
+    without_one,
+)
+from rankcorr.evaluation._values import UndefinedPolicy
+from rankcorr.inference._copula import ROUNDING
+from rankcorr.inference._leaderboard_groups import contested
+from rankcorr.inference._orbit import alpha_of
+from rankcorr.inference._paired import holm
+from rankcorr.inference._resampling import Draws, Values
+
+COLUMNS, PAIRS, GROUPS = range(3)  # parts of the resamples
+LEFT_OUT = 2  # a part of those of pairs, after the paired and the joint ones
+
+
+@dataclass(frozen=True, eq=False)
+class RunScore(Result):
+    """One run of a comparison.
+
+    Attributes
+    ----------
+    run : str
+    rank : float
+        1 is the best; tied runs share their mid-rank. nan without a mean.
+    group : int or None
+        Number of the group, from 1: tests do not separate its runs from the first. None without a mean.
+    least_rank, largest_rank : int or None
+        The ranks that tests of all pairs leave possible, for all runs together: a run with `least_rank` 1 may be the
+        best. None without a mean.
+    mean, low, high : float
+        Mean over queries, and its interval.
+    n_queries : int
+        Number of queries with a value.
+    pvalue, corrected_pvalue : float
+        P-value of the test against the best run; the corrected one allows for having picked the best after seeing the
+        results. nan for the best run.
+
+    See Also
+    --------
+    RunComparison : Lists the scores as `rows`.
+    PairedDifference : The difference of two runs.
+
+    Examples
+    --------
+    >>> from rankcorr.evaluation import compare_runs
+    >>> qrels = {f"q{q}": {"a": 2, "b": 1, "c": 0} for q in range(6)}
+    >>> good, poor = {"a": 3, "b": 2, "c": 1}, {"a": 1, "b": 2, "c": 3}
+    >>> runs = {"good": dict.fromkeys(qrels, good), "poor": dict.fromkeys(qrels, poor)}
+    >>> best, other = compare_runs(qrels, runs, metric="ap").rows
+    >>> best.run, best.rank, best.mean, best.n_queries
+    ('good', 1.0, 1.0, 6)
+    >>> other.run, round(other.mean, 4), other.pvalue
+    ('poor', 0.5833, 0.03125)
+    """
+
+    run: str
+    rank: float
+    group: int | None
+    least_rank: int | None
+    largest_rank: int | None
+    mean: float
+    low: float
+    high: float
+    n_queries: int
+    pvalue: float
+    corrected_pvalue: float
+
+
+@dataclass(frozen=True, eq=False)
+class GroupComparison(Result):
+    """Runs over the queries of one group.
+
+    Attributes
+    ----------
+    group : hashable
+    n_queries : int
+        Number of queries of the group.
+    means : tuple of float
+        Means of the runs, in the order of `RunComparison.rows`.
+    pairs : tuple of PairedDifference
+        P-values are corrected over the pairs of all groups.
+
+    See Also
+    --------
+    RunComparison : Lists the groups as `groups`.
+    read_groups : Read the groups from a file.
+
+    Examples
+    --------
+    >>> from rankcorr.evaluation import compare_runs
+    >>> qrels = {f"q{q}": {"a": 2, "b": 1, "c": 0} for q in range(6)}
+    >>> good, poor = {"a": 3, "b": 2, "c": 1}, {"a": 1, "b": 2, "c": 3}
+    >>> runs = {"good": dict.fromkeys(qrels, good), "poor": dict.fromkeys(qrels, poor)}
+    >>> genres = {query: "war" if query < "q3" else "drama" for query in qrels}
+    >>> for group in compare_runs(qrels, runs, metric="ap", groups=genres).groups:
+    ...     print(group.group, group.n_queries, [round(mean, 4) for mean in group.means])
+    war 3 [1.0, 0.5833]
+    drama 3 [1.0, 0.5833]
+    """
+
+    group: Hashable
+    n_queries: int
+    means: tuple[float, ...]
+    pairs: tuple[PairedDifference, ...]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RunComparison(TableResult):
+    """Runs from best to worst over queries, with the options used.
+
+    Attributes
+    ----------
+    rows : tuple of RunScore
+        Best first.
+    pairs : tuple of PairedDifference
+        Each pair of runs, the better one first; with a baseline, each other run against it.
+    groups : tuple of GroupComparison
+        The same pairs for each group of queries, if groups were given.
+    queries : tuple
+    values : ndarray of float64, shape (n_runs, n_queries), read-only
+        In the order of `rows`.
+    coverage : tuple of Coverage
+        Which documents of each run were compared, in the order of `rows`.
+    metric : str
+    standardized : bool
+    test : str
+    unit : str
+        The unit that is resampled, flipped and exchanged: always "queries".
+    baseline : str or None
+    level : float
+    n_resamples, seed : int
+
+    See Also
+    --------
+    compare_runs, compare_evaluated : Return it.
+    RunScore, PairedDifference, GroupComparison : The types of its parts.
+    rankcorr.plots.plot_queries : Draw the differences by query.
+
+    Examples
+    --------
+    >>> from rankcorr.evaluation import compare_runs
+    >>> qrels = {f"q{q}": {"a": 2, "b": 1, "c": 0} for q in range(6)}
+    >>> good, poor = {"a": 3, "b": 2, "c": 1}, {"a": 1, "b": 2, "c": 3}
+    >>> runs = {"good": dict.fromkeys(qrels, good), "poor": dict.fromkeys(qrels, poor)}
+    >>> comparison = compare_runs(qrels, runs, metric="ap")
+    >>> comparison.runs, comparison.unit, comparison.pair("good", "poor").pvalue
+    (('good', 'poor'), 'queries', 0.03125)
+    """
+
+    rows: tuple[RunScore, ...]
+    pairs: tuple[PairedDifference, ...]
+    groups: tuple[GroupComparison, ...]
+    queries: tuple[Hashable, ...]
+    values: NDArray[np.float64]
+    coverage: tuple[Coverage, ...]
+    metric: str
+    standardized: bool
+    test: str
+    unit: str
+    baseline: str | None
+    level: float
+    n_resamples: int
+    seed: int
+
+    @property
+    def runs(self) -> tuple[str, ...]:
+        """Names of the runs, best first."""
+        return tuple(row.run for row in self.rows)
+
+    def pair(self, first: str, second: str) -> PairedDifference:
+        """Return the difference of two compared runs: `first` minus `second`, whichever is better.
+
+        Raises
+        ------
+        OptionError
+            The two were not compared.
+        """
+        for pair in self.pairs:
+            if (pair.first, pair.second) == (first, second):
+                return pair
+            if (pair.second, pair.first) == (first, second):
+                return pair.turned()
+        raise OptionError(f"{shown(first)} and {shown(second)} were not compared; runs are {', '.join(self.runs)}")
+
+    def differences(self, first: str | None = None, second: str | None = None) -> NDArray[np.float64]:
+        """Values of `first` minus those of `second`, shape (n_queries,); by default those of the first pair.
+
+        Raises
+        ------
+        OptionError
+            No run has this name, or only one run is named.
+        """
+        if (first is None) != (second is None):
+            raise OptionError("first and second go together: name both runs or neither")
+        if first is None or second is None:
+            first, second = self.pairs[0].first, self.pairs[0].second
+        for run in (first, second):
+            if run not in self.runs:
+                raise OptionError(f"there is no run {shown(run)}; runs are {', '.join(self.runs)}")
+        return np.asarray(self.values[self.runs.index(first)] - self.values[self.runs.index(second)])
+
+    def _columns(self) -> dict[str, list[Any]]:
+        places = ("rank", "group", "least_rank", "largest_rank", "run")
+        figures = ("mean", "low", "high", "pvalue", "corrected_pvalue", "n_queries")
+        return {name: [getattr(row, name) for row in self.rows] for name in (*places, *figures)}
+
+    def __repr__(self) -> str:
+        best = first_few([f"{row.run} {row.mean:.4f}" for row in self.rows])
+        return f"<RunComparison of {len(self.rows)} runs over {len(self.queries):,} queries, {self.metric}: {best}>"
+
+
+def compare_runs(
+    qrels: QrelsLike,
+    runs: RunsLike,
+    *,
+    metric: MetricLike = "tau_w",
+    standardized: bool = False,
+    test: Test = RANDOMIZATION,
+    baseline: str | None = None,
+    groups: Mapping[Any, Hashable] | Any = None,
+    unjudged: Unjudged = "zero",
+    unretrieved: Unretrieved = "last",
+    depth: int | None = None,
+    undefined: UndefinedPolicy = "omit",
+    level: float = 0.95,
+    n_resamples: int = 10_000,
+    seed: int = 0,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> RunComparison:
+    """Compare runs over queries, with intervals, tests and groups.
+
+    The unit is the query: queries are resampled, and runs exchange whole queries. The figures therefore apply to
+    further queries of the same kind. A test that resampled documents would report a difference for 35 of 100 pairs of
+    equally good runs at the 5 % level.
+
+    - Tests are paired and two-sided. "randomization" flips the signs of the differences, and enumerates all flips for
+      up to 12 queries. "t" is Student's test. The interval of a difference inverts its test; with few queries it can
+      be unbounded.
+    - The interval of a run's mean is a bootstrap-t interval, from resampled queries: it speaks of further queries like
+      these, without any comparison.
+    - P-values of pairs are corrected by Holm's method. P-values against the best run, and the groups, are those of
+      `leaderboard`: runs exchange places within queries, and the range of all runs corrects for having picked the best
+      run after seeing the results.
+
+    docs/results/by-query.md has measured levels, also for runs that fail on a few queries.
+
+    Parameters
+    ----------
+    qrels, runs, unjudged, unretrieved, depth, undefined
+        As in `evaluate`. Pairs are compared over the queries with a value for both.
+    metric : str, Coefficient or measure of ir_measures
+        One metric of `evaluate`.
+    standardized : bool, default False
+        Compare standardized values, for a rank correlation.
+    test : {"randomization", "t"}
+    baseline : str, optional
+        Name of a run. Each other run is then compared with it, instead of all pairs.
+    groups : mapping of query to group, or data frame, optional
+        Such as genre or language; every query of qrels needs one. Pairs are also compared within each group. A frame
+        has a column of queries, named as in `Qrels.from_frame`, and either one other column or one called "group".
+    level : float, default 0.95
+    n_resamples : int, default 10,000
+        Number of resamples of intervals and tests.
+    seed : int
+    workers : int, optional
+    progress : callable, optional
+        Called with 1 after each run is evaluated, and with the number of resamples done since the last call.
+
+    Returns
+    -------
+    RunComparison
+
+    Raises
+    ------
+    RankingError
+        As `evaluate`; `OptionError` for fewer than two runs, an unknown baseline, or queries without a group.
+
+    See Also
+    --------
+    evaluate : The values themselves.
+    compare_evaluated : The same for runs that are already evaluated.
+    worst : The queries on which two runs differ most.
+    rankcorr.plots.plot_queries : Draw the differences by query.
+
+    References
+    ----------
+    M. D. Smucker, J. Allan and B. Carterette, A comparison of statistical significance tests for information retrieval
+    evaluation, CIKM 2007.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankcorr.evaluation import compare_runs
+    >>> rng = np.random.default_rng(0)
+    >>> qrels = {f"q{q}": {f"d{d}": int(rng.integers(3)) for d in range(10)} for q in range(30)}
+    >>> runs = {
+    ...     name: {q: {d: rel + noise * rng.normal() for d, rel in found.items()} for q, found in qrels.items()}
+    ...     for name, noise in {"careful": 0.5, "hasty": 2.0}.items()
+    ... }
+    >>> comparison = compare_runs(qrels, runs)
+    >>> pair = comparison.pair("careful", "hasty")
+    >>> pair.difference > 0.3, pair.pvalue < 0.001, pair.low > 0.2
+    (True, True, True)
+    """
+    named = as_metrics(metric)
+    if len(named) != 1:
+        raise OptionError(f"one metric is wanted to compare runs; got {shown(metric)}")
+    ((name, chosen),) = named.items()
+    # What would be an error of the comparison is one before the evaluation, which takes longer.
+    wanted, found = checked_flag(standardized, "standardized"), runs_of(runs)
+    if wanted and not isinstance(chosen, Coefficient):
+        raise OptionError(f"only rank correlations can be standardized; got {shown(metric)}")
+    Draws.checked(n_resamples, seed, workers, progress)
+    _checked_level(found, test, baseline, level)
+    policies: dict[str, Any] = {"unjudged": unjudged, "unretrieved": unretrieved, "depth": depth}
+    tested: dict[str, Any] = {"test": test, "baseline": baseline, "level": level, "n_resamples": n_resamples}
+    shared: dict[str, Any] = {"standardized": wanted, "seed": seed, "workers": workers, "progress": progress}
+    evaluation = evaluate(
+        qrels, found, metrics=[chosen], undefined=undefined, n_resamples=RESAMPLES, **policies, **shared
+    )
+    return compare_evaluated(evaluation, name, groups=groups, **tested, **shared)
+
+
+def compare_evaluated(
+    evaluation: Evaluation,
+    metric: str | None = None,
+    *,
+    standardized: bool = False,
+    test: Test = RANDOMIZATION,
+    baseline: str | None = None,
+    groups: Mapping[Any, Hashable] | Any = None,
+    level: float = 0.95,
+    n_resamples: int = 10_000,
+    seed: int = 0,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> RunComparison:
+    """Compare runs that are already evaluated, as `compare_runs` does.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+        An evaluation of two runs or more.
+    metric : str, optional
+        One of its metrics; optional if it has only one.
+    standardized, test, baseline, groups, level, n_resamples, seed, workers, progress
+        As in `compare_runs`.
+
+    Raises
+    ------
+    OptionError
+        Raised where `compare_runs` raises it, or if values were not standardized or the evaluation lacks the metric.
+
+    See Also
+    --------
+    compare_runs : Evaluate and compare in one call.
+    corrected_together : Correct the p-values of several metrics together.
+
+    Examples
+    --------
+    >>> from rankcorr.evaluation import compare_evaluated, evaluate
+    >>> qrels = {f"q{q}": {"a": 2, "b": 1, "c": 0} for q in range(3)}
+    >>> good, poor = {"a": 3, "b": 2, "c": 1}, {"a": 1, "b": 2, "c": 3}
+    >>> runs = {name: dict.fromkeys(qrels, own) for name, own in {"good": good, "poor": poor}.items()}
+    >>> comparison = compare_evaluated(evaluate(qrels, runs, metrics=["tau_w", "ap"]), "ap")
+    >>> comparison.pairs[0].difference == comparison.rows[0].mean - comparison.rows[1].mean
+    True
+    """
+    draws = Draws.checked(n_resamples, seed, workers, progress)
+    confidence = _checked_level(evaluation.runs, test, baseline, level)
+    wanted = checked_flag(standardized, "standardized")
+    if wanted and metric is not None and metric not in {each.metric for each in evaluation.chance}:
+        raise OptionError(f"only rank correlations can be standardized; got {shown(metric)}")
+    columns = np.array([evaluation.of(metric, run, standardized=wanted) for run in evaluation.runs])
+    parts = grouped_queries(groups, evaluation.queries)
+    plan = Plan(evaluation.runs, evaluation.queries, test, baseline, confidence, draws)
+    order, rows, pairs, by_group = _scored(columns.T, parts, plan)
+    return RunComparison(
+        rows=rows,
+        pairs=pairs,
+        groups=by_group,
+        queries=evaluation.queries,
+        values=read_only(np.ascontiguousarray(columns[order])),
+        coverage=tuple(evaluation.coverage[run] for run in order),
+        metric=evaluation.metrics[0] if metric is None else metric,
+        standardized=wanted,
+        test=test,
+        unit="queries",
+        baseline=baseline,
+        level=confidence,
+        n_resamples=draws.n_resamples,
+        seed=draws.seed,
+    )
+
+
+def corrected_together(comparisons: Iterable[RunComparison]) -> tuple[RunComparison, ...]:
+    """Correct the p-values of several comparisons as one family by Holm's method, such as those of several metrics.
+
+    Pairs over all queries are one family, and pairs within groups of queries another.
+
+    See Also
+    --------
+    compare_evaluated : The comparison for one metric.
+    rankcorr.holm : The correction alone.
+
+    Examples
+    --------
+    >>> from rankcorr.evaluation import compare_evaluated, corrected_together, evaluate
+    >>> qrels = {f"q{q}": {"a": 2, "b": 1, "c": 0} for q in range(6)}
+    >>> good, poor = {"a": 3, "b": 2, "c": 1}, {"a": 1, "b": 2, "c": 3}
+    >>> runs = {name: dict.fromkeys(qrels, own) for name, own in {"good": good, "poor": poor}.items()}
+    >>> evaluation = evaluate(qrels, runs, metrics=["tau_w", "ap"])
+    >>> both = corrected_together(compare_evaluated(evaluation, metric) for metric in evaluation.metrics)
+    >>> [(each.metric, each.pairs[0].pvalue, each.pairs[0].corrected_pvalue) for each in both]
+    [('tau_w', 0.03125, 0.0625), ('ap', 0.03125, 0.0625)]
+    """
+    given = tuple(comparisons)
+    whole = iter(holm([pair.pvalue for each in given for pair in each.pairs]))
+    by_group = iter(holm([pair.pvalue for each in given for group in each.groups for pair in group.pairs]))
+    return tuple(
+        replace(
+            each,
+            pairs=_corrected(each.pairs, whole),
+            groups=tuple(replace(group, pairs=_corrected(group.pairs, by_group)) for group in each.groups),
+        )
+        for each in given
+    )
+
+
+class Plan(NamedTuple):
+    """What is compared, over which queries, and how."""
+
+    names: tuple[str, ...]
+    queries: Sequence[Hashable]
+    test: Test
+    baseline: str | None
+    level: float
+    draws: Draws
+
+
+def _checked_level(runs: Collection[str], test: Test, baseline: str | None, level: float) -> float:
+    """Check the options of a comparison of these runs, and return the level of confidence."""
+    check_choice("test", test, TESTS)
+    if len(runs) < 2:
+        raise OptionError(f"at least two runs are wanted to compare; got {', '.join(map(shown, runs))}")
+    if baseline is not None:
+        check_choice("baseline", baseline, tuple(runs))
+    return checked_level(level)
+
+
+def _scored(
+    values: Values, groups: dict[Hashable, list[int]], plan: Plan
+) -> tuple[list[int], tuple[RunScore, ...], tuple[PairedDifference, ...], tuple[GroupComparison, ...]]:
+    """Compare columns of values, shape (n_queries, n_runs): order of the runs, rows, pairs and groups of queries."""
+    found = Means.of(values)
+    order = np.argsort(-found.means, kind="stable").tolist()  # nan sorts last
+    ranked = [run for run in order if not math.isnan(found.means[run])]
+    low, high = bounds(found, studentized(values, plan.draws.of_part(COLUMNS)), plan.level)
+    tests = contested(QueryContest(values[:, ranked], plan.test, plan.draws.of_part(PAIRS)), plan.level)
+    ranks = midranks(np.round(found.means[ranked], 12), descending=True)[0] if ranked else np.empty(0)
+    rows = []
+    for place, run in enumerate(order):
+        known = place < len(ranked)
+        rows.append(
+            RunScore(
+                run=plan.names[run],
+                rank=float(ranks[place]) if known else math.nan,
+                group=tests.groups[place] if known else None,
+                least_rank=tests.least_ranks[place] if known else None,
+                largest_rank=tests.largest_ranks[place] if known else None,
+                mean=float(found.means[run]),
+                low=float(low[run]),
+                high=float(high[run]),
+                n_queries=int(found.n[run]),
+                pvalue=float(tests.pvalues[place]) if known else math.nan,
+                corrected_pvalue=float(tests.corrected[place]) if known else math.nan,
+            )
+        )
+    pairs = list(combinations(order, 2))
+    if plan.baseline is not None:
+        base = plan.names.index(plan.baseline)
+        pairs = [(run, base) for run in order if run != base]
+    whole = _pairs(values, pairs, plan._replace(draws=plan.draws.of_part(PAIRS)))
+    corrected = iter(holm([pair.pvalue for pair in whole]))
+    return order, tuple(rows), _corrected(whole, corrected), _by_group(values, order, pairs, groups, plan)
+
+
+def _pairs(values: Values, pairs: Sequence[tuple[int, int]], plan: Plan) -> list[PairedDifference]:
+    """Differences of pairs of runs, without correction of their p-values."""
+    one, other = np.array(pairs).T
+    differences = np.asarray(values[:, one] - values[:, other])
+    found = Means.of(differences)
+    tests = verdicts(differences, plan.test, plan.level, plan.draws.of_part(PAIRED))
+    sizes = effect_sizes(differences)
+    better, worse = (differences > ROUNDING).sum(axis=0), (differences < -ROUNDING).sum(axis=0)
+    left_out = without_one(differences, plan.queries, plan.test, plan.draws.of_part(LEFT_OUT))
+    alpha = alpha_of(plan.level)
+    return [
+        PairedDifference(
+            first=plan.names[first],
+            second=plan.names[second],
+            difference=float(found.means[pair]),
+            low=float(tests.lows[pair]),
+            high=float(tests.highs[pair]),
+            pvalue=float(tests.pvalues[pair]),
+            corrected_pvalue=math.nan,
+            effect_size=float(sizes[pair]),
+            n_queries=int(found.n[pair]),
+            n_better=int(better[pair]),
+            n_worse=int(worse[pair]),
+            detectable=float(tests.detectable[pair]),
+            least=left_out[pair][0],
+            most=left_out[pair][1],
+            fragile=any(
+                (each.pvalue <= alpha) != (tests.pvalues[pair] <= alpha) for each in left_out[pair] if each is not None
+            ),
+        )
+        for pair, (first, second) in enumerate(pairs)
+    ]
+
+
+def _corrected(pairs: Iterable[PairedDifference], corrected: Iterator[float]) -> tuple[PairedDifference, ...]:
+    return tuple(replace(pair, corrected_pvalue=float(next(corrected))) for pair in pairs)
+
+
+def _by_group(
+    values: Values, order: Sequence[int], pairs: list[tuple[int, int]], groups: dict[Hashable, list[int]], plan: Plan
+) -> tuple[GroupComparison, ...]:
+    parts = []
+    for number, members in enumerate(groups.values()):
+        queries, draws = [plan.queries[member] for member in members], plan.draws.of_part(GROUPS, number)
+        own = values[members]
+        parts.append((own, _pairs(own, pairs, plan._replace(queries=queries, draws=draws))))
+    corrected = iter(holm([pair.pvalue for _, found in parts for pair in found]))
+    return tuple(
+        GroupComparison(
+            group=group,
+            n_queries=len(own),
+            means=tuple(Means.of(own).means[order].tolist()),
+            pairs=_corrected(found, corrected),
+        )
+        for group, (own, found) in zip(groups, parts, strict=True)
+    )

@@ -1,0 +1,555 @@
+"""Qrels and runs -> documents of each query matched -> values by query -> means, raw and standardized.
+
+`correlate_groups` does the same for plain columns of scores and groups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankcorr._checks import check_choice, checked_flag, counted, first_few, offending, shown, warn_undefined
+from rankcorr._coefficients import Coefficient, CoefficientLike, as_coefficient
+from rankcorr._results import Computed, Result, TableResult, json_ready, mean_of
+from rankcorr._scores import read_only
+from rankcorr._workers import Progress, silent
+from rankcorr.errors import ColumnError, OptionError, UndefinedQueryError
+from rankcorr.evaluation._columns import checked_values, coded
+from rankcorr.evaluation._files import QrelsLike, RunsLike, qrels_of, runs_of
+from rankcorr.evaluation._grouped import Values, grouped, reasons
+from rankcorr.evaluation._matching import (
+    UNJUDGED,
+    UNRETRIEVED,
+    Coverage,
+    Unjudged,
+    Unretrieved,
+    checked_depth,
+    joined,
+    matched,
+)
+from rankcorr.evaluation._metrics import MetricLike, as_metrics
+from rankcorr.evaluation._nulls import RESAMPLES, standardization
+from rankcorr.evaluation._qrels import grouped_queries
+from rankcorr.evaluation._values import UNDEFINED, Competition, UndefinedPolicy
+from rankcorr.inference._resampling import Draws
+from rankcorr.inference._standardization import standardize
+
+
+@dataclass(frozen=True, eq=False)
+class Undefined(Result):
+    """Queries for which a metric is undefined.
+
+    Attributes
+    ----------
+    run, metric : str
+    reason : str
+        Why it does not exist.
+    queries : tuple
+
+    See Also
+    --------
+    Evaluation : Lists them as `undefined`.
+    UndefinedQueryError : Raised instead with ``undefined="error"``.
+
+    Examples
+    --------
+    >>> from rankcorr.evaluation import evaluate
+    >>> qrels = {"q1": {"a": 2, "b": 1}, "q2": {"a": 1, "d": 1}}
+    >>> run = {"q1": {"a": 9.1, "b": 1.2}, "q2": {"d": 3.3, "a": 1.0}}
+    >>> for each in evaluate(qrels, run, metrics="tau_w").undefined:
+    ...     print(each.metric, each.queries, each.reason)
+    tau_w ('q2',) the gold scores are one tie
+    """
+
+    run: str
+    metric: str
+    reason: str
+    queries: tuple[Hashable, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class ChanceLevel(Result):
+    """How the values of a rank correlation were standardized.
+
+    Attributes
+    ----------
+    run, metric : str
+    n_patterns : int
+        Number of different lengths and ties among the queries; 0 where chance gives 0 by symmetry.
+    n_drawn : int
+        How many of them have a null distribution drawn for them; the others are interpolated.
+    error : float
+        Root mean square of the mean of chance, which should be 0, over interpolated patterns; nan if there are none.
+
+    See Also
+    --------
+    Evaluation : Lists the levels as `chance`.
+    rankcorr.NullDistribution.standardize : Defines standardized values.
+
+    Examples
+    --------
+    >>> from rankcorr.evaluation import evaluate
+    >>> qrels = {"q1": {"a": 2, "b": 1, "c": 0}, "q2": {"a": 0, "d": 1}}
+    >>> level = evaluate(qrels, {"bm25": qrels}, metrics="tau_w").chance[0]
+    >>> level.run, level.metric, level.n_patterns, level.n_drawn
+    ('bm25', 'tau_w', 2, 2)
+    """
+
+    run: str
+    metric: str
+    n_patterns: int
+    n_drawn: int
+    error: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Evaluation(TableResult):
+    """Values of runs by query and metric, with the options used.
+
+    Attributes
+    ----------
+    queries : tuple
+        Queries of qrels.
+    runs, metrics : tuple of str
+        Names.
+    values : ndarray of float64, shape (n_runs, n_metrics, n_queries), read-only
+        nan if the metric is undefined for a query, or 0 with ``undefined="zero"``.
+    standardized : ndarray of float64, shape (n_runs, n_metrics, n_queries), or None
+        Rank correlations, each standardized by its own null, so that chance gives 0 whatever the length and the ties of
+        a query; nan for other metrics. None unless requested.
+    coverage : tuple of Coverage
+        Which documents of each run were compared, and which were left out.
+    undefined : tuple of Undefined
+        Queries without a value of a metric, and the reason.
+    chance : tuple of ChanceLevel
+        How values were standardized.
+    options : dict
+        `unjudged`, `unretrieved`, `depth`, `undefined`, `n_resamples` and `seed` as given.
+
+    See Also
+    --------
+    evaluate : Returns it.
+    compare_evaluated : Compare its runs.
+    Coverage, Undefined, ChanceLevel : The types of its parts.
+
+    Examples
+    --------
+    >>> from rankcorr.evaluation import evaluate
+    >>> qrels = {"q1": {"a": 2, "b": 1, "c": 0}, "q2": {"a": 0, "d": 1}}
+    >>> run = {"q1": {"a": 9.1, "c": 8.7, "b": 1.2}, "q2": {"d": 3.3, "a": 1.0}}
+    >>> evaluation = evaluate(qrels, {"bm25": run}, metrics=["tau_w", "ap"])
+    >>> evaluation.queries, evaluation.metrics, evaluation.values.shape
+    (('q1', 'q2'), ('tau_w', 'ap'), (1, 2, 2))
+    >>> evaluation.of("tau_w").round(4).tolist(), round(evaluation.mean("ap"), 4)
+    ([0.6252, 1.0], 0.9167)
+    """
+
+    queries: tuple[Hashable, ...]
+    runs: tuple[str, ...]
+    metrics: tuple[str, ...]
+    values: Values
+    standardized: Values | None
+    coverage: tuple[Coverage, ...]
+    undefined: tuple[Undefined, ...]
+    chance: tuple[ChanceLevel, ...]
+    options: dict[str, Any]
+
+    def of(self, metric: str | None = None, run: str | None = None, *, standardized: bool = False) -> Values:
+        """Values of a metric for each query of a run, shape (n_queries,). Omit metric or run if there is only one.
+
+        Raises
+        ------
+        OptionError
+            The metric or run does not exist or is ambiguous, or values were not standardized.
+        """
+        place = self._place(self.runs, run, "run"), self._place(self.metrics, metric, "metric")
+        if not standardized:
+            return np.asarray(self.values[place])
+        if self.standardized is None:
+            raise OptionError("values were not standardized: call evaluate with standardized=True")
+        return np.asarray(self.standardized[place])
+
+    def mean(self, metric: str | None = None, run: str | None = None, *, standardized: bool = False) -> float:
+        """Mean over the queries with a value; nan if there are none. Arguments as for `of`."""
+        return mean_of(self.of(metric, run, standardized=standardized))
+
+    def table(self) -> list[dict[str, Any]]:
+        """One flat row for each run and metric: means, and how many queries they are over."""
+        rows = self._means({}, slice(None))
+        for row in rows:
+            own = [each for each in self.undefined if (each.run, each.metric) == (row["run"], row["metric"])]
+            row["n_undefined"] = sum(len(each.queries) for each in own)
+        return rows
+
+    def group_table(self, groups: Any) -> list[dict[str, Any]]:
+        """One flat row for each group of queries, run and metric: means, and how many queries they are over.
+
+        Parameters
+        ----------
+        groups : mapping of query to group, or data frame
+            As in `compare_runs`.
+
+        Raises
+        ------
+        OptionError, ColumnError
+            As `compare_runs`.
+        """
+        grouped = grouped_queries(groups, self.queries)
+        return [row for group, places in grouped.items() for row in self._means({"group": group}, places)]
+
+    def _means(self, group: dict[str, Any], places: Any) -> list[dict[str, Any]]:
+        """Means over the queries at these places, a row for each run and metric, which begins with the group."""
+        rows = []
+        for (i, run), (j, metric) in product(enumerate(self.runs), enumerate(self.metrics)):
+            values = self.values[i, j, places]
+            row = {**group, "run": run, "metric": metric, "mean": mean_of(values)}
+            if self.standardized is not None:
+                row["standardized"] = mean_of(self.standardized[i, j, places])
+            rows.append({**row, "n_queries": int(np.count_nonzero(~np.isnan(values)))})
+        return rows
+
+    def by_query(self) -> dict[str, list[Any]]:
+        """Flat columns with a row for each run and query: run, query, and a column for each metric.
+
+        Standardized values get separate columns, with " standardized" after the name of the metric.
+        """
+        columns: dict[str, list[Any]] = {
+            "run": [run for run in self.runs for _ in self.queries],
+            "query": [query for _ in self.runs for query in self.queries],
+        }
+        for j, metric in enumerate(self.metrics):
+            columns[metric] = self.values[:, j].ravel().tolist()
+            if self.standardized is not None and not np.isnan(self.standardized[:, j]).all():
+                columns[f"{metric} standardized"] = self.standardized[:, j].ravel().tolist()
+        return columns
+
+    def to_frame(self) -> Any:
+        """Return the values as a pandas DataFrame with a row for each run and query.
+
+        Raises
+        ------
+        MissingPandasError
+            pandas is not installed.
+        """
+        return super().to_frame()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything, ready for JSON: None for nan, and values by run, metric and query in lists."""
+        content: dict[str, Any] = json_ready(self)
+        return {"means": json_ready(self.table()), **content}
+
+    def _columns(self) -> dict[str, list[Any]]:
+        return self.by_query()
+
+    def __repr__(self) -> str:
+        best = first_few([f"{row['run']} {row['metric']} {row['mean']:.4f}" for row in self.table()])
+        return f"<Evaluation of {counted(len(self.queries), 'query', 'queries')}: {best}>"
+
+    def _place(self, names: tuple[str, ...], asked: str | None, what: str) -> int:
+        if asked is None and len(names) == 1:
+            return 0
+        check_choice(what, asked, names)
+        return names.index(str(asked))
+
+
+def evaluate(
+    qrels: QrelsLike,
+    runs: RunsLike,
+    *,
+    metrics: Sequence[MetricLike] | MetricLike = ("tau_w",),
+    unjudged: Unjudged = "zero",
+    unretrieved: Unretrieved = "last",
+    depth: int | None = None,
+    undefined: UndefinedPolicy = "omit",
+    standardized: bool = True,
+    n_resamples: int = RESAMPLES,
+    seed: int = 0,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> Evaluation:
+    """Evaluate runs by query against qrels.
+
+    Parameters
+    ----------
+    qrels : Qrels, dict of query to dict of document to relevance, data frame, path, or object of ranx or ir_measures
+        The gold scores; a list of them, one for each fold of a cross-validation, is pooled, and may not share queries.
+    runs : run, mapping of name to run, or sequence of Run
+        A run is a `Run`, a path, or anything that `Run.of` takes; in a mapping also a list of its parts, one for each
+        fold.
+    metrics : sequence of str, Coefficient or measure of ir_measures
+        Rank correlations by name ("tau_w", "rho_w", "tau", "rho") or as a value such as ``RhoW(n0=10)``; "tau_ap" and
+        "rbo", or `TauAP` and `RBO` with options; "ap", "p@10" and "ndcg@10", as trec_eval has them; and the
+        measures of ir_measures, such as "rr" (extra `trec`).
+    unjudged : {"zero", "omit", "error"}
+        How a rank correlation treats a retrieved document without a judgement: as relevance 0, like trec_eval; leave it
+        out; or raise an error.
+    unretrieved : {"last", "omit"}
+        How a rank correlation treats a judged document that the run did not retrieve: tied with the others below all
+        that it retrieved, or left out.
+    depth : int, optional
+        Number of documents kept for each query of a run, for all metrics; ties at the cut are broken by descending id.
+    undefined : {"omit", "zero", "error"}
+        How a query counts if a metric is undefined for it, because it has fewer than two documents or all its scores
+        are tied: not at all, as 0, or as an error.
+    standardized : bool, default True
+        Also standardize each rank correlation by its own null (`NullDistribution.standardize`). Chance then gives 0,
+        and values of queries with different lengths and ties can be averaged.
+    n_resamples : int, default 500
+        Number of permutations behind each null distribution.
+    seed : int, default 0
+        The same seed gives the same standardized values; the raw ones do not depend on it.
+    workers : int, optional
+        Number of threads, by default one for each processor.
+    progress : callable, optional
+        Called with 1 after each run, and with 0 many times in between. An exception that it raises stops the work.
+
+    Returns
+    -------
+    Evaluation
+        For a query of qrels that a run lacks, rank correlations are undefined; precision and the measures of
+        ir_measures are 0, as in ir_measures. Queries that are not in qrels are left out, and listed in
+        `Evaluation.coverage`.
+
+    Raises
+    ------
+    RankingError
+        The message names the run; the subclass tells whether qrels, runs, metrics or options are at fault.
+    MissingMeasuresError
+        A measure of ir_measures was requested, and ir_measures is not installed.
+
+    Warns
+    -----
+    UndefinedCorrelationWarning
+        A metric is undefined for all queries.
+
+    See Also
+    --------
+    compare_runs : Intervals and tests of the differences between runs.
+    QueryEvaluator : The same for partitions of data that memory does not hold.
+    correlate_groups : Coefficients by group, of columns in memory.
+    worst : The queries on which two runs differ most.
+
+    Examples
+    --------
+    >>> from rankcorr.evaluation import evaluate
+    >>> qrels = {"q1": {"a": 2, "b": 1, "c": 0}, "q2": {"a": 0, "d": 1}}
+    >>> run = {"q1": {"a": 9.1, "c": 8.7, "b": 1.2}, "q2": {"d": 3.3, "a": 1.0}}
+    >>> evaluation = evaluate(qrels, run, metrics=["tau_w", "ap", "p@1"])
+    >>> evaluation.of("tau_w").round(4).tolist(), evaluation.mean("p@1")
+    ([0.6252, 1.0], 1.0)
+    """
+    named = as_metrics(metrics)
+    check_choice("unjudged", unjudged, UNJUDGED)
+    check_choice("unretrieved", unretrieved, UNRETRIEVED)
+    check_choice("undefined", undefined, UNDEFINED)
+    wanted, level = checked_flag(standardized, "standardized"), checked_depth(depth)
+    report = progress or silent
+    draws = Draws.checked(n_resamples, seed, workers, lambda _: report(0))
+    gold, found = qrels_of(qrels), runs_of(runs)
+
+    shape = len(found), len(named), gold.n_queries
+    values, mapped = np.full(shape, np.nan), np.full(shape, np.nan)
+    coverage, why, chance = [], [], []
+    for i, (name, run) in enumerate(found.items()):
+        joint = joined(gold, run, level, name=f"run {shown(name)}" if len(found) > 1 else "the run")
+        pairs = matched(
+            joint, unjudged=unjudged, unretrieved=unretrieved, workers=draws.workers, progress=draws.progress
+        )
+        coverage.append(pairs.coverage)
+        for j, (metric, own) in enumerate(
+            Competition(joint, pairs, draws.workers, draws.progress).values(named).items()
+        ):
+            values[i, j] = own.values
+            reasons_of = _by_reason(own.undefined, gold.queries)
+            why += [Undefined(name, metric, reason, queries) for reason, queries in reasons_of.items()]
+            coefficient = named[metric]
+            if wanted and isinstance(coefficient, Coefficient):
+                null = standardization(coefficient, pairs.x, pairs.y, pairs.offsets, draws)
+                mapped[i, j] = standardize(own.values, null.exponents)
+                chance.append(ChanceLevel(name, metric, null.n_patterns, null.n_drawn, null.error))
+        report(1)
+    if why and undefined == "error":
+        first = why[0]
+        raise UndefinedQueryError(
+            f"run {shown(first.run)}, {first.metric}: {offending(f'{first.reason}; queries', first.queries)}"
+        )
+    lacking = [
+        (run, metric) for i, run in enumerate(found) for j, metric in enumerate(named) if np.isnan(values[i, j]).all()
+    ]
+    if lacking:
+        warn_undefined(offending("no query has a value; (run, metric)", lacking), what="a mean", stacklevel=3)
+    if undefined == "zero":
+        is_correlation = np.array([isinstance(metric, Coefficient) for metric in named.values()])
+        mapped[:, is_correlation & wanted] = np.nan_to_num(mapped[:, is_correlation & wanted])
+        values = np.nan_to_num(values)
+    policies = {"unjudged": unjudged, "unretrieved": unretrieved, "depth": level, "undefined": undefined}
+    return Evaluation(
+        queries=gold.queries,
+        runs=tuple(found),
+        metrics=tuple(named),
+        values=read_only(values),
+        standardized=read_only(mapped) if wanted else None,
+        coverage=tuple(coverage),
+        undefined=tuple(why),
+        chance=tuple(chance),
+        options={**policies, "n_resamples": draws.n_resamples, "seed": draws.seed},
+    )
+
+
+def _by_reason(why: Mapping[int, str], ids: Sequence[Hashable]) -> dict[str, tuple[Hashable, ...]]:
+    """Queries or groups without a value by reason, the reasons in the order of their first ones."""
+    found: dict[str, list[Hashable]] = {}
+    for place, reason in why.items():
+        found.setdefault(reason, []).append(ids[place])
+    return {reason: tuple(members) for reason, members in found.items()}
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class GroupCorrelations(Computed, TableResult):
+    """A rank correlation of each group; numpy reads it as the array `values`.
+
+    Attributes
+    ----------
+    groups : tuple
+        In the order of their first rows.
+    values : ndarray of float64, shape (n_groups,), read-only
+        nan if undefined, or 0 with ``undefined="zero"``.
+    standardized : ndarray of float64, shape (n_groups,), read-only, or None
+        Each standardized by its own null, so that chance gives 0. None unless requested.
+    sizes : ndarray of int64, shape (n_groups,), read-only
+        Number of rows of each group.
+    undefined : dict of reason to tuple of groups
+        Groups without a coefficient, and the reason.
+    n_items, coefficient, scheme, n0, weigher, tied_weights, variant
+        As in `RankCorrelation`; `n_items` counts the rows.
+
+    See Also
+    --------
+    correlate_groups : Returns it.
+
+    Examples
+    --------
+    >>> from rankcorr.evaluation import correlate_groups
+    >>> found = correlate_groups([3, 2, 1, 1, 2], [9, 7, 8, 4, 5], ["q", "q", "q", "r", "r"], coefficient="tau")
+    >>> found.groups, found.sizes.tolist(), round(found.mean, 4)
+    (('q', 'r'), [3, 2], 0.6667)
+    """
+
+    groups: tuple[Hashable, ...]
+    values: Values
+    standardized: Values | None
+    sizes: NDArray[np.int64]
+    undefined: dict[str, tuple[Hashable, ...]]
+
+    @property
+    def mean(self) -> float:
+        """Mean over the groups that have a value."""
+        return mean_of(self.values)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.array(self.values, dtype=dtype, copy=copy)
+
+    def _columns(self) -> dict[str, Any]:
+        columns: dict[str, Any] = {"group": self.groups, self.coefficient: self.values}
+        if self.standardized is not None:
+            columns[f"{self.coefficient} standardized"] = self.standardized
+        return columns | {"n_items": self.sizes}
+
+    def __repr__(self) -> str:
+        n_groups = counted(len(self.groups), "group")
+        return f"<GroupCorrelations of {n_groups}, {self.n_items:,} rows, {self.coefficient}: mean {self.mean:.4f}>"
+
+
+def correlate_groups(
+    values: Any,
+    gold: Any,
+    groups: Any,
+    *,
+    coefficient: CoefficientLike = "tau_w",
+    undefined: UndefinedPolicy = "omit",
+    standardized: bool = False,
+    n_resamples: int = RESAMPLES,
+    seed: int = 0,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> GroupCorrelations:
+    """Correlate scores with gold scores within each group of rows, in one pass over the columns.
+
+    Each value equals that of the coefficient of the group's rows alone, to 1e-12.
+
+    Parameters
+    ----------
+    values, gold : array_like of shape (n_rows,), or a column of a data frame
+        Scores without nan, larger is better; gold is x in `weighted_tau`.
+    groups : array_like of str or int, shape (n_rows,), or a column of a data frame
+        The group of each row, in any order.
+    coefficient : Coefficient or {"tau_w", "rho_w", "tau", "rho"}
+    undefined, standardized, n_resamples, seed, workers
+        As in `evaluate`.
+    progress : callable, optional
+        Called with the number of groups done since the last call.
+
+    Returns
+    -------
+    GroupCorrelations
+
+    Raises
+    ------
+    RankingError
+        `ColumnError` for columns that differ in length, `MissingValueError`, `NonNumericError`, `UndefinedQueryError`.
+
+    See Also
+    --------
+    evaluate : Runs and qrels by query, with other metrics as well.
+    QueryEvaluator : Partitions of data that memory does not hold.
+
+    Examples
+    --------
+    >>> from rankcorr.evaluation import correlate_groups
+    >>> found = correlate_groups([3, 2, 1, 1, 2], [9, 7, 8, 4, 5], ["q", "q", "q", "r", "r"], coefficient="tau")
+    >>> found.groups, found.values.round(4).tolist()
+    (('q', 'r'), [0.3333, 1.0])
+    """
+    chosen = as_coefficient(coefficient)
+    check_choice("undefined", undefined, UNDEFINED)
+    wanted, draws = checked_flag(standardized, "standardized"), Draws.checked(n_resamples, seed, workers, progress)
+    codes, ids = coded(groups, "group")
+    x, y = checked_values(gold, "gold score"), checked_values(values, "score")
+    if not codes.size == x.size == y.size:
+        raise ColumnError(
+            f"columns must have the same length; got {codes.size} groups, {x.size} gold scores and {y.size} scores"
+        )
+    if codes.size == 0:
+        raise ColumnError("there is no row: a group, a gold score and a score are wanted")
+    if (np.diff(codes) < 0).any():
+        order = np.argsort(codes, kind="stable")
+        codes, x, y = codes[order], x[order], y[order]
+    sizes = np.bincount(codes, minlength=len(ids)).astype(np.int64)
+    offsets = np.append(0, np.cumsum(sizes))
+    found = grouped(chosen, x, y, offsets, workers=draws.workers, progress=draws.progress)
+    why = reasons(found, x, y, offsets)
+    of_rows = {group: why[group].replace("documents", "rows").replace("of the run ", "") for group in why}
+    by_reason = _by_reason(of_rows, ids)
+    if by_reason and undefined == "error":
+        reason, which = next(iter(by_reason.items()))
+        raise UndefinedQueryError(offending(f"{chosen.name}: {reason}; groups", which))
+    mapped = None
+    if wanted:
+        null = standardization(chosen, x, y, offsets, replace(draws, progress=silent))
+        mapped = standardize(found, null.exponents)
+    if undefined == "zero":
+        found = np.nan_to_num(found)
+        mapped = None if mapped is None else np.nan_to_num(mapped)
+    return GroupCorrelations(
+        groups=ids,
+        values=read_only(found),
+        standardized=None if mapped is None else read_only(mapped),
+        sizes=read_only(sizes),
+        undefined=by_reason,
+        **chosen.described(codes.size),
+    )

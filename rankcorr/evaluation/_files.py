@@ -1,0 +1,544 @@
+"""Read qrels, runs and groups of queries from files; anything doubtful is an error that names file, line and column.
+
+bytes -> text -> lines -> columns -> `Qrels` or `Run`. The whole file is read at once, about 200 bytes for each row.
+`qrels_of` and `runs_of` take paths as well as everything that holds qrels and runs in memory.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeGuard, cast, get_args
+
+import numpy as np
+
+from rankcorr._checks import check_choice, check_unique, counted, give_notice, offending, real_text, shown
+from rankcorr._frames import arrow
+from rankcorr._io.records import TextTable, printable
+from rankcorr.errors import (
+    ColumnError,
+    DuplicateDocumentError,
+    OptionError,
+    RankColumnWarning,
+    RankingError,
+    SplitQueryError,
+    TableError,
+)
+from rankcorr.evaluation._columns import DUPLICATES, Duplicates
+from rankcorr.evaluation._partitions.joined_columns import as_table
+from rankcorr.evaluation._qrels import GROUP, QUERY, Qrels, QueryColumns, Run, is_hit
+
+Form: TypeAlias = Literal["trec", "msmarco", "beir", "json"]
+
+ARROW_FILES: Final = (b"PAR1", b"ARROW1", b"\xff\xff\xff\xff")  # Parquet, a file and a stream of Arrow
+FORMATS: Final[tuple[Form, ...]] = get_args(Form)
+BEIR_HEAD: Final = ("query-id", "corpus-id", "score")
+MOST_DIGITS: Final = 310  # of a whole number; the largest float has 309
+ONLY_RUN: Final = "run"
+_ENDINGS: Final = re.compile(r"(\.(gz|txt|tsv|run|trec|jsonl?|parquet|arrow|feather))+$")
+_WANTED: Final = "an id of a query, an id of a document and a number are wanted"
+_FORMATS_READ: Final = "the formats that are read: TREC, MS MARCO, BEIR (TSV), JSON, Parquet, Arrow"
+
+QrelsLike: TypeAlias = Qrels | Mapping[Any, Mapping[Any, float]] | str | os.PathLike[str] | Any
+RunLike: TypeAlias = Run | Mapping[Any, Mapping[Any, float]] | str | os.PathLike[str] | Any
+RunsLike: TypeAlias = RunLike | Mapping[str, RunLike] | Sequence[Run]
+
+
+class Layout(NamedTuple):
+    """Meaning of the fields of a line, None for one that is not read; for "beir" also its header line."""
+
+    fields: tuple[str | None, ...]
+    separator: str | None = None  # any white space
+    has_head: bool = False
+
+
+QRELS_LAYOUTS: Final = {
+    "trec": Layout(("query", None, "document", "relevance")),
+    "msmarco": Layout(("query", None, "document", "relevance"), "\t"),
+    "beir": Layout(("query", "document", "relevance"), "\t", True),
+}
+RUN_LAYOUTS: Final = {
+    "trec": Layout(("query", None, "document", "rank", "score", None)),
+    "msmarco": Layout(("query", "document", "rank"), "\t"),
+    "beir": Layout(("query", "document", "score"), "\t", True),
+}
+
+
+class Columns(NamedTuple):
+    """Columns of a file, and the line of each row; `ranks` is empty if the file has none next to its scores."""
+
+    queries: list[str]
+    documents: list[str]
+    values: list[float]
+    ranks: list[float]
+    lines: list[int]
+
+
+def read_qrels(path: str | os.PathLike[str], *, form: Form | None = None, duplicates: Duplicates = "error") -> Qrels:
+    r"""Read qrels from a text in UTF-8, a Parquet or an Arrow file, which may be compressed by gzip.
+
+    ======= ==================================================================
+    form    lines
+    ======= ==================================================================
+    trec    query, anything, document, relevance; spaces or tabs
+    msmarco the same, separated by tabs
+    beir    query-id, corpus-id, score, with these names as the first line
+    json    one object: query to an object of document to relevance
+    ======= ==================================================================
+
+    Parquet and Arrow files (IPC or Feather; extra `arrow`) are read as well. `Qrels.from_frame` names the columns that
+    are recognized; all ids become text, as in the other files.
+
+    Parameters
+    ----------
+    path : str or path-like
+        ``"-"`` is standard input.
+    form : {"trec", "msmarco", "beir", "json"}, optional
+        Form of a text. By default recognized from the first line: an object is JSON, the BEIR header is BEIR, anything
+        else TREC.
+    duplicates : {"error", "first", "max"}
+        How to treat a document that a query has more than once.
+
+    Raises
+    ------
+    TableError
+        A line has another number of fields, an empty id, or a value that is not a number; the message names file, line
+        and column. Or a Parquet or Arrow file is damaged.
+    ColumnError, MissingValueError, NonNumericError
+        A column of a Parquet or Arrow file is missing or holds nulls, nan or other types.
+    DuplicateDocumentError
+        A document that a query has more than once, and `duplicates` is "error".
+    MissingArrowError
+        A Parquet or Arrow file, and pyarrow is not installed.
+
+    See Also
+    --------
+    read_run : Read a run.
+    Qrels : The type of the result; makes qrels from a dict or a data frame too.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from rankcorr.evaluation import read_qrels
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "qrels.txt")
+    ...     _ = file.write_text("q1 0 a 2\nq1 0 b 0\n")
+    ...     read_qrels(file)["q1"]
+    {'a': 2.0, 'b': 0.0}
+    """
+    return cast(Qrels, _read(Qrels, path, form, duplicates))
+
+
+def read_run(
+    path: str | os.PathLike[str], *, form: Form | None = None, duplicates: Duplicates = "error", name: str | None = None
+) -> Run:
+    r"""Read a run from a text in UTF-8, a Parquet or an Arrow file, which may be compressed by gzip.
+
+    ======= ==================================================================
+    form    lines
+    ======= ==================================================================
+    trec    query, anything, document, rank, score, name; spaces or tabs
+    msmarco query, document, rank, separated by tabs: the rank decides
+    beir    query-id, corpus-id, score, with these names as the first line
+    json    one object: query to an object of document to score;
+            predictions of MTEB; those of sentence-transformers, a query a line
+    ======= ==================================================================
+
+    Parquet and Arrow files are read as by `read_qrels`.
+
+    Scores determine the order, as in trec_eval. A `RankColumnWarning` reports ranks of a TREC run that contradict them.
+
+    Parameters
+    ----------
+    path : str or path-like
+        ``"-"`` is standard input.
+    form : {"trec", "msmarco", "beir", "json"}, optional
+        Form of a text. By default recognized from the first line: an object is JSON, the BEIR header is BEIR, three
+        fields are MS MARCO, anything else is TREC.
+    duplicates : {"error", "first", "max"}
+        How to treat a document that a query has more than once.
+    name : str, optional
+        Name of the run in results; by default the name of the file, without its folder and ending.
+
+    Raises
+    ------
+    RankingError, MissingArrowError
+        As `read_qrels`.
+
+    See Also
+    --------
+    read_qrels : Read the gold scores.
+    Run : The type of the result; makes a run from a dict or a data frame too.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from rankcorr.evaluation import read_run
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "bm25.run")
+    ...     _ = file.write_text("q1 Q0 b 1 9.5 bm25\nq1 Q0 a 2 3.1 bm25\n")
+    ...     read_run(file)
+    <Run 'bm25' of 1 query, 2 documents>
+    """
+    stem = "stdin" if path == "-" else _ENDINGS.sub("", Path(path).name)
+    return cast(Run, _read(Run, path, form, duplicates, stem if name is None else name))
+
+
+def read_groups(path: str | os.PathLike[str]) -> dict[str, str]:
+    r"""Read the group of each query from a CSV or TSV file with two columns: query, group.
+
+    The first line is a header if it begins with "query", "query_id", "qid" or "q_id".
+
+    Raises
+    ------
+    TableError
+        A line has another number of columns or an empty cell, or a query has two groups; the message names file and
+        line.
+
+    See Also
+    --------
+    compare_runs : Compares runs within these groups too.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from rankcorr.evaluation import read_groups
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "genres.csv")
+    ...     _ = file.write_text("query,group\nq1,drama\nq2,war\n")
+    ...     read_groups(file)
+    {'q1': 'drama', 'q2': 'war'}
+    """
+    table = TextTable(os.fspath(path), wanted="a query and a group are wanted")
+    text = table.text()
+    found: dict[str, str] = {}
+    for number, record in enumerate(table.records(text, table.delimiter(text, ()))):
+        cells = [cell.strip() for cell in record.cells]
+        if len(cells) != 2:
+            table.fail(f"two columns are wanted, query and group; got {len(cells)}", record.line)
+        query, group = cells
+        if number == 0 and query.lower() in QUERY:
+            continue
+        for cell, column in ((query, "query"), (group, GROUP)):
+            if not cell:
+                table.fail("empty cell; every query needs a group", record.line, column)
+        if found.setdefault(query, group) != group:
+            table.fail(
+                f'query "{printable(query)}" has two groups, "{printable(found[query])}" and "{printable(group)}"',
+                record.line,
+            )
+    if not found:
+        table.fail("there is no line besides the head")
+    return found
+
+
+def qrels_of(given: QrelsLike) -> Qrels:
+    """Return qrels from a file or from whatever holds them, see `Qrels.of`; those of a list are pooled."""
+    if _are_folds(given, Qrels):
+        return Qrels.pooled([qrels_of(each) for each in given])
+    return read_qrels(given) if isinstance(given, str | os.PathLike) else Qrels.of(given)
+
+
+def run_of(given: RunLike) -> Run:
+    """Return a run from a file or from whatever holds it, see `Run.of`; the parts of a list are pooled."""
+    if _are_folds(given, Run):
+        return Run.pooled([run_of(each) for each in given])
+    return read_run(given) if isinstance(given, str | os.PathLike) else Run.of(given)
+
+
+def _are_folds(given: Any, kind: type) -> TypeGuard[Sequence[Any]]:
+    """Whether it is a list of files, of mappings or of a kind, and not of entries of ir_measures."""
+    whole = kind | Mapping | str | os.PathLike
+    return isinstance(given, list | tuple) and bool(given) and all(isinstance(each, whole) for each in given)
+
+
+def runs_of(runs: Any) -> dict[str, Run]:
+    """Runs by name; a single one without a name is called "run".
+
+    Raises
+    ------
+    OptionError
+        There is no run, or a name is not text or appears twice.
+    RankingError
+        A run cannot be read; the message names it.
+    """
+    if isinstance(runs, Mapping) and not _is_one(runs):
+        if not runs:
+            raise OptionError("there is no run to evaluate")
+        if wrong := [name for name in runs if not isinstance(name, str) or not name]:
+            raise OptionError(offending("names of runs must be text; got", wrong))
+        return {name: _named_run(name, run) for name, run in runs.items()}
+    if isinstance(runs, list | tuple) and all(isinstance(each, Run | str | os.PathLike) for each in runs):
+        found = [run_of(each) for each in runs]
+        if not found:
+            raise OptionError("there is no run to evaluate")
+        if any(run.name is None for run in found) and len(found) > 1:
+            raise OptionError("each run of a list needs a name: make it with name=, or pass a mapping of name to run")
+        check_unique([run.name for run in found], "names of runs", OptionError)
+        return {run.name or ONLY_RUN: run for run in found}
+    run = run_of(runs)
+    return {run.name or ONLY_RUN: run}
+
+
+def _is_one(runs: Mapping[Any, Any]) -> bool:
+    """Whether a mapping is one run, of query to a mapping of document to number, and not of name to run."""
+    for found in runs.values():
+        if isinstance(found, list | tuple):
+            return all(map(is_hit, found))
+        if not isinstance(found, Mapping) or isinstance(found, QueryColumns):
+            return False
+        if found:
+            return not isinstance(next(iter(found.values())), Mapping | list | tuple)
+    return bool(runs)
+
+
+def _named_run(name: str, run: Any) -> Run:
+    try:
+        return run_of(run)
+    except (ColumnError, SplitQueryError) as error:
+        raise type(error)(f"run {shown(name)}: {error}") from error
+
+
+def is_trec(path: str | os.PathLike[str]) -> bool:
+    r"""Whether the first line of a file looks like TREC qrels or a TREC run; always false for standard input.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "qrels.txt")
+    ...     _ = file.write_text("q1 0 a 2\nq1 0 b 0\n")
+    ...     is_trec(file)
+    True
+    """
+    if path == "-":
+        return False
+    try:
+        fields = next(line for line in TextTable(os.fspath(path)).text().splitlines() if line.strip()).split()
+    except TableError:
+        return False
+    # A run has a rank and a score after the document, qrels a relevance.
+    n_numbers = {len(RUN_LAYOUTS["trec"].fields): 2, len(QRELS_LAYOUTS["trec"].fields): 1}.get(len(fields), 0)
+    return n_numbers > 0 and fields[1].upper() in ("Q0", "0") and all(map(real_text, fields[3 : 3 + n_numbers]))
+
+
+def _read(kind: Any, path: Any, form: str | None, duplicates: str, name: str | None = None) -> Any:
+    check_choice("duplicates", duplicates, DUPLICATES)
+    if form is not None:
+        check_choice("form", form, FORMATS)
+    table = TextTable(os.fspath(path), wanted=_WANTED, form="Parquet, or as text of TREC or BEIR")
+    table.data = table.unpacked()
+    if table.data.startswith(ARROW_FILES):
+        return _of_arrow(kind, table, duplicates, name)
+    text = table.text()
+    layouts = QRELS_LAYOUTS if kind is Qrels else RUN_LAYOUTS
+    chosen = form or _told(text, kind)
+    found = _json(table, text, kind.value_name) if chosen == "json" else _lines(table, text, layouts[chosen])
+    try:
+        made = kind.from_columns(found.queries, found.documents, found.values, duplicates=duplicates, name=name)
+    except DuplicateDocumentError as error:
+        raise DuplicateDocumentError(f"{table.name}{_where(found)}: {error}") from error
+    if kind is Run and found.ranks:
+        _check_ranks(table, found)
+    return made
+
+
+def _of_arrow(kind: Any, table: TextTable, duplicates: str, name: str | None) -> Any:
+    """Qrels or a run from a Parquet or Arrow file. Ids are text, as they are in all other files."""
+    pa = arrow()
+    try:
+        read = _columns_of(pa.BufferReader(table.data), kind.chosen_columns)
+        read.validate(full=True)  # wrong offsets in a damaged file would end the process
+        *ids, values = read.columns
+        ids = [column.cast(pa.string()) if pa.types.is_integer(column.type) else column for column in ids]
+        return kind.from_columns(*ids, values, duplicates=duplicates, name=name)
+    except RankingError as error:
+        raise type(error)(f"{table.name}: {error}") from error
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        table.fail(f"cannot be read as Parquet or Arrow: {error}")
+
+
+def _columns_of(source: Any, chosen: Callable[[list[str]], list[str]]) -> Any:
+    """The chosen columns of a file; those of Parquet are decompressed without the others."""
+    from pyarrow import ipc, parquet
+
+    start = source.read_buffer(6).to_pybytes()
+    source.seek(0)
+    if start.startswith(b"PAR1"):
+        file = parquet.ParquetFile(source)
+        names = chosen(file.schema_arrow.names)
+        return as_table(file.read(names), tuple(names))
+    reader = ipc.open_file(source) if start.startswith(b"ARROW1") else ipc.open_stream(source)
+    return as_table(reader.read_all(), tuple(chosen(reader.schema.names)))
+
+
+def _told(text: str, kind: Any) -> str:
+    """Format of a text, from its first line."""
+    first = next(line for line in text.splitlines() if line.strip())
+    if first.lstrip().startswith("{"):
+        return "json"
+    fields = first.split()
+    if tuple(fields[:2]) == BEIR_HEAD[:2]:
+        return "beir"
+    return "msmarco" if kind is Run and len(fields) == 3 else "trec"
+
+
+def _lines(table: TextTable, text: str, layout: Layout) -> Columns:
+    """Columns of a file of lines."""
+    value_name = "score" if "score" in layout.fields else "relevance" if "relevance" in layout.fields else "rank"
+    query, document, value = (layout.fields.index(name) for name in ("query", "document", value_name))
+    rank = layout.fields.index("rank") if "rank" in layout.fields and value_name != "rank" else None
+    found = Columns([], [], [], [], [])
+    for line, fields in _fields(table, text, layout):
+        found.queries.append(_id(table, fields[query], line, "query"))
+        found.documents.append(_id(table, fields[document], line, "document"))
+        found.values.append(table.number(fields[value], line, value_name))
+        if rank is not None:
+            found.ranks.append(table.number(fields[rank], line, "rank"))
+        found.lines.append(line)
+    if not found.values:
+        table.fail("there is no line besides the head")
+    return found if value_name != "rank" else found._replace(values=[-each for each in found.values])
+
+
+def _fields(table: TextTable, text: str, layout: Layout) -> Iterator[tuple[int, Sequence[str]]]:
+    """Fields of each line that is not blank, after the header."""
+    separator, wanted = layout.separator, len(layout.fields)
+    names = " ".join(name or "-" for name in layout.fields)
+    has_head = layout.has_head
+    advice = f"; {_FORMATS_READ}"  # for the first line only: a file that begins well has the right format
+    for line, content in enumerate(text.replace("\r\n", "\n").split("\n"), start=1):
+        fields = content.split(separator)
+        if not content or content.isspace():
+            continue
+        if has_head:
+            if tuple(each.strip() for each in fields[:2]) != BEIR_HEAD[:2]:
+                table.fail(f"the first line must be the head {', '.join(BEIR_HEAD)}, separated by tabs", line)
+            has_head, advice = False, ""
+            continue
+        if len(fields) != wanted:
+            between = "white space" if separator is None else "tabs"
+            table.fail(f"{wanted} fields separated by {between} are wanted ({names}); got {len(fields)}{advice}", line)
+        advice = ""
+        yield line, fields
+
+
+def _id(table: TextTable, cell: str, line: int, column: str) -> str:
+    cell = cell.strip()
+    if not cell:
+        table.fail("empty cell; every row needs an id", line, column)
+    return cell
+
+
+def _json(table: TextTable, text: str, value_name: str) -> Columns:
+    """Columns of an object of query to an object of document to value; repeated names are kept as such."""
+    given = _of_packages(table, text) or _parsed(table, text)
+    if not isinstance(given, _Pairs) or not all(isinstance(found, _Pairs) for _, found in given):
+        table.fail(f"an object of query to an object of document to {value_name} is wanted")
+    found = Columns([], [], [], [], [])
+    for query, documents in given:
+        for document, value in documents:
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                why = "is beyond the range of a 64-bit float" if isinstance(value, _Lost) else "is no number"
+                table.fail(f'query "{printable(query)}", document "{printable(document)}": {value_name} {why}')
+            found.queries.append(query)
+            found.documents.append(document)
+            found.values.append(value)
+    if not found.values:
+        table.fail("there is no document")
+    return found
+
+
+def _parsed(table: TextTable, text: str, line: int = 1) -> Any:
+    """Content of a text in JSON; `line` is the number of its first line."""
+    try:
+        # NaN and Infinity, which are not valid JSON, become text, and so no number.
+        return json.loads(text, object_pairs_hook=_Pairs, parse_constant=str, parse_float=_number, parse_int=_whole)
+    except json.JSONDecodeError as error:
+        table.fail(f"is not JSON: {error.msg}, column {error.colno}", error.lineno + line - 1)
+    except RecursionError:
+        table.fail("is nested too deeply")
+
+
+def _of_packages(table: TextTable, text: str) -> _Pairs | None:
+    """Predictions as sentence-transformers writes them, a query a line, or MTEB, by subset and split."""
+    start = text.lstrip()
+    if start.startswith('{"query_id"'):
+        found = _Pairs()
+        for number, line in enumerate(text.splitlines(), start=1):
+            if not line or line.isspace():
+                continue
+            given = _parsed(table, line, number)
+            fields = dict(given) if isinstance(given, _Pairs) else {}
+            results: Any = fields.get("results")
+            hits = [dict(hit) for hit in results if isinstance(hit, _Pairs)] if type(results) is list else None
+            if "query_id" not in fields or hits is None or len(hits) < len(results) or not all(map(is_hit, hits)):
+                table.fail("a query_id and results with corpus_id and score are wanted", number)
+            found.append((str(fields["query_id"]), _Pairs((str(hit["corpus_id"]), hit["score"]) for hit in hits)))
+        return found
+    if not start.startswith('{"mteb_model_meta"'):
+        return None
+    parts = [
+        (subset, split, own)
+        for subset, splits in _parsed(table, text)[1:]
+        for split, own in (splits if isinstance(splits, _Pairs) else [])
+    ]
+    if len(parts) != 1:
+        listed = ", ".join(f"{printable(subset)} {printable(split)}" for subset, split, _ in parts)
+        table.fail(f"the predictions of one subset and split are wanted; the file has {listed or 'none'}")
+    return parts[0][2] if isinstance(parts[0][2], _Pairs) else None
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """A JSON object that keeps repeated names."""
+
+
+def _number(text: str) -> float | _Lost:
+    """A number with a point or an exponent, unless it is too large for a float."""
+    number = float(text)
+    lost = math.isinf(number) or (number == 0 and text.lower().partition("e")[0].strip("-0.") != "")
+    return _Lost() if lost else number
+
+
+def _whole(text: str) -> int | _Lost:
+    """A whole number; Python refuses to read thousands of digits, and a float cannot hold them."""
+    return int(text) if len(text) <= MOST_DIGITS else _Lost()
+
+
+class _Lost:
+    """A number beyond the range of a 64-bit float."""
+
+
+def _check_ranks(table: TextTable, found: Columns) -> None:
+    """Warn if a smaller rank has a smaller score within a query."""
+    codes = np.unique(np.array(found.queries), return_inverse=True)[1]
+    ranks, scores = np.array(found.ranks, float), np.array(found.values, float)
+    order = np.lexsort((-scores, ranks, codes))
+    same = np.diff(codes[order]) == 0
+    wrong = np.flatnonzero(same & (np.diff(scores[order]) > 0) & (np.diff(ranks[order]) > 0))
+    if wrong.size:
+        queries = len(set(codes[order][wrong].tolist()))
+        line = found.lines[int(order[wrong[0] + 1])]
+        give_notice(
+            f"{table.name}:{line}: the rank contradicts the score, which is larger than that of a smaller rank; so in "
+            f"{counted(queries, 'query', 'queries')}. Scores decide",
+            RankColumnWarning,
+            stacklevel=5,
+        )
+
+
+def _where(found: Columns) -> str:
+    """The line where a query first repeats a document, as part of a place in a file; empty for JSON."""
+    seen: set[tuple[str, str]] = set()
+    for line, pair in zip(found.lines, zip(found.queries, found.documents, strict=True), strict=False):
+        if pair in seen:
+            return f":{line}"
+        seen.add(pair)
+    return ""

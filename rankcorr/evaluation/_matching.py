@@ -1,0 +1,299 @@
+"""Qrels and a run -> the documents of each query that are compared, and counts of what was left out."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any, Final, Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankcorr._checks import checked_count, offending, shown
+from rankcorr._results import Result
+from rankcorr._scores import read_only
+from rankcorr._workers import Progress, in_threads
+from rankcorr.errors import QueryMismatchError, UnjudgedError
+from rankcorr.evaluation._columns import Codes
+from rankcorr.evaluation._grouped import BLOCK_ROWS, blocks_of
+from rankcorr.evaluation._qrels import Qrels, Run
+
+Unjudged: TypeAlias = Literal["zero", "omit", "error"]
+Unretrieved: TypeAlias = Literal["last", "omit"]
+
+UNJUDGED: Final[tuple[Unjudged, ...]] = get_args(Unjudged)
+UNRETRIEVED: Final[tuple[Unretrieved, ...]] = get_args(Unretrieved)
+
+
+@dataclass(frozen=True, eq=False)
+class Coverage(Result):
+    """Which documents of qrels and a run were compared, and which were left out.
+
+    Attributes
+    ----------
+    n_queries : int
+        Number of queries of qrels.
+    not_in_run : tuple
+        Queries of qrels that the run does not have.
+    not_in_qrels : tuple
+        Queries of the run that are not in qrels, which are left out.
+    n_compared : int
+        Number of documents compared, over all queries.
+    n_unjudged : int
+        Number of retrieved documents without a judgement: of relevance 0, or left out.
+    n_unretrieved : int
+        Number of judged documents that the run did not retrieve: last, or left out.
+    n_cut : int
+        Number of documents of the run beyond the depth.
+    n_negative : int
+        Number of judgements below 0, which rank below documents of relevance 0.
+
+    See Also
+    --------
+    Evaluation : Holds one for each run as `coverage`.
+    evaluate : The options `unjudged`, `unretrieved` and `depth`.
+
+    Examples
+    --------
+    >>> from rankcorr.evaluation import evaluate
+    >>> qrels = {"q1": {"a": 2, "b": 1, "c": 0}, "q2": {"a": 0, "d": 1}}
+    >>> found = evaluate(qrels, {"q1": {"a": 9.1, "x": 8.7, "b": 1.2}}, metrics="tau_w").coverage[0]
+    >>> found.not_in_run, found.n_compared, found.n_unjudged, found.n_unretrieved
+    (('q2',), 4, 1, 1)
+    """
+
+    n_queries: int
+    not_in_run: tuple[Hashable, ...]
+    not_in_qrels: tuple[Hashable, ...]
+    n_compared: int
+    n_unjudged: int
+    n_unretrieved: int
+    n_cut: int
+    n_negative: int
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Matched:
+    """Gold scores, scores of a run and documents of each query of qrels, sorted by query.
+
+    Attributes
+    ----------
+    x, y : ndarray of float64, shape (n_rows,)
+        Gold and the run.
+    offsets : ndarray of int64, shape (n_queries + 1,)
+    codes : ndarray of int64, shape (n_rows,)
+        Where in `documents` each is.
+    documents : tuple
+        Documents of qrels and of the run.
+    coverage : Coverage
+    """
+
+    x: NDArray[np.float64]
+    y: NDArray[np.float64]
+    offsets: Codes
+    codes: Codes
+    documents: tuple[Hashable, ...]
+    coverage: Coverage
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Joined:
+    """A run in the order of the queries of qrels, with documents as codes that both share, cut at a depth.
+
+    Rows ``starts[q]`` to ``stops[q]`` of the run belong to query q of qrels; there are none if the run lacks it.
+    """
+
+    qrels: Qrels
+    starts: Codes
+    stops: Codes
+    codes: Codes
+    values: NDArray[np.float64]
+    documents: tuple[Hashable, ...]
+    not_in_qrels: tuple[Hashable, ...]
+    n_cut: int
+
+    @property
+    def retrieved(self) -> NDArray[np.bool_]:
+        """Whether the run has each query of qrels."""
+        return self.stops > self.starts
+
+
+def checked_depth(depth: object) -> int | None:
+    """Return a depth as an int, or None for no limit."""
+    return None if depth is None else checked_count(depth, "depth")
+
+
+def joined(qrels: Qrels, run: Run, depth: int | None, *, name: str = "the run") -> Joined:
+    """Find the queries and documents of qrels in a run, and keep the best `depth` documents of each query.
+
+    Ties at the cut are broken by descending id, as in trec_eval.
+
+    Raises
+    ------
+    QueryMismatchError
+        No query is in both, or ids are text in one and numbers in the other.
+    """
+    _check_types(qrels.queries, run.queries, "query", name)
+    _check_types(qrels.documents, run.documents, "document", name)
+    places = np.array([run.places.get(query, -1) for query in qrels.queries], np.int64)
+    if (places < 0).all():
+        raise QueryMismatchError(
+            f"qrels and {name} share no query; qrels have {_some(qrels.queries)}, {name} has {_some(run.queries)}"
+        )
+    known = qrels.document_places
+    mapped = np.array([known.get(document, -1) for document in run.documents], np.int64)
+    unjudged = np.flatnonzero(mapped < 0)
+    mapped[unjudged] = len(known) + np.arange(unjudged.size)
+    documents = (*qrels.documents, *(run.documents[code] for code in unjudged.tolist()))
+    starts = np.where(places >= 0, run.offsets[places], 0)
+    stops = np.where(places >= 0, run.offsets[places + 1], 0)
+    codes, values = mapped[run.codes], run.values
+    whole = Joined(qrels, starts, stops, read_only(codes), read_only(values), documents, _unknown(run, qrels), 0)
+    if depth is None:
+        return whole
+    kept = _within(whole, depth)
+    n_before = np.append(0, np.cumsum(kept))
+    return replace(
+        whole,
+        starts=n_before[starts],
+        stops=n_before[stops],
+        codes=read_only(codes[kept]),
+        values=read_only(values[kept]),
+        n_cut=int((stops - starts).sum() - kept.sum()),
+    )
+
+
+def matched(
+    joint: Joined, *, unjudged: Unjudged, unretrieved: Unretrieved, workers: int = 1, progress: Progress | None = None
+) -> Matched:
+    """Join gold with the run's scores of the documents of each query.
+
+    Raises
+    ------
+    UnjudgedError
+        A retrieved document has no judgement, and `unjudged` is "error".
+    """
+    from rankcorr.evaluation._kernels import Judged, Scored, count_matches, fill_matches
+
+    qrels = joint.qrels
+    n_queries, n_documents = qrels.n_queries, len(joint.documents)
+    n = np.zeros((n_queries, 3), np.int64)
+    # A block has a table of all documents, so it should have at least as many rows.
+    blocks = blocks_of(qrels.offsets, max(BLOCK_ROWS, n_documents))
+
+    def rows(block: slice) -> tuple[Judged, Scored]:
+        gold = Judged(qrels.offsets[block.start : block.stop + 1], qrels.codes, qrels.values)
+        return gold, Scored(joint.starts[block], joint.stops[block], joint.codes, joint.values)
+
+    def count(block: slice) -> None:
+        count_matches(*rows(block), np.full(n_documents, -1, np.int64), n[block])
+
+    in_threads(count, blocks, workers, progress)
+    n[~joint.retrieved] = 0
+    if unjudged == "error" and n[:, 1].any():
+        _refuse_unjudged(joint, n[:, 1])
+    sizes = n[:, 0] + (n[:, 1] if unjudged == "zero" else 0) + (n[:, 2] if unretrieved == "last" else 0)
+    offsets = np.append(0, np.cumsum(sizes))
+    x, y, codes = np.empty(offsets[-1]), np.empty(offsets[-1]), np.empty(offsets[-1], np.int64)
+
+    def fill(block: slice) -> None:
+        table, part = np.full(n_documents, -1, np.int64), offsets[block.start : block.stop + 1]
+        fill_matches(*rows(block), unjudged == "zero", unretrieved == "last", table, part, x, y, codes)
+
+    in_threads(fill, blocks, workers, progress)
+    coverage = Coverage(
+        n_queries=n_queries,
+        not_in_run=tuple(qrels.queries[q] for q in np.flatnonzero(~joint.retrieved).tolist()),
+        not_in_qrels=joint.not_in_qrels,
+        n_compared=int(offsets[-1]),
+        n_unjudged=int(n[:, 1].sum()),
+        n_unretrieved=int(n[:, 2].sum()),
+        n_cut=joint.n_cut,
+        n_negative=int((qrels.values < 0).sum()),
+    )
+    return Matched(x, y, offsets, codes, joint.documents, coverage)
+
+
+def trec_order(joint: Joined) -> Codes:
+    """Rows of the run of each query from best to worst, one query after the other; ties by descending id.
+
+    Scores are compared in single precision, as trec_eval keeps them.
+    """
+    from rankcorr.evaluation._kernels import best_first
+
+    sizes = joint.stops - joint.starts
+    with np.errstate(over="ignore"):  # beyond 3.4e38 all tie, as they do in trec_eval
+        scores = joint.values.astype(np.float32)
+    ordered = np.empty(int(sizes.sum()), np.int64)
+    if best_first(joint.starts, joint.stops, scores, ordered):
+        group, own = np.repeat(np.arange(sizes.size), sizes), scores[ordered]
+        equal = (own[1:] == own[:-1]) & (group[1:] == group[:-1])
+        tied = np.flatnonzero(np.append(equal, False) | np.append(False, equal))
+        rows = ordered[tied]
+        places = id_places(joint, joint.codes[rows])
+        ordered[tied] = rows[np.lexsort((-places, -own[tied], group[tied]))]
+    return ordered
+
+
+def _rows(joint: Joined) -> Codes:
+    """Rows of the run of each query of qrels, one query after the other."""
+    sizes = joint.stops - joint.starts
+    n_before = np.cumsum(sizes) - sizes
+    return np.asarray(np.arange(int(sizes.sum())) + np.repeat(joint.starts - n_before, sizes))
+
+
+def _within(joint: Joined, depth: int) -> NDArray[np.bool_]:
+    """Which rows of the run are among the first `depth` of a query of qrels."""
+    kept = np.zeros(joint.codes.size, bool)
+    if not ((joint.stops - joint.starts) > depth).any():
+        kept[_rows(joint)] = True
+        return kept
+    ordered = trec_order(joint)
+    sizes = joint.stops - joint.starts
+    place = np.arange(ordered.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    kept[ordered[place < depth]] = True
+    return kept
+
+
+def id_places(joint: Joined, codes: Codes) -> Codes:
+    """Places of documents when their ids are sorted as text."""
+    own, rows = np.unique(codes, return_inverse=True)
+    ids = [str(joint.documents[code]) for code in own.tolist()]
+    places = np.empty(own.size, np.int64)
+    places[sorted(range(len(ids)), key=ids.__getitem__)] = np.arange(own.size)
+    return np.asarray(places[rows])
+
+
+def _unknown(run: Run, qrels: Qrels) -> tuple[Hashable, ...]:
+    return tuple(query for query in run.queries if query not in qrels.places)
+
+
+def _check_types(gold: tuple[Any, ...], other: tuple[Any, ...], what: str, name: str) -> None:
+    if type(gold[0]) is not type(other[0]):
+        raise QueryMismatchError(
+            f"{what} ids of qrels are {_kind(gold[0])}, such as {gold[0]!r}, and those of {name} are "
+            f"{_kind(other[0])}, such as {other[0]!r}: no two would match"
+        )
+
+
+def _kind(value: object) -> str:
+    return "text" if isinstance(value, str) else "whole numbers"
+
+
+def _some(ids: tuple[Any, ...]) -> str:
+    return ", ".join(shown(each) for each in ids[:3]) + (", ..." if len(ids) > 3 else "")
+
+
+def _refuse_unjudged(joint: Joined, n_unjudged: Codes) -> None:
+    qrels, pairs = joint.qrels, []
+    for query in np.flatnonzero(n_unjudged).tolist():
+        judged = set(qrels.codes[qrels.offsets[query] : qrels.offsets[query + 1]].tolist())
+        codes = joint.codes[joint.starts[query] : joint.stops[query]].tolist()
+        missing = (code for code in codes if code not in judged)
+        pairs += [(qrels.queries[query], joint.documents[code]) for code in islice(missing, 5)]
+        if len(pairs) > 5:
+            break
+    total = int(n_unjudged.sum())
+    listed = offending("every retrieved document needs a judgement; without one (query, document)", pairs, total)
+    raise UnjudgedError(f'{listed}; unjudged="zero" or "omit" says what they count')

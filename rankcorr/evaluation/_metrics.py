@@ -1,0 +1,351 @@
+"""Metrics by name or value -> the object that computes a value for each query."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final, TypeAlias
+
+from rankcorr._checks import check_choice, checked_count, checked_level, shown, whole_number
+from rankcorr._coefficients import BY_NAME, Coefficient
+from rankcorr.errors import MetricError, MissingMeasuresError
+from rankcorr.measures._correlations import AP_TIES, ApTies
+from rankcorr.measures._overlap import OVERLAP_TIES, OverlapTies
+
+# trec_eval reserves 8 bytes for each grade up to the largest, and its nDCG takes steps by the square of their number:
+# 0.3 ms a query for 1,000 grades, 28 ms for 10,000.
+LARGEST_GRADE: Final = 1_000
+LARGEST_CUTOFF: Final = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class AveragePrecision:
+    """Average precision as in trec_eval: relevance of at least 1 counts, and ties are broken by descending id.
+
+    `unjudged` and `unretrieved` do not change it. A query without a relevant document has 0.
+
+    See Also
+    --------
+    PrecisionAt : Precision among the first documents.
+    rankcorr.measures.average_precision : For one ranking, with the mean over ties.
+
+    Examples
+    --------
+    >>> from rankcorr.evaluation import AveragePrecision, evaluate
+    >>> qrels, run = {"q": {"a": 1, "b": 0, "c": 1}}, {"q": {"a": 3, "b": 2, "c": 1}}
+    >>> evaluate(qrels, run, metrics=AveragePrecision()).of("ap").round(4)
+    array([0.8333])
+    >>> evaluate(qrels, run, metrics="ap").of("ap").round(4)
+    array([0.8333])
+    """
+
+    name: ClassVar[str] = "ap"
+
+
+@dataclass(frozen=True)
+class PrecisionAt:
+    """Precision among the first k documents as in trec_eval; ties and relevance as in `AveragePrecision`.
+
+    Raises
+    ------
+    OptionError
+        k is not a positive whole number.
+
+    See Also
+    --------
+    AveragePrecision : A mean over all depths.
+    evaluate : Accepts the name "p@k" too.
+
+    Examples
+    --------
+    >>> from rankcorr.evaluation import PrecisionAt, evaluate
+    >>> qrels, run = {"q": {"a": 1, "b": 0, "c": 1}}, {"q": {"a": 3, "b": 2, "c": 1}}
+    >>> evaluate(qrels, run, metrics=[PrecisionAt(2), "p@1"]).values.tolist()
+    [[[0.5], [1.0]]]
+    """
+
+    k: int
+
+    def __post_init__(self) -> None:
+        checked_count(self.k, "k")
+
+    @property
+    def name(self) -> str:
+        """Name in tables."""
+        return f"p@{self.k}"
+
+
+@dataclass(frozen=True)
+class NDCG:
+    """nDCG of the first k documents, or of all, as in trec_eval: the relevance is the gain; ties as in `PrecisionAt`.
+
+    Raises
+    ------
+    OptionError
+        k is not a positive whole number.
+    """
+
+    k: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.k is not None:
+            checked_count(self.k, "k")
+
+    @property
+    def name(self) -> str:
+        """Name in tables."""
+        return "ndcg" if self.k is None else f"ndcg@{self.k}"
+
+
+@dataclass(frozen=True)
+class TauAP:
+    """`rankcorr.measures.tau_ap` of gold and run, over the documents that the coefficients compare.
+
+    See Also
+    --------
+    rankcorr.measures.tau_ap : The measure, for two rankings.
+    rankcorr.TauW : A symmetric coefficient, with weights of your choice.
+
+    Examples
+    --------
+    >>> from rankcorr.evaluation import TauAP, evaluate
+    >>> qrels, run = {"q": {"a": 2, "b": 1, "c": 0}}, {"q": {"a": 3, "b": 1, "c": 2}}
+    >>> metric = TauAP(ties="b")
+    >>> round(evaluate(qrels, run, metrics=metric).mean(metric.name), 4)
+    0.5
+    """
+
+    ties: ApTies = "a"
+
+    def __post_init__(self) -> None:
+        check_choice("ties", self.ties, AP_TIES)
+
+    @property
+    def name(self) -> str:
+        """Name in tables."""
+        return "tau_ap" if self.ties == "a" else f"tau_ap({self.ties})"
+
+
+@dataclass(frozen=True)
+class RBO:
+    """`rankcorr.measures.rank_biased_overlap`, extrapolated, of the judged documents and those that the run retrieved.
+
+    The two lists are used unchanged: `unjudged` and `unretrieved` do not affect it.
+
+    See Also
+    --------
+    rankcorr.measures.rank_biased_overlap : The measure, for two lists.
+    TauAP : Another measure of the agreement at the top.
+
+    Examples
+    --------
+    >>> from rankcorr.evaluation import RBO, evaluate
+    >>> qrels, run = {"q": {"a": 2, "b": 1, "c": 0}}, {"q": {"a": 3, "b": 1, "c": 2}}
+    >>> metric = RBO(p=0.5)
+    >>> round(evaluate(qrels, run, metrics=metric).mean(metric.name), 4)
+    0.875
+    """
+
+    p: float = 0.9
+    ties: OverlapTies = "w"
+
+    def __post_init__(self) -> None:
+        check_choice("ties", self.ties, OVERLAP_TIES)
+        checked_level(self.p, "p")
+
+    @property
+    def name(self) -> str:
+        """Name in tables."""
+        options = [f"p={self.p:g}"] * (self.p != 0.9) + [self.ties] * (self.ties != "w")
+        return f"rbo({', '.join(options)})" if options else "rbo"
+
+
+@dataclass(frozen=True)
+class Familiar:
+    """A measure of ir_measures."""
+
+    measure: Any
+    name: str
+
+
+def ir_measures_package() -> Any:
+    """Import ir_measures, or raise an error that names the package to install."""
+    try:
+        import ir_measures
+    except ImportError as error:
+        raise MissingMeasuresError("the metric needs ir_measures: pip install 'rankcorr[trec]'") from error
+    return ir_measures
+
+
+def familiar_of(name: str) -> Familiar:
+    """Find a measure of ir_measures by its name, in upper or lower case.
+
+    Raises
+    ------
+    MetricError
+        The name is unknown, or an option of the measure cannot be used.
+    """
+    package = ir_measures_package()
+    head, known = re.split(r"[@(]", name, maxsplit=1)[0], package.measures.registry
+    exact = known if head in known else {each.lower(): each for each in known}
+    if head not in known and head.lower() in exact:
+        head = exact[head.lower()]
+    try:
+        measure = parsed_measure(head + name[len(head) :], known)
+    except (KeyError, ValueError, SyntaxError, TypeError, AssertionError, RecursionError, MemoryError) as error:
+        # The last two come from Python's parser, for names nested too deeply.
+        raise MetricError(
+            f"{shown(name)} is no metric: {', '.join(METRIC_NAMES)}, or one of ir_measures, such as rr"
+        ) from error
+    return checked(measure, name.lower())
+
+
+def parsed_measure(text: str, registry: Mapping[str, Any]) -> Any:
+    """Parse a measure such as ``nDCG(gains={1: 3})@10``; the parser of ir_measures 0.4.3 fails on Python 3.14."""
+    node: ast.expr = ast.parse(text, mode="eval").body
+    depth: ast.expr | None = None
+    options: dict[str, Any] = {}
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
+        depth = node.right
+        node = node.left
+    if isinstance(node, ast.Call) and not node.args:
+        options = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in node.keywords}
+        if len(options) < len(node.keywords):
+            raise TypeError(text)
+        node = node.func
+    if not isinstance(node, ast.Name):
+        raise TypeError(text)
+    measure = registry[node.id]
+    if depth is not None:
+        if measure.AT_PARAM in options:
+            raise TypeError(text)
+        options[measure.AT_PARAM] = ast.literal_eval(depth)
+    if unknown := options.keys() - measure.SUPPORTED_PARAMS.keys():
+        raise TypeError(unknown)
+    return measure(**options)
+
+
+def checked(measure: Any, name: str) -> Familiar:
+    """Refuse a measure without a required option, and options that would end the process, such as ``nDCG@0``.
+
+    Raises
+    ------
+    MetricError
+    """
+    called = shown(name, written=str)
+    for option, needed in measure.SUPPORTED_PARAMS.items():
+        if needed.required and option not in measure.params:
+            form = f"@{option.upper()}" if option == measure.AT_PARAM else f"({option}=...)"
+            raise MetricError(f"{called}: {option} must be given, as in {measure.NAME}{form}")
+    for option, least, most in (("cutoff", 1, LARGEST_CUTOFF), ("rel", 0, LARGEST_GRADE)):
+        given = measure.params.get(option)
+        number = whole_number(given)
+        if given is not None and (number is None or not least <= number <= most):
+            raise MetricError(f"{called}: {option} must be a whole number from {least} to {most:,}; got {shown(given)}")
+    gains = measure.params.get("gains", {})
+    if not isinstance(gains, Mapping) or None in map(whole_number, (*gains, *gains.values())):
+        raise MetricError(
+            f"{called}: gains must be a whole number for each grade, as {{1: 1, 2: 3}}; got {shown(gains)}"
+        )
+    if max(gains.values(), default=0) > LARGEST_GRADE:
+        raise MetricError(f"{called}: gains must be at most {LARGEST_GRADE:,}; got {shown(gains)}")
+    return Familiar(measure, name)
+
+
+Metric: TypeAlias = Coefficient | AveragePrecision | PrecisionAt | NDCG | TauAP | RBO | Familiar
+MetricLike: TypeAlias = Metric | str | Any
+
+OWN: Final[dict[str, Metric]] = {**BY_NAME, "ap": AveragePrecision(), "ndcg": NDCG(), "tau_ap": TauAP(), "rbo": RBO()}
+METRIC_NAMES: Final = (*OWN, "p@K", "ndcg@K")
+
+
+def as_metric(metric: MetricLike) -> Metric:
+    """Return a metric unchanged, and look up the metric of a name.
+
+    Names are those of the coefficients, "ap", "ndcg", "p@10" and "ndcg@10" with any depth, "tau_ap", "rbo", and those
+    of ir_measures in upper or lower case, such as "rr", "r@100", "err@20".
+
+    Raises
+    ------
+    MetricError
+        The name is unknown.
+    MissingMeasuresError
+        No metric of this package has the name, and ir_measures is not installed.
+
+    Examples
+    --------
+    >>> as_metric("tau_w"), as_metric("P@10")
+    (TauW(), PrecisionAt(k=10))
+    """
+    if isinstance(metric, Metric):
+        return metric
+    if isinstance(metric, str):
+        lower = metric.strip().lower()
+        if lower in OWN or lower == "map":
+            return OWN["ap" if lower == "map" else lower]
+        if found := re.fullmatch(r"(p|precision|ndcg)@([0-9]{1,9})", lower):
+            return (NDCG if found[1] == "ndcg" else PrecisionAt)(int(found[2]))
+        return familiar_of(metric.strip())
+    if type(metric).__module__.partition(".")[0] == "ir_measures":
+        return checked(metric, str(metric))
+    raise MetricError(f"a metric is a name, a coefficient or a measure of ir_measures; got {shown(metric)}")
+
+
+def as_metrics(metrics: Sequence[MetricLike] | MetricLike) -> dict[str, Metric]:
+    """Metrics by their name in tables; a single one need not be in a list.
+
+    Raises
+    ------
+    MetricError
+        None, or one more than once.
+
+    Examples
+    --------
+    >>> from rankcorr import TauW
+    >>> list(as_metrics(["tau_w", TauW(n0=10), "ap"]))
+    ['tau_w', 'TauW(n0=10)', 'ap']
+    """
+    given = list(metrics) if isinstance(metrics, list | tuple) else [metrics]
+    found = [as_metric(metric) for metric in given]
+    if not found:
+        raise MetricError(f"metrics must be a list of different metrics; got {shown(metrics)}")
+    check_different(found, given)
+    return {name_of(metric): metric for metric in found}
+
+
+def check_different(metrics: Sequence[Metric], given: Sequence[object]) -> None:
+    """Refuse a repeated metric; `given` holds what each was requested by, since two names may mean the same metric.
+
+    Raises
+    ------
+    MetricError
+        Naming both.
+    """
+    by_name: dict[str, list[object]] = {}
+    for metric, asked in zip(metrics, given, strict=True):
+        # ir_measures knows a measure by its text: "ndcg@10" and "nDCG@010" are one.
+        own = str(metric.measure) if isinstance(metric, Familiar) else name_of(metric).replace("ndcg", "nDCG")
+        by_name.setdefault(own, []).append(asked)
+    for name, asked_by in by_name.items():
+        if len(asked_by) > 1:
+            names = list(dict.fromkeys(each if isinstance(each, str) else name for each in asked_by))
+            again = f"{name} comes more than once"
+            if len(names) > 1:
+                again = f"{' and '.join(map(shown, names))} are one metric, {name}"
+            raise MetricError(f"metrics must be a list of different metrics; {again}")
+
+
+def name_of(metric: Metric) -> str:
+    """What tables call a metric: a coefficient with its default options by its plain name.
+
+    Examples
+    --------
+    >>> from rankcorr import TauW
+    >>> name_of(TauW()), name_of(TauW(n0=10))
+    ('tau_w', 'TauW(n0=10)')
+    """
+    if isinstance(metric, Coefficient):
+        return metric.name if metric == BY_NAME[metric.name] else repr(metric)
+    return metric.name

@@ -1,0 +1,407 @@
+"""The options of an evaluation as one value, and the function that engines call on their partitions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass, fields
+from functools import cached_property
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankcorr._checks import check_choice, check_unique, checked_flag, checked_resamples, checked_seed, offending, shown
+from rankcorr._coefficients import Coefficient
+from rankcorr._frames import arrow
+from rankcorr._scores import read_only
+from rankcorr._workers import checked_workers, mapped
+from rankcorr.errors import MetricError, MissingValueError, OptionError, UndefinedQueryError, UnjudgedError
+from rankcorr.evaluation._columns import Codes, Rows
+from rankcorr.evaluation._grouped import Values, grouped
+from rankcorr.evaluation._matching import Coverage, Joined, Matched
+from rankcorr.evaluation._metrics import NDCG, AveragePrecision, Familiar, Metric, MetricLike, PrecisionAt, as_metrics
+from rankcorr.evaluation._nulls import RESAMPLES, drawn_exponents
+from rankcorr.evaluation._partitions.joined_columns import Documents, JoinedColumns, Numbers, joined_columns
+from rankcorr.evaluation._partitions.streams import whole_queries
+from rankcorr.evaluation._qrels import Qrels
+from rankcorr.evaluation._values import UNDEFINED, Competition, QueryValues, UndefinedPolicy
+from rankcorr.inference._standardization import standardize
+
+Unjudged: TypeAlias = Literal["error", "zero", "omit"]
+Unretrieved: TypeAlias = Literal["error", "last", "omit"]
+QueryType: TypeAlias = Literal["string", "int64"]
+
+UNJUDGED: Final[tuple[Unjudged, ...]] = get_args(Unjudged)
+UNRETRIEVED: Final[tuple[Unretrieved, ...]] = get_args(Unretrieved)
+N_DOCUMENTS: Final = "n_documents"
+OPTIONS: Final = b"rankcorr"
+
+
+@dataclass(frozen=True)
+class QueryEvaluator:
+    """Evaluate partitions of joined columns by query: rows of documents in, one row for each query out.
+
+    A value depends only on the rows of its query and on the options, to the last bit: not on the partition, its other
+    queries or the order of its rows. Standardized values draw a null distribution for each pattern of length and ties,
+    from the seed and the pattern. `evaluate`, which sees all queries, interpolates most patterns if there are many.
+
+    Parameters
+    ----------
+    metrics : sequence of str, Coefficient or measure of ir_measures
+        As in `evaluate`.
+    query, relevance : str
+        Names of the columns of query ids, text or whole numbers, and of gold scores.
+    scores : str or sequence of str
+        Names of the columns of scores, one for each run.
+    document : str, optional
+        Name of the column of document ids. "ap", "p@k" and the measures of ir_measures need it, because they break ties
+        by id.
+    unjudged : {"error", "zero", "omit"}
+        How to treat a document with a score and a null relevance; "zero" and "omit" as in `evaluate`.
+    unretrieved : {"error", "last", "omit"}
+        How to treat a document with relevance and a null score; "last" and "omit" as in `evaluate`. A row without
+        either is not part of the run.
+    undefined : {"omit", "zero", "error"}
+        How a query counts if a metric is undefined for it: null, 0, or an error.
+    standardized : bool, default False
+        Also standardize each rank correlation by its own null.
+    n_resamples : int, default 500
+        Number of permutations behind each null distribution.
+    seed : int, default 0
+        Seed of null distributions.
+
+    Raises
+    ------
+    RankingError
+        `OptionError` or `MetricError`, for an invalid option.
+
+    See Also
+    --------
+    evaluate : Runs and qrels that memory holds.
+    streamed_means : Means over all queries of a stream.
+    partial_means : Sums of a partition, which `combined_means` combines.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from rankcorr.evaluation import QueryEvaluator
+    >>> evaluator = QueryEvaluator(["tau_w", "tau"])
+    >>> rows = pd.DataFrame({"query": ["q", "q", "r", "r"], "relevance": [1, 0, 1, 0], "score": [3.5, 1.0, 2.0, 7.5]})
+    >>> evaluator.frame(rows)
+      query  n_documents  tau_w  tau
+    0     q            2    1.0  1.0
+    1     r            2   -1.0 -1.0
+    """
+
+    metrics: Sequence[MetricLike] | MetricLike = ("tau_w",)
+    _: KW_ONLY
+    query: str = "query"
+    relevance: str = "relevance"
+    scores: Sequence[str] | str = ("score",)
+    document: str | None = None
+    unjudged: Unjudged = "error"
+    unretrieved: Unretrieved = "error"
+    undefined: UndefinedPolicy = "omit"
+    standardized: bool = False
+    n_resamples: int = RESAMPLES
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        named = as_metrics(self.metrics)
+        if not isinstance(self.scores, str | list | tuple):
+            raise OptionError(f"scores must be a name or a list of names; got {shown(self.scores)}")
+        scores = (self.scores,) if isinstance(self.scores, str) else tuple(self.scores)
+        if not scores:
+            raise OptionError("scores must name a column at least")
+        object.__setattr__(self, "scores", scores)
+        names = self.inputs
+        if wrong := [name for name in names if not isinstance(name, str) or not name]:
+            raise OptionError(offending("names of columns must be text; got", wrong))
+        check_unique(names, "names of columns", OptionError)
+        check_choice("unjudged", self.unjudged, UNJUDGED)
+        check_choice("unretrieved", self.unretrieved, UNRETRIEVED)
+        check_choice("undefined", self.undefined, UNDEFINED)
+        checked = {
+            "metrics": tuple(named.values()),
+            "standardized": checked_flag(self.standardized, "standardized"),
+            "n_resamples": checked_resamples(self.n_resamples),
+            "seed": checked_seed(self.seed),
+        }
+        for field, value in checked.items():
+            object.__setattr__(self, field, value)
+        check_unique((self.query, N_DOCUMENTS, *self.columns), "names of columns of the result", OptionError)
+        by_id = AveragePrecision | PrecisionAt | NDCG | Familiar
+        tied = [name for name, metric in named.items() if isinstance(metric, by_id)]
+        if tied and self.document is None:
+            raise MetricError(
+                f"{', '.join(tied)}: documents with equal scores go by their ids; name their column by document="
+            )
+
+    @cached_property
+    def named(self) -> dict[str, Metric]:
+        """Metrics by name."""
+        return as_metrics(self.metrics)
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Names of the columns that are read."""
+        names = (self.query, self.relevance, *self.scores)
+        return names if self.document is None else (*names, self.document)
+
+    @cached_property
+    def columns(self) -> dict[str, tuple[str, str, bool]]:
+        """Names of the columns of values: which run, which metric, whether standardized."""
+        found = {}
+        for score in self.scores:
+            for metric, kind in self.named.items():
+                name = metric if len(self.scores) == 1 else f"{score} {metric}"
+                found[name] = (score, metric, False)
+                if self.standardized and isinstance(kind, Coefficient):
+                    found[f"{name} standardized"] = (score, metric, True)
+        return found
+
+    def schema(self, query_type: QueryType = "string") -> Any:
+        """Arrow schema of the result, for engines that want to know it beforehand."""
+        pa = arrow()
+        check_choice("query_type", query_type, ("string", "int64"))
+        kinds = {self.query: getattr(pa, query_type)(), N_DOCUMENTS: pa.int64()}
+        kinds |= dict.fromkeys(self.columns, pa.float64())
+        return pa.schema(list(kinds.items()), metadata={OPTIONS: json.dumps(self.described())})
+
+    def described(self) -> dict[str, Any]:
+        """Options as text, which show that parts belong to one result."""
+        listed = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: value if isinstance(value, int) else repr(value) for name, value in listed.items()}
+
+    def batch(self, rows: Any) -> Any:
+        """Evaluate the queries of one partition.
+
+        Parameters
+        ----------
+        rows : pyarrow RecordBatch or Table, or a data frame
+            All rows of each of its queries, in any order.
+
+        Returns
+        -------
+        pyarrow.RecordBatch
+            Query, `n_documents` (the number of its rows), and a column for each metric, named as in `columns`; null if
+            the metric is undefined.
+
+        Raises
+        ------
+        RankingError
+            As `evaluate`; the message names a query.
+        """
+        pa = arrow()
+        columns = joined_columns(rows, (self.query, self.relevance, *self.scores), self.document)
+        found = {score: run_values(columns, place, self) for place, score in enumerate(self.scores)}
+        values = []
+        for score, metric, standardized in self.columns.values():
+            own = (found[score].standardized if standardized else found[score].raw)[metric]
+            values.append(self._settled(own, found[score], columns.queries, f"{score}, {metric}"))
+        sizes = pa.array(np.diff(columns.offsets))
+        arrays = [columns.queries, sizes, *(pa.array(each, mask=np.isnan(each)) for each in values)]
+        kind: QueryType = "string" if pa.types.is_string(columns.queries.type) else "int64"
+        return pa.RecordBatch.from_arrays(arrays, schema=self.schema(kind))
+
+    def batches(self, batches: Iterable[Any], *, workers: int = 1) -> Iterator[Any]:
+        """Evaluate a stream of batches that keeps the rows of a query together, as in a sorted file.
+
+        A query that straddles two batches is carried over. If rows of a query reappear after those of another,
+        `SplitQueryError` is raised, at the end of the stream at the latest, wherever the batches are cut.
+
+        Parameters
+        ----------
+        batches : iterable of RecordBatch, Table or data frame
+        workers : int, default 1
+            Number of threads; the result does not depend on it.
+        """
+        tables = whole_queries(batches, self.query, self.inputs)
+        return mapped(self.batch, tables, checked_workers(workers))
+
+    def frame(self, rows: Any) -> Any:
+        """Evaluate the queries of a partition that is a data frame of pandas, polars or pyarrow; one of its kind."""
+        import narwhals.stable.v2 as nw
+
+        found = arrow().Table.from_batches([self.batch(rows)])
+        given = nw.from_native(rows, pass_through=True)
+        if not isinstance(given, nw.DataFrame):
+            return found
+        return nw.from_arrow(found, backend=given.implementation).to_native()
+
+    def _settled(self, values: Any, found: RunValues, queries: Any, what: str) -> Any:
+        """Values by the policy for undefined ones; a query without any judgement does not count as a query of qrels."""
+        undefined = np.isnan(values) & found.judged
+        if self.undefined == "omit" or not undefined.any():
+            return values
+        if self.undefined == "error":
+            listed = [queries[place].as_py() for place in np.flatnonzero(undefined).tolist()]
+            raise UndefinedQueryError(offending(f"{shown(what)}: no value for queries", listed))
+        return np.where(undefined, 0.0, values)
+
+
+class RunValues(NamedTuple):
+    """Values of each metric by name, nan where undefined, the standardized ones, and which queries qrels have."""
+
+    raw: dict[str, Values]
+    standardized: dict[str, Values]
+    judged: NDArray[np.bool_]
+
+
+class Rearranged(NamedTuple):
+    """Rows that a run is judged by: those with a judgement or a score, of the queries with a judgement.
+
+    The rows of a query are put in an order that depends only on their numbers.
+    """
+
+    relevance: Numbers
+    scores: Numbers
+    documents: Documents | None
+    offsets: Codes
+    queries: Any
+
+
+def run_values(columns: JoinedColumns, run: int, plan: QueryEvaluator) -> RunValues:
+    """Compute the values of one run.
+
+    Raises
+    ------
+    RankingError
+        `UnjudgedError` and `MissingValueError` for a document that only one side has, if the options make it an error.
+    """
+    scores = columns.scores[run]
+    _check_both(columns, scores, plan.scores[run], plan)
+    judged = _any_of_each(~columns.relevance.absent, columns.offsets)
+    rows = _rearranged(columns, scores, judged)
+    pairs = _matched(rows, plan)
+    raw: dict[str, Values] = {}
+    standardized: dict[str, Values] = {}
+    others = {name: metric for name, metric in plan.named.items() if not isinstance(metric, Coefficient)}
+    for name, metric in plan.named.items():
+        if isinstance(metric, Coefficient):
+            raw[name] = grouped(metric, pairs.x, pairs.y, pairs.offsets)
+            if plan.standardized:
+                exponents = drawn_exponents(
+                    metric, pairs.x, pairs.y, pairs.offsets, n_resamples=plan.n_resamples, seed=plan.seed
+                )
+                standardized[name] = standardize(raw[name], exponents)
+    if others and judged.any():
+        found: dict[str, QueryValues] = Competition(_joint(rows), pairs, 1).values(others)
+        raw |= {name: each.values for name, each in found.items()}
+    elif others:
+        raw |= {name: np.empty(0) for name in others}
+    return RunValues(_scattered(raw, judged), _scattered(standardized, judged), judged)
+
+
+def _check_both(columns: JoinedColumns, scores: Numbers, name: str, plan: QueryEvaluator) -> None:
+    """Refuse documents without a judgement or without a score, unless the options define how they count."""
+    no_gold, no_score = columns.relevance.absent, scores.absent
+    for lone, option, chosen, kind, what in (
+        (no_gold & ~no_score, "unjudged", plan.unjudged, UnjudgedError, f"{name}, no relevance"),
+        (no_score & ~no_gold, "unretrieved", plan.unretrieved, MissingValueError, f"a relevance, no {name}"),
+    ):
+        if chosen == "error" and lone.any():
+            groups = np.searchsorted(columns.offsets, np.flatnonzero(lone), side="right") - 1
+            queries = [columns.queries[group].as_py() for group in np.unique(groups).tolist()]
+            choices = '"zero" or "omit"' if option == "unjudged" else '"last" or "omit"'
+            raise kind(
+                f"{offending(f'a document has {what}; queries', queries)}; {option}={choices} says what it counts"
+            )
+
+
+def canonical_order(x: Values, y: Values, offsets: Codes) -> Codes:
+    """Rows of each group in an order that depends on their values alone, up to rows that are equal in both.
+
+    Sums then have the same last bit whichever way an engine shuffled the rows of a query.
+    """
+    from rankcorr.evaluation._kernels import MOST_PAIRED, order_few
+
+    order = np.empty(x.size, np.int64)
+    order_few(read_only(x), read_only(y), read_only(offsets), order)
+    for group in np.flatnonzero(np.diff(offsets) > MOST_PAIRED).tolist():
+        rows = slice(int(offsets[group]), int(offsets[group + 1]))
+        order[rows] = rows.start + np.lexsort((x[rows], y[rows]))
+    return order
+
+
+def _rearranged(columns: JoinedColumns, scores: Numbers, judged: NDArray[np.bool_]) -> Rearranged:
+    relevance, documents, offsets, queries = columns.relevance, columns.documents, columns.offsets, columns.queries
+    has_absent = bool(relevance.absent.any() or scores.absent.any())
+    if has_absent:
+        kept = ~(relevance.absent & scores.absent) & np.repeat(judged, np.diff(offsets))
+        offsets = _kept_offsets(kept, offsets)[np.append(judged, True)]
+        relevance, scores = (Numbers(each.values[kept], each.absent[kept]) for each in (relevance, scores))
+        if documents is not None:
+            documents = Documents(documents.codes[kept], documents.ids)
+        queries = [query for query, own in zip(queries.to_pylist(), judged.tolist(), strict=True) if own]
+    x, y = (np.where(each.absent, -np.inf, each.values) if has_absent else each.values for each in (relevance, scores))
+    order = canonical_order(x, y, offsets)
+    relevance, scores = (Numbers(each.values[order], each.absent[order]) for each in (relevance, scores))
+    if documents is not None:
+        documents = Documents(documents.codes[order], documents.ids)
+    return Rearranged(relevance, scores, documents, offsets, queries)
+
+
+def _matched(rows: Rearranged, plan: QueryEvaluator) -> Matched:
+    """Gold and run of the documents that rank correlations compare."""
+    x, y, offsets = rows.relevance.values, rows.scores.values, rows.offsets
+    no_gold, no_score = rows.relevance.absent, rows.scores.absent
+    kept = np.ones(x.size, bool)
+    if no_gold.any() and plan.unjudged == "omit":
+        kept &= ~no_gold
+    if no_score.any():
+        retrieved = _any_of_each(~no_score, offsets)
+        if plan.unretrieved == "omit":
+            kept &= ~no_score
+        kept &= np.repeat(retrieved, np.diff(offsets))
+        y = np.where(no_score, -np.inf, y)
+    if not kept.all():
+        x, y, offsets = x[kept], y[kept], _kept_offsets(kept, offsets)
+    n = int(offsets[-1])
+    nothing = Coverage(offsets.size - 1, (), (), n, 0, 0, 0, 0)
+    return Matched(read_only(x), read_only(y), read_only(offsets), np.empty(0, np.int64), (), nothing)
+
+
+def _joint(rows: Rearranged) -> Joined:
+    """Qrels and a run as `evaluate` joins them, for the other metrics."""
+    codes, ids = rows.documents or Documents(_places(rows.offsets), tuple(range(int(np.diff(rows.offsets).max()))))
+    judged, retrieved = ~rows.relevance.absent, ~rows.scores.absent
+    gold, run = _kept_offsets(judged, rows.offsets), _kept_offsets(retrieved, rows.offsets)
+    queries = rows.queries if isinstance(rows.queries, list) else rows.queries.to_pylist()
+    own = Rows(tuple(queries), read_only(gold), ids, read_only(codes[judged]), read_only(rows.relevance.values[judged]))
+    return Joined(
+        qrels=Qrels._unchecked(own, None),
+        starts=run[:-1],
+        stops=run[1:],
+        codes=read_only(codes[retrieved]),
+        values=read_only(rows.scores.values[retrieved]),
+        documents=ids,
+        not_in_qrels=(),
+        n_cut=0,
+    )
+
+
+def _places(offsets: Codes) -> Codes:
+    """Place of each row within its query, from 0."""
+    return np.asarray(np.arange(int(offsets[-1])) - np.repeat(offsets[:-1], np.diff(offsets)))
+
+
+def _kept_offsets(kept: NDArray[np.bool_], offsets: Codes) -> Codes:
+    """Where the kept rows of each query begin."""
+    return np.asarray(np.append(0, np.cumsum(kept))[offsets])
+
+
+def _any_of_each(flags: NDArray[np.bool_], offsets: Codes) -> NDArray[np.bool_]:
+    """Whether any row of each query has the flag."""
+    return np.asarray(np.diff(np.append(0, np.cumsum(flags))[offsets]) > 0)
+
+
+def _scattered(found: dict[str, Values], places: NDArray[np.bool_]) -> dict[str, Values]:
+    """Values of all queries, nan for those that have no place among the found ones."""
+    if places.all():
+        return found
+    spread = {name: np.full(places.size, np.nan) for name in found}
+    for name, values in found.items():
+        spread[name][places] = values
+    return spread

@@ -1,0 +1,498 @@
+"""Qrels and runs: immutable flat columns of queries, documents and values, sorted by query once; groups of queries."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, ClassVar, Final, NoReturn, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankcorr._checks import check_choice, counted, offending, repeated, shown
+from rankcorr._frames import columns_of
+from rankcorr._scores import read_only
+from rankcorr.errors import ColumnError, LabelError, MissingValueError, NonNumericError, OptionError, SplitQueryError
+from rankcorr.evaluation._columns import (
+    DUPLICATES,
+    Codes,
+    Duplicates,
+    Rows,
+    check_ids,
+    checked_values,
+    coded,
+    is_number,
+    sorted_rows,
+)
+
+QUERY: Final = ("query", "query_id", "qid", "q_id")
+DOCUMENT: Final = ("document", "document_id", "doc_id", "docno", "docid", "doc")
+GROUP: Final = "group"
+_LISTS: Final = (list, tuple, set, frozenset)
+# Columns of packages whose frames have others of a known name: the text of a query in PyTerrier, scores as relevance in
+# BEIR's qrels.
+PACKAGES: Final = (
+    {"query": "qid", "document": "docno"},
+    {"query": "query-id", "document": "corpus-id", "relevance": "score", "score": "score"},
+)
+
+
+class QueryColumns:
+    """Base of `Qrels` and `Run`: rows of a query, a document and a value, sorted by query.
+
+    Queries are in the order of their first rows, and the rows of a query in the order given.
+
+    Attributes
+    ----------
+    queries : tuple of str or int
+    offsets : ndarray of int64, shape (n_queries + 1,), read-only
+        The rows of query q are those from ``offsets[q]`` to ``offsets[q + 1] - 1``.
+    documents : tuple of str or int
+        The distinct documents.
+    codes : ndarray of int64, shape (n_rows,), read-only
+        Where in `documents` the document of each row is.
+    values : ndarray of float64, shape (n_rows,), read-only
+    name : str or None
+    """
+
+    value_name: ClassVar[str]
+    value_columns: ClassVar[tuple[str, ...]]
+
+    queries: tuple[Hashable, ...]
+    offsets: Codes
+    documents: tuple[Hashable, ...]
+    codes: Codes
+    values: NDArray[np.float64]
+    name: str | None
+
+    def __init__(self, *_args: object, **_options: object) -> None:
+        kind = type(self).__name__
+        raise TypeError(f"make it by {kind}.from_dict, {kind}.from_columns, {kind}.from_frame or read_{kind.lower()}")
+
+    @classmethod
+    def from_columns(
+        cls, queries: Any, documents: Any, values: Any, *, duplicates: Duplicates = "error", name: str | None = None
+    ) -> Self:
+        """Build it from three columns of one length, in any order of rows.
+
+        Parameters
+        ----------
+        queries, documents : sequence or series of str or int
+            Ids, all of one type in each column. Arrow encodes columns of Arrow.
+        values : array_like or series
+            Real numbers without nan. Values of Arrow in doubles, sorted by query already, are not copied.
+        duplicates : {"error", "first", "max"}
+            How to treat a document that a query has more than once: raise an error, or use the first or the largest
+            value.
+        name : str, optional
+            Name in results.
+
+        Raises
+        ------
+        RankingError
+            `ColumnError` for ids that cannot be used, `DuplicateDocumentError`, `MissingValueError` for null and nan,
+            `NonNumericError`.
+
+        Examples
+        --------
+        >>> Run.from_columns(["q1", "q1", "q2"], ["a", "b", "a"], [0.9, 0.4, 0.7])
+        <Run of 2 queries, 3 documents>
+        """
+        check_choice("duplicates", duplicates, DUPLICATES)
+        ids, numbers = (coded(queries, "query"), coded(documents, "document")), checked_values(values, cls.value_name)
+        return cls._unchecked(sorted_rows(*ids, numbers, cls.value_name, duplicates), name)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[Any, Mapping[Any, float]], *, name: str | None = None) -> Self:
+        """Build it from a mapping of query to a mapping of document to value.
+
+        A query without documents has no rows, and is left out. As in sentence-transformers, the relevant documents of a
+        query may be a set or a list of ids, of relevance 1, and a run may have a list of hits with "corpus_id" and
+        "score".
+
+        Raises
+        ------
+        RankingError
+            As `from_columns`.
+
+        Examples
+        --------
+        >>> Qrels.from_dict({"q1": {"a": 2, "b": 0}, "q2": {"a": 1}})
+        <Qrels of 2 queries, 3 documents>
+        """
+        if not isinstance(values, Mapping) or not all(isinstance(each, (Mapping, *_LISTS)) for each in values.values()):
+            raise ColumnError(f"a mapping of query to a mapping of document to value is wanted; got {shown(values)}")
+        pairs = [cls._listed(found) if isinstance(found, _LISTS) else found.items() for found in values.values()]
+        queries = [query for query, found in zip(values, pairs, strict=True) for _ in found]
+        documents = [document for found in pairs for document, _ in found]
+        numbers = [value for found in pairs for _, value in found]
+        try:
+            return cls.from_columns(queries, documents, numbers, name=name)
+        except (MissingValueError, NonNumericError) as error:
+            rows = zip(queries, documents, numbers, strict=True)
+            wrong = next((row for row in rows if not is_number(row[2])), None)
+            if wrong is None:
+                raise
+            query, document, value = wrong
+            raise type(error)(
+                f"every {cls.value_name} must be a real number; that of document {document!r} of query {query!r} is "
+                f"{shown(value)}"
+            ) from error
+
+    @classmethod
+    def _listed(cls, found: Collection[Any]) -> list[tuple[Any, Any]]:
+        """Documents and values of a list of hits, or for qrels of relevant documents."""
+        if found and all(is_hit(each) for each in found):
+            return [(each["corpus_id"], each["score"]) for each in found]
+        if cls.value_name != "relevance" or any(isinstance(each, Mapping) for each in found):
+            raise ColumnError(
+                f"a list of {cls.value_name}s must hold hits with corpus_id and score; got {shown(found)}"
+            )
+        return [(each, 1) for each in found]
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        *,
+        query: str | None = None,
+        document: str | None = None,
+        value: str | None = None,
+        duplicates: Duplicates = "error",
+        name: str | None = None,
+    ) -> Self:
+        """Build it from a data frame of pandas, polars or pyarrow with a row for each document of a query.
+
+        Parameters
+        ----------
+        frame : data frame
+        query, document, value : str, optional
+            Names of the columns. By default the frame's column with one of these names: "query", "query_id", "qid",
+            "q_id" for the query, "document", "document_id", "doc_id", "docno", "docid", "doc" for the document,
+            "relevance", "rel", "label", "gold" for the value of qrels, "score", "sim" for that of a run. A frame with
+            the columns "qid" and "docno" is one of PyTerrier, in which "query" is text, and one with "query-id" and
+            "corpus-id" one of BEIR, in which "score" is the relevance, too.
+        duplicates, name
+            As in `from_columns`.
+
+        Raises
+        ------
+        RankingError
+            As `from_columns`; `ColumnError` for a column that the frame does not have.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> frame = pd.DataFrame({"qid": ["q1", "q1"], "docno": ["a", "b"], "score": [0.9, 0.4]})
+        >>> Run.from_frame(frame)
+        <Run of 1 query, 2 documents>
+        """
+        columns = columns_of(frame)
+        if columns is None:
+            raise ColumnError(f"a data frame is wanted; got {shown(frame)}")
+        found = [columns[each] for each in cls.chosen_columns(columns, query, document, value)]
+        return cls.from_columns(*found, duplicates=duplicates, name=name)
+
+    @classmethod
+    def chosen_columns(
+        cls, columns: Iterable[Any], query: str | None = None, document: str | None = None, value: str | None = None
+    ) -> list[str]:
+        """Names of the columns of the query, the document and the value, as `from_frame` chooses them.
+
+        Raises
+        ------
+        ColumnError
+            A column is missing, or several may be meant.
+
+        Examples
+        --------
+        >>> Run.chosen_columns(["qid", "query", "docno", "score", "rank"])
+        ['qid', 'docno', 'score']
+        """
+        listed = list(columns)
+        known = {"query": QUERY, "document": DOCUMENT, cls.value_name: cls.value_columns}
+        for package in PACKAGES:
+            if {package["query"], package["document"]} <= set(listed):
+                known |= {what: (name,) for what, name in package.items() if what in known}
+        asked = zip((query, document, value), known.items(), strict=True)
+        return [_column(listed, name, *names, cls.__name__) for name, names in asked]
+
+    @classmethod
+    def of(cls, given: Any) -> Self:
+        """Build it from any source in memory: itself, a dict, a data frame, or an object of ranx or ir_measures.
+
+        Objects of ranx are recognized by their method ``to_dict``, those of ir_measures by the fields ``query_id`` and
+        ``doc_id`` of the entries of an iterable. `read_qrels` and `read_run` read files.
+
+        Raises
+        ------
+        RankingError
+            As `from_columns`.
+
+        Examples
+        --------
+        >>> from collections import namedtuple
+        >>> ScoredDoc = namedtuple("ScoredDoc", "query_id doc_id score")
+        >>> Run.of([ScoredDoc("q1", "a", 0.9), ScoredDoc("q1", "b", 0.4)])
+        <Run of 1 query, 2 documents>
+        """
+        if isinstance(given, cls):
+            return given
+        if isinstance(given, QueryColumns):
+            raise ColumnError(f"{type(given).__name__} was given where {cls.__name__} is wanted")
+        if isinstance(given, Mapping):
+            return cls.from_dict(given)
+        if columns_of(given) is not None:
+            return cls.from_frame(given)
+        if hasattr(given, "to_dict") and hasattr(given, cls.__name__.lower()):
+            return cls.from_dict(given.to_dict(), name=getattr(given, "name", None))
+        rows = list(given) if isinstance(given, Iterable) and not isinstance(given, bytes) else []
+        fields = ("query_id", "doc_id", next((each for each in cls.value_columns if _all_have(rows, each)), ""))
+        if not rows or not all(_all_have(rows, field) for field in fields):
+            raise ColumnError(
+                f"{cls.__name__} can be read from a dict of dicts or of lists of hits, a data frame, a file "
+                f"(read_{cls.__name__.lower()}), an object of ranx, and entries of ir_measures; got {shown(given)}"
+            )
+        return cls.from_columns(*([getattr(row, field) for row in rows] for field in fields))
+
+    @classmethod
+    def _unchecked(cls, rows: Rows, name: str | None) -> Self:
+        made = object.__new__(cls)
+        for field, value in {**rows._asdict(), "name": name}.items():
+            object.__setattr__(made, field, value)
+        return made
+
+    @classmethod
+    def pooled(cls, parts: Sequence[Self], *, name: str | None = None) -> Self:
+        """Pool the queries of several folds, as of cross-validation.
+
+        Raises
+        ------
+        SplitQueryError
+            A query is in two of them.
+        ColumnError
+            Ids are text in one and whole numbers in another, or there is no fold.
+
+        Examples
+        --------
+        >>> Qrels.pooled([Qrels.from_dict({"q1": {"a": 2}}), Qrels.from_dict({"q2": {"a": 1, "b": 0}})])
+        <Qrels of 2 queries, 3 documents>
+        """
+        if not parts:
+            raise ColumnError("there is no fold")
+        queries = [query for part in parts for query in part.queries]
+        if again := repeated(queries):
+            raise SplitQueryError(offending("a query may be in one fold only; in more than one", again))
+        known: dict[Hashable, int] = {}
+        codes = [
+            np.array([known.setdefault(each, len(known)) for each in part.documents])[part.codes] for part in parts
+        ]
+        check_ids(queries, "query")
+        check_ids(known, "document")
+        starts = np.cumsum([0, *map(len, parts)])
+        offsets = np.concatenate([[0], *(part.offsets[1:] + start for part, start in zip(parts, starts, strict=False))])
+        values = np.concatenate([part.values for part in parts])
+        joined = read_only(np.concatenate(codes)), read_only(values)
+        return cls._unchecked(Rows(tuple(queries), read_only(offsets), tuple(known), *joined), name)
+
+    @property
+    def n_queries(self) -> int:
+        """Number of queries."""
+        return len(self.queries)
+
+    def __len__(self) -> int:
+        """Number of rows."""
+        return self.values.size
+
+    def __getitem__(self, query: Hashable) -> dict[Hashable, float]:
+        """Documents of a query with their values."""
+        place = self.places.get(query)
+        if place is None:
+            raise LabelError(offending("there is no query", [query]))
+        rows = slice(int(self.offsets[place]), int(self.offsets[place + 1]))
+        ids = (self.documents[code] for code in self.codes[rows].tolist())
+        return dict(zip(ids, self.values[rows].tolist(), strict=True))
+
+    @cached_property
+    def places(self) -> dict[Hashable, int]:
+        """Where in `queries` each query is."""
+        return {query: place for place, query in enumerate(self.queries)}
+
+    @cached_property
+    def document_places(self) -> dict[Hashable, int]:
+        """Where in `documents` each document is."""
+        return {document: place for place, document in enumerate(self.documents)}
+
+    def to_dict(self) -> dict[Hashable, dict[Hashable, float]]:
+        """Return a dict of query to a dict of document to value."""
+        return {query: self[query] for query in self.queries}
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return self.to_dict() == other.to_dict()
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.queries, self.values.tobytes()))
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"a {type(self).__name__} is immutable")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        rows = Rows(self.queries, self.offsets, self.documents, self.codes, self.values)
+        return _remade, (type(self), rows, self.name)
+
+    def __repr__(self) -> str:
+        named = "" if self.name is None else f" {self.name!r}"
+        queries = counted(self.n_queries, "query", "queries")
+        return f"<{type(self).__name__}{named} of {queries}, {counted(len(self), 'document')}>"
+
+
+class Qrels(QueryColumns):
+    """Relevance of documents to queries: the gold scores.
+
+    Relevance is any number. The coefficients rank by it, so that a negative one is worse than 0; measures of relevance
+    count documents of at least 1, as in trec_eval.
+
+    Made by `Qrels.from_dict`, `Qrels.from_columns`, `Qrels.from_frame`, `Qrels.of` or `read_qrels`.
+
+    See Also
+    --------
+    read_qrels : Read it from a file.
+    Run : The scores of a system.
+
+    Examples
+    --------
+    >>> from rankcorr.evaluation import Qrels
+    >>> qrels = Qrels.from_dict({"q1": {"a": 2, "b": 0}, "q2": {"a": 1, "c": 0}})
+    >>> qrels
+    <Qrels of 2 queries, 4 documents>
+    >>> qrels["q1"], len(qrels)
+    ({'a': 2.0, 'b': 0.0}, 4)
+    """
+
+    value_name = "relevance"
+    value_columns: ClassVar[tuple[str, ...]] = ("relevance", "rel", "label", "gold")
+
+
+class Run(QueryColumns):
+    """Scores that a system gives to documents for queries; larger is better.
+
+    Made by `Run.from_dict`, `Run.from_columns`, `Run.from_frame`, `Run.of` or `read_run`.
+
+    See Also
+    --------
+    read_run : Read it from a file.
+    Qrels : The gold scores.
+
+    Examples
+    --------
+    >>> from rankcorr.evaluation import Run
+    >>> run = Run.from_dict({"q1": {"b": 9.5, "a": 3.1}, "q2": {"a": 0.5}}, name="bm25")
+    >>> run, run["q1"]
+    (<Run 'bm25' of 2 queries, 3 documents>, {'b': 9.5, 'a': 3.1})
+    """
+
+    value_name = "score"
+    value_columns: ClassVar[tuple[str, ...]] = ("score", "sim")
+
+
+def _remade(kind: type[QueryColumns], rows: Rows, name: str | None) -> QueryColumns:
+    """Make it again after pickle, which forgets that arrays are read-only."""
+    arrays = {"offsets": read_only(rows.offsets), "codes": read_only(rows.codes), "values": read_only(rows.values)}
+    return kind._unchecked(Rows(rows.queries, documents=rows.documents, **arrays), name)
+
+
+def _column(columns: list[Any], asked: str | None, what: str, known: tuple[str, ...], kind: str) -> str:
+    """The column that was asked for, or the only one of a known name."""
+    listed = ", ".join(map(repr, columns))
+    if asked is not None:
+        if asked not in columns:
+            raise ColumnError(f"the frame has no column {asked!r} for the {what}; it has {listed}")
+        return asked
+    found = [name for name in known if name in columns]
+    if len(found) != 1:
+        many = f"several columns may hold the {what}: {', '.join(map(repr, found))}"
+        none = f"there is no column for the {what}, such as {', '.join(map(repr, known))}, but {listed or 'none'}"
+        option = what if what in ("query", "document") else "value"
+        raise ColumnError(
+            f"{many if found else none}; rename one, or read a data frame by {kind}.from_frame({option}=...)"
+        )
+    return found[0]
+
+
+def is_hit(value: Any) -> bool:
+    """Whether a value is a document that a search of sentence-transformers found.
+
+    Examples
+    --------
+    >>> is_hit({"corpus_id": "d1", "score": 0.7}), is_hit({"d1": 0.7})
+    (True, False)
+    """
+    return isinstance(value, Mapping) and {"corpus_id", "score"} <= value.keys()
+
+
+def _all_have(rows: list[Any], field: str) -> bool:
+    return bool(rows) and all(hasattr(row, field) for row in rows)
+
+
+def grouped_queries(groups: Any, queries: tuple[Hashable, ...]) -> dict[Hashable, list[int]]:
+    """Positions of the queries of each group; groups in the order of their first queries, and none without groups.
+
+    Parameters
+    ----------
+    groups : mapping of query to group, data frame, or None
+        A frame has a column of queries, named as in `Qrels.from_frame`, and either one other column or one called
+        "group". It may repeat a query with the same group.
+    queries : tuple
+        The queries of qrels. Each needs a group.
+
+    Raises
+    ------
+    OptionError
+        Anything else, or a query without a group.
+    ColumnError
+        A frame without these columns, or with two groups for one query.
+
+    Examples
+    --------
+    >>> grouped_queries({"q1": "drama", "q2": "war", "q3": "drama"}, ("q1", "q2", "q3"))
+    {'drama': [0, 2], 'war': [1]}
+    """
+    if groups is None:
+        return {}
+    if not isinstance(groups, Mapping):
+        columns = columns_of(groups)
+        if columns is None:
+            raise OptionError(f"groups must be a mapping of query to group, or a data frame; got {shown(groups)}")
+        groups = _of_frame(columns)
+    found: dict[Hashable, list[int]] = {}
+    if lacking := [query for query in queries if query not in groups]:
+        raise OptionError(offending("every query of qrels needs a group; without one", lacking))
+    for place, query in enumerate(queries):
+        group = groups[query]
+        if group is None or group != group:  # noqa: PLR0124 - nan is not equal to itself
+            raise OptionError(f"every query of qrels needs a group; that of {shown(query)} is {shown(group)}")
+        found.setdefault(group, []).append(place)
+    return found
+
+
+def _of_frame(columns: Mapping[Any, Any]) -> dict[Hashable, Hashable]:
+    """Group of each query, from the columns of a frame."""
+    import narwhals.stable.v2 as nw
+
+    listed = ", ".join(map(repr, columns))
+    names = [name for name in QUERY if name in columns]
+    if len(names) != 1:
+        raise ColumnError(f"groups need one column of queries, such as {', '.join(map(repr, QUERY))}; got {listed}")
+    others = [name for name in columns if name != names[0]]
+    if len(others) != 1 and GROUP not in others:
+        raise ColumnError(f"groups need one column besides {names[0]!r}, or one called {GROUP!r}; got {listed}")
+    queries = coded(columns[names[0]], "query")
+    groups = nw.from_native(columns[others[0] if len(others) == 1 else GROUP], series_only=True).to_list()
+    found: dict[Hashable, Hashable] = {}
+    for code, group in zip(queries.codes.tolist(), groups, strict=True):
+        query = queries.ids[code]
+        if found.setdefault(query, group) != group:
+            raise ColumnError(f"query {shown(query)} has two groups, {shown(found[query])} and {shown(group)}")
+    return found

@@ -1,0 +1,359 @@
+"""Values by query -> intervals of their mean, and tests of differences of runs; the unit is the query.
+
+Columns are runs or differences of runs, nan where a query has no value; each column is judged over its own queries.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal, NamedTuple, TypeAlias, get_args
+
+import numpy as np
+
+from rankcorr._results import Result
+from rankcorr.inference._copula import ROUNDING
+from rankcorr.inference._leaderboard_groups import reached_by, step_down
+from rankcorr.inference._orbit import MAX_EXACT, POWER, Orbit, all_swaps
+from rankcorr.inference._paired import N_LEFT_OUT, LeftOut
+from rankcorr.inference._resampling import Draws, Values
+
+Test: TypeAlias = Literal["randomization", "t"]
+
+TESTS: Final[tuple[Test, ...]] = get_args(Test)
+RANDOMIZATION: Final = "randomization"
+T: Final = "t"
+PAIRED, JOINT = range(2)  # parts of the resamples
+MOST_COLUMNS: Final = 256  # that are kept in memory at a time, with all their resamples
+
+
+@dataclass(frozen=True, eq=False)
+class PairedDifference(Result):
+    """The difference of two runs over the queries that both have.
+
+    Attributes
+    ----------
+    first, second : str
+        Names of the runs; the difference is the mean of the first minus that of the second.
+    difference, low, high : float
+        Mean difference, and the differences that the same test does not reject: 0 is outside exactly if the p-value is
+        at most 1 - level.
+    pvalue, corrected_pvalue : float
+        Two-sided, and corrected by Holm's method over all pairs listed with it.
+    effect_size : float
+        Mean difference over the standard deviation of the differences.
+    n_queries, n_better, n_worse : int
+        Number of queries that both runs have, and of those where the first run is better or worse.
+    detectable : float
+        The least true difference that the test finds with a power of 0.8; nan if the runs are equal on every query.
+    least, most : LeftOut or None
+        The query without which the difference is least, and the one without which it is largest; None with fewer than
+        two queries.
+    fragile : bool
+        Whether one query decides: the test rejects at 1 - level with it, and not without it, or the other way round.
+
+    See Also
+    --------
+    RunComparison : Lists the differences as `pairs`.
+    RunScore : The mean of one run.
+
+    Examples
+    --------
+    >>> from rankcorr.evaluation import compare_runs
+    >>> qrels = {f"q{q}": {"a": 2, "b": 1, "c": 0} for q in range(6)}
+    >>> good, poor = {"a": 3, "b": 2, "c": 1}, {"a": 1, "b": 2, "c": 3}
+    >>> runs = {"good": dict.fromkeys(qrels, good), "poor": dict.fromkeys(qrels, poor)}
+    >>> pair = compare_runs(qrels, runs, metric="ap").pairs[0]
+    >>> pair.first, pair.second, round(pair.difference, 4), pair.pvalue, pair.n_better
+    ('good', 'poor', 0.4167, 0.03125, 6)
+    """
+
+    first: str
+    second: str
+    difference: float
+    low: float
+    high: float
+    pvalue: float
+    corrected_pvalue: float
+    effect_size: float
+    n_queries: int
+    n_better: int
+    n_worse: int
+    detectable: float
+    least: LeftOut | None
+    most: LeftOut | None
+    fragile: bool
+
+    def turned(self) -> PairedDifference:
+        """Return the second run minus the first."""
+        return replace(
+            self,
+            first=self.second,
+            second=self.first,
+            difference=0.0 - self.difference,
+            low=0.0 - self.high,
+            high=0.0 - self.low,
+            effect_size=0.0 - self.effect_size,
+            n_better=self.n_worse,
+            n_worse=self.n_better,
+            least=self.most and self.most.turned(),
+            most=self.least and self.least.turned(),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """Mean, its standard error and the number of queries of each column; nan without queries, or for one alone."""
+
+    means: Values
+    errors: Values
+    n: Values
+
+    @classmethod
+    def of(cls, columns: Values) -> Means:
+        """Compute them for a matrix with a row for each query."""
+        known = ~np.isnan(columns)
+        n = known.sum(axis=0).astype(np.float64)
+        sums = np.where(known, columns, 0.0).sum(axis=0)
+        means = _divided(sums, n)
+        squares = np.where(known, columns - means, 0.0) ** 2
+        return cls(means, np.sqrt(_divided(squares.sum(axis=0), n * (n - 1))), n)
+
+
+def studentized(columns: Values, draws: Draws) -> Values:
+    """Means of resampled queries minus the mean, each over its standard error, shape (n_resamples, n_columns).
+
+    Whole queries are resampled, the same for all columns. The result is nan if fewer than two queries with a value were
+    drawn. If all values drawn are equal, it is 0 if they equal the mean, else infinite.
+    """
+    from rankcorr.evaluation._kernels import drawn_counts
+
+    known = ~np.isnan(columns)
+    centred = np.where(known, columns - Means.of(columns).means, 0.0)
+    # Rounding alone must not make a column of equal values vary.
+    centred[np.abs(centred) < ROUNDING] = 0.0
+    parts = np.hstack([centred, centred**2, known])
+    n_queries = columns.shape[0]
+
+    def task(rng: np.random.Generator, size: int) -> Values:
+        counts = np.empty((size, n_queries))
+        drawn_counts(rng, counts)
+        sums, squares, n = np.hsplit(counts @ parts, 3)
+        means = _divided(sums, n)
+        spread = squares - sums * means
+        spread[spread <= ROUNDING * squares] = 0.0  # all that were drawn are equal
+        spread = _divided(spread, n * (n - 1))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratios = means / np.sqrt(spread)
+        ratios[(spread == 0) & (sums == 0)] = 0.0
+        return np.asarray(np.where(n > 1, ratios, math.nan))
+
+    return np.concatenate(draws.in_blocks(task, n_queries))  # whatever the columns, the same draws
+
+
+def bounds(found: Means, ratios: Values, level: float) -> tuple[Values, Values]:
+    """Bootstrap-t intervals of the mean of each column, from its `studentized` resamples.
+
+    nan for fewer than two queries. If all values of a column are equal, its interval has no width. With up to four
+    queries an interval at 0.95 is unbounded: infinite.
+    """
+    low, high = np.full(found.n.size, math.nan), np.full(found.n.size, math.nan)
+    for column in np.flatnonzero(found.n > 1).tolist():
+        mean, error = found.means[column], found.errors[column]
+        if error <= ROUNDING:
+            low[column] = high[column] = mean
+            continue
+        known = ratios[~np.isnan(ratios[:, column]), column]
+        below, above = np.quantile(known, [(1 - level) / 2, (1 + level) / 2], method="inverted_cdf")
+        low[column], high[column] = mean - above * error, mean - below * error
+    return low, high
+
+
+class Verdicts(NamedTuple):
+    """Two-sided tests of the mean of each column against 0, with the intervals that invert them; nan if undefined."""
+
+    pvalues: Values
+    lows: Values
+    highs: Values
+    detectable: Values
+
+
+def verdicts(columns: Values, test: Test, level: float, draws: Draws) -> Verdicts:
+    """Test the mean of each column.
+
+    - "randomization": signs of the differences are flipped at random; all of them up to 12 queries. See
+      `rankcorr.inference._orbit` for the interval.
+    - "t": Student's test of the mean; nan for a single query.
+    """
+    found = Means.of(columns)
+    if test == T:
+        from scipy.special import ndtri, stdtr, stdtrit
+
+        freedom = np.where(found.n > 1, found.n - 1, math.nan)
+        means = np.where(np.abs(found.means) <= ROUNDING, 0.0, found.means)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            tails = 2 * stdtr(freedom, -np.abs(means / found.errors))
+        tails = np.where((found.errors == 0) & (means == 0), 1.0, tails)
+        distance = stdtrit(freedom, (1 + level) / 2)
+        half = distance * found.errors
+        detectable = np.where(found.errors > ROUNDING, half + ndtri(POWER) * found.errors, math.nan)
+        return Verdicts(tails, found.means - half, found.means + half, detectable)
+    verdict = Verdicts(*np.full((4, columns.shape[1]), math.nan))
+    for column, orbit in orbits_of(columns, draws):
+        verdict.pvalues[column], verdict.detectable[column] = orbit.pvalue(), orbit.detectable(level)
+        verdict.lows[column], verdict.highs[column] = orbit.interval(level)
+    return verdict
+
+
+def pvalues(columns: Values, test: Test, draws: Draws) -> Values:
+    """Two-sided p-value that the mean of each column is 0; nan without queries, or if a test needs two."""
+    return verdicts(columns, test, 0.5, draws).pvalues
+
+
+def without_one(
+    differences: Values, queries: Sequence[Hashable], test: Test, draws: Draws
+) -> list[tuple[LeftOut | None, LeftOut | None]]:
+    """Each difference without its largest value, and without its least; None with fewer than two queries."""
+    filled = [np.where(np.isnan(differences), missing, differences) for missing in (-math.inf, math.inf)]
+    removed = np.array([filled[0].argmax(axis=0), filled[1].argmin(axis=0)])
+    columns = np.arange(differences.shape[1])
+    found: list[list[LeftOut | None]] = []
+    for places in removed:
+        rest = differences.copy()
+        rest[places, columns] = math.nan
+        means = Means.of(rest).means.tolist()
+        tails = pvalues(rest, test, draws.fewer(N_LEFT_OUT)).tolist()
+        rows = zip(places.tolist(), means, tails, strict=True)
+        found.append([None if math.isnan(mean) else LeftOut(queries[place], mean, tail) for place, mean, tail in rows])
+    return list(zip(*found, strict=True))
+
+
+def effect_sizes(columns: Values) -> Values:
+    """Mean over the standard deviation of each column; nan for fewer than two queries, or without any spread."""
+    found = Means.of(columns)
+    spread = found.errors * np.sqrt(found.n)
+    return np.asarray(_divided(found.means, np.where(spread > ROUNDING, spread, 0.0)))
+
+
+def orbits_of(columns: Values, draws: Draws) -> Iterator[tuple[int, Orbit]]:
+    """The number of each column that has values, its mean, and its means after random flips of signs.
+
+    All columns longer than 12 have the same signs. One orbit after another: 60 runs have 1,770 pairs, and 10,000 flips
+    of each would take 300 MB.
+    """
+    from rankcorr.evaluation._kernels import flipped_sums
+
+    known = ~np.isnan(columns)
+    n = known.sum(axis=0)
+    means = Means.of(columns).means.tolist()
+    for column in np.flatnonzero((n > 0) & (n <= MAX_EXACT)).tolist():
+        values = columns[known[:, column], column]
+        signs = 1.0 - 2.0 * all_swaps(values.size)
+        yield column, Orbit(means[column], (signs @ values / values.size)[np.newaxis], signs.mean(axis=1), True)
+    left = np.flatnonzero(n > MAX_EXACT)
+    for start in range(0, left.size, MOST_COLUMNS):
+        part = left[start : start + MOST_COLUMNS]
+        kinds, kind_of = np.unique(known[:, part], axis=1, return_inverse=True)
+        rows = np.ascontiguousarray(np.hstack([np.where(known, columns, 0.0)[:, part], kinds]).T)
+
+        def task(rng: np.random.Generator, size: int, rows: Values = rows) -> Values:
+            sums = np.empty((size, len(rows)))
+            flipped_sums(rng, rows, sums)
+            return sums
+
+        sums = np.concatenate(draws.in_blocks(task, columns.shape[0]))
+        for number, column in enumerate(part.tolist()):
+            kept = sums[:, part.size + kind_of.ravel()[number]]
+            yield column, Orbit(means[column], sums[:, [number]].T / n[column], kept / n[column], False)
+
+
+def _divided(numerator: Values, denominator: Values) -> Values:
+    """Quotients, nan where the denominator is 0."""
+    undefined = np.full(numerator.shape, math.nan)
+    return np.asarray(np.divide(numerator, denominator, out=undefined, where=denominator != 0))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class QueryContest:
+    """Runs from best to worst, with a value for each query, for `leaderboard_groups.contested`.
+
+    The lead of the best run over another is compared with the range, from best to worst, of all runs after they
+    exchange places at random within each query (Tukey's test of all pairs, randomized), step-down. Leads over a run are
+    scaled down if it differs from the best by more than two runs do on average, as Tukey and Kramer scale by standard
+    errors.
+
+    Attributes
+    ----------
+    values : ndarray of float64, shape (n_queries, n_runs)
+        nan where a query has no value; the ranges are of the queries that all runs at hand have.
+    test : str
+    draws : Draws
+    """
+
+    values: Values
+    test: Test
+    draws: Draws
+
+    @property
+    def n_systems(self) -> int:
+        """Number of runs."""
+        return int(self.values.shape[1])
+
+    def pvalues(self, leader: int, others: Sequence[int]) -> tuple[Values, Values]:
+        """P-value of the paired test of a run and each other one, and its lead over the queries that both have.
+
+        All tests draw the same signs or queries, so that a pair has the same p-value wherever it is tested.
+        """
+        differences = self.values[:, [leader]] - self.values[:, list(others)]
+        return pvalues(differences, self.test, self.draws.of_part(PAIRED)), Means.of(differences).means
+
+    def corrected(self, rows: Sequence[int], stage: int = 0) -> Values:
+        """P-value of the first of some runs against each other one, corrected for having been chosen; step-down."""
+        values = self._complete(rows)
+        n_queries, n_runs = values.shape
+        if n_queries == 0:
+            return np.full(n_runs - 1, np.nan)
+        ranges = self._ranges(values, rows[0], stage)
+        leads = (values[:, :1] - values[:, 1:]).mean(axis=0) * self._scales(values)[0, 1:]
+        return step_down(ranges[np.newaxis], leads)
+
+    def joint(self) -> Values:
+        """P-value of each run, a row, being better than each other one, corrected for all pairs; no step down."""
+        values = self._complete(range(self.n_systems))
+        if not len(values):
+            return np.ones((self.n_systems, self.n_systems))
+        means = values.mean(axis=0)
+        leads = (means[:, np.newaxis] - means) * self._scales(values)
+        ranges = self._ranges(values, 0, 0)[np.newaxis, :, -1]
+        return np.where(leads > 0, reached_by(ranges, leads), 1.0)
+
+    def _complete(self, rows: Sequence[int]) -> Values:
+        """Values of some runs, for the queries that all of them have."""
+        values = self.values[:, list(rows)]
+        return np.ascontiguousarray(values[~np.isnan(values).any(axis=1)])
+
+    def _ranges(self, values: Values, *part: int) -> Values:
+        """Range of the means of the first 1, 2, .. runs after exchanges, shape (n_resamples, n_runs)."""
+        from rankcorr.evaluation._kernels import exchanged_sums
+
+        def task(rng: np.random.Generator, size: int) -> Values:
+            sums = np.empty((size, values.shape[1]))
+            exchanged_sums(rng, values, sums)
+            return np.asarray(np.maximum.accumulate(sums, axis=1) - np.minimum.accumulate(sums, axis=1))
+
+        draws = self.draws.of_part(JOINT, *part)
+        return np.concatenate(draws.in_blocks(task, 2 * values.size)) / len(values)
+
+    @staticmethod
+    def _scales(values: Values) -> Values:
+        """By how much the lead of each run, a row, over each other one is scaled down."""
+        n_queries, n_runs = values.shape
+        if n_runs == 2 or n_queries < 2:
+            return np.ones((n_runs, n_runs))
+        spread = np.cov(values, rowvar=False)
+        variances = np.diag(spread)[:, np.newaxis] + np.diag(spread) - 2 * spread
+        typical = np.sqrt(variances.sum() / (n_runs * (n_runs - 1)))
+        # Less two of its standard errors: only a spread that surely exceeds the typical one counts.
+        own = np.sqrt(np.maximum(0.0, variances)) * (1 - min(1.0, 2 / np.sqrt(2 * n_queries)))
+        return np.asarray(np.divide(typical, own, out=np.ones(own.shape), where=own > typical))

@@ -1,0 +1,308 @@
+"""A metric and a run -> a value for each query of qrels.
+
+Most measures of ir_measures are computed by trec_eval: C code that trusts its input. It reserves a table with an entry
+for each grade up to the largest, keeps that table from one query to the next, and does not check its indices. So
+documents and queries whose names it would misread are renamed, grades have a limit, and a first query reserves the
+table for all others.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankcorr._checks import collected_notices, shown
+from rankcorr._coefficients import Coefficient
+from rankcorr._ranking import Ranking
+from rankcorr._workers import Progress, silent
+from rankcorr.errors import MetricError
+from rankcorr.evaluation._columns import Codes
+from rankcorr.evaluation._grouped import Values, grouped, reasons
+from rankcorr.evaluation._matching import Joined, Matched, id_places, trec_order
+from rankcorr.evaluation._metrics import (
+    LARGEST_GRADE,
+    NDCG,
+    RBO,
+    AveragePrecision,
+    Familiar,
+    Metric,
+    PrecisionAt,
+    TauAP,
+    ir_measures_package,
+)
+from rankcorr.evaluation._qrels import Qrels
+from rankcorr.measures._correlations import tau_ap
+from rankcorr.measures._overlap import rank_biased_overlap
+
+UndefinedPolicy: TypeAlias = Literal["omit", "zero", "error"]
+
+UNDEFINED: Final[tuple[UndefinedPolicy, ...]] = get_args(UndefinedPolicy)
+NOT_IN_RUN: Final = "the run does not have the query"
+SHORT_LIST: Final = "fewer than two documents in qrels or in the run"
+FIRST: Final = "0"  # name, for ir_measures, of a query before all others, which are named "1", "2", ...
+
+
+@dataclass(eq=False, slots=True)
+class QueryValues:
+    """Values of one metric and run, nan where undefined, and why, by the number of the query."""
+
+    values: Values
+    undefined: dict[int, str] = field(default_factory=dict)
+
+
+class Competition:
+    """One run, joined and matched with qrels: the input of all metrics."""
+
+    def __init__(self, joint: Joined, pairs: Matched, workers: int, progress: Progress | None = None) -> None:
+        self._joint = joint
+        self._pairs = pairs
+        self._workers = workers
+        self._progress: Progress = progress or silent
+        self._ordered: tuple[Any, ...] | None = None
+
+    def values(self, metrics: Mapping[str, Metric]) -> dict[str, QueryValues]:
+        """Values of each metric by its name; those of ir_measures are computed in one pass."""
+        familiar = [metric for metric in metrics.values() if isinstance(metric, Familiar)]
+        found = self._familiar(familiar) if familiar else {}
+        return {name: found[name] if name in found else self._of(metric) for name, metric in metrics.items()}
+
+    def _of(self, metric: Metric) -> QueryValues:
+        if isinstance(metric, Coefficient):
+            return self._correlation(metric)
+        if isinstance(metric, AveragePrecision):
+            return self._average_precision()
+        if isinstance(metric, PrecisionAt):
+            return self._precision(metric.k)
+        if isinstance(metric, NDCG):
+            return self._gain(metric)
+        return self._tau_ap(metric) if isinstance(metric, TauAP) else self._overlap(metric)  # type: ignore[arg-type]
+
+    def _correlation(self, coefficient: Coefficient) -> QueryValues:
+        x, y, offsets = self._pairs.x, self._pairs.y, self._pairs.offsets
+        values = grouped(coefficient, x, y, offsets, workers=self._workers, progress=self._progress)
+        return self._explained(values, reasons(values, x, y, offsets))
+
+    def _tau_ap(self, metric: TauAP) -> QueryValues:
+        pairs, values = self._pairs, np.full(self._pairs.offsets.size - 1, math.nan)
+        for query in np.flatnonzero(np.diff(pairs.offsets) > 1).tolist():
+            self._progress(1)
+            rows = slice(int(pairs.offsets[query]), int(pairs.offsets[query + 1]))
+            with collected_notices():  # the reasons say it
+                values[query] = tau_ap(pairs.x[rows], pairs.y[rows], ties=metric.ties)
+        return self._explained(values, reasons(values, pairs.x, pairs.y, pairs.offsets))
+
+    def _overlap(self, metric: RBO) -> QueryValues:
+        joint, qrels = self._joint, self._joint.qrels
+        values, undefined = np.full(qrels.n_queries, math.nan), {}
+        for query in range(qrels.n_queries):
+            self._progress(1)
+            gold = slice(int(qrels.offsets[query]), int(qrels.offsets[query + 1]))
+            run = slice(int(joint.starts[query]), int(joint.stops[query]))
+            if gold.stop - gold.start < 2 or run.stop - run.start < 2:
+                undefined[query] = SHORT_LIST
+                continue
+            lists = [
+                Ranking.from_scores(scores[rows], labels=codes[rows])
+                for scores, codes, rows in ((qrels.values, qrels.codes, gold), (joint.values, joint.codes, run))
+            ]
+            values[query] = rank_biased_overlap(*lists, p=metric.p, ties=metric.ties).extrapolated
+        return self._explained(values, undefined)
+
+    def _average_precision(self) -> QueryValues:
+        place, gains, group = self._relevance()
+        relevant = gains >= 1
+        n_relevant = np.bincount(self._groups, weights=self._joint.qrels.values >= 1, minlength=self._n_queries)
+        before = np.cumsum(relevant) - relevant
+        starts = np.searchsorted(group, np.arange(n_relevant.size))
+        above = before - before[np.minimum(starts, before.size - 1)][group]
+        precision = np.where(relevant, (above + 1) / (place + 1), 0.0)
+        sums = np.bincount(group, weights=precision, minlength=n_relevant.size)
+        return QueryValues(sums / np.maximum(n_relevant, 1))
+
+    def _precision(self, k: int) -> QueryValues:
+        place, gains, group = self._relevance()
+        return QueryValues(np.bincount(group, weights=(gains >= 1) & (place < k), minlength=self._n_queries) / k)
+
+    def _gain(self, metric: NDCG) -> QueryValues:
+        """Sums in the order of trec_eval, and so its values to the last bit."""
+        from rankcorr.evaluation._kernels import best_first
+
+        qrels, depth = self._joint.qrels, metric.k or math.inf
+        grades = _limited(qrels, {}, metric.name)
+        ideal = np.empty(grades.size, np.int64)
+        starts, stops = qrels.offsets[:-1].copy(), qrels.offsets[1:].copy()  # read-only ones would compile it again
+        best_first(starts, stops, grades.astype(np.float32), ideal)
+        place, gains, group = self._relevance()
+        from_top = np.arange(grades.size) - qrels.offsets[self._groups]
+        best = _discounted(from_top, grades[ideal], self._groups, depth, self._n_queries)
+        found = _discounted(place, gains, group, depth, self._n_queries)
+        return QueryValues(found / np.where(best > 0, best, 1.0))
+
+    @property
+    def _n_queries(self) -> int:
+        return self._joint.qrels.n_queries
+
+    @property
+    def _groups(self) -> Codes:
+        """Query of each row of qrels."""
+        return np.repeat(np.arange(self._n_queries), np.diff(self._joint.qrels.offsets))
+
+    def _relevance(self) -> tuple[Any, ...]:
+        """Place, relevance and query of each row of the run, best first."""
+        if self._ordered is None:
+            from rankcorr.evaluation._kernels import Judged, Scored, judged_values
+
+            joint, qrels = self._joint, self._joint.qrels
+            sizes = joint.stops - joint.starts
+            group = np.repeat(np.arange(sizes.size), sizes)
+            place = np.arange(group.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+            values = np.zeros(joint.codes.size)
+            run = Scored(joint.starts, joint.stops, joint.codes, joint.values)
+            judged_values(Judged(qrels.offsets, qrels.codes, qrels.values), run, np.zeros(len(joint.documents)), values)
+            self._ordered = (place, values[trec_order(joint)], group)
+        return self._ordered
+
+    def _familiar(self, metrics: Sequence[Familiar]) -> dict[str, QueryValues]:
+        found = familiar_values(metrics, self._joint, self._progress)
+        why = "ir_measures gives no value"
+        return {
+            name: QueryValues(values, dict.fromkeys(np.flatnonzero(np.isnan(values)).tolist(), why))
+            for name, values in found.items()
+        }
+
+    def _explained(self, values: Values, why: dict[int, str]) -> QueryValues:
+        missing = ~self._joint.retrieved
+        return QueryValues(values, {query: NOT_IN_RUN if missing[query] else reason for query, reason in why.items()})
+
+
+def _discounted(place: Codes, gains: NDArray[Any], group: Codes, depth: float, n_queries: int) -> Values:
+    """Sum of the gains of each query, at places from 0, over the logarithm of their ranks; C takes the same one."""
+    discounts = np.array([math.log2(rank + 1) for rank in range(1, int(place.max(initial=0)) + 2)])
+    weights = np.where(place < depth, np.maximum(gains, 0) / discounts[place], 0.0)
+    return np.asarray(np.bincount(group, weights=weights, minlength=n_queries), np.float64)
+
+
+def familiar_values(metrics: Sequence[Familiar], joint: Joined, step: Progress) -> dict[str, Values]:
+    """Value of each query of qrels by each metric, by the names of the metrics; nan where ir_measures has none.
+
+    Raises
+    ------
+    MetricError
+        A grade that ir_measures cannot take, or a metric that it cannot compute here.
+    """
+    together: dict[Any, list[Familiar]] = {}
+    for metric in metrics:
+        together.setdefault(_company(metric.measure), []).append(metric)
+    found: dict[str, Values] = {}
+    for own in together.values():
+        found |= _of_company(own, joint, step)
+    return found
+
+
+def _of_company(metrics: list[Familiar], joint: Joined, step: Progress) -> dict[str, Values]:
+    """Values of measures that keep each other company."""
+    qrels, listed = joint.qrels, ", ".join(metric.name for metric in metrics)
+    gold: dict[str, dict[str, int]] = {}
+    run: dict[str, dict[str, float]] = {}
+    if _is_function(metrics[0].measure):  # it sees ids and relevance as they are
+        queries, documents = [str(query) for query in qrels.queries], [str(document) for document in joint.documents]
+        grades = np.array([int(value) for value in _whole(qrels, listed).tolist()], object)
+    else:
+        queries, documents = [str(number) for number in range(1, qrels.n_queries + 1)], _document_names(joint)
+        grades = _limited(qrels, metrics[0].measure.params.get("gains", {}), listed)
+        levels = max(int(grades.max()), 0, *(metric.measure.params.get("rel", 1) - 1 for metric in metrics))
+        gold[FIRST], run[FIRST] = {"a": levels}, {"a": 2.0, "b": 1.0}
+    gold |= _by_query(queries, documents, qrels.offsets[:-1], qrels.offsets[1:], qrels.codes, grades, step)
+    run |= _by_query(queries, documents, joint.starts, joint.stops, joint.codes, joint.values, step)
+    named = {_without_gains(metric.measure): metric.name for metric in metrics}
+    places = {query: place for place, query in enumerate(queries)}
+    found = {metric.name: np.full(qrels.n_queries, np.nan) for metric in metrics}
+    for each in _calculated(list(named), listed, gold, run):
+        if each.query_id in places:
+            found[named[each.measure]][places[each.query_id]] = each.value
+        step(1)
+    return found
+
+
+def _company(measure: Any) -> Any:
+    """Measures of one company are computed at once: ir_measures gives some the gains or documents of another."""
+    params = measure.params
+    return _is_function(measure), params.get("judged_only", False), tuple(params.get("gains", {}).items())
+
+
+def _is_function(measure: Any) -> bool:
+    """Whether a measure is a function of the user, made by ``ir_measures.define``."""
+    return type(measure).__module__ == "ir_measures.providers.runtime_provider"
+
+
+def _calculated(measures: list[Any], names: str, *judged: Any) -> Iterator[Any]:
+    """Values of ir_measures, one after the other; an error in the caller's loop is not caught here."""
+    try:
+        yield from ir_measures_package().iter_calc(measures, *judged)
+    except Exception as error:  # its programs raise errors of any kind
+        raise MetricError(f"ir_measures cannot compute {names}: {error}") from error
+
+
+def _whole(qrels: Qrels, names: str) -> NDArray[np.float64]:
+    values = qrels.values
+    wrong = np.flatnonzero(~np.isfinite(values) | (values != np.floor(values)))
+    if wrong.size:
+        raise MetricError(
+            f"{names}: ir_measures needs whole numbers as relevance; it is {_named(qrels, values, int(wrong[0]))}"
+        )
+    return values
+
+
+def _limited(qrels: Qrels, gains: dict[int, int], names: str) -> NDArray[np.int64]:
+    """Grades from -1 to the largest, by the gains of a measure if it has any; all below 0 mean the same: unjudged."""
+    values = _whole(qrels, names)
+    if gains:
+        values = np.select([values == grade for grade in gains], list(gains.values()), values)
+    wrong = np.flatnonzero(values > LARGEST_GRADE)
+    if wrong.size:
+        raise MetricError(
+            f"{names}: relevance must be at most {LARGEST_GRADE:,}; it is "
+            f"{_named(qrels, values, int(wrong[0]))}; rank correlations, ap and p@k take any"
+        )
+    return np.maximum(values, -1).astype(np.int64)
+
+
+def _named(qrels: Qrels, values: NDArray[np.float64], row: int) -> str:
+    """The relevance of a row of qrels, for a message."""
+    query = int(np.searchsorted(qrels.offsets, row, side="right")) - 1
+    where = (qrels.queries[query], qrels.documents[int(qrels.codes[row])])
+    return f"{values[row]:.13g} for (query, document) {shown(where)}"
+
+
+def _without_gains(measure: Any) -> Any:
+    """The same measure of grades that are gains already."""
+    if "gains" not in measure.params:
+        return measure
+    return type(measure)(**{name: value for name, value in measure.params.items() if name != "gains"})
+
+
+def _document_names(joint: Joined) -> list[str]:
+    """Ids as text; if C or files would cut an id (NUL, space, surrogate), other names in the same order."""
+    ids = [str(document) for document in joint.documents]
+    text = " ".join(ids)
+    if text.isprintable() and text.count(" ") == len(ids) - 1:
+        return ids
+    return [f"{place:010d}" for place in id_places(joint, np.arange(len(ids))).tolist()]
+
+
+def _by_query(
+    queries: list[str], documents: list[str], starts: Codes, stops: Codes, codes: Codes, values: Any, step: Progress
+) -> dict[str, dict[str, Any]]:
+    """Documents with their values, by query; a query without documents is left out."""
+    found = {}
+    for query, start, stop in zip(queries, starts.tolist(), stops.tolist(), strict=True):
+        step(1)
+        if stop > start:
+            names = map(documents.__getitem__, codes[start:stop].tolist())
+            found[query] = dict(zip(names, values[start:stop].tolist(), strict=True))
+    return found

@@ -1,0 +1,236 @@
+"""The queries on which two runs differ most, and the documents that make the difference."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from rankcorr._checks import check_choice, checked_count, collected_notices, shown
+from rankcorr._coefficients import Coefficient, TauW
+from rankcorr._contributions import contributions
+from rankcorr._ranking import Ranking
+from rankcorr._results import Result
+from rankcorr.errors import OptionError
+from rankcorr.evaluation._evaluate import Evaluation, evaluate
+from rankcorr.evaluation._files import QrelsLike, RunsLike, qrels_of, runs_of
+from rankcorr.evaluation._matching import Matched, Unjudged, Unretrieved, joined, matched
+from rankcorr.evaluation._metrics import Metric, MetricLike, as_metrics, name_of
+from rankcorr.evaluation._qrels import Qrels, Run
+
+FIVE: Final = 5
+
+
+@dataclass(frozen=True, eq=False)
+class DocumentDifference(Result):
+    """A document of a query, as two runs rank it.
+
+    Attributes
+    ----------
+    document : str or int
+    relevance : float
+        nan for a document without a judgement; "zero" ranks it as if it were of relevance 0.
+    first_rank, second_rank : float
+        Mid-ranks among the documents compared; documents that a run did not retrieve share the last ones. nan if a run
+        is compared without the document.
+    cost : float
+        How much the place of the document costs the first run, minus how much it costs the second.
+
+    See Also
+    --------
+    worst : Lists them by query.
+    QueryDifference : The query they belong to.
+
+    Examples
+    --------
+    >>> from rankcorr.evaluation import worst
+    >>> qrels = {"q1": {"a": 2, "b": 1, "c": 0}, "q2": {"a": 0, "d": 1}}
+    >>> runs = {"old": {"q2": {"a": 1, "d": 2}}, "new": {"q2": {"a": 2, "d": 1}}}
+    >>> for each in worst(qrels, runs, k=1)[0].documents:
+    ...     print(each.document, each.relevance, each.first_rank, each.second_rank, round(each.cost, 4))
+    a 0.0 2.0 1.0 -1.0
+    d 1.0 1.0 2.0 -1.0
+    """
+
+    document: Hashable
+    relevance: float
+    first_rank: float
+    second_rank: float
+    cost: float
+
+
+@dataclass(frozen=True, eq=False)
+class QueryDifference(Result):
+    """A query on which two runs differ.
+
+    Attributes
+    ----------
+    query : str or int
+    first, second, difference : float
+        Values of the two runs, and the first minus the second.
+    documents : tuple of DocumentDifference
+        Documents that make the most difference, in either direction; none if the coefficient is undefined for one of
+        the runs, as when it lacks the query.
+
+    See Also
+    --------
+    worst : Returns them.
+    DocumentDifference : The type of its documents.
+
+    Examples
+    --------
+    >>> from rankcorr.evaluation import worst
+    >>> qrels = {"q1": {"a": 2, "b": 1, "c": 0}, "q2": {"a": 0, "d": 1}}
+    >>> runs = {"old": {"q2": {"a": 1, "d": 2}}, "new": {"q2": {"a": 2, "d": 1}}}
+    >>> found = worst(qrels, runs, k=1)[0]
+    >>> found.query, found.first, found.second, found.difference
+    ('q2', 1.0, -1.0, 2.0)
+    """
+
+    query: Hashable
+    first: float
+    second: float
+    difference: float
+    documents: tuple[DocumentDifference, ...]
+
+
+def worst(
+    qrels: QrelsLike,
+    runs: RunsLike,
+    *,
+    metric: MetricLike = "tau_w",
+    first: str | None = None,
+    second: str | None = None,
+    k: int = 10,
+    n_documents: int = FIVE,
+    unjudged: Unjudged = "zero",
+    unretrieved: Unretrieved = "last",
+    depth: int | None = None,
+) -> tuple[QueryDifference, ...]:
+    """List the queries with the largest difference between two runs, and the documents that cause it.
+
+    The cost of a document for a run is its part of 1 - tau_w, as in `contributions`. If the metric is another rank
+    correlation, the cost is a part of that.
+
+    Parameters
+    ----------
+    qrels, runs, metric, unjudged, unretrieved, depth
+        As in `compare_runs`.
+    first, second : str, optional
+        Names of the two runs; optional if there are only two.
+    k : int, default 10
+        Number of queries.
+    n_documents : int, default 5
+        Number of documents of each.
+
+    Returns
+    -------
+    tuple of QueryDifference
+        The largest difference first, whichever run is better; a query needs a value for both runs to be listed.
+
+    Raises
+    ------
+    RankingError
+        As `compare_runs`.
+
+    See Also
+    --------
+    compare_runs : Tests of the differences.
+    rankcorr.contributions : The parts of the items of one ranking.
+
+    Examples
+    --------
+    >>> from rankcorr.evaluation import worst
+    >>> qrels = {"q1": {"a": 2, "b": 1, "c": 0}, "q2": {"a": 0, "d": 1}}
+    >>> runs = {
+    ...     "old": {"q1": {"a": 3, "b": 2, "c": 1}, "q2": {"a": 1, "d": 2}},
+    ...     "new": {"q1": {"a": 3, "b": 2, "c": 1}, "q2": {"a": 2, "d": 1}},
+    ... }
+    >>> found = worst(qrels, runs, k=1)[0]
+    >>> found.query, found.difference, [each.document for each in found.documents]
+    ('q2', 2.0, ['a', 'd'])
+    """
+    (chosen,) = as_metrics([metric]).values()
+    k, n_documents = checked_count(k, "k"), checked_count(n_documents, "n_documents")
+    found = runs_of(runs)
+    names = tuple(found)
+    if first is None and second is None and len(names) == 2:
+        first, second = names
+    check_choice("first", first, names)
+    check_choice("second", second, names)
+    pair = {str(first): found[str(first)], str(second): found[str(second)]}
+    if len(pair) < 2:
+        raise OptionError(f"two different runs are wanted; got {shown(first)} twice")
+    gold = qrels_of(qrels)
+    policies: dict[str, Any] = {"unjudged": unjudged, "unretrieved": unretrieved, "depth": depth}
+    evaluation = evaluate(gold, pair, metrics=[chosen], standardized=False, **policies)
+    matches = matches_of(gold, pair, evaluation)
+    return worst_evaluated(gold, matches, evaluation, chosen, str(first), str(second), k=k, n_documents=n_documents)
+
+
+def matches_of(gold: Qrels, runs: Mapping[str, Run], evaluation: Evaluation) -> dict[str, Matched]:
+    """Match runs with qrels by the options that they were evaluated with; `worst_evaluated` takes it."""
+    options = evaluation.options
+    policies = {name: options[name] for name in ("unjudged", "unretrieved")}
+    return {name: matched(joined(gold, run, options["depth"]), **policies) for name, run in runs.items()}
+
+
+def worst_evaluated(
+    gold: Qrels,
+    matches: Mapping[str, Matched],
+    evaluation: Evaluation,
+    metric: Metric,
+    first: str,
+    second: str,
+    *,
+    k: int,
+    n_documents: int = FIVE,
+) -> tuple[QueryDifference, ...]:
+    """Do what `worst` does for runs that are already evaluated and matched, with checked arguments."""
+    values = [evaluation.of(name_of(metric), run) for run in (first, second)]
+    differences = values[0] - values[1]
+    order = np.argsort(-np.abs(differences), kind="stable")[: np.count_nonzero(~np.isnan(differences))]
+    coefficient = metric if isinstance(metric, Coefficient) else TauW()
+    return tuple(
+        QueryDifference(
+            query=gold.queries[query],
+            first=float(values[0][query]),
+            second=float(values[1][query]),
+            difference=float(differences[query]),
+            documents=_documents(gold, [matches[first], matches[second]], coefficient, query)[:n_documents],
+        )
+        for query in order[:k].tolist()
+    )
+
+
+def _documents(
+    gold: Qrels, matches: list[Matched], coefficient: Coefficient, query: int
+) -> tuple[DocumentDifference, ...]:
+    """Documents of a query that either run is compared with, by how much their places cost one more than the other."""
+    parts = [_places(pairs, coefficient, query) for pairs in matches]
+    if not all(parts):
+        return ()
+    relevance = gold[gold.queries[query]]
+    nothing = (float("nan"), 0.0)
+    rows = []
+    for document in dict.fromkeys([*parts[0], *parts[1]]):
+        (first_rank, first_cost), (second_rank, second_cost) = (part.get(document, nothing) for part in parts)
+        cost = first_cost - second_cost
+        rows.append(DocumentDifference(document, relevance.get(document, float("nan")), first_rank, second_rank, cost))
+    return tuple(sorted(rows, key=lambda row: -abs(row.cost)))
+
+
+def _places(pairs: Matched, coefficient: Coefficient, query: int) -> dict[Hashable, tuple[float, float]]:
+    """Rank and cost of each document of a query; none if the coefficient is undefined."""
+    rows = slice(int(pairs.offsets[query]), int(pairs.offsets[query + 1]))
+    if rows.stop - rows.start < 2:
+        return {}
+    x, y = Ranking.from_scores(pairs.x[rows]), Ranking.from_scores(pairs.y[rows])
+    with collected_notices() as notices:
+        found = contributions(x, y, coefficient=coefficient)
+    if notices:
+        return {}
+    documents = [pairs.documents[code] for code in pairs.codes[rows].tolist()]
+    return dict(zip(documents, zip(y.ranks.tolist(), found.cost.tolist(), strict=True), strict=True))

@@ -1,0 +1,346 @@
+"""Systems that exchange their places, item by item: the draws behind the paired test and the leaderboard.
+
+The hypothesis is that systems are exchangeable: chance decided which system gave an item which place. If the scores of
+the systems are on one scale, the scores themselves are exchanged, and the test is exact.
+
+Often only the order of each system is known, and the scale behind it is not. Two scales are then tried, and a test
+rejects only if it rejects on both:
+
+- Rank n of one system is as good as rank n of the other. This holds on average. But if some items fail in one system,
+  all below them move up there, exchanged systems are in disorder, and the observed difference, the only one without
+  it, looks too large.
+- The systems agree where they can. The longest list of items that both have in the same order (the longest increasing
+  subsequence; with ties, the heaviest chain of groups) takes the same places in both, and the items between two of its
+  members are spread evenly there. Failures then move nothing else. But where two systems have little in common, the
+  list is long by chance, and exchanged systems are again in disorder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankcorr._coefficients import Coefficient
+from rankcorr._ranking import Ranking, RankingLike
+from rankcorr._scores import checked_numbers, split_labels
+from rankcorr.errors import OptionError
+from rankcorr.inference._orbit import MAX_EXACT, Orbit, all_swaps
+from rankcorr.inference._resampling import Draws, SortedItems, Values, comes_after
+from rankcorr.inference._standardization import standardize
+
+Swap: TypeAlias = Literal["auto", "scores", "ranks"]
+
+SWAPS: Final[tuple[Swap, ...]] = get_args(Swap)
+BELOW_ALL: Final = np.iinfo(np.int64).max
+
+# A choice that leaves every system where it is, and one that exchanges two systems.
+STAY: Final = np.uint32(2**32 - 1)
+GO: Final = np.uint32(0)
+
+# Systems that share a scale are taken for others this often. With so many exchanges drawn, none reaches the observed
+# difference in one of a hundred cases.
+RARE: Final = 0.01
+N_SCALE: Final = 99
+
+Places: TypeAlias = NDArray[np.int64]
+Codes: TypeAlias = Places | Mapping[Hashable, int]
+Choices: TypeAlias = NDArray[np.uint32]
+
+
+class Scale(NamedTuple):
+    """The places of all systems, from best to worst: system, item, and a code that rises; equal ones are ties."""
+
+    systems: NDArray[np.int32]
+    items: NDArray[np.int32]
+    codes: Places
+
+    @classmethod
+    def of(cls, places: Values | Places, has: NDArray[np.bool_]) -> Scale:
+        """Sort places, shape (n_systems, n_items), where the systems have the item."""
+        systems, items = np.nonzero(has)
+        codes = np.unique(places[systems, items], return_inverse=True)[1].astype(np.int64)
+        order = np.argsort(codes, kind="stable")
+        return cls(systems[order].astype(np.int32), items[order].astype(np.int32), codes[order])
+
+    def without(self, item: int) -> Scale:
+        """Leave out an item."""
+        kept = self.items != item
+        items = self.items[kept]
+        return Scale(self.systems[kept], items - (items > item), self.codes[kept])
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Exchange:
+    """Gold and systems over the same items, and the places of all systems on one scale, or on each of two.
+
+    Attributes
+    ----------
+    items : SortedItems
+        Gold and the systems, in the order of gold.
+    present : ndarray of int32, shape (n_systems, n_items), C order
+        1 where the system has the item.
+    scales : tuple of Scale
+        One if scores are exchanged, and two for ranks.
+    exponents : ndarray of float64, shape (n_systems,), or None
+        Exponents of the maps that standardize the coefficients of each system; None leaves them unchanged.
+    """
+
+    items: SortedItems
+    present: NDArray[np.int32]
+    scales: tuple[Scale, ...]
+    exponents: Values | None = None
+
+    @classmethod
+    def of(
+        cls,
+        coefficient: Coefficient,
+        gold: Ranking,
+        systems: Sequence[Ranking],
+        codes: Places | None = None,
+        present: NDArray[np.bool_] | None = None,
+    ) -> Exchange:
+        """Systems that exchange their scores, given as `score_codes`, or without them their places on either scale.
+
+        `codes` has the shape (n_systems, n_items); `present` says which items of gold each system has. A system has a
+        rank for each item of gold; the items that it lacks must be last, in a tie.
+        """
+        items = SortedItems.of(coefficient, gold, systems)
+        has = np.ones(items.y_halves.shape, bool) if present is None else present[:, gold.best_first]
+        scales: tuple[Scale, ...] = ()
+        if codes is None:
+            scales = scales_of(items.y_halves, has, items.x_keys)
+        else:
+            scales = (Scale.of(codes[:, gold.best_first], has),)
+        return cls(items, has.astype(np.int32, order="C"), scales)
+
+    def without(self, item: int) -> Exchange:
+        """The same without one item that all systems have, given by its place in gold."""
+        items, has = self.items.without(item), np.delete(self.present > 0, item, axis=1)
+        scales = (self.scales[0].without(item),) if self.by_scores else scales_of(items.y_halves, has, items.x_keys)
+        return replace(self, items=items, present=has.astype(np.int32, order="C"), scales=scales)
+
+    @property
+    def by_scores(self) -> bool:
+        """Whether scores are exchanged."""
+        return len(self.scales) == 1
+
+    @property
+    def n_items(self) -> int:
+        """Number of items of gold."""
+        return self.items.n_items
+
+    def choices(self, rng: np.random.Generator, size: int) -> Choices:
+        """Draw random exchanges, shape (size, n_items, n_systems - 1)."""
+        return rng.integers(0, 2**32, (size, self.n_items, len(self.present) - 1), dtype=np.uint32)
+
+    def observed(self) -> Values:
+        """Coefficients of the systems before any exchange, by the same kernel that computes those after one."""
+        return np.asarray(self.exchanged(np.full((1, self.n_items, len(self.present) - 1), STAY))[0, 0])
+
+    def drawn(self, rng: np.random.Generator, size: int) -> Values:
+        """Coefficients of all systems in random exchanges, shape (n_scales, size, n_systems); nan if undefined."""
+        return self.exchanged(self.choices(rng, size))
+
+    def exchanged(self, choices: Choices) -> Values:
+        """Coefficients of all systems after the exchanges chosen, shape (n_scales, len(choices), n_systems)."""
+        from rankcorr.inference import _kernels as kernels
+
+        items, values = self.items, np.empty((len(self.scales), len(choices), len(self.present)))
+        for scale, own in zip(self.scales, values, strict=True):
+            kernels.exchanged_coefficients(
+                choices, *scale, items.x_keys, self.present, items.table, items.expected, items.scheme, items.kind, own
+            )
+        return standardize(values, self.exponents) if self.exponents is not None else values
+
+    def kept(self, choices: Choices) -> Values:
+        """Share of the items that two systems keep, less that of those exchanged, from -1 to 1."""
+        return np.asarray(2.0 * (choices[:, :, 0] > STAY // 2).mean(axis=1) - 1.0)
+
+    def distances(self) -> Values:
+        """Mean squared difference of the ranks of two systems over the items that both have, for each pair.
+
+        Ranks are shares of the number of items, so that gold sets of different sizes count alike; nan without items.
+        """
+        has = self.present.astype(np.float64)
+        ranks = self._shares()
+        squares = (ranks**2) @ has.T
+        with np.errstate(invalid="ignore"):
+            return np.asarray(np.maximum(squares + squares.T - 2 * ranks @ ranks.T, 0) / (has @ has.T))
+
+    def sure_distances(self, system: int) -> Values:
+        """The same for one system and each other one, minus two standard errors over the items; at least 0."""
+        both = self.present * self.present[system]
+        ranks, n_both = self._shares(), both.sum(axis=1)
+        squares = both * (ranks - ranks[system]) ** 2
+        with np.errstate(invalid="ignore", divide="ignore"):
+            means = squares.sum(axis=1) / n_both
+            variances = (both * (squares - means[:, np.newaxis]) ** 2).sum(axis=1) / n_both
+            return np.asarray(np.maximum(0, means - 2 * np.sqrt(variances / n_both)))
+
+    def _shares(self) -> Values:
+        """Ranks as shares of the number of items; 0 where a system lacks the item."""
+        return np.asarray(self.present * self.items.y_halves / (2 * self.present.sum(axis=1, keepdims=True)))
+
+
+def scales_of(halves: NDArray[Any], has: NDArray[np.bool_], x_keys: NDArray[Any] | None = None) -> tuple[Scale, Scale]:
+    """The scale of ranks, as shares of the items that a system has, and the scale on which systems agree.
+
+    Two systems have the same scales in either order, whatever the order of items that are tied in gold; `x_keys` number
+    the groups of gold.
+    """
+    shares = (halves - 1) / (2 * has.sum(axis=1, keepdims=True))
+    # Of several heaviest chains, which one is taken depends on which system is the first.
+    step = 1
+    if len(halves) == 2:
+        keys = np.zeros(halves.shape[1], np.int64) if x_keys is None else x_keys
+        one, other = (
+            np.array([keys, *pair])[:, np.lexsort((*reversed(pair), keys))].T.ravel() for pair in (halves, halves[::-1])
+        )
+        step = -1 if comes_after(one, other) else 1
+    common = common_scale(halves[::step], has[::step])[::step]
+    return Scale.of(np.round(shares, 12), has), Scale.of(common, has)
+
+
+def common_scale(halves: NDArray[Any], has: NDArray[np.bool_]) -> Values:
+    """Places of all systems on the scale of the first one, shape (n_systems, n_items).
+
+    `halves` ascend with the rank. Group c of tied items of the first system, from 0, lies at c. Groups of another
+    system that are in its heaviest chain with the first take the place of their partner; those between two members of
+    the chain are spread evenly over the groups that the first system has there, or over the gap if it has none.
+    """
+    from rankcorr.inference import _kernels as kernels
+
+    groups = np.zeros(halves.shape, np.int64)
+    numbers = np.zeros(len(halves), np.int64)
+    for system, row in enumerate(halves):
+        found, groups[system, has[system]] = np.unique(row[has[system]], return_inverse=True)
+        numbers[system] = found.size
+    places = np.empty(halves.shape)
+    places[0] = groups[0]
+    for system in range(1, len(halves)):
+        both = has[0] & has[system]
+        cells, weights = np.unique(groups[0, both] * numbers[system] + groups[system, both], return_counts=True)
+        first, own = np.divmod(cells, numbers[system])
+        order = np.lexsort((-own, first))
+        chain, length = np.empty(cells.size, np.int64), 0
+        if cells.size:
+            length = kernels.heaviest_chain(first[order], own[order], weights[order], int(numbers[system]), chain)
+        members = order[chain[:length][::-1]]
+        firsts = np.concatenate([[-1], first[members], [numbers[0]]])
+        owns = np.concatenate([[-1], own[members], [numbers[system]]])
+        number = np.arange(numbers[system])
+        gap = np.searchsorted(owns, number, side="right") - 1
+        after = number - owns[gap]
+        share = (2 * after - 1) / (2 * np.maximum(1, np.diff(owns)[gap] - 1))
+        n_between = np.diff(firsts)[gap] - 1
+        between = firsts[gap] + 0.5 * (n_between > 0) + share * np.maximum(1, n_between)
+        # Rounded: the eighth of eleven groups lies at 1e-15 below the eighth of eleven others.
+        places[system] = np.round(np.where(after == 0, firsts[gap], between), 9)[groups[system]]
+    return places
+
+
+def on_one_scale(codes: Places, seed: int) -> bool:
+    """Whether the scores of some systems, as `score_codes`, may have been drawn alike.
+
+    The largest difference of a system's distribution function from the mean of all is compared with the same after
+    exchanges: all of those of two systems with up to 12 items, else up to 99 random ones. Systems of one scale are
+    taken for others once in a hundred times. Scores without a tie, of the same values in all systems, are ranks, and no
+    exchange keeps them so.
+    """
+    n_systems, n_items = codes.shape
+    ascending = np.sort(codes, axis=1)
+    if np.array_equal(ascending, np.broadcast_to(ascending[0], codes.shape)) and np.all(np.diff(ascending[0])):
+        return False
+    places = np.unique(codes, return_inverse=True)[1].reshape(codes.shape)
+    places = places[np.lexsort(places.T)]  # the order of the systems is of no account
+    n_codes = int(places.max()) + 1
+    pooled = np.cumsum(np.bincount(places.ravel(), minlength=n_codes)) / n_systems
+
+    def distance(rows: NDArray[np.intp]) -> float:
+        return max(float(np.abs(np.cumsum(np.bincount(row, minlength=n_codes)) - pooled).max()) for row in rows)
+
+    observed = distance(places)
+    if n_systems == 2 and n_items <= MAX_EXACT:
+        swapped = (np.where(swap == 1, places[::-1], places) for swap in all_swaps(n_items))
+        return float(np.mean([distance(rows) >= observed for rows in swapped])) > RARE
+    rng = np.random.default_rng(seed)
+    return any(distance(rng.permuted(places, axis=0)) >= observed for _ in range(N_SCALE))
+
+
+def score_codes(rankings: Sequence[RankingLike], names: Sequence[str]) -> list[Codes]:
+    """Whole numbers in place of the scores of all rankings together, from 0 for the best; equal scores are equal.
+
+    By label where a ranking has labels.
+
+    Raises
+    ------
+    OptionError
+        A `Ranking`, which holds no scores.
+    RankingError
+        The value is not a list of scores.
+    """
+    labels, arrays = [], []
+    for ranking, name in zip(rankings, names, strict=True):
+        if isinstance(ranking, Ranking):
+            raise OptionError(
+                f'swap="scores" exchanges scores, and {name} is a Ranking, which holds ranks alone; give its scores'
+            )
+        own, numbers = split_labels(ranking, "score")
+        checked_numbers(numbers, what="score", n_dimensions=1, labels=own)
+        labels.append(own)
+        arrays.append(np.asarray(numbers))
+    # Lists of Python's numbers where types differ: an integer above 2^53 is no float.
+    alike = len({array.dtype for array in arrays}) == 1 and arrays[0].dtype.kind in "fib"
+    together: Any = np.concatenate(arrays) if alike else [value for array in arrays for value in array.tolist()]
+    places = np.unique(checked_numbers(together, what="score", n_dimensions=1), return_inverse=True)[1]
+    parts = np.split(places.max() - places, np.cumsum([array.size for array in arrays])[:-1])
+    return [
+        part if own is None else dict(zip(own, part.tolist(), strict=True))
+        for part, own in zip(parts, labels, strict=True)
+    ]
+
+
+def codes_of_items(codes: Codes, labels: Sequence[Hashable] | None) -> Places:
+    """Codes of the items of gold; a label that the ranking lacks comes after every score of every ranking."""
+    if isinstance(codes, Mapping):
+        return np.array([codes.get(label, BELOW_ALL) for label in labels or ()], np.int64)
+    return codes
+
+
+def orbits_of(pairs: Sequence[Sequence[Exchange]], draws: Draws) -> list[Orbit]:
+    """The difference of each pair of systems, summed over gold sets, and its values after exchanges within each.
+
+    All exchanges are enumerated if a pair has at most `MAX_EXACT` items in all; otherwise they are drawn.
+    """
+    sizes = [[each.n_items for each in pair] for pair in pairs]
+    exact = [sum(size) <= MAX_EXACT for size in sizes]
+    left = [pair for pair, enumerated in zip(pairs, exact, strict=True) if not enumerated]
+    widest = max((sum(size) for size in sizes), default=1)
+    blocks = draws.in_blocks(partial(_drawn, left), 2 * widest) if left else []
+    drawn = iter(np.concatenate(part, axis=-1) for part in zip(*blocks, strict=True))
+    found = []
+    for pair, size, enumerated in zip(pairs, sizes, exact, strict=True):
+        if enumerated:
+            swaps = np.split(all_swaps(sum(size))[:, :, np.newaxis], np.cumsum(size)[:-1], axis=1)
+            values = _exchanged(pair, [np.where(part == 1, GO, STAY) for part in swaps])
+        else:
+            values = next(drawn)
+        first, second = np.sum([each.observed() for each in pair], axis=0).tolist()
+        found.append(Orbit(first - second, values[:-1], values[-1], enumerated))
+    return found
+
+
+def _drawn(pairs: Sequence[Sequence[Exchange]], rng: np.random.Generator, size: int) -> list[Values]:
+    return [_exchanged(pair, [each.choices(rng, size) for each in pair]) for pair in pairs]
+
+
+def _exchanged(pair: Sequence[Exchange], choices: Sequence[Choices]) -> Values:
+    """Difference of two systems on each scale, and share kept less exchanged, shape (n_scales + 1, n_exchanges)."""
+    values = np.sum([each.exchanged(chosen) for each, chosen in zip(pair, choices, strict=True)], axis=0)
+    kept = np.mean([each.kept(chosen) for each, chosen in zip(pair, choices, strict=True)], axis=0)
+    return np.vstack([values[:, :, 0] - values[:, :, 1], kept])

@@ -1,0 +1,567 @@
+"""Many systems against one or several gold sets: coefficients with intervals, ranks, tests and groups."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+
+from rankcorr._alignment import MISSING, Missing
+from rankcorr._checks import (
+    check_choice,
+    checked_flag,
+    checked_level,
+    counted,
+    first_few,
+    give_notice,
+    offending,
+    shown,
+    warn_undefined,
+)
+from rankcorr._coefficients import Coefficient, CoefficientLike, as_coefficient
+from rankcorr._frames import by_name
+from rankcorr._ranking import Ranking, RankingLike, stacked
+from rankcorr._results import Computed, Result, TableResult, json_ready
+from rankcorr._scores import midranks
+from rankcorr._workers import Progress
+from rankcorr.errors import ManyGoldSetsWarning, OptionError, StandardizationError
+from rankcorr.inference._bootstrap import percentile_interval, resampled
+from rankcorr.inference._exchange import SWAPS, Codes, Swap, codes_of_items, on_one_scale, score_codes
+from rankcorr.inference._leaderboard_groups import (
+    MEAN,
+    PLACES,
+    SUM,
+    TESTED,
+    TOTALS,
+    Competitor,
+    Contest,
+    Entered,
+    contested,
+    entered,
+    gold_sets_of,
+    systems_of,
+    unused_labels,
+)
+from rankcorr.inference._null import null_of
+from rankcorr.inference._orbit import MAX_EXACT, alpha_of
+from rankcorr.inference._resampling import Draws, SortedItems, Values, derived_seed
+from rankcorr.inference._standardization import standardize
+
+ROUNDED: Final = 12
+MANY_GOLD_SETS: Final = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Score(Result):
+    """A coefficient, or a sum of them, with its percentile interval.
+
+    Attributes
+    ----------
+    statistic, low, high : float
+        nan if the coefficient is undefined.
+    n_items : int
+        Number of items compared.
+    n_missing : int
+        Number of items of gold that the system lacks.
+    n_undefined : int
+        Number of resamples left out of the interval, because a coefficient is undefined.
+    """
+
+    statistic: float
+    low: float
+    high: float
+    n_items: int
+    n_missing: int
+    n_undefined: int
+
+
+@dataclass(frozen=True, eq=False)
+class LeaderboardRow(Result):
+    """One system of a leaderboard.
+
+    Attributes
+    ----------
+    system : str
+        Its name.
+    rank : float
+        1 is the best; tied systems share their mid-rank. nan if the coefficient is undefined.
+    group : int or None
+        Number of the group, from 1 for that of the best; None if the coefficient is undefined.
+    least_rank, largest_rank : int or None
+        The ranks that tests of all pairs leave possible, for all systems together: a system with `least_rank` 1 may be
+        the best. None if the coefficient is undefined.
+    scores : tuple of Score
+        One score for each gold set.
+    total, mean : Score
+        The sum over gold sets, and the mean.
+    pvalue, corrected_pvalue : float
+        P-value of the two-sided test against the best system; the corrected one allows for having picked the best after
+        seeing the results. nan for the best system. With ``missing="intersection"`` the test is over the items that
+        both have, where either may be the better; the p-value is nan if a coefficient is undefined over these items.
+    n_unused : int
+        Number of items of the system that are in no gold set and are left out: none with ``missing="bottom"``.
+
+    See Also
+    --------
+    leaderboard : Returns a table of them.
+    Leaderboard : The table.
+
+    Examples
+    --------
+    >>> from rankcorr import leaderboard
+    >>> gold = dict(zip("abcdefghij", range(10)))
+    >>> systems = {"good": gold, "poor": {item: -score for item, score in gold.items()}}
+    >>> best, other = leaderboard(gold, systems, coefficient="tau", n_resamples=100).rows
+    >>> best.system, best.rank, best.total.statistic
+    ('good', 1.0, 1.0)
+    >>> other.system, other.pvalue, (other.least_rank, other.largest_rank)
+    ('poor', 0.00390625, (2, 2))
+    """
+
+    system: str
+    rank: float
+    group: int | None
+    least_rank: int | None
+    largest_rank: int | None
+    scores: tuple[Score, ...]
+    total: Score
+    mean: Score
+    pvalue: float
+    corrected_pvalue: float
+    n_unused: int
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Leaderboard(Computed, TableResult):
+    """Systems from best to worst, with the options used.
+
+    Attributes
+    ----------
+    rows : tuple of LeaderboardRow
+        Best first; tied systems keep the order given.
+    gold_sets : tuple of str
+        Names of the gold sets, in the order of `LeaderboardRow.scores`.
+    by : str
+        The column that the systems are ranked and tested by: "sum", "mean" or the name of a gold set.
+    standardized : bool
+        Whether coefficients are standardized, so that chance gives 0 on average in each gold set.
+    swap : str
+        What the tests exchange, "ranks" or "scores".
+    exact : bool or None
+        Whether tests enumerate all swaps, as for two systems with at most 12 items; otherwise they are drawn. None if
+        fewer than two systems have a coefficient, because nothing is tested then.
+    unit : str
+        The unit that is resampled and exchanged: always "items", within each gold set. Intervals and tests apply to
+        further items of the same gold sets, not to further gold sets.
+    level : float
+        Level of confidence of the intervals; 1 - level is that of the tests behind the groups.
+    n_resamples : int
+        Number of resamples of each interval and of each test.
+    n_items, coefficient, scheme, n0, weigher, tied_weights, variant, missing
+        As in `RankCorrelation`; `n_items` counts the items of all gold sets.
+
+    See Also
+    --------
+    leaderboard : Returns it.
+    LeaderboardRow : The type of its rows.
+    rankcorr.plots.plot_leaderboard : Draw it.
+
+    Examples
+    --------
+    >>> from rankcorr import leaderboard
+    >>> gold = dict(zip("abcdefghij", range(10)))
+    >>> systems = {"good": gold, "poor": {item: -score for item, score in gold.items()}}
+    >>> board = leaderboard(gold, systems, coefficient="tau", n_resamples=100)
+    >>> [row.system for row in board.rows], board.by, board.unit, board.exact
+    (['good', 'poor'], 'sum', 'items', True)
+    """
+
+    rows: tuple[LeaderboardRow, ...]
+    gold_sets: tuple[str, ...]
+    by: str
+    standardized: bool
+    swap: str
+    exact: bool | None
+    unit: str
+    level: float
+    n_resamples: int
+
+    def __repr__(self) -> str:
+        best = first_few([f"{row.system} {self._column(row).statistic:.3f}" for row in self.rows])
+        systems, sets = counted(len(self.rows), "system"), counted(len(self.gold_sets), "gold set")
+        return f"<Leaderboard of {systems}, {self.coefficient}, {sets}, by {self.by}: {best}>"
+
+    def _column(self, row: LeaderboardRow) -> Score:
+        totals = {SUM: row.total, MEAN: row.mean}
+        return totals[self.by] if self.by in totals else row.scores[self.gold_sets.index(self.by)]
+
+    def table(self) -> list[dict[str, Any]]:
+        """One flat row for each system, to print or to plot: the coefficients, and interval and test of column `by`."""
+        return [
+            {name: getattr(row, name) for name in PLACES}
+            | {name: score.statistic for name, score in zip(self.gold_sets, row.scores, strict=True)}
+            | {SUM: row.total.statistic, MEAN: row.mean.statistic}
+            | {"low": self._column(row).low, "high": self._column(row).high}
+            | {name: getattr(row, name) for name in TESTED}
+            | {"n_missing": row.total.n_missing}
+            for row in self.rows
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything, ready for JSON: None for nan, and the scores of a row by the name of the gold set."""
+        content: dict[str, Any] = json_ready(self)
+        for row in content["rows"]:
+            row["scores"] = dict(zip(self.gold_sets, row["scores"], strict=True))
+        return content
+
+    def _columns(self) -> dict[str, list[Any]]:
+        rows = self.table()
+        return {name: [row[name] for row in rows] for name in rows[0]}
+
+
+def leaderboard(
+    gold: RankingLike | Mapping[str, RankingLike],
+    systems: Mapping[str, RankingLike],
+    *,
+    coefficient: CoefficientLike = "tau_w",
+    by: str = SUM,
+    standardized: bool = False,
+    swap: Swap = "auto",
+    missing: Missing = "raise",
+    level: float = 0.95,
+    n_resamples: int = 1_000,
+    seed: int = 0,
+    workers: int | None = None,
+    progress: Progress | None = None,
+    executor: Executor | None = None,
+) -> Leaderboard:
+    """Rank systems by their correlation with gold, with intervals, tests and groups.
+
+    They are ranked by the sum of the coefficients over gold sets, as in SemEval-2014 task 3, by their mean, or by one
+    gold set.
+
+    - The unit of intervals and tests is the item. Items are resampled, or exchanged between systems, within each gold
+      set, independently of the other gold sets. The figures therefore apply to further items of the same gold sets, not
+      to further gold sets. More than five gold sets give a `ManyGoldSetsWarning`.
+    - Intervals are percentile intervals, from the same items for all systems. `bootstrap_interval` describes their
+      coverage.
+    - P-values are those of the paired test of `compare_systems`, two-sided, each system against the best; for several
+      gold sets the sum of the differences counts. All swaps are enumerated if both systems have at most 12 items in
+      all.
+    - Corrected p-values allow for having picked the best system after seeing the same data. All systems exchange their
+      places at random, and the lead of the best over another is compared with the resulting range from best to worst
+      (Tukey's test of all pairs, randomized). Systems that differ significantly are removed, and the others are tested
+      again among themselves. Leads over a system are scaled down if it differs from the best by more than two of the
+      systems do on average. No corrected p-value is below that of the paired test.
+    - Groups are runs of the ranking. The best system leads the first. A system joins the group of the one before it
+      unless it differs significantly from the leader of that group; then it leads the next group, and is tested in the
+      same way against those below it. Two systems differ significantly if the corrected p-value is below 1 - level. In
+      a later group, whose leader and all systems below it are m of k, the limit is (1 - level) m / k (Ryan's levels),
+      so that the error rate of all groups together stays within 1 - level. A leader never differs significantly from a
+      system that does at least as well over the items of the test.
+
+    - The ranks that tests leave possible come from all pairs of systems at once, without removing any: a system is
+      surely better than another if its lead exceeds the range in enough exchanges.
+
+    docs/results/leaderboards.md has measured levels.
+
+    Parameters
+    ----------
+    gold : ranking, or mapping of name to ranking
+        One gold ranking, or several gold sets by name. Several must have labels; sets that share items are resampled as
+        if they did not. A single ranking is named "gold". "sum", "mean" and the columns of `Leaderboard.table` cannot
+        be names.
+    systems : mapping of name to ranking
+        One ranking of the items of all gold sets together; in each gold set it is restricted to the items of that.
+    coefficient : Coefficient or {"tau_w", "rho_w", "tau", "rho"}
+        As in `correlate_many`.
+    by : str
+        "sum", "mean" or the name of a gold set.
+    standardized : bool, default False
+        Standardize each coefficient (`NullDistribution.standardize`). Chance then gives 0 on average in each gold set,
+        whatever its length and ties, so that coefficients can be added and averaged.
+    swap : {"auto", "scores", "ranks"}
+        What systems exchange in tests, as in `compare_systems`. "auto" takes scores if all systems have them and their
+        distributions may be one in each gold set, else ranks.
+    missing : {"raise", "intersection", "bottom", "gold"}
+        How to treat items of gold that a system lacks. "raise": raise an error. "intersection": leave them out of that
+        gold set for that system; scores are then of different items, and tests use the items that both systems have.
+        "bottom" and "gold": place them last in the system. Items of a system that are in no gold set are an error with
+        "raise"; they are left out and counted with "intersection" and "gold". "bottom" keeps all items that any ranking
+        has, and places them last in each gold set and in each system that lacks them. A system must have at least two
+        items of each gold set.
+    level : float, default 0.95
+        Level of confidence.
+    n_resamples : int, default 1000
+        Number of resamples of each interval and of each test. It must exceed n_systems / (2 (1 - level)); otherwise no
+        test could separate the last two systems.
+    seed : int, default 0
+        The same seed gives the same result; another one shows the Monte Carlo error.
+    workers : int, optional
+        Number of threads, by default one for each processor. The result does not depend on it.
+    progress : callable, optional
+        Called with the number of resamples done since the last call: of the intervals, one gold set after another, and
+        then of the tests; with 0 between the steps before and after them. An exception that it raises stops the work.
+    executor : concurrent.futures.Executor, optional
+        Draws the resamples instead of threads: processes, or the machines of a cluster, such as
+        ``dask.distributed.Client(...).get_executor()``. The result does not depend on it.
+
+    Returns
+    -------
+    Leaderboard
+        Systems with undefined coefficients are at the end: nan with an `UndefinedCorrelationWarning`, and no rank or
+        p-value.
+
+    Raises
+    ------
+    RankingError
+        The message names the system and the gold set; the subclass tells what is wrong.
+
+    See Also
+    --------
+    compare_systems : Two systems, with an interval of their difference.
+    compare_many : Chosen pairs of systems.
+    rankcorr.plots.plot_leaderboard : Draw the result.
+    rankcorr.evaluation.compare_runs : Search results, compared over queries.
+
+    References
+    ----------
+    D. Jurgens, M. T. Pilehvar and R. Navigli, SemEval-2014 Task 3: Cross-Level Semantic Similarity, section 4.
+
+    M. Mogstad, J. P. Romano, A. M. Shaikh and D. Wilhelm, Inference for Ranks with Applications to Mobility across
+    Neighbourhoods and Academic Achievement across Countries, Review of Economic Studies 91 (2024): confidence sets.
+
+    B. Carterette, Multiple testing in statistical analysis of systems-based information retrieval experiments, ACM
+    Transactions on Information Systems 30 (2012): randomized tests of all pairs by the range.
+
+    T. A. Ryan, Significance tests for multiple comparison of proportions, variances, and other statistics,
+    Psychological Bulletin 57 (1960).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankcorr import leaderboard
+    >>> rng = np.random.default_rng(0)
+    >>> gold = {"nouns": dict(zip("abcdefghij", range(10))), "verbs": dict(zip("pqrstuvwxyz", range(11)))}
+    >>> scores = gold["nouns"] | gold["verbs"]
+    >>> systems = {
+    ...     name: {item: score + noise * rng.normal() for item, score in scores.items()}
+    ...     for name, noise in {"quiet": 0.5, "calm": 0.7, "loud": 50}.items()
+    ... }
+    >>> board = leaderboard(gold, systems, coefficient="tau")
+    >>> board
+    <Leaderboard of 3 systems, tau, 2 gold sets, by sum: quiet 1.964, calm 1.919, loud -0.057>
+    >>> [(row.system, row.group) for row in board.rows]
+    [('quiet', 1), ('calm', 1), ('loud', 2)]
+    """
+    chosen = as_coefficient(coefficient)
+    check_choice("missing", missing, MISSING)
+    standardized = checked_flag(standardized, "standardized")
+    confidence = checked_level(level)
+    draws = Draws.checked(n_resamples, seed, workers, progress, executor)
+    sets, found = gold_sets_of(gold), systems_of(systems)
+    check_choice("by", by, (*TOTALS, *sets))
+    check_choice("swap", swap, SWAPS)
+    if len(sets) > MANY_GOLD_SETS:
+        give_notice(
+            f"{len(sets)} gold sets are taken as they are: items are resampled within each, so that intervals and "
+            "tests say nothing of further gold sets",
+            ManyGoldSetsWarning,
+        )
+    unused = unused_labels(sets, found, missing)
+    entries = entered(sets, found, missing, draws.progress)
+    codes = _codes(systems, sets, swap, draws.seed)
+    columns = list(range(len(sets))) if by in TOTALS else [list(sets).index(by)]
+
+    values = np.column_stack([_coefficients(chosen, [row[g] for row in entries]) for g in range(len(sets))])
+    exponents = _exponents(chosen, entries, draws, list(found), list(sets)) if standardized else None
+    if exponents is not None:
+        values = standardize(values, exponents)
+    deciding = values[:, columns].sum(axis=1)
+    best_first = np.argsort(-deciding, kind="stable")  # nan sorts last
+    defined = best_first[: np.count_nonzero(~np.isnan(deciding))]
+    names = list(found)
+    competitors = [
+        Competitor(
+            name=names[system],
+            parts=[entries[system][column] for column in columns],
+            total=deciding[system],
+            codes=None if codes is None else codes[system],
+            exponents=None if exponents is None else exponents[system, columns],
+        )
+        for system in defined
+    ]
+    _check_reach(competitors, draws.n_resamples, confidence)
+
+    resamples = _resample(chosen, entries, draws)
+    if exponents is not None:
+        resamples = [standardize(drawn, exponents[:, number]) for number, drawn in enumerate(resamples)]
+    scores, totals = _score(values, resamples, entries, confidence, draws)
+    golds = {
+        name: _whole(sets[name], [row[column] for row in entries])
+        for column, name in enumerate(sets)
+        if column in columns
+    }
+    contest = Contest(chosen, golds, competitors, draws.of_part(1))
+    tests = contested(contest, confidence)
+    if untested := [names[s] for s, p in zip(defined[1:], tests.pvalues[1:], strict=True) if math.isnan(p)]:
+        why = "all items that have weight are tied among those that the best system and each of these has"
+        warn_undefined(offending(why, untested), stacklevel=3)
+    _warn_of_undefined(names, list(sets), scores, draws.n_resamples)
+    ranks = midranks(np.round(deciding[defined], ROUNDED), descending=True)[0] if defined.size else np.empty(0)
+    rows = []
+    for place, system in enumerate(best_first.tolist()):
+        ranked = place < defined.size
+        rows.append(
+            LeaderboardRow(
+                system=names[system],
+                rank=float(ranks[place]) if ranked else math.nan,
+                group=tests.groups[place] if ranked else None,
+                least_rank=tests.least_ranks[place] if ranked else None,
+                largest_rank=tests.largest_ranks[place] if ranked else None,
+                scores=scores[system],
+                total=totals[system],
+                mean=_divided(totals[system], len(sets)),
+                pvalue=float(tests.pvalues[place]) if ranked else math.nan,
+                corrected_pvalue=float(tests.corrected[place]) if ranked else math.nan,
+                n_unused=unused[system],
+            )
+        )
+    return Leaderboard(
+        rows=tuple(rows),
+        gold_sets=tuple(sets),
+        by=by,
+        standardized=standardized,
+        swap="ranks" if codes is None else "scores",
+        exact=contest.is_exact,
+        unit="items",
+        level=confidence,
+        n_resamples=draws.n_resamples,
+        **chosen.described(sum(ranking.n_items for ranking in sets.values()), missing),
+    )
+
+
+def _resample(coefficient: Coefficient, entries: Sequence[Sequence[Entered]], draws: Draws) -> list[Values]:
+    """Resampled coefficients of each gold set, shape (n_resamples, n_systems) each."""
+    resamples = []
+    for number in range(len(entries[0])):
+        column = [row[number] for row in entries]
+        values = np.empty((draws.n_resamples, len(column)))
+        for alike in _alike(column):
+            items = SortedItems.of(coefficient, column[alike[0]].gold, [column[row].system for row in alike])
+            values[:, alike] = resampled(items, draws.of_part(0, number))
+        resamples.append(values)
+    return resamples
+
+
+def _score(
+    values: Values, resamples: list[Values], entries: Sequence[Sequence[Entered]], level: float, draws: Draws
+) -> tuple[list[tuple[Score, ...]], list[Score]]:
+    """Scores of each system in each gold set, and of their sum."""
+    sums = sum(resamples[1:], start=resamples[0])
+    scores, totals = [], []
+    for system, row in enumerate(entries):
+        draws.progress(0)  # quantiles take time too
+        cells = zip(values[system], resamples, row, strict=True)
+        scores.append(tuple(_interval(value, drawn[:, system], [entry], level) for value, drawn, entry in cells))
+        totals.append(_interval(values[system].sum(), sums[:, system], row, level))
+    return scores, totals
+
+
+def _interval(value: float, resamples: Values, entries: Sequence[Entered], level: float) -> Score:
+    kept = resamples[~np.isnan(resamples)]
+    low, high = (math.nan, math.nan) if math.isnan(value) else percentile_interval(kept, level)
+    n_items, n_missing = sum(entry.gold.n_items for entry in entries), sum(entry.n_missing for entry in entries)
+    return Score(float(value), low, high, n_items, n_missing, resamples.size - kept.size)
+
+
+def _codes(systems: Any, sets: dict[str, Ranking], swap: Swap, seed: int) -> list[Codes] | None:
+    """Codes of the scores of all systems together, if they exchange scores."""
+    named = by_name(systems) or {}
+    given = {name: named[name] for name in named.keys()}  # noqa: SIM118
+    if swap == "ranks" or (swap == "auto" and any(isinstance(each, Ranking) for each in given.values())):
+        return None
+    codes = score_codes(list(given.values()), [f"system {name!r}" for name in given])
+    if swap == "auto":
+        for number, gold in enumerate(sets.values()):
+            rows = np.array([codes_of_items(own, gold.labels) for own in codes])
+            if not on_one_scale(rows, derived_seed(seed, 3, number)):
+                return None
+    return codes
+
+
+def _divided(total: Score, number: int) -> Score:
+    """Score of the mean over gold sets, from that of their sum."""
+    return replace(total, statistic=total.statistic / number, low=total.low / number, high=total.high / number)
+
+
+def _whole(gold: Ranking, column: Sequence[Entered]) -> Ranking:
+    """Gold over all items that systems are compared on: more than those of the gold set if "bottom" adds some."""
+    return max((entry.gold for entry in column if entry.gold.n_items >= gold.n_items), key=len, default=gold)
+
+
+def _exponents(
+    coefficient: Coefficient, entries: Sequence[Sequence[Entered]], draws: Draws, names: list[str], set_names: list[str]
+) -> Values:
+    """Exponents of the maps that standardize each system, a row, in each gold set, a column."""
+    exponents = np.empty((len(entries), len(entries[0])))
+    for system, row in enumerate(entries):
+        for number, entry in enumerate(row):
+            null = null_of(coefficient, entry.gold, entry.system, draws.of_part(2, number))
+            if null.saturates:
+                where = f"system {shown(names[system])}, gold set {shown(set_names[number])}"
+                raise StandardizationError(f"{where}: {null.why_saturated}")
+            exponents[system, number] = null.exponent
+    return exponents
+
+
+def _alike(column: Sequence[Entered]) -> list[list[int]]:
+    """Systems that have the same items of a gold set; they share resamples."""
+    kinds: dict[Any, list[int]] = {}
+    for row, entry in enumerate(column):
+        kinds.setdefault(entry.gold.labels, []).append(row)
+    return list(kinds.values())
+
+
+def _coefficients(coefficient: Coefficient, column: Sequence[Entered]) -> Values:
+    """Coefficient of each system in one gold set."""
+    values = np.empty(len(column))
+    for alike in _alike(column):
+        ranks, ties = stacked([column[row].system for row in alike])
+        values[alike] = coefficient.of_rows(column[alike[0]].gold, ranks, ties, weightless="raise")
+    return values
+
+
+def _check_reach(competitors: Sequence[Competitor], n_resamples: int, level: float) -> None:
+    """Refuse a number of resamples too small for the tests to ever separate the last two systems."""
+    n_systems, alpha = len(competitors), alpha_of(level)
+    sizes = sorted(sum(part.gold.n_items for part in each.parts) for each in competitors)
+    if n_systems < 2 or (n_systems == 2 and sizes[0] <= MAX_EXACT):  # no exchange is drawn, or all are
+        return
+    smallest = alpha * 2 / n_systems
+    if 1 / (1 + n_resamples) >= smallest:
+        raise OptionError(
+            f"n_resamples must be at least {math.floor(1 / smallest + 1e-9):,} to compare {n_systems} systems at level "
+            f"{level:g}, or no test could tell the last two of them apart; got {n_resamples:,}"
+        )
+
+
+def _warn_of_undefined(
+    names: list[str], set_names: list[str], scores: list[tuple[Score, ...]], n_resamples: int
+) -> None:
+    """Warn at the line that called the public function, once for coefficients and once for resamples."""
+    cells = [
+        ((name, set_name), score)
+        for name, row in zip(names, scores, strict=True)
+        for set_name, score in zip(set_names, row, strict=True)
+    ]
+    if undefined := [cell for cell, score in cells if math.isnan(score.statistic)]:
+        warn_undefined(offending("all items that have weight are tied in gold or in (system, gold set)", undefined))
+    if some := [cell for cell, score in cells if score.n_undefined and not math.isnan(score.statistic)]:
+        largest = max(score.n_undefined for cell, score in cells if cell in some)
+        why = f"in up to {largest:,} of {n_resamples:,} resamples, which are left out; (system, gold set)"
+        warn_undefined(offending(why, some))

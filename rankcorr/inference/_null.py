@@ -1,0 +1,488 @@
+"""Two rankings -> permutations of one, all or many -> the coefficient by chance: p-values, quantiles, standardized."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from functools import lru_cache
+from itertools import permutations
+from typing import Any, Final, Literal, TypeAlias, get_args, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankcorr._alignment import Missing, align
+from rankcorr._batch import RankCorrelations
+from rankcorr._checks import check_choice, shown, warn_undefined
+from rankcorr._coefficients import Coefficient, CoefficientLike, as_coefficient
+from rankcorr._ranking import Ranking, RankingLike
+from rankcorr._results import Computed, RankCorrelation, described_by
+from rankcorr._scores import Ranks, is_masked
+from rankcorr._weights import READY_WEIGHERS, Uniform
+from rankcorr._workers import Progress, in_threads
+from rankcorr.errors import OptionError, StandardizationError
+from rankcorr.inference._resampling import BLOCK_NUMBERS, Draws
+from rankcorr.inference._standardization import MAX_EXPONENT, TOLERANCE, exponent_of, standardize
+
+Alternative: TypeAlias = Literal["two-sided", "greater", "less"]
+Scalar: TypeAlias = float | RankCorrelation
+Many: TypeAlias = Sequence[float] | NDArray[Any] | RankCorrelations
+
+ALTERNATIVES: Final[tuple[Alternative, ...]] = get_args(Alternative)
+MAX_EXACT_ITEMS: Final = 8
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class NullDistribution(Computed):
+    """Values of a coefficient when one ranking is permuted at random: its chance level.
+
+    Attributes
+    ----------
+    values : ndarray of float64, shape (n_resamples - n_undefined,), read-only
+        Coefficients of the permuted rankings, sorted.
+    mean, std : float
+        Mean and standard deviation of `values`.
+    exact : bool
+        Whether `values` holds every permutation, once each, or random ones.
+    n_resamples : int
+        Number of permutations; the factorial of `n_items` if `exact`.
+    n_undefined : int
+        Number of permutations with an undefined coefficient. They are not among `values`: the distribution is
+        conditional on a defined coefficient. If all are undefined, every figure is nan.
+    exponent : float
+        l of `standardize`; 0 is the identity, and nan stands for no values at all.
+    n_items, coefficient, scheme, n0, weigher, tied_weights, variant, missing
+        As in `RankCorrelation`.
+
+    See Also
+    --------
+    null_distribution : Returns it.
+    permutation_test : A value, its p-value and this distribution in one call.
+
+    Examples
+    --------
+    >>> from rankcorr import null_distribution
+    >>> null = null_distribution(range(5), range(5))
+    >>> null.n_resamples, null.exact, round(null.mean, 4), round(null.quantile(0.95), 4)
+    (120, True, -0.0778, 0.7888)
+    >>> round(null.pvalue(0.5, "greater"), 4), round(null.percentile(0.5), 2), round(null.standardize(0.5), 4)
+    (0.15, 85.0, 0.5724)
+    """
+
+    values: NDArray[np.float64]
+    mean: float
+    std: float
+    exact: bool
+    n_resamples: int
+    n_undefined: int
+    exponent: float
+
+    def __repr__(self) -> str:
+        """Show the mean first, and leave out the values and the options that do not apply."""
+        names = ["mean", "std", *(field.name for field in fields(self) if field.name != "values")]
+        return described_by(self, {name: getattr(self, name) for name in names})
+
+    @overload
+    def quantile(self, q: float) -> float: ...
+    @overload
+    def quantile(self, q: Sequence[float] | NDArray[Any]) -> NDArray[np.float64]: ...
+    def quantile(self, q: Any) -> Any:
+        """Smallest value that at least the share q of the values do not exceed.
+
+        Parameters
+        ----------
+        q : float or array_like
+            Between 0 and 1.
+
+        Returns
+        -------
+        float or ndarray
+            nan without values.
+
+        Raises
+        ------
+        OptionError
+            A share that is not between 0 and 1.
+        """
+        shares = _numbers(q)
+        if shares is None or not ((shares >= 0) & (shares <= 1)).all():
+            raise OptionError(f"q must be a share, a number between 0 and 1; got {shown(q)}")
+        if self.values.size == 0:
+            return _as_given(np.full(shares.shape, math.nan))
+        return _as_given(np.quantile(self.values, shares, method="inverted_cdf"))
+
+    @overload
+    def pvalue(self, statistic: Scalar, alternative: Alternative = "two-sided") -> float: ...
+    @overload
+    def pvalue(self, statistic: Many, alternative: Alternative = "two-sided") -> NDArray[np.float64]: ...
+    def pvalue(self, statistic: Any, alternative: Alternative = "two-sided") -> Any:
+        """Probability, by chance alone, of a coefficient at least as extreme.
+
+        If `exact`, it is the share of the values that reach the statistic; otherwise (1 + count) / (1 + number of
+        values), which counts the statistic itself and is never 0. A value that differs from the statistic only by
+        rounding, at most 1e-12, counts as reaching it.
+
+        The null distribution is skewed, and its mean is not 0. So "two-sided" is twice the smaller of the one-sided
+        p-values, at most 1, as in `scipy.stats.permutation_test`; it is not the probability of a larger absolute value.
+
+        Parameters
+        ----------
+        statistic : float, array_like, RankCorrelation or RankCorrelations
+            Between -1 and 1. A result must be of the same coefficient, options and number of items.
+        alternative : {"two-sided", "greater", "less"}
+            "greater": better agreement than by chance.
+
+        Returns
+        -------
+        float or ndarray
+            nan for nan, and without values.
+
+        Raises
+        ------
+        OptionError
+            A number outside [-1, 1], a result that does not match, or an unknown alternative.
+        """
+        check_choice("alternative", alternative, ALTERNATIVES)
+        observed = self._checked(statistic)
+        below = np.searchsorted(self.values, observed - TOLERANCE, "left")
+        less = np.searchsorted(self.values, observed + TOLERANCE, "right")
+        greater = self.values.size - below
+        counts = {"greater": greater, "less": less, "two-sided": np.minimum(greater, less)}[alternative]
+        extra = 0 if self.exact else 1
+        shares = (counts + extra) / max(1, self.values.size + extra)
+        if alternative == "two-sided":
+            shares = np.minimum(1.0, 2 * shares)
+        undefined = np.isnan(observed) | (self.values.size == 0)
+        return _as_given(np.where(undefined, math.nan, shares))
+
+    @overload
+    def standardize(self, statistic: Scalar) -> float: ...
+    @overload
+    def standardize(self, statistic: Many) -> NDArray[np.float64]: ...
+    def standardize(self, statistic: Any) -> Any:
+        """Map a coefficient so that chance alone gives 0 on average, and -1 and 1 stay.
+
+        It aligns the means of chance only: the spread of chance values still depends on the length of the lists, their
+        ties and the coefficient. `percentile` and `zscore` show how unusual a value is.
+
+        The map is g(t) = (exp(l t) - cosh l) / sinh l, where l, the `exponent`, solves E[exp(l T)] = cosh l for T with
+        this distribution. It is continuous and strictly increasing, g(-1) = -1, g(1) = 1 and E g(T) = 0; it is the
+        identity (l = 0) where E T = 0. l < 0 where the mean is negative. `rankcorr.inference._standardization` proves
+        all this, and that l exists and is unique unless at least half of the values are -1, or half are 1. In that case
+        no map has these properties, and the identity is used: `exponent` is 0 although `mean` is not.
+
+        Equal weights give E T = 0 by symmetry, and so does the scheme "first" where y reversed has the ties of y, or
+        "second" where x reversed has those of x. The identity is then exact, although the mean of random permutations
+        is 0 only up to their noise.
+
+        Parameters
+        ----------
+        statistic : float, array_like, RankCorrelation or RankCorrelations
+            Between -1 and 1. A result must be of the same coefficient, options and number of items.
+
+        Returns
+        -------
+        float or ndarray
+            nan for nan, and without values.
+
+        Raises
+        ------
+        OptionError
+            A number outside [-1, 1], or a result that does not match.
+        StandardizationError
+            The distribution `saturates`.
+        """
+        observed = self._checked(statistic)
+        if self.saturates:
+            raise StandardizationError(self.why_saturated)
+        return _as_given(standardize(observed, self.exponent))
+
+    @property
+    def saturates(self) -> bool:
+        """Whether `standardize` is refused: different coefficients would have the same standardized value.
+
+        Up to an `exponent` of 8 in size, coefficients that differ by 1e-9 have different standardized values. An n0
+        near -1 exceeds it, because nearly all values of chance are then near -1.
+        """
+        return abs(self.exponent) > MAX_EXPONENT
+
+    @property
+    def why_saturated(self) -> str:
+        """Why `standardize` is refused, if it is."""
+        end = "-1" if self.exponent < 0 else "1"
+        return (
+            f"the values of chance lie so near {end} that standardized values of different coefficients would be equal "
+            f"(exponent {self.exponent:.3g}, at most {MAX_EXPONENT:g} in size): use percentile or zscore"
+        )
+
+    @overload
+    def percentile(self, statistic: Scalar) -> float: ...
+    @overload
+    def percentile(self, statistic: Many) -> NDArray[np.float64]: ...
+    def percentile(self, statistic: Any) -> Any:
+        """Percentage of the values of chance below a coefficient; equal values count half.
+
+        From 0 to 100, as `scipy.stats.percentileofscore` of `values` with ``kind="mean"``. Its meaning does not depend
+        on the list, the coefficient or its options: 50 is the middle of chance, and 2.5 % of unrelated rankings exceed
+        97.5. Values that differ only by rounding, at most 1e-12, are equal.
+
+        Parameters
+        ----------
+        statistic : float, array_like, RankCorrelation or RankCorrelations
+            Between -1 and 1. A result must be of the same coefficient, options and number of items.
+
+        Returns
+        -------
+        float or ndarray
+            nan for nan, and without values.
+
+        Raises
+        ------
+        OptionError
+            A number outside [-1, 1], or a result that does not match.
+        """
+        observed = self._checked(statistic)
+        below = np.searchsorted(self.values, observed - TOLERANCE, "left")
+        up_to = np.searchsorted(self.values, observed + TOLERANCE, "right")
+        undefined = np.isnan(observed) | (self.values.size == 0)
+        return _as_given(np.where(undefined, math.nan, 50 * (below + up_to) / max(1, self.values.size)))
+
+    @overload
+    def zscore(self, statistic: Scalar) -> float: ...
+    @overload
+    def zscore(self, statistic: Many) -> NDArray[np.float64]: ...
+    def zscore(self, statistic: Any) -> Any:
+        """Standard deviations of chance by which a coefficient exceeds the mean of chance: (t - mean) / std.
+
+        Unlike `percentile`, it still distinguishes coefficients beyond all values of chance. It is not normally
+        distributed: the values of chance are skewed.
+
+        Parameters
+        ----------
+        statistic : float, array_like, RankCorrelation or RankCorrelations
+            Between -1 and 1. A result must be of the same coefficient, options and number of items.
+
+        Returns
+        -------
+        float or ndarray
+            nan for nan, without values, or if all of them are equal.
+
+        Raises
+        ------
+        OptionError
+            A number outside [-1, 1], or a result that does not match.
+        """
+        observed = self._checked(statistic)
+        return _as_given((observed - self.mean) / (self.std if self.std > TOLERANCE else math.nan))
+
+    def _checked(self, statistic: Any) -> NDArray[np.float64]:
+        if isinstance(statistic, RankCorrelation | RankCorrelations):
+            self._check_same(statistic)
+            statistic = statistic.statistic
+        numbers = _numbers(statistic)
+        if numbers is None or (np.abs(numbers) > 1).any():
+            raise OptionError(f"a statistic must be a number between -1 and 1; got {shown(statistic)}")
+        return numbers
+
+    def _check_same(self, result: RankCorrelation | Computed) -> None:
+        # Not `missing`: only the length after alignment matters.
+        names = [field.name for field in fields(Computed) if field.name != "missing"]
+        for name in names:
+            own, other = getattr(self, name), getattr(result, name)
+            if own != other:
+                raise OptionError(f"this is the null distribution for {name}={own!r}; got a result with {other!r}")
+
+
+def _numbers(values: Any) -> NDArray[np.float64] | None:
+    """Return real numbers as an array; None for anything else."""
+    try:
+        numbers = np.asarray(values)
+    except ValueError:  # rows of different lengths
+        return None
+    return numbers.astype(np.float64) if numbers.dtype.kind in "iuf" and not is_masked(values) else None
+
+
+def _as_given(numbers: NDArray[np.float64]) -> Any:
+    """Return a float for a number, and an array for an array."""
+    return numbers if numbers.ndim else float(numbers)
+
+
+def null_distribution(
+    x: RankingLike,
+    y: RankingLike,
+    *,
+    coefficient: CoefficientLike = "tau_w",
+    missing: Missing = "raise",
+    n_resamples: int = 10_000,
+    seed: int = 0,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> NullDistribution:
+    """Distribution of a coefficient when the ranks of y are permuted against those of x.
+
+    The weights depend on both rankings, and are computed again for each permutation. Up to 8 items every permutation
+    is taken, and the result is exact; above, `n_resamples` random ones.
+
+    The distribution depends on the two rankings only through their length and ties. Without ties it is a function of
+    the length: write ``null_distribution(range(n), range(n))``. It is kept for the next call if neither ranking has
+    ties, the weigher is one of the library's, and `n_resamples` is at most 100,000.
+
+    Parameters
+    ----------
+    x, y : Ranking, mapping of label to score, or array_like of shape (n_items,)
+        Plain numbers are scores: larger is better.
+    coefficient : Coefficient or {"tau_w", "rho_w", "tau", "rho"}
+        A value with its options, such as ``TauW(n0=10)``; a name selects the default options.
+    missing : {"raise", "intersection", "bottom", "gold"}
+        As in `weighted_tau`. Items are permuted after alignment.
+    n_resamples : int
+        Number of random permutations; ignored up to 8 items.
+    seed : int
+        The same seed gives the same permutations; another one shows the Monte Carlo error.
+    workers : int, optional
+        Number of threads, by default one for each processor. A custom weigher is called from all of them.
+    progress : callable, optional
+        Called now and then with the number of permutations done since the last call. An exception that it raises stops
+        the work.
+
+    Returns
+    -------
+    NullDistribution
+
+    Warns
+    -----
+    UndefinedCorrelationWarning
+        The coefficient is undefined for some permutations: for all, if a ranking is a single tie; for a few, if all
+        items that have weight may meet the same rank, or none may have weight (``TopK`` with the scheme
+        "multiplicative").
+
+    Raises
+    ------
+    RankingError
+        The subclass tells what is wrong with the rankings or the options.
+
+    See Also
+    --------
+    permutation_test : A value, its p-value and this distribution in one call.
+    rankcorr.plots.plot_null : Draw the distribution.
+
+    References
+    ----------
+    P. Lombardo et al., Top-Rank-Focused Adaptive Vote Collection for the Evaluation of Domain-Specific Semantic
+    Models, EMNLP 2020, defines the coefficients. P. Lombardo, arXiv:2504.08428, 2025, asks for their standardization.
+
+    Examples
+    --------
+    >>> from rankcorr import null_distribution
+    >>> null = null_distribution(range(100), range(100), n_resamples=1_000)
+    >>> round(null.mean, 2), round(null.std, 2), round(null.quantile(0.95), 2)
+    (-0.4, 0.16, -0.12)
+    >>> round(null.standardize(0.0), 2), round(null.pvalue(0.0, "greater"), 3)
+    (0.44, 0.023)
+    """
+    chosen, draws = as_coefficient(coefficient), Draws.checked(n_resamples, seed, workers, progress)
+    null = null_of(chosen, *align(x, y, missing=missing), draws, missing=missing)
+    if null.n_undefined:
+        warn_undefined(left_out(null), stacklevel=3)
+    return null
+
+
+def left_out(null: NullDistribution) -> str:
+    """Text of the warning that the coefficient is undefined for some permutations."""
+    return (
+        f"in {null.n_undefined:,} of {null.n_resamples:,} permutations, which are left out, all items that have weight "
+        "are tied in one ranking, or none has weight"
+    )
+
+
+def null_of(
+    coefficient: Coefficient, x: Ranking, y: Ranking, draws: Draws, *, missing: Missing = "raise"
+) -> NullDistribution:
+    """Null distribution of aligned rankings, without warnings."""
+    exact = x.n_items <= MAX_EXACT_ITEMS
+    if exact:
+        draws = replace(draws, n_resamples=math.factorial(x.n_items), seed=0)
+    number = draws.n_resamples
+    untied = x.n_ties == y.n_ties == 0
+    keep = untied and type(coefficient.weighting.weigher) in READY_WEIGHERS and number <= MAX_KEPT_RESAMPLES
+    slot = kept_slot(x.n_items, coefficient, number, draws.seed) if keep else []
+    if not slot:
+        first, second = _sorted(x), _sorted(y)
+        values = _values(coefficient, first, second, draws, exact=exact)
+        summary = _summary(values, centred=_is_centred(coefficient, first, second))
+        if keep:  # in read-only memory: the next caller gets the same numbers
+            summary["values"] = np.frombuffer(summary["values"].tobytes())
+        slot.append(summary)
+    else:
+        draws.progress(number)
+    return NullDistribution(**slot[0], exact=exact, n_resamples=number, **coefficient.described(x.n_items, missing))
+
+
+# At most 32 distributions of 800 kB. A slot is an empty list that the first call fills, so that neither workers nor
+# progress are part of the key, and a call that was stopped leaves nothing behind.
+MAX_KEPT_RESAMPLES: Final = 100_000
+
+
+@lru_cache(maxsize=32)
+def kept_slot(n_items: int, coefficient: Coefficient, n_resamples: int, seed: int) -> list[dict[str, Any]]:
+    """Place of the null distribution of two rankings without ties."""
+    del n_items, coefficient, n_resamples, seed
+    return []
+
+
+def _summary(values: NDArray[np.float64], *, centred: bool) -> dict[str, Any]:
+    """Fields of a `NullDistribution` that depend on the values, which are sorted in place."""
+    number = values.size
+    values.sort()  # nan last
+    values = values[: number - np.count_nonzero(np.isnan(values))]
+    values.flags.writeable = False
+    if values.size == 0:
+        return {"values": values, "n_undefined": number, **dict.fromkeys(("mean", "std", "exponent"), math.nan)}
+    return {
+        "values": values,
+        "n_undefined": number - values.size,
+        "mean": float(values.mean()),
+        "std": float(values.std()),
+        "exponent": 0.0 if centred else exponent_of(values),
+    }
+
+
+def _is_centred(coefficient: Coefficient, x: Ranking, y: Ranking) -> bool:
+    """Whether the mean over all permutations is 0 by symmetry; for sorted rankings.
+
+    Equal weights: the sum of a_ij b_ij is linear in the antisymmetric b, which averages to 0, and the norms are fixed.
+    Weights of one ranking alone: reversing the other turns T into -T, and gives a permutation if its ties allow it.
+    """
+    if type(coefficient.weighting.weigher) is Uniform:
+        return True
+    other = {"first": y, "second": x}.get(coefficient.weighting.scheme)
+    return other is not None and bool((other.ranks + other.ranks[::-1] == other.n_items + 1).all())
+
+
+def _sorted(ranking: Ranking) -> Ranking:
+    """Return the ranking with its items sorted: a null distribution depends only on length and ties."""
+    return Ranking.unchecked(np.sort(ranking.ranks), np.arange(ranking.n_items, dtype=np.int32), ranking.n_ties)
+
+
+def _values(coefficient: Coefficient, x: Ranking, y: Ranking, draws: Draws, *, exact: bool) -> NDArray[np.float64]:
+    """Coefficient of x with each permutation of y, nan if undefined."""
+    coefficient.weighting.tables(x, y.ranks[np.newaxis], y.n_ties > 0)  # a weigher that fails does so here
+
+    from rankcorr.inference._kernels import permuted_rows
+
+    def of_random(rng: np.random.Generator, size: int) -> NDArray[np.float64]:
+        rows = np.empty((size, y.n_items))
+        permuted_rows(rng, y.ranks, rows)
+        return of_block(rows)
+
+    def of_block(rows: Ranks) -> NDArray[np.float64]:
+        rows.setflags(write=False)
+        return coefficient.of_rows(x, rows, np.full(len(rows), y.n_ties))
+
+    if not exact:
+        return np.concatenate(draws.in_blocks(of_random, y.n_items))
+    rows = np.array(list(permutations(y.ranks.tolist())))
+    step = BLOCK_NUMBERS // y.n_items
+    blocks = [rows[start : start + step] for start in range(0, len(rows), step)]
+    return np.concatenate(in_threads(of_block, blocks, draws.workers, draws.progress, len))

@@ -1,0 +1,612 @@
+"""Two systems against one gold ranking: a paired randomization test, its interval, and a table of many such tests."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations, product
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rankcorr._alignment import MISSING, Missing, align
+from rankcorr._checks import (
+    check_choice,
+    checked_level,
+    collected_notices,
+    give_notice,
+    offending,
+    shown,
+    warn_undefined,
+)
+from rankcorr._coefficients import Coefficient, CoefficientLike, as_coefficient, different_coefficients
+from rankcorr._frames import by_name
+from rankcorr._ranking import Ranking, RankingLike, as_ranking, stacked
+from rankcorr._results import Computed, Result, TableResult
+from rankcorr._scores import split_labels
+from rankcorr._workers import Progress
+from rankcorr.errors import (
+    DimensionError,
+    LabelError,
+    NonNumericError,
+    OptionError,
+    RankingError,
+    TooFewItemsError,
+    UndefinedCorrelationWarning,
+)
+from rankcorr.inference._exchange import SWAPS, Exchange, Swap, codes_of_items, on_one_scale, orbits_of, score_codes
+from rankcorr.inference._leaderboard_groups import named_golds, systems_of
+from rankcorr.inference._null import ALTERNATIVES, Alternative
+from rankcorr.inference._orbit import MAX_EXACT, Orbit, alpha_of
+from rankcorr.inference._resampling import BLOCK_NUMBERS, Draws, SortedItems, derived_seed
+
+NAMES: Final = ("gold", "a", "b")
+TURNED: Final[dict[Alternative, Alternative]] = {"two-sided": "two-sided", "greater": "less", "less": "greater"}
+BOUND: Final = 2.0  # no two correlations differ by more
+
+# All items are left out in turn up to this number; of more, those whose weighted ranks differ most.
+MOST_LEFT_OUT: Final = 1_000
+# Exchanges drawn without an item: its p-value shows which side of the level it is on, not its last digit.
+N_LEFT_OUT: Final = 999
+
+
+def holm(pvalues: ArrayLike) -> NDArray[np.float64]:
+    """Holm's correction: p-values that may each be compared with the level alpha, however many tests there are.
+
+    The p-values are put in ascending order. The k-th of m becomes the largest of (m - j + 1) p_j over j <= k, and at
+    most 1. The chance that any true null hypothesis is rejected at the level alpha is then at most alpha, however the
+    tests depend on each other.
+
+    Parameters
+    ----------
+    pvalues : array_like of shape (n_tests,)
+        nan is a test without a result: it stays nan, and does not count among the m.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_tests,)
+        In the order of `pvalues`.
+
+    Raises
+    ------
+    RankingError
+        `OptionError` for a value outside [0, 1], `NonNumericError`, `DimensionError`.
+
+    See Also
+    --------
+    compare_many : Tests of many pairs, corrected by this method.
+    rankcorr.evaluation.corrected_together : The same for comparisons of runs.
+
+    References
+    ----------
+    S. Holm, A simple sequentially rejective multiple test procedure, Scandinavian Journal of Statistics 6 (1979).
+
+    Examples
+    --------
+    >>> from rankcorr import holm
+    >>> holm([0.01, 0.04, 0.03, float("nan")])
+    array([0.03, 0.06, 0.06,  nan])
+    """
+    try:
+        array = np.asarray(pvalues)
+    except ValueError as error:  # rows of different lengths
+        raise DimensionError("p-values must have one dimension; their rows differ in length") from error
+    if array.ndim != 1:
+        raise DimensionError(f"p-values must have one dimension; got an array of shape {array.shape}")
+    if array.size and array.dtype.kind not in "iuf":
+        raise NonNumericError(f"every p-value must be a real number; got an array of {array.dtype}")
+    array = array.astype(np.float64)
+    wrong = np.flatnonzero((array < 0) | (array > 1))
+    if wrong.size:
+        raise OptionError(f"a p-value is between 0 and 1, or nan; pvalues[{wrong[0]}] is {array[wrong[0]]}")
+    corrected = np.full(array.size, np.nan)
+    order = np.argsort(array)[: np.count_nonzero(~np.isnan(array))]  # nan sorts last
+    factors = np.arange(order.size, 0, -1)
+    corrected[order] = np.minimum(1.0, np.maximum.accumulate(factors * array[order]))
+    return corrected
+
+
+@dataclass(frozen=True, eq=False)
+class LeftOut(Result):
+    """A comparison without one item or query.
+
+    Attributes
+    ----------
+    label : hashable
+        Its label, or its position from 0 if the rankings have none.
+    difference, pvalue : float
+        The difference without it, and the p-value.
+    """
+
+    label: Hashable
+    difference: float
+    pvalue: float
+
+    def turned(self) -> LeftOut:
+        """Return the same for the second system minus the first."""
+        return replace(self, difference=0.0 - self.difference)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class SystemComparison(Computed):
+    """Two systems against one gold ranking, with the options used.
+
+    Attributes
+    ----------
+    statistic_a, statistic_b : float
+        Coefficient of gold with each system, over the same items.
+    difference : float
+        The first minus the second.
+    pvalue : float
+        P-value of the paired randomization test; nan if the difference is undefined.
+    alternative : str
+        "two-sided", "greater" (the first system is better) or "less".
+    swap : str
+        What the test exchanged, "scores" or "ranks".
+    exact : bool
+        Whether all exchanges were enumerated.
+    low, high : float
+        The differences that the same test does not reject: 0 is outside exactly if the p-value is at most 1 - level.
+    level : float
+        Level of confidence of the interval.
+    detectable : float
+        The least true difference that the two-sided test finds with a power of 0.8; nan if no exchange changes the
+        difference.
+    least, most : LeftOut or None
+        The item without which the difference is least, and the one without which it is largest. None with two items, or
+        if the difference is undefined.
+    fragile : bool
+        Whether one item decides: the test rejects at 1 - level with it, and not without it, or the other way round.
+    n_resamples : int
+        Number of exchanges drawn, unless the test is exact.
+    n_undefined : int
+        Number of exchanges with an undefined coefficient; they count as at least as extreme.
+    n_items, coefficient, scheme, n0, weigher, tied_weights, variant, missing
+        As in `RankCorrelation`; `n_items` after alignment of all three.
+    n_missing : int or None
+        Number of items that are not in all three rankings; None if `missing` is None.
+
+    See Also
+    --------
+    compare_systems : Returns it.
+    ComparedPair : One of several comparisons.
+
+    Examples
+    --------
+    >>> from rankcorr import compare_systems
+    >>> found = compare_systems([5, 4, 3, 2, 1], [5, 4, 3, 1, 2], [3, 4, 5, 1, 2], coefficient="tau")
+    >>> round(found.statistic_a, 4), round(found.statistic_b, 4), round(found.difference, 4)
+    (0.8, 0.2, 0.6)
+    >>> found.pvalue, found.exact, found.swap
+    (0.5, True, 'ranks')
+    """
+
+    statistic_a: float
+    statistic_b: float
+    difference: float
+    pvalue: float
+    alternative: str
+    swap: str
+    exact: bool
+    low: float
+    high: float
+    level: float
+    detectable: float
+    least: LeftOut | None
+    most: LeftOut | None
+    fragile: bool
+    n_resamples: int
+    n_undefined: int
+    n_missing: int | None = None
+
+
+def compare_systems(
+    gold: RankingLike,
+    a: RankingLike,
+    b: RankingLike,
+    *,
+    coefficient: CoefficientLike = "tau_w",
+    missing: Missing = "raise",
+    alternative: Alternative = "two-sided",
+    swap: Swap = "auto",
+    level: float = 0.95,
+    n_resamples: int = 10_000,
+    seed: int = 0,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> SystemComparison:
+    """Compare two systems by their correlations with one gold ranking.
+
+    The null hypothesis of the test is that the two systems are exchangeable, item by item: a coin toss decided which of
+    the two gave an item its score. Items are exchanged with probability 1/2, both systems are ranked again, and the
+    difference of the coefficients is computed anew. Up to 12 items all 2^n exchanges are enumerated. Above, the p-value
+    is (1 + count) / (1 + n_resamples), where count is the number of exchanges with a difference at least as extreme.
+
+    If the systems share a scale, their scores are exchanged, and the test is exact. If only their orders are known, or
+    the scores have different distributions, ranks are exchanged: on two scales, of which neither may keep the test from
+    rejecting (see `rankcorr.inference._exchange`). Such a test finds less: docs/results/levels.md has its
+    levels and power.
+
+    The interval inverts the test, so it excludes 0 exactly if the p-value is at most 1 - level (see
+    `rankcorr.inference._orbit`). It speaks of these items: what would differ is which system gave an item which score.
+
+    Equal mean coefficients are not the null hypothesis: if one system is noisy at the top and the other at the bottom,
+    they are not exchangeable, even if the mean of the difference is 0.
+
+    Parameters
+    ----------
+    gold, a, b : Ranking, mapping of label to score, or array_like of shape (n_items,)
+        Plain numbers are scores: larger is better. Labelled rankings are matched by label.
+    coefficient : Coefficient or {"tau_w", "rho_w", "tau", "rho"}
+        A value with its options, such as ``TauW(n0=10)``; a name selects the default options. Exchanged systems have
+        ties, so a weigher must accept the ranks 1, 1.5, 2 and so on.
+    missing : {"raise", "intersection", "bottom", "gold"}
+        How to treat labels that are not in all three rankings: raise an error, leave them out, or place them last, in a
+        tie, in each ranking that lacks them. "gold" keeps only the items of gold.
+    alternative : {"two-sided", "greater", "less"}
+        "greater" tests whether the first system is better; the interval is then bounded below alone.
+    swap : {"auto", "scores", "ranks"}
+        What the two systems exchange. "auto" takes scores if both systems have them and their distributions may be one
+        (`rankcorr.inference._exchange.on_one_scale`), else ranks; the result says which.
+    level : float, default 0.95
+        Level of confidence of the interval.
+    n_resamples : int, default 10000
+        Number of exchanges.
+    seed : int, default 0
+        The same seed gives the same result; another one shows the Monte Carlo error.
+    workers : int, optional
+        Number of threads, by default one for each processor. The result does not depend on it.
+    progress : callable, optional
+        Called with the number of exchanges done since the last call, and with 0 between the steps after them. An
+        exception that it raises stops the work.
+
+    Returns
+    -------
+    SystemComparison
+        nan with an `UndefinedCorrelationWarning`, and without a p-value, if a coefficient is undefined.
+
+    Raises
+    ------
+    RankingError
+        The subclass tells what is wrong with the rankings or the options.
+
+    See Also
+    --------
+    compare_many : Several pairs, with one correction.
+    leaderboard : Many systems, with intervals and groups.
+    rankcorr.evaluation.compare_runs : Search results, compared over queries.
+
+    References
+    ----------
+    J. A. Hartigan, Using Subsample Values as Typical Values, Journal of the American Statistical Association 64 (1969).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankcorr import compare_systems
+    >>> rng = np.random.default_rng(0)
+    >>> gold = rng.normal(size=100)
+    >>> a, b = gold + 0.3 * rng.normal(size=100), gold + 2 * rng.normal(size=100)
+    >>> found = compare_systems(gold, a, b, coefficient="tau", n_resamples=1_000)
+    >>> found.difference > 0, found.pvalue < 0.01, found.low > 0, found.fragile
+    (True, True, True, False)
+    """
+    chosen = as_coefficient(coefficient)
+    check_choice("alternative", alternative, ALTERNATIVES)
+    check_choice("swap", swap, SWAPS)
+    confidence, draws = checked_level(level), Draws.checked(n_resamples, seed, workers, progress)
+    (first, second, third), n_left = align_three(gold, a, b, missing)
+    values = chosen.of_rows(first, *stacked([second, third]), weightless="raise")
+    difference = float(values[0] - values[1])
+    # Tests take two systems in one order, so that a and b draw the same numbers as b and a.
+    turned = SortedItems.of(chosen, first, [second, third]).is_turned
+    exchange = _exchange(chosen, (first, second, third), (a, b), swap, turned, draws.seed)
+
+    orbit, least, most, fragile = Orbit(math.nan, np.empty((1, 0)), np.empty(0), False), None, None, False
+    pvalue = low = high = detectable = math.nan
+    if math.isnan(difference):
+        which = [name for name, value in zip(NAMES[1:], values, strict=True) if math.isnan(value)]
+        warn_undefined(offending("all items that have weight are tied in gold or in", which), stacklevel=3)
+    else:
+        orbit = orbits_of([[exchange]], draws.of_part(0))[0]
+        side = TURNED[alternative] if turned else alternative
+        pvalue, detectable = orbit.pvalue(side), orbit.detectable(confidence)
+        low, high = orbit.interval(confidence, side, BOUND)
+        if turned:
+            low, high = 0.0 - high, 0.0 - low  # no -0.0
+        if first.n_items > 2:
+            least, most = _left_out(exchange, first, side, turned, draws.of_part(1))
+            alpha = alpha_of(confidence)
+            fragile = any((each.pvalue <= alpha) != (pvalue <= alpha) for each in (least, most))
+        if orbit.n_undefined:
+            why = f"in {orbit.n_undefined:,} of {orbit.kept.size:,} exchanges, which count against a difference"
+            warn_undefined(why, stacklevel=3)
+    return SystemComparison(
+        statistic_a=float(values[0]),
+        statistic_b=float(values[1]),
+        difference=difference,
+        pvalue=pvalue,
+        alternative=alternative,
+        swap="scores" if exchange.by_scores else "ranks",
+        exact=first.n_items <= MAX_EXACT,
+        low=low,
+        high=high,
+        level=confidence,
+        detectable=detectable,
+        least=least,
+        most=most,
+        fragile=fragile,
+        n_resamples=draws.n_resamples,
+        n_undefined=orbit.n_undefined,
+        n_missing=None if missing == "raise" else n_left,
+        **chosen.described(first.n_items, missing),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class ComparedPair(Result):
+    """One comparison of a table.
+
+    Attributes
+    ----------
+    gold_set, coefficient : str
+        The gold set, and the name of the coefficient; with its options if the table has several of this name.
+    a, b : str
+        Names of the systems.
+    comparison : SystemComparison
+    corrected_pvalue : float
+        P-value by Holm's method, over all comparisons of the table.
+
+    See Also
+    --------
+    compare_many : Returns a table of them.
+    SystemComparison : The type of `comparison`.
+
+    Examples
+    --------
+    >>> from rankcorr import compare_many
+    >>> table = compare_many([4, 3, 2, 1], {"a": [4, 3, 2, 1], "b": [1, 2, 3, 4]}, coefficients=["tau", "rho"])
+    >>> for row in table.rows:
+    ...     print(row.coefficient, row.a, row.b, row.comparison.pvalue, row.corrected_pvalue)
+    tau a b 0.25 0.5
+    rho a b 0.25 0.5
+    """
+
+    gold_set: str
+    coefficient: str
+    a: str
+    b: str
+    comparison: SystemComparison
+    corrected_pvalue: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SystemComparisons(TableResult):
+    """Pairs of systems on one or several gold sets, by one or several coefficients, with one correction.
+
+    Attributes
+    ----------
+    rows : tuple of ComparedPair
+        By gold set, by coefficient, and by pair, in the order given.
+
+    See Also
+    --------
+    compare_many : Returns it.
+    ComparedPair : The type of its rows.
+
+    Examples
+    --------
+    >>> from rankcorr import compare_many
+    >>> systems = {"a": [4, 3, 2, 1], "b": [4, 3, 1, 2], "c": [1, 2, 3, 4]}
+    >>> table = compare_many([4, 3, 2, 1], systems, coefficients=["tau"], baseline="c")
+    >>> [(row.a, row.b, round(row.comparison.difference, 4)) for row in table.rows]
+    [('a', 'c', 2.0), ('b', 'c', 1.6667)]
+    """
+
+    rows: tuple[ComparedPair, ...]
+
+    def __repr__(self) -> str:
+        least = min((row.corrected_pvalue for row in self.rows if row.corrected_pvalue >= 0), default=math.nan)
+        return f"<SystemComparisons: {len(self.rows)} tests, least corrected p {least:.3g}>"
+
+    def _columns(self) -> dict[str, list[Any]]:
+        own = ("gold_set", "coefficient", "a", "b")
+        of_comparison = ("statistic_a", "statistic_b", "difference", "low", "high", "pvalue")
+        return {
+            **{name: [getattr(row, name) for row in self.rows] for name in own},
+            **{name: [getattr(row.comparison, name) for row in self.rows] for name in of_comparison},
+            "corrected_pvalue": [row.corrected_pvalue for row in self.rows],
+            **{name: [getattr(row.comparison, name) for row in self.rows] for name in ("fragile", "n_items")},
+        }
+
+
+def compare_many(
+    gold: RankingLike | Mapping[str, RankingLike],
+    systems: Mapping[str, RankingLike],
+    *,
+    coefficients: Sequence[CoefficientLike] = ("tau_w",),
+    baseline: str | None = None,
+    missing: Missing = "raise",
+    alternative: Alternative = "two-sided",
+    swap: Swap = "auto",
+    level: float = 0.95,
+    n_resamples: int = 10_000,
+    seed: int = 0,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> SystemComparisons:
+    """Compare pairs of systems on one or several gold sets, by one or several coefficients, with one correction.
+
+    Each comparison is that of `compare_systems`. Their p-values are corrected together, by Holm's method: the chance
+    that any of them is at most 0.05 although the systems are exchangeable is 0.05 at most, whatever was compared. For a
+    ranking of many systems, `leaderboard` finds more, because it takes the best system into account.
+
+    Parameters
+    ----------
+    gold : ranking, or mapping of name to ranking
+        One gold ranking, named "gold", or several gold sets by name. Several must have labels.
+    systems : mapping of name to ranking
+        Two or more. With several gold sets, a system has the items of all, at least two of each. Each comparison
+        leaves out the items of the other gold sets; `missing` decides about all others.
+    coefficients : sequence of Coefficient or {"tau_w", "rho_w", "tau", "rho"}
+    baseline : str, optional
+        Name of a system. Each other one is then compared with it; by default all pairs are compared.
+    missing, alternative, swap, level, n_resamples, seed, workers, progress
+        As in `compare_systems`.
+
+    Returns
+    -------
+    SystemComparisons
+
+    Raises
+    ------
+    RankingError
+        `OptionError` for fewer than two systems or an unknown baseline; otherwise as `compare_systems`, with the names
+        of the gold set and the systems in front.
+
+    See Also
+    --------
+    compare_systems : One pair of systems.
+    leaderboard : Finds more among many systems.
+    holm : The correction alone.
+
+    Examples
+    --------
+    >>> from rankcorr import compare_many
+    >>> gold = {"nouns": {"fig": 4, "kiwi": 3, "plum": 2, "pear": 1}, "verbs": {"run": 3, "go": 2, "be": 1}}
+    >>> good = {"fig": 9, "kiwi": 7, "plum": 5, "pear": 1, "run": 8, "go": 4, "be": 2}
+    >>> poor = {"fig": 1, "kiwi": 5, "plum": 7, "pear": 9, "run": 2, "go": 4, "be": 8}
+    >>> table = compare_many(gold, {"good": good, "poor": poor})
+    >>> [(row.gold_set, row.comparison.pvalue, row.corrected_pvalue) for row in table.rows]
+    [('nouns', 0.25, 0.5), ('verbs', 0.5, 0.5)]
+    """
+    chosen = list(different_coefficients(coefficients).values())
+    called = [each.name if sum(each.name == other.name for other in chosen) == 1 else repr(each) for each in chosen]
+    golds, names = named_golds(gold), list(systems_of(systems))
+    if len(names) < 2:
+        raise OptionError(f"at least two systems are wanted to compare; got {', '.join(map(shown, names))}")
+    if baseline is not None:
+        check_choice("baseline", baseline, tuple(names))
+    others = [name for name in names if name != baseline]
+    pairs = list(combinations(names, 2)) if baseline is None else [(name, baseline) for name in others]
+    given = by_name(systems) or {}
+    options: dict[str, Any] = {"missing": missing, "alternative": alternative, "swap": swap, "level": level}
+    options |= {"n_resamples": n_resamples, "seed": seed, "workers": workers, "progress": progress}
+    found: list[tuple[str, str, str, str, SystemComparison]] = []
+    for set_name, own_gold in golds.items():
+        own = {name: _within(given[name], golds, name, set_name) for name in names} if len(golds) > 1 else given
+        for (label, coefficient), (a, b) in product(zip(called, chosen, strict=True), pairs):
+            which = f"{shown(a)} and {shown(b)} on {shown(set_name)}"
+            try:
+                with collected_notices() as notices:
+                    compared = compare_systems(own_gold, own[a], own[b], coefficient=coefficient, **options)
+            except RankingError as error:
+                raise type(error)(f"{which}: {error}") from error
+            for notice in notices:
+                give_notice(f"{which}: {notice}", UndefinedCorrelationWarning)
+            found.append((set_name, label, a, b, compared))
+    corrected = holm([compared.pvalue for *_, compared in found]).tolist()
+    return SystemComparisons(
+        tuple(
+            ComparedPair(set_name, label, a, b, compared, pvalue)
+            for (set_name, label, a, b, compared), pvalue in zip(found, corrected, strict=True)
+        )
+    )
+
+
+def _within(system: RankingLike, golds: Mapping[str, Ranking], name: str, set_name: str) -> RankingLike:
+    """A system without the items that are in other gold sets alone."""
+    own = set(golds[set_name].labels or ())
+    foreign = {label for gold in golds.values() for label in gold.labels or ()} - own
+    labels: Sequence[Hashable] | None
+    if isinstance(system, Ranking):
+        labels, numbers = system.labels, system.ranks.tolist()
+    else:
+        labels, given = split_labels(system, "score")
+        numbers = list(given)  # type: ignore[arg-type] # exact: an integer above 2^53 stays one
+    if labels is None:
+        raise LabelError(f"several gold sets need labels, to find the items of each; system {shown(name)} has none")
+    kept = {label: number for label, number in zip(labels, numbers, strict=True) if label not in foreign}
+    if len(own & kept.keys()) < 2:
+        raise TooFewItemsError(f"system {shown(name)} has fewer than two items of gold set {shown(set_name)}")
+    return Ranking.from_ranks(list(kept.values()), list(kept)) if isinstance(system, Ranking) else kept
+
+
+def _exchange(
+    coefficient: Coefficient,
+    aligned: tuple[Ranking, Ranking, Ranking],
+    given: tuple[RankingLike, RankingLike],
+    swap: Swap,
+    turned: bool,
+    seed: int,
+) -> Exchange:
+    """The exchange of two systems, which enter in reverse if `turned`."""
+    gold, *systems = aligned
+    codes = None
+    if swap == "scores" or (swap == "auto" and not any(isinstance(each, Ranking) for each in given)):
+        codes = np.array([codes_of_items(own, gold.labels) for own in score_codes(given, NAMES[1:])])
+    if turned:
+        systems, codes = systems[::-1], None if codes is None else codes[::-1]
+    by_scores = codes is not None and (swap == "scores" or on_one_scale(codes, derived_seed(seed, 3, 0)))
+    return Exchange.of(coefficient, gold, systems, codes if by_scores else None)
+
+
+def _left_out(
+    exchange: Exchange, gold: Ranking, alternative: Alternative, turned: bool, draws: Draws
+) -> tuple[LeftOut, LeftOut]:
+    """The comparison without the item that lets the difference be least, and without that which lets it be largest."""
+    items = exchange.items
+    weights = items.table[items.y_halves.min(axis=0) // (2 if items.expected else 1) - (1 if items.expected else 2)]
+    apart = weights * np.abs(np.diff(items.y_halves, axis=0)[0])
+    candidates = np.sort(np.argsort(-apart, kind="stable")[:MOST_LEFT_OUT])
+    differences = np.empty(candidates.size)
+    step = max(1, BLOCK_NUMBERS // items.n_items)
+    for start in range(0, candidates.size, step):
+        draws.progress(0)
+        part = candidates[start : start + step]
+        counts = np.ones((part.size, items.n_items), np.int32)
+        counts[np.arange(part.size), part] = 0
+        differences[start : start + step] = -np.diff(items.coefficients(counts), axis=1)[:, 0]
+    # An item without which the difference is undefined decides it: the test then has no p-value below 1.
+    differences = np.where(np.isnan(differences), 0.0, differences)
+    found = []
+    for place in (int(np.argmin(differences)), int(np.argmax(differences))):
+        item = int(candidates[place])
+        pvalue = orbits_of([[exchange.without(item)]], draws.fewer(N_LEFT_OUT))[0].pvalue(alternative)
+        position = int(gold.best_first[item])
+        label = position if gold.labels is None else gold.labels[position]
+        found.append(LeftOut(label, float(0.0 - differences[place] if turned else differences[place]), pvalue))
+    return (found[1], found[0]) if turned else (found[0], found[1])
+
+
+def align_three(
+    gold: RankingLike, a: RankingLike, b: RankingLike, missing: Missing
+) -> tuple[tuple[Ranking, Ranking, Ranking], int]:
+    """Three rankings over the same items in the same order, and the number of items that were not in all three."""
+    check_choice("missing", missing, MISSING)
+    given = as_ranking(gold), as_ranking(a), as_ranking(b)
+    if missing == "raise" or any(ranking.labels is None for ranking in given):
+        second = align(given[0], given[1], names=("gold", "a"), missing=missing)[1]
+        return (given[0], second, align(given[0], given[2], names=("gold", "b"), missing=missing)[1]), 0
+    union: dict[Hashable, int] = {}
+    for ranking in given:
+        for label in ranking.labels or ():
+            union[label] = union.get(label, 0) + 1
+    common = [label for label, number in union.items() if number == len(given)]
+    own = list(given[0].labels or ())
+    # Items that gold lacks are tied there, in an order that does not change when a and b are exchanged.
+    kept = {"intersection": common, "gold": own}.get(missing, own + sorted(list(union)[len(own) :], key=str))
+    if len(kept) < 2:
+        raise TooFewItemsError(
+            "gold, a and b must have at least two labels in common; they have "
+            f"{', '.join(str(ranking.n_items) for ranking in given)} items, {len(kept)} in common"
+        )
+    # All items, tied: aligned with this ranking, each of the three loses or gains the items that it must.
+    everything = Ranking.from_ranks(np.zeros(len(kept)), kept)
+    taken = [
+        align(everything, ranking, names=("gold", name), missing=missing)[1]
+        for name, ranking in zip(NAMES, given, strict=True)
+    ]
+    return (taken[0], taken[1], taken[2]), len(union) - len(common)

@@ -1,0 +1,465 @@
+"""Agreement of annotators: Krippendorff's alpha, and the mean correlation of each annotator with the others.
+
+ratings of many annotators -> one checked matrix, nan where a rating is missing -> alpha, and the agreement of pairs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from numbers import Integral, Real
+from typing import Any, Final, Literal, TypeAlias, cast, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rankcorr._checks import check_choice, check_unique, checked_count, offending, shown, warn_undefined
+from rankcorr._coefficients import CoefficientLike, as_coefficient
+from rankcorr._frames import by_name
+from rankcorr._ranking import Ranking
+from rankcorr._results import TableResult, described_by, mean_of, read_only
+from rankcorr._scores import ScoresLike, is_masked, split_labels
+from rankcorr.errors import (
+    DimensionError,
+    DuplicateLabelError,
+    LabelError,
+    LengthError,
+    NonNumericError,
+    OptionError,
+    RankingError,
+)
+
+RatingsLike: TypeAlias = Mapping[Any, ScoresLike] | ArrayLike
+
+EXACT: Final = 2**53  # up to here every integer is a float
+
+
+class AnnotatorError(RankingError):
+    """Too few annotators, or annotators with too few items in common, to measure how they agree.
+
+    See Also
+    --------
+    krippendorff_alpha, mean_pairwise_agreement : Raise it.
+
+    Examples
+    --------
+    >>> from rankcorr.measures import mean_pairwise_agreement
+    >>> mean_pairwise_agreement({"ann": [1, 2, 3, 4]})
+    Traceback (most recent call last):
+        ...
+    rankcorr.measures._annotators.AnnotatorError: agreement needs at least two annotators; got 1
+    """
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Ratings:
+    """Ratings, shape (n_annotators, n_items), nan where one is missing, and the names of the annotators."""
+
+    values: NDArray[np.float64]
+    names: tuple[Any, ...] | None
+
+    def name(self, row: int) -> Any:
+        """Name of an annotator, or its index where the annotators have no names."""
+        return self.names[row] if self.names is not None else row
+
+
+def read_ratings(ratings: RatingsLike) -> Ratings:
+    """Check ratings: a matrix, or a mapping or frame of annotator to ratings, by item or in one order."""
+    named = by_name(ratings)
+    if named is not None:
+        names = tuple(named.keys())
+        check_unique(names, "names of annotators", DuplicateLabelError)
+        values = _of_annotators(names, [split_labels(named[name], f"rating of {shown(name)}") for name in names])
+        found = Ratings(values, names)
+    else:
+        found = Ratings(_matrix(cast(ArrayLike, ratings)), None)
+    if len(found.values) < 2:
+        raise AnnotatorError(f"agreement needs at least two annotators; got {len(found.values)}")
+    infinite = np.argwhere(np.isinf(found.values))
+    if infinite.size:
+        which = [(found.name(row), column) for row, column in infinite.tolist()]
+        raise NonNumericError(offending("every rating must be finite; infinite at (annotator, item)", which))
+    read_only(found.values)
+    return found
+
+
+def _matrix(ratings: ArrayLike) -> NDArray[np.float64]:
+    array = _unmasked(ratings)
+    if array.ndim != 2:
+        raise DimensionError(f"ratings must have a row for each annotator; got an array of shape {array.shape}")
+    return _floats("every rating", array)
+
+
+def _of_annotators(names: tuple[Any, ...], rows: list[tuple[list[Hashable] | None, ArrayLike]]) -> NDArray[np.float64]:
+    """Matrix of the ratings of named annotators; a column for each item that any of them rated."""
+    labelled = [labels is not None for labels, _ in rows]
+    if not rows:
+        return np.empty((0, 0))
+    if any(labelled) != all(labelled):
+        with_labels, without = names[labelled.index(True)], names[labelled.index(False)]
+        raise LabelError(
+            f"the ratings of {shown(with_labels)} have labels and those of {shown(without)} have none, "
+            "so their items cannot be matched"
+        )
+    vectors = [_vector(name, values) for name, (_, values) in zip(names, rows, strict=True)]
+    if not all(labelled):
+        lengths = {vector.size for vector in vectors}
+        if len(lengths) > 1:
+            raise LengthError(
+                f"ratings without labels must have the same length, with nan for a missing one; got lengths "
+                f"{', '.join(map(str, sorted(lengths)))}"
+            )
+        return np.array(vectors)
+    place: dict[Hashable, int] = {}
+    for name, (labels, _) in zip(names, rows, strict=True):
+        if len(set(labels or ())) < len(labels or ()):
+            raise DuplicateLabelError(f"the ratings of {shown(name)} name an item more than once")
+        for label in labels or ():
+            place.setdefault(label, len(place))
+    matrix = np.full((len(rows), len(place)), np.nan)
+    for row, ((labels, _), vector) in enumerate(zip(rows, vectors, strict=True)):
+        matrix[row, [place[label] for label in labels or ()]] = vector
+    return matrix
+
+
+def _vector(name: Any, values: ArrayLike) -> NDArray[np.float64]:
+    array = _unmasked(values)
+    if array.ndim != 1:
+        raise DimensionError(f"the ratings of {shown(name)} must have one dimension; got shape {array.shape}")
+    return _floats(f"every rating of {shown(name)}", array)
+
+
+def _unmasked(values: ArrayLike) -> NDArray[Any]:
+    """Return an array with nan for masked values, and with integers unchanged."""
+    if is_masked(values):
+        array = np.array(values.data, dtype=object)
+        array[np.ma.getmaskarray(values)] = np.nan
+        return array
+    if isinstance(values, list | tuple):
+        values = [_unmasked(row) if is_masked(row) else row for row in values]  # numpy would drop the masks of rows
+    try:
+        array = np.asarray(values)
+    except ValueError as error:  # how numpy reports rows of different lengths
+        raise DimensionError("ratings must form an array; their rows differ in length") from error
+    made_floats = array.dtype.kind == "f" and not isinstance(values, np.ndarray)
+    return np.array(values, dtype=object) if made_floats and (np.abs(array) >= EXACT).any() else array
+
+
+def _floats(what: str, array: NDArray[Any]) -> NDArray[np.float64]:
+    """Check that these are numbers, and that no two integers become the same float."""
+    if array.dtype.kind in "bf":
+        return array.astype(np.float64)
+    if array.dtype.kind in "iu" and (array.size == 0 or -EXACT <= int(array.min()) <= int(array.max()) <= EXACT):
+        return array.astype(np.float64)
+    given = array.ravel().tolist()
+    wrong = [value for value in given if not isinstance(value, Real | Decimal)]
+    if wrong:
+        raise NonNumericError(offending(f"{what} must be a number, or nan; got", wrong))
+    large = [value for value in given if isinstance(value, Integral) and abs(int(value)) > EXACT]
+    if large:
+        raise NonNumericError(offending(f"{what} that is an integer must be at most 2^53 in size; got", large))
+    return np.array([_as_float(value) for value in given], np.float64).reshape(array.shape)
+
+
+def _as_float(number: Any) -> float:
+    """Return a number of any kind as a float, infinite if it is too large."""
+    if isinstance(number, Decimal) and number.is_nan():  # float() refuses a signaling nan
+        return math.nan
+    try:
+        return float(number)
+    except OverflowError:  # an integer or fraction beyond the largest float
+        return math.inf
+
+
+Level: TypeAlias = Literal["nominal", "ordinal", "interval", "ratio"]
+Floats: TypeAlias = NDArray[np.float64]
+Whole: TypeAlias = NDArray[np.int64]
+
+LEVELS: Final[tuple[Level, ...]] = get_args(Level)
+
+
+def krippendorff_alpha(ratings: RatingsLike, *, level: Level = "nominal") -> float:
+    """Krippendorff's alpha, the agreement of annotators beyond chance; ratings may be missing.
+
+    alpha = 1 - D_o/D_e, where D_o is the mean difference d(c, k) of two ratings of one item, and D_e that of any two
+    ratings. Items with fewer than two ratings do not count. With n_g the number of ratings equal to g,
+
+    ==========  =================================================
+    level       d(c, k)
+    ==========  =================================================
+    "nominal"   1 if c and k differ, else 0
+    "ordinal"   (sum_{g=c..k} n_g - (n_c + n_k)/2)^2
+    "interval"  (c - k)^2
+    "ratio"     ((c - k)/(c + k))^2, and 0 if c and k are both 0
+    ==========  =================================================
+
+    If all ratings that count are equal, alpha is undefined: nan with an `UndefinedCorrelationWarning`. A matrix of m
+    ratings, missing ones included, takes O(m log m) time and O(m) memory; level "ratio" also takes O(v^2) time, where v
+    is the number of different ratings.
+
+    Parameters
+    ----------
+    ratings : array_like of shape (n_annotators, n_items), or mapping of annotator to ratings
+        Numbers, also for the categories of level "nominal". A missing rating is nan, or masked. The values of a mapping
+        (dict, or the columns of a data frame) are arrays of one length, or mappings of item to rating that may omit
+        missing items.
+    level : {"nominal", "ordinal", "interval", "ratio"}
+        How two ratings are compared: whether they are equal, which is larger, by how much, or by what factor.
+
+    Returns
+    -------
+    float
+        1 for perfect agreement, 0 for agreement no better than chance.
+
+    Raises
+    ------
+    RankingError
+        One of its subclasses: `AnnotatorError` for one annotator or no item with two ratings, `NonNumericError` for
+        infinite ratings, for integers beyond 2^53, which floats cannot represent exactly, and for negative ratings at
+        level "ratio".
+
+    See Also
+    --------
+    mean_pairwise_agreement : Correlations between annotators.
+
+    References
+    ----------
+    K. Krippendorff, Content Analysis: An Introduction to Its Methodology, 2nd ed., Sage 2004, chapter 11.
+    K. Krippendorff, Computing Krippendorff's Alpha-Reliability, University of Pennsylvania, 2011.
+
+    Examples
+    --------
+    >>> from rankcorr.measures import krippendorff_alpha
+    >>> nan = float("nan")
+    >>> round(krippendorff_alpha([[1, 2, 3, 3], [1, 2, 3, nan], [nan, 3, 3, 3]], level="ordinal"), 4)
+    0.775
+    """
+    check_choice("level", level, LEVELS)
+    items = np.sort(read_ratings(ratings).values.T, axis=1)
+    rated = ~np.isnan(items)
+    n_rated = np.count_nonzero(rated, axis=1)
+    rated[n_rated < 2] = False
+    values, sizes = items[rated], n_rated[n_rated >= 2]  # item after item, the ratings of each in ascending order
+    if values.size == 0:
+        raise AnnotatorError("alpha needs an item with at least two ratings; every item has fewer")
+    if level == "ratio" and (values < 0).any():
+        raise NonNumericError(
+            offending("ratings at level 'ratio' must not be negative; got", values[values < 0].tolist())
+        )
+    if (values == values[0]).all():
+        warn_undefined("all ratings of items with two ratings are equal", what="alpha", stacklevel=3)
+        return math.nan
+
+    if level == "ordinal":
+        values = _doubled_midranks(values)
+    elif level == "interval":
+        # By a power of two, which is exact, so that no difference and no square overflows or vanishes.
+        values = np.ldexp(values, -1 - np.frexp(np.abs(values).max())[1])
+    pair_sums = PAIR_SUMS[level]
+    observed = math.fsum((pair_sums(values, sizes) / (sizes - 1)).tolist())
+    expected = float(pair_sums(np.sort(values), np.array([values.size]))[0])
+    return 1 - (values.size - 1) * observed / expected
+
+
+def _doubled_midranks(values: Floats) -> Floats:
+    """Twice the mid-rank of each value, less a constant.
+
+    The sum in d(c, k) counts the ratings from the middle of the group of c to that of k, which is the difference of
+    their mid-ranks: ordinal alpha is interval alpha of mid-ranks.
+    """
+    distinct, counts, _ = _distinct(np.sort(values), np.array([values.size]))
+    doubled = 2 * np.cumsum(counts) - counts
+    return doubled[np.searchsorted(distinct, values)].astype(np.float64)
+
+
+# The functions below sum d(c, k) over the ordered pairs of values in each group. `values` holds group after group, each
+# in ascending order and of at least two values.
+
+
+def _unequal(values: Floats, sizes: Whole) -> Floats:
+    """d(c, k) = 1 if c and k differ: all pairs of values, less those of equal ones."""
+    _, counts, n_distinct = _distinct(values, sizes)
+    equal: Whole = np.add.reduceat(counts**2, _starts(n_distinct))
+    return (sizes**2 - equal).astype(np.float64)
+
+
+def _squares(values: Floats, sizes: Whole) -> Floats:
+    """d(c, k) = (c - k)^2: twice the size of the group, times the sum of squared distances from its mean."""
+    starts = _starts(sizes)
+    # From the smallest value first: ratings that are close together and far from zero keep their digits, and equal ones
+    # give exactly 0.
+    distances = values - np.repeat(values[starts], sizes)
+    distances -= np.repeat(np.add.reduceat(distances, starts) / sizes, sizes)
+    squares: Floats = np.add.reduceat(distances**2, starts)
+    return 2 * squares * sizes
+
+
+def _squared_ratios(values: Floats, sizes: Whole) -> Floats:
+    """d(c, k) = ((c - k)/(c + k))^2: each pair of different values in turn, in memory for one sum a value."""
+    from rankcorr import _kernels as kernels
+
+    distinct, counts, n_distinct = _distinct(values, sizes)
+    with_larger = np.zeros(distinct.size)
+    kernels.grouped_squared_ratios(distinct, counts.astype(np.float64), n_distinct, with_larger)
+    sums: Floats = 2 * np.add.reduceat(counts * with_larger, _starts(n_distinct))
+    return sums
+
+
+def _distinct(values: Floats, sizes: Whole) -> tuple[Floats, Whole, Whole]:
+    """Find the different values of each group, how often each occurs there, and how many there are in each group."""
+    starts = _starts(sizes)
+    first = np.append(True, values[1:] != values[:-1])
+    first[starts] = True
+    places = np.flatnonzero(first)
+    return values[places], np.diff(places, append=values.size), np.add.reduceat(first, starts, dtype=np.int64)
+
+
+def _starts(sizes: Whole) -> Whole:
+    """Where each group begins."""
+    starts: Whole = np.cumsum(sizes) - sizes
+    return starts
+
+
+PAIR_SUMS: Final = {"nominal": _unequal, "ordinal": _squares, "interval": _squares, "ratio": _squared_ratios}
+
+
+FewCommon: TypeAlias = Literal["raise", "leave_out"]
+
+FEW_COMMON: Final[tuple[FewCommon, ...]] = get_args(FewCommon)
+
+
+@dataclass(frozen=True, eq=False)
+class PairwiseAgreement(TableResult):
+    """Correlations of annotators with each other.
+
+    Attributes
+    ----------
+    annotators : tuple
+        Names of the annotators, or their indices.
+    with_others : ndarray of float64, shape (n_annotators,), read-only
+        Mean correlation of each annotator with the others; nan if none is defined.
+    mean : float
+        Mean correlation of all pairs of annotators.
+    pairs : ndarray of float64, shape (n_annotators, n_annotators), read-only
+        Correlation of each pair; nan on the diagonal, and if undefined or left out.
+    n_common : ndarray of int64, shape (n_annotators, n_annotators), read-only
+        Number of items that both have rated.
+    n_left_out : int
+        Number of pairs with too few items in common.
+    coefficient : str
+        The coefficient of each pair, with its options.
+
+    See Also
+    --------
+    mean_pairwise_agreement : Returns it.
+
+    Examples
+    --------
+    >>> from rankcorr.measures import mean_pairwise_agreement
+    >>> ratings = {"ann": [1, 2, 3, 4], "bob": [1, 3, 2, 4], "cat": [2, 1, 3, 4]}
+    >>> agreement = mean_pairwise_agreement(ratings)
+    >>> dict(zip(agreement.annotators, agreement.with_others.round(4).tolist()))
+    {'ann': 0.8, 'bob': 0.6, 'cat': 0.6}
+    >>> round(agreement.mean, 4), agreement.n_left_out
+    (0.6667, 0)
+    """
+
+    annotators: tuple[Any, ...]
+    with_others: NDArray[np.float64]
+    mean: float
+    pairs: NDArray[np.float64]
+    n_common: NDArray[np.int64]
+    n_left_out: int
+    coefficient: str
+
+    def __repr__(self) -> str:
+        figures = {"mean": self.mean, "n_annotators": len(self.annotators)}
+        return described_by(self, figures | {"coefficient": self.coefficient, "n_left_out": self.n_left_out})
+
+    def _columns(self) -> dict[str, Any]:
+        return {"annotator": self.annotators, "with_others": self.with_others}
+
+
+def mean_pairwise_agreement(
+    ratings: RatingsLike, *, coefficient: CoefficientLike = "rho", min_common: int = 3, few_common: FewCommon = "raise"
+) -> PairwiseAgreement:
+    """Correlate each annotator with each other: the agreement reported in papers on word similarity.
+
+    Two annotators are compared on the items that both have rated, ranked among themselves.
+
+    Parameters
+    ----------
+    ratings : array_like of shape (n_annotators, n_items), or mapping of annotator to ratings
+        As in `krippendorff_alpha`.
+    coefficient : Coefficient or {"rho", "tau", "rho_w", "tau_w"}
+        A value with its options, such as ``TauW(n0=10)``; "rho" is Spearman's, by mid-ranks. The schemes "first" and
+        "second" are errors, since two annotators have no order.
+    min_common : int, default 3
+        Smallest number of items that two annotators must share, at least 2: a correlation of two items is 1, -1 or
+        undefined.
+    few_common : {"raise", "leave_out"}
+        What to do with a pair that has fewer: raise an error, or leave it out of the means and count it in
+        `n_left_out`.
+
+    Returns
+    -------
+    PairwiseAgreement
+        A pair whose correlation is undefined is left out of the means, with an `UndefinedCorrelationWarning`.
+
+    Raises
+    ------
+    RankingError
+        One of its subclasses: `AnnotatorError` for one annotator, or for pairs with too few items in common.
+
+    See Also
+    --------
+    krippendorff_alpha : Agreement beyond chance, as one number.
+    rankcorr.correlation_matrix : All pairs of rankings of the same items.
+
+    References
+    ----------
+    F. Hill, R. Reichart and A. Korhonen, SimLex-999: Evaluating Semantic Models With (Genuine) Similarity Estimation,
+    Computational Linguistics 41(4), 2015.
+
+    Examples
+    --------
+    >>> from rankcorr.measures import mean_pairwise_agreement
+    >>> agreement = mean_pairwise_agreement({"ann": [1, 2, 3, 4], "bob": [1, 3, 2, 4], "cat": [2, 1, 3, 4]})
+    >>> agreement.with_others.round(4)
+    array([0.8, 0.6, 0.6])
+    >>> round(agreement.mean, 4)
+    0.6667
+    """
+    chosen = as_coefficient(coefficient)
+    if chosen.swapped != chosen:
+        raise OptionError(f"annotators are compared without order, so that the scheme must be symmetric; got {chosen}")
+    least = checked_count(min_common, "min_common", least=2)
+    check_choice("few_common", few_common, FEW_COMMON)
+    found = read_ratings(ratings)
+    rated = ~np.isnan(found.values)
+    counts = rated.astype(np.float64)  # numpy multiplies matrices of floats far faster, and counts are exact in them
+    n_common = (counts @ counts.T).astype(np.int64)
+    n_annotators = len(rated)
+    enough = [(i, j) for i in range(n_annotators) for j in range(i) if n_common[i, j] >= least]
+    few = [(j, i) for i in range(n_annotators) for j in range(i) if n_common[i, j] < least]
+    if few and (few_common == "raise" or not enough):
+        which = [(found.name(i), found.name(j), int(n_common[i, j])) for i, j in few]
+        what = f"any two annotators must have rated {least} items in common; too few (annotators, items)"
+        raise AnnotatorError(offending(what, which))
+
+    pairs = np.full((n_annotators, n_annotators), np.nan)
+    undefined = []
+    for i, j in enough:
+        both = rated[i] & rated[j]
+        x, y = (Ranking.from_scores(found.values[row, both]) for row in (i, j))
+        pairs[i, j] = pairs[j, i] = chosen.of_pair(x, y)
+        if math.isnan(pairs[i, j]):
+            undefined.append((found.name(j), found.name(i)))
+    if undefined:
+        warn_undefined(offending("all items are tied in one of the ratings of", undefined), stacklevel=3)
+    with_others = np.array([mean_of(row) for row in pairs])
+    read_only((pairs, n_common, with_others))
+    names, mean = tuple(map(found.name, range(n_annotators))), mean_of(pairs[np.tril_indices(n_annotators, -1)])
+    return PairwiseAgreement(names, with_others, mean, pairs, n_common, len(few), chosen.name)

@@ -1,0 +1,239 @@
+"""Other Kendall correlations that weigh the top: AP correlation and Vigna's weighted tau."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final, Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankcorr._alignment import Missing, align, n_missing
+from rankcorr._checks import check_choice, offending, real_number, shown, warn_undefined
+from rankcorr._ranking import Ranking
+from rankcorr._results import RankCorrelation
+from rankcorr._scores import ScoresLike, split_labels
+from rankcorr.errors import LabelError, LabelMismatchError, LengthError, OptionError
+from rankcorr.measures._lists import ListLike, as_list
+
+ApTies: TypeAlias = Literal["a", "b"]
+
+AP_TIES: Final[tuple[ApTies, ...]] = get_args(ApTies)
+
+
+def tau_ap(gold: ListLike, system: ListLike, *, ties: ApTies = "a", missing: Missing = "raise") -> RankCorrelation:
+    """AP correlation of a gold ranking and a system: a Kendall correlation that weights the top of the system more.
+
+    tau_AP = 2/(n - 1) sum_{i=2..n} C(i)/(i - 1) - 1, where i is a place in the system's ranking, and C(i) the number of
+    items above that place that the gold ranking also has above the item there. Symmetric only with ties="b".
+
+    Let item e be tied at the places t to b of the system, and let C(e) and T(e) be how many of the t - 1 items above
+    that group the gold ranking has above e, and ties with e.
+
+    - "a": the mean over all ways to break the ties of both rankings. C(i)/(i - 1) of e has the mean (C(e) + T(e)/2)
+      mean_{i=t..b} 1/(i - 1) from the items above the group, and the mean of (i - t)/(2 (i - 1)) from the group itself,
+      whose order is random. Urbano and Marrero define it for a gold ranking without ties, which is the truth that an
+      observer is compared with.
+    - "b": pairs tied in the system carry no information and are left out. The mean of 2 C(e)/(t - 1) - 1 over the items
+      e with t > 1 is computed in both directions, with gold and system exchanged, since neither is treated as the
+      truth, and the result is the mean of the two. A ranking with itself gives 1. If all items are tied in one ranking,
+      the result is undefined: nan with an `UndefinedCorrelationWarning`.
+
+    Takes O(n log n).
+
+    Parameters
+    ----------
+    gold, system : Ranking, mapping of label to score, list of labels, or array_like of shape (n_items,)
+        Plain numbers are scores: larger is better. A list of text is labels, best first. Labelled rankings are
+        matched by label.
+    ties : {"a", "b"}
+        How ties count; without ties "a" is tau_AP, and "b" the mean of its values in both directions.
+    missing : {"raise", "intersection", "bottom", "gold"}
+        How to treat labels that only one ranking has; see `weighted_tau`.
+
+    Returns
+    -------
+    RankCorrelation
+        With `coefficient` "tau_ap", and `ties` as its `variant`.
+
+    Raises
+    ------
+    RankingError
+        The subclass tells what is wrong with the rankings or the options.
+
+    See Also
+    --------
+    rankcorr.weighted_tau : A symmetric coefficient, with weights of your choice.
+    rankcorr.evaluation.TauAP : The same by query.
+
+    References
+    ----------
+    E. Yilmaz, J. A. Aslam and S. Robertson, A New Rank Correlation Coefficient for Information Retrieval, SIGIR 2008.
+    J. Urbano and M. Marrero, The Treatment of Ties in AP Correlation, ICTIR 2017.
+
+    Examples
+    --------
+    >>> from rankcorr.measures import tau_ap
+    >>> gold = {"king": 9.1, "queen": 8.7, "cabbage": 1.2, "stone": 0.8}
+    >>> system = {"king": 0.7, "queen": 0.9, "cabbage": 0.1, "stone": 0.1}
+    >>> round(tau_ap(gold, system).statistic, 4), round(tau_ap(gold, system, ties="b").statistic, 4)
+    (0.2222, 0.2222)
+    """
+    check_choice("ties", ties, AP_TIES)
+    given = as_list(gold), as_list(system)
+    first, second = align(*given, names=("gold", "system"), missing=missing)
+    value = _expected(first, second) if ties == "a" else 0.5 * (_untied(first, second) + _untied(second, first))
+    if math.isnan(value):
+        warn_undefined("all items are tied in one ranking", stacklevel=3)
+    elif abs(value) > 1:  # by rounding
+        value = math.copysign(1.0, value)
+    return _result(value, "tau_ap", given, first, missing, variant=ties)
+
+
+def _result(
+    value: float, coefficient: str, given: tuple[Ranking, Ranking], first: Ranking, missing: str, **options: str
+) -> RankCorrelation:
+    """Return a correlation of two given rankings, of which `first` is the first one after alignment."""
+    about: dict[str, Any] = {"n_items": first.n_items, "coefficient": coefficient, **options}
+    if missing != "raise":
+        about |= {"missing": missing, "n_missing": n_missing(*given, first.n_items)}
+    return RankCorrelation(value, **about)
+
+
+def _expected(gold: Ranking, system: Ranking) -> float:
+    starts, sizes, concordant, tied = _counts(gold, system)
+    place = np.arange(2, gold.n_items + 1)
+    inverse = np.append(0.0, 1 / (place - 1))  # the first place has nothing above it
+    mean_inverse = np.add.reduceat(inverse, starts) / sizes
+    above = np.add.reduceat(concordant + 0.5 * tied, starts) @ mean_inverse
+    within = 0.5 * (np.arange(gold.n_items) - np.repeat(starts, sizes)) @ inverse
+    return float(2 / (gold.n_items - 1) * (above + within) - 1)
+
+
+def _untied(gold: Ranking, system: Ranking) -> float:
+    starts, _, concordant, _ = _counts(gold, system)
+    if starts.size == 1:
+        return math.nan
+    above = np.add.reduceat(concordant, starts)[1:] / starts[1:]
+    return float(2 * above.sum() / (gold.n_items - starts[1]) - 1)
+
+
+def _counts(
+    gold: Ranking, system: Ranking
+) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64], NDArray[np.float64]]:
+    """Start, from 0, and size of each tied group of the system; C(e) and T(e) of the items in the system's order."""
+    from rankcorr import _kernels as kernels
+
+    concordant, tied = np.empty(gold.n_items), np.empty(gold.n_items)
+    order = system.best_first
+    kernels.above_in_both(gold.ranks, system.ranks, order, concordant, tied)
+    starts = np.flatnonzero(np.diff(system.ranks[order], prepend=0.0))  # ranks are at least 1
+    return starts, np.diff(starts, append=gold.n_items), concordant[order], tied[order]
+
+
+RankedBy: TypeAlias = Literal["both", "x", "y", "position"]
+PairScheme: TypeAlias = Literal["additive", "multiplicative"]
+
+RANKED_BY: Final[tuple[RankedBy, ...]] = get_args(RankedBy)
+PAIR_SCHEMES: Final[tuple[PairScheme, ...]] = get_args(PairScheme)
+
+
+def vigna_tau(
+    x: ListLike,
+    y: ListLike,
+    *,
+    ranked_by: RankedBy = "both",
+    ranks: ScoresLike | Ranking | None = None,
+    scheme: PairScheme = "additive",
+    missing: Missing = "raise",
+) -> RankCorrelation:
+    """Vigna's weighted Kendall correlation with hyperbolic weights, as `scipy.stats.weightedtau` computes it.
+
+    A pair of items weighs 1/r_i + 1/r_j, where r is the rank of an item, from 1, or the product of the two. Here each
+    pair has a weight; in `weighted_tau` each item has one. The ranks r have no ties: items tied in one
+    ranking are ranked by the other.
+
+    Parameters
+    ----------
+    x, y : Ranking, mapping of label to score, list of labels, or array_like of shape (n_items,)
+        Plain numbers are scores: larger is better. A list of text is labels, best first. Labelled rankings are matched
+        by label.
+    ranked_by : {"both", "x", "y", "position"}
+        Which ranking gives the ranks r; "both" is the mean of the two values, and the only symmetric choice.
+        "position": r is the place of the item in the data, in the order of x from 1. In `scipy.stats.weightedtau` they
+        are ``rank=True``, ``rank=None``, the latter with x and y exchanged, and ``rank=False``.
+    ranks : array_like of shape (n_items,), mapping of label to rank, or Ranking, optional
+        The ranks r themselves, at least 1, in the order of x or by label; they may repeat, and need not be whole. Ranks
+        without gaps and repetitions are ``rank=ranks - 1`` in `scipy.stats.weightedtau`, which replaces any others by
+        the numbers of their order. Only the default of `ranked_by` can be combined with it.
+    scheme : {"additive", "multiplicative"}
+        How the weights of two items combine.
+    missing : {"raise", "intersection", "bottom", "gold"}
+        What to do with labels that are in one ranking only; see `weighted_tau`.
+
+    Returns
+    -------
+    RankCorrelation
+        With `coefficient` "vigna_tau", and `ranked_by`, or "ranks", as its `variant`. Undefined, and nan with an
+        `UndefinedCorrelationWarning`, when all items are tied in one ranking.
+
+    Raises
+    ------
+    RankingError
+        The subclass says what is wrong with the rankings or the options.
+
+    See Also
+    --------
+    rankcorr.weighted_tau : Weights of items instead of pairs.
+    rankcorr.Hyperbolic : Weights 1/n in `rankcorr.weighted_tau`.
+
+    References
+    ----------
+    S. Vigna, A Weighted Correlation Index for Rankings with Ties, WWW 2015.
+
+    Examples
+    --------
+    >>> from rankcorr.measures import vigna_tau
+    >>> round(vigna_tau([4, 3, 2, 1], [4, 3, 1, 2]).statistic, 4)
+    0.8133
+    """
+    check_choice("ranked_by", ranked_by, RANKED_BY)
+    check_choice("scheme", scheme, PAIR_SCHEMES)
+    if ranks is not None and ranked_by != "both":
+        raise OptionError(f"ranked_by and ranks exclude each other; got {shown(ranked_by)} and ranks")
+    given = as_list(x), as_list(y)
+    first, second = align(*given, missing=missing)
+    places = None if ranks is None else _places(ranks, first)
+    from scipy.stats import weightedtau
+
+    # Ranks, negated because to scipy larger is better: they are exact and cannot overflow, whatever the scores.
+    scores = (-second.ranks, -first.ranks) if ranked_by == "y" else (-first.ranks, -second.ranks)
+    options: dict[str, Any] = {"rank": {"both": True, "position": False}.get(ranked_by)}
+    if places is not None:
+        options = {"rank": np.arange(first.n_items), "weigher": lambda item: 1 / places[item]}
+    if np.ptp(first.ranks) == 0 or np.ptp(second.ranks) == 0:
+        value = math.nan
+        warn_undefined("all items are tied in one ranking", stacklevel=3)
+    else:
+        value = float(weightedtau(*scores, **options, additive=scheme == "additive").statistic)
+    options_used = {"scheme": scheme, "weigher": "hyperbolic", "variant": ranked_by if places is None else "ranks"}
+    return _result(value, "vigna_tau", given, first, missing, **options_used)
+
+
+def _places(ranks: ScoresLike | Ranking, first: Ranking) -> NDArray[np.float64]:
+    """Ranks of the items of the first ranking, in its order."""
+    labels, values = (ranks.labels, ranks.ranks) if isinstance(ranks, Ranking) else split_labels(ranks, "rank")
+    given = np.asarray(values, dtype=object).ravel().tolist()
+    numbers = [real_number(value) for value in given]
+    if wrong := [value for value, number in zip(given, numbers, strict=True) if not 1 <= number < math.inf]:
+        raise OptionError(offending("ranks must be numbers of at least 1; got", wrong))
+    if (labels is None) != (first.labels is None):
+        raise LabelError("ranks and rankings must both have labels, or neither, so that their items can be matched")
+    if labels is None or first.labels is None:
+        if len(numbers) != first.n_items:
+            raise LengthError(f"ranks must have a number for each of {first.n_items} items; got {len(numbers)}")
+        return np.array(numbers, np.float64)
+    place = dict(zip(labels, numbers, strict=True))
+    if lacking := [label for label in first.labels if label not in place]:
+        raise LabelMismatchError(offending("labels of the rankings that ranks lack", lacking))
+    return np.array([place[label] for label in first.labels], np.float64)

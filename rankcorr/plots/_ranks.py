@@ -1,0 +1,253 @@
+"""Rank against rank as a figure, a panel for each system."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Final, TypedDict, Unpack, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankcorr._alignment import Missing
+from rankcorr._batch import ManyRankings
+from rankcorr._checks import checked_count, counted
+from rankcorr._coefficients import CoefficientLike
+from rankcorr._contributions import Contributions, ItemContribution, contributions
+from rankcorr._frames import by_name
+from rankcorr._ranking import Ranking, RankingLike
+from rankcorr.errors import OptionError, RankingError
+from rankcorr.plots._style import (
+    NAMES,
+    TICK,
+    Ink,
+    add_axes,
+    canvas,
+    described,
+    drawn,
+    entitle,
+    figure_class,
+    label_beside,
+    label_text,
+    own_axes,
+    room,
+    round_numbers,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+SIDE: Final = 5.6  # of the axes of one system, in inches
+PANEL: Final = 3.7  # of each of several
+MOST_COLUMNS: Final = 3  # of one row
+LONGEST_NAME: Final = 28
+LABEL_WIDTH: Final = 1.6  # beside the axes, in inches
+LONGEST_ITEM, LONGEST_IN_PANEL = 20, 14
+
+EXPLAINED: Final = "larger markers weigh more; coloured ones cost most"
+FIRST_EDGE: Final = 0.65  # rank where the axes begin: the largest marker fits
+
+SMALLEST_AREA, WHOLE_AREA = 8.0, 2_000.0  # of a marker, and of all weight together, in square points
+FULL_SIDE: Final = 4.2  # of axes where markers have these areas, in inches
+
+# From this number of places on, places of little weight are dots without an edge, the paler the more there are.
+DENSE: Final = 400
+HEAVY: Final = 0.02  # of the largest weight; with n0 = 2, rank 19 has it
+DOT_AREA: Final = 5.0
+MOST_HEAVY: Final = 100
+
+
+class _Options(TypedDict, total=False):
+    coefficient: CoefficientLike
+    missing: Missing
+    names: tuple[str, str]
+    n_named: int
+
+
+@overload
+def plot_ranks(
+    x: RankingLike, y: RankingLike | ManyRankings, *, ax: None = None, **options: Unpack[_Options]
+) -> Figure: ...
+@overload
+def plot_ranks(x: RankingLike, y: RankingLike | ManyRankings, *, ax: Axes, **options: Unpack[_Options]) -> Axes: ...
+def plot_ranks(
+    x: RankingLike,
+    y: RankingLike | ManyRankings,
+    *,
+    coefficient: CoefficientLike = "tau_w",
+    missing: Missing = "raise",
+    names: tuple[str, str] = ("x", "y"),
+    n_named: int = 5,
+    ax: Axes | None = None,
+) -> Figure | Axes:
+    """Draw the rank of each item in y against its rank in x; the area of a marker grows with the weight.
+
+    Both axes are logarithmic, because the top has most of the weight. Items that share both ranks share a marker, with
+    their weights added. Items on the diagonal agree. The items that cost the coefficient most are coloured, and
+    labelled on the right. If there are many items, those of little weight are dots.
+
+    Parameters
+    ----------
+    x : Ranking, mapping of label to score, or array_like of shape (n_items,)
+        As in `weighted_tau`.
+    y : the same, or several of them
+        Several rankings, as in `correlate_many`, have a panel each.
+    coefficient, missing
+        As in `contributions`.
+    names : pair of str
+        Names of the two rankings, for the axes. With several rankings, each has its own name, and the second is not
+        used.
+    n_named : int
+        Number of items to label, from the largest cost down; by position if there are no labels.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw one ranking; labels lie on the right, where ``layout="constrained"`` makes room for them.
+
+    Returns
+    -------
+    matplotlib.figure.Figure, or `ax`
+
+    Raises
+    ------
+    MissingMatplotlibError
+        matplotlib is not installed.
+    RankingError
+        The subclass tells what is wrong with the rankings or the options; for several, its message names the ranking.
+
+    See Also
+    --------
+    rankcorr.contributions : The numbers behind the colours.
+    save_figure : Write the figure to a file.
+
+    Examples
+    --------
+    >>> from rankcorr.plots import plot_ranks
+    >>> figure = plot_ranks([4, 3, 2, 1], [3, 4, 1, 2], names=("gold", "system"))
+    >>> figure.axes[0].get_xlabel()
+    'Rank in gold'
+    >>> figure = plot_ranks([4, 3, 2, 1], {"good": [3, 4, 2, 1], "poor": [1, 3, 2, 4]}, names=("gold", ""))
+    >>> [axes.get_ylabel() for axes in figure.axes]
+    ['Rank in good', 'Rank in poor']
+    """
+    figure_class()  # before the work
+    count = checked_count(n_named, "n_named", least=0)
+    several = _several(y)
+    if several is None:
+        parts = contributions(x, y, coefficient=coefficient, missing=missing)  # type: ignore[arg-type]
+        worst = _worst(parts, count)
+        axes = own_axes(ax, *_axis_labels(names), SIDE + LABEL_WIDTH, SIDE)
+        longest = LONGEST_ITEM if ax is None else max(8, int(room(axes) / 16))
+        _draw(axes, parts, worst, longest)
+        x_name, y_name = (label_text(name, LONGEST_NAME) for name in names)
+        what = f"{y_name} against {x_name}, {counted(parts.n_items, 'item')}"
+        entitle(axes, f"{what}: {described(parts, parts.statistic)}\n{EXPLAINED}", ax)
+        return drawn(axes, ax)
+    if ax is not None:
+        raise OptionError(f"ax takes one ranking; got {len(several)}: draw each into axes of its own")
+    panels = {}
+    for name, ranking in several.items():
+        try:
+            panels[name] = contributions(x, ranking, coefficient=coefficient, missing=missing)
+        except RankingError as error:
+            raise type(error)(f"system {name!r}: {error}") from error
+    return _panels(panels, names[0], count)
+
+
+def _several(y: Any) -> dict[Any, RankingLike] | None:
+    """Rankings by name, or by number from 0; None for a single one."""
+    if isinstance(y, Ranking) or getattr(y, "ndim", 2) == 1:
+        return None
+    named = by_name(y)
+    if named is not None:
+        rows = {name: named[name] for name in dict.fromkeys(named.keys())}
+    elif isinstance(y, list | tuple | np.ndarray):
+        rows = dict(enumerate(y))
+    else:
+        return None
+    hold = [hasattr(row, "__len__") and not isinstance(row, str | bytes) for row in rows.values()]
+    return rows if rows and all(hold) else None
+
+
+def _axis_labels(names: tuple[str, str]) -> tuple[str, str]:
+    return f"Rank in {label_text(names[0], LONGEST_NAME)}", f"Rank in {label_text(names[1], LONGEST_NAME)}"
+
+
+def _worst(parts: Contributions, count: int) -> list[ItemContribution]:
+    """At most `count` items that cost something, the largest cost first."""
+    if count == 0 or math.isnan(parts.statistic):
+        return []
+    return [row for row in parts.worst(count) if row.cost > 0]
+
+
+def _panels(panels: dict[Any, Contributions], gold: str, count: int) -> Figure:
+    n_rows = 1 if len(panels) <= MOST_COLUMNS else 2
+    n_columns = math.ceil(len(panels) / n_rows)
+    figure = canvas((PANEL + LABEL_WIDTH / 2) * n_columns, PANEL * n_rows + 0.5)
+    for place, (name, parts) in enumerate(panels.items(), start=1):
+        axes = add_axes(figure, (n_rows, n_columns, place), *_axis_labels((gold, name)))
+        _draw(axes, parts, _worst(parts, count), LONGEST_IN_PANEL)
+        value = described(parts, parts.statistic, offset=False)
+        axes.set_title(f"{label_text(name, LONGEST_NAME)}: {value}", loc="left", fontsize=NAMES)
+    parts = next(iter(panels.values()))
+    what = (
+        f"{counted(len(panels), 'system')} against {label_text(gold, LONGEST_NAME)}, {counted(parts.n_items, 'item')}"
+    )
+    entitle(figure, f"{what}: {described(parts)}; {EXPLAINED}")
+    return figure
+
+
+def _draw(axes: Axes, parts: Contributions, worst: list[ItemContribution], longest: int) -> None:
+    ink = Ink.of(axes)
+    ends = (FIRST_EDGE, parts.n_items / FIRST_EDGE)
+    axes.plot(ends, ends, color=ink.grey(0.4), lw=0.8, zorder=0)
+    pairs: NDArray[Any] = np.column_stack([parts.x.ranks, parts.y.ranks])
+    places, which = np.unique(pairs, axis=0, return_inverse=True)
+    weights = np.bincount(which.reshape(-1), parts.weights)
+    areas = _draw_places(axes, places, weights, ink)
+    gap = (ends[1] / ends[0]) ** (TICK / room(axes))
+    for set_scale, set_limits, axis in (
+        (axes.set_xscale, axes.set_xlim, axes.xaxis),
+        (axes.set_yscale, axes.set_ylim, axes.yaxis),
+    ):
+        set_scale("log")
+        set_limits(*ends)
+        ticks = round_numbers(1, parts.n_items, gap)
+        axis.set_ticks(ticks, labels=[f"{tick:,.0f}" for tick in ticks])
+        axis.set_ticks([], minor=True)
+    labels = [
+        label_text(row.label if parts.x.labels is not None else f"position {row.label}", longest) for row in worst
+    ]
+    _label_worst(axes, worst, labels, dict(zip(map(tuple, places.tolist()), areas.tolist(), strict=True)))
+
+
+def _draw_places(axes: Axes, places: NDArray[Any], weights: NDArray[Any], ink: Ink) -> NDArray[np.float64]:
+    """Draw a marker for each place, and return their areas."""
+    box, of_figure = axes.get_position(), axes.figure.bbox
+    side = min(of_figure.width * box.width, of_figure.height * box.height) / axes.figure.dpi  # in inches
+    scale = min(1.0, (side / FULL_SIDE) ** 2)
+    areas: NDArray[np.float64] = (SMALLEST_AREA + WHOLE_AREA * weights) * scale
+    (x, y), heavy = places.T, np.ones(len(places), bool)
+    if len(places) >= DENSE:
+        heavy = weights > max(HEAVY * weights.max(), np.sort(weights)[-MOST_HEAVY - 1])
+        areas[~heavy] = DOT_AREA * scale
+        # As vectors, thousands of dots would make large and slow files.
+        alpha = min(1.0, max(0.03, 17 / math.sqrt(len(places))))
+        look: dict[str, Any] = {"color": [ink.grey(0.25)], "alpha": alpha, "linewidths": 0}
+        axes.scatter(x[~heavy], y[~heavy], s=areas[~heavy], **look, rasterized=True, zorder=1)
+    axes.scatter(
+        x[heavy], y[heavy], s=areas[heavy], facecolors=[ink.grey(0.85)], edgecolors=[ink.full], linewidths=0.8, zorder=2
+    )
+    return areas
+
+
+def _label_worst(
+    axes: Axes, worst: list[ItemContribution], labels: list[str], areas: dict[tuple[float, ...], float]
+) -> None:
+    """Colour the markers of items, and write their labels on the right; items of one marker share a label."""
+    of_places: dict[tuple[float, float], list[str]] = {}
+    for row, label in zip(worst, labels, strict=True):
+        of_places.setdefault((row.x_rank, row.y_rank), []).append(label)
+    colour = Ink.of(axes).colour(1)
+    for place in of_places:
+        axes.scatter(*place, s=areas[place], facecolors=[colour], linewidths=0, zorder=2.5)
+    texts = [", ".join(each) for each in of_places.values()]
+    label_beside(axes, list(of_places), texts, [colour] * len(texts))

@@ -1,0 +1,419 @@
+"""Shared by all figures: their look, and how they are saved.
+
+matplotlib (extra `plot`) is imported by the calls that draw. The title says what is compared and how many, and labels
+are next to what they name. Colours are safe for colour-blind readers, and line styles, places and labels repeat what
+they say, so that the figures can be read in black and white, and on any ground.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
+
+import numpy as np
+
+from rankcorr._checks import check_choice, shown
+from rankcorr._io.files import write_atomically
+from rankcorr._results import Computed
+from rankcorr.errors import OptionError
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Colour: TypeAlias = tuple[float, float, float]
+
+FORMS: Final = ("png", "svg", "pdf")
+DPI: Final = 150
+MOST_HEIGHT: Final = 8.0  # in inches: 1,200 pixels
+TITLE: Final = 11  # size of the font
+NAMES: Final = 10  # the largest size of the font of names of rows
+LABEL: Final = 9  # size of the font of labels
+# Okabe and Ito (2008), without yellow and black.
+COLOURS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+# Line styles of series, so that they can be told apart without colours.
+STYLES: Final = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)), (0, (3, 1)), (0, (1, 1)), (0, (8, 2)))
+Theme: TypeAlias = Literal["light", "dark"]
+THEMES: Final = ("light", "dark")
+LONGEST_LABEL: Final = 36
+TICK: Final = 26  # that the label of a tick needs, in points
+MOST_LEGEND_COLUMNS: Final = 4
+CHARACTER: Final = 0.58  # width, in sizes of the font
+HANDLE: Final = 45  # of a legend, with the space around it, in points
+BELOW: Final = 42  # from the axes down to a legend below the label of the x-axis, in points
+
+SYMBOLS: Final = {"tau_w": r"$\tau_w$", "rho_w": r"$\rho_w$", "tau": r"$\tau$", "rho": r"$\rho$"}
+UNWEIGHTED: Final = ("tau", "rho")
+OFFSET_SYMBOL: Final = "$n_0$"
+SHARE_SYMBOL: Final = "$R(n_0)$"
+
+
+class MissingMatplotlibError(ImportError):
+    """matplotlib is not installed.
+
+    See Also
+    --------
+    plot_ranks : One of the functions that need matplotlib.
+
+    Examples
+    --------
+    >>> import sys
+    >>> from unittest.mock import patch
+    >>> from rankcorr.plots import plot_ranks
+    >>> with patch.dict(sys.modules, {"matplotlib.figure": None}):  # as if it were not installed
+    ...     plot_ranks([4, 3, 2, 1], [3, 4, 1, 2])
+    Traceback (most recent call last):
+        ...
+    rankcorr.plots._style.MissingMatplotlibError: figures need matplotlib: pip install 'rankcorr[plot]'
+    """
+
+
+def figure_class() -> type[Figure]:
+    """Return matplotlib's `Figure`, or raise an error that names the package to install."""
+    try:
+        from matplotlib.figure import Figure
+    except ModuleNotFoundError as error:
+        raise MissingMatplotlibError("figures need matplotlib: pip install 'rankcorr[plot]'") from error
+    return Figure
+
+
+@contextmanager
+def theme(name: Theme = "light") -> Iterator[None]:
+    """Draw the figures made in this block on a light or on a dark ground; otherwise matplotlib's style decides.
+
+    Raises
+    ------
+    MissingMatplotlibError
+        matplotlib is not installed.
+    OptionError
+        The name is another.
+
+    See Also
+    --------
+    save_figure : Write the figure to a file.
+
+    Examples
+    --------
+    >>> from rankcorr.plots import plot_ranks, theme
+    >>> with theme("dark"):
+    ...     figure = plot_ranks([4, 3, 2, 1], [3, 4, 1, 2])
+    >>> figure.get_facecolor()[:3] < (0.2, 0.2, 0.2)
+    True
+    """
+    figure_class()
+    check_choice("theme", name, THEMES)
+    from matplotlib import rc_context
+
+    ink, paper = ("black", "white") if name == "light" else ("#e8e8e8", "#16181c")
+    look: dict[Any, Any] = dict.fromkeys(
+        ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"), ink
+    )
+    look |= dict.fromkeys(("figure.facecolor", "axes.facecolor"), paper)
+    with rc_context({**look, "savefig.facecolor": "auto"}):
+        yield
+
+
+def canvas(width: float = 6.4, height: float = 4.4) -> Figure:
+    """Return an empty figure; sizes in inches."""
+    # Without pyplot: no state is shared, and no window system is needed; notebooks ask such figures for a picture.
+    figure = figure_class()(figsize=(width, min(height, MOST_HEIGHT)), layout="constrained", dpi=DPI)
+    vars(figure)["_repr_png_"] = partial(figure_bytes, figure, "png")
+    return figure
+
+
+def height_of_rows(n_rows: int, each: float, around: float) -> float:
+    """Height in inches of a figure with a row for each of some names, and of what is around them."""
+    return min(MOST_HEIGHT, around + each * max(3, n_rows))
+
+
+def size_of_names(axes: Axes, n_rows: int) -> float:
+    """Size of the font of the names of rows."""
+    return min(NAMES, 0.8 * tall(axes) / n_rows)
+
+
+def own_axes(ax: Axes | None, x_label: str, y_label: str, width: float = 6.4, height: float = 4.4) -> Axes:
+    """Return the axes that a caller gave, or those of a new figure of this size in inches, with these labels.
+
+    Raises
+    ------
+    OptionError
+        `ax` is something else, such as the array of several that ``subplots`` returns.
+    """
+    if ax is None:
+        return add_axes(canvas(width, height), (1, 1, 1), x_label, y_label)
+    from matplotlib.axes import Axes
+
+    if not isinstance(ax, Axes):
+        raise OptionError(f"ax must be one Axes of matplotlib; got {shown(ax)}")
+    ax.set_xlabel(x_label)
+    ax.set_ylabel(y_label)
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+def drawn(axes: Axes, ax: Axes | None) -> Figure | Axes:
+    """Return the result of a function that has drawn into `axes`: the figure that it made, or `ax`."""
+    return cast("Figure", axes.figure) if ax is None else ax
+
+
+def add_axes(figure: Figure, place: tuple[int, int, int], x_label: str, y_label: str) -> Axes:
+    """Add a panel; `place` is the number of rows, the number of columns, and the number of the panel, from 1."""
+    axes = figure.add_subplot(*place)
+    axes.set_xlabel(x_label, fontsize=NAMES)
+    axes.set_ylabel(y_label, fontsize=NAMES)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.tick_params(color=Ink.of(axes).full, labelcolor=Ink.of(axes).full)  # some are made later, outside a theme
+    return axes
+
+
+def entitle(of: Axes | Figure, title: str, ax: Axes | None = None) -> None:
+    """Write a title above axes, or a figure of several, in as many lines as the axes of a caller or the figure need."""
+    target, figure = cast("Any", of), cast("Any", of.figure)
+    size = TITLE if ax is None else LABEL
+    width = room(ax) if ax is not None else 0.9 * 72 * figure.bbox.width / figure.dpi
+    longest = max(16, int(width / (CHARACTER * size)))
+    text = "\n".join(line for each in title.split("\n") for line in wrap(each, longest, break_long_words=False))
+    if target is figure:
+        target.suptitle(text, fontsize=size)
+    else:
+        target.set_title(text, loc="left", fontsize=size)
+
+
+def spread(values: Sequence[float], gap: float) -> list[float]:
+    """Places from 0 to 1 that are at least a gap apart, and as near to the values as can be, in the same order.
+
+    Examples
+    --------
+    >>> spread([0.5, 0.5, 1.0], 0.2)
+    [0.4, 0.6000000000000001, 1.0]
+    """
+    from scipy.optimize import isotonic_regression
+
+    order = np.argsort(values, kind="stable")
+    steps = gap * np.arange(len(values))
+    placed = isotonic_regression(np.asarray(values, np.float64)[order] - steps).x
+    found = np.empty(len(values))
+    found[order] = np.clip(placed, 0, max(0.0, 1 - gap * (len(values) - 1))) + steps
+    return found.tolist()
+
+
+def label_beside(
+    axes: Axes, points: Sequence[tuple[float, float]], texts: Sequence[str], colours: Sequence[Colour]
+) -> None:
+    """Write a label for each point on the right of axes whose limits are set, without overlap, with a line to it.
+
+    `gap` is the distance from a point to the end of its line, in points.
+    """
+    if not points:
+        return
+    ends = axes.transAxes.inverted().transform(axes.transData.transform(np.asarray(points, np.float64)))
+    places = spread(ends[:, 1].tolist(), 1.35 * LABEL / tall(axes))
+    for point, text, colour, place in zip(points, texts, colours, places, strict=True):
+        axes.annotate(
+            text,
+            point,
+            xytext=(1.04, place),
+            textcoords="axes fraction",
+            va="center",
+            fontsize=LABEL,
+            color=colour,
+            annotation_clip=False,
+            arrowprops={"arrowstyle": "-", "lw": 0.7, "color": colour, "shrinkA": 1, "shrinkB": 0},
+            zorder=1,
+        )
+
+
+@dataclass(frozen=True)
+class Ink:
+    """The colours of writing and of the ground in some axes, as set by the reader's style."""
+
+    full: Colour
+    paper: Colour
+
+    @classmethod
+    def of(cls, axes: Axes) -> Ink:
+        """Read the colours of axes; if the ground is transparent, choose one that contrasts with the ink."""
+        from matplotlib.colors import to_rgb, to_rgba
+
+        full = to_rgb(axes.xaxis.label.get_color())
+        for ground in (axes.get_facecolor(), axes.figure.get_facecolor()):
+            red, green, blue, opacity = to_rgba(ground)
+            if opacity > 0.5:
+                return cls(full, (red, green, blue))
+        return cls(full, (0.0, 0.0, 0.0) if sum(full) > 1.5 else (1.0, 1.0, 1.0))
+
+    def grey(self, paleness: float) -> Colour:
+        """Mix ink and paper: 0 is the ink, 1 the paper."""
+        red, green, blue = (
+            paleness * paper + (1 - paleness) * full for full, paper in zip(self.full, self.paper, strict=True)
+        )
+        return red, green, blue
+
+    def colour(self, number: int) -> Colour:
+        """Colour of the series of a number from 0; paler on a dark ground."""
+        from matplotlib.colors import to_rgb
+
+        paleness = 0.3 if sum(self.paper) < 1.5 else 0.0
+        red, green, blue = (part + paleness * (1 - part) for part in to_rgb(COLOURS[number % len(COLOURS)]))
+        return red, green, blue
+
+
+def tall(axes: Axes) -> float:
+    """Height of axes in points, before a layout changes it."""
+    return 72 * axes.get_position().height * float(axes.figure.bbox.height) / axes.figure.dpi
+
+
+def room(axes: Axes) -> float:
+    """Width of axes in points, before a layout changes it."""
+    return 72 * axes.get_position().width * float(axes.figure.bbox.width) / axes.figure.dpi
+
+
+def add_legend(axes: Axes, handles: Sequence[Artist], ax: Axes | None) -> None:
+    """Put a legend below axes, so that it hides nothing.
+
+    Without `ax`, the legend is at the edge of the new figure. With the caller's axes, `ax`, it belongs to these, and
+    long lines are broken: a layout would shrink the axes to nothing to make room for them.
+    """
+    size = LABEL if ax is None else LABEL - 1
+    character = CHARACTER * size
+    width = 72 * axes.figure.bbox.width / axes.figure.dpi if ax is None else room(axes)
+    texts = [str(each.get_label()) for each in handles]
+    if ax is not None:
+        fitting = max(12, int((width - HANDLE) / character))
+        texts = ["\n".join(wrap(text, fitting, break_long_words=False, break_on_hyphens=False)) for text in texts]
+    longest = max((len(line) for text in texts for line in text.split("\n")), default=0)
+    n_columns = max(1, min(MOST_LEGEND_COLUMNS, int(width / (HANDLE + character * longest))))
+    options: dict[str, Any] = {"frameon": False, "fontsize": size, "ncols": n_columns}
+    if ax is None:
+        axes.figure.legend(handles, texts, loc="outside lower center", **options)
+        return
+    from matplotlib.transforms import ScaledTranslation
+
+    below = axes.transAxes + ScaledTranslation(0, -BELOW / 72, axes.figure.dpi_scale_trans)
+    place: dict[str, Any] = {"bbox_to_anchor": (0, 0), "bbox_transform": below, "borderaxespad": 0}
+    axes.legend(handles, texts, loc="upper left", **place, **options)
+
+
+def symbol(coefficient: str) -> str:
+    """Return the symbol of a coefficient, for matplotlib to set."""
+    return SYMBOLS.get(coefficient, label_text(coefficient))
+
+
+def described(result: Computed, value: float | None = None, *, offset: bool = True) -> str:
+    """Return the symbol of the computed coefficient, its value, and its non-default options.
+
+    `offset` determines whether n0 is among them; nan is "undefined".
+    """
+    options = []
+    if result.coefficient not in UNWEIGHTED:
+        if result.n0 is None:
+            options.append(f"weights {label_text(result.weigher).removesuffix('()')}")
+        elif offset:
+            options.append(f"$n_0={result.n0:g}$")  # no blanks: a title is broken at them
+        if result.scheme != "additive":
+            options.append(f"scheme {result.scheme}")
+        if result.tied_weights != "midrank":
+            options.append(f"{result.tied_weights} weights of ties")
+    if result.variant == "a":
+        options.append("variant a")
+    head = symbol(result.coefficient)
+    if value is not None:
+        head = f"{head} is undefined" if math.isnan(value) else f"{head} = {signed(value)}"
+    return ", ".join([head, *options])
+
+
+def label_text(label: object, longest: int = LONGEST_LABEL) -> str:
+    """Return a label as one line of plain text; a long one loses its middle, because names differ at their ends."""
+    joined = ", ".join(map(str, label)) if isinstance(label, tuple) else str(label)
+    text = " ".join(joined.split()) or repr(label)
+    text = "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)  # SVG has no control characters
+    if len(text) > longest:
+        text = f"{text[: longest // 2]}…{text[-(longest // 2 - 1) :]}"
+    return text.replace("$", r"\$")  # matplotlib sets text between dollar signs as a formula
+
+
+def round_numbers(low: float, high: float, gap: float) -> list[float]:
+    """Round numbers from `low` to `high`, positive, at least a factor `gap` apart, with both ends if they are whole.
+
+    Examples
+    --------
+    >>> round_numbers(1, 8, 1.1), round_numbers(1, 60, 1.5), round_numbers(1, 5_000, 5)
+    ([1, 2, 3, 4, 5, 6, 7, 8], [1, 2, 3, 5, 10, 20, 30, 60], [1, 10, 100, 1000, 5000])
+    """
+    digits = (1, 5, 2, 3, *((4, 6, 8, 7, 9) if gap < 1.25 else ()))
+    round_ones = [digit * 10**power for digit in digits for power in range(19)]
+    found: list[float] = []
+    for number in [low, high, *round_ones]:
+        fits = low <= number <= high and number == int(number)
+        if fits and all(max(number, other) >= gap * min(number, other) for other in found):
+            found.append(number)
+    return sorted(found)
+
+
+def signed(value: float) -> str:
+    """Three decimals, with a true minus sign."""
+    return f"{value:.3f}".replace("-", "\N{MINUS SIGN}")
+
+
+def figure_bytes(figure: Figure, form: str) -> bytes:
+    """Return a figure as the content of a file, the same for equal figures."""
+    from matplotlib import rc_context
+
+    file = io.BytesIO()
+    # Text stays text, and neither the date nor random ids make two equal figures differ.
+    metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(form)
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "rankcorr", "pdf.fonttype": 42}):
+        figure.savefig(file, format=form, dpi=DPI, metadata=metadata)
+    return file.getvalue()
+
+
+def save_figure(figure: Figure, path: str | os.PathLike[str]) -> Path:
+    """Write a figure as PNG, SVG or PDF, by the extension of the file name; never half a file.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+    path : str or path-like
+        Ends in .png, .svg or .pdf. An existing file is replaced.
+
+    Returns
+    -------
+    Path
+        The file written.
+
+    Raises
+    ------
+    OptionError
+        The name has another ending.
+    OSError
+        The file cannot be written.
+
+    See Also
+    --------
+    theme : Figures on a dark ground.
+    plot_ranks : One of the functions that return a figure.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from rankcorr.plots import plot_ranks, save_figure
+    >>> with TemporaryDirectory() as folder:
+    ...     path = save_figure(plot_ranks([4, 3, 2, 1], [3, 4, 1, 2]), f"{folder}/ranks.svg")
+    ...     path.name, path.stat().st_size > 1_000
+    ('ranks.svg', True)
+    """
+    target = Path(path)
+    form = target.suffix.lower().removeprefix(".")
+    if form not in FORMS:
+        raise OptionError(f"the file name of a figure must end with .png, .svg or .pdf; got {shown(target.name)}")
+    write_atomically(target, figure_bytes(figure, form))
+    return target

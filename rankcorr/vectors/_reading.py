@@ -1,0 +1,438 @@
+"""Read word vectors from the files of the field; anything doubtful is an error that names file and line or byte.
+
+bytes -> form -> words, only the needed ones -> `WordVectors`. The file is streamed: memory holds only the words kept.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import sys
+import zlib
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import Any, BinaryIO, Final, Literal, NoReturn, TypeAlias, cast, get_args
+
+import numpy as np
+
+from rankcorr._checks import check_choice, counted, shown
+from rankcorr._io.records import printable
+from rankcorr._workers import Progress, silent
+from rankcorr.errors import OptionError
+from rankcorr.vectors._words import KeptVectors, MissingGensimError, VectorFileError, VectorsLike, WordVectors
+
+Form: TypeAlias = Literal["word2vec", "word2vec-binary", "glove", "gensim"]
+
+FORMS: Final[tuple[Form, ...]] = get_args(Form)
+GENSIM_ENDINGS: Final = (".kv", ".model")
+# Text has no control characters except tabs and ends of lines; binary numbers soon have one.
+_CONTROLS: Final = bytes(set(range(32)) - set(b"\t\n\r\x0b\x0c")) + b"\x7f"
+HEAD_BYTES: Final = 1 << 16
+CHUNK_BYTES: Final = 1 << 22
+MAX_LINE_BYTES: Final = 1 << 26
+
+_GZIP: Final = b"\x1f\x8b"
+_OTHER_FILES: Final = {  # first bytes of a format, and what to do with it
+    b"PK\x03\x04": "a zip: unpack it first",
+    b"\xba\x16\x4f\x2f": "a model of fastText: save its vectors as text (.vec)",
+    b"\x93NUMPY": "an array of numpy, which has no words",
+    b"\x80": "a pickle, perhaps one of gensim; form 'gensim' loads it, which runs what code it holds",
+    b"\xff\xfe": "text in UTF-16; save the file as UTF-8",
+    b"\xfe\xff": "text in UTF-16; save the file as UTF-8",
+}
+_BOM: Final = b"\xef\xbb\xbf"
+Undecodable: TypeAlias = Literal["error", "omit"]
+
+UNDECODABLE: Final[tuple[Undecodable, ...]] = get_args(Undecodable)
+MAX_DIMENSION: Final = 1_000_000
+PROGRESS_WORDS: Final = 10_000
+MAX_WORD_BYTES: Final = 10_000
+
+
+def read_vectors(
+    path: str | os.PathLike[str],
+    *,
+    words: Collection[str] | None = None,
+    form: Form | None = None,
+    encoding: str = "utf-8",
+    undecodable: Undecodable = "error",
+    progress: Progress | None = None,
+) -> WordVectors:
+    r"""Read word vectors from a file, which may be compressed by gzip.
+
+    ===============  ============================================================================
+    form             content
+    ===============  ============================================================================
+    word2vec         a line with the number of words and the dimension, then lines of "glove"
+    word2vec-binary  the same first line, then each word, a space, and its numbers as float32
+    glove            a word and its numbers in each line; words may have spaces, but no part of a
+                     word after the first may be a number
+    gensim           KeyedVectors, or a model that has them, as gensim saves them
+    ===============  ============================================================================
+
+    Parameters
+    ----------
+    path : str or path-like
+        ``"-"`` is standard input.
+    words : collection of str, optional
+        Words to keep; by default all. The vectors of other words are skipped, and their numbers are not checked.
+    form : {"word2vec", "word2vec-binary", "glove", "gensim"}, optional
+        By default recognized from the beginning of the file, and "gensim" from the ending .kv or .model. gensim
+        unpickles the file, which runs any code in it: read gensim files only from people you trust.
+    encoding : str, default "utf-8"
+        Encoding of the words, one that holds ASCII.
+    undecodable : {"error", "omit"}
+        How to treat a word that is not text in this encoding; omitted words are counted.
+    progress : callable, optional
+        Called now and then with the number of words read since the last call. An exception that it raises stops the
+        work.
+
+    Returns
+    -------
+    WordVectors
+
+    Raises
+    ------
+    VectorError
+        `VectorFileError`, `DuplicateWordError` or `VectorValueError`, with the name of the file and the line or byte.
+    OptionError
+    MissingGensimError
+        The file is gensim's, and gensim is not installed.
+
+    See Also
+    --------
+    WordVectors.of : Vectors from a mapping, or gensim's.
+    evaluate_vectors : Reads the vectors itself if given a path.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from rankcorr.vectors import read_vectors
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "vectors.txt")
+    ...     _ = file.write_text("3 2\ncat 3 4\ndog 4 3\nthe 1 1\n")
+    ...     vectors = read_vectors(file, words=["cat", "dog", "cow"])
+    >>> vectors.words, vectors.n_known, vectors.form, vectors.cosine("cat", "dog")
+    (('cat', 'dog'), 3, 'word2vec', 0.96)
+    """
+    if form is not None:
+        check_choice("form", form, FORMS)
+    check_choice("undecodable", undecodable, UNDECODABLE)
+    if isinstance(words, str):
+        raise OptionError(f"words must be a collection of words; got {shown(words)}")
+    name = os.fspath(path)
+    if form == "gensim" or (form is None and name.endswith(GENSIM_ENDINGS)):
+        return read_gensim(name, words)
+    _check_encoding(encoding)
+    source = Source(name)
+    form = form or _form_of(source)
+    reader = BinaryReader if form == "word2vec-binary" else TextReader
+    kept = None if words is None else frozenset(words)
+    return reader(source, form, kept, encoding, undecodable, progress or silent).read()
+
+
+def as_vectors(source: VectorsLike, words: Collection[str] | None = None) -> WordVectors:
+    """Vectors of a mapping, of KeyedVectors, or of the file at a path; of `words`, or all."""
+    return read_vectors(source, words=words) if isinstance(source, str | os.PathLike) else WordVectors.of(source, words)
+
+
+def _form_of(source: Source) -> Form:
+    """Form of a file by its first two lines."""
+    first, newline, rest = source.head.partition(b"\n")
+    if not is_header(first.split()):
+        return "glove"
+    second = rest.partition(b"\n")[0].split()
+    is_text = len(second) == 1 + int(first.split()[1]) and all(map(is_number, second[1:]))
+    if newline and not is_text and rest.translate(None, _CONTROLS) != rest:
+        return "word2vec-binary"
+    return "word2vec"
+
+
+class Source:
+    """One file, or standard input for the path "-"; its name is part of every error."""
+
+    def __init__(self, path: str) -> None:
+        self.name: str = "<stdin>" if path == "-" else printable(path, limit=None)
+        self._chunks = self._read(path)
+        self.head: bytes = next(self._chunks, b"")
+        if not self.head.strip():
+            self.fail("the file is empty")
+        for start, what in _OTHER_FILES.items():
+            if self.head.startswith(start):
+                self.fail(f"is {what}")
+        self.head = self.head.removeprefix(_BOM)
+
+    def fail(self, message: str, line: int | None = None) -> NoReturn:
+        """Raise the error, with the place where it occurred."""
+        raise VectorFileError(f"{self.name if line is None else f'{self.name}:{line}'}: {message}")
+
+    def chunks(self) -> Iterator[bytes]:
+        """All bytes, in parts; can be read once."""
+        yield self.head
+        yield from self._chunks
+
+    def lines(self) -> Iterator[bytes]:
+        """Lines without their ends; can be read once."""
+        rest = b""
+        for chunk in self.chunks():
+            first, *others = chunk.split(b"\n")
+            rest += first
+            if others:
+                yield rest
+                *whole, rest = others
+                yield from whole
+            if len(rest) > MAX_LINE_BYTES:
+                self.fail(f"a line of more than {MAX_LINE_BYTES:,} bytes: this is no text")
+        if rest:
+            yield rest
+
+    def _read(self, path: str) -> Iterator[bytes]:
+        try:
+            if path == "-":
+                if sys.stdin is None:
+                    self.fail("standard input is closed")
+                yield from self._of(sys.stdin.buffer)
+            else:
+                with open(path, "rb") as file:
+                    yield from self._of(file)
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            self.fail(f"cannot be decompressed: {error}")
+        except OSError as error:
+            self.fail(f"cannot be read: {error.strerror or error}")
+        except ValueError as error:  # a null byte in the path
+            if isinstance(error, VectorFileError):
+                raise
+            self.fail(f"cannot be read: {error}")
+
+    @staticmethod
+    def _of(file: BinaryIO) -> Iterator[bytes]:
+        start = file.read(HEAD_BYTES)
+        if not start.startswith(_GZIP):
+            yield start
+        else:
+            packed = cast(BinaryIO, _Joined(start, file))
+            file = cast(BinaryIO, gzip.GzipFile(fileobj=packed, mode="rb"))
+            yield file.read(HEAD_BYTES)
+        while chunk := file.read(CHUNK_BYTES):
+            yield chunk
+
+
+class _Joined:
+    """The bytes read already, and then the rest of a stream that cannot be rewound."""
+
+    def __init__(self, start: bytes, file: BinaryIO) -> None:
+        self._start = start
+        self._file = file
+
+    def read(self, size: int = -1) -> bytes:
+        if not self._start:
+            return self._file.read(size)
+        part, self._start = (self._start, b"") if size < 0 else (self._start[:size], self._start[size:])
+        return part
+
+
+def _check_encoding(encoding: str) -> None:
+    """Refuse an encoding whose text is not separated by the bytes of ASCII."""
+    try:
+        same = "a 1\n".encode(encoding) == b"a 1\n"
+    except (LookupError, TypeError):
+        same = False
+    if not same:
+        raise OptionError(f"encoding must be one that holds ASCII, such as 'utf-8'; got {shown(encoding)}")
+
+
+@dataclass(eq=False)
+class Reader(ABC):
+    """Base of the readers of text and of binary files."""
+
+    source: Source
+    form: Form
+    words: frozenset[str] | None
+    encoding: str
+    undecodable: Undecodable
+    progress: Progress
+
+    def __post_init__(self) -> None:
+        self.kept: KeptVectors = KeptVectors(self.source.name)
+        self.n_undecodable: int = 0
+
+    @abstractmethod
+    def read(self) -> WordVectors:
+        """Read the whole file."""
+
+    def header(self, line: bytes) -> tuple[int, int]:
+        """Number of words and dimension."""
+        cells = line.split()
+        if not is_header(cells):
+            self.source.fail(f"the number of words and the dimension are wanted; got {shown(line[:80])}", 1)
+        n_words, dimension = (int(cell) for cell in cells)
+        if not 0 < dimension <= MAX_DIMENSION:
+            self.source.fail(f"the header says a dimension of {dimension:,}; it must be 1 to {MAX_DIMENSION:,}", 1)
+        if n_words == 0:
+            self.source.fail("the header says that there are no words", 1)
+        return n_words, dimension
+
+    def wanted(self, raw: bytes, place: str) -> str | None:
+        """Word of these bytes; None if it is not kept, or left out because it is not text."""
+        try:
+            word = raw.decode(self.encoding)
+        except UnicodeDecodeError as error:
+            if self.undecodable == "omit":
+                self.n_undecodable += 1
+                return None
+            raise VectorFileError(
+                f"{place}: {shown(raw)} is not text in {self.encoding}; give the encoding of the words, or leave such "
+                "words out (undecodable)"
+            ) from error
+        return word if self.words is None or word in self.words else None
+
+    def count(self, n_words: int) -> None:
+        """Report progress; `n_words` have been read."""
+        if n_words % PROGRESS_WORDS == 0:
+            self.progress(PROGRESS_WORDS)
+
+    def finished(self, n_words: int) -> WordVectors:
+        """Return the words kept from a file of `n_words`."""
+        return self.kept.finished(n_words, self.form, self.n_undecodable)
+
+
+def is_header(cells: list[bytes]) -> bool:
+    """Whether cells are a header: two whole numbers."""
+    return len(cells) == 2 and all(cell.isdigit() and len(cell) <= 18 for cell in cells)
+
+
+class TextReader(Reader):
+    """A line for each word: the word, and its numbers in decimal."""
+
+    def read(self) -> WordVectors:
+        """Read the whole file."""
+        lines = enumerate(self.source.lines(), start=1)
+        n_said, dimension = self.header(next(lines)[1]) if self.form == "word2vec" else (None, 0)
+        n_words = 0
+        for number, line in lines:
+            stripped = line.strip()
+            if not stripped:
+                continue
+            if not dimension:
+                dimension = len(stripped.split()) - 1
+            self.kept.dimension = dimension or None
+            n_words += 1
+            if n_said is not None and n_words > n_said:
+                self.source.fail(f"a word beyond the {n_said:,} that the header says", number)
+            self._line(stripped, number, dimension)
+            self.count(n_words)
+        if n_said is not None and n_words < n_said:
+            self.source.fail(f"the header says {n_said:,} words; the file has {n_words:,}")
+        return self.finished(n_words)
+
+    def _line(self, line: bytes, number: int, dimension: int) -> None:
+        place = f"{self.source.name}:{number}"
+        raw, _, rest = line.partition(b" ")
+        is_plain = dimension > 0 and rest.count(b" ") + 1 == dimension
+        numbers: list[bytes] = []
+        if not is_plain:  # tabs, several blanks, or spaces in the word
+            raw, numbers = self._parts(line.split(), number, dimension)
+        word = self.wanted(raw, place)
+        if word is not None:
+            self.kept.add(word, self._numbers(numbers or rest.split(), place, dimension), place)
+
+    def _parts(self, cells: list[bytes], number: int, dimension: int) -> tuple[bytes, list[bytes]]:
+        """Word and numbers of a line."""
+        n_more = len(cells) - 1 - dimension
+        if dimension < 1 or n_more < 0 or any(map(is_number, cells[1 : 1 + n_more])):
+            wanted = f"{dimension:,} numbers" if dimension else "numbers"
+            self.source.fail(f"a word and {wanted} are wanted; got {counted(len(cells), 'cell')}", number)
+        return b" ".join(cells[: 1 + n_more]), cells[1 + n_more :]
+
+    def _numbers(self, cells: list[bytes], place: str, dimension: int) -> np.ndarray[Any, Any]:
+        wrong = [cell for cell in cells if not is_number(cell)]
+        if wrong or len(cells) != dimension:
+            got = f"{shown(wrong[0])} is not a number" if wrong else f"got {len(cells):,}"
+            raise VectorFileError(f"{place}: {dimension:,} numbers are wanted after the word; {got}")
+        return np.array([float(cell) for cell in cells])
+
+
+def is_number(cell: bytes) -> bool:
+    """Whether a cell is a number in decimal, or nan or an infinity."""
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return b"_" not in cell
+
+
+class BinaryReader(Reader):
+    """Each word, a space, and its numbers as float32, the least significant byte first."""
+
+    def read(self) -> WordVectors:
+        """Read the whole file."""
+        line, newline, _ = self.source.head.partition(b"\n")
+        if not newline:
+            self.source.fail("a first line with the number of words and the dimension is wanted", 1)
+        n_words, dimension = self.header(line)
+        self.kept.dimension = dimension
+        for n_read, (raw, numbers, place) in enumerate(self._records(n_words, dimension, len(line) + 1), start=1):
+            word = self.wanted(raw, place)
+            if word is not None:
+                self.kept.add(word, np.frombuffer(numbers, "<f4"), place)
+            self.count(n_read)
+        return self.finished(n_words)
+
+    def _records(self, n_words: int, dimension: int, start: int) -> Iterator[tuple[bytes, bytes, str]]:
+        """Word, numbers and place of each record; the file must end with the last."""
+        chunks, size = self.source.chunks(), 4 * dimension
+        buffer, position, n_before = next(chunks), start, 0  # n_before: bytes of the file before the buffer
+        for number in range(1, n_words + 1):
+            while True:
+                position = _after_breaks(buffer, position)
+                space = buffer.find(b" ", position)
+                if space >= 0 and space + size < len(buffer):
+                    break
+                place = f"{self.source.name}: byte {n_before + position:,}"
+                if space < 0 and len(buffer) - position > MAX_WORD_BYTES:
+                    raise VectorFileError(f"{place}: no word ends within {MAX_WORD_BYTES:,} bytes; is the header true?")
+                chunk = next(chunks, b"")
+                if not chunk:
+                    raise VectorFileError(f"{place}: the file ends in word {number:,} of {n_words:,}")
+                n_before += position
+                buffer, position = buffer[position:] + chunk, 0
+            place = f"{self.source.name}: byte {n_before + position:,}"
+            raw = buffer[position:space]
+            if not raw or len(raw) > MAX_WORD_BYTES:
+                raise VectorFileError(f"{place}: a word of 1 to {MAX_WORD_BYTES:,} bytes is wanted; got {len(raw):,}")
+            position = space + 1 + size
+            yield raw, buffer[space + 1 : position], place
+        buffer, n_before = buffer[position:] + next(chunks, b""), n_before + position
+        position = _after_breaks(buffer, 0)
+        if buffer[position:]:
+            place = f"{self.source.name}: byte {n_before + position:,}"
+            raise VectorFileError(f"{place}: the file goes on after the {n_words:,} words that its header says")
+
+
+def _after_breaks(buffer: bytes, position: int) -> int:
+    """Where the next record begins: some writers end each by a line break."""
+    while buffer[position : position + 1] == b"\n":
+        position += 1
+    return position
+
+
+def read_gensim(path: str, words: Collection[str] | None) -> WordVectors:
+    """Vectors of a file that gensim saved."""
+    try:
+        from gensim.models import KeyedVectors
+    except ImportError as error:
+        raise MissingGensimError("files of gensim (.kv, .model) need gensim: pip install gensim") from error
+    try:
+        loaded = KeyedVectors.load(path, mmap="r")
+    except Exception as error:  # the errors of an unpickler depend on the file
+        raise VectorFileError(f"{path}: gensim cannot load it: {type(error).__name__}: {error}") from error
+    found = getattr(loaded, "wv", loaded)
+    if not hasattr(found, "key_to_index"):
+        raise VectorFileError(f"{path}: has no word vectors; it is {shown(loaded)}")
+    kept = KeptVectors(path)
+    for word in found.key_to_index if words is None else dict.fromkeys(words):
+        if word in found.key_to_index:
+            kept.add(word, found[word], path)
+    return kept.finished(len(found.key_to_index), "gensim")

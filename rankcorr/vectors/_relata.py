@@ -1,0 +1,180 @@
+"""Gold scores of the relata of words -> candidates of each word ranked by cosine -> evaluation by query."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias, get_args
+
+from rankcorr._checks import check_choice, checked_flag, counted, offending
+from rankcorr._results import JsonResult, json_ready
+from rankcorr._workers import Progress
+from rankcorr.evaluation._evaluate import Evaluation, evaluate
+from rankcorr.evaluation._metrics import MetricLike
+from rankcorr.evaluation._nulls import RESAMPLES
+from rankcorr.evaluation._qrels import Qrels, Run
+from rankcorr.vectors._pairs import OOV, Oov, Pair, PairsLike, as_pairs, words_of
+from rankcorr.vectors._reading import as_vectors
+from rankcorr.vectors._words import UnknownWordError, VectorsLike, WordVectors
+
+Candidates: TypeAlias = Literal["gold", "all"]
+
+CANDIDATES: Final[tuple[Candidates, ...]] = get_args(Candidates)
+METRICS: Final = ("tau_w", "ap")
+RUN: Final = "cosine"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RelataEvaluation(JsonResult):
+    """Word vectors against gold scores of the relata of words.
+
+    Attributes
+    ----------
+    evaluation : Evaluation
+        By word: its queries are the words, its documents the relata.
+    n_words, n_relata : int
+        Number of words with relata, and of pairs of a word and a relatum, in the gold scores.
+    oov_words, oov_relata : tuple of str
+        Words, and relata, without a vector.
+    options : dict
+        `oov`, `lower` and `candidates` as given; the others are in `evaluation`.
+
+    See Also
+    --------
+    evaluate_relata : Returns it.
+    rankcorr.evaluation.Evaluation : The values by word.
+
+    Examples
+    --------
+    >>> from rankcorr.vectors import evaluate_relata
+    >>> vectors = {"book": [1.0, 0.2], "page": [0.9, 0.3], "author": [0.7, 0.7], "zebra": [-0.2, 1.0]}
+    >>> gold = {("book", "page"): 1, ("book", "author"): 1, ("book", "zebra"): 0, ("book", "tome"): 1}
+    >>> found = evaluate_relata(vectors, gold)
+    >>> found.n_words, found.n_relata, found.oov_relata, round(found.mean("tau_w"), 4)
+    (1, 4, ('tome',), 0.7017)
+    """
+
+    evaluation: Evaluation
+    n_words: int
+    n_relata: int
+    oov_words: tuple[str, ...]
+    oov_relata: tuple[str, ...]
+    options: dict[str, Any]
+
+    def mean(self, metric: str | None = None, *, standardized: bool = False) -> float:
+        """Mean of a metric over the words that have a value; see `Evaluation.mean`."""
+        return self.evaluation.mean(metric, standardized=standardized)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything, ready for JSON: None for nan."""
+        names = ("n_words", "n_relata", "oov_words", "oov_relata", "options")
+        own: dict[str, Any] = json_ready({name: getattr(self, name) for name in names})
+        return {**own, "evaluation": self.evaluation.to_dict()}
+
+    def __repr__(self) -> str:
+        values = ", ".join(f"{row['metric']} {row['mean']:.4f}" for row in self.evaluation.table())
+        return f"<RelataEvaluation of {self.n_words:,} words, {self.n_relata:,} relata: {values}>"
+
+
+def evaluate_relata(
+    vectors: VectorsLike,
+    gold: PairsLike,
+    *,
+    metrics: Sequence[MetricLike] | MetricLike = METRICS,
+    candidates: Candidates = "gold",
+    depth: int | None = None,
+    oov: Oov = "omit",
+    lower: bool = False,
+    standardized: bool = True,
+    n_resamples: int = RESAMPLES,
+    seed: int = 0,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> RelataEvaluation:
+    """Score word vectors on the relata of words: rank the candidates of each word by cosine, as nearest neighbours.
+
+    Parameters
+    ----------
+    vectors : WordVectors, mapping of word to vector, KeyedVectors of gensim, or path
+        For a path, only the words of the gold scores are kept.
+    gold : mapping of (word, relatum) to score, or path
+        A label of 1 or 0, or any score of relatedness; "ap" and "p@10" count relata with at least 1 as related.
+    metrics : sequence of str, Coefficient or measure of ir_measures
+        As `rankcorr.evaluation.evaluate` takes them.
+    candidates : {"gold", "all"}
+        The relata ranked for a word: those in its gold scores, or all relata that occur in the gold scores. Relata
+        without a judgement for the word then count as unrelated (0), and a word is not its own candidate.
+    depth : int, optional
+        Number of nearest neighbours kept for each word.
+    oov : {"omit", "error", "lowest"}
+        How to treat relata without a vector: leave them out, raise an error, or rank them last. "omit" leaves out words
+        without a vector; with "lowest" they are queries that retrieve nothing.
+    lower : bool, default False
+        Look words up in lower case.
+    standardized, n_resamples, seed, workers, progress
+        As in `rankcorr.evaluation.evaluate`.
+
+    Returns
+    -------
+    RelataEvaluation
+
+    Raises
+    ------
+    RankingError
+        `UnknownWordError` if no word is left, or one has no vector and `oov` is "error"; other subclasses name what is
+        wrong with vectors, gold or options.
+
+    See Also
+    --------
+    evaluate_vectors : One list of pairs instead of one for each word.
+    rankcorr.evaluation.evaluate : The same for search results.
+
+    Examples
+    --------
+    >>> from rankcorr.vectors import evaluate_relata
+    >>> vectors = {"book": [1.0, 0.2], "page": [0.9, 0.3], "author": [0.7, 0.7], "zebra": [-0.2, 1.0]}
+    >>> gold = {("book", "page"): 1, ("book", "author"): 1, ("book", "zebra"): 0, ("book", "tome"): 1}
+    >>> found = evaluate_relata(vectors, gold)
+    >>> found.mean("ap"), found.oov_relata
+    (1.0, ('tome',))
+    """
+    check_choice("candidates", candidates, CANDIDATES)
+    check_choice("oov", oov, OOV)
+    pairs = as_pairs(gold)
+    looked_up = words_of(pairs, lower=checked_flag(lower, "lower"))
+    found = as_vectors(vectors, set(looked_up.values()))
+    known = {word for word, key in looked_up.items() if key in found.index}
+    words = list(dict.fromkeys(word for word, _ in pairs))
+    relata = list(dict.fromkeys(relatum for _, relatum in pairs))
+    oov_words, oov_relata = (tuple(word for word in each if word not in known) for each in (words, relata))
+    if oov == "error" and (oov_words or oov_relata):
+        raise UnknownWordError(offending("words without a vector", dict.fromkeys(oov_words + oov_relata)))
+
+    judged = {pair: score for pair, score in pairs.items() if oov != "omit" or known.issuperset(pair)}
+    if not any(known.issuperset(pair) for pair in pairs):
+        raise UnknownWordError(f"no word has a vector and a relatum with one, in {counted(len(pairs), 'pair')}")
+    of_words, of_relata = ([pair[place] for pair in judged] for place in (0, 1))
+    qrels = Qrels.from_columns(of_words, of_relata, list(judged.values()))
+    run = _ranked(found, pairs, looked_up, known, candidates)
+    drawn: dict[str, Any] = {"n_resamples": n_resamples, "seed": seed, "workers": workers, "progress": progress}
+    evaluation = evaluate(qrels, run, metrics=metrics, depth=depth, standardized=standardized, **drawn)
+    options = {"oov": oov, "lower": bool(lower), "candidates": candidates}
+    return RelataEvaluation(evaluation, len(words), len(pairs), oov_words, oov_relata, options)
+
+
+def _ranked(
+    vectors: WordVectors, pairs: Collection[Pair], looked_up: Mapping[str, str], known: set[str], candidates: Candidates
+) -> Run:
+    """Candidates of each word that has a vector, with their cosines."""
+    own: dict[str, list[str]] = {word: [] for word, _ in pairs if word in known}
+    for word, relatum in pairs:
+        if word in known and relatum in known:
+            own[word].append(relatum)
+    everything = list(dict.fromkeys(relatum for _, relatum in pairs if relatum in known))
+    words: list[str] = []
+    others: list[str] = []
+    cosines: list[float] = []
+    for word, judged in own.items():
+        ranked = judged if candidates == "gold" else [each for each in everything if each != word]
+        words += [word] * len(ranked)
+        others += ranked
+        cosines += vectors.cosines_of(looked_up[word], [looked_up[each] for each in ranked]).tolist()
+    return Run.from_columns(words, others, cosines, name=RUN)

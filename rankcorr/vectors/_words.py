@@ -1,0 +1,360 @@
+"""Words with their vectors, checked, and the cosines between them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rankcorr._checks import shown
+from rankcorr._results import read_only
+from rankcorr._scores import is_masked
+from rankcorr.errors import RankingError
+
+Values = NDArray[np.float64]
+
+
+class VectorError(RankingError):
+    """Base of the errors of word vectors.
+
+    See Also
+    --------
+    VectorFileError, VectorValueError, DuplicateWordError, UnknownWordError : Its subclasses.
+    rankcorr.RankingError : Its base.
+
+    Examples
+    --------
+    >>> from rankcorr.vectors import VectorError, WordVectors
+    >>> try:
+    ...     WordVectors.of({"cat": [3.0, 4.0], "dog": [4.0]})
+    ... except VectorError as error:
+    ...     print(type(error).__name__)
+    VectorValueError
+    """
+
+
+class VectorFileError(VectorError):
+    r"""A file that contradicts its form: a false header, a short line, a cut end, another encoding.
+
+    See Also
+    --------
+    read_vectors : Raises it.
+    VectorValueError : A vector that has no cosine.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from rankcorr.vectors import VectorFileError, read_vectors
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "vectors.txt")
+    ...     _ = file.write_text("3 2\ncat 3 4\ndog 4 3\n")
+    ...     try:
+    ...         read_vectors(file)
+    ...     except VectorFileError as error:
+    ...         print(str(error).replace(f"{folder}/", ""))
+    vectors.txt: the header says 3 words; the file has 2
+    """
+
+
+class VectorValueError(VectorError):
+    """A vector without a cosine: nan, infinite, zero, not numeric, or of another dimension.
+
+    See Also
+    --------
+    read_vectors, WordVectors.of : Raise it.
+    VectorFileError : A file that contradicts its form.
+
+    Examples
+    --------
+    >>> from rankcorr.vectors import WordVectors
+    >>> WordVectors.of({"cat": [3.0, 4.0], "dog": [0.0, 0.0]})
+    Traceback (most recent call last):
+        ...
+    rankcorr.vectors._words.VectorValueError: the vector of 'dog': all numbers of 'dog' are 0, so that it ...
+    """
+
+
+class DuplicateWordError(VectorError):
+    r"""A word with more than one vector.
+
+    See Also
+    --------
+    read_vectors : Raises it.
+    UnknownWordError : A word without a vector.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from rankcorr.vectors import DuplicateWordError, read_vectors
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "vectors.txt")
+    ...     _ = file.write_text("2 2\ncat 3 4\ncat 4 3\n")
+    ...     try:
+    ...         read_vectors(file)
+    ...     except DuplicateWordError as error:
+    ...         print(str(error).replace(f"{folder}/", ""))
+    vectors.txt:3: 'cat' has a vector already, in vectors.txt:2
+    """
+
+
+class DuplicatePairError(VectorError):
+    """A pair of words with more than one gold score: in both orders, which have the same cosine.
+
+    See Also
+    --------
+    evaluate_vectors : Raises it.
+    read_pairs : The option `unordered`, for files with both orders.
+
+    Examples
+    --------
+    >>> from rankcorr.vectors import evaluate_vectors
+    >>> vectors = {"cat": [1.0, 0.1], "dog": [0.9, 0.3], "car": [0.1, 1.0]}
+    >>> evaluate_vectors(vectors, {("cat", "dog"): 8.0, ("dog", "cat"): 7.0, ("cat", "car"): 2.0})
+    Traceback (most recent call last):
+        ...
+    rankcorr.vectors._words.DuplicatePairError: a pair may come once, whatever the order of its words ...
+    """
+
+
+class UnknownWordError(VectorError):
+    """Words without a vector, where each must have one, or too few have one.
+
+    See Also
+    --------
+    evaluate_vectors : The option `oov`, which accepts such words.
+    LowCoverageWarning : Fewer than half of the pairs have vectors.
+
+    Examples
+    --------
+    >>> from rankcorr.vectors import WordVectors
+    >>> WordVectors.of({"cat": [3.0, 4.0], "dog": [4.0, 3.0]}).cosine("cat", "cow")
+    Traceback (most recent call last):
+        ...
+    rankcorr.vectors._words.UnknownWordError: 'cow' has no vector
+    """
+
+
+class MissingGensimError(ImportError):
+    """A file of gensim is to be read, and gensim is not installed.
+
+    See Also
+    --------
+    read_vectors : The forms that need no other package.
+
+    Examples
+    --------
+    >>> import sys
+    >>> from unittest.mock import patch
+    >>> from rankcorr.vectors import read_vectors
+    >>> with patch.dict(sys.modules, {"gensim.models": None}):  # as if it were not installed
+    ...     read_vectors("vectors.kv")
+    Traceback (most recent call last):
+        ...
+    rankcorr.vectors._words.MissingGensimError: files of gensim (.kv, .model) need gensim: pip install gensim
+    """
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class WordVectors:
+    """Words and their vectors; made by `read_vectors`, or by `WordVectors.of` from a mapping or gensim's KeyedVectors.
+
+    Attributes
+    ----------
+    words : tuple of str
+    vectors : ndarray of float32 or float64, shape (n_words, dimension), read-only
+        As in the source: no value is rounded.
+    n_known : int
+        Number of words of the source, whether kept or not.
+    form : str or None
+        Form of the file; None for vectors from memory.
+    n_undecodable : int
+        Words of the file that were left out because their bytes are not text in its encoding.
+
+    See Also
+    --------
+    read_vectors : Read vectors from a file.
+    evaluate_vectors : Score them on pairs of words.
+
+    Examples
+    --------
+    >>> from rankcorr.vectors import WordVectors
+    >>> vectors = WordVectors.of({"cat": [3.0, 4.0], "dog": [4.0, 3.0], "car": [0.0, 1.0]})
+    >>> vectors.words, vectors.dimension, round(vectors.cosine("cat", "dog"), 4)
+    (('cat', 'dog', 'car'), 2, 0.96)
+    """
+
+    words: tuple[str, ...]
+    vectors: NDArray[Any]
+    n_known: int
+    form: str | None = None
+    n_undecodable: int = 0
+
+    @classmethod
+    def of(
+        cls, source: Mapping[str, ArrayLike] | WordVectors | Any, words: Collection[str] | None = None
+    ) -> WordVectors:
+        """Vectors from a mapping of word to vector or KeyedVectors of gensim; `read_vectors` reads a file.
+
+        Parameters
+        ----------
+        source : WordVectors, mapping or KeyedVectors
+        words : collection of str, optional
+            Words to keep; by default all.
+
+        Raises
+        ------
+        VectorError
+            The subclass tells what is wrong with a vector.
+
+        Examples
+        --------
+        >>> vectors = WordVectors.of({"cat": [3.0, 4.0], "dog": [4.0, 3.0]})
+        >>> vectors.cosine("cat", "dog")
+        0.96
+        """
+        if isinstance(source, WordVectors):
+            return source
+        kept = KeptVectors("the vectors")
+        keyed = getattr(source, "key_to_index", None)
+        known = source if keyed is None else keyed
+        if not isinstance(known, Mapping):
+            raise VectorError(
+                f"vectors must be a mapping of word to vector or KeyedVectors (read_vectors reads a file); "
+                f"got {shown(source)}"
+            )
+        for word in known if words is None else dict.fromkeys(words):
+            if word in known:
+                kept.add(word, source[word], f"the vector of {shown(word)}")
+        return kept.finished(len(known), None)
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        """Row of each word."""
+        return {word: row for row, word in enumerate(self.words)}
+
+    @property
+    def dimension(self) -> int:
+        """Length of each vector."""
+        return int(self.vectors.shape[1])
+
+    def cosine(self, first: str, second: str) -> float:
+        """Cosine of the vectors of two words.
+
+        Raises
+        ------
+        UnknownWordError
+            A word has no vector.
+        """
+        return float(self.cosines([(first, second)])[0])
+
+    def cosines(self, pairs: Sequence[tuple[str, str]]) -> Values:
+        """Cosine of each pair of words, shape (n_pairs,); a word with itself has 1 exactly.
+
+        Raises
+        ------
+        UnknownWordError
+            A word has no vector.
+        """
+        first, second = self.rows([pair[0] for pair in pairs]), self.rows([pair[1] for pair in pairs])
+        values = np.einsum("ij,ij->i", self.unit[first], self.unit[second])
+        return np.where(first == second, 1.0, np.clip(values, -1.0, 1.0))
+
+    def cosines_of(self, word: str, others: Sequence[str]) -> Values:
+        """Cosine of a word with each of others, shape (n_others,).
+
+        Raises
+        ------
+        UnknownWordError
+            A word has no vector.
+        """
+        (row,), rows = self.rows([word]), self.rows(others)
+        # Not by BLAS, whose last digits depend on the number of threads.
+        values = np.einsum("ij,j->i", self.unit[rows], self.unit[row])
+        return np.where(rows == row, 1.0, np.clip(values, -1.0, 1.0))
+
+    def rows(self, words: Sequence[str]) -> NDArray[np.intp]:
+        """Rows of words, shape (n_words,).
+
+        Raises
+        ------
+        UnknownWordError
+            A word has no vector.
+        """
+        try:
+            return np.array([self.index[word] for word in words], np.intp)
+        except KeyError as error:
+            raise UnknownWordError(f"{shown(error.args[0])} has no vector") from error
+
+    @cached_property
+    def unit(self) -> Values:
+        """Vectors of length 1, shape (n_words, dimension)."""
+        values = np.asarray(self.vectors, np.float64)
+        # By the largest value first, so that no square overflows or vanishes.
+        values = values / np.abs(values).max(axis=1, keepdims=True)
+        return np.asarray(values / np.sqrt((values * values).sum(axis=1, keepdims=True)))
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def __repr__(self) -> str:
+        return f"<WordVectors of {len(self):,} words, {self.dimension:,} dimensions>"
+
+
+VectorsLike: TypeAlias = WordVectors | Mapping[str, ArrayLike] | str | os.PathLike[str] | Any  # a str is a path
+
+
+class KeptVectors:
+    """Vectors collected one by one, each checked on arrival."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.dimension: int | None = None
+        self._places: dict[str, str] = {}
+        self._vectors: list[NDArray[Any]] = []
+
+    def add(self, word: object, vector: Any, place: str) -> None:
+        """Keep a vector; `place` begins the message of an error.
+
+        Raises
+        ------
+        DuplicateWordError
+            The word has a vector already.
+        VectorValueError
+            The vector has no cosine, or another dimension than those before.
+        """
+        if not isinstance(word, str) or not word:
+            raise VectorError(f"{place}: a word must be text, not empty; got {shown(word)}")
+        if word in self._places:
+            raise DuplicateWordError(f"{place}: {shown(word)} has a vector already, in {self._places[word]}")
+        try:
+            values = np.asarray(vector)
+        except ValueError:  # rows of different lengths
+            values = np.empty(0)
+        if is_masked(vector) or values.dtype.kind not in "iuf" or values.ndim != 1 or not values.size:
+            raise VectorValueError(f"{place}: a vector of numbers is wanted for {shown(word)}; got {shown(vector)}")
+        self.dimension = self.dimension or values.size
+        if values.size != self.dimension:
+            raise VectorValueError(
+                f"{place}: {shown(word)} has {values.size} numbers; the others have {self.dimension}"
+            )
+        if not np.isfinite(values).all():
+            number = int(np.flatnonzero(~np.isfinite(values))[0])
+            raise VectorValueError(f"{place}: number {number + 1} of {shown(word)} is {values[number]}")
+        if not values.any():
+            raise VectorValueError(f"{place}: all numbers of {shown(word)} are 0, so that it has no cosine")
+        self._places[word] = place
+        self._vectors.append(values)
+
+    def finished(self, n_known: int, form: str | None, n_undecodable: int = 0) -> WordVectors:
+        """Return the words kept."""
+        vectors = np.array(self._vectors) if self._vectors else np.empty((0, self.dimension or 0))
+        if vectors.dtype.kind != "f":
+            vectors = vectors.astype(np.float64)
+        return WordVectors(tuple(self._places), read_only(vectors), n_known, form, n_undecodable)
