@@ -1,6 +1,7 @@
 """Errors of a ledger: each says what was refused, and why."""
 
 from adaptive.errors import AdaptiveError
+from rankcorr._checks import shown
 
 
 class LedgerError(AdaptiveError):
@@ -311,3 +312,15 @@ class BundleError(LedgerError):
     ...         print(str(error).replace(f"{folder}/", ""))
     trees.zip: not a zip that can be read: File is not a zip file
     """
+
+
+def require(fits: bool, name: str, wanted: str, value: object) -> None:
+    """Refuse a value that does not fit.
+
+    Raises
+    ------
+    LedgerError
+        "sheets must be a positive whole number; got 0".
+    """
+    if not fits:
+        raise LedgerError(f"{name} must be {wanted}; got {shown(value)}")

@@ -10,8 +10,8 @@ from typing import Any, Final, Literal, get_args
 
 from adaptive._plan import BallotPlan
 from adaptive.ledger._campaign.wording import is_line
-from adaptive.ledger._store.encoding import label_text, require, value_of
-from adaptive.ledger.errors import LedgerError
+from adaptive.ledger._store.encoding import label_text, value_of
+from adaptive.ledger.errors import LedgerError, require
 from adaptive.model._matching import Matching
 from rankcorr._checks import real_number, shown, whole_number
 

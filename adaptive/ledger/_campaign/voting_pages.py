@@ -12,8 +12,8 @@ import sqlalchemy as sa
 
 from adaptive.ledger._campaign.wording import MOST_BRACKETS, is_line, is_prose, is_quick_to_render
 from adaptive.ledger._store import schema
-from adaptive.ledger._store.encoding import json_of, now, require, value_of
-from adaptive.ledger.errors import ChangedError, LedgerError
+from adaptive.ledger._store.encoding import json_of, now, value_of
+from adaptive.ledger.errors import ChangedError, LedgerError, require
 from rankcorr._checks import real_number, shown, whole_number
 
 Platform: TypeAlias = Literal["prolific", "mturk"]

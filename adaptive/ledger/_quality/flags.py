@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from adaptive.ledger._store.encoding import require
+from adaptive.ledger.errors import require
 from adaptive.model._voters import wilson_interval
 from rankcorr._checks import real_number, whole_number
 

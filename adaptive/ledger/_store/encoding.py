@@ -1,4 +1,4 @@
-"""Check and encode values: labels as JSON, answers as codes, times as microseconds, and lines as digests."""
+"""Encode values for the tables: labels as JSON, answers as codes, times as microseconds, and lines as digests."""
 
 import hashlib
 import json
@@ -11,23 +11,10 @@ from typing import Any, Final
 from adaptive._record import json_label
 from adaptive._votes import Vote
 from adaptive.errors import VoteError
-from adaptive.ledger.errors import LedgerError
 from rankcorr._checks import shown
 
 _PAIR_ID: Final = re.compile(r"([1-9][0-9]{0,8})-(0|[1-9][0-9]{0,8})-(0|[1-9][0-9]{0,8})")
 _PADDED_ID: Final = re.compile(r"0{0,20}([1-9][0-9]{0,8})-0{0,20}(0|[1-9][0-9]{0,8})-0{0,20}(0|[1-9][0-9]{0,8})")
-
-
-def require(fits: bool, name: str, wanted: str, value: object) -> None:
-    """Refuse a value that does not fit.
-
-    Raises
-    ------
-    LedgerError
-        "sheets must be a positive whole number; got 0".
-    """
-    if not fits:
-        raise LedgerError(f"{name} must be {wanted}; got {shown(value)}")
 
 
 def now() -> int:
