@@ -75,7 +75,7 @@ class Ledger:
     """
 
     def __init__(self, target: str | os.PathLike[str] | None, *, patience: float = PATIENCE_SECONDS) -> None:
-        self.database = Database(target, patience=patience)
+        self.database: Database = Database(target, patience=patience)
 
     @classmethod
     def open(cls, target: str | os.PathLike[str]) -> Ledger:

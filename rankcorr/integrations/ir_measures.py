@@ -29,10 +29,10 @@ try:
     from ir_measures import Metric, providers
     from ir_measures.measures import Measure, ParamInfo, register, registry
     from ir_measures.util import QrelsConverter, RunConverter
-except ImportError as error:
+except ImportError as _error:
     raise MissingMeasuresError(
         "rankcorr.integrations.ir_measures needs ir_measures: pip install 'rankcorr[trec]'"
-    ) from error
+    ) from _error
 
 
 def _choice(choices: Sequence[str], what: str) -> Any:

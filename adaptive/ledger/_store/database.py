@@ -100,7 +100,7 @@ class Database:
     """
 
     def __init__(self, target: str | os.PathLike[str] | None, *, patience: float = PATIENCE_SECONDS) -> None:
-        self.url = sa.URL.create("sqlite") if target is None else checked_target(target)
+        self.url: sa.URL = sa.URL.create("sqlite") if target is None else checked_target(target)
         self.patience = patience
         self._mine: _Connections | None = None
         self._inherited: list[_Connections] = []
