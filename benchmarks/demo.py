@@ -34,7 +34,7 @@ def main() -> None:
         print(f"  {f'{first} and {second}':<20}{test.null.mean:>12.2f}{test.pvalue:>8.2f}")
     answer = (
         "rho_w and tau_w weigh the top most (weights 1/(n + 2)^2). Chance gives them values below 0, so do not "
-        "compare them with rho and tau. All three tau_w are above chance, but only for RT and AE is the difference "
+        "compare them with rho and tau. All three tau_w are above chance, but only the agreement of RT and AE is "
         "significant (two-sided p). With eight systems and three tests this is an illustration, not a finding."
     )
     print("", fill(answer, WIDTH), sep="\n")
