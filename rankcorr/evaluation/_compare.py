@@ -266,8 +266,8 @@ def compare_runs(
     """Compare runs over queries, with intervals, tests and groups.
 
     The unit is the query: queries are resampled, and runs exchange whole queries. The figures therefore apply to
-    further queries of the same kind. A test that resampled documents would report a difference for about a third of the
-    equally good runs at the 5 % level.
+    further queries of the same kind. A test that resampled documents would report a difference for about a third of all
+    pairs of equally good runs at the 5 % level.
 
     - Tests are paired and two-sided. "randomization" flips the signs of the differences, and enumerates all flips for
       up to 12 queries. "t" is Student's test. The interval of a difference inverts its test; with few queries it can
