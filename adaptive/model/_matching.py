@@ -391,7 +391,7 @@ def _voters(voters: Items | None, before: Sequence[Hashable] | None, pairs: Show
     if voters is not None:
         names = checked_labels(voters, "voters", ModelError)
     else:
-        names = range(1) if before is None else before
+        names = before or range(1)
     if not len(names):
         raise ModelError("comparisons need at least one voter; got none")
     own = _names(names)

@@ -35,6 +35,7 @@ BEYOND_SCHEMAS = re.compile(
             r"must have at least 2 items, or there must be a list of items",
             r"there is no run of this name",
             r"every query of qrels needs a group; without one",
+            r"every retrieved document needs a judgement; without one",
             r"by must be one of 'sum', 'mean'",
             r"share no query|no two of them|are whole numbers, such as",
             r"is in area .* already|share two areas|has two frequencies",

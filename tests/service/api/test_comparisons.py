@@ -51,6 +51,13 @@ def test_the_options_are_those_of_the_library():
     assert found["comparisons"] == expected(strengths, 3, 1, voters=2, n0=10, focus=0)
 
 
+def test_a_first_batch_may_come_from_empty_columns():
+    empty = dict.fromkeys(("left", "right", "winner", "voter"), [])
+    assert answer(PATH, comparisons=empty, items=4, size=2, seed=1) == answer(
+        PATH, comparisons=[], items=4, size=2, seed=1
+    )
+
+
 def test_no_possible_pair_is_left():
     votes = {"left": ["a"], "right": ["b"], "winner": ["left"], "voter": ["Ann"]}
     found = answer(PATH, comparisons=votes, size=2, seed=1)
