@@ -182,14 +182,16 @@ class HttpSettings(FromEnvironment):
 
     limits: HttpLimits = field(default_factory=HttpLimits)
     tokens: tuple[str, ...] = setting(
-        (), token_list, "bearer tokens for /v1 with commas, 16 characters or more; none: open to all"
+        (), token_list, "bearer tokens for /v1, separated by commas, of 16 characters or more; none: open to all"
     )
     metrics: Metrics = setting("open", one_of(*READERS), f"who may read /metrics: {', '.join(READERS)}")
     requests_per_minute: int = setting(0, whole_number(0), "requests of a client to /v1 in a minute, 0: no limit")
-    trusted_proxies: int = setting(0, whole_number(0, 10), "proxies in front, whose X-Forwarded-For is believed")
+    trusted_proxies: int = setting(
+        0, whole_number(0, 10), "number of proxies in front, whose X-Forwarded-For is trusted"
+    )
     max_heavy: int = setting(0, whole_number(0, 64), "heavy requests at once, over all workers, 0: as many as workers")
     max_waiting: int = setting(
-        16, whole_number(1, 1_000), "heavy requests of a worker, at work or waiting for their turn"
+        16, whole_number(1, 1_000), "heavy requests of a worker, running or waiting for their turn"
     )
     max_wait_seconds: float = setting(
         10.0, seconds, "seconds that a heavy request waits for its turn and for a processor, before it is turned away"

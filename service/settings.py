@@ -73,4 +73,4 @@ class Settings(HttpSettings):
     limits: Limits = field(default_factory=Limits)
     job_seconds: float = setting(600.0, seconds, "seconds of processor time for a job")
     max_jobs: int = setting(16, whole_number(1, 1_000), "jobs that are kept at once, over all workers and clients")
-    cors_origins: tuple[str, ...] = setting((), word_list, "origins whose pages may call /v1, with commas")
+    cors_origins: tuple[str, ...] = setting((), word_list, "origins whose pages may call /v1, separated by commas")

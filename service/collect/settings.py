@@ -76,23 +76,25 @@ class CollectSettings(HttpSettings):
     tokens: tuple[str, ...] = setting(
         (),
         token_list,
-        "bearer tokens that may create campaigns, with commas, 16 characters or more; none: creation is off",
+        "bearer tokens that may create campaigns, separated by commas, of 16 characters or more; none: creation is off",
     )
     requests_per_minute: int = setting(
         0, whole_number(0), "requests of an address to /v1 in a minute, 0: no limit; a lab may share one address"
     )
     max_waiting: int = setting(
-        8, whole_number(1, 1_000), "heavy requests of a worker, at work or waiting for their turn"
+        8, whole_number(1, 1_000), "heavy requests of a worker, running or waiting for their turn"
     )
     max_ledger_seconds: float = setting(
         3.0, seconds, "seconds that a request waits to write to a locked ledger, before it is turned away"
     )
-    ledger: str = setting("collect.db", _ledger, "where the votes are: path of a file, or URL of a PostgreSQL database")
+    ledger: str = setting(
+        "collect.db", _ledger, "where votes are stored: path of a file, or URL of a PostgreSQL database"
+    )
     public_url: str = setting("", _origin, "where voters find the service, for links; empty: on this machine")
     allowed_hosts: tuple[str, ...] = setting(
         (),
         _hosts,
-        "further host names of the service, with commas; loopback and the host of the public URL are always allowed",
+        "further host names of the service, separated by commas; loopback and the host of the public URL always work",
     )
     assets: str = setting("", _folder, "folder with the images and sounds of items; empty: none are served")
     joins_per_minute: int = setting(300, whole_number(0), "new voters of a campaign in a minute, 0: no limit")

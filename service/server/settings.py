@@ -58,7 +58,7 @@ class ServerSettings(FromEnvironment):
     """
 
     bind: str = setting("127.0.0.1:8000", _address, "where to listen: host:port or unix:/path")
-    workers: int = setting(0, whole_number(0, 1_000), "processes that answer, 0: one for each usable core")
+    workers: int = setting(0, whole_number(0, 1_000), "worker processes, 0: one for each usable core")
     max_requests_per_worker: int = setting(
         100_000, whole_number(0), "requests after which a worker is replaced, 0: never; up to a tenth more, at random"
     )
@@ -66,7 +66,7 @@ class ServerSettings(FromEnvironment):
         0, whole_number(0, 86_400), "seconds for requests to finish at a stop, 0: for the longest wait and work"
     )
     drain_seconds: int = setting(
-        5, whole_number(0, 3_600), "seconds of a stop while /health/ready answers 503 and requests are still served"
+        5, whole_number(0, 3_600), "seconds at a stop while /health/ready answers 503 and requests are still served"
     )
     client_seconds: float = setting(
         10.0, seconds, "seconds without a byte after which the server gives up a request or an answer"
