@@ -55,7 +55,7 @@ def test_a_vote_that_the_server_always_fails_at_is_kept_and_sent_when_the_voter_
     answer(page)
     again = page.get_by_role("button", name="Try again")
     expect(again).to_be_visible(timeout=FAILURES)
-    expect(page.locator("#message")).to_contain_text("The server keeps failing to save your last answer.")
+    expect(page.locator("#message")).to_contain_text("The server cannot save your last answer.")
     assert (len(failures), unsent(page)) == (5, 1)
     check_all(page)
     page.wait_for_timeout(1_500)
