@@ -176,7 +176,7 @@ def plan_one_way(
 
 
 def most_ballots(n_items: int, fraction: float, *, most: int = _MOST_BALLOTS) -> int:
-    """Return the most ballots, up to `most`, such that the last still has two items; at least 2, even if impossible.
+    """Return the most ballots, up to `most`, whose last one has two items; at least 2, even if impossible.
 
     Examples
     --------

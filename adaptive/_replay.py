@@ -164,7 +164,7 @@ def _ballot(
         raise VoteError(f"{len(votes.left)} items on the left have {len(votes.right)} on the right")
     if len(votes.left) != wanted:
         raise VoteError(
-            f"the plan has {wanted} comparisons; got {len(votes.left)} (one that nobody answered counts as well)"
+            f"the plan has {wanted} comparisons; got {len(votes.left)} (comparisons without an answer count too)"
         )
     place = {label: index for index, label in enumerate(items)}
     left, right = (_places(labels, place, known) for labels in (votes.left, votes.right))

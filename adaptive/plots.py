@@ -53,7 +53,7 @@ __all__ += ["MissingMatplotlibError", "save_figure", "theme"]  # those of all fi
 Values: TypeAlias = NDArray[np.float64]
 
 MOST_NAMED: Final = 100  # rows; more of them are numbered
-IN_COLUMN: Final = 34  # most rows in a column of a figure of our own
+IN_COLUMN: Final = 34  # most rows in a column of a new figure
 ROW_HEIGHT: Final = 0.2  # in inches
 SMALLEST: Final = 8.0  # height of a row with a name, in points
 
@@ -75,7 +75,7 @@ def checked_top(top: int | None, n_rows: int) -> int:
 
 
 def columns_of(n_rows: int, ax: Axes | None, x_label: str, around: float = 1.3) -> list[tuple[Axes, slice]]:
-    """Axes for parts of some rows, side by side so that a figure of our own is not too high; or all in `ax`."""
+    """Axes for parts of some rows, side by side so that a new figure is not too high; or all in `ax`."""
     n_columns = 1 if ax is not None or n_rows > MOST_NAMED else math.ceil(n_rows / IN_COLUMN)
     each = math.ceil(n_rows / n_columns)
     if n_columns == 1:

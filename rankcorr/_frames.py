@@ -55,7 +55,7 @@ def series_of(value: object, what: str) -> Series | None:
     import narwhals.stable.v2 as nw
 
     if not isinstance(found, nw.Series):
-        raise DimensionError(f"{what}s must have one dimension; got a data frame, of which each column is a ranking")
+        raise DimensionError(f"{what}s must have one dimension; got a data frame, where each column is a ranking")
     index = nw.maybe_get_index(found)
     labels = None if index is None else list(index)
     kept = getattr(found.to_native(), "dtype", None)

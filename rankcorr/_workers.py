@@ -26,7 +26,7 @@ def checked_workers(workers: int | None) -> int:
 
 
 def silent(_number: int) -> None:
-    """Report nothing, as progress that nobody watches."""
+    """Report no progress."""
 
 
 def in_threads(

@@ -457,7 +457,7 @@ class UndefinedQueryError(RankingError):
     >>> evaluate({"q": {"a": 1, "b": 1}}, {"q": {"a": 2, "b": 1}}, metrics="tau_w", undefined="error")
     Traceback (most recent call last):
         ...
-    rankcorr.errors.UndefinedQueryError: run 'run', tau_w: the gold scores are one tie; queries: 'q'
+    rankcorr.errors.UndefinedQueryError: run 'run', tau_w: all gold scores are tied; queries: 'q'
     """
 
 

@@ -37,8 +37,8 @@ COMPONENTS: Final = tuple({each.name: each for each in _FOUND}.values())  # modu
 
 CONFIGURATION: Final = configuration(
     "rankcorr",
-    "Tie-aware, top-weighted rank correlation, and the ballots that collect gold rankings. The service keeps nothing "
-    "but jobs: the same request has the same answer on every copy. Every error is application/problem+json. "
+    "Tie-aware, top-weighted rank correlation, and the ballots that collect gold rankings. The service stores only "
+    "jobs: the same request has the same answer on every copy. Every error is application/problem+json. "
     "Every answer that is computed has its estimated processor time in the header Rankcorr-Estimated-Seconds.",
 )
 

@@ -95,7 +95,7 @@ class Judge:
 
     def _start(self) -> Any:
         try:
-            # A group of its own: the children of a script end with it.
+            # A separate process group, so that the children of a script end with it.
             self._process = subprocess.Popen(
                 self.arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
             )

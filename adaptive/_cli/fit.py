@@ -88,7 +88,7 @@ def _notes(found: Strengths | BordaScores) -> tuple[str, ...]:
 
 
 def _counts(comparisons: Comparisons) -> str:
-    """What was read, in one line."""
+    """Return the counts of votes and voters, in one line."""
     n_ties, n_silent = comparisons.n_ties, comparisons.n_unanswered
     parts = [
         counted(comparisons.n_items, "item"),
@@ -100,7 +100,7 @@ def _counts(comparisons: Comparisons) -> str:
 
 
 def _model(found: Strengths | BordaScores, model: str) -> str:
-    """What was fitted, in one line."""
+    """Return the model and its parameters, in one line."""
     if isinstance(found, BordaScores):
         return "borda: wins and half the ties, by presentations"
     steps = counted(found.n_iterations, "iteration")
@@ -160,13 +160,13 @@ def next_command(
     focus: float,
     out: str | None,
 ) -> None:
-    """Choose the next comparisons by all votes of the VOTES files, so that they say most about the top.
+    """Choose the next comparisons, those that tell most about the top given all votes in the VOTES files.
 
     Strengths are fitted, and items whose rank is in doubt meet their neighbours. No voter gets a pair that they were
-    shown before, answered or not, and who was shown the fewest gets the next one. The comparisons are CSV, in the order
-    in which they are to be shown, with the columns comparison (ids above those of VOTES), voter (if voters are known),
-    left, right (or left_1, left_2, ...) and an empty winner to fill in: left, right or tie. The filled file is one more
-    file of votes. Small batches choose better: a tenth of the items is a good size, up to 50.
+    shown before, answered or not. The voter who was shown the fewest pairs gets the next one. The comparisons are CSV,
+    in the order to show them, with the columns comparison (ids above those of VOTES), voter (if voters are known),
+    left, right (or left_1, left_2, ...) and an empty winner to fill in: left, right or tie. Pass the filled file as
+    another VOTES file next time. Small batches choose better: a tenth of the items is a good size, up to 50.
 
     Example (the first line begins with items alone, the others go on with the votes so far):
       ballots next --items items.csv --voter Ann --voter Bob --size 50 --seed 1 --out batch1.csv
@@ -253,7 +253,7 @@ def _note_rest(top: int, n_rows: int, what: str) -> None:
     "Draw strengths of the best items, with intervals.",
     console.option("--top", type=click.IntRange(min=1), default=TOP, help="Number of items."),
     _level_option,
-    console.choice_option("--scale", SCALES, "What is drawn."),
+    console.choice_option("--scale", SCALES, "Draw strengths or ranks."),
 )
 def strengths(found: Strengths, *, top: int, level: float, scale: Scale) -> Figure:
     """Draw the strength of each of the best items with its interval, best first; or its rank.

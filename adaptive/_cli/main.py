@@ -22,7 +22,7 @@ class Ballots(OneLineErrors):
 @click.group(name="ballots", cls=Ballots)
 @click.version_option(__version__, prog_name="ballots", message="%(prog)s %(version)s")
 def main() -> None:
-    """Rank items by pairwise comparisons; each ballot goes on with the best items of the one before.
+    """Rank items by pairwise comparisons; each ballot keeps the best items of the one before.
 
     Example, from tokens to a ranking (open, record and close once for each ballot):
       ballots pair tokens.csv --out items.csv

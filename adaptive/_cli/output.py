@@ -1,4 +1,4 @@
-"""What the `ballots` commands print or write; a file is written whole or not at all."""
+"""Print and write the results of the `ballots` commands; a file is written whole or not at all."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def print_rows(rows: Sequence[Any], columns: Mapping[str, Callable[[Any], str]],
 
 @contextmanager
 def whole_file(path: str, text: str) -> Iterator[None]:
-    """Write a file once the block has succeeded: what can fail comes before it, and a failure leaves the old file.
+    """Write a file once the block has succeeded, so that a failure in the block leaves the old file.
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ _WAYS = ("presentations", "budget", "hours", "top")
 
 @dataclass(frozen=True)
 class PlanOptions:
-    """What the command line says about a plan, apart from the items."""
+    """The options of a plan, except for the items."""
 
     ballots: int = setting("--ballots", type=int, default=7, help="Number of ballots, n_b.")
     fraction: float = setting("--fraction", type=float, default=0.5, help="Fraction of items that go on, alpha.")

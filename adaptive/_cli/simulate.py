@@ -312,7 +312,7 @@ def votes_needed_command(
 
 
 def _tuned_dict(tuned: TunedPlan) -> dict[str, Any]:
-    """What `ballots tune --json` prints."""
+    """Return the object that `ballots tune --json` prints."""
     return {
         "budget": tuned.budget,
         "coefficient": tuned.coefficient,

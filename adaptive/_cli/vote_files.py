@@ -106,7 +106,7 @@ def vote_options(command: Command) -> Command:
 
 
 def model_options(models: Sequence[str]) -> Decorator:
-    """Add the options of a model of votes, as `fit_named` takes them; an option that is not given is None."""
+    """Add the options of a model of votes, as `fit_named` takes them; omitted options are None."""
     return stacked(
         choice_option("--model", models, "Model of votes."),
         option("--ties", type=click.Choice(TIES), help="Ties have a parameter, or are half wins.  [default: davidson]"),

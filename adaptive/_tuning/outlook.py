@@ -61,7 +61,7 @@ class Reached(Result):
 
 @dataclass(frozen=True, eq=False)
 class Outlook(Result):
-    """What a plan will reach with the simulated voters of the paper, on items whose similarities fall exponentially.
+    """The expected accuracy of a plan, with the paper's simulated voters and exponentially falling similarities.
 
     Attributes
     ----------

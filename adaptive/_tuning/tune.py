@@ -331,7 +331,7 @@ def _setting(
     """Return similarities, voters, whether voters judge abs(z), and the fit to the pilot votes."""
     if pilot is None:
         if similarity is None:
-            raise SimilarityError("what a budget buys depends on the items: give similarity= or pilot=")
+            raise SimilarityError("the best plan depends on the items: give similarity= or pilot=")
         own = VoterPopulation() if voters is None else voters
         return checked_voters(own, similarity), own, relatedness, None
     judged = relatedness and similarity is not None

@@ -173,8 +173,7 @@ def _items_of_numbers(votes: VoteColumns) -> range:
         side = max(columns, key=lambda side: int(columns[side].max()))
         place = votes.place(side, int(columns[side].argmax()))
         raise votes.records.table.error(
-            f"{place}: items are numbered from 0, so that {n_items - 1} is one of {n_items:,}, but only "
-            f"{n_named:,} are compared; if there are so many, say so by items=; if the numbers are names, by "
-            f"the format 'pairs'"
+            f"{place}: items are numbered from 0, so {n_items - 1} implies {n_items:,} items, but only {n_named:,} are "
+            f"compared; pass items= if there are that many, or the format 'pairs' if the numbers are names"
         )
     return range(n_items)

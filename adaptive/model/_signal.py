@@ -1,15 +1,15 @@
 """Tell votes from coin flips, at any time: an e-process that bets on each vote before it is counted.
 
-A gambler starts with one unit. From the votes so far, the gambler predicts the next one, and bets a share of the wealth
-on the item that should win, at even odds. If the voters flip coins, no bet is favourable, and the wealth exceeds 20
-with a probability of at most 1 / 20, however long the campaign goes on and whatever is asked next (Ville 1939). Wealth
-is therefore evidence: that of 20 allows to say, at the level .05 and at any time, that votes depend on the items.
+A gambler starts with one unit, predicts each vote from the earlier ones, and bets a share of the wealth at even odds
+on the item that should win. If the voters flip coins, no bet is favourable, and the wealth exceeds 20 with a
+probability of at most 1 / 20, however long the campaign lasts and whatever is asked next (Ville 1939). Wealth is
+therefore evidence: once it reaches 20, votes depend on the items, at the level .05 and at any time.
 
-The predictions need not be right for this to hold. They are those of the Bradley-Terry model with normal strengths of
-mean 0, updated vote by vote as a Kalman filter would, without covariances. On a chain of items, where these err,
-votes on the same pair predict well: they are one more predictor. The spread of the strengths is unknown, and so is
-how far the predictions can be trusted: the wealth is the mean over the pairs' predictor and several spreads, and over
-several shares of the stake that Kelly's rule would bet.
+This holds even if the predictions are wrong. They come from the Bradley-Terry model with normal strengths of mean 0,
+updated vote by vote as in a Kalman filter without covariances. On a chain of items this model errs, but earlier votes
+on the same pair predict well: they are one more predictor. The spread of the strengths and the reliability of the
+predictions are unknown. The wealth is therefore a mean: over the pairs' predictor and several spreads, and over several
+shares of the stake that Kelly's rule would bet.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def signal(comparisons: Comparisons) -> Signal:
     """Test whether votes can be told from coin flips.
 
     The test takes votes in their order. It holds for the order in which they were cast, and for any other that does not
-    depend on the answers; a file that is sorted by the winner would show a signal where there is none. Voters who
+    depend on the answers. A file sorted by the winner would show a false signal. Voters who
     always take the left side are no signal if sides are random.
 
     Parameters

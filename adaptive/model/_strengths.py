@@ -143,7 +143,8 @@ class Strengths(TableResult):
         n_parts = self.parts - n_never
         voters = 0 if votes.voter is None else np.unique(votes.voter).size
         was = "was" if n_never == 1 else "were"
-        held = "" if self.prior.sd is not None else f"the spread of the strengths is held at {self.prior_sd:g}"
+        unlimited = ", so only the prior limits the strength"
+        unsure = self.prior.sd is None
         found = (
             (not self.converged, f"the fit has not converged in {self.n_iterations} iterations"),
             (
@@ -160,11 +161,17 @@ class Strengths(TableResult):
                 f"votes of one voter depend on each other: variances are {self.cluster_ratio:.1f} times those stated",
             ),
             (n_never > 0, f"{counted(n_never, 'item')} {was} never compared: only the prior gives a place"),
-            (n_parts > 1, f"the comparisons fall into {n_parts} parts: the prior alone orders one against another"),
-            (only_won > 0, f"{counted(only_won, 'item')} won every comparison: the prior alone bounds the strength"),
-            (only_lost > 0, f"{counted(only_lost, 'item')} lost every comparison: the prior alone bounds the strength"),
-            (bool(held) and self.prior_sd > 0.999 * SD_RANGE[1], f"the votes hardly contradict one order: {held}"),
-            (bool(held) and self.prior_sd == SD_START, f"the votes say too little about it: {held}"),
+            (n_parts > 1, f"the comparisons fall into {n_parts} parts: only the prior orders one part against another"),
+            (only_won > 0, f"{counted(only_won, 'item')} won every comparison{unlimited}"),
+            (only_lost > 0, f"{counted(only_lost, 'item')} lost every comparison{unlimited}"),
+            (
+                unsure and self.prior_sd > 0.999 * SD_RANGE[1],
+                f"the votes hardly contradict one order: the spread of the strengths is held at {self.prior_sd:g}",
+            ),
+            (
+                unsure and self.prior_sd == SD_START,
+                f"the votes do not determine the spread of the strengths: it is held at {self.prior_sd:g}",
+            ),
             (0 < votes.n_ties == votes.n_comparisons, "every comparison is a tie"),
             (voters == 1, "all votes are of one voter: how far others differ is unknown"),
             (

@@ -58,7 +58,7 @@ class WithExample(click.Command):
 
 
 class WithExamples(WithExample, click.Group):
-    """A group of commands with examples; it may have examples of its own."""
+    """A group of commands with examples; the group may have examples too."""
 
     command_class: type[click.Command] | None = WithExample
 
@@ -78,7 +78,9 @@ class OneLineErrors(WithExamples):
             return super().main(*args, **options)
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(errors="backslashreplace")  # a letter that the terminal lacks is not a failure
-        if sys.stderr is not None and sys.stderr.isatty():  # whoever waits reads what the library logs, as "compiling"
+        if (
+            sys.stderr is not None and sys.stderr.isatty()
+        ):  # a person who waits sees what the library logs, as "compiling"
             logging.basicConfig(format=f"{self.name}: note: %(message)s")
             logging.getLogger("rankcorr").setLevel(logging.INFO)
         try:
@@ -237,7 +239,7 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[str | float]], *,
 
 
 def notes_of(messages: Sequence[str], coefficients: Sequence[str], system: str | None = None) -> list[Note]:
-    """What the library warned of, each message once."""
+    """Return the library's warnings as notes, each message once."""
     named = {} if system is None else {"system": system}
     return [{**named, "coefficients": list(coefficients), "message": message} for message in dict.fromkeys(messages)]
 
@@ -271,7 +273,7 @@ def percent_text(level: float) -> str:
 
 
 def pvalue_text(pvalue: float) -> str:
-    """A p-value; "-" where there is none."""
+    """Return a p-value as text; "-" if it is undefined."""
     if math.isnan(pvalue):
         return "-"
     return f"{pvalue:.4f}" if pvalue >= 0.001 or pvalue == 0 else f"{pvalue:.1e}"
@@ -283,7 +285,7 @@ def number_text(value: float) -> str:
 
 
 def rank_text(rank: float) -> str:
-    """A mid-rank, which is a whole number or half of one; "-" where there is none."""
+    """Return a mid-rank (a multiple of a half) as text; "-" if it is undefined."""
     return "-" if math.isnan(rank) else f"{rank:.1f}".removesuffix(".0")
 
 

@@ -333,7 +333,7 @@ def _print_means(evaluation: Evaluation) -> None:
         shown = first_few(list(map(label_text, each.queries)))
         queries = counted(len(each.queries), "query", "queries")
         fate = {"omit": "left out of the mean", "zero": "counted as 0", "error": ""}[evaluation.options["undefined"]]
-        click.echo(f"{whole(each.run)}: no {each.metric} for {queries} ({fate}), {each.reason}: {shown}")
+        click.echo(f"{whole(each.run)}: {each.metric} is undefined for {queries} ({fate}; {each.reason}): {shown}")
     click.echo()
     _print_rows(evaluation.table(), ("run", "metric"))
 

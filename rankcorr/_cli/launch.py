@@ -1,8 +1,8 @@
 """The commands of rankcorr-adaptive and rankcorr-service, kept where no other project's package overwrites them.
 
-Other projects have packages named `adaptive` and `service` too. Installed over ours, such a package replaces our
-`__init__.py` and leaves our other modules beside its own. Each `__init__.py` of ours therefore names its distribution,
-and is read here before anything of the package is imported.
+Other projects have packages named `adaptive` and `service` too. If one is installed over ours, it replaces our
+`__init__.py` and leaves our other modules in the same folder. Each `__init__.py` of ours therefore names its
+distribution, and is read here before anything of the package is imported.
 """
 
 import re
@@ -39,7 +39,7 @@ def _run(command: str, module: str, function: str, *, needed: tuple[str, ...]) -
 
 
 def _obstacle(package: str) -> str | None:
-    """What keeps a package of ours from being used, and what to do; None if nothing does."""
+    """Return why a package of ours cannot be used, and what to do; None if it can."""
     distribution = f"rankcorr-{package}"
     spec = find_spec(package)  # imports nothing, because the name has no dot
     if spec is None:
@@ -53,7 +53,7 @@ def _obstacle(package: str) -> str | None:
     owner = " and ".join(others)
     return (
         f"the package {package} in {spec.origin} belongs to {owner or 'another project'}, not to {distribution}: "
-        f"install {distribution} in an environment of its own, or uninstall {owner or 'that project'} "
+        f"install {distribution} in a separate environment, or uninstall {owner or 'that project'} "
         f"and reinstall {distribution}"
     )
 

@@ -18,7 +18,7 @@ RESAMPLES: Final = 1_000
 
 @dataclass(frozen=True)
 class BoardOptions:
-    """What a leaderboard is computed from, except for the files of gold and systems."""
+    """The options of a leaderboard, except for the files of gold and systems."""
 
     golds: tuple[str, ...] = console.several_setting(
         "--gold", "FILE", "A further gold set; may be repeated. In --score they come after GOLD."
@@ -45,7 +45,7 @@ class BoardOptions:
     def compute(
         self, gold: str, systems: tuple[str, ...], files: Files, weights: Weights
     ) -> tuple[Leaderboard, list[Named], list[Named], list[Note]]:
-        """Read the files and rank the systems; return also gold sets, systems, and what the library warned of."""
+        """Read the files and rank the systems; return also gold sets, systems, and the library's warnings."""
         asked: dict[str, Any] = {name: getattr(self, name) for name in ("by", "standardized", "swap", "level", "seed")}
         asked |= {"coefficient": weights.of_one(self.coefficient), "missing": files.missing}
         n_golds = 1 + len(self.golds)
@@ -72,10 +72,10 @@ def leaderboard_command(
 ) -> None:
     """Rank the SYSTEM files by their agreement with GOLD and further gold sets.
 
-    Each system is tested against the best one; the p-values are corrected for a best one that was found by looking. A
-    group holds the systems that tests cannot tell from its first, and 'ranks' are those that tests of all pairs leave
-    possible: each system with 1 among them may be the best. With several gold sets a SYSTEM file holds the items
-    of all of them; items are resampled within each, so that nothing is said of further gold sets.
+    Each system is tested against the best one. The p-values are corrected for having picked the best system from the
+    same data. A group holds the systems that do not differ significantly from its first. 'ranks' are those that tests
+    of all pairs leave possible: a system with 1 among them may be the best. With several gold sets, a SYSTEM file holds
+    the items of all of them. Items are resampled within each set, so the results do not extend to other gold sets.
 
     Example:
       rankcorr leaderboard gold.csv system_a.csv system_b.csv
@@ -126,7 +126,7 @@ def _print(board: Leaderboard, golds: list[Named], asked: BoardOptions) -> None:
 
 
 def _drawn(board: Leaderboard, seed: int) -> str:
-    """What intervals and tests were computed from."""
+    """Return how the resamples of intervals and tests were drawn."""
     if board.exact is False:
         swaps = f"items and swaps of {board.swap}"
         return f", tests against the best ({console.resamples_text(board.n_resamples, seed, swaps)})"

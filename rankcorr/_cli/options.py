@@ -100,7 +100,7 @@ class Named:
     short: str = ""
 
     def exchanging(self, swap: Swap) -> RankingLike:
-        """What a test takes that swaps ranks or scores; a ranking without scores is left to the library to refuse."""
+        """Return the scores or the ranking, as `swap` needs; the library refuses a ranking without scores."""
         return self.scores if swap != "ranks" and self.scores is not None else self.ranking
 
     @property
@@ -110,7 +110,7 @@ class Named:
 
     @property
     def in_figures(self) -> Named:
-        """The ranking by its short name, for which a figure has room."""
+        """The ranking with its short name, which fits into a figure."""
         return replace(self, name=self.short)
 
 
@@ -196,8 +196,8 @@ class Files:
     missing: Any = choice_setting(
         "--missing",
         MISSING,
-        "Items in one file only: an error; left out; all kept, tied below what a file has; or only those of gold "
-        "kept, tied below what a system has.",
+        "Items in one file only: an error, left out, all kept (tied below the items of a file), or only those of gold "
+        "kept (tied below the items of a system).",
     )
     unordered: bool = console.flag_setting(
         "--unordered", "The two columns of --id are a pair in either order: a, b is the item b, a."
@@ -205,14 +205,14 @@ class Files:
     duplicates: Any = choice_setting(
         "--duplicates",
         DUPLICATES,
-        "An item that a file has more than once: an error, or the mean or the first of its numbers counts.",
+        "Repeated items in a file: an error, or the mean or the first of their numbers counts.",
     )
     names: tuple[str, ...] = setting(names_option("system"))
 
     def read(self, golds: Sequence[str], systems: Sequence[str]) -> list[Named]:
         """Read a ranking from each file; the name of a file that is given several times includes the column.
 
-        An error if two gold sets or two systems have the same name: such a system is compared with itself.
+        Two gold sets or two systems of the same name are an error, because a system would be compared with itself.
         """
         paths = [*golds, *systems]
         check_names(self.names, len(systems), "system")
@@ -387,7 +387,7 @@ def permutations_text(number: int, seed: int, sizes: Sequence[int]) -> str:
 
 
 def decisive_text(unit: str, pvalue: float, without: Sequence[LeftOut | None], level: float) -> str:
-    """Which item or query decides whether a test rejects, and what the test says without it."""
+    """Return which item or query decides whether a test rejects, and the result without it."""
     alpha = alpha_of(level)
     found = next(each for each in without if each is not None and (each.pvalue <= alpha) != (pvalue <= alpha))
     return (

@@ -117,14 +117,14 @@ def leaderboard_figure(
 ) -> None:
     """Draw what `rankcorr leaderboard` prints: the coefficient of each system, its interval, and the groups.
 
-    Bars behind the systems show what chance alone gives, by as many permutations as there are resamples. Several gold
-    sets have a panel each, beside the one of what the systems are ranked by.
+    Bars behind the systems show the values that chance alone gives, from as many permutations as resamples. With
+    several gold sets, each has a panel, next to the panel of the sum or mean that ranks the systems.
 
     Example:
       rankcorr plot leaderboard gold.csv system_a.csv system_b.csv --out leaderboard.svg
     """
     board, golds, others, notes = asked.compute(gold, systems, files, weights)
-    taken = (*TOTALS, *COLUMNS)  # a table of a leaderboard has columns of these names beside those of its gold sets
+    taken = (*TOTALS, *COLUMNS)  # a table of a leaderboard has columns of these names, too, so a gold set needs another
     sets = {each.name: each if each.short in taken else each.in_figures for each in golds}
     rows = {each.name: each.in_figures for each in others}
 

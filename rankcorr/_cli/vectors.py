@@ -38,7 +38,7 @@ Results: TypeAlias = dict[tuple[str, str], VectorEvaluation | RelataEvaluation] 
 
 @dataclass(frozen=True)
 class VectorOptions:
-    """How vectors and gold scores are read, and what is computed."""
+    """Options to read vectors and gold scores, and to compute correlations."""
 
     golds: tuple[str, ...] = console.several_setting(
         "--gold", "FILE", "Gold scores of pairs of words; may be repeated.", required=True
@@ -67,16 +67,16 @@ class VectorOptions:
     form: Any = setting("--form", type=click.Choice(FORMS), help="Form of VECTORS.  [default: detected]")
     encoding: str = setting("--encoding", default="utf-8", help="Encoding of the words in VECTORS.")
     undecodable: Any = choice_setting(
-        "--undecodable", UNDECODABLE, "A word in VECTORS that is not text in this encoding: an error, or left out."
+        "--undecodable", UNDECODABLE, "Words in VECTORS that are invalid in this encoding: an error, or left out."
     )
     lower: bool = console.flag_setting("--lower", "Look words up in lower case.")
     oov: Any = choice_setting(
-        "--oov", OOV, "A pair of which a word has no vector: left out, an error, or tied below all others."
+        "--oov", OOV, "Pairs with a word that has no vector: left out, an error, or tied below all others."
     )
     self_pairs: Any = setting(
         "--self-pairs",
         type=click.Choice(SELF_PAIRS),
-        help="A pair of a word with itself, whose cosine is always 1: kept, or left out.  [default: keep]",
+        help="Pairs of a word with itself, whose cosine is always 1: kept, or left out.  [default: keep]",
     )
     relata: bool = console.flag_setting(
         "--relata",

@@ -464,7 +464,7 @@ def corrected_together(comparisons: Iterable[RunComparison]) -> tuple[RunCompari
 
 
 class Plan(NamedTuple):
-    """What is compared, over which queries, and how."""
+    """The runs to compare, the queries, and the options of the tests."""
 
     names: tuple[str, ...]
     queries: Sequence[Hashable]

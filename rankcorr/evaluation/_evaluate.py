@@ -63,7 +63,7 @@ class Undefined(Result):
     >>> run = {"q1": {"a": 9.1, "b": 1.2}, "q2": {"d": 3.3, "a": 1.0}}
     >>> for each in evaluate(qrels, run, metrics="tau_w").undefined:
     ...     print(each.metric, each.queries, each.reason)
-    tau_w ('q2',) the gold scores are one tie
+    tau_w ('q2',) all gold scores are tied
     """
 
     run: str

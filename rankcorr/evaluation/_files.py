@@ -235,7 +235,7 @@ def read_groups(path: str | os.PathLike[str]) -> dict[str, str]:
                 record.line,
             )
     if not found:
-        table.fail("there is no line besides the head")
+        table.fail("there is no line after the header")
     return found
 
 
@@ -404,7 +404,7 @@ def _lines(table: TextTable, text: str, layout: Layout) -> Columns:
             found.ranks.append(table.number(fields[rank], line, "rank"))
         found.lines.append(line)
     if not found.values:
-        table.fail("there is no line besides the head")
+        table.fail("there is no line after the header")
     return found if value_name != "rank" else found._replace(values=[-each for each in found.values])
 
 

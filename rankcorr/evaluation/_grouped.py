@@ -27,9 +27,9 @@ Offsets = NDArray[np.int64]
 BLOCK_ROWS: Final = 1 << 17
 
 ONE_ITEM: Final = "fewer than two documents"
-GOLD_TIED: Final = "the gold scores are one tie"
-RUN_TIED: Final = "the scores of the run are one tie"
-NO_WEIGHT: Final = "the documents that have weight are tied"
+GOLD_TIED: Final = "all gold scores are tied"
+RUN_TIED: Final = "all scores of the run are tied"
+NO_WEIGHT: Final = "all documents that have weight are tied"
 
 
 def grouped(

@@ -338,7 +338,7 @@ def check_different(metrics: Sequence[Metric], given: Sequence[object]) -> None:
 
 
 def name_of(metric: Metric) -> str:
-    """What tables call a metric: a coefficient with its default options by its plain name.
+    """Return the name of a metric in tables: for a coefficient with its default options, its plain name.
 
     Examples
     --------

@@ -487,7 +487,7 @@ def _of_frame(columns: Mapping[Any, Any]) -> dict[Hashable, Hashable]:
         raise ColumnError(f"groups need one column of queries, such as {', '.join(map(repr, QUERY))}; got {listed}")
     others = [name for name in columns if name != names[0]]
     if len(others) != 1 and GROUP not in others:
-        raise ColumnError(f"groups need one column besides {names[0]!r}, or one called {GROUP!r}; got {listed}")
+        raise ColumnError(f"groups need one column other than {names[0]!r}, or one called {GROUP!r}; got {listed}")
     queries = coded(columns[names[0]], "query")
     groups = nw.from_native(columns[others[0] if len(others) == 1 else GROUP], series_only=True).to_list()
     found: dict[Hashable, Hashable] = {}

@@ -102,8 +102,8 @@ def bootstrap_interval(
       are ties in both rankings, which distorts a top-weighted coefficient, because a few items decide it. The method
       assumes nothing about dependence.
 
-    Intervals by "copula" cover about as often as they say where the dependence is anything like that of a t copula.
-    They are too wide for rho_w where all dependence is at the top, and too narrow where most items agree closely and
+    The coverage of "copula" is close to its level if the dependence is roughly that of a t copula.
+    Its intervals are too wide for rho_w if all dependence is at the top, and too narrow if most items agree closely and
     the others not at all. docs/results/coverage.md has the measured coverage, and
     docs/results/widths.md the widths.
 

@@ -42,8 +42,8 @@ BELOW_ALL: Final = np.iinfo(np.int64).max
 STAY: Final = np.uint32(2**32 - 1)
 GO: Final = np.uint32(0)
 
-# Systems that share a scale are taken for others this often. With so many exchanges drawn, none reaches the observed
-# difference in one of a hundred cases.
+# How often systems that share a scale are treated as if they did not. With this many exchanges drawn, none reaches the
+# observed difference in one of a hundred cases.
 RARE: Final = 0.01
 N_SCALE: Final = 99
 
@@ -194,7 +194,7 @@ def scales_of(halves: NDArray[Any], has: NDArray[np.bool_], x_keys: NDArray[Any]
     the groups of gold.
     """
     shares = (halves - 1) / (2 * has.sum(axis=1, keepdims=True))
-    # Of several heaviest chains, which one is taken depends on which system is the first.
+    # If several chains are heaviest, the order of the systems decides which one is found.
     step = 1
     if len(halves) == 2:
         keys = np.zeros(halves.shape[1], np.int64) if x_keys is None else x_keys
@@ -249,8 +249,8 @@ def on_one_scale(codes: Places, seed: int) -> bool:
 
     The largest difference of a system's distribution function from the mean of all is compared with the same after
     exchanges: all of those of two systems with up to 12 items, else up to 99 random ones. Systems of one scale are
-    taken for others once in a hundred times. Scores without a tie, of the same values in all systems, are ranks, and no
-    exchange keeps them so.
+    mistaken for others once in a hundred times. Scores without a tie, of the same values in all systems, are ranks, and
+    no exchange keeps them so.
     """
     n_systems, n_items = codes.shape
     ascending = np.sort(codes, axis=1)
@@ -273,7 +273,7 @@ def on_one_scale(codes: Places, seed: int) -> bool:
 
 
 def score_codes(rankings: Sequence[RankingLike], names: Sequence[str]) -> list[Codes]:
-    """Whole numbers in place of the scores of all rankings together, from 0 for the best; equal scores are equal.
+    """Return whole numbers in place of the scores of all rankings, from 0 for the best; equal scores have equal ones.
 
     By label where a ranking has labels.
 

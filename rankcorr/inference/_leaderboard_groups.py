@@ -353,10 +353,10 @@ def step_down(ranges: Values, leads: Values) -> Values:
 
 
 class Standings(NamedTuple):
-    """What tests say of systems from best to worst.
+    """Results of the tests, for systems from best to worst.
 
-    P-values of the best system against each, and the same corrected, both nan for the best; the group of each, from 1;
-    the least and the largest rank of each that the tests leave possible, for all systems together.
+    `pvalues` are those of the best system against each, and `corrected` the same corrected; both are nan for the best.
+    Groups count from 1. The least and the largest ranks are those that the tests of all pairs leave possible.
     """
 
     pvalues: Values

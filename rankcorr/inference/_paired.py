@@ -1,4 +1,4 @@
-"""Two systems against one gold ranking: a paired randomization test, its interval, and a table of many such tests."""
+"""Compare two systems with one gold ranking: a paired randomization test, its interval, and a table of many tests."""
 
 from __future__ import annotations
 
@@ -219,15 +219,15 @@ def compare_systems(
 ) -> SystemComparison:
     """Compare two systems by their correlations with one gold ranking.
 
-    The null hypothesis of the test is that the two systems are exchangeable, item by item: a coin toss decided which of
-    the two gave an item its score. Items are exchanged with probability 1/2, both systems are ranked again, and the
+    The null hypothesis of the test is that the two systems are exchangeable, item by item: either of them could as well
+    have given the other's score. Items are exchanged with probability 1/2, both systems are ranked again, and the
     difference of the coefficients is computed anew. Up to 12 items all 2^n exchanges are enumerated. Above, the p-value
     is (1 + count) / (1 + n_resamples), where count is the number of exchanges with a difference at least as extreme.
 
     If the systems share a scale, their scores are exchanged, and the test is exact. If only their orders are known, or
-    the scores have different distributions, ranks are exchanged: on two scales, of which neither may keep the test from
-    rejecting (see `rankcorr.inference._exchange`). Such a test finds less: docs/results/levels.md has its
-    levels and power.
+    the scores have different distributions, ranks are exchanged on two scales, and the test rejects only if it does so
+    on both (see `rankcorr.inference._exchange`). It then finds fewer differences: docs/results/levels.md has
+    its levels and power.
 
     The interval inverts the test, so it excludes 0 exactly if the p-value is at most 1 - level (see
     `rankcorr.inference._orbit`). It speaks of these items: what would differ is which system gave an item which score.

@@ -63,7 +63,7 @@ class Draws:
         return replace(self, seed=derived_seed(self.seed, *path))
 
     def fewer(self, most: int) -> Draws:
-        """At most so many, from the same seed, which can be stopped and are not counted as progress."""
+        """Return the same draws, but at most `most` of them; they can be stopped, and do not count as progress."""
         return replace(self, n_resamples=min(self.n_resamples, most), progress=lambda _: self.progress(0))
 
     def in_blocks(self, task: Callable[[np.random.Generator, int], Result], numbers_each: int) -> list[Result]:

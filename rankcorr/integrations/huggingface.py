@@ -14,7 +14,7 @@ from rankcorr.errors import NonNumericError
 from rankcorr.evaluation._evaluate import correlate_groups
 from rankcorr.evaluation._metrics import name_of
 
-DESCRIPTION: Final = "Rank correlations with ties in which the top of the list counts most, and the plain ones."
+DESCRIPTION: Final = "Tie-aware rank correlations that weigh the top of the list most, and the plain ones."
 CITATION: Final = """
 @inproceedings{lombardo2020top,
   title = {Top-Rank-Focused Adaptive Vote Collection for the Evaluation of Domain-Specific Semantic Models},

@@ -93,7 +93,7 @@ def tau_ap(gold: ListLike, system: ListLike, *, ties: ApTies = "a", missing: Mis
 def _result(
     value: float, coefficient: str, given: tuple[Ranking, Ranking], first: Ranking, missing: str, **options: str
 ) -> RankCorrelation:
-    """Return a correlation of two given rankings, of which `first` is the first one after alignment."""
+    """Return a correlation of two given rankings; `first` is the first one after alignment."""
     about: dict[str, Any] = {"n_items": first.n_items, "coefficient": coefficient, **options}
     if missing != "raise":
         about |= {"missing": missing, "n_missing": n_missing(*given, first.n_items)}

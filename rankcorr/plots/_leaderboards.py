@@ -298,7 +298,7 @@ def _sum_of_chance(parts: list[Values], divisor: int) -> _Chance | None:
 
 
 def _title(leaderboard: Leaderboard, n_all: int) -> str:
-    """What is compared, and how many; systems that are not drawn are counted."""
+    """Return the title: the number of systems (with those that are not drawn), the coefficient and the items."""
     n_rows, n_sets = len(leaderboard.rows), len(leaderboard.gold_sets)
     systems = counted(n_all, "system") if n_rows == n_all else f"The best {n_rows} of {n_all:,} systems"
     sets = f" on {n_sets} gold sets" if n_sets > 1 else ""

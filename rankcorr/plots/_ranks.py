@@ -41,7 +41,7 @@ SIDE: Final = 5.6  # of the axes of one system, in inches
 PANEL: Final = 3.7  # of each of several
 MOST_COLUMNS: Final = 3  # of one row
 LONGEST_NAME: Final = 28
-LABEL_WIDTH: Final = 1.6  # beside the axes, in inches
+LABEL_WIDTH: Final = 1.6  # left of the axes, in inches
 LONGEST_ITEM, LONGEST_IN_PANEL = 20, 14
 
 EXPLAINED: Final = "larger markers weigh more; coloured ones cost most"
@@ -142,7 +142,7 @@ def plot_ranks(
         entitle(axes, f"{what}: {described(parts, parts.statistic)}\n{EXPLAINED}", ax)
         return drawn(axes, ax)
     if ax is not None:
-        raise OptionError(f"ax takes one ranking; got {len(several)}: draw each into axes of its own")
+        raise OptionError(f"ax takes one ranking; got {len(several)}: draw each into separate axes")
     panels = {}
     for name, ranking in several.items():
         try:

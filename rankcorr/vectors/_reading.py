@@ -408,7 +408,7 @@ class BinaryReader(Reader):
         position = _after_breaks(buffer, 0)
         if buffer[position:]:
             place = f"{self.source.name}: byte {n_before + position:,}"
-            raise VectorFileError(f"{place}: the file goes on after the {n_words:,} words that its header says")
+            raise VectorFileError(f"{place}: the file continues after the {n_words:,} words that its header announces")
 
 
 def _after_breaks(buffer: bytes, position: int) -> int:

@@ -20,9 +20,11 @@ def _jobs() -> Jobs:
 
 @blueprint.get("/<job>", name="readJob")
 @blueprint.doc(responses={200: {"headers": _RETRY}})
-@blueprint.response(200, {}, description="The answer to the request, or, with Retry-After, that there is none yet.")
+@blueprint.response(
+    200, {}, description="The answer to the request; while it is not ready, the status, with Retry-After."
+)
 def read(job: str) -> Response:
-    """Return the answer to a request, or its problem; while there is none yet, 200 with Retry-After."""
+    """Return the answer to a request, or its problem; while it is not ready, 200 with Retry-After."""
     made = _jobs().answer(job)
     if made is None:
         response = jsonify(status="running")

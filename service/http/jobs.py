@@ -47,13 +47,13 @@ class Jobs:
         self._folder = folder
 
     def begin(self, client: str, request_id: str, work: Callable[[Look], Made]) -> str:
-        """Begin a job in a thread, and return its name, which nobody can guess.
+        """Begin a job in a thread, and return its name, which is too long to guess.
 
         Parameters
         ----------
         client, request_id : str
         work : callable
-            Returns the answer. It calls its argument every now and then, which raises a problem once nobody wants it.
+            Returns the answer. Now and then it calls its argument, which raises a problem once the job is deleted.
 
         Raises
         ------
@@ -80,7 +80,7 @@ class Jobs:
         Raises
         ------
         Problem
-            404 for a job that is not known, or not any more; 500 for one that was lost.
+            404 for a job that is unknown or has expired; 500 for one that was lost.
         """
         with self._alone() as folder:
             self._sweep(folder)

@@ -165,10 +165,10 @@ class Lane:
     def work_on_job(
         self, head: Any, body: bytes | bytearray, seconds: float, look: Callable[[], None]
     ) -> tuple[Any, list[bytes]]:
-        """Run a request that no client waits for: as long as it must wait, and for so many seconds of processor time.
+        """Run a request that no client waits for: it may wait for its turn, and take `seconds` of processor time.
 
-        Jobs have places of their own, half as many as other heavy requests. `look` is called now and then, and ends the
-        work by raising a problem.
+        Jobs have separate places, half as many as other heavy requests. `look` is called now and then, and ends the work
+        by raising a problem.
         """
         places = range(_JOBS, _JOBS + max(1, self._n_places // 2))
         while (place := self._taken(places)) is None:

@@ -46,8 +46,8 @@ STATUSES: Final[Mapping[int, tuple[str, str]]] = {
 # Further statuses, for an application that stores data.
 STATUSES_OF_STATE: Final[Mapping[int, tuple[str, str]]] = {
     403: ("forbidden", "This is not allowed"),
-    409: ("conflict", "The request does not fit what is there"),
-    412: ("changed", "What the request is about has changed"),
+    409: ("conflict", "The request conflicts with the present state"),
+    412: ("changed", "The object has changed"),
     428: ("condition-needed", "The request needs a condition"),
 }
 ALL_STATUSES: Final = dict(sorted({**STATUSES, **STATUSES_OF_STATE}.items()))

@@ -111,7 +111,7 @@ class Interval(fields.Documented):
             raise ValidationError(f"must be a list of the least and the largest; got {shown(value)}")
         low, high = (fields.read_at(self._number, entry, str(place)) for place, entry in enumerate(value))
         if low > high:
-            raise ValidationError(f"the least comes first, the largest second; got {shown(value)}")
+            raise ValidationError(f"must be the least, then the largest; got {shown(value)}")
         return low, high
 
 
@@ -147,7 +147,7 @@ FORM: Final = fields.Component.exactly(
     **SIDES,
     votes=list_of(
         fields.VOTE.reference.or_null(),
-        about="The answer to each comparison: the side that won, or a tie; null where there is none.",
+        about="The answer to each comparison: the side that won, or a tie; null without an answer.",
     ),
     optional=["voter"],
 )

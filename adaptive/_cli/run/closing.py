@@ -24,7 +24,7 @@ from rankcorr._workers import progress_bar
 @click.option("--by", type=click.Choice(["voter", "item", "ballot"]), help="A row for each.")
 @json_option("")
 def status(campaign: Campaign, by: str | None, as_json: bool) -> None:
-    """Say where the voting in LEDGER stands.
+    """Show the progress of the voting in LEDGER.
 
     Example:
       ballots run status voting.db

@@ -163,7 +163,7 @@ def _elect(connection: sa.Connection, info: CampaignInfo, number: int, closer: s
     may_close = (table.c.id == ballot_id, sa.or_(table.c.state == "open", is_overdue(at)))
     closing = sa.update(table).values(state="closing", closer=closer, closer_until=at + closer_time())
     if not connection.execute(closing.where(*may_close)).rowcount:
-        raise ConflictError(f"ballot {number} is being closed by somebody else")
+        raise ConflictError(f"ballot {number} is being closed by another request")
     return int(ballot_id)
 
 

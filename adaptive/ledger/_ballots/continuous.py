@@ -82,7 +82,7 @@ def write_refusal(connection: sa.Connection, info: CampaignInfo, refusal: Refusa
 
 
 def why_it_waits(connection: sa.Connection, info: CampaignInfo) -> Waits | None:
-    """Return why no more pairs are asked, given the current votes; None if no request was refused since the last one.
+    """Return why no further pairs are drawn, given the current votes; None if no request has been refused with them.
 
     "target": the expected accuracy is reached. "pairs": the last voter to ask has seen all remaining pairs, so those
     are left for other voters.
@@ -184,7 +184,7 @@ def draw_batch(database: Database, info: CampaignInfo, *, at_once: bool = False,
         ballots = stored_ballots(connection, info)
         spent = sum(each.n_comparisons for each in ballots)
         if ballots and all(each.state == "closed" for each in ballots):
-            raise LedgerError("the campaign has ended: no more is asked")
+            raise LedgerError("the campaign has ended: no further comparisons are drawn")
         if spent >= plan.budget:
             raise LedgerError(f"the budget of {plan.budget:,} comparisons is spent")
         waiting = n_waiting(connection, info, voter_id)
@@ -223,9 +223,9 @@ def draw_batch(database: Database, info: CampaignInfo, *, at_once: bool = False,
             lock_ballot(connection, ballots[-1].id, exclusive=True)
             ballots = stored_ballots(connection, info)
         if len(ballots) != number - 1:
-            raise LedgerError(f"batch {number} was drawn by somebody else at the same moment")
+            raise LedgerError(f"batch {number} was drawn by another request at the same moment")
         if ballots and all(each.state == "closed" for each in ballots):
-            raise LedgerError("the campaign has ended: no more is asked")
+            raise LedgerError("the campaign has ended: no further comparisons are drawn")
         made = store_ballot(connection, info, matches, places, number=number, kind="batch", presentations=1)
         if info.settings.assigned:
             assign_slots(connection, info, made)

@@ -138,7 +138,7 @@ def _n_before(drawn: DrawnColumns, probes: Sequence[Probe]) -> list[int]:
 
 
 def _firsts(sheet: Array) -> Array:
-    """Return the index at which the sheet of each row begins; rows are sorted by sheet."""
+    """Return for each row the index of the first row of its sheet; rows are sorted by sheet."""
     return np.searchsorted(sheet, sheet)
 
 

@@ -56,7 +56,7 @@ def open_next(database: Database, info: CampaignInfo, *, at_once: bool = False) 
             lock_ballot(connection, ballots[-1].id, exclusive=False)
         fresh = stored_ballots(connection, info)
         if len(fresh) != len(ballots):
-            raise LedgerError(f"ballot {number} was opened by somebody else at the same moment")
+            raise LedgerError(f"ballot {number} was opened by another request at the same moment")
         if ballots and fresh[-1].chain_digest != ballots[-1].chain_digest:
             raise LedgerError(f"ballot {number - 1} was opened again at the same moment: its scores may change")
         ballot_id = store_ballot(

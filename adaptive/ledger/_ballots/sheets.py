@@ -90,7 +90,7 @@ def give_sheet(connection: sa.Connection, info: CampaignInfo, ballot_id: int, sh
         raise LedgerError(f"the ballot has no sheet {sheet + 1}")
     state = connection.execute(sa.select(schema.ballot.c.state).where(schema.ballot.c.id == ballot_id)).scalar_one()
     if state == "closed":
-        raise LedgerError("the ballot is closed: its sheets stay with whoever has them")
+        raise LedgerError("the ballot is closed: its sheets cannot be given to another voter")
     _check_present(connection, voter_id)
     if row.n_answered == row.n_comparisons and row.n_checked == row.n_checks:
         raise LedgerError(f"sheet {sheet + 1} is answered already: there is nothing left to give away")

@@ -18,7 +18,7 @@ def is_line(text: str) -> bool:
 
     See Also
     --------
-    PageTexts : Its `title` and `question` must be such texts.
+    PageTexts : Its `title` and `question` must be lines.
 
     Examples
     --------

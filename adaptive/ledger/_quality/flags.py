@@ -166,20 +166,20 @@ def flags_of(voter: VoterQuality, limits: Limits, repeats: Share, agreement: Sha
         yield Flag("speed", f"{fast} answers took less than {limits.fast_seconds:g} s")
     ends = voter.left.interval(limits.side_level)
     if ends is not None and not ends[0] <= 0.5 <= ends[1]:
-        yield Flag("side", f"{voter.left} answers that were no ties are for the left side")
+        yield Flag("side", f"{voter.left} answers (ties aside) chose the left side")
     for kind, share in (("attention", voter.attention), ("gold", voter.gold)):
         wrong = share.n - share.n_so
         if wrong >= limits.known_wrong and share.n_so < limits.known_share * share.n:
             what = "attention checks" if kind == "attention" else "gold pairs"
             yield Flag(kind, f"{share} {what} answered as expected")
     if is_low(voter.repeats, repeats, limits.unlikely):
-        said = f"{voter.repeats} comparisons answered alike when they came again"
+        said = f"{voter.repeats} repeated comparisons got the same answer"
         yield Flag("repeats", f"{said}; {repeats.share:.0%} by the other voters")
     if is_low(voter.agreement, agreement, limits.unlikely):
         said = f"{voter.agreement} answers of others on the same pairs were the same"
         yield Flag("agreement", f"{said}; {agreement.share:.0%} among the other voters")
     if voter.random is not None and voter.random > limits.random:
-        yield Flag("random", f"by the model, the answers are those of a coin with probability {voter.random:.2f}")
+        yield Flag("random", f"according to the model, the voter answers at random with probability {voter.random:.2f}")
 
 
 def is_low(own: Share, others: Share, unlikely: float) -> bool:

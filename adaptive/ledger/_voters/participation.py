@@ -366,7 +366,7 @@ def ask_others(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> 
         While a ballot is being closed; try again in a moment.
     """
     if voter_id not in excluded_voters(connection, info.id):
-        raise LedgerError("the voter is not left out: the answers count, and nobody else is asked")
+        raise LedgerError("the voter is not excluded: the answers count, so no other voter is asked")
     n_voided = _void_all(connection, info, voter_id, "asked of others")
     lease, ballot = schema.lease, schema.ballot
     still_open = sa.select(ballot.c.id).where(ballot.c.campaign_id == info.id, ballot.c.state != "closed")
@@ -396,9 +396,9 @@ def _void_all(connection: sa.Connection, info: CampaignInfo, voter_id: int, why:
 def _of_platform(pages: VotingPages, participant: str, study: str) -> tuple[str, str]:
     """Return the name and source of a participant."""
     if pages.platform is None:
-        raise LedgerError("this campaign takes nobody from a platform")
+        raise LedgerError("this campaign does not use a platform")
     if pages.study is not None and study != pages.study:
-        raise LedgerError("the link is that of another study")
+        raise LedgerError("the link belongs to another study")
     if not _PARTICIPANTS[pages.platform].fullmatch(participant):
         raise LedgerError(f"this is no id of a participant of {pages.platform}: {shown(participant)}")
     if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", study):
@@ -411,7 +411,7 @@ def _registered(connection: sa.Connection, info: CampaignInfo, name: str, source
     voter_id = register(connection, info, name, source=source)
     voter = schema.voter
     if connection.execute(sa.select(voter.c.withdrawn_at).where(voter.c.id == voter_id)).scalar() is not None:
-        raise LedgerError("a voter of this name has left the campaign, and cannot come back")
+        raise LedgerError("a voter with this name has withdrawn from the campaign and cannot rejoin")
     return voter_id
 
 

@@ -309,7 +309,7 @@ class Voters(Steps):
             if visit is None:
                 found = participation.join_openly(connection, self.info, pages)
             elif visit.platform != pages.platform:
-                raise LedgerError(f"this campaign takes nobody from {visit.platform}")
+                raise LedgerError(f"this campaign does not use {visit.platform}")
             else:
                 who = {"participant": visit.participant, "study": visit.study}
                 found = participation.join_platform(connection, self.info, pages, **who)

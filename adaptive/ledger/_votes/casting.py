@@ -351,7 +351,7 @@ def _late_message(why: str, number: int) -> str:
     if why == "closed":
         return f"ballot {number} is closed: the vote is kept, and does not count"
     if why == "conflict":
-        return "another vote stood: the vote is kept, and does not count"
+        return "another vote was recorded first: the vote is kept, and does not count"
     return "the sheet is no longer this voter's: the vote is kept, and does not count"
 
 

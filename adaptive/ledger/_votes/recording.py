@@ -244,7 +244,7 @@ def _voter_of(
     holder = ballot.holder.get(sheet)
     if row.voter is None:
         if holder is None:
-            raise VoteError(f"comparison {row.comparison!r} is on a sheet that nobody has: the voter must be named")
+            raise VoteError(f"comparison {row.comparison!r} is on a sheet that no voter holds: name the voter")
         return holder[1]
     voter = known.get(row.voter)
     if voter is None or (sheet, voter) not in ballot.held:

@@ -111,7 +111,7 @@ def resampled(keys: Keys, columns: Values, n_resamples: int, workers: int = 1) -
 
 
 def parts_of(values: Values) -> NDArray[np.int64]:
-    """Whole numbers that represent values, shape (n_queries, 7), all 0 for nan.
+    """Return whole numbers that represent values, shape (n_queries, 7), all 0 for nan.
 
     In this order: 1, the value in steps of 2^-50 (high part first), and the square of that number of steps (high part
     first).

@@ -157,8 +157,8 @@ class _Runs:
             for query in ids.filter(pa.compute.is_in(ids, value_set=pa.array(again, ids.type))).to_pylist():
                 if query in seen:
                     raise SplitQueryError(
-                        f"the rows of a query must follow each other in a stream; those of {shown(query)} come again "
-                        "after other queries: sort the rows by query"
+                        f"the rows of a query must follow each other in a stream; those of {shown(query)} are "
+                        "interrupted by other queries: sort the rows by query"
                     )
                 seen.add(query)
 

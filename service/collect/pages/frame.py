@@ -1,6 +1,6 @@
 """Build the frame that all pages share, in the reader's language; serve the bare address, images and sounds.
 
-The organiser's pages are such frames, without campaign data: their scripts load it from the API.
+The organiser's pages contain only this frame. Their scripts load the campaign's data from the API.
 """
 
 from collections.abc import Sequence

@@ -169,7 +169,7 @@ class BallotAnswer(Answer):
 
 
 class PreviewAnswer(Answer):
-    """What closing a ballot now would do."""
+    """The effect of closing a ballot now."""
 
     preview = Dumped(shapes.shape_of(ledger.ClosePreview).or_null("Null for a batch."), attribute="of_ballot")
     ready = Dumped(shapes.TRUTH, attribute="is_ready")

@@ -288,7 +288,7 @@ def test_a_continuous_campaign_asks_in_batches_until_it_is_ended(folder):
     assert run_ok("run", "close", "c.db") == "the campaign has ended with 30 votes; the result is ready\n"
     rows = rows_of(invoke("run", "result", "c.db").stdout)
     assert rows[0]["item_1"] == "bonus"
-    assert refusal("run", "open", "c.db") == "the campaign has ended: no more is asked"
+    assert refusal("run", "open", "c.db") == "the campaign has ended: no further comparisons are drawn"
 
 
 def test_strengths_are_fitted_to_the_votes_of_a_ledger(folder, opened):

@@ -216,10 +216,10 @@ def test_participants_of_a_platform_are_the_same_voter_when_they_come_again(ledg
     assert join() == join()
     assert join("6f" * 12) != join()
     for change, message in (
-        ({"study": "s2"}, "the link is that of another study"),
+        ({"study": "s2"}, "the link belongs to another study"),
         ({"participant": "{{%PROLIFIC_PID%}}"}, "no id of a participant of prolific"),
         ({"participant": "5F" * 12}, "no id of a participant of prolific"),
-        ({"pages": PAGES}, "takes nobody from a platform"),
+        ({"pages": PAGES}, "does not use a platform"),
     ):
         with pytest.raises(LedgerError, match=message):
             join(**change)

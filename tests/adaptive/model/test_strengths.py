@@ -39,7 +39,7 @@ def test_no_votes_at_all(fit):
     assert found.prior_sd == 2
     assert found.warnings == (
         "4 items were never compared: only the prior gives a place",
-        "the votes say too little about it: the spread of the strengths is held at 2",
+        "the votes do not determine the spread of the strengths: it is held at 2",
     )
     assert_allclose(found.standard_errors, 2 * np.sqrt(3 / 4))
     assert np.isnan(found.opinion_sd)
@@ -53,9 +53,9 @@ def test_one_vote():
     assert found.warnings == (
         CHANCE,
         "1 item was never compared: only the prior gives a place",
-        "1 item won every comparison: the prior alone bounds the strength",
-        "1 item lost every comparison: the prior alone bounds the strength",
-        "the votes say too little about it: the spread of the strengths is held at 2",
+        "1 item won every comparison, so only the prior limits the strength",
+        "1 item lost every comparison, so only the prior limits the strength",
+        "the votes do not determine the spread of the strengths: it is held at 2",
         INDEPENDENT,
     )
 
@@ -67,7 +67,7 @@ def test_a_graph_in_parts():
     assert found.warnings == (
         CHANCE,
         "1 item was never compared: only the prior gives a place",
-        "the comparisons fall into 2 parts: the prior alone orders one against another",
+        "the comparisons fall into 2 parts: only the prior orders one part against another",
         "all votes are of one voter: how far others differ is unknown",
     )
     assert_allclose(found.theta, 0, atol=1e-9)
@@ -81,7 +81,7 @@ def test_an_order_without_a_contradiction(fit):
     assert found.converged
     assert 4 < found.prior_sd < 30
     assert_array_equal(found.ranking.ranks, np.arange(1, 13))
-    assert "1 item won every comparison: the prior alone bounds the strength" in found.warnings
+    assert "1 item won every comparison, so only the prior limits the strength" in found.warnings
 
 
 def test_a_spread_at_its_bounds():

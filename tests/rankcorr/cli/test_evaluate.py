@@ -189,7 +189,7 @@ def test_what_was_left_out_is_said(files, tmp_path):  # noqa: ARG001
     output = run_ok("evaluate", "qrels.txt", "odd.run", "--depth", "2", "--metric", "tau_w")
     line = "odd: 11 documents compared, 1 unjudged (of relevance 0), 9 not retrieved (last), 1 beyond the depth"
     assert f"{line}, 14 queries not in the run, 1 query not in qrels, left out\n" in output
-    left_out = "odd: no tau_w for 14 queries (left out of the mean), the run does not have the query"
+    left_out = "odd: tau_w is undefined for 14 queries (left out of the mean; the run does not have the query)"
     assert f"{left_out}: q1, q2, q3, q4, q5, ...\n" in output
     (tmp_path / "wrong.run").write_text("q0 Q0 d0 2 3.0 x\nq0 Q0 d1 1 1.0 x\n")
     result = run("evaluate", "qrels.txt", "wrong.run")

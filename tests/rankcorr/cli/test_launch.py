@@ -59,7 +59,7 @@ def test_a_foreign_package_is_named_and_not_imported(tmp_path, init):
     place = tmp_path / "adaptive" / "__init__.py"
     rest = (
         f"error: the package adaptive in {place} belongs to another project, not to rankcorr-adaptive: install "
-        "rankcorr-adaptive in an environment of its own, or uninstall that project and reinstall rankcorr-adaptive"
+        "rankcorr-adaptive in a separate environment, or uninstall that project and reinstall rankcorr-adaptive"
     )
     assert refusal("ballots", tmp_path) == f"ballots: {rest}"
     assert refusal("serve", tmp_path) == f"rankcorr-serve: {rest}"

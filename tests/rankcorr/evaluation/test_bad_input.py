@@ -75,8 +75,8 @@ def test_all_tied():
     tied = {"q1": dict.fromkeys("abc", 1)}
     found = evaluate(QRELS, tied, standardized=False)
     reasons = {each.reason for each in found.undefined}
-    assert reasons == {"the scores of the run are one tie", "the run does not have the query"}
-    assert evaluate(tied, RUN, standardized=False).undefined[0].reason == "the gold scores are one tie"
+    assert reasons == {"all scores of the run are tied", "the run does not have the query"}
+    assert evaluate(tied, RUN, standardized=False).undefined[0].reason == "all gold scores are tied"
     assert worst(QRELS, {"x": tied, "y": tied}) == ()
     pair = compare_runs(QRELS, {"x": tied, "y": tied}).pairs[0]
     assert (pair.n_queries, math.isnan(pair.pvalue), math.isnan(pair.difference)) == (0, True, True)

@@ -81,7 +81,7 @@ def test_standard_input(monkeypatch):
         ("q1 0 a 1e999\n", "beyond the range"),
         ("", "the file is empty"),
         (" \n\n", "the file is empty"),
-        ("query-id\tcorpus-id\tscore\n", "there is no line besides the head"),
+        ("query-id\tcorpus-id\tscore\n", "there is no line after the header"),
         ("query-id\tcorpus-id\tscore\nq\t\t1\n", r':2: column "document": empty cell'),
         ("query-id\tcorpus-id\tscore\nq a 1\n", ":2: 3 fields separated by tabs"),
         (b"q1 0 a\0 2\n", "a null byte"),

@@ -306,7 +306,7 @@ def test_groups_from_a_frame_reach_the_comparison():
     [
         (pd.DataFrame({"genre": ["a"]}), ColumnError, "groups need one column of queries, such as 'query'"),
         (pd.DataFrame({"qid": ["q1"], "query": ["q1"]}), ColumnError, "groups need one column of queries"),
-        (pd.DataFrame({"qid": ["q1"]}), ColumnError, "one column besides 'qid'"),
+        (pd.DataFrame({"qid": ["q1"]}), ColumnError, "one column other than 'qid'"),
         (pd.DataFrame({"qid": ["q1"], "a": [1], "b": [1]}), ColumnError, "or one called 'group'; got 'qid', 'a', 'b'"),
         (pd.DataFrame({"qid": ["q1", "q1"], "a": [1, 2]}), ColumnError, "query 'q1' has two groups, 1 and 2"),
         (pd.DataFrame({"qid": ["q1", "q2"], "a": [1, 2]}), OptionError, "every query of qrels needs a group; without"),
@@ -336,7 +336,7 @@ def test_files_of_groups(tmp_path, text):
         ("q1,a\nq2,\n", r'groups:2: column "group": empty cell'),
         ("q1,a\n ,b\n", r'groups:2: column "query": empty cell'),
         ("q1,a\nq1,b\n", r'groups:2: query "q1" has two groups, "a" and "b"'),
-        ("query,group\n", "there is no line besides the head"),
+        ("query,group\n", "there is no line after the header"),
         ("", "the file is empty"),
         ("q1\n", "one column; a query and a group are wanted"),
     ],

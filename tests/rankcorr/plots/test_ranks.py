@@ -142,7 +142,7 @@ def test_a_series_and_a_mapping_of_scores_are_one_system():
         (
             lambda: plot_ranks([2, 1], {"s": [1, 2], "t": [2, 1]}, ax=own_axes()),
             rankcorr.OptionError,
-            "ax takes one ranking; got 2: draw each into axes of its own",
+            "ax takes one ranking; got 2: draw each into separate axes",
         ),
         (lambda: plot_ranks([2, 1], {}), rankcorr.TooFewItemsError, "at least two items"),
     ],

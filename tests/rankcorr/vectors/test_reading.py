@@ -145,9 +145,9 @@ def test_what_is_no_file_of_vectors(tmp_path, content, error, message):
     ("content", "message"),
     [
         (binary_of(VECTORS)[:-5], r"v: byte 39: the file ends in word 3 of 3"),
-        (binary_of(VECTORS) + b"x", r"v: byte 63: the file goes on after the 3 words that its header says"),
+        (binary_of(VECTORS) + b"x", r"v: byte 63: the file continues after the 3 words that its header announces"),
         (binary_of(VECTORS).replace(b"3 3\n", b"4 3\n"), r"v: byte 63: the file ends in word 4 of 4"),
-        (binary_of(VECTORS).replace(b"3 3\n", b"2 3\n"), r"v: byte 39: the file goes on after the 2 words"),
+        (binary_of(VECTORS).replace(b"3 3\n", b"2 3\n"), r"v: byte 39: the file continues after the 2 words"),
         (b"3 3\n \0\0\0\0\0\0\0\0\0\0\0\0\0\0", r"v: byte 4: a word of 1 to 10,000 bytes is wanted; got 0"),
         (b"9 2\n" + b"\1" * 20_000, r"v: byte 4: no word ends within 10,000 bytes; is the header true\?"),
         (b"3 3", r"v:1: a first line with the number of words and the dimension is wanted"),

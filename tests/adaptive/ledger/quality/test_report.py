@@ -249,7 +249,7 @@ def test_a_flag_says_why():
     assert list(flags_of(slow, Limits(fast_seconds=2), OTHERS, OTHERS)) == [
         Flag("speed", "39 of 40 answers took less than 2 s"),
         Flag("gold", "1 of 4 gold pairs answered as expected"),
-        Flag("repeats", "1 of 8 comparisons answered alike when they came again; 70% by the other voters"),
+        Flag("repeats", "1 of 8 repeated comparisons got the same answer; 70% by the other voters"),
     ]
 
 

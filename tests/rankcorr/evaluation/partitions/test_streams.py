@@ -106,7 +106,7 @@ def test_a_query_in_two_places_is_refused_in_one_batch_too():
     rows["relevance"], rows["bm25"] = rows.index % 3, rows.index % 7
     parts = {"first": rows[:10], "others": rows[20:], "rest": rows[10:20]}
     for batches in ([*parts.values()], [pd.concat(parts.values())], [rows[:10], pd.concat([rows[20:], rows[10:20]])]):
-        with pytest.raises(SplitQueryError, match="those of 'q' come again after other queries"):
+        with pytest.raises(SplitQueryError, match="those of 'q' are interrupted by other queries"):
             list(ONE.batches(batches))
 
 

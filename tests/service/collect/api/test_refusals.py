@@ -94,7 +94,7 @@ def test_who_is_left_out_and_has_left_is_not_invited_again(organiser):
     organiser.post(f"/voters/{ann.me().json['voter']}/exclude", {"reason": "too fast"}, status=204)
     assert [voter.post("/v1/withdraw").status_code for voter in (ann, bob)] == [204, 204]
     refused = organiser.post("/invitations", {"voters": ["Carl", "Ann"]}, status=409)
-    assert problem(refused)[1] == "a voter of this name has left the campaign, and cannot come back"
+    assert problem(refused)[1] == "a voter with this name has withdrawn from the campaign and cannot rejoin"
     organiser.invite("Carl", "Bob")
 
 

@@ -1,4 +1,4 @@
-"""The tables of the first release: later revisions change them in files of their own, and nothing here.
+"""Create the tables of the first release. This file stays as it is: later revisions have separate files.
 
 Revision ID: 0003
 """
