@@ -167,8 +167,8 @@ class Lane:
     ) -> tuple[Any, list[bytes]]:
         """Run a request that no client waits for: it may wait for its turn, and take `seconds` of processor time.
 
-        Jobs have separate places, half as many as other heavy requests. `look` is called now and then, and ends the work
-        by raising a problem.
+        Jobs have separate places, half as many as other heavy requests. `look` is called now and then, and ends the
+        work by raising a problem.
         """
         places = range(_JOBS, _JOBS + max(1, self._n_places // 2))
         while (place := self._taken(places)) is None:
