@@ -163,9 +163,9 @@ class Limits:
         "--most", type=click.IntRange(min=1), metavar="N", help="Ask at most N comparisons in this run."
     )
     cost: float | None = setting(
-        "--most-cost", type=float, metavar="X", help="Keep the cost of all votes in --out to X."
+        "--most-cost", type=float, metavar="X", help="Limit the cost of all votes in --out to X."
     )
-    seconds: float | None = setting("--most-seconds", type=float, metavar="S", help="Ask nothing more after S seconds.")
+    seconds: float | None = setting("--most-seconds", type=float, metavar="S", help="Stop asking after S seconds.")
 
     def __post_init__(self) -> None:
         for name, limit in (("--most-cost", self.cost), ("--most-seconds", self.seconds)):
@@ -200,11 +200,12 @@ def ask_command(
     The program is started once. It reads one line for each comparison, {"id": "1-0-0", "left": "lion", "right":
     "tiger"}, and writes one line for each, {"id": "1-0-0", "winner": "left"}: left, right, tie, or null if it cannot
     say, and "cost" if it knows one. It must not hold lines back in a buffer. Items of several columns are lists. If the
-    program ends or is silent, it is started again; an answer that is not valid is an error.
+    program ends or does not answer in time, it is started again; an invalid answer is an error.
 
-    Each vote is on disk before the next question. The same command continues after a kill, and skips what has a winner
-    in PAIRS or in FILE. With --both-sides, answers that disagree make a tie, and the side bias is printed: the share of
-    pairs whose left side won both times, minus that of the right side. If PAIRS has no voters, --voter names them.
+    Each vote is on disk before the next question is sent. After a kill, the same command continues, and skips
+    comparisons that have a winner in PAIRS or in FILE. With --both-sides, answers that disagree make a tie, and the
+    side bias is printed: the share of pairs that left won both times, minus the share that right won both times. If
+    PAIRS has no voters, --voter names them.
 
     Example:
       ballots ask pairs.csv --judge "python3 judge.py" --voter judge --both-sides --out votes.csv

@@ -48,10 +48,10 @@ def fit_command(
 ) -> None:  # fmt: skip
     """Fit strengths to all votes of the VOTES files, and rank the items by them.
 
-    A win over a strong item counts more than one over a weak item, and the standard errors say how sure each strength
-    is. The CSV of --out has the columns item (or item_1, item_2, ...), rank, strength, standard_error, presentations,
-    wins, ties and losses; with --model borda, score in place of strength and standard_error. Whatever a reader of the
-    ranking should know is on stderr.
+    A win over a strong item counts more than one over a weak item, and the standard errors show how certain each
+    strength is. The CSV of --out has the columns item (or item_1, item_2, ...), rank, strength, standard_error,
+    presentations, wins, ties and losses; with --model borda, score in place of strength and standard_error. Warnings
+    about the ranking go to stderr.
 
     Example:
       ballots fit votes.csv
@@ -146,7 +146,7 @@ def _label(item: Any) -> Any:
     type=float,
     default=FOCUS,
     show_default=True,
-    help="What counts, from 0, places of all items, to 1, the order of the top.",
+    help="What to make precise: from 0, the ranks of all items, to 1, the order of the top.",
 )
 @click.option("--out", metavar="FILE", help="Write the comparisons here.  [default: standard output]")
 def next_command(
@@ -168,7 +168,7 @@ def next_command(
     left, right (or left_1, left_2, ...) and an empty winner to fill in: left, right or tie. Pass the filled file as
     another VOTES file next time. Small batches choose better: a tenth of the items is a good size, up to 50.
 
-    Example (the first line begins with items alone, the others go on with the votes so far):
+    Example (the first line starts from items alone, the others continue with the votes so far):
       ballots next --items items.csv --voter Ann --voter Bob --size 50 --seed 1 --out batch1.csv
       ballots next batch1.csv --size 50 --seed 2 --out batch2.csv
       ballots next batch1.csv batch2.csv --size 50 --seed 3 --out batch3.csv

@@ -37,7 +37,9 @@ class PlanOptions:
     """The options of a plan, except for the items."""
 
     ballots: int = setting("--ballots", type=int, default=7, help="Number of ballots, n_b.")
-    fraction: float = setting("--fraction", type=float, default=0.5, help="Fraction of items that go on, alpha.")
+    fraction: float = setting(
+        "--fraction", type=float, default=0.5, help="Fraction of items kept for the next ballot, alpha."
+    )
     presentations: int | None = setting(
         "--presentations", type=int, metavar="M", help="Presentations of each item in each ballot."
     )
@@ -48,7 +50,7 @@ class PlanOptions:
         "--hours", type=float, help="Or the most presentations that this many person-hours allow, with --seconds."
     )
     top: int | None = setting(
-        "--top", type=int, metavar="M_TOP", help="Or the fewest that present top items M_TOP times in all."
+        "--top", type=int, metavar="M_TOP", help="Or the fewest presentations that show top items M_TOP times in all."
     )
     seconds: float | None = setting("--seconds", type=float, help="Mean time that a voter takes for one comparison.")
 
@@ -170,8 +172,8 @@ def score_command(votes: tuple[str, ...], reading: Reading, out: str | None, as_
     """Rank the items of the VOTES files: one file for each ballot, in their order.
 
     Each is CSV, TSV or JSON with the columns left, right (or left_1, left_2, ...) and winner: left, right, tie, or
-    empty where there is no answer; `ballots fit` says which other formats are read. If there is a column comparison,
-    its ids must differ. Items of a ballot are items of the one before. The ranking is CSV, as `ballots run result`
+    empty where there is no answer; `ballots fit --help` lists other formats. If there is a column comparison, its ids
+    must differ. Each ballot compares only items of the ballot before. The ranking is CSV, as `ballots run result`
     writes it: item (or item_1, item_2, ...), rank, ybar (the score), presentations, wins, ties, losses and last_ballot.
 
     Example:

@@ -79,8 +79,8 @@ def simulate_command(
     strengths (adaptive_fitted, uniform_fitted), pairs matched batch by batch or within fixed ballots (matched,
     matched_ballots), and the full rankings of all voters, at any cost (full_rankings).
 
-    Printed are mean +- sd (standard error of the mean) of the coefficients with the true ranking. Items that tie in an
-    estimate share their mid-rank.
+    The table shows mean +- sd (standard error of the mean) of the coefficients with the true ranking. Items that tie in
+    an estimate share their mid-rank.
 
     Example:
       ballots simulate --n-items 990 --presentations 20 --simulations 50
@@ -177,9 +177,7 @@ class Shared:
         "--coefficient", type=click.Choice(COEFFICIENTS), default="tau_w", help="Coefficient that measures accuracy."
     )
     judge: Judge = console.setting(_judge_option)
-    voters: int | None = console.setting(
-        "--voters", type=int, metavar="V", help="Number of voters; by default 100, or those of --pilot."
-    )
+    voters: int | None = console.setting("--voters", type=int, metavar="V", help="Number of voters; by default 100.")
     batch: int | None = console.setting("--batch", type=int, default=Matching().batch, help="Matches chosen at a time.")
     seed: int = console.setting(console.seed_option())
     workers: int = console.setting(_workers_option)
@@ -199,7 +197,12 @@ class Shared:
 @console.command("tune", short_help="Find the best plan for a budget, with simulated voters.")
 @click.option("--budget", type=int, required=True, metavar="COMPARISONS", help="Maximum number of comparisons.")
 @click.option("--similarity", metavar="NAME|FILE", help=f"{_SIMILARITY_HELP} Default: exponential, or from --pilot.")
-@click.option("--pilot", type=click.Path(path_type=Path), metavar="VOTES", help="File of votes on similar items.")
+@click.option(
+    "--pilot",
+    type=click.Path(path_type=Path),
+    metavar="VOTES",
+    help="File of votes on similar items, to which voters and similarities are fitted.",
+)
 @click.option(
     "--approach", "approaches", type=click.Choice(CANDIDATES), multiple=True, help="Only these; by default all."
 )
@@ -272,13 +275,13 @@ def tune_command(
     default="matched",
     help="How comparisons are chosen.",
 )
-@click.option("--most", type=int, metavar="VOTES", help="The most votes that are tried; by default 20 for each item.")
+@click.option("--most", type=int, metavar="VOTES", help="Maximum number of votes to try; by default 20 for each item.")
 @_simulations_option(20)
 @console.gathered("shared", Shared)
 def votes_needed_command(
     *, shared: Shared, accuracy: float, similarity: str, approach: Approach, most: int | None, simulations: int
 ) -> None:
-    """Count the votes that a mean accuracy takes, or say that these voters cannot reach it.
+    """Estimate how many votes a mean accuracy takes, or report that these voters cannot reach it.
 
     Example:
       ballots votes-needed --accuracy 0.95 --n-items 100
@@ -382,7 +385,7 @@ def table2_command(simulations: int, seed: int, workers: int, embedding: str | N
 
 
 @console.command("figures", short_help="Draw Figures 2, 3 and 4 of the paper.")
-@click.option("--out", required=True, metavar="DIR", help="Folder of the files; it is made if it is missing.")
+@click.option("--out", required=True, metavar="DIR", help="Folder of the files; created if it does not exist.")
 @console.seed_option(what="Same seed, same figures.")
 def figures_command(out: str, seed: int) -> None:
     """Draw Figures 2, 3 and 4 from a simulation, and write each as PNG and SVG.

@@ -29,12 +29,12 @@ FILES_HELP: Final = """
     VOTES are CSV, TSV or JSON with the columns left, right (or left_1, left_2, ...) and winner: left, right, tie, or
     empty where there is no answer; voter, if voters are known. Other formats are found by their columns: arenas
     (model_a, model_b and winner, or winner_model_a, ...), pairs (winner, loser), exports of Label Studio (JSON, CSV)
-    and of potato. --columns, --answers and --encoding read files that name things otherwise. VOTES may be the ledger
-    of `ballots run` too, a file or a URL. Several files are one list of votes.
+    and of potato. For other names and encodings use --columns, --answers and --encoding. VOTES may also be the ledger
+    of `ballots run`, a file or a URL. Several files are read as one list of votes.
 """
 _SQLITE: Final = b"SQLite format 3\0"  # how its files begin
 ANSWERS_HELP: Final = (
-    "What other answers mean, as A=left,B=right,same=tie; left_won: 1 left, 0 right; codes: 1 left, 0 tie, -1 right."
+    "Meaning of other answers: A=left,B=right,same=tie; left_won (1 left, 0 right); codes (1 left, 0 tie, -1 right)."
 )
 
 
@@ -91,7 +91,7 @@ def reading_options(command: Command) -> Command:
             "--columns",
             type=PairsType(),
             metavar="ROLE=NAME,...",
-            help="Columns with other names, as left=item_a,right=item_b,winner=vote,voter=worker.",
+            help="Names of columns: left=item_a,right=item_b,winner=vote,voter=worker.",
         ),
         option("--answers", type=PairsType(*NAMED_ANSWERS), metavar=answers, help=ANSWERS_HELP),
         option("--encoding", default="utf-8", help="Encoding of the files, such as utf-16 or latin-1."),

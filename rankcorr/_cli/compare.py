@@ -296,7 +296,7 @@ def _row(
 @options.coefficient_option()
 @options.weight_options
 @options.alternative_option("the system beats chance, or with --versus the first one beats the other")
-@options.swap_option(None, f"What two systems exchange in a test of --versus.  [default: {SWAPS[0]}]")
+@options.swap_option(None, f"What two systems exchange in a test with --versus.  [default: {SWAPS[0]}]")
 @options.level_option(None, f"Level of confidence of the intervals of --versus.  [default: {options.DEFAULT_LEVEL}]")
 @options.resamples_option(TEST_RESAMPLES, "Number of random permutations, or of swaps with --versus.")
 @console.seed_option()

@@ -187,7 +187,7 @@ def json_option(more: str = ", with null where undefined") -> Decorator:
 
 def table_option() -> Decorator:
     """Option --table."""
-    what = "Form of the tables. In any but text they alone go to stdout, and the rest to stderr."
+    what = "Form of the tables. In all forms but text, only the tables go to stdout, and the rest to stderr."
     return choice_option("--table", TABLES, what, expose_value=False, callback=_into_tables)
 
 

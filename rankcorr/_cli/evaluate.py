@@ -191,9 +191,9 @@ class QueryOptions:
 def evaluate_command(qrels: str, runs: tuple[str, ...], asked: QueryOptions, weights: Weights, as_json: bool) -> None:
     """Evaluate the RUN files by query against QRELS.
 
-    Files are TREC's, MS MARCO's or BEIR's, JSON, Parquet or Arrow, perhaps compressed by gzip ('-' is stdin). AP, P@k
-    and nDCG are those of trec_eval. Intervals and tests are over queries: --versus says which runs differ from one, and
-    by how much.
+    Files have the format of TREC, MS MARCO or BEIR, or are JSON, Parquet or Arrow, and may be compressed by gzip ('-'
+    is stdin). AP, P@k and nDCG are those of trec_eval. Intervals and tests are over queries: --versus tests which runs
+    differ from the one it names, and by how much.
 
     Example:
       rankcorr evaluate qrels.txt bm25.run lsa.run --metric tau_w --metric ndcg@10

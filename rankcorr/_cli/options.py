@@ -43,7 +43,7 @@ def split_columns(_context: click.Context, _parameter: click.Parameter, values: 
 
 def names_option(whose: str) -> Decorator:
     """Option --name of each `whose`."""
-    what = f"Name of a {whose}, in place of its file's: once for each {whose.upper()}, in order."
+    what = f"Name to show for a {whose} instead of its file's; once for each {whose.upper()}, in order."
     return option("--name", multiple=True, metavar="NAME", help=what)
 
 
@@ -86,7 +86,7 @@ def alternative_option(more: str = "better agreement than by chance") -> Decorat
 
 def swap_option(default: str | None = SWAPS[0], what: str = "What systems exchange in tests.") -> Decorator:
     """Option --swap."""
-    what = f"{what} Scores must mean the same in all systems; auto takes them if their distributions may be one."
+    what = f"{what} Scores must be on one scale in all systems; auto exchanges them if their distributions agree."
     return option("--swap", type=click.Choice(SWAPS), default=default, help=what)
 
 
@@ -200,7 +200,7 @@ class Files:
         "kept (tied below the items of a system).",
     )
     unordered: bool = console.flag_setting(
-        "--unordered", "The two columns of --id are a pair in either order: a, b is the item b, a."
+        "--unordered", "The two columns of --id are a pair in any order: a, b is the same item as b, a."
     )
     duplicates: Any = choice_setting(
         "--duplicates",
@@ -265,10 +265,10 @@ class Weights:
 
     n0: float | None = setting("--n0", type=float, help="Offset of the weight 1/(n + n0)^2 of rank n.  [default: 2]")
     weigher: str | None = setting(
-        "--weigher", metavar="NAME", help=f"Weight in place of that of --n0: {WEIGHER_NAMES}; such as top-k:10."
+        "--weigher", metavar="NAME", help=f"Weigher in place of that of --n0: {WEIGHER_NAMES}; such as top-k:10."
     )
     scheme: Any = choice_setting(
-        "--scheme", SCHEMES, "How the weights of an item's two ranks combine; 'first' is gold's alone."
+        "--scheme", SCHEMES, "How the weights of an item's two ranks combine; 'first' uses gold's alone."
     )
     tied_weights: Any = choice_setting(
         "--tied-weights", TIED_WEIGHTS, "A tied item weighs f(mid-rank), or the mean of f over its group's positions."

@@ -92,7 +92,7 @@ def ranks(
 def offset(gold: str, systems: tuple[str, ...], out: str, files: Files, coefficient: Any, weights: Weights) -> None:
     """Draw the coefficient of each SYSTEM as a function of n0, and R(n0), the weight of the first rank.
 
-    The first 8 systems, or the best 5 of more, have lines that differ; the others are grey.
+    With more than 8 systems, only the best 5 have different lines, and the others are grey.
 
     Example:
       rankcorr plot offset gold.csv system_a.csv system_b.csv --out offset.svg

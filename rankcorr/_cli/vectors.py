@@ -80,7 +80,7 @@ class VectorOptions:
     )
     relata: bool = console.flag_setting(
         "--relata",
-        "Gold files list words and their relata: rank those of each word by cosine. For one file of VECTORS.",
+        "Gold files list words and their relata: rank the relata of each word by cosine. Takes one file of VECTORS.",
     )
     candidates: Any = setting(
         "--candidates",
@@ -91,8 +91,8 @@ class VectorOptions:
     metrics: tuple[str, ...] = console.several_setting(
         "--metric",
         "NAME",
-        "Coefficient, or of --relata metric of 'rankcorr evaluate'; may be repeated.  [default: rho_w, tau_w, "
-        "rho, tau; of --relata tau_w, ap]",
+        "Coefficient, or with --relata a metric of 'rankcorr evaluate'; may be repeated.  [default: rho_w, tau_w, "
+        "rho, tau; with --relata tau_w, ap]",
     )
     level: float = setting(options.level_option())
     resamples: int | None = setting(
@@ -151,8 +151,8 @@ def vectors_command(vectors: tuple[str, ...], asked: VectorOptions, weights: Wei
     Several VECTORS are evaluated on the pairs that all of them have, and compared. The p-values of all comparisons,
     over all gold files and coefficients, are corrected together, by Holm's method.
 
-    VECTORS is text or binary of word2vec, text of GloVe, or a file of gensim, which must be trusted. Gold files are
-    taken as they are published: CSV, TSV, or cells separated by spaces, with a header or without. Any of them may be
+    VECTORS is word2vec text or binary, GloVe text, or a file of gensim, which must come from a source you trust. Gold
+    files are read as published: CSV, TSV, or cells separated by spaces, with or without a header. All files may be
     compressed by gzip; '-' is stdin.
 
     Example:

@@ -34,9 +34,9 @@ class _LedgerCommands(WithExamples):
         return next(each for each in commands if isinstance(each, click.Command) and each.name == cmd_name)
 
 
-@click.group(cls=_LedgerCommands, no_args_is_help=False, short_help="Run a voting that is kept in a ledger.")
+@click.group(cls=_LedgerCommands, no_args_is_help=False, short_help="Run a campaign, and keep its votes in a ledger.")
 def run() -> None:
-    """Run a voting over days, kept in LEDGER: a file, or a PostgreSQL database by its URL.
+    """Run a campaign whose votes are kept in LEDGER: a file, or the URL of a PostgreSQL database.
 
     Any number of people may record votes at once. No vote that was acknowledged is lost, and none counts twice.
 

@@ -101,18 +101,18 @@ def _to_seconds(time: str | None) -> str:
 
 @command(short_help="Score the ballot and select the items of the next one.")
 @ledger_argument
-@click.option("--preview", is_flag=True, help="Say what closing now would do, and change nothing.")
+@click.option("--preview", is_flag=True, help="Show what closing now would do, and change nothing.")
 @click.option(
     "--least-answered",
     type=float,
     metavar="SHARE",
-    help="Close although only this share of the comparisons is answered.  [default: as of init]",
+    help="Close if at least this share of the comparisons is answered.  [default: that of init]",
 )
 @json_option("")
 def close(campaign: Campaign, preview: bool, least_answered: float | None, as_json: bool) -> None:
     """Close the ballot that is open in LEDGER; comparisons without a vote stay unanswered.
 
-    A continuous campaign ends with it.
+    This ends a continuous campaign.
 
     Example:
       ballots run close voting.db --preview
@@ -154,7 +154,7 @@ def close(campaign: Campaign, preview: bool, least_answered: float | None, as_js
 
 @command(short_help="Open the last closed ballot again.")
 @ledger_argument
-@click.option("--reason", required=True, help="Why; it is kept.")
+@click.option("--reason", required=True, help="Reason, which the ledger keeps.")
 def reopen(campaign: Campaign, reason: str) -> None:
     """Open the last closed ballot of LEDGER again, until the next one is opened.
 
@@ -229,12 +229,15 @@ def _show(preview: ClosePreview, as_json: bool) -> None:
     "--interim", is_flag=True, help="Rank by the strengths of the votes so far, while the campaign is still open."
 )
 @click.option(
-    "--top", type=int, metavar="K", help="The cut that in_top is about.  [default: the last ballot's items, or a tenth]"
+    "--top",
+    type=int,
+    metavar="K",
+    help="Number of top items for in_top.  [default: the last ballot's items, or a tenth]",
 )
-@click.option("--paper", is_flag=True, help="The paper's scores alone, as `ballots score` gives them.")
-@click.option("--json", "as_json", is_flag=True, help="JSON with the scores of every ballot, not CSV.")
+@click.option("--paper", is_flag=True, help="Write only the paper's scores, as `ballots score` does.")
+@click.option("--json", "as_json", is_flag=True, help="Write JSON with the scores of every ballot, not CSV.")
 def result(campaign: Campaign, out: str | None, interim: bool, top: int | None, paper: bool, as_json: bool) -> None:
-    """Give the ranking of all items.
+    """Write the ranking of all items.
 
     CSV with the columns item (or item_1, item_2, ...) and rank; ybar (the score), presentations, wins, ties, losses
     and last_ballot; and, from a model of all votes, strength, standard_error, rank_low and rank_high (a 90 % interval)
