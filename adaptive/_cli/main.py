@@ -42,8 +42,8 @@ def verify_command(bundle: str, as_json: bool) -> None:
 
     The command checks the checksums of all files, the digests of draws and votes, and the chain of ballots. It counts
     the votes again, which must give every number of the ranking to the last bit. The seed must give the draws again,
-    and the choice among items that tie at a cut. README.md, croissant.json, votes.csv and result.csv must follow from the
-    other files. Fields that cannot be checked are listed.
+    and the choice among items that tie at a cut. README.md, croissant.json, votes.csv and result.csv must follow from
+    the other files. Fields that cannot be checked are listed.
 
     Example:
       ballots run export voting.db --out campaign.zip
