@@ -108,7 +108,9 @@ def align(
             else:
                 longer, shorter = names if x_only else names[::-1]
                 parts = [offending(f"labels in {longer} only, which {shorter} lacks", x_only or y_only)]
-            raise LabelMismatchError(f"{'; '.join(parts)} (the option missing says what becomes of them)")
+            raise LabelMismatchError(
+                f"{'; '.join(parts)} (set missing to 'intersection', 'bottom' or 'gold' to accept them)"
+            )
         if missing == "bottom":
             return first.extend(y_only), _in_order_of(first.extend(y_only), second.extend(x_only))
         if missing == "gold":

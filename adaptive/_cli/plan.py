@@ -103,7 +103,7 @@ def plan_command(
       ballots plan --n-items 990 --ballots 5 --fraction 0.6 --budget 20000
     """
     if (n_items is None) == (items is None):
-        raise OptionError(f"one of --n-items and --items is wanted; got {'none' if items is None else 'both'}")
+        raise OptionError(f"give exactly one of --n-items and --items; got {'none' if items is None else 'both'}")
     planned = options.plan(len(read_items(items or "")) if n_items is None else n_items)
     seconds = options.seconds
     if not as_json:

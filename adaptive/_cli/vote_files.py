@@ -157,7 +157,7 @@ def read_files(paths: Sequence[str], reading: Reading, items: str | None) -> Num
     known = None if items is None else read_items(items)
     if not paths:
         if known is None:
-            raise OptionError("a file of votes is wanted, or --items, the items to begin with")
+            raise OptionError("give a file of votes, or --items with the items to begin with")
         return NumberedVotes(Comparisons(known, *np.zeros((3, 0), np.int32)), 0)
     read = [_read(path, reading, known) for path in paths]
     files = [votes for votes, _ in read]

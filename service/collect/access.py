@@ -40,7 +40,9 @@ def check_host(asked: Request) -> None:
     if host and (host in chosen.allowed_hosts or host == host_of(chosen.public_url) or _is_loopback(host)):
         return
     names = f"{variable('public_url')} or {variable('allowed_hosts')}"
-    raise Problem(400, f"the service does not go by this host name, which is not in {names}", kind="unknown-host")
+    raise Problem(
+        400, f"the service does not answer under this host name, which is not in {names}", kind="unknown-host"
+    )
 
 
 def host_of(url: str) -> str:

@@ -232,7 +232,7 @@ def received(request: Request) -> bytearray:
         body += piece
     g.n_bytes = len(body)
     if request.content_length not in (None, len(body)):
-        raise Problem(400, f"the body did not arrive whole: {len(body)} of {request.content_length} bytes came")
+        raise Problem(400, f"the body did not arrive whole: {len(body)} of {request.content_length} bytes arrived")
     return body
 
 
@@ -248,9 +248,7 @@ def _piece(request: Request) -> bytes:
     except Exception as error:  # each server raises its own error for bad chunks, wrong lengths and lost connections
         if isinstance(error.__context__, BlockingIOError):  # werkzeug hides the socket's error
             raise Problem(408, f"no byte of the body came for too long ({variable('client_seconds')})") from error
-        raise Problem(
-            400, "the body did not arrive whole: its length or its chunks are not as HTTP has them"
-        ) from error
+        raise Problem(400, "the body did not arrive whole: its length or its chunks are invalid") from error
 
 
 def _check_declared(request: Request) -> None:

@@ -112,7 +112,7 @@ class Jobs:
 
         def look() -> None:
             if not path.exists() or time.monotonic() > end:
-                raise Problem(503, "the job was deleted, or not done in an hour", kind="no-such-job")
+                raise Problem(503, "the job was deleted, or took more than an hour", kind="no-such-job")
 
         with lock:
             try:

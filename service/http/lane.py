@@ -148,8 +148,8 @@ class Lane:
             if not self._held.take(own):
                 raise Problem(
                     429,
-                    "another request of this client is worked on, or waits for its turn: send requests that take much "
-                    "work one after the other",
+                    "another heavy request of this client is running or waiting: send heavy requests one after the "
+                    "other",
                     kind="one-at-a-time",
                     headers={"Retry-After": "1"},
                 )

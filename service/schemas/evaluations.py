@@ -232,7 +232,7 @@ class EvaluationRequest(ItemWeights):
             if n_runs < 2:
                 raise ValidationError("a comparison needs two runs or more", "comparison")
             if comparison["standardized"] and "standardized" not in data:
-                raise ValidationError("standardized values are compared only where they are asked for", "comparison")
+                raise ValidationError("standardized values can be compared only if they are requested", "comparison")
             if "versus" in comparison and comparison["versus"] not in data["runs"]:
                 raise ValidationError({"comparison": {"versus": ["there is no run of this name"]}})
         n_queries = data["qrels"].n_queries

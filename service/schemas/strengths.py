@@ -182,7 +182,7 @@ class VotesRequest(Request):
                 raise ValidationError(message, "comparisons")
             fields.check_limit("max_items", len(labels), of="items", field="comparisons")
         if data["options"]["voters"] and data["comparisons"].voter is None:
-            raise ValidationError({"voters": ["voters can be fitted where each comparison has one"]}, "options")
+            raise ValidationError({"voters": ["voters can be fitted only if each comparison has one"]}, "options")
         if data["model"] != fields.MODEL.words[0] and "ties" in data["options"]:
             raise ValidationError({"ties": [f"{data['model']} does not have this option"]}, "options")
 

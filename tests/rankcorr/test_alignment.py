@@ -50,7 +50,10 @@ def test_labels_on_one_side_only():
         ("ab", "abc", "labels in y only, which x lacks: 'c'"),
         ("abc", "ab", "labels in x only, which y lacks: 'c'"),
     ):
-        with pytest.raises(LabelMismatchError, match=rf"^{message} \(the option missing says what becomes of them\)$"):
+        with pytest.raises(
+            LabelMismatchError,
+            match=rf"^{message} \(set missing to 'intersection', 'bottom' or 'gold' to accept them\)$",
+        ):
             weighted_tau(Ranking.from_order(list(x)), Ranking.from_order(list(y)))
     many = {f"x{item}": item for item in range(9)}
     with pytest.raises(LabelMismatchError, match=r"'x3', 'x4', ... \(9 in all\); labels in y only: 'a', 'b'"):

@@ -166,7 +166,7 @@ def reopen(campaign: Campaign, reason: str) -> None:
         raise ProtocolError("no ballot is closed: there is nothing to open again")
     what = campaign.info.unit
     if not reason.strip():
-        raise OptionError("--reason wants some words")
+        raise OptionError("--reason must not be empty")
     campaign.reopen(ballots[-1].number, reason)
     click.echo(f"{what} {ballots[-1].number} is open again")
 
@@ -250,7 +250,7 @@ def result(campaign: Campaign, out: str | None, interim: bool, top: int | None, 
     """
     check_other(out, campaign)
     if paper and (interim or top is not None):
-        raise OptionError("--paper goes with neither --interim nor --top")
+        raise OptionError("--paper cannot be combined with --interim or --top")
     if paper:
         scores = campaign.paper_result()
         text = scores.to_json() + "\n" if as_json else scores.to_csv()

@@ -155,7 +155,7 @@ def _elect(connection: sa.Connection, info: CampaignInfo, number: int, closer: s
         # Votes before this point are counted; later voters find the ballot closing.
         lock_ballot(connection, ballot_id, exclusive=True)
         if stamp is not None and stamp != ballot_stamp(connection, info, number):
-            raise ChangedError(f"ballot {number} was closed or opened, or its voters changed, since it was looked at")
+            raise ChangedError(f"ballot {number} was closed or opened, or its voters changed, since you reviewed it")
     state = connection.execute(sa.select(table.c.state).where(table.c.id == ballot_id)).scalar()
     if ballot_id is None or state == "closed":
         raise LedgerError(f"ballot {number} is not open: there is nothing to close")
@@ -183,7 +183,7 @@ def _checked(info: CampaignInfo, counted: _Counted, wanted: float) -> Scored:
         share = answered / stored.n_comparisons
         raise NotReadyError(
             f"ballot {stored.number} has {answered:,} of {stored.n_comparisons:,} comparisons answered, {share:.0%}, "
-            f"and {wanted:.0%} are wanted; nothing was closed"
+            f"and {wanted:.0%} are required; nothing was closed"
         )
     try:
         return _scores(info, stored, counted.ballot, counted.votes, counted.before)

@@ -266,13 +266,13 @@ def finish(
         for stored in ballots:
             lock_ballot(connection, stored.id, exclusive=True)
         if stamp is not None and stamp != ballot_stamp(connection, info, ballots[-1].number):
-            raise ChangedError("a batch was drawn, or the voters changed, since the campaign was looked at")
+            raise ChangedError("a batch was drawn, or the voters changed, since you reviewed the campaign")
         asked = sum(each.n_comparisons for each in ballots)
         answered_in_all = asked - n_unanswered(connection, info)
         if answered_in_all < wanted * asked:
             raise NotReadyError(
                 f"{answered_in_all:,} of {asked:,} comparisons are answered, {answered_in_all / asked:.0%}, and "
-                f"{wanted:.0%} are wanted; nothing was closed"
+                f"{wanted:.0%} are required; nothing was closed"
             )
         previous = None
         excluded = sorted(excluded_voters(connection, info.id).values())

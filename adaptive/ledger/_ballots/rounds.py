@@ -43,7 +43,8 @@ def open_next(database: Database, info: CampaignInfo, *, at_once: bool = False) 
     plan = info.ballot_plan
     ballots = database.read(lambda connection: stored_ballots(connection, info))
     if ballots and ballots[-1].state != "closed":
-        raise LedgerError(f"ballot {len(ballots)} is open: close it before the next is opened, or write it once more")
+        again = "(ballots run open --again writes it again)"
+        raise LedgerError(f"ballot {len(ballots)} is open: close it before you open the next one {again}")
     if len(ballots) == plan.n_ballots:
         raise LedgerError(f"all {plan.n_ballots} ballots are closed: none is left to open")
     number = len(ballots) + 1

@@ -93,10 +93,10 @@ def give_sheet(connection: sa.Connection, info: CampaignInfo, ballot_id: int, sh
         raise LedgerError("the ballot is closed: its sheets cannot be given to another voter")
     _check_present(connection, voter_id)
     if row.n_answered == row.n_comparisons and row.n_checked == row.n_checks:
-        raise LedgerError(f"sheet {sheet + 1} is answered already: there is nothing left to give away")
+        raise LedgerError(f"sheet {sheet + 1} is already answered, so it cannot be given away")
     held = _held(connection, ballot_id, sheet)
     if held is not None and held.voter_id == voter_id:
-        raise LedgerError(f"sheet {sheet + 1} is that voter's already")
+        raise LedgerError(f"sheet {sheet + 1} is already that voter's")
     known = known_pairs(connection, voter_id)
     if not without_known_pairs(connection, info, [(ballot_id, sheet)], known, of_ballot=True):
         raise LedgerError(f"sheet {sheet + 1} has a pair that this voter was asked before in this ballot")

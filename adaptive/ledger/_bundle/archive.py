@@ -95,7 +95,7 @@ def _text(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> str:
     except (zipfile.BadZipFile, zlib.error) as error:
         raise BundleError(f"{name}: is damaged: {error}") from error
     if len(data) != entry.file_size:
-        raise BundleError(f"{name}: has not the size that the zip says")
+        raise BundleError(f"{name}: does not have the size that the zip states")
     try:
         return data.decode()
     except UnicodeDecodeError as error:

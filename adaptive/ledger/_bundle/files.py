@@ -214,7 +214,7 @@ def _insert(connection: sa.Connection, contents: Contents) -> None:
     campaign = contents.campaign
     found = connection.execute(sa.select(schema.campaign.c.id).where(schema.campaign.c.key == campaign["key"])).scalar()
     if found is not None:
-        raise BundleError(f"the ledger has the campaign {campaign['key']} already")
+        raise BundleError(f"the ledger already has the campaign {campaign['key']}")
     hash_key, slots = secrets.token_hex(32), campaign["slots"]
     made = {**campaign, "slots": list(range(slots)) if isinstance(slots, int) else slots, "hash_key": hash_key}
     values = {name: json_of(value) if isinstance(value, dict | list) else value for name, value in made.items()}

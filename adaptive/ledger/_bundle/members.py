@@ -132,7 +132,7 @@ def _parsed_pages(members: Mapping[str, str]) -> list[Row]:
         try:
             VotingPages.from_dict(row["pages"])
         except (AdaptiveError, KeyError, TypeError, ValueError) as error:
-            raise BundleError(f"{where}: these are no voting pages: {error}") from error
+            raise BundleError(f"{where}: these are not valid voting pages: {error}") from error
     return rows
 
 

@@ -248,7 +248,7 @@ class Probing:
         for each in self.known:
             pair = frozenset([each.left, each.right])
             if pair in pairs:
-                raise LedgerError(f"the pair {shown(each.left)}, {shown(each.right)} is a probe twice")
+                raise LedgerError(f"the pair {shown(each.left)}, {shown(each.right)} is listed twice as a probe")
             pairs.add(pair)
 
     def check_items(self, labels: Collection[Hashable]) -> None:

@@ -157,7 +157,7 @@ class VotingPages:
             require(fits, name, "letters, digits, - and _, at most 64", value)
         codes = [getattr(self, name) for name in _CODES.values() if getattr(self, name) is not None]
         if len(set(codes)) < len(codes):
-            raise LedgerError(f"each code must be another one, or the platform cannot tell them apart; got {codes}")
+            raise LedgerError(f"the codes must differ, or the platform cannot tell them apart; got {codes}")
         minutes = self.study_minutes
         fits = minutes is None or 0 < real_number(minutes) < math.inf
         require(fits, "study_minutes", "None or a positive number", minutes)
@@ -186,7 +186,7 @@ class VotingPages:
         rows = [dict(row) for row in data["texts"]]
         texts = {row.pop("language"): PageTexts(**row) for row in rows}
         if len(texts) < len(rows):
-            raise LedgerError("two of the texts are of one language")
+            raise LedgerError("two of the texts have the same language")
         return cls(**{**data, "texts": texts})
 
 
@@ -220,9 +220,9 @@ def set_pages(connection: sa.Connection, campaign_id: int, pages: VotingPages, *
     connection.execute(sa.select(campaign.c.id).where(campaign.c.id == campaign_id).with_for_update(key_share=True))
     version, before = pages_of(connection, campaign_id)
     if version != replaces:
-        raise ChangedError(f"the pages are of version {version} by now, and the change was made to version {replaces}")
+        raise ChangedError(f"the pages now have version {version}, but the change was made to version {replaces}")
     if version and before.consent_version == pages.consent_version and _consent_changed(before, pages):
-        raise LedgerError("the text of the consent is another: it needs another consent_version")
+        raise LedgerError("the consent text has changed: give it a new consent_version")
     row = {"campaign_id": campaign_id, "version": version + 1, "pages": json_of(pages.to_dict()), "at": now()}
     connection.execute(sa.insert(schema.voting_pages).values(row))
     return version + 1

@@ -561,7 +561,7 @@ def back_up(
         raise LedgerError(f"{database.name}: {how}")
     target = Path(path)
     if os.path.lexists(target):
-        raise LedgerError(f"{target}: exists already; a backup replaces nothing")
+        raise LedgerError(f"{target}: already exists; a backup never replaces a file")
     part = target.with_name(f".{target.name}.{os.getpid()}.tmp")
 
     def report(_: int, remaining: int, total: int) -> None:

@@ -387,7 +387,7 @@ def _void_all(connection: sa.Connection, info: CampaignInfo, voter_id: int, why:
             open_overdue(connection, ballot_id)  # voters can leave even if the closer died
             state = connection.execute(sa.select(ballot.c.state).where(ballot.c.id == ballot_id)).scalar_one()
         if state == "closing":
-            raise LedgerBusyError("a ballot is being closed: it may be tried again in a moment")
+            raise LedgerBusyError("a ballot is being closed: try again in a moment")
         if state == "open":
             n_voided += _void(connection, ballot_id, voter_id, why)
     return n_voided
@@ -400,9 +400,9 @@ def _of_platform(pages: VotingPages, participant: str, study: str) -> tuple[str,
     if pages.study is not None and study != pages.study:
         raise LedgerError("the link belongs to another study")
     if not _PARTICIPANTS[pages.platform].fullmatch(participant):
-        raise LedgerError(f"this is no id of a participant of {pages.platform}: {shown(participant)}")
+        raise LedgerError(f"this is not the id of a participant of {pages.platform}: {shown(participant)}")
     if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", study):
-        raise LedgerError(f"this is no id of a study: {shown(study)}")
+        raise LedgerError(f"this is not the id of a study: {shown(study)}")
     return f"{study} {participant}", pages.platform
 
 

@@ -304,7 +304,7 @@ def _count(connection: sa.Connection, found: Any, change: int) -> None:
 def _while_closing(found: Any, number: int) -> _Overdue:
     if found.overdue:
         return _Overdue(found.ballot_id)
-    raise LedgerBusyError(f"ballot {number} is being closed: it may be sent again in a moment")
+    raise LedgerBusyError(f"ballot {number} is being closed: send the vote again in a moment")
 
 
 def _check_event_id(event_id: object) -> None:

@@ -179,7 +179,7 @@ def _held_against(connection: sa.Connection, info: CampaignInfo, number: int) ->
     own = sa.select(table.c.state, table.c.n_comparisons).where(table.c.id == ballot_id)
     state, n_scored = connection.execute(own).one()
     if state == "closing":
-        raise LedgerBusyError(f"ballot {number} is being closed: the file may be recorded in a moment")
+        raise LedgerBusyError(f"ballot {number} is being closed: record the file again in a moment")
     lease = schema.lease
     wanted = sa.select(lease.c.id, lease.c.sheet, lease.c.voter_id, lease.c.ended_at)
     leases = connection.execute(wanted.where(lease.c.ballot_id == ballot_id)).all()

@@ -305,9 +305,7 @@ def _check_both(columns: JoinedColumns, scores: Numbers, name: str, plan: QueryE
             groups = np.searchsorted(columns.offsets, np.flatnonzero(lone), side="right") - 1
             queries = [columns.queries[group].as_py() for group in np.unique(groups).tolist()]
             choices = '"zero" or "omit"' if option == "unjudged" else '"last" or "omit"'
-            raise kind(
-                f"{offending(f'a document has {what}; queries', queries)}; {option}={choices} says what it counts"
-            )
+            raise kind(f"{offending(f'a document has {what}; queries', queries)}; set {option}={choices} to accept it")
 
 
 def canonical_order(x: Values, y: Values, offsets: Codes) -> Codes:

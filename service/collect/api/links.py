@@ -62,7 +62,7 @@ def study_link(key: str) -> Any:
     campaign = organiser(key)
     _, pages = campaign.pages()
     if pages.platform is None:
-        raise Problem(409, "the campaign is on no platform: set one in its pages first", kind="not-possible")
+        raise Problem(409, "the campaign has no platform: choose one in its settings first", kind="not-possible")
     token = campaign.tokens.issue("study")
     query = f"?{_PROLIFIC}" if pages.platform == "prolific" else ""
     return {"url": f"{voter_url(key)}{query}#{token}", "platform": pages.platform}
@@ -98,7 +98,7 @@ def revoke(key: str, token_id: str) -> None:
     """
     campaign = organiser(key)
     if not campaign.tokens.revoke_listed(token_id, mine=access.organiser_session(campaign)):
-        raise Problem(404, "no link of this id was given out", kind="no-such-token")
+        raise Problem(404, "there is no link with this id", kind="no-such-token")
 
 
 @browsers.post("", name="beginOrganiserSession")

@@ -178,7 +178,7 @@ def cast(event_id: str, pair: str, answer: str, **given: Any) -> dict[str, Any]:
     """Record an answer; it is on disk when this returns, and sending it again under the same id changes nothing."""
     campaign, holder = access.voter()
     if holder.consent_version is None:
-        raise Problem(403, "no answer is taken before consent", kind="consent-needed")
+        raise Problem(403, "answers are accepted only after consent", kind="consent-needed")
     collecting().votes.count(holder.voter_key)
     _, pages = collecting().campaigns.pages(campaign)
     if (answer == "tie" and not pages.ties) or (answer == "cannot say" and not pages.cannot_say):

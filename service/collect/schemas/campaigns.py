@@ -142,7 +142,7 @@ class PlanChoice(Request):
         continuous = data["mode"] == "continuous"
         other = [name for name in (_OF_BALLOTS if continuous else _CONTINUOUS) if name in data]
         if other:
-            raise ValidationError({name: [f"does not go with mode {data['mode']!r}"] for name in other})
+            raise ValidationError({name: [f"cannot be combined with mode {data['mode']!r}"] for name in other})
         if continuous:
             if "budget" not in data:
                 raise ValidationError("this field is needed: a continuous campaign has a budget", "budget")

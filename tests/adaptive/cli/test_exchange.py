@@ -108,7 +108,7 @@ def test_a_backup_while_votes_arrive_is_a_ledger_of_one_moment(folder, opened):
         answered.append(json.loads(run_ok("run", "status", f"copy{copy}.db", "--json"))["n_answered"])
     assert answered == sorted(answered)
     assert copies > 1
-    assert refusal("run", "backup", "v.db", "copy0.db") == "copy0.db: exists already; a backup replaces nothing"
+    assert refusal("run", "backup", "v.db", "copy0.db") == "copy0.db: already exists; a backup never replaces a file"
     assert not list(folder.glob(".*.tmp"))
     with sqlite3.connect(opened) as connection:
         assert connection.execute("SELECT count(*) FROM vote_event").fetchone() == (20,)

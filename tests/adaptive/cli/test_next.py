@@ -117,7 +117,7 @@ def test_no_possible_pair_is_left(folder):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--size", 4, "--seed", 1], r"a file of votes is wanted, or --items"),
+        (["--size", 4, "--seed", 1], r"give a file of votes, or --items"),
         (["v.csv", "--size", 0, "--seed", 1], r"size must be a positive whole number; got 0"),
         (["v.csv", "--size", 4, "--seed", 1, "--voter", "A", "--voter", "A"], r"names each voter once; got A twice"),
         (["v.csv", "--size", 4, "--seed", 1, "--voter", " A"], r"a name in one line, without spaces around it"),

@@ -68,8 +68,8 @@ PLAN = ("plan", "--n-items", 10)
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["plan", "--presentations", 4], r"one of --n-items and --items is wanted; got none"),
-        ([*PLAN, "--items", "items.csv", "--top", 4], r"one of --n-items and --items is wanted; got both"),
+        (["plan", "--presentations", 4], r"give exactly one of --n-items and --items; got none"),
+        ([*PLAN, "--items", "items.csv", "--top", 4], r"give exactly one of --n-items and --items; got both"),
         ([*PLAN], r"one of --presentations, --budget, --hours, --top is wanted; got none"),
         ([*PLAN, "--top", 9, "--budget", 9], r"is wanted; got --budget and --top"),
         ([*PLAN, "--presentations", 4], r"every ballot needs two items; ballot 4 would have 1"),

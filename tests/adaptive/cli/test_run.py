@@ -176,7 +176,7 @@ def test_a_ballot_with_few_answers_is_closed_only_if_asked(folder, opened):
     record_all(folder, part=("0", "1"))
     before = rows_in(opened)
     assert refusal("run", "close", "v.db") == (
-        "ballot 1 has 13 of 20 comparisons answered, 65%, and 90% are wanted; nothing was closed"
+        "ballot 1 has 13 of 20 comparisons answered, 65%, and 90% are required; nothing was closed"
     )
     preview = run_ok("run", "close", "v.db", "--preview")
     assert preview.startswith("ballot 1: 13 of 20 comparisons answered (65%; 90% are wanted)\n")
@@ -333,7 +333,7 @@ def test_strengths_are_fitted_to_the_votes_of_a_ledger(folder, opened):
         (["run", "reopen", "ready.db", "--reason", "x"], r"no ballot is closed: there is nothing to open again"),
         (["run", "result", "v.db"], r"the campaign is still open: 0 of 2 ballots are closed; .* --interim"),
         (["run", "result", "v.db", "--paper"], r"the campaign is still open: 0 of 2 ballots are closed; .* --interim"),
-        (["run", "result", "v.db", "--paper", "--interim"], r"--paper goes with neither"),
+        (["run", "result", "v.db", "--paper", "--interim"], r"--paper cannot be combined"),
         (["run", "result", "v.db", "--out", "v.db"], r"v\.db: is the ledger itself"),
         (["run", "migrate", "none.db"], r"none\.db: does not exist"),
     ],
@@ -408,7 +408,7 @@ def test_a_preview_of_a_continuous_campaign_does_not_end_it(folder):
     assert preview.endswith("it cannot be closed yet\n")
     assert run_ok("run", "close", "c.db", "--preview", "--least-answered", 0.5).endswith("which ends the campaign\n")
     message = refusal("run", "close", "c.db")
-    assert message == "6 of 8 comparisons are answered, 75%, and 90% are wanted; nothing was closed"
+    assert message == "6 of 8 comparisons are answered, 75%, and 90% are required; nothing was closed"
     assert refusal("run", "close", "c.db", "--least-answered", 5) == "--least-answered is a share from 0 to 1; got 5"
     assert rows_in("c.db") == before
     assert run_ok("run", "close", "c.db", "--least-answered", 0.5).startswith("the campaign has ended with 6 votes")

@@ -121,7 +121,7 @@ def test_steps_out_of_order(memory):
         campaign.paper_result()
     for number in (1, 2, 3):
         campaign.open_next()
-        with pytest.raises(LedgerError, match=f"ballot {number} is open: close it before the next is opened"):
+        with pytest.raises(LedgerError, match=f"ballot {number} is open: close it before you open the next one"):
             campaign.open_next()
         campaign.record({pair.id: "tie" for pair in campaign.asked()})
         campaign.close(number)

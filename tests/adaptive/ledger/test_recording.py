@@ -36,7 +36,7 @@ def test_a_file_waits_while_its_ballot_is_being_closed_and_goes_on_when_the_clos
     campaign = campaign_of(ledger)
     until = "closer_until = (SELECT max(opened_at) FROM ballot) + :more"
     change(ledger, f"UPDATE ballot SET state = 'closing', closer = 'x', {until}", more=60_000_000)
-    with pytest.raises(LedgerBusyError, match="ballot 1 is being closed: the file may be recorded in a moment"):
+    with pytest.raises(LedgerBusyError, match="ballot 1 is being closed: record the file again in a moment"):
         record_file(campaign.database, campaign.info, file_of(campaign, range(12)))
     assert query(ledger, "SELECT count(*) FROM late_vote") == [(0,)]
     change(ledger, f"UPDATE ballot SET {until}", more=-1)
@@ -80,7 +80,7 @@ def test_each_vote_beside_a_sheet_that_is_given_away_counts_or_is_late(ledger):
     if refused is None:
         assert (found.n_new, found.n_late) == (0, len(places))
     else:
-        assert "is answered already" in refused
+        assert "is already answered" in refused
         assert (found.n_new, found.n_late) == (len(places), 0)
 
 

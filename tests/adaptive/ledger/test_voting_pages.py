@@ -82,7 +82,7 @@ def test_of_many_who_change_the_pages_at_once_one_does(ledger):
 
     with ThreadPoolExecutor(4) as threads:
         found = sorted(map(str, threads.map(changed, range(1, 5))))
-    assert found == ["1"] + ["the pages are of version 1 by now, and the change was made to version 0"] * 3
+    assert found == ["1"] + ["the pages now have version 1, but the change was made to version 0"] * 3
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_of_many_who_change_the_pages_at_once_one_does(ledger):
         ({"platform": "prolific", "quota_full_code": "a b"}, "quota_full_code must be letters, digits, - and _"),
         (
             {"platform": "prolific", "completion_code": "A", "quota_full_code": "A"},
-            "each code must be another one, or the platform cannot tell them apart",
+            "the codes must differ, or the platform cannot tell them apart",
         ),
     ],
 )

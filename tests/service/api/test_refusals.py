@@ -69,7 +69,7 @@ UNFIT = {
         (
             {"comparisons": NOBODY, "options": {"voters": True}},
             "/options/voters",
-            "voters can be fitted where each comparison has one",
+            "voters can be fitted only if each comparison has one",
         ),
         (
             {"comparisons": ROWS, "model": "thurstone", "options": {"ties": "half"}},

@@ -91,7 +91,7 @@ def one_of_a_client():
     with occupied(lane) as problems:
         problem = refused(lane, "echo", "a")
         assert (problem.status, problem.kind, problem.headers) == (429, "one-at-a-time", {"Retry-After": "1"})
-        assert "another request of this client is worked on" in problem.detail
+        assert "another heavy request of this client is running" in problem.detail
         assert lane.work("b", "echo", b"")[0][0] == "echo"
     assert [problem.status for problem in problems] == [CLIENT_LEFT]
     assert lane.work("a", "echo", b"")[0][0] == "echo"

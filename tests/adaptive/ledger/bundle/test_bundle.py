@@ -212,7 +212,7 @@ def test_a_campaign_that_is_there_already_is_not_restored_again(sqlite, tmp_path
     campaign.write_bundle(tmp_path / "b.zip")
     ledger = ledger_at(str(tmp_path / "other.db"))
     ledger.restore(tmp_path / "b.zip")
-    with pytest.raises(BundleError, match=f"the ledger has the campaign {campaign.key} already"):
+    with pytest.raises(BundleError, match=f"the ledger already has the campaign {campaign.key}"):
         ledger.restore(tmp_path / "b.zip")
     assert len(ledger.campaign().ballots()) == 2
 

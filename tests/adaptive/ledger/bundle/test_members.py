@@ -137,8 +137,8 @@ def test_pages_are_in_a_bundle_version_by_version(sqlite, tmp_path):
     [
         (lambda rows: rows.pop(0), r"pages\.json: \[0\]: version 1 is missing"),
         (lambda rows: rows[0].pop("at"), r"pages\.json: \[0\]: missing or unknown: 'at'"),
-        (lambda rows: rows[1].update(pages={}), r"pages\.json: \[1\]: these are no voting pages"),
-        (lambda rows: rows[1]["pages"].update(completion_url="http://a"), "these are no voting pages"),
+        (lambda rows: rows[1].update(pages={}), r"pages\.json: \[1\]: these are not valid voting pages"),
+        (lambda rows: rows[1]["pages"].update(completion_url="http://a"), "these are not valid voting pages"),
         (lambda rows: rows[1]["pages"]["texts"][0].update(consent="a" * 20_001), "consent must be text, of at most"),
         (lambda rows: rows[1].update(version="2"), "version must be of type int"),
     ],

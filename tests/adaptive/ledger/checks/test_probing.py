@@ -27,7 +27,10 @@ GOLD = KnownPair("gold", "a", "b", "left")
         (lambda: Probing(known_per_sheet=1.5), r"known_per_sheet must be a whole number from 0 on; got 1\.5"),
         (lambda: Probing(repeats=0.51), r"repeats must be a share from 0 to 0\.5; got 0\.51"),
         (lambda: Probing(overlap=float("nan")), r"overlap must be a share from 0 to 0\.5; got nan"),
-        (lambda: Probing((GOLD, KnownPair("practice", "b", "a", "tie"))), r"the pair 'b', 'a' is a probe twice"),
+        (
+            lambda: Probing((GOLD, KnownPair("practice", "b", "a", "tie"))),
+            r"the pair 'b', 'a' is listed twice as a probe",
+        ),
         (lambda: Probing((GOLD,)).check_items(["a", "c"]), r"'b' of a probe is no item of the campaign"),
         (lambda: Settings(probing={"repeats": 0.1}), r"probing must be None or a Probing; got \{"),
         (lambda: Settings(pay=0.1), r"pay must be None or a Pay; got 0\.1"),

@@ -107,7 +107,7 @@ def test_pairs_whose_answer_is_known_are_read_from_csv(admin):
         ({"voters": 0}, "/voters", "of at least 1"),
         ({"plan": {"presentations": 4, "hours": 1}}, "/plan", "exactly one of presentations"),
         ({"plan": {"hours": 1}}, "/plan/seconds", "this field is needed"),
-        ({"plan": {"mode": "continuous", "presentations": 4}}, "/plan/presentations", "does not go with mode"),
+        ({"plan": {"mode": "continuous", "presentations": 4}}, "/plan/presentations", "cannot be combined with mode"),
         ({"plan": {"mode": "continuous"}}, "/plan/budget", "a continuous campaign has a budget"),
         ({"plan": {"mode": "both"}}, "/plan/mode", 'must be one of "ballots", "continuous"'),
         ({"plan": {"presentations": 4, "n_ballots": 9}}, "/plan", "every ballot needs two items"),
