@@ -8,7 +8,7 @@ import pytest
 
 OURS = '"""Ours."""\n__distribution__ = "rankcorr-{package}"\nprint("imported", "{package}")\n'
 FOREIGN = 'raise SystemExit("a foreign package was imported")\n'
-MAINS = {"adaptive": ("cli/main.py",), "service": ("server/launch.py",)}
+MAINS = {"adaptive": ("_cli/main.py",), "service": ("server/launch.py",)}
 PROGRAM = """
 import sys
 from pathlib import Path
@@ -47,7 +47,7 @@ def refusal(function, folder):
 def test_the_commands_run_when_the_packages_are_ours(tmp_path):
     make_package(tmp_path, "adaptive", OURS)
     make_package(tmp_path, "service", OURS)
-    assert run("ballots", tmp_path).stdout == "imported adaptive\nadaptive.cli.main --check\n"
+    assert run("ballots", tmp_path).stdout == "imported adaptive\nadaptive._cli.main --check\n"
     assert run("serve", tmp_path).stdout == "imported service\nservice.server.launch --check\n"
     assert run("collect", tmp_path).stdout == "imported service\nservice.server.launch --check\n"
 
