@@ -61,7 +61,7 @@ class TestFrames:
         assert krippendorff_alpha(frame) == krippendorff_alpha(COLUMNS)
 
     def test_a_frame_is_not_one_ranking(self, frame):
-        with pytest.raises(rankcorr.DimensionError, match="got a data frame, of which each column is a ranking"):
+        with pytest.raises(rankcorr.DimensionError, match="got a data frame, where each column is a ranking"):
             Ranking.from_scores(frame)
         with pytest.raises(rankcorr.DimensionError, match="ranks must have one dimension; got a data frame"):
             Ranking.from_ranks(frame)

@@ -217,8 +217,8 @@ def test_participants_of_a_platform_are_the_same_voter_when_they_come_again(ledg
     assert join("6f" * 12) != join()
     for change, message in (
         ({"study": "s2"}, "the link belongs to another study"),
-        ({"participant": "{{%PROLIFIC_PID%}}"}, "no id of a participant of prolific"),
-        ({"participant": "5F" * 12}, "no id of a participant of prolific"),
+        ({"participant": "{{%PROLIFIC_PID%}}"}, "not the id of a participant of prolific"),
+        ({"participant": "5F" * 12}, "not the id of a participant of prolific"),
         ({"pages": PAGES}, "does not use a platform"),
     ):
         with pytest.raises(LedgerError, match=message):
@@ -264,10 +264,10 @@ def test_pages_are_kept_version_by_version(ledger):
     assert campaign.set_pages(first, replaces=0) == 1
     assert campaign.pages() == (1, first)
     assert list(campaign.pages()[1].texts) == ["he", "en"]
-    with pytest.raises(LedgerError, match="of version 1 by now"):
+    with pytest.raises(LedgerError, match="the pages now have version 1"):
         campaign.set_pages(first, replaces=0)
     reworded = VotingPages({"he": PageTexts("מה קודם?", "מי קודם?", consent="כן")})
-    with pytest.raises(LedgerError, match="needs another consent_version"):
+    with pytest.raises(LedgerError, match="give it a new consent_version"):
         campaign.set_pages(reworded, replaces=1)
     assert len(query(campaign, "SELECT 1 FROM voting_pages")) == 1
 

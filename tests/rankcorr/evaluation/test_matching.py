@@ -64,7 +64,7 @@ def test_a_score_of_minus_infinity_is_above_what_was_not_retrieved():
 def test_unjudged_documents_can_be_an_error():
     qrels = {"q": {"a": 1, "b": 0}, "r": {"a": 1}}
     run = {"q": {"a": 1.0, "b": 2.0}, "r": {f"d{number}": number for number in range(9)}}
-    message = r"without one \(query, document\): \('r', 'd0'\), .*, \.\.\. \(9 in all\); unjudged="
+    message = r"without one \(query, document\): \('r', 'd0'\), .*, \.\.\. \(9 in all\); set unjudged="
     with pytest.raises(UnjudgedError, match=message):
         evaluate(qrels, run, unjudged="error")
     assert evaluate(qrels, {"q": run["q"]}, unjudged="error").coverage[0].n_unjudged == 0

@@ -81,7 +81,7 @@ UNFIT = {
         (
             SIMULATION | {"voters": {"nonconformity": [0.2, 0.1]}},
             "/voters/nonconformity",
-            "the least comes first, the largest second; got [0.2, 0.1]",
+            "must be the least, then the largest; got [0.2, 0.1]",
         ),
         unfit(SIMULATION, "/similarity", [0.5, 0.1], "the plan has 40 items; got 2 numbers"),
     ],

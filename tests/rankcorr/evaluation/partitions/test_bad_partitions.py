@@ -48,8 +48,8 @@ def evaluated(**changes):
         ({"score": [True, None, False]}, MissingValueError, "a document has a relevance, no score; queries: 'q'"),
         ({"query": [1.5, 1.5, 2.5]}, ColumnError, "must be text or whole numbers; got a column of type double"),
         ({"query": pa.array([1, 2, 2**64 - 1], pa.uint64())}, ColumnError, "a query id is beyond 64 bits"),
-        ({"relevance": [1, None, 2]}, UnjudgedError, 'no relevance; queries: \'q\'; unjudged="zero" or "omit" says'),
-        ({"score": [1.0, 0.5, None]}, MissingValueError, 'no score; queries: \'r\'; unretrieved="last" or "omit"'),
+        ({"relevance": [1, None, 2]}, UnjudgedError, 'no relevance; queries: \'q\'; set unjudged="zero" or "omit"'),
+        ({"score": [1.0, 0.5, None]}, MissingValueError, 'no score; queries: \'r\'; set unretrieved="last" or "omit"'),
     ],
 )
 def test_bad_columns_are_named(changes, error, message):

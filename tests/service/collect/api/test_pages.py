@@ -20,7 +20,7 @@ def test_pages_are_changed_as_they_were_read(organiser):
 def test_another_consent_text_needs_another_version(organiser):
     text = {"language": "en", "title": "Trees", "question": "Which?", "consent": "I agree."}
     refused = organiser.change_pages(texts=[text], status=409)
-    assert "needs another consent_version" in problem(refused)[1]
+    assert "give it a new consent_version" in problem(refused)[1]
     organiser.change_pages(texts=[text], consent_version="2")
     assert organiser.get("/pages").json["pages"]["consent_version"] == "2"
 

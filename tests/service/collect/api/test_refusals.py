@@ -62,7 +62,7 @@ def test_who_is_left_out_does_not_come_back_by_leaving(is_excluded, status, targ
     assert not query(campaign, "SELECT 1 FROM voter_identity")
     again = Voter(app.test_client(), campaign).begin(platform=crowd, consent="1")
     assert again.status_code == status
-    assert is_excluded is ("has left the campaign" in again.text)
+    assert is_excluded is ("has withdrawn from the campaign" in again.text)
     other = {**crowd, "participant": "6a" * 12}
     assert Voter(app.test_client(), campaign).begin(platform=other, consent="1").status_code == 201
 
