@@ -79,7 +79,7 @@ class CollectSettings(HttpSettings):
         "bearer tokens that may create campaigns, separated by commas, of 16 characters or more; none: creation is off",
     )
     requests_per_minute: int = setting(
-        0, whole_number(0), "requests of an address to /v1 in a minute, 0: no limit; a lab may share one address"
+        0, whole_number(0), "requests of an address to /v1 in a minute, 0: no limit (a lab may share one address)"
     )
     max_waiting: int = setting(
         8, whole_number(1, 1_000), "heavy requests of a worker, running or waiting for their turn"
