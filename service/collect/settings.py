@@ -76,7 +76,7 @@ class CollectSettings(HttpSettings):
     tokens: tuple[str, ...] = setting(
         (),
         token_list,
-        "bearer tokens that may create campaigns, separated by commas, of 16 characters or more; none: creation is off",
+        "bearer tokens that may create campaigns, separated by commas, of 16 characters or more (none: creation is off)",
     )
     requests_per_minute: int = setting(
         0, whole_number(0), "requests of an address to /v1 in a minute, 0: no limit (a lab may share one address)"
@@ -90,13 +90,13 @@ class CollectSettings(HttpSettings):
     ledger: str = setting(
         "collect.db", _ledger, "where votes are stored: path of a file, or URL of a PostgreSQL database"
     )
-    public_url: str = setting("", _origin, "where voters find the service, for links; empty: on this machine")
+    public_url: str = setting("", _origin, "where voters find the service, for links (empty: on this machine)")
     allowed_hosts: tuple[str, ...] = setting(
         (),
         _hosts,
         "further host names of the service, separated by commas; loopback and the host of the public URL always work",
     )
-    assets: str = setting("", _folder, "folder with the images and sounds of items; empty: none are served")
+    assets: str = setting("", _folder, "folder with the images and sounds of items (empty: none are served)")
     joins_per_minute: int = setting(300, whole_number(0), "new voters of a campaign in a minute, 0: no limit")
     address_joins_per_minute: int = setting(100, whole_number(0), "new voters of an address in a minute, 0: no limit")
     unanswered_sheets: int = setting(
