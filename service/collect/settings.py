@@ -76,7 +76,7 @@ class CollectSettings(HttpSettings):
     tokens: tuple[str, ...] = setting(
         (),
         token_list,
-        "bearer tokens that may create campaigns, separated by commas, of 16 characters or more (none: creation is off)",
+        "bearer tokens to create campaigns, separated by commas, of 16 characters or more (none: creation is off)",
     )
     requests_per_minute: int = setting(
         0, whole_number(0), "requests of an address to /v1 in a minute, 0: no limit (a lab may share one address)"
