@@ -388,10 +388,7 @@ def _voters(voters: Items | None, before: Sequence[Hashable] | None, pairs: Show
     """Return the voters' names, and the index of the voter, or -1, for each pair shown before."""
     # Read-only, like voters: the loop would be compiled again for a writeable array.
     unknown = read_only(np.full(len(pairs), -1, np.int32))
-    if voters is not None:
-        names = checked_labels(voters, "voters", ModelError)
-    else:
-        names = before or range(1)
+    names = before or range(1) if voters is None else checked_labels(voters, "voters", ModelError)
     if not len(names):
         raise ModelError("comparisons need at least one voter; got none")
     own = _names(names)

@@ -52,7 +52,7 @@ def test_the_options_are_those_of_the_library():
 
 
 def test_a_first_batch_may_come_from_empty_columns():
-    empty = dict.fromkeys(("left", "right", "winner", "voter"), [])
+    empty = {column: [] for column in ("left", "right", "winner", "voter")}
     assert answer(PATH, comparisons=empty, items=4, size=2, seed=1) == answer(
         PATH, comparisons=[], items=4, size=2, seed=1
     )
