@@ -30,9 +30,9 @@ from adaptive.ledger._quality.report import CampaignQuality, ExclusionPreview
 from adaptive.ledger._store.encoding import ANSWERS, guarded, pair_at, pair_id, time_text
 from adaptive.ledger._voters.identity import DECISIONS, Participant
 from adaptive.ledger._voters.newcomers import Origin
-from adaptive.ledger._voters.participation import Journey, SheetInHand
+from adaptive.ledger._voters.participation import Journey, SheetInHand, Visit
 from adaptive.ledger._voters.tokens import Holder, TokenKind, TokenRow
-from adaptive.ledger._voters.voter import PlatformVoters, Visit, Voter
+from adaptive.ledger._voters.voter import PlatformVoters, Voter
 from adaptive.ledger._votes.casting import Receipt, VoteCast
 from adaptive.ledger._votes.reading import MOST_WITH_INTERVALS, LedgerEvent
 from adaptive.ledger.errors import (

@@ -41,6 +41,35 @@ _PARTICIPANTS: Final = {
 
 
 @dataclass(frozen=True)
+class Visit:
+    """A participant of a platform who opens the link of a study.
+
+    Attributes
+    ----------
+    platform : {"prolific", "mturk"}
+    participant, study : str
+        Ids assigned by the platform.
+
+    See Also
+    --------
+    Campaign.voters : Its method `join` takes a visit.
+    VotingPages : Names the platform and the study of a campaign.
+    Participant : The record that the ledger keeps.
+
+    Examples
+    --------
+    >>> from adaptive.ledger import Visit
+    >>> visit = Visit("prolific", participant="5f8d0d55b54764421b715dd1", study="6f8d0d55b54764421b715dd2")
+    >>> visit.platform
+    'prolific'
+    """
+
+    platform: Literal["prolific", "mturk"]
+    participant: str
+    study: str
+
+
+@dataclass(frozen=True)
 class SheetInHand:
     """A sheet that a voter holds.
 
@@ -141,46 +170,33 @@ class Journey:
     wait_seconds: int | None
 
 
-def join_openly(connection: sa.Connection, info: CampaignInfo, pages: VotingPages) -> int:
-    """Add a voter who came by the open link, and return the new id.
-
-    Raises
-    ------
-    LedgerError
-        If the campaign has no open link.
-    """
-    if not pages.open_link:
-        raise LedgerError("this campaign is for those who were invited")
-    return register(connection, info, secrets.token_hex(16), source=OPEN)
-
-
-def join_platform(
-    connection: sa.Connection, info: CampaignInfo, pages: VotingPages, *, participant: str, study: str
-) -> int:
-    """Return the id of the voter for a platform's participant, adding the voter on the first visit.
+def join(connection: sa.Connection, info: CampaignInfo, pages: VotingPages, visit: Visit | None) -> int:
+    """Return the id of a new voter by the open link, or of a platform's participant, added on the first visit.
 
     A participant of a study is one voter, because the platform opens another session on each visit.
 
     Raises
     ------
     LedgerError
-        If the campaign is not on a platform or belongs to another study there, if the id does not have the platform's
-        form, or if the id is that of a voter who was left out of the scores and then left.
+        If the campaign has no open link, is not on the platform or belongs to another study there, if the id does not
+        have the platform's form, or if the id is that of a voter who was left out of the scores and then left.
     """
-    return _registered(connection, info, *_of_platform(pages, participant, study))
+    if visit is not None:
+        return _registered(connection, info, *_of_platform(pages, visit))
+    if not pages.open_link:
+        raise LedgerError("this campaign is for those who were invited")
+    return register(connection, info, secrets.token_hex(16), source=OPEN)
 
 
-def is_turned_away(
-    connection: sa.Connection, info: CampaignInfo, pages: VotingPages, *, participant: str, study: str
-) -> bool:
-    """Return whether a platform's participant is new and nothing is left for a newcomer.
+def is_turned_away(connection: sa.Connection, info: CampaignInfo, pages: VotingPages, visit: Visit) -> bool:
+    """Return whether a platform's participant is new and no sheet is left for a newcomer.
 
     Raises
     ------
     LedgerError
-        If the platform, the study or the id is invalid, as in `join_platform`.
+        If the platform, the study or the id is invalid, as in `join`.
     """
-    name, source = _of_platform(pages, participant, study)
+    name, source = _of_platform(pages, visit)
     if find_voter(connection, info, name, source=source) is not None:
         return False
     is_left = sheets.is_sheet_left(connection, info) or may_draw(connection, info)
@@ -393,17 +409,18 @@ def _void_all(connection: sa.Connection, info: CampaignInfo, voter_id: int, why:
     return n_voided
 
 
-def _of_platform(pages: VotingPages, participant: str, study: str) -> tuple[str, str]:
+def _of_platform(pages: VotingPages, visit: Visit) -> tuple[str, str]:
     """Return the name and source of a participant."""
-    if pages.platform is None:
-        raise LedgerError("this campaign does not use a platform")
+    participant, study = visit.participant, visit.study
+    if visit.platform != pages.platform:
+        raise LedgerError(f"this campaign does not use {visit.platform}")
     if pages.study is not None and study != pages.study:
         raise LedgerError("the link belongs to another study")
-    if not _PARTICIPANTS[pages.platform].fullmatch(participant):
-        raise LedgerError(f"this is not the id of a participant of {pages.platform}: {shown(participant)}")
+    if not _PARTICIPANTS[visit.platform].fullmatch(participant):
+        raise LedgerError(f"this is not the id of a participant of {visit.platform}: {shown(participant)}")
     if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", study):
         raise LedgerError(f"this is not the id of a study: {shown(study)}")
-    return f"{study} {participant}", pages.platform
+    return f"{study} {participant}", visit.platform
 
 
 def _registered(connection: sa.Connection, info: CampaignInfo, name: str, source: str) -> int:

@@ -1,7 +1,6 @@
 """Provide the steps of voters, and those that organisers take with a voter."""
 
 from dataclasses import dataclass
-from typing import Literal
 
 import sqlalchemy as sa
 
@@ -15,40 +14,11 @@ from adaptive.ledger._quality.report import ExclusionPreview, exclusion_preview
 from adaptive.ledger._voters import identity, participation
 from adaptive.ledger._voters.identity import Participant
 from adaptive.ledger._voters.newcomers import Origin
-from adaptive.ledger._voters.participation import Journey, Reason, SheetInHand
+from adaptive.ledger._voters.participation import Journey, Reason, SheetInHand, Visit
 from adaptive.ledger._voters.tokens import issue, voter_of_session
 from adaptive.ledger._votes import casting
 from adaptive.ledger._votes.casting import Receipt, VoteCast
 from adaptive.ledger.errors import ConflictError, LedgerBusyError, LedgerError, UnfinishedError, UnreachableError
-
-
-@dataclass(frozen=True)
-class Visit:
-    """A participant of a platform who opens the link of a study.
-
-    Attributes
-    ----------
-    platform : {"prolific", "mturk"}
-    participant, study : str
-        Ids assigned by the platform.
-
-    See Also
-    --------
-    Campaign.voters : Its method `join` takes a visit.
-    VotingPages : Names the platform and the study of a campaign.
-    Participant : The record that the ledger keeps.
-
-    Examples
-    --------
-    >>> from adaptive.ledger import Visit
-    >>> visit = Visit("prolific", participant="5f8d0d55b54764421b715dd1", study="6f8d0d55b54764421b715dd2")
-    >>> visit.platform
-    'prolific'
-    """
-
-    platform: Literal["prolific", "mturk"]
-    participant: str
-    study: str
 
 
 @dataclass(frozen=True)
@@ -306,28 +276,14 @@ class Voters(Steps):
         """
 
         def write(connection: sa.Connection) -> tuple[int, str]:
-            if visit is None:
-                found = participation.join_openly(connection, self.info, pages)
-            elif visit.platform != pages.platform:
-                raise LedgerError(f"this campaign does not use {visit.platform}")
-            else:
-                who = {"participant": visit.participant, "study": visit.study}
-                found = participation.join_platform(connection, self.info, pages, **who)
+            found = participation.join(connection, self.info, pages, visit)
             participation.consent(connection, self.info, pages, found, consent)
             return found, issue(connection, self.info, "session", voter_id=found, hours=hours)
 
         voter_id, token = self.database.write(write)
         return Voter(self.database, self.info, voter_id), token
 
-    def turns_away(self, pages: VotingPages, visit: Visit) -> bool:
-        """Return whether the participant is new and no sheet is left for a newcomer.
-
-        Raises
-        ------
-        LedgerError
-            If the study or the id is invalid, as in `join`.
-        """
-        return self._read(participation.is_turned_away, pages, participant=visit.participant, study=visit.study)
+    turns_away = reads(participation.is_turned_away)
 
     def is_left_out(self, token: str) -> bool:
         """Return whether a token is, or was, that of a session of a voter who is left out."""

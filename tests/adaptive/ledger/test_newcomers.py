@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 
 from adaptive._formats.votes import VoteFile, VoteRow
-from adaptive.ledger import KnownPair, LedgerError, Probing, Settings, VotingPages
+from adaptive.ledger import KnownPair, LedgerError, Probing, Settings, Visit, VotingPages
 from adaptive.ledger._store.encoding import now, pair_id
 from adaptive.ledger._voters.newcomers import Origin, awaited
-from adaptive.ledger._voters.participation import consent, join_platform, next_sheet
+from adaptive.ledger._voters.participation import consent, join, next_sheet
 from adaptive.ledger._votes.recording import record_file
 from tests.adaptive.ledger.campaigns import ITEMS, change, query, read, write
 from tests.adaptive.ledger.test_participation import PAGES, answer, claimed, joined, journey, web_campaign
@@ -243,7 +243,7 @@ def test_an_organiser_sees_what_is_held_and_until_when(campaign):
 
 def of_study(campaign, pages=STUDY):
     campaign.set_pages(pages, replaces=0)
-    voter = write(campaign, join_platform, pages, participant="5f" * 12, study="s1")
+    voter = write(campaign, join, pages, Visit("prolific", "5f" * 12, "s1"))
     write(campaign, consent, pages, voter, "1")
     return voter
 

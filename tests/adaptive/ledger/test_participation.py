@@ -10,6 +10,7 @@ from adaptive.ledger import (
     PageTexts,
     Probing,
     Settings,
+    Visit,
     VoteCast,
     VotingPages,
 )
@@ -17,7 +18,7 @@ from adaptive.ledger._ballots.continuous import draw_batch
 from adaptive.ledger._ballots.shown_sheets import KnownEvent, pair_of_event
 from adaptive.ledger._campaign.stored import contents_of
 from adaptive.ledger._store.encoding import pair_id
-from adaptive.ledger._voters.participation import consent, join_openly, join_platform, journey_of, next_sheet
+from adaptive.ledger._voters.participation import consent, join, journey_of, next_sheet
 from adaptive.ledger._voters.tokens import holder_of, issue, revoke
 from adaptive.ledger._votes.casting import retract
 from tests.adaptive.ledger.campaigns import (
@@ -41,7 +42,7 @@ def web_campaign(ledger, **settings):
 
 
 def joined(campaign, pages=PAGES, version="1"):
-    voter = write(campaign, join_openly, pages)
+    voter = write(campaign, join, pages, None)
     write(campaign, consent, pages, voter, version)
     return voter
 
@@ -63,7 +64,7 @@ def answer(campaign, voter, hand, *positions):
 
 def test_a_voter_comes_agrees_votes_and_finishes(ledger):
     campaign, pages = web_campaign(ledger), VotingPages(open_link=True, sheets=2)
-    voter = write(campaign, join_openly, pages)
+    voter = write(campaign, join, pages, None)
     assert journey(campaign, voter, pages).step == "consent"
     write(campaign, consent, pages, voter, "1")
     assert journey(campaign, voter, pages).step == "vote"
@@ -203,26 +204,26 @@ def test_votes_of_closed_ballots_stay_when_a_voter_leaves(ledger):
 def test_an_open_link_is_open_only_where_it_is(ledger):
     campaign = web_campaign(ledger)
     with pytest.raises(LedgerError, match="for those who were invited"):
-        write(campaign, join_openly, VotingPages())
+        write(campaign, join, VotingPages(), None)
     assert not query(campaign, "SELECT 1 FROM voter")
 
 
 def test_participants_of_a_platform_are_the_same_voter_when_they_come_again(ledger):
     campaign, pages = web_campaign(ledger), VotingPages(platform="prolific", study="s1")
 
-    def join(participant="5f" * 12, study="s1", pages=pages):
-        return write(campaign, join_platform, pages, participant=participant, study=study)
+    def come(participant="5f" * 12, study="s1", pages=pages):
+        return write(campaign, join, pages, Visit("prolific", participant, study))
 
-    assert join() == join()
-    assert join("6f" * 12) != join()
+    assert come() == come()
+    assert come("6f" * 12) != come()
     for change, message in (
         ({"study": "s2"}, "the link belongs to another study"),
         ({"participant": "{{%PROLIFIC_PID%}}"}, "not the id of a participant of prolific"),
         ({"participant": "5F" * 12}, "not the id of a participant of prolific"),
-        ({"pages": PAGES}, "does not use a platform"),
+        ({"pages": PAGES}, "does not use prolific"),
     ):
         with pytest.raises(LedgerError, match=message):
-            join(**change)
+            come(**change)
     assert len(query(campaign, "SELECT 1 FROM voter")) == 2
 
 

@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from adaptive.ledger import KnownPair, Probing, VoteCast
 from adaptive.ledger._campaign.voting_pages import pages_of
-from adaptive.ledger._voters.participation import consent, join_openly, next_sheet
+from adaptive.ledger._voters.participation import consent, join, next_sheet
 from tests.adaptive.ledger.campaigns import query
 from tests.service.collect.browsing import new_id
 
@@ -122,7 +122,7 @@ def another_votes(campaign):
 
     def taken(connection):
         _, pages = pages_of(connection, campaign.info.id)
-        found = join_openly(connection, campaign.info, pages)
+        found = join(connection, campaign.info, pages, None)
         consent(connection, campaign.info, pages, found, pages.consent_version)
         return found, next_sheet(connection, campaign.info, pages, found)[0]
 
