@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -208,9 +208,9 @@ class Ledger:
         """Whether the database exists; for PostgreSQL always true, since any use fails if it does not."""
         return self.database.exists()
 
-    def back_up(self, path: str | os.PathLike[str], progress: Callable[[int, int], None] | None = None) -> None:
+    def back_up(self, path: str | os.PathLike[str]) -> None:
         """Copy an SQLite ledger to a new file while votes arrive; see `database.back_up`."""
-        back_up(self.database, path, progress)
+        back_up(self.database, path)
 
     def migrate(self) -> str | None:
         """Upgrade the tables to this release, and return the revision that they had, or None if it was this one.

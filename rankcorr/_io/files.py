@@ -6,6 +6,7 @@ import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 
 def write_atomically(path: Path, data: bytes) -> None:
@@ -51,23 +52,29 @@ def prepared_file(path: Path, data: bytes) -> Iterator[Callable[[], None]]:
         temporary.unlink(missing_ok=True)
 
 
-def put_new(part: Path, target: Path) -> None:
-    """Give a complete file its name, which must not exist yet.
+@contextmanager
+def new_file(target: Path) -> Iterator[Path]:
+    """Give a path to write to; what the block leaves there gets the name of `target`, which must not exist yet.
+
+    Until then it is in a folder of its own next to `target`, which is removed with whatever else the block left in it.
 
     Raises
     ------
     FileExistsError
         The name is taken.
     """
-    try:
-        os.link(part, target)  # fails if the file was created since the check, where a move would replace it
-    except FileExistsError:
-        raise
-    except OSError:  # a file system without links
-        if os.path.lexists(target):
-            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target)) from None
-        part.rename(target)
-    sync_folder(target.parent)
+    with TemporaryDirectory(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent) as folder:
+        part = Path(folder, target.name)
+        yield part
+        try:
+            os.link(part, target)  # fails if the file was created since the check, where a move would replace it
+        except FileExistsError:
+            raise
+        except OSError:  # a file system without links
+            if os.path.lexists(target):
+                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target)) from None
+            part.rename(target)
+        sync_folder(target.parent)
 
 
 def sync_folder(path: Path) -> None:

@@ -14,7 +14,7 @@ import click
 from adaptive.errors import TableError
 from rankcorr._checks import counted
 from rankcorr._cli.console import Command
-from rankcorr._io.files import put_new
+from rankcorr._io.files import new_file
 
 if TYPE_CHECKING:
     from adaptive.ledger import Campaign, CampaignStatus, Ledger
@@ -56,16 +56,11 @@ def created(ledger: str) -> Iterator[Ledger]:
         with closing(Ledger.create(ledger)) as found:
             yield found
         return
-    part = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
-        with closing(Ledger.create(part)) as found:  # closing the last connection merges the -wal file
+        with new_file(target) as part, closing(Ledger.create(part)) as found:  # closing merges the -wal file
             yield found
-        put_new(part, target)
     except OSError as error:
         raise TableError(f"{ledger}: cannot be created: {error.strerror or error}") from error
-    finally:
-        for end in ("", "-wal", "-shm"):
-            Path(f"{part}{end}").unlink(missing_ok=True)
 
 
 def described(now: CampaignStatus) -> str:

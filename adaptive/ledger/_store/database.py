@@ -32,7 +32,7 @@ from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from adaptive.ledger._store.encoding import now
 from adaptive.ledger.errors import LedgerBusyError, LedgerError, UnreachableError
 from rankcorr._checks import shown
-from rankcorr._io.files import put_new
+from rankcorr._io.files import new_file
 
 T = TypeVar("T")
 Connection = sa.Connection
@@ -534,20 +534,11 @@ def _has_locks(path: Path) -> bool:
 _PAGES: Final = 4_096  # 16 MB in one step; votes continue between two steps
 
 
-def back_up(
-    database: Database, path: str | os.PathLike[str], progress: Callable[[int, int], None] | None = None
-) -> None:
+def back_up(database: Database, path: str | os.PathLike[str]) -> None:
     """Copy an SQLite ledger to a new file with SQLite's online backup.
 
     The copy is complete or absent: it is written next to its destination, checked, and moved there. For PostgreSQL, use
     pg_dump.
-
-    Parameters
-    ----------
-    database : Database
-    path : str or path-like
-    progress : callable, optional
-        Called with the pages copied and all pages.
 
     Raises
     ------
@@ -562,26 +553,18 @@ def back_up(
     target = Path(path)
     if os.path.lexists(target):
         raise LedgerError(f"{target}: already exists; a backup never replaces a file")
-    part = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-
-    def report(_: int, remaining: int, total: int) -> None:
-        if progress is not None:
-            progress(total - remaining, total)
-
     try:
-        with (
-            closing(sqlite3.connect(address(database.path), uri=True)) as source,
-            closing(sqlite3.connect(part)) as copy,
-        ):
-            source.backup(copy, pages=_PAGES, progress=report)
-            copy.execute("PRAGMA journal_mode = DELETE")  # the copy needs no second file
-            found = copy.execute("PRAGMA quick_check").fetchone()[0]
-        if found != "ok":
-            raise UnreachableError(f"{database.name}: its copy is damaged: {found}")
-        with part.open("rb") as file:
-            os.fsync(file.fileno())
-        put_new(part, target)
+        with new_file(target) as part:
+            with (
+                closing(sqlite3.connect(address(database.path), uri=True)) as source,
+                closing(sqlite3.connect(part)) as copy,
+            ):
+                source.backup(copy, pages=_PAGES)
+                copy.execute("PRAGMA journal_mode = DELETE")  # the copy needs no second file
+                found = copy.execute("PRAGMA quick_check").fetchone()[0]
+            if found != "ok":
+                raise UnreachableError(f"{database.name}: its copy is damaged: {found}")
+            with part.open("rb") as file:
+                os.fsync(file.fileno())
     except (OSError, sqlite3.Error) as error:
         raise UnreachableError(f"{target}: cannot be written: {getattr(error, 'strerror', None) or error}") from error
-    finally:
-        part.unlink(missing_ok=True)

@@ -24,9 +24,7 @@ def test_a_copy_is_the_same_campaign(ledger, tmp_path):
         with pytest.raises(LedgerError, match="is backed up with pg_dump"):
             ledger.back_up(tmp_path / "copy.db")
         return
-    seen = []
-    ledger.back_up(tmp_path / "copy.db", progress=lambda done, total: seen.append((done, total)))
-    assert seen[-1][0] == seen[-1][1] > 0
+    ledger.back_up(tmp_path / "copy.db")
     copy = Ledger.open(tmp_path / "copy.db")
     assert copy.campaign().bundle() == campaign.bundle()
     copy.close()
