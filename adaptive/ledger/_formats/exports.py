@@ -32,7 +32,6 @@ import sqlalchemy as sa
 
 from adaptive._record import json_label
 from adaptive._tables import csv_text, item_cells, item_columns
-from adaptive.ledger._ballots.stored import stored_ballots
 from adaptive.ledger._campaign.info import CampaignInfo
 from adaptive.ledger._campaign.stored import ItemContent, contents_of
 from adaptive.ledger._store import schema
@@ -40,8 +39,7 @@ from adaptive.ledger._store.database import Database
 from adaptive.ledger._store.encoding import ANSWERS, answer_name, guarded, pair_id, time_text, value_of
 from adaptive.ledger._voters.identity import excluded_voters, file_name, keys_of, names_of
 from adaptive.ledger._votes.reading import in_force
-from adaptive.ledger.errors import LedgerError
-from rankcorr._checks import check_choice, shown
+from rankcorr._checks import check_choice
 
 _MODEL: Final = {"left": "model_a", "right": "model_b", "tie": "tie"}
 _SELECTION: Final = {"left": "A", "right": "B", "tie": "tie"}
@@ -78,7 +76,6 @@ def export_votes(
     info: CampaignInfo,
     format: Format,  # noqa: A002 - the name of the option
     *,
-    ballots: Sequence[int] | None = None,
     unanswered: bool = False,
     names: bool = False,
     guard: bool = True,
@@ -100,8 +97,6 @@ def export_votes(
     Parameters
     ----------
     format : {"csv", "arena", "label_studio", "potato", "choix"}
-    ballots : sequence of int or None
-        Numbers of ballots; None: all that were opened.
     unanswered : bool
         Whether to write comparisons without a vote, if the format allows them.
     names : bool
@@ -114,15 +109,13 @@ def export_votes(
     ------
     OptionError
         If the format is unknown.
-    LedgerError
-        If a ballot has not been opened.
     TableError
         For the reasons given in `adaptive._tables.item_columns`.
     """
     check_choice("format", format, FORMATS)
     form = _FORMS[format]
     found, contents = database.read(
-        lambda connection: (gathered(connection, info, ballots=ballots, names=names), presented(connection, info))
+        lambda connection: (gathered(connection, info, names=names), presented(connection, info))
     )
     votes, left_out = _expressible(found, format, unanswered=unanswered and form.unanswered)
     made = form.write(votes, contents, info.items, guard)
@@ -313,41 +306,21 @@ def presented(connection: sa.Connection, info: CampaignInfo) -> dict[Hashable, I
     return dict(zip(info.items, contents, strict=True))
 
 
-def gathered(
-    connection: sa.Connection, info: CampaignInfo, *, ballots: Sequence[int] | None = None, names: bool = False
-) -> list[Answered]:
-    """Return all comparisons of some ballots, in their order.
-
-    Parameters
-    ----------
-    ballots : sequence of int or None
-        Numbers of the ballots; None: all that were opened.
-    names : bool
-        Whether to give voters' names, if known, instead of their random keys.
-
-    Raises
-    ------
-    LedgerError
-        If a ballot has not been opened.
-    """
-    stored = {each.number for each in stored_ballots(connection, info)}
-    wanted = sorted(stored) if ballots is None else sorted(set(ballots))
-    missing = [number for number in wanted if number not in stored]
-    if missing:
-        raise LedgerError(f"ballot {shown(missing[0])} has not been opened")
+def gathered(connection: sa.Connection, info: CampaignInfo, *, names: bool = False) -> list[Answered]:
+    """Return all comparisons in their order; with `names` of voters, if known, instead of their random keys."""
     called = names_of(connection, info) if names else keys_of(connection, info)
     excluded = excluded_voters(connection, info.id)
     asked, ballot, event, lease = schema.comparison, schema.ballot, schema.vote_event, schema.lease
-    is_wanted = (ballot.c.campaign_id == info.id, ballot.c.number.in_(wanted))
+    of_campaign = ballot.c.campaign_id == info.id
     leases = sa.select(lease.c.ballot_id, lease.c.sheet, lease.c.voter_id)
-    in_order = leases.join(ballot, ballot.c.id == lease.c.ballot_id).where(*is_wanted).order_by(lease.c.fence)
+    in_order = leases.join(ballot, ballot.c.id == lease.c.ballot_id).where(of_campaign).order_by(lease.c.fence)
     holders = {(row.ballot_id, row.sheet): row.voter_id for row in connection.execute(in_order)}
     of_pair = sa.and_(event.c.ballot_id == asked.c.ballot_id, event.c.place == asked.c.place, *in_force(event))
     of_vote = (event.c.answer, event.c.voter_id, event.c.response_ms, event.c.received_at, event.c.extra)
     rows = connection.execute(
         sa.select(asked, ballot.c.number, *of_vote)
         .select_from(asked.join(ballot, ballot.c.id == asked.c.ballot_id).outerjoin(event, of_pair))
-        .where(*is_wanted, asked.c.probe.is_(None))
+        .where(of_campaign, asked.c.probe.is_(None))
         .order_by(ballot.c.number, asked.c.place)
     )
     found = []

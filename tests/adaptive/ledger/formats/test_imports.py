@@ -6,7 +6,7 @@ import pytest
 
 from adaptive._plan import plan_ballots
 from adaptive.errors import TableError, VoteError
-from adaptive.ledger import LedgerError, Settings
+from adaptive.ledger import Settings
 from rankcorr.errors import OptionError
 from tests.adaptive.ledger.voted import VOTERS, ledger_at, voted
 
@@ -75,11 +75,6 @@ def test_an_unknown_format(campaign, tmp_path):
     for step in (lambda: campaign.import_votes(tmp_path / "v.csv", "brat"), lambda: campaign.export_votes("brat")):
         with pytest.raises(OptionError, match="format must be one of"):
             step()
-
-
-def test_a_ballot_that_was_not_opened(campaign):
-    with pytest.raises(LedgerError, match="ballot 2 has not been opened"):
-        campaign.export_votes("csv", ballots=[1, 2])
 
 
 def test_a_pair_that_several_voters_have_needs_its_voter(sqlite, tmp_path):

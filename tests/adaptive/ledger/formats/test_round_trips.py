@@ -144,12 +144,6 @@ def test_votes_of_an_excluded_voter_are_left_out_and_counted(sqlite):
     assert after.to_text() == f"{after.n_votes} votes in votes.csv; {n_bob} left out: their voter is excluded"
 
 
-def test_ballots_can_be_chosen(sqlite):
-    campaign = voted(sqlite, 1)
-    n_votes = [campaign.export_votes("csv", ballots=chosen).n_votes for chosen in ([1], [2], None)]
-    assert n_votes[0] + n_votes[1] == n_votes[2]
-
-
 def test_a_column_with_a_name_of_ours_is_kept_under_another(sqlite):
     campaign = twin(sqlite)
     row = rows_of(campaign, 1, silent=0)[0]
