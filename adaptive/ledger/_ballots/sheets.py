@@ -195,10 +195,9 @@ def renew_lease(connection: sa.Connection, info: CampaignInfo, voter_id: int) ->
     table, event, asked = schema.lease, schema.vote_event, schema.comparison
     minutes = info.settings.lease_minutes or info.settings.first_minutes
     since = clock(connection) - sa.literal(int(minutes * MINUTE), sa.BigInteger)
-    of_pair = sa.and_(asked.c.ballot_id == event.c.ballot_id, asked.c.place == event.c.place)
     answered = (
         sa.select(sa.literal(1))
-        .select_from(event.join(asked, of_pair))
+        .select_from(event.join(asked))
         .where(asked.c.ballot_id == table.c.ballot_id, asked.c.sheet == table.c.sheet)
         .where(event.c.voter_id == voter_id, event.c.kind == "cast", event.c.received_at >= since)
         .correlate(table)
@@ -447,8 +446,7 @@ def has_begun(connection: sa.Connection, voter_id: int, *, besides: tuple[int, i
         A ballot's id and a sheet in it whose answers are ignored.
     """
     event, asked = schema.vote_event, schema.comparison
-    of_pair = sa.and_(asked.c.ballot_id == event.c.ballot_id, asked.c.place == event.c.place)
-    wanted = sa.select(sa.literal(1)).select_from(event).join(asked, of_pair).where(event.c.voter_id == voter_id)
+    wanted = sa.select(sa.literal(1)).select_from(event.join(asked)).where(event.c.voter_id == voter_id)
     if besides is not None:
         wanted = wanted.where(sa.or_(asked.c.ballot_id != besides[0], asked.c.sheet != besides[1]))
     return connection.execute(wanted.limit(1)).first() is not None

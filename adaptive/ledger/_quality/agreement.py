@@ -215,12 +215,11 @@ class Answers:
 def answers_of(connection: sa.Connection, info: CampaignInfo) -> tuple[Answers, Answers]:
     """Return the current votes and the current answers to checks."""
     ballot, event, asked = schema.ballot, schema.vote_event, schema.comparison
-    of_pair = sa.and_(asked.c.ballot_id == event.c.ballot_id, asked.c.place == event.c.place)
     votes = (event.c.ballot_id, event.c.place, asked.c.left_item, asked.c.right_item, event.c.answer, event.c.voter_id)
     kind = sa.case(*((asked.c.probe == name, code) for code, name in enumerate(_KINDS)), else_=0)
     optional = (event.c.response_ms, asked.c.expected, asked.c.repeats)
     milliseconds, expected, repeats = (sa.func.coalesce(column, NOTHING) for column in optional)
-    joined = event.join(asked, of_pair).join(ballot, ballot.c.id == event.c.ballot_id)
+    joined = event.join(asked).join(ballot, ballot.c.id == event.c.ballot_id)
     wanted = sa.select(*votes, milliseconds, kind, expected, repeats).select_from(joined)
     of_campaign = wanted.where(ballot.c.campaign_id == info.id, *in_force(event))
     read = integer_columns(connection, of_campaign.order_by(ballot.c.number, event.c.place))

@@ -435,9 +435,8 @@ def _registered(connection: sa.Connection, info: CampaignInfo, name: str, source
 def _void(connection: sa.Connection, ballot_id: int, voter_id: int, why: str) -> int:
     event, asked = schema.vote_event, schema.comparison
     # All other writers wait for this query, so it reads only the voter's own events, not those of the ballot.
-    of_pair = sa.and_(asked.c.ballot_id == event.c.ballot_id, asked.c.place == event.c.place)
     own = (event.c.ballot_id == ballot_id, event.c.voter_id == voter_id, *in_force(event))
-    wanted = sa.select(event.c.place, event.c.revision, asked.c.sheet, asked.c.probe).join(asked, of_pair)
+    wanted = sa.select(event.c.place, event.c.revision, asked.c.sheet, asked.c.probe).select_from(event.join(asked))
     voided = connection.execute(wanted.where(*own).order_by(event.c.place)).all()
     if not voided:
         return 0
@@ -488,10 +487,9 @@ def _n_done(connection: sa.Connection, info: CampaignInfo, voter_id: int, hand: 
 def _n_standing(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> int:
     """Return the number of the voter's current answers, practice left out."""
     ballot, event, asked = schema.ballot, schema.vote_event, schema.comparison
-    of_pair = sa.and_(asked.c.ballot_id == event.c.ballot_id, asked.c.place == event.c.place)
     is_no_practice = sa.or_(asked.c.probe.is_(None), asked.c.probe != "practice")
     own = (ballot.c.campaign_id == info.id, event.c.voter_id == voter_id, *in_force(event), is_no_practice)
-    joined = event.join(ballot, ballot.c.id == event.c.ballot_id).join(asked, of_pair)
+    joined = event.join(ballot, ballot.c.id == event.c.ballot_id).join(asked)
     return int(connection.execute(sa.select(sa.func.count()).select_from(joined).where(*own)).scalar_one())
 
 
