@@ -32,7 +32,7 @@ def status(campaign: Campaign, by: str | None, as_json: bool) -> None:
       ballots run status voting.db --by ballot
     """
     if by == "voter":
-        print_rows(campaign.voters.progress(), _OF_VOTER, as_json)
+        print_rows(campaign.voters.rows(names=True), _OF_VOTER, as_json)
     elif by == "ballot":
         print_rows(campaign.ballot_progress(), _OF_BALLOT, as_json)
     elif by == "item":
@@ -73,7 +73,7 @@ def _answered(each: Any) -> str:
 
 
 _OF_VOTER: Final[dict[str, Callable[[Any], str]]] = {
-    "voter": lambda each: each.voter,
+    "voter": lambda each: each.name or each.key,
     "answered": _answered,
     "votes": lambda each: f"{each.n_votes:,}",
     "last vote": lambda each: _to_seconds(each.last_vote),

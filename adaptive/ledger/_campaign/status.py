@@ -14,7 +14,7 @@ from adaptive.ledger._campaign.info import CampaignInfo
 from adaptive.ledger._campaign.spending import Spending, spending_of
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.encoding import digest_of, now, time_text, value_of
-from adaptive.ledger._voters.identity import excluded_voters, keys_of, names_of
+from adaptive.ledger._voters.identity import excluded_voters
 from adaptive.ledger._voters.newcomers import Awaited, awaited
 from adaptive.ledger._votes.reading import n_left_out
 from adaptive.ledger.errors import NoVoterError
@@ -157,32 +157,6 @@ class BallotProgress:
 
 
 @dataclass(frozen=True)
-class VoterProgress:
-    """A voter's answers and sheets in hand.
-
-    Attributes
-    ----------
-    voter, key : str
-        The voter's name and the random key used in exports.
-    n_comparisons, n_answered : int
-        Comparisons on the sheets that the voter holds in open ballots, and how many of them are answered.
-    n_votes : int
-        Votes of the voter in the whole campaign, including those on sheets later given to another voter.
-    last_vote : str or None
-        ISO 8601.
-    excluded : bool
-    """
-
-    voter: str
-    key: str
-    n_comparisons: int
-    n_answered: int
-    n_votes: int
-    last_vote: str | None
-    excluded: bool
-
-
-@dataclass(frozen=True)
 class BallotState:
     """One ballot or batch, with its results.
 
@@ -279,39 +253,6 @@ def ballot_state(connection: sa.Connection, info: CampaignInfo, number: int) -> 
     if isinstance(info.plan, BallotPlan) and stored.record is not None and number < info.plan.n_ballots:
         going_on = tuple(info.items[place] for place in stored.record["selected"])
     return BallotState(by_ballot(connection, info)[number - 1], stamp, stored.chain_digest, going_on)
-
-
-def by_voter(connection: sa.Connection, info: CampaignInfo) -> list[VoterProgress]:
-    """Return the progress of each voter, in order of joining."""
-    sheet, lease, event, ballot = schema.sheet, schema.lease, schema.vote_event, schema.ballot
-    of_sheet = sa.and_(sheet.c.ballot_id == lease.c.ballot_id, sheet.c.number == lease.c.sheet)
-    joined = lease.join(sheet, of_sheet).join(ballot, ballot.c.id == lease.c.ballot_id)
-    sums = sa.select(lease.c.voter_id, sa.func.sum(sheet.c.n_comparisons), sa.func.sum(sheet.c.n_answered))
-    is_held = (ballot.c.campaign_id == info.id, ballot.c.state != "closed", lease.c.ended_at.is_(None))
-    in_hand = connection.execute(sums.select_from(joined).where(*is_held).group_by(lease.c.voter_id))
-    hands = {row[0]: (int(row[1]), int(row[2])) for row in in_hand}
-    changes = sa.case((event.c.kind == "cast", 1), else_=-1)
-    corrected = sa.case((sa.and_(event.c.kind == "cast", event.c.given_by == "correction"), 0), else_=changes)
-    votes = connection.execute(
-        sa.select(event.c.voter_id, sa.func.sum(corrected), sa.func.max(event.c.received_at))
-        .join(ballot, ballot.c.id == event.c.ballot_id)
-        .where(ballot.c.campaign_id == info.id, event.c.place < ballot.c.n_comparisons)
-        .group_by(event.c.voter_id)
-    )
-    said = {row[0]: (int(row[1]), row[2]) for row in votes}
-    names, excluded = names_of(connection, info), excluded_voters(connection, info.id)
-    return [
-        VoterProgress(
-            voter=names[voter_id],
-            key=key,
-            n_comparisons=hands.get(voter_id, (0, 0))[0],
-            n_answered=hands.get(voter_id, (0, 0))[1],
-            n_votes=said.get(voter_id, (0, 0))[0],
-            last_vote=time_text(said[voter_id][1]) if voter_id in said else None,
-            excluded=voter_id in excluded,
-        )
-        for voter_id, key in sorted(keys_of(connection, info).items())
-    ]
 
 
 def _ballots(connection: sa.Connection, info: CampaignInfo) -> Sequence[Any]:
@@ -415,7 +356,9 @@ class VoterRow:
     n_comparisons, n_answered : int
         Comparisons on the sheets in hand in open ballots, and how many are answered.
     n_votes : int
+        Votes in the whole campaign, including those on sheets later given to another voter.
     last_vote : str or None
+        ISO 8601.
     excluded, withdrawn : bool
 
     See Also
@@ -459,21 +402,39 @@ def voter_rows(connection: sa.Connection, info: CampaignInfo, *, names: bool = F
     names : bool
         Whether to give their names, which are personal data.
     """
-    voter, identity = schema.voter, schema.voter_identity
+    voter, identity, ballot = schema.voter, schema.voter_identity, schema.ballot
+    sheet, lease, event = schema.sheet, schema.lease, schema.vote_event
+    joined = lease.join(sheet).join(ballot, ballot.c.id == lease.c.ballot_id)
+    sums = sa.select(lease.c.voter_id, sa.func.sum(sheet.c.n_comparisons), sa.func.sum(sheet.c.n_answered))
+    is_held = (ballot.c.campaign_id == info.id, ballot.c.state != "closed", lease.c.ended_at.is_(None))
+    in_hand = connection.execute(sums.select_from(joined).where(*is_held).group_by(lease.c.voter_id))
+    hands = {row[0]: (int(row[1]), int(row[2])) for row in in_hand}
+    changes = sa.case((event.c.kind == "cast", 1), else_=-1)
+    corrected = sa.case((sa.and_(event.c.kind == "cast", event.c.given_by == "correction"), 0), else_=changes)
+    votes = connection.execute(
+        sa.select(event.c.voter_id, sa.func.sum(corrected), sa.func.max(event.c.received_at))
+        .join(ballot, ballot.c.id == event.c.ballot_id)
+        .where(ballot.c.campaign_id == info.id, event.c.place < ballot.c.n_comparisons)
+        .group_by(event.c.voter_id)
+    )
+    said = {row[0]: (int(row[1]), row[2]) for row in votes}
+    excluded = excluded_voters(connection, info.id)
     wanted = sa.select(voter, identity.c.external_id).outerjoin(identity, identity.c.voter_id == voter.c.id)
-    known = {row.key: row for row in connection.execute(wanted.where(voter.c.campaign_id == info.id))}
-    same = ("key", "n_comparisons", "n_answered", "n_votes", "last_vote", "excluded")
     return tuple(
         VoterRow(
+            key=row.key,
             name=row.external_id if names and row.source != "open" else None,
             source=row.source,
             joined_at=time_text(row.joined_at),
             consent_version=row.consent_version,
+            n_comparisons=hands.get(row.id, (0, 0))[0],
+            n_answered=hands.get(row.id, (0, 0))[1],
+            n_votes=said.get(row.id, (0, 0))[0],
+            last_vote=time_text(said[row.id][1]) if row.id in said else None,
+            excluded=row.id in excluded,
             withdrawn=row.withdrawn_at is not None,
-            **{name: getattr(each, name) for name in same},
         )
-        for each in by_voter(connection, info)
-        for row in (known[each.key],)
+        for row in connection.execute(wanted.where(voter.c.campaign_id == info.id).order_by(voter.c.id))
     )
 
 

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from adaptive.ledger._ballots import sheets
 from adaptive.ledger._ballots.continuous import draw_batch, may_draw
 from adaptive.ledger._ballots.shown_sheets import KnownEvent, answer_at, pair_of_event
-from adaptive.ledger._campaign.status import by_voter, voter_of_key, voter_rows
+from adaptive.ledger._campaign.status import voter_of_key, voter_rows
 from adaptive.ledger._campaign.stored import Steps, reads, writes
 from adaptive.ledger._campaign.voting_pages import Outcome, VotingPages, pages_of
 from adaptive.ledger._quality.report import ExclusionPreview, exclusion_preview
@@ -328,7 +328,6 @@ class Voters(Steps):
         return Voter(self.database, self.info, self._read(identity.voter_named, name))
 
     rows = reads(voter_rows)
-    progress = reads(by_voter)
     give_sheets = writes(sheets.give_sheets)
 
     def of_platform(self) -> PlatformVoters:

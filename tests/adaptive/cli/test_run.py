@@ -233,7 +233,7 @@ def test_a_late_voter_takes_over_and_the_former_one_comes_too_late(folder):
     assert run_ok("run", "record", "v.db", "votes.csv").startswith("0 new votes, 6 late votes kept aside;")
     (folder / "votes.csv").write_text(as_csv([row | {"winner": "left"} for row in rows_of(rest)]))
     assert run_ok("run", "record", "v.db", "votes.csv").startswith("6 new votes;")
-    voters = {row["voter"]: row for row in json.loads(run_ok("run", "status", "v.db", "--by", "voter", "--json"))}
+    voters = {row["name"]: row for row in json.loads(run_ok("run", "status", "v.db", "--by", "voter", "--json"))}
     assert (voters["Dora"]["n_votes"], voters["1"]["n_votes"]) == (6, 0)
     # Whoever took a slot over has it in the next ballot too.
     run_ok("run", "close", "v.db")

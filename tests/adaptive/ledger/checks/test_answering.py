@@ -9,7 +9,7 @@ from adaptive.ledger import ConflictError, LateVoteError
 from adaptive.ledger._ballots.sheets import give_sheet
 from adaptive.ledger._ballots.shown_sheets import asked as asked_of
 from adaptive.ledger._campaign.info import Probing
-from adaptive.ledger._campaign.status import by_voter, status_of
+from adaptive.ledger._campaign.status import status_of, voter_rows
 from adaptive.ledger._quality.report import quality_of
 from adaptive.ledger._votes.casting import correct, retract
 from adaptive.ledger._votes.reading import conflicts, events_after
@@ -44,7 +44,7 @@ def counts(campaign):
     """Answers to checks, answers on sheets, votes, voters with a vote, and events of the feed."""
     now = read(campaign, status_of)
     [(on_sheets,)] = query(campaign, "SELECT sum(n_answered) FROM sheet")
-    votes = sum(each.n_votes for each in read(campaign, by_voter))
+    votes = sum(each.n_votes for each in read(campaign, voter_rows))
     n_events = len(write(campaign, events_after))
     return now.spending.n_probes, on_sheets, now.n_votes, votes, now.n_voters, n_events
 
