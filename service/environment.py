@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
+from ipaddress import ip_address
 from typing import Any, ClassVar, Final, Literal, Self, TypeAlias, get_args
 
 PREFIX: Final = "RANKCORR_"
@@ -131,6 +132,14 @@ def seconds(name: str, text: str) -> float:
     if not 0 < value <= 86_400:
         raise SettingError(f"{name} must be a number of seconds above 0, at most 86400; got {text!r}")
     return value
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether only this machine can reach a host."""
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:  # a host name
+        return False
 
 
 def one_of(*choices: str) -> Callable[[str, str], str]:

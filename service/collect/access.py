@@ -1,7 +1,6 @@
 """Identify the caller: a voter by cookie, an organiser by token; and reject pages of other sites."""
 
 from functools import cache
-from ipaddress import ip_address
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -9,7 +8,7 @@ from flask import Request, Response, g, request
 
 from adaptive.ledger import Campaign, Holder, Origin, TokenKind, Voter
 from service.collect.state import collecting
-from service.environment import variable
+from service.environment import is_loopback, variable
 from service.http import logs
 from service.http.access import site_of
 from service.http.problems import Problem
@@ -37,7 +36,7 @@ def check_host(asked: Request) -> None:
     if asked.path in _ANY_HOST:
         return
     host, chosen = host_of(f"//{asked.host}"), collecting().settings
-    if host and (host in chosen.allowed_hosts or host == host_of(chosen.public_url) or _is_loopback(host)):
+    if host and (host in chosen.allowed_hosts or host == host_of(chosen.public_url) or is_loopback(host)):
         return
     names = f"{variable('public_url')} or {variable('allowed_hosts')}"
     raise Problem(
@@ -51,13 +50,6 @@ def host_of(url: str) -> str:
         return urlsplit(url).hostname or ""
     except ValueError:
         return ""
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return host == "localhost" or ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def check_origin(asked: Request) -> None:

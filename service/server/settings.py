@@ -1,6 +1,5 @@
 """Declare the settings of the processes: where they listen, how many there are, and how they end."""
 
-import ipaddress
 import math
 import os
 import re
@@ -8,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from service.environment import FromEnvironment, HttpSettings, SettingError, seconds, setting, whole_number
+from service.environment import FromEnvironment, HttpSettings, SettingError, is_loopback, seconds, setting, whole_number
 
 _TCP: Final = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+):([0-9]{1,5})")
 
@@ -79,13 +78,7 @@ class ServerSettings(FromEnvironment):
         >>> [ServerSettings(bind=bind).is_local for bind in ("[::1]:80", "localhost:80", "unix:/run/x", "0.0.0.0:80")]
         [True, True, True, False]
         """
-        host = self.bind.rpartition(":")[0].strip("[]")
-        if self.bind.startswith("unix:") or host == "localhost":
-            return True
-        try:
-            return ipaddress.ip_address(host).is_loopback
-        except ValueError:  # a host name
-            return False
+        return self.bind.startswith("unix:") or is_loopback(self.bind.rpartition(":")[0].strip("[]"))
 
     def seconds_to_stop(self, app: HttpSettings) -> int:
         """Return the time for the last request to arrive, wait, be processed, and have its answer received."""
