@@ -29,13 +29,12 @@ column.
 0.8843
 """
 
-from rankcorr._alignment import align
 from rankcorr._batch import RankCorrelations, correlate_many, correlation_matrix
 from rankcorr._bounds import CoefficientBounds, coefficient_bounds
 from rankcorr._coefficients import Coefficient, Rho, RhoW, Tau, TauW
 from rankcorr._contributions import Contributions, ItemContribution, contributions
 from rankcorr._correlation import correlate, kendall_gamma, weighted_rho, weighted_tau
-from rankcorr._ranking import Ranking
+from rankcorr._ranking import Ranking, align
 from rankcorr._results import RankCorrelation
 from rankcorr._shares import first_rank_share, offset_for_share, top_share
 from rankcorr._weights import Hyperbolic, InverseSquare, Logarithmic, TopK, Uniform, item_weights

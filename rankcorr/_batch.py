@@ -9,11 +9,20 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankcorr._alignment import MISSING, Missing, align, n_missing, needs_labels
 from rankcorr._checks import check_choice, check_unique, offending, shown, warn_undefined
 from rankcorr._coefficients import Coefficient, CoefficientLike, as_coefficient
 from rankcorr._frames import PLAIN, by_name
-from rankcorr._ranking import Ranking, RankingLike, as_ranking, stacked
+from rankcorr._ranking import (
+    MISSING,
+    Missing,
+    Ranking,
+    RankingLike,
+    align,
+    as_ranking,
+    n_missing,
+    needs_labels,
+    stacked,
+)
 from rankcorr._results import Computed, TableResult, read_only, square_frame
 from rankcorr._scores import checked_numbers, is_masked, midrank_rows
 from rankcorr._workers import Progress, checked_workers, in_threads

@@ -14,9 +14,8 @@ from typing import Any, ClassVar, Final, Literal, TypeAlias, TypeVar, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr._alignment import Missing, align, n_missing
 from rankcorr._checks import check_choice, shown, warn_undefined
-from rankcorr._ranking import Ranking, RankingLike, as_ranking
+from rankcorr._ranking import Missing, Ranking, RankingLike, align, as_ranking, n_missing
 from rankcorr._results import RankCorrelation
 from rankcorr._scores import Ranks, loops
 from rankcorr._weights import DEFAULT_N0, Scheme, TiedWeights, Uniform, Weigher, Weighting, check_usable, name_of

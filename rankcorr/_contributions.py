@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr._alignment import Missing, align, n_missing
 from rankcorr._checks import checked_count, warn_undefined
 from rankcorr._coefficients import UNDEFINED, CoefficientLike, as_coefficient
-from rankcorr._ranking import Ranking, RankingLike, as_ranking
+from rankcorr._ranking import Missing, Ranking, RankingLike, align, as_ranking, n_missing
 from rankcorr._results import Computed, Result, TableResult, json_ready, read_only
 from rankcorr._scores import loops
 

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankcorr._alignment import Missing, align
 from rankcorr._checks import warn_undefined
 from rankcorr._coefficients import (
     COEFFICIENTS,
@@ -25,7 +24,7 @@ from rankcorr._coefficients import (
     different_coefficients,
     ratio,
 )
-from rankcorr._ranking import RankingLike, as_ranking
+from rankcorr._ranking import Missing, RankingLike, align, as_ranking
 from rankcorr._results import RankCorrelation
 from rankcorr._scores import is_masked
 from rankcorr._weights import DEFAULT_N0, Scheme, TiedWeights, Weigher

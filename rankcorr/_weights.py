@@ -12,9 +12,8 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr._alignment import Missing, align
 from rankcorr._checks import check_choice, checked_count, real_number, shown
-from rankcorr._ranking import Ranking, RankingLike
+from rankcorr._ranking import Missing, Ranking, RankingLike, align
 from rankcorr._scores import Ranks, loops, read_only
 from rankcorr.errors import OptionError, WeightError
 

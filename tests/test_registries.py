@@ -30,7 +30,7 @@ EDITS = {
         "for kind in (RhoW, TauW, Rho, Tau": ", Sigma",
     },
     "rankcorr.evaluation._metrics": {'"rbo": RBO()': ', "recip": RBO(p=0.5)'},
-    "rankcorr._alignment": {'Literal["raise", "intersection", "bottom", "gold"': ', "nowhere"'},
+    "rankcorr._ranking": {'Literal["raise", "intersection", "bottom", "gold"': ', "nowhere"'},
     "adaptive.simulation._similarity": {'"power_law": power_law_similarity': ', "linear": power_law_similarity'},
     "adaptive._formats.votes": {
         '    "choix": _Layout(*_PAIR, ("voter",), (), None, _first_wins),\n': (

@@ -14,10 +14,9 @@ from adaptive.errors import AdaptiveError, ModelError
 from adaptive.model._accuracy import N_SAMPLES, correlated
 from adaptive.model._strengths import Strengths
 from rankcorr import BootstrapInterval, Ranking, RankingError, align, bootstrap_interval
-from rankcorr._alignment import Missing
 from rankcorr._checks import checked_level, counted, shown
 from rankcorr._coefficients import CoefficientLike, as_coefficient
-from rankcorr._ranking import RankingLike, as_ranking
+from rankcorr._ranking import Missing, RankingLike, as_ranking
 from rankcorr._results import JsonResult, TableResult, read_only
 from rankcorr._scores import midrank_rows
 

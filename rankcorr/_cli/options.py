@@ -12,13 +12,12 @@ from typing import Any, Final, NamedTuple
 import click
 
 from rankcorr import Coefficient, InverseSquare, OptionError, Ranking, RankingError, TableError, Uniform, WeightError
-from rankcorr._alignment import MISSING, Missing, align
 from rankcorr._checks import checked_level, counted, repeated
 from rankcorr._cli import console
 from rankcorr._cli.console import Decorator, choice_option, choice_setting, gathered, option, setting, whole
 from rankcorr._coefficients import BY_NAME, COEFFICIENTS, VARIANTS, named_coefficient
 from rankcorr._io.tables import DUPLICATES, Label, read_numbers
-from rankcorr._ranking import RankingLike
+from rankcorr._ranking import MISSING, Missing, RankingLike, align
 from rankcorr._weights import SCHEMES, TIED_WEIGHTS, WEIGHER_NAMES, named_weigher
 from rankcorr.evaluation._files import is_trec
 from rankcorr.evaluation._metrics import Metric, as_metric, check_different

@@ -9,10 +9,9 @@ from typing import Final, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from rankcorr._alignment import Missing, align, n_missing
 from rankcorr._checks import check_choice, checked_level, warn_undefined
 from rankcorr._coefficients import UNDEFINED, CoefficientLike, as_coefficient
-from rankcorr._ranking import RankingLike, as_ranking
+from rankcorr._ranking import Missing, RankingLike, align, as_ranking, n_missing
 from rankcorr._results import Computed
 from rankcorr._workers import Progress
 from rankcorr.inference._copula import MIN_RESAMPLES, coefficient_interval

@@ -10,7 +10,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from rankcorr._alignment import MISSING, Missing
 from rankcorr._checks import (
     check_choice,
     checked_flag,
@@ -24,7 +23,7 @@ from rankcorr._checks import (
 )
 from rankcorr._coefficients import Coefficient, CoefficientLike, as_coefficient
 from rankcorr._frames import by_name
-from rankcorr._ranking import Ranking, RankingLike, stacked
+from rankcorr._ranking import MISSING, Missing, Ranking, RankingLike, stacked
 from rankcorr._results import Computed, Result, TableResult, json_ready
 from rankcorr._scores import midranks
 from rankcorr._workers import Progress

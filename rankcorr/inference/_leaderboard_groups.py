@@ -10,12 +10,12 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr._alignment import Missing, align
 from rankcorr._batch import named_rankings
 from rankcorr._checks import offending, shown
 from rankcorr._coefficients import Coefficient
 from rankcorr._frames import by_name
-from rankcorr._ranking import Ranking, as_ranking
+from rankcorr._ranking import Missing, Ranking, align, as_ranking
+from rankcorr._scores import midranks
 from rankcorr._workers import Progress, silent
 from rankcorr.errors import DimensionError, LabelError, LabelMismatchError, OptionError, TooFewItemsError
 from rankcorr.inference._copula import ROUNDING

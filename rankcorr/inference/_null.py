@@ -12,11 +12,10 @@ from typing import Any, Final, Literal, TypeAlias, get_args, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr._alignment import Missing, align
 from rankcorr._batch import RankCorrelations
 from rankcorr._checks import check_choice, shown, warn_undefined
 from rankcorr._coefficients import Coefficient, CoefficientLike, as_coefficient
-from rankcorr._ranking import Ranking, RankingLike
+from rankcorr._ranking import Missing, Ranking, RankingLike, align
 from rankcorr._results import Computed, RankCorrelation, described_by
 from rankcorr._scores import Ranks, is_masked
 from rankcorr._weights import READY_WEIGHERS, Uniform

@@ -11,7 +11,6 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankcorr._alignment import MISSING, Missing, align
 from rankcorr._checks import (
     check_choice,
     checked_level,
@@ -23,7 +22,7 @@ from rankcorr._checks import (
 )
 from rankcorr._coefficients import Coefficient, CoefficientLike, as_coefficient, different_coefficients
 from rankcorr._frames import by_name
-from rankcorr._ranking import Ranking, RankingLike, as_ranking, stacked
+from rankcorr._ranking import MISSING, Missing, Ranking, RankingLike, align, as_ranking, stacked
 from rankcorr._results import Computed, Result, TableResult
 from rankcorr._scores import split_labels
 from rankcorr._workers import Progress

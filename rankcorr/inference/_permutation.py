@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from rankcorr._alignment import Missing, align
 from rankcorr._checks import check_choice, warn_undefined
 from rankcorr._coefficients import UNDEFINED, CoefficientLike, as_coefficient
-from rankcorr._ranking import RankingLike
+from rankcorr._ranking import Missing, RankingLike, align
 from rankcorr._results import Computed, described_by
 from rankcorr._workers import Progress
 from rankcorr.inference._null import ALTERNATIVES, Alternative, NullDistribution, left_out, null_of

@@ -8,9 +8,8 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr._alignment import Missing, align, n_missing
-from rankcorr._checks import check_choice, offending, real_number, shown, warn_undefined
-from rankcorr._ranking import Ranking
+from rankcorr._checks import check_choice, warn_undefined
+from rankcorr._ranking import Missing, Ranking, align, n_missing
 from rankcorr._results import RankCorrelation
 from rankcorr._scores import ScoresLike, split_labels
 from rankcorr.errors import LabelError, LabelMismatchError, LengthError, OptionError

@@ -8,9 +8,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr._alignment import Missing, align
 from rankcorr._checks import offending, real_text, shown
-from rankcorr._ranking import Ranking, RankingLike, as_ranking
+from rankcorr._ranking import Missing, Ranking, RankingLike, align, as_ranking
 from rankcorr._scores import ScoresLike, split_labels
 from rankcorr.errors import NonNumericError, OptionError, RankingError
 

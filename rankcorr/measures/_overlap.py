@@ -9,9 +9,8 @@ from typing import Final, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr._alignment import align
 from rankcorr._checks import check_choice, checked_level
-from rankcorr._ranking import Ranking
+from rankcorr._ranking import Ranking, align
 from rankcorr._results import Result
 from rankcorr.measures._lists import ListLike, as_list
 

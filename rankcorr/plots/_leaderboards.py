@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr._alignment import MISSING, Missing
 from rankcorr._checks import check_choice, counted, offending
 from rankcorr._coefficients import CoefficientLike, as_coefficient
-from rankcorr._ranking import RankingLike
+from rankcorr._ranking import MISSING, Missing, RankingLike
 from rankcorr._workers import Progress
 from rankcorr.errors import OptionError
 from rankcorr.inference._leaderboard import Leaderboard

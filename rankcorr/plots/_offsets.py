@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Final, TypedDict, Unpack, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankcorr._alignment import Missing
 from rankcorr._batch import ManyRankings, correlate_many
 from rankcorr._checks import counted, shown
 from rankcorr._coefficients import CoefficientLike, RhoW, TauW, as_coefficient
-from rankcorr._ranking import RankingLike
+from rankcorr._ranking import Missing, RankingLike
 from rankcorr._shares import first_rank_share
 from rankcorr._weights import check_offset
 from rankcorr.errors import OptionError

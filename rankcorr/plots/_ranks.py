@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any, Final, TypedDict, Unpack, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr._alignment import Missing
 from rankcorr._batch import ManyRankings
 from rankcorr._checks import checked_count, counted
 from rankcorr._coefficients import CoefficientLike
 from rankcorr._contributions import Contributions, ItemContribution, contributions
 from rankcorr._frames import by_name
-from rankcorr._ranking import Ranking, RankingLike
+from rankcorr._ranking import Missing, Ranking, RankingLike
 from rankcorr.errors import OptionError, RankingError
 from rankcorr.plots._style import (
     NAMES,

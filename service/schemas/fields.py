@@ -23,8 +23,8 @@ from adaptive.model._estimators import MODELS
 from adaptive.model._likelihood import TIES
 from adaptive.simulation._approaches import PAPER_APPROACHES
 from adaptive.simulation._similarity import SIMILARITIES
-from rankcorr._alignment import MISSING
 from rankcorr._coefficients import COEFFICIENTS, VARIANTS
+from rankcorr._ranking import MISSING
 from rankcorr._weights import SCHEMES, TIED_WEIGHTS
 from rankcorr.evaluation._matching import UNJUDGED, UNRETRIEVED
 from rankcorr.evaluation._query_tests import TESTS

@@ -23,8 +23,8 @@ from rankcorr import (
     item_weights,
     permutation_test,
 )
-from rankcorr._alignment import MISSING
 from rankcorr._coefficients import COEFFICIENTS, VARIANTS, named_coefficient
+from rankcorr._ranking import MISSING
 from rankcorr._weights import SCHEMES, TIED_WEIGHTS, WEIGHERS, named_weigher
 from rankcorr.evaluation._query_tests import RANDOMIZATION, effect_sizes, pvalues
 from rankcorr.inference._null import ALTERNATIVES

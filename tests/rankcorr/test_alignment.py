@@ -19,7 +19,7 @@ from rankcorr import (
     weighted_rho,
     weighted_tau,
 )
-from rankcorr._alignment import align
+from rankcorr._ranking import align
 from tests.strategies import N0S, distinguishing_pairs, tied_pairs, tied_scores
 
 
