@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from rankcorr._checks import check_choice, checked_flag, checked_level, first_few, shown
 from rankcorr._coefficients import Coefficient
 from rankcorr._results import Result, TableResult, read_only
-from rankcorr._scores import midranks
 from rankcorr._workers import Progress
 from rankcorr.errors import OptionError
 from rankcorr.evaluation._evaluate import Evaluation, evaluate
@@ -493,25 +492,17 @@ def _scored(
     ranked = [run for run in order if not math.isnan(found.means[run])]
     low, high = bounds(found, studentized(values, plan.draws.of_part(COLUMNS)), plan.level)
     tests = contested(QueryContest(values[:, ranked], plan.test, plan.draws.of_part(PAIRS)), plan.level)
-    ranks = midranks(np.round(found.means[ranked], 12), descending=True)[0] if ranked else np.empty(0)
-    rows = []
-    for place, run in enumerate(order):
-        known = place < len(ranked)
-        rows.append(
-            RunScore(
-                run=plan.names[run],
-                rank=float(ranks[place]) if known else math.nan,
-                group=tests.groups[place] if known else None,
-                least_rank=tests.least_ranks[place] if known else None,
-                largest_rank=tests.largest_ranks[place] if known else None,
-                mean=float(found.means[run]),
-                low=float(low[run]),
-                high=float(high[run]),
-                n_queries=int(found.n[run]),
-                pvalue=float(tests.pvalues[place]) if known else math.nan,
-                corrected_pvalue=float(tests.corrected[place]) if known else math.nan,
-            )
+    rows = [
+        RunScore(
+            run=plan.names[run],
+            mean=float(found.means[run]),
+            low=float(low[run]),
+            high=float(high[run]),
+            n_queries=int(found.n[run]),
+            **place,
         )
+        for run, place in zip(order, tests.places(found.means[order]), strict=True)
+    ]
     pairs = list(combinations(order, 2))
     if plan.baseline is not None:
         base = plan.names.index(plan.baseline)

@@ -25,7 +25,6 @@ from rankcorr._coefficients import Coefficient, CoefficientLike, as_coefficient
 from rankcorr._frames import by_name
 from rankcorr._ranking import MISSING, Missing, Ranking, RankingLike, stacked
 from rankcorr._results import Computed, Result, TableResult, json_ready
-from rankcorr._scores import midranks
 from rankcorr._workers import Progress
 from rankcorr.errors import ManyGoldSetsWarning, OptionError, StandardizationError
 from rankcorr.inference._bootstrap import percentile_interval, resampled
@@ -50,7 +49,6 @@ from rankcorr.inference._orbit import MAX_EXACT, alpha_of
 from rankcorr.inference._resampling import Draws, SortedItems, Values, derived_seed
 from rankcorr.inference._standardization import standardize
 
-ROUNDED: Final = 12
 MANY_GOLD_SETS: Final = 5
 
 
@@ -411,25 +409,17 @@ def leaderboard(
         why = "all items that have weight are tied among those that the best system and each of these has"
         warn_undefined(offending(why, untested), stacklevel=3)
     _warn_of_undefined(names, list(sets), scores, draws.n_resamples)
-    ranks = midranks(np.round(deciding[defined], ROUNDED), descending=True)[0] if defined.size else np.empty(0)
-    rows = []
-    for place, system in enumerate(best_first.tolist()):
-        ranked = place < defined.size
-        rows.append(
-            LeaderboardRow(
-                system=names[system],
-                rank=float(ranks[place]) if ranked else math.nan,
-                group=tests.groups[place] if ranked else None,
-                least_rank=tests.least_ranks[place] if ranked else None,
-                largest_rank=tests.largest_ranks[place] if ranked else None,
-                scores=scores[system],
-                total=totals[system],
-                mean=_divided(totals[system], len(sets)),
-                pvalue=float(tests.pvalues[place]) if ranked else math.nan,
-                corrected_pvalue=float(tests.corrected[place]) if ranked else math.nan,
-                n_unused=unused[system],
-            )
+    rows = [
+        LeaderboardRow(
+            system=names[system],
+            scores=scores[system],
+            total=totals[system],
+            mean=_divided(totals[system], len(sets)),
+            n_unused=unused[system],
+            **place,
         )
+        for system, place in zip(best_first.tolist(), tests.places(deciding[best_first]), strict=True)
+    ]
     return Leaderboard(
         rows=tuple(rows),
         gold_sets=tuple(sets),

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,7 @@ ONLY_GOLD = "gold"
 PLACES, TESTED = ("rank", "group", "least_rank", "largest_rank", "system"), ("pvalue", "corrected_pvalue")
 COLUMNS = (*PLACES, "low", "high", *TESTED, "n_missing")
 PAIRED, JOINT = range(2)
+ROUNDED: Final = 12
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -364,6 +366,19 @@ class Standings(NamedTuple):
     groups: list[int]
     least_ranks: list[int]
     largest_ranks: list[int]
+
+    def places(self, values: Values) -> list[dict[str, Any]]:
+        """Ranks, group and p-values of each system for its row, from best to worst.
+
+        `values` are those that they are ranked by; those without one, nan, come last and were not tested.
+        """
+        n_ranked = len(self.groups)
+        ranks = midranks(np.round(values[:n_ranked], ROUNDED), descending=True)[0].tolist() if n_ranked else []
+        tested = (self.groups, self.least_ranks, self.largest_ranks, self.pvalues.tolist(), self.corrected.tolist())
+        untested = (math.nan, None, None, None, math.nan, math.nan)
+        places = [*zip(ranks, *tested, strict=True), *[untested] * (len(values) - n_ranked)]
+        names = ("rank", "group", "least_rank", "largest_rank", *TESTED)
+        return [dict(zip(names, place, strict=True)) for place in places]
 
 
 def contested(contest: Testable, level: float) -> Standings:
