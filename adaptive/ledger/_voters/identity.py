@@ -84,9 +84,7 @@ def file_name(name: Hashable) -> str:
     return " ".join(item_cells(name))
 
 
-def register(
-    connection: sa.Connection, info: CampaignInfo, external_id: str, *, source: str = FILE, email: str | None = None
-) -> int:
+def register(connection: sa.Connection, info: CampaignInfo, external_id: str, *, source: str = FILE) -> int:
     """Return the id of a voter, adding the voter when a source first names one.
 
     A returning voter is the same voter, so the same person is not asked a pair twice.
@@ -99,8 +97,7 @@ def register(
     values = {"campaign_id": info.id, "key": secrets.token_hex(16), "source": source, "external_hash": hashed}
     joined = sa.insert(table).values(**values, joined_at=now())
     made: int = connection.execute(joined.returning(table.c.id)).scalar_one()
-    identity = {"voter_id": made, "external_id": external_id, "email": email}
-    connection.execute(sa.insert(schema.voter_identity).values(identity))
+    connection.execute(sa.insert(schema.voter_identity).values(voter_id=made, external_id=external_id))
     return made
 
 
