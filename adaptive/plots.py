@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast, get_args, overload
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypedDict, Unpack, cast, get_args, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,7 +15,6 @@ from scipy.special import ndtri
 
 from adaptive._record import places_best_first
 from adaptive.errors import ModelError
-from adaptive.model._accuracy import N_SAMPLES
 from adaptive.model._strengths import Strengths
 from adaptive.model._voters import wilson_interval
 from rankcorr._checks import check_choice, checked_level, counted, shown, whole_number
@@ -226,21 +225,11 @@ def plot_strengths(
 
 
 @overload
-def plot_in_top(
-    strengths: Strengths, k: int, *, top: int | None = None, n_samples: int = N_SAMPLES, seed: int = 0, ax: None = None
-) -> Figure: ...
+def plot_in_top(strengths: Strengths, k: int, *, top: int | None = None, seed: int = 0, ax: None = None) -> Figure: ...
 @overload
+def plot_in_top(strengths: Strengths, k: int, *, top: int | None = None, seed: int = 0, ax: Axes) -> Axes: ...
 def plot_in_top(
-    strengths: Strengths, k: int, *, top: int | None = None, n_samples: int = N_SAMPLES, seed: int = 0, ax: Axes
-) -> Axes: ...
-def plot_in_top(
-    strengths: Strengths,
-    k: int,
-    *,
-    top: int | None = None,
-    n_samples: int = N_SAMPLES,
-    seed: int = 0,
-    ax: Axes | None = None,
+    strengths: Strengths, k: int, *, top: int | None = None, seed: int = 0, ax: Axes | None = None
 ) -> Figure | Axes:
     """Draw the probability of each item to be in the top k, in the order of the ranking, with a line at the cut.
 
@@ -254,7 +243,7 @@ def plot_in_top(
         From 1 to the number of items.
     top : int or None
         Maximum number of items to draw; by default 50, or 2 k if that is more.
-    n_samples, seed : int
+    seed : int
         As in `Strengths.in_top`.
     ax : matplotlib.axes.Axes, optional
 
@@ -267,7 +256,7 @@ def plot_in_top(
     MissingMatplotlibError
         When matplotlib is not installed.
     ModelError
-        Anything but `Strengths`, or a k, n_samples or seed out of range.
+        Anything but `Strengths`, or a k or seed out of range.
     OptionError
         `top` out of range.
 
@@ -287,7 +276,7 @@ def plot_in_top(
     """
     figure_class()
     _check(strengths)
-    probabilities = strengths.in_top(k, n_samples=n_samples, seed=seed).probability
+    probabilities = strengths.in_top(k, seed=seed).probability
     places = places_best_first(strengths.items, strengths.ranking.ranks)
     likely = np.flatnonzero(probabilities[places] >= _LEAST)
     n_likely = max(k, int(likely[-1]) + 1 if likely.size else 0)
@@ -333,24 +322,16 @@ Intervals: TypeAlias = Mapping[Hashable, tuple[float, float, float]]
 AT_RANDOM: Final = 0.5
 
 
+class _OfVoters(TypedDict, total=False):
+    what: str
+    reference: tuple[float, str] | None
+    top: int | None
+
+
 @overload
-def plot_voters(
-    voters: Intervals,
-    *,
-    what: str = "Agreement",
-    reference: tuple[float, str] | None = None,
-    top: int | None = TOP,
-    ax: None = None,
-) -> Figure: ...
+def plot_voters(voters: Intervals, *, ax: None = None, **options: Unpack[_OfVoters]) -> Figure: ...
 @overload
-def plot_voters(
-    voters: Intervals,
-    *,
-    what: str = "Agreement",
-    reference: tuple[float, str] | None = None,
-    top: int | None = TOP,
-    ax: Axes,
-) -> Axes: ...
+def plot_voters(voters: Intervals, *, ax: Axes, **options: Unpack[_OfVoters]) -> Axes: ...
 def plot_voters(
     voters: Intervals,
     *,
@@ -477,16 +458,10 @@ Curves: TypeAlias = Mapping[str, tuple[ArrayLike, ArrayLike, ArrayLike]]
 
 
 @overload
-def plot_accuracy(
-    curves: Curves, *, coefficient: str = "tau_w", limits: Mapping[str, float] | None = None, ax: None = None
-) -> Figure: ...
+def plot_accuracy(curves: Curves, *, coefficient: str = "tau_w", ax: None = None) -> Figure: ...
 @overload
-def plot_accuracy(
-    curves: Curves, *, coefficient: str = "tau_w", limits: Mapping[str, float] | None = None, ax: Axes
-) -> Axes: ...
-def plot_accuracy(
-    curves: Curves, *, coefficient: str = "tau_w", limits: Mapping[str, float] | None = None, ax: Axes | None = None
-) -> Figure | Axes:
+def plot_accuracy(curves: Curves, *, coefficient: str = "tau_w", ax: Axes) -> Axes: ...
+def plot_accuracy(curves: Curves, *, coefficient: str = "tau_w", ax: Axes | None = None) -> Figure | Axes:
     """Draw the mean accuracy of each approach against votes, with a band of one standard error on either side.
 
     Parameters
@@ -495,8 +470,6 @@ def plot_accuracy(
         By the name of the approach, arrays of one length. An approach with a single number is drawn as a point.
     coefficient : str
         The coefficient: "tau_w", "rho_w", "tau", "rho", or any other text for the axis.
-    limits : mapping of str to float, optional
-        Numbers to draw as horizontal lines, by their labels, such as the accuracy of full rankings by all voters.
     ax : matplotlib.axes.Axes, optional
 
     Returns
@@ -520,9 +493,9 @@ def plot_accuracy(
     --------
     >>> from adaptive.plots import plot_accuracy
     >>> curves = {"matched": ([1000, 2000], [0.8, 0.9], [0.01, 0.01]), "uniform": ([1000, 2000], [0.3, 0.4], [0, 0])}
-    >>> figure = plot_accuracy(curves, limits={"every voter ranks every item": 0.99})
+    >>> figure = plot_accuracy(curves)
     >>> [text.get_text() for text in figure.axes[0].texts]
-    ['matched', 'uniform', 'every voter ranks every item']
+    ['matched', 'uniform']
     """
     figure_class()
     from matplotlib.ticker import MaxNLocator
@@ -538,9 +511,6 @@ def plot_accuracy(
         colour = ink.colour(number)
         axes.fill_between(votes, means - errors, means + errors, color=colour, lw=0, alpha=0.25)
         axes.plot(votes, means, color=colour, ls=STYLES[number], lw=1.6, marker="o", ms=4, label=label)
-    for number, (name, value) in enumerate((limits or {}).items()):
-        dashes = (0, (1 + 7 * (number + 1), 3))
-        axes.axhline(value, color=ink.grey(0.3), lw=1.1, ls=dashes, zorder=1, label=label_text(name))
     every = np.concatenate([votes for votes, _, _ in columns.values()])
     if every.max() > 30 * every.min():
         axes.set_xscale("log")
@@ -549,14 +519,9 @@ def plot_accuracy(
     axes.xaxis.set_major_formatter("{x:,.0f}")
     axes.yaxis.grid(visible=True, color=ink.grey(0.88), lw=0.6)
     axes.set_axisbelow(True)
-    lines = {label_text(name, longest): value for name, value in (limits or {}).items()}
-    ends = [
-        *((votes[-1], means[-1]) for votes, means, _ in columns.values()),
-        *((axes.get_xlim()[1], v) for v in lines.values()),
-    ]
-    colours = [*map(ink.colour, range(len(columns))), *[ink.grey(0.3)] * len(lines)]
+    ends = [(votes[-1], means[-1]) for votes, means, _ in columns.values()]
     axes.set_xlim(axes.get_xlim())  # no automatic limits from here on
-    label_beside(axes, ends, [*labels, *lines], colours)
+    label_beside(axes, ends, labels, list(map(ink.colour, range(len(columns)))))
     approaches = counted(len(columns), "approach", "approaches")
     entitle(axes, f"{symbol(coefficient)} of {approaches}, by votes; bands: one standard error", ax)
     return drawn(axes, ax)

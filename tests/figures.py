@@ -68,7 +68,7 @@ def figures():
         "ranks": plot_ranks(GOLD, few["system 1"], names=("gold", "system 1")),
         "ranks of several": plot_ranks(GOLD, few, names=("gold", "")),
         "offset": plot_offset(GOLD, few),
-        "offset of many": plot_offset(GOLD, systems_of(9), n0s=[0, 2, 10]),
+        "offset of many": plot_offset(GOLD, systems_of(9)),
         "leaderboard": plot_leaderboard(
             leaderboard(GOLD, few, n_resamples=100), chance=chance_levels(GOLD, few, n_resamples=100)
         ),
@@ -80,7 +80,7 @@ def figures():
         "strengths": plot_strengths(fitted, top=40),
         "top": plot_in_top(fitted, 5),
         "voters": plot_voters(agreement(fitted), reference=(0.5, "answers at random")),
-        "accuracy": plot_accuracy({"one": ([1_000, 2_000], [0.5, 0.75], [0.1, 0.05])}, limits={"most": 0.9}),
+        "accuracy": plot_accuracy({"one": ([1_000, 2_000], [0.5, 0.75], [0.1, 0.05])}),
     }
 
 

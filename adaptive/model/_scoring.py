@@ -250,20 +250,12 @@ def score_leaderboard(
     """
     if not isinstance(systems, Mapping) or not systems:
         raise ModelError(f"systems must be a mapping of name to ranking, not empty; got {shown(systems)}")
+    given: dict[str, Any] = {"missing": missing, "level": level, "n_samples": n_samples, "n_resamples": n_resamples}
+    given |= {"seed": seed, "workers": workers}
     found: dict[Any, SystemScore] = {}
     for name, system in systems.items():
         try:
-            found[name] = score_system(
-                strengths,
-                system,
-                coefficient,
-                missing=missing,
-                level=level,
-                n_samples=n_samples,
-                n_resamples=n_resamples,
-                seed=seed,
-                workers=workers,
-            )
+            found[name] = score_system(strengths, system, coefficient, **given)
         except (AdaptiveError, RankingError) as error:
             raise type(error)(f"system {shown(name)}: {error}") from error
     names = sorted(found, key=lambda name: (math.isnan(found[name].statistic), -found[name].statistic))

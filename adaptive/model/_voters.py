@@ -21,7 +21,7 @@ from adaptive.model._estimators import n_unbounded, refitted
 from adaptive.model._likelihood import Curvature, kernel_input
 from adaptive.model._strengths import Strengths
 from rankcorr import Ranking
-from rankcorr._checks import checked_level, counted, offending, real_number, shown
+from rankcorr._checks import checked_level, counted, offending, shown
 from rankcorr._coefficients import Coefficient, CoefficientLike, as_coefficient
 from rankcorr._results import TableResult, read_only
 
@@ -146,28 +146,24 @@ _SHARE_NODES: Final = 200  # of Gauss and Jacobi: exact for up to 399 voters
 _SHARE_PRIOR: Final = (0.5, 4.5)  # of a beta distribution of mean .1: few are likely, and many are possible
 
 
-def random_chances(evidence: Array, share: float | None) -> Array:
-    """Return the probability that each voter flips coins.
+def random_chances(evidence: Array) -> Array:
+    """Return the probability that each voter flips coins, as a mean over shares of voters who do.
 
     Parameters
     ----------
     evidence : ndarray of float64, shape (n_voters,)
-        Logarithms of the likelihood ratios of coin flips and the model.
-    share : float or None
-        Share of voters who flip coins; None takes the mean over all shares, by how likely they make the evidence.
+        Logarithms of the likelihood ratios of coin flips and the model; each share counts by how likely it makes them.
 
     Examples
     --------
-    >>> random_chances(np.array([3.0, -3.0, -3.0]), None).round(2)
+    >>> random_chances(np.array([3.0, -3.0, -3.0])).round(2)
     array([0.61, 0.01, 0.01])
     """
     from scipy.special import expit, logsumexp, roots_sh_jacobi
 
     a, b = _SHARE_PRIOR
     # The likelihood of a share s is a polynomial: the product over voters of 1 - s + s e^x.
-    shares, weights = (
-        (np.array([share]), np.ones(1)) if share is not None else roots_sh_jacobi(_SHARE_NODES, a + b - 1, a)
-    )
+    shares, weights = roots_sh_jacobi(_SHARE_NODES, a + b - 1, a)
     odds = np.log(shares / (1 - shares))[:, np.newaxis]
     logs = np.logaddexp(0.0, evidence + odds).sum(axis=1) + evidence.size * np.log(1 - shares) + np.log(weights)
     return np.asarray(np.exp(logs - logsumexp(logs)) @ expit(evidence + odds))
@@ -200,8 +196,6 @@ class VoterReport(TableResult):
         leave strengths infinite, which can happen without a prior.
     level : float
     coefficient : Coefficient
-    random_share : float or None
-        As given.
 
     See Also
     --------
@@ -237,7 +231,6 @@ class VoterReport(TableResult):
     without: Array
     level: float
     coefficient: Coefficient
-    random_share: float | None
 
     def __post_init__(self) -> None:
         read_only([value for value in vars(self).values() if isinstance(value, np.ndarray)])
@@ -258,13 +251,7 @@ class VoterReport(TableResult):
         return f"<VoterReport of {n_voters}, {n_votes}: {which}>"
 
 
-def voter_report(
-    strengths: Strengths,
-    *,
-    level: float = 0.9,
-    coefficient: CoefficientLike = "tau_w",
-    random_share: float | None = None,
-) -> VoterReport:
+def voter_report(strengths: Strengths, *, level: float = 0.9, coefficient: CoefficientLike = "tau_w") -> VoterReport:
     """Report how reliable each voter's votes are.
 
     Intervals of a_v, e_v and s come from the expected information of the voter's votes and the priors, as if the
@@ -272,9 +259,10 @@ def voter_report(
     Newton step from the fit, since a fit for each voter would take minutes.
 
     A voter answers at random if a coin explains the votes better than the model. The odds are the two likelihoods of
-    the votes, excluding ties, times `random_share` and its complement. The likelihood of the model is a mean over the
-    priors of a_v and e_v, and allows for the errors of the strengths. Strengths without any signal explain votes no
-    better than a coin: the chances are then those of the share alone.
+    the votes, excluding ties, times the share of voters who flip coins and its complement, averaged over all shares by
+    how likely they make the votes. The likelihood of the model is a mean over the priors of a_v and e_v, and allows for
+    the errors of the strengths. Strengths without any signal explain votes no better than a coin: the chances are then
+    those of the shares alone.
 
     Parameters
     ----------
@@ -284,8 +272,6 @@ def voter_report(
         Level of the intervals.
     coefficient : Coefficient or {"tau_w", "rho_w", "tau", "rho"}
         Of `without`.
-    random_share : float, optional
-        Share of voters who flip coins; by default it is unknown, and the report averages over all shares.
 
     Raises
     ------
@@ -310,9 +296,6 @@ def voter_report(
     """
     votes, voters = votes_of_voters(strengths)
     confidence, chosen = checked_level(level, error=ModelError), as_coefficient(coefficient)
-    share = None if random_share is None else real_number(random_share)
-    if share is not None and not 0 < share < 1:
-        raise ModelError(f"random_share must be a number between 0 and 1, both excluded; got {shown(random_share)}")
     from scipy.special import ndtri
 
     z = float(ndtri((1 + confidence) / 2))
@@ -342,11 +325,10 @@ def voter_report(
         agreement_low=agreement_low,
         agreement_high=agreement_high,
         expected_agreement=expected,
-        random=random_chances(evidence, share),
+        random=random_chances(evidence),
         without=without,
         level=confidence,
         coefficient=chosen,
-        random_share=share,
     )
 
 

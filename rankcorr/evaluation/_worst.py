@@ -20,7 +20,7 @@ from rankcorr.evaluation._matching import Matched, Unjudged, Unretrieved, joined
 from rankcorr.evaluation._metrics import Metric, MetricLike, as_metrics, name_of
 from rankcorr.evaluation._qrels import Qrels, Run
 
-FIVE: Final = 5
+N_DOCUMENTS: Final = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,12 +104,11 @@ def worst(
     first: str | None = None,
     second: str | None = None,
     k: int = 10,
-    n_documents: int = FIVE,
     unjudged: Unjudged = "zero",
     unretrieved: Unretrieved = "last",
     depth: int | None = None,
 ) -> tuple[QueryDifference, ...]:
-    """List the queries with the largest difference between two runs, and the documents that cause it.
+    """List the queries with the largest difference between two runs, and up to five documents that cause it.
 
     The cost of a document for a run is its part of 1 - tau_w, as in `contributions`. If the metric is another rank
     correlation, the cost is a part of that.
@@ -122,8 +121,6 @@ def worst(
         Names of the two runs; optional if there are only two.
     k : int, default 10
         Number of queries.
-    n_documents : int, default 5
-        Number of documents of each.
 
     Returns
     -------
@@ -153,7 +150,7 @@ def worst(
     ('q2', 2.0, ['a', 'd'])
     """
     (chosen,) = as_metrics([metric]).values()
-    k, n_documents = checked_count(k, "k"), checked_count(n_documents, "n_documents")
+    k = checked_count(k, "k")
     found = runs_of(runs)
     names = tuple(found)
     if first is None and second is None and len(names) == 2:
@@ -167,7 +164,7 @@ def worst(
     policies: dict[str, Any] = {"unjudged": unjudged, "unretrieved": unretrieved, "depth": depth}
     evaluation = evaluate(gold, pair, metrics=[chosen], standardized=False, **policies)
     matches = matches_of(gold, pair, evaluation)
-    return worst_evaluated(gold, matches, evaluation, chosen, str(first), str(second), k=k, n_documents=n_documents)
+    return worst_evaluated(gold, matches, evaluation, chosen, str(first), str(second), k=k)
 
 
 def matches_of(gold: Qrels, runs: Mapping[str, Run], evaluation: Evaluation) -> dict[str, Matched]:
@@ -186,7 +183,6 @@ def worst_evaluated(
     second: str,
     *,
     k: int,
-    n_documents: int = FIVE,
 ) -> tuple[QueryDifference, ...]:
     """Do what `worst` does for runs that are already evaluated and matched, with checked arguments."""
     values = [evaluation.of(name_of(metric), run) for run in (first, second)]
@@ -199,7 +195,7 @@ def worst_evaluated(
             first=float(values[0][query]),
             second=float(values[1][query]),
             difference=float(differences[query]),
-            documents=_documents(gold, [matches[first], matches[second]], coefficient, query)[:n_documents],
+            documents=_documents(gold, [matches[first], matches[second]], coefficient, query)[:N_DOCUMENTS],
         )
         for query in order[:k].tolist()
     )

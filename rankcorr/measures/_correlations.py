@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from rankcorr._checks import check_choice, warn_undefined
 from rankcorr._ranking import Missing, Ranking, align, n_missing
 from rankcorr._results import RankCorrelation
-from rankcorr._scores import ScoresLike, split_labels
-from rankcorr.errors import LabelError, LabelMismatchError, LengthError, OptionError
 from rankcorr.measures._lists import ListLike, as_list
 
 ApTies: TypeAlias = Literal["a", "b"]
@@ -142,7 +140,6 @@ def vigna_tau(
     y: ListLike,
     *,
     ranked_by: RankedBy = "both",
-    ranks: ScoresLike | Ranking | None = None,
     scheme: PairScheme = "additive",
     missing: Missing = "raise",
 ) -> RankCorrelation:
@@ -161,10 +158,6 @@ def vigna_tau(
         Which ranking gives the ranks r; "both" is the mean of the two values, and the only symmetric choice.
         "position": r is the place of the item in the data, in the order of x from 1. In `scipy.stats.weightedtau` they
         are ``rank=True``, ``rank=None``, the latter with x and y exchanged, and ``rank=False``.
-    ranks : array_like of shape (n_items,), mapping of label to rank, or Ranking, optional
-        The ranks r themselves, at least 1, in the order of x or by label; they may repeat, and need not be whole. Ranks
-        without gaps and repetitions are ``rank=ranks - 1`` in `scipy.stats.weightedtau`, which replaces any others by
-        the numbers of their order. Only the default of `ranked_by` can be combined with it.
     scheme : {"additive", "multiplicative"}
         How the weights of two items combine.
     missing : {"raise", "intersection", "bottom", "gold"}
@@ -173,7 +166,7 @@ def vigna_tau(
     Returns
     -------
     RankCorrelation
-        With `coefficient` "vigna_tau", and `ranked_by`, or "ranks", as its `variant`. Undefined, and nan with an
+        With `coefficient` "vigna_tau", and `ranked_by` as its `variant`. Undefined, and nan with an
         `UndefinedCorrelationWarning`, when all items are tied in one ranking.
 
     Raises
@@ -198,41 +191,17 @@ def vigna_tau(
     """
     check_choice("ranked_by", ranked_by, RANKED_BY)
     check_choice("scheme", scheme, PAIR_SCHEMES)
-    if ranks is not None and ranked_by != "both":
-        raise OptionError(f"ranked_by and ranks exclude each other; got {shown(ranked_by)} and ranks")
     given = as_list(x), as_list(y)
     first, second = align(*given, missing=missing)
-    places = None if ranks is None else _places(ranks, first)
     from scipy.stats import weightedtau
 
     # Ranks, negated because to scipy larger is better: they are exact and cannot overflow, whatever the scores.
     scores = (-second.ranks, -first.ranks) if ranked_by == "y" else (-first.ranks, -second.ranks)
-    options: dict[str, Any] = {"rank": {"both": True, "position": False}.get(ranked_by)}
-    if places is not None:
-        options = {"rank": np.arange(first.n_items), "weigher": lambda item: 1 / places[item]}
+    rank = {"both": True, "position": False}.get(ranked_by)
     if np.ptp(first.ranks) == 0 or np.ptp(second.ranks) == 0:
         value = math.nan
         warn_undefined("all items are tied in one ranking", stacklevel=3)
     else:
-        value = float(weightedtau(*scores, **options, additive=scheme == "additive").statistic)
-    options_used = {"scheme": scheme, "weigher": "hyperbolic", "variant": ranked_by if places is None else "ranks"}
+        value = float(weightedtau(*scores, rank=rank, additive=scheme == "additive").statistic)
+    options_used = {"scheme": scheme, "weigher": "hyperbolic", "variant": ranked_by}
     return _result(value, "vigna_tau", given, first, missing, **options_used)
-
-
-def _places(ranks: ScoresLike | Ranking, first: Ranking) -> NDArray[np.float64]:
-    """Ranks of the items of the first ranking, in its order."""
-    labels, values = (ranks.labels, ranks.ranks) if isinstance(ranks, Ranking) else split_labels(ranks, "rank")
-    given = np.asarray(values, dtype=object).ravel().tolist()
-    numbers = [real_number(value) for value in given]
-    if wrong := [value for value, number in zip(given, numbers, strict=True) if not 1 <= number < math.inf]:
-        raise OptionError(offending("ranks must be numbers of at least 1; got", wrong))
-    if (labels is None) != (first.labels is None):
-        raise LabelError("ranks and rankings must both have labels, or neither, so that their items can be matched")
-    if labels is None or first.labels is None:
-        if len(numbers) != first.n_items:
-            raise LengthError(f"ranks must have a number for each of {first.n_items} items; got {len(numbers)}")
-        return np.array(numbers, np.float64)
-    place = dict(zip(labels, numbers, strict=True))
-    if lacking := [label for label in first.labels if label not in place]:
-        raise LabelMismatchError(offending("labels of the rankings that ranks lack", lacking))
-    return np.array([place[label] for label in first.labels], np.float64)

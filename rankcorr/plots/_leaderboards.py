@@ -139,15 +139,11 @@ def chance_levels(
 
 
 @overload
-def plot_leaderboard(
-    leaderboard: Leaderboard, *, chance: ChanceLevels | None = None, column: str | None = None, ax: None = None
-) -> Figure: ...
+def plot_leaderboard(leaderboard: Leaderboard, *, chance: ChanceLevels | None = None, ax: None = None) -> Figure: ...
 @overload
+def plot_leaderboard(leaderboard: Leaderboard, *, chance: ChanceLevels | None = None, ax: Axes) -> Axes: ...
 def plot_leaderboard(
-    leaderboard: Leaderboard, *, chance: ChanceLevels | None = None, column: str | None = None, ax: Axes
-) -> Axes: ...
-def plot_leaderboard(
-    leaderboard: Leaderboard, *, chance: ChanceLevels | None = None, column: str | None = None, ax: Axes | None = None
+    leaderboard: Leaderboard, *, chance: ChanceLevels | None = None, ax: Axes | None = None
 ) -> Figure | Axes:
     """Draw the coefficient of each system with its interval, best first; each group has its own band and marker.
 
@@ -164,11 +160,8 @@ def plot_leaderboard(
         From `chance_levels`, with the options of the leaderboard. A bar below each system then spans the middle 95 %
         of the values of chance, with a line at their mean. Without it, the mean of chance is drawn only for rho and
         tau, where it is 0 whatever the rankings.
-    column : str, optional
-        Draw only one panel: the column that the leaderboard is ranked by, or the name of a gold set.
     ax : matplotlib.axes.Axes, optional
-        Where to draw one panel, by default the column that the leaderboard is ranked by. The legend lies below, where
-        ``layout="constrained"`` makes room for it.
+        Where to draw the first panel alone. The legend lies below, where ``layout="constrained"`` makes room for it.
 
     Returns
     -------
@@ -179,7 +172,7 @@ def plot_leaderboard(
     MissingMatplotlibError
         matplotlib is not installed.
     OptionError
-        An unknown column, or chance levels that lack a system or were computed with other options.
+        Chance levels that lack a system or were computed with other options.
 
     See Also
     --------
@@ -200,10 +193,7 @@ def plot_leaderboard(
     """
     figure_class()
     names = tuple(dict.fromkeys([leaderboard.by, *leaderboard.gold_sets]))
-    if column is not None:
-        check_choice("column", column, names)
-        names = (column,)
-    elif ax is not None or len(leaderboard.gold_sets) == 1:
+    if ax is not None or len(leaderboard.gold_sets) == 1:
         names = (leaderboard.by,)
     if chance is not None:
         _check_chance(leaderboard, chance)

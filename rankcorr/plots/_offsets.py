@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import pairwise
 from typing import TYPE_CHECKING, Final, TypedDict, Unpack, overload
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from rankcorr._batch import ManyRankings, correlate_many
 from rankcorr._checks import counted, shown
 from rankcorr._coefficients import CoefficientLike, RhoW, TauW, as_coefficient
 from rankcorr._ranking import Missing, RankingLike
 from rankcorr._shares import first_rank_share
-from rankcorr._weights import check_offset
 from rankcorr.errors import OptionError
 from rankcorr.plots._style import (
     LABEL,
@@ -38,12 +36,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-OFFSETS: Final = np.geomspace(1, 1001, 61) - 1
+OFFSETS: Final = (np.geomspace(1, 1001, 61) - 1).tolist()
 
 
 class _Options(TypedDict, total=False):
     coefficient: CoefficientLike
-    n0s: ArrayLike
     missing: Missing
 
 
@@ -56,7 +53,6 @@ def plot_offset(
     systems: ManyRankings,
     *,
     coefficient: CoefficientLike = "tau_w",
-    n0s: ArrayLike = OFFSETS,
     missing: Missing = "raise",
     ax: Axes | None = None,
 ) -> Figure | Axes:
@@ -71,9 +67,7 @@ def plot_offset(
     x, systems
         Gold ranking and systems, as in `correlate_many`.
     coefficient : TauW, RhoW or {"tau_w", "rho_w"}
-        A coefficient with an offset, which takes the values of `n0s` in turn; its other options stay.
-    n0s : array_like of shape (n_offsets,)
-        Offsets, increasing, each greater than -1.
+        A coefficient with an offset, which takes values from 0 to 1,000 in turn; its other options stay.
     missing
         As in `correlate_many`.
     ax : matplotlib.axes.Axes, optional
@@ -98,7 +92,7 @@ def plot_offset(
     Examples
     --------
     >>> from rankcorr.plots import plot_offset
-    >>> figure = plot_offset([4, 3, 2, 1], {"good": [4, 3, 1, 2], "poor": [1, 3, 2, 4]}, n0s=[0, 2, 10])
+    >>> figure = plot_offset([4, 3, 2, 1], {"good": [4, 3, 1, 2], "poor": [1, 3, 2, 4]})
     >>> [line.get_label() for line in figure.axes[0].lines[:2]]
     ['good', 'poor']
     """
@@ -106,15 +100,14 @@ def plot_offset(
     chosen = as_coefficient(coefficient)
     if not isinstance(chosen, TauW | RhoW) or chosen.n0 is None:
         raise OptionError(f"coefficient must be one with an offset n0, tau_w or rho_w; got {shown(coefficient)}")
-    offsets = _checked_offsets(n0s)
-    results = [correlate_many(x, systems, coefficient=replace(chosen, n0=n0), missing=missing) for n0 in offsets]
+    results = [correlate_many(x, systems, coefficient=replace(chosen, n0=n0), missing=missing) for n0 in OFFSETS]
     values = np.array([result.statistic for result in results]).T
     names = results[0].names or tuple(range(len(values)))
     shown_apart = _shown_apart(values)
     what = f"Coefficient {described(results[0], offset=False)}"
     axes = own_axes(ax, f"Offset {OFFSET_SYMBOL}", what, 7.4, 4.6)
     ink = Ink.of(axes)
-    places = np.array(offsets) + 1  # n0 > -1, and a logarithmic axis of n0 + 1 gives the top-heavy offsets room
+    places = np.array(OFFSETS) + 1  # a logarithmic axis of n0 + 1 gives the top-heavy offsets room
     others = [row for row in range(len(names)) if row not in shown_apart]
     for row in others:
         axes.plot(places, values[row], color=ink.grey(0.7), lw=0.7, zorder=1)
@@ -131,7 +124,7 @@ def plot_offset(
             undefined.append(label)
     axes.set_xscale("log")
     axes.margins(x=0.02)
-    ticks = _offset_ticks(axes, offsets)
+    ticks = _offset_ticks(axes)
     _draw_first_share(axes, ticks, results[0].n_items)
     label_beside(axes, ends, labels, colours)
     lacking = f"; undefined: {', '.join(undefined)}" if undefined else ""
@@ -155,32 +148,17 @@ def _draw_first_share(axes: Axes, ticks: list[float], n_items: int) -> None:
     top.spines["top"].set_color(ink)
 
 
-def _offset_ticks(axes: Axes, offsets: list[float]) -> list[float]:
+def _offset_ticks(axes: Axes) -> list[float]:
     """Set round offsets as ticks, and return them."""
-    low, high = offsets[0], offsets[-1]
-    gap = ((high + 1) / (low + 1)) ** (TICK / room(axes))
+    gap = (OFFSETS[-1] + 1) ** (TICK / room(axes))
     ticks: list[float] = []
-    for tick in (0, *(10**power for power in range(19)), -0.9, -0.5, 1, 5, 2, 20, 50, 200, 500, low, high):
-        apart = all(max(tick + 1, other + 1) >= gap * min(tick + 1, other + 1) for other in ticks)
-        if low <= tick <= high and apart and (tick == round(tick, 1)):
+    for tick in (0, 1, 10, 100, 1000, 5, 2, 20, 50, 200, 500):
+        if all(max(tick + 1, other + 1) >= gap * min(tick + 1, other + 1) for other in ticks):
             ticks.append(tick)
-    ticks = sorted(ticks) or [low]
-    axes.set_xticks([tick + 1 for tick in ticks], labels=[f"{tick:g}".replace("-", "\N{MINUS SIGN}") for tick in ticks])
+    ticks.sort()
+    axes.set_xticks([tick + 1 for tick in ticks], labels=[f"{tick:g}" for tick in ticks])
     axes.set_xticks([], minor=True)
     return ticks
-
-
-def _checked_offsets(n0s: ArrayLike) -> list[float]:
-    try:
-        offsets = np.asarray(n0s)
-    except ValueError:  # how numpy reports rows of different lengths
-        offsets = np.empty(0)
-    if offsets.ndim != 1 or offsets.size < 2:
-        raise OptionError(f"n0s must hold at least two offsets in one dimension; got {shown(n0s)}")
-    numbers = [check_offset(n0) for n0 in offsets.tolist()]
-    if any(after <= before for before, after in pairwise(numbers)):
-        raise OptionError(f"n0s must increase; got {shown(numbers)}")
-    return numbers
 
 
 def _shown_apart(values: NDArray[np.float64]) -> list[int]:

@@ -112,9 +112,9 @@ def test_what_is_not_fitted_is_nan():
 
 def test_a_voter_without_votes_stays_at_the_prior():
     votes = Comparisons(2, [0, 0], [1, 1], [1, 1], ("Ann", "Bob"), [0, 0])
-    report = voter_report(bradley_terry(votes, prior=1, voters=True), random_share=0.2)
+    report = voter_report(bradley_terry(votes, prior=1, voters=True))
     assert report.n_votes.tolist() == [2, 0]
-    assert report.random[1] == 0.2
+    assert_allclose(report.random, 0.1)
     assert report.without[1] == 1.0
     assert np.isnan(report.agreement[1])
 
@@ -128,8 +128,6 @@ def test_what_cannot_be_judged_is_refused():
     known = bradley_terry(simulated(6, n_votes=60), prior=1)
     with pytest.raises(ComparisonError, match="Zoë"):
         influence(known, "Zoë")
-    with pytest.raises(ModelError, match="random_share must be a number between 0 and 1"):
-        voter_report(known, random_share=0)
     with pytest.raises(ModelError, match="level must be a number between 0 and 1"):
         voter_report(known, level=2)
 
@@ -156,9 +154,6 @@ def test_reprs_count():
     assert repr(strengths).startswith("<Strengths (Bradley-Terry) of 1 vote: ")
 
 
-EVIDENCE = st.lists(st.floats(-30, 30), min_size=1, max_size=6)
-
-
 @given(st.lists(st.floats(-4, 4), min_size=1, max_size=6))
 def test_chances_of_coin_flips_are_those_of_all_groups_of_voters(evidence):
     """A group of k among n voters flips coins with the beta-binomial probability B(a + k, b + n - k) / B(a, b)."""
@@ -168,10 +163,4 @@ def test_chances_of_coin_flips_are_those_of_all_groups_of_voters(evidence):
         weight = math.exp(betaln(0.5 + k, 4.5 + n - k) - betaln(0.5, 4.5) + np.dot(flips, evidence))
         total += weight
         sums += weight * np.array(flips)
-    assert_allclose(random_chances(np.array(evidence), None), sums / total, rtol=1e-9)
-
-
-@given(EVIDENCE, st.floats(0.01, 0.99))
-def test_a_given_share_has_each_voter_judged_alone(evidence, share):
-    alone = [share * math.exp(each) / (1 - share + share * math.exp(each)) for each in evidence]
-    assert_allclose(random_chances(np.array(evidence), share), alone, rtol=1e-9)
+    assert_allclose(random_chances(np.array(evidence)), sums / total, rtol=1e-9)

@@ -176,13 +176,11 @@ CURVES = {"b": ([2_000, 1_000], [0.9, 0.8], [0.01, 0.02]), "a": (1_500, 0.5, 0)}
 
 
 def test_accuracy_against_votes():
-    figure = plot_accuracy(CURVES, coefficient="rho_w", limits={"full rankings": 0.99})
-    (axes,) = figure.axes
-    first, second, limit = axes.lines
+    (axes,) = plot_accuracy(CURVES, coefficient="rho_w").axes
+    first, second = axes.lines
     assert list(first.get_xdata()) == [1_000, 2_000]
     assert list(first.get_ydata()) == [0.8, 0.9]
     assert list(second.get_xdata()) == [1_500]
-    assert list(limit.get_ydata()) == [0.99, 0.99]
     assert first.get_color() != second.get_color()
     assert first.get_linestyle() != second.get_linestyle()
     vertices = axes.collections[0].get_paths()[0].vertices
@@ -190,7 +188,7 @@ def test_accuracy_against_votes():
     assert {(1_000, 0.78), (1_000, 0.82), (2_000, 0.89), (2_000, 0.91)} <= drawn
     assert axes.get_ylabel() == r"Accuracy, $\rho_w$"
     assert axes.get_xscale() == "linear"
-    assert [text.get_text() for text in axes.texts] == ["b", "a", "full rankings"]
+    assert [text.get_text() for text in axes.texts] == ["b", "a"]
     assert title_of(axes) == r"$\rho_w$ of 2 approaches, by votes; bands: one standard error"
     axes = own_axes()
     assert plot_accuracy(CURVES, ax=axes) is axes
@@ -207,7 +205,6 @@ def test_accuracy_against_votes():
         (lambda: plot_in_top(borda(votes_of(3)), 1), ModelError, "the figure is one of Strengths"),
         (lambda: plot_in_top(FEW, 11), ModelError, "k must be a whole number from 1 to the 10 items; got 11"),
         (lambda: plot_in_top(FEW, 0), ModelError, "k must be a whole number from 1 to the 10 items; got 0"),
-        (lambda: plot_in_top(FEW, 1, n_samples=0), ModelError, "n_samples must be a positive whole number; got 0"),
         (lambda: plot_in_top(FEW, 1, seed=-1), ModelError, "seed must be a whole number, not negative; got -1"),
         (lambda: plot_strengths(FEW, scale="x"), OptionError, "scale must be one of 'strength', 'rank'; got 'x'"),
         (lambda: agreement(FEW, level=np.nan), OptionError, "level must be .* between 0 and 1, both excluded; got nan"),

@@ -113,13 +113,11 @@ def average_precision(relevance, order):
     return total / hits
 
 
-def vigna_tau(x, y, combine, ranks=None):
-    """Vigna 2015: pairs weighted by hyperbolic ranks, by default those in x, and those in y where x has ties."""
+def vigna_tau(x, y, combine):
+    """Vigna 2015: pairs weighted by hyperbolic ranks, those in x, and those in y where x has ties."""
     n = len(x)
     order = sorted(range(n), key=lambda i: (-x[i], -y[i]))
     weight = {item: 1 / place for place, item in enumerate(order, start=1)}
-    if ranks is not None:
-        weight = {item: 1 / ranks[item] for item in range(n)}
 
     def sign(number):
         return int(number > 0) - int(number < 0)

@@ -113,9 +113,6 @@ def test_panels_show_scores_in_one_order():
         scores = [row.scores[number] for row in result.rows]
         assert points_of(axes) == [(score.statistic, place) for place, score in enumerate(scores)]
         assert intervals_of(axes) == [[score.low, score.high] for score in scores]
-    (alone,) = plot_leaderboard(result, column="a").axes
-    assert title_of(alone).endswith(" items a")
-    assert points_of(alone) == points_of(first)
 
 
 def test_chance_levels_are_the_null_distributions():
@@ -211,9 +208,6 @@ def test_axes_of_the_caller():
     assert title_of(axes).endswith(" Sum over 2 gold sets")
     assert legend_of(axes) == ["mean by chance alone", "95 % of the values by chance alone"]
     assert axes.figure.legends == []
-    axes = own_axes()
-    expected = [(row.scores[1].statistic, place) for place, row in enumerate(result.rows)]
-    assert points_of(plot_leaderboard(result, ax=axes, column="b")) == expected
 
 
 @pytest.mark.parametrize(
@@ -231,8 +225,6 @@ def test_other_chance_levels_are_refused(changed, message):
         plot_leaderboard(board(), chance=chance)
 
 
-def test_unknown_columns_are_refused():
-    with pytest.raises(rankcorr.OptionError, match="column must be one of 'sum', 'gold'; got 'x'"):
-        plot_leaderboard(board(), column="x")
+def test_unknown_options_are_refused():
     with pytest.raises(rankcorr.OptionError, match="missing must be one of"):
         chance_levels(ONE_GOLD, THREE, missing="x")
