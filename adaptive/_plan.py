@@ -15,7 +15,7 @@ from typing import Any
 from adaptive._advice import Advice, advice_on, advice_on_voters
 from adaptive.errors import PlanError
 from rankcorr._checks import counted, real_number, shown, whole_number
-from rankcorr._results import TableResult, json_ready
+from rankcorr._results import TableResult, json_ready, text_table
 
 LARGEST_COUNT = 2**53  # alpha N is a product of floats, and not every larger integer is a float
 _MOST_BALLOTS = 10_000  # rounding can keep a size forever (0.9 of 4 items are 4), so sizes alone set no limit
@@ -185,15 +185,10 @@ class BallotPlan(TableResult):
             hours_each = self.cost(seconds_per_comparison) / self.n_comparisons
             hours = [f"{hours_each * count:,.2f}" for count in (*self.comparisons, self.n_comparisons)]
             rows = [[*row, cell] for row, cell in zip(rows, ["hours", *hours], strict=True)]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = [
-            "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])])  # numbers end in one column
-            for row in rows
-        ]
         return "\n".join(
             [
                 self._title(),
-                *lines,
+                text_table(rows, [column > 0 for column in range(len(rows[0]))]),
                 f"Top items are presented {counted(self.top_presentations, 'time')}; "
                 f"in a uniform ballot of the same cost, every item {self.uniform_presentations:,.1f} times.",
                 *(["Advice:"] if advice else []),

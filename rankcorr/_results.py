@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
@@ -283,6 +284,29 @@ def table_rows(columns: Mapping[Any, Sequence[Any]]) -> list[dict[Any, Any]]:
     [{'item': 'ant', 'rank': 2}, {'item': 'bee', 'rank': 1}]
     """
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def text_table(rows: Sequence[Sequence[str]], right: Sequence[bool]) -> str:
+    """Return rows as plain text, two spaces between columns; `right` says which are aligned to the right.
+
+    Examples
+    --------
+    >>> print(text_table([["item", "rank"], ["ant", "2"]], [False, True]))
+    item  rank
+    ant      2
+    """
+    widths = [max(map(_width, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:
+        gaps = [" " * (width - _width(cell)) for cell, width in zip(row, widths, strict=True)]
+        cells = zip(row, gaps, right, strict=True)
+        lines.append("  ".join(gap + cell if each else cell + gap for cell, gap, each in cells).rstrip(" "))
+    return "\n".join(lines)
+
+
+def _width(text: str) -> int:
+    """Columns of a terminal: a wide letter takes two, a combining mark none."""
+    return sum(2 if unicodedata.east_asian_width(c) in "WF" else not unicodedata.combining(c) for c in text)
 
 
 def markdown_table(rows: Sequence[Sequence[str]], right: Sequence[bool]) -> str:

@@ -14,7 +14,7 @@ from adaptive.errors import AdaptiveError, ModelError
 from adaptive.model._accuracy import N_SAMPLES, correlated
 from adaptive.model._strengths import Strengths
 from rankcorr import BootstrapInterval, Ranking, RankingError, align, bootstrap_interval
-from rankcorr._checks import checked_level, counted, shown
+from rankcorr._checks import checked_level, counted, first_few, shown
 from rankcorr._coefficients import CoefficientLike, as_coefficient
 from rankcorr._ranking import Missing, RankingLike, as_ranking
 from rankcorr._results import JsonResult, TableResult, read_only
@@ -124,9 +124,9 @@ class ScoredLeaderboard(TableResult):
 
     def __repr__(self) -> str:
         parts = zip(self.systems, self.scores, strict=True)
-        listed = ", ".join(f"{name} {score.statistic:.3f}" for name, score in list(parts)[:5])
+        best = first_few([f"{name} {score.statistic:.3f}" for name, score in parts])
         what = f"{counted(len(self.systems), 'system')}, {self.scores[0].known.coefficient}"
-        return f"<ScoredLeaderboard of {what}: {listed}>"
+        return f"<ScoredLeaderboard of {what}: {best}>"
 
 
 def score_system(

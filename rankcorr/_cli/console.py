@@ -14,7 +14,6 @@ import math
 import os
 import re
 import sys
-import unicodedata
 import warnings
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from contextlib import redirect_stdout, suppress
@@ -27,7 +26,7 @@ import click
 
 from rankcorr._checks import counted
 from rankcorr._io.records import printable
-from rankcorr._results import json_ready, latex_table, markdown_table
+from rankcorr._results import json_ready, latex_table, markdown_table, text_table
 from rankcorr.errors import MissingArrowError, MissingMeasuresError, RankingError
 from rankcorr.plots._style import FORMS, THEMES, MissingMatplotlibError, figure_class, save_figure, theme
 
@@ -228,14 +227,8 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[str | float]], *,
         csv.writer(text, lineterminator="\n").writerows(table)
         click.echo(text.getvalue(), nl=False, file=file)
         return
-    if form != TABLES[0]:
-        click.echo((markdown_table if form == "markdown" else latex_table)(table, right), file=file)
-        return
-    widths = [max(map(text_width, column)) for column in zip(*table, strict=True)]
-    for row in table:
-        gaps = [" " * (width - text_width(cell)) for cell, width in zip(row, widths, strict=True)]
-        cells = zip(row, gaps, right, strict=True)
-        click.echo("  ".join(gap + cell if each else cell + gap for cell, gap, each in cells).rstrip(" "))
+    made = {"text": text_table, "markdown": markdown_table, "latex": latex_table}[form]
+    click.echo(made(table, right), file=file)
 
 
 def notes_of(messages: Sequence[str], coefficients: Sequence[str], system: str | None = None) -> list[Note]:
@@ -299,11 +292,6 @@ def ranks_text(least: int | None, largest: int | None) -> str:
 def label_text(label: Hashable) -> str:
     """A label as a terminal can show it; the parts of an id of several columns are separated by commas."""
     return printable(", ".join(label) if isinstance(label, tuple) else str(label))
-
-
-def text_width(text: str) -> int:
-    """Columns of a terminal: a wide letter takes two, a combining mark none."""
-    return sum(2 if unicodedata.east_asian_width(c) in "WF" else not unicodedata.combining(c) for c in text)
 
 
 def _ready(context: click.Context, parameter: click.Parameter, out: str | None) -> str | None:

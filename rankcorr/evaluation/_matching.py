@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr._checks import checked_count, offending, shown
+from rankcorr._checks import checked_count, first_few, offending, shown
 from rankcorr._results import Result
 from rankcorr._scores import read_only
 from rankcorr._workers import Progress, in_threads
@@ -282,7 +282,7 @@ def _kind(value: object) -> str:
 
 
 def _some(ids: tuple[Any, ...]) -> str:
-    return ", ".join(shown(each) for each in ids[:3]) + (", ..." if len(ids) > 3 else "")
+    return first_few([shown(each) for each in ids[:4]], 3)
 
 
 def _refuse_unjudged(joint: Joined, n_unjudged: Codes) -> None:

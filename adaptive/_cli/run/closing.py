@@ -14,7 +14,7 @@ from adaptive.errors import ProtocolError
 from adaptive.ledger import Campaign, CampaignResult, CampaignStatus, ClosePreview, Preview
 from adaptive.model._accuracy import N_SAMPLES
 from rankcorr import OptionError
-from rankcorr._checks import counted
+from rankcorr._checks import counted, first_few
 from rankcorr._cli.console import command, json_option, print_json
 from rankcorr._workers import progress_bar
 
@@ -205,9 +205,8 @@ def _show(preview: ClosePreview, as_json: bool) -> None:
         f"({share:.0%}; {preview.least_answered:.0%} are wanted)"
     )
     if preview.silent:
-        some = ", ".join(" ".join(item_cells(item)) for item in preview.silent[:5])
-        more = ", ..." if len(preview.silent) > 5 else ""
-        click.echo(f"{counted(len(preview.silent), 'item')} without any answer: {some}{more}")
+        some = first_few([" ".join(item_cells(item)) for item in preview.silent])
+        click.echo(f"{counted(len(preview.silent), 'item')} without any answer: {some}")
     else:
         few = ", ".join(f"{' '.join(item_cells(item))} {number}" for item, number in preview.fewest)
         click.echo(f"fewest answers: {few}")

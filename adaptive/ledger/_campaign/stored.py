@@ -21,7 +21,7 @@ from adaptive.ledger._store.database import Database
 from adaptive.ledger._store.encoding import json_of, label_of, label_text, now, value_of
 from adaptive.ledger._store.rows import audit, insert_columns
 from adaptive.ledger.errors import LedgerError, NoCampaignError
-from rankcorr._checks import checked_seed, shown
+from rankcorr._checks import checked_seed, first_few, shown
 
 Kind: TypeAlias = Literal["text", "markdown", "image", "audio"]
 _MOST_OF_ITEM: Final = 10_000  # characters of an item's content
@@ -204,7 +204,7 @@ def load_campaign(connection: sa.Connection, key: str | None = None) -> Campaign
     if not found:
         raise NoCampaignError("the ledger has no campaign" + ("" if key is None else f" called {shown(key)}"))
     if len(found) > 1:
-        listed = ", ".join(f"{row.name} {row.key}" for row in found[:5]) + (", ..." if len(found) > 5 else "")
+        listed = first_few([f"{row.name} {row.key}" for row in found])
         raise LedgerError(
             "the ledger has several campaigns: choose one by its key with --campaign KEY (for ballots fit, write its "
             f"votes to a file with ballots run export --format csv): {listed}"

@@ -22,6 +22,7 @@ from rankcorr._checks import (
     checked_resamples,
     checked_seed,
     counted,
+    first_few,
     offending,
     shown,
     warn_undefined,
@@ -457,8 +458,7 @@ class QueryMeans(TableResult):
 
     def __repr__(self) -> str:
         means = [f"{row.run} {row.metric}{' standardized' * row.standardized} {row.mean:.4f}" for row in self.rows]
-        listed = ", ".join(means[:5] + ["..."] * (len(means) > 5))
-        return f"<QueryMeans of {counted(self.n_queries, 'query', 'queries')}: {listed}>"
+        return f"<QueryMeans of {counted(self.n_queries, 'query', 'queries')}: {first_few(means)}>"
 
 
 def _only(rows: tuple[Row, ...], **given: str | bool | None) -> Row:
