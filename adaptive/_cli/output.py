@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import asdict
 from multiprocessing import get_context
 from pathlib import Path
@@ -16,7 +16,7 @@ import click
 from adaptive.errors import TableError
 from rankcorr import UndefinedCorrelationWarning
 from rankcorr._cli.console import print_json, print_table, whole
-from rankcorr._io.files import prepared_file
+from rankcorr._io.files import write_atomically
 
 if TYPE_CHECKING:
     from adaptive.ledger import Verified
@@ -27,8 +27,7 @@ def emit(text: str, out: str | None, note: str) -> None:
     if out is None or out == "-":
         click.echo(text, nl=False)
         return
-    with whole_file(out, text):
-        pass
+    write_whole(out, text)
     click.echo(whole(note))
 
 
@@ -45,15 +44,8 @@ def print_rows(rows: Sequence[Any], columns: Mapping[str, Callable[[Any], str]],
         print_table(list(columns), [[text(each) for text in columns.values()] for each in rows])
 
 
-@contextmanager
-def whole_file(path: str, text: str) -> Iterator[None]:
-    """Write a file once the block has succeeded, so that a failure in the block leaves the old file.
-
-    Parameters
-    ----------
-    path : str
-        A link stays a link; a device or pipe is written to, after the block.
-    text : str
+def write_whole(path: str, text: str) -> None:
+    """Write a file, or leave the old one; a link stays a link, and a device or pipe is written to.
 
     Raises
     ------
@@ -61,19 +53,13 @@ def whole_file(path: str, text: str) -> Iterator[None]:
         When the file cannot be written.
     """
     target, data = Path(path), text.encode()
-    if target.exists() and not target.is_file():
-        if target.is_dir():
-            raise TableError(f"{path}: cannot be written: it is a folder")
-        yield
-        with named_errors(path):
+    if target.is_dir():
+        raise TableError(f"{path}: cannot be written: it is a folder")
+    with named_errors(path):
+        if target.exists() and not target.is_file():
             target.write_bytes(data)
-        return
-    with ExitStack() as stack:
-        with named_errors(path):
-            put_in_place = stack.enter_context(prepared_file(target, data))
-        yield
-        with named_errors(path):
-            put_in_place()
+        else:
+            write_atomically(target, data)
 
 
 @contextmanager

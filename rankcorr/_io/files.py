@@ -3,43 +3,19 @@
 import errno
 import os
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Write a file atomically: the old one stays in place until the new one is on disk."""
-    with prepared_file(path, data) as put_in_place:
-        put_in_place()
+    """Write a file atomically: the old one stays in place until the new one is on disk.
 
-
-@contextmanager
-def prepared_file(path: Path, data: bytes) -> Iterator[Callable[[], None]]:
-    """Write a file next to `path`, and give a function that moves it into place.
-
-    Steps that may fail go between the two: a block that ends without a call of the function leaves the old file. The
-    new one has the mode of the old one, and a link stays a link.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder, "ranking.csv")
-    ...     with prepared_file(path, b"item,rank") as put_in_place:
-    ...         before = path.exists()
-    ...         put_in_place()
-    ...     before, path.read_bytes()
-    (False, b'item,rank')
+    The new one has the mode of the old one, and a link stays a link.
     """
     target = Path(os.path.realpath(path))
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
-
-    def put_in_place() -> None:
-        temporary.replace(target)
-        sync_folder(target.parent)
-
     try:
         with temporary.open("xb") as file:
             if target.exists():
@@ -47,7 +23,8 @@ def prepared_file(path: Path, data: bytes) -> Iterator[Callable[[], None]]:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        yield put_in_place
+        temporary.replace(target)
+        sync_folder(target.parent)
     finally:
         temporary.unlink(missing_ok=True)
 

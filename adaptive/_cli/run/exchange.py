@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import click
 
-from adaptive._cli.output import emit, print_verified, whole_file
+from adaptive._cli.output import emit, print_verified, write_whole
 from adaptive._cli.run.campaign import created, ledger_argument, opened
 from adaptive._cli.run.voting import check_other
 from adaptive._cli.vote_files import Reading, reading_options
@@ -63,8 +63,7 @@ def export(campaign: Campaign, out: str, form: str, names: bool, unanswered: boo
     except OSError as error:
         raise ProtocolError(f"{out}: cannot be a folder: {error.strerror}") from error
     for name, text in found.files.items():
-        with whole_file(str(folder / name), text):
-            pass
+        write_whole(str(folder / name), text)
     click.echo(found.to_text())
 
 

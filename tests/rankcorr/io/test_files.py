@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from rankcorr._io.files import prepared_file, write_atomically
+from rankcorr._io.files import write_atomically
 from tests.distributions import ROOT
 
 
@@ -29,23 +29,6 @@ def test_a_file_is_written_and_nothing_else_is_left(tmp_path):
     assert os.listdir(tmp_path) == ["ranking.csv"]
 
 
-def test_a_prepared_file_is_in_place_when_it_is_put_there(tmp_path, path):
-    with prepared_file(path, b"new") as put_in_place:
-        assert path.read_bytes() == b"old"
-        put_in_place()
-        assert path.read_bytes() == b"new"
-    assert os.listdir(tmp_path) == ["ranking.csv"]
-
-
-def test_a_block_that_does_not_put_it_leaves_the_old_file(tmp_path, path):
-    with prepared_file(path, b"new"):
-        pass
-    with pytest.raises(KeyError, match="what may fail"), prepared_file(path, b"new"):
-        raise KeyError("what may fail")
-    assert path.read_bytes() == b"old"
-    assert os.listdir(tmp_path) == ["ranking.csv"]
-
-
 @pytest.mark.parametrize("step", ["fsync", "replace"])
 def test_a_failure_leaves_the_old_file(step, tmp_path, path, monkeypatch):
     def fail(*_):
@@ -62,10 +45,8 @@ def test_a_failure_leaves_the_old_file(step, tmp_path, path, monkeypatch):
 def test_the_file_and_its_name_are_on_the_disk(tmp_path, monkeypatch):
     synced = []
     monkeypatch.setattr(os, "fsync", lambda descriptor: synced.append(stat.S_ISDIR(os.fstat(descriptor).st_mode)))
-    with prepared_file(tmp_path / "ranking.csv", b"new") as put_in_place:
-        assert synced == [False]  # the file, before it has its name
-        put_in_place()
-        assert synced == [False, True]
+    write_atomically(tmp_path / "ranking.csv", b"new")
+    assert synced == [False, True]  # the file, and then its name
 
 
 @pytest.mark.skipif(os.name != "posix", reason="modes, links and folders as POSIX has them")
