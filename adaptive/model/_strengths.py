@@ -15,11 +15,10 @@ from adaptive.errors import ModelError
 from adaptive.model import _accuracy as accuracy
 from adaptive.model._accuracy import N_SAMPLES, Cut, DrawnRanks, ExpectedCorrelation, RankIntervals, TopProbabilities
 from adaptive.model._comparisons import Comparisons
+from adaptive.model._evidence import LIMIT, Misfit, Signal, misfit, signal
 from adaptive.model._fit import SD_RANGE, SD_START
 from adaptive.model._likelihood import OVERSIGHT, Curvature, Parameters, Prior, VoteModel, curvature_at, rows_of
-from adaptive.model._misfit import LIMIT, Misfit, misfit
 from adaptive.model._posterior import MAX_DENSE, Opinions, RankChances, cluster_ratio, covariance, draw, shared_opinions
-from adaptive.model._signal import Signal, signal
 from rankcorr import Ranking
 from rankcorr._checks import check_rng, checked_count, checked_seed, counted, real_number, shown
 from rankcorr._coefficients import Coefficient, CoefficientLike, as_coefficient
@@ -125,12 +124,12 @@ class Strengths(TableResult):
 
     @cached_property
     def signal(self) -> Signal:
-        """Whether the votes, in their order, can be told from coin flips (`adaptive.model._signal`)."""
+        """Whether the votes, in their order, can be told from coin flips (`adaptive.model._evidence`)."""
         return signal(self.comparisons)
 
     @cached_property
     def misfit(self) -> Misfit:
-        """How far the votes depart from the model (`adaptive.model._misfit`)."""
+        """How far the votes depart from the model (`adaptive.model._evidence`)."""
         return misfit(self.comparisons, rows_of(self.comparisons, self.model), self.parameters)
 
     @cached_property

@@ -23,7 +23,7 @@ from adaptive.ledger._votes.reading import MOST_WITH_INTERVALS, standing_votes, 
 from adaptive.ledger.errors import LedgerError
 from adaptive.model._accuracy import Cut
 from adaptive.model._estimators import bradley_terry
-from adaptive.model._misfit import LIMIT
+from adaptive.model._evidence import LIMIT
 from adaptive.model._strengths import Strengths
 from rankcorr import TauW
 from rankcorr._results import TableResult

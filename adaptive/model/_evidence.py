@@ -1,4 +1,19 @@
-"""Compare votes with the model fitted to them: on the same pair, between near and far opponents, by the same voter.
+"""Test the votes themselves: against coin flips, and against the model fitted to them.
+
+`signal` tells votes from coin flips, at any time: an e-process that bets on each vote before it is counted.
+
+A gambler starts with one unit, predicts each vote from the earlier ones, and bets a share of the wealth at even odds
+on the item that should win. If the voters flip coins, no bet is favourable, and the wealth exceeds 20 with a
+probability of at most 1 / 20, however long the campaign lasts and whatever is asked next (Ville 1939). Wealth is
+therefore evidence: once it reaches 20, votes depend on the items, at the level .05 and at any time.
+
+This holds even if the predictions are wrong. They come from the Bradley-Terry model with normal strengths of mean 0,
+updated vote by vote as in a Kalman filter without covariances. On a chain of items this model errs, but earlier votes
+on the same pair predict well: they are one more predictor. The spread of the strengths and the reliability of the
+predictions are unknown. The wealth is therefore a mean: over the pairs' predictor and several spreads, and over several
+shares of the stake that Kelly's rule would bet.
+
+`misfit` compares votes with the model: on the same pair, between near and far opponents, by the same voter.
 
 Each vote has a residual: 1 if the voter chose the stronger item, 0 if not, less the probability of that. The strengths
 are first stretched or shrunk by one factor, because a prior draws all of them together. If the model holds, residuals
@@ -15,15 +30,95 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from adaptive.errors import ComparisonError
 from adaptive.model._comparisons import Comparisons
 from adaptive.model._likelihood import Parameters, Rows, VoteModel
+from rankcorr._checks import shown
 from rankcorr._results import JsonResult
 
 Array: TypeAlias = NDArray[Any]
 
+LEVEL: Final = 0.05
+SPREADS: Final = (0.25, 0.5, 1.0, 2.0, 4.0)
+STAKES: Final = (0.25, 0.5, 1.0)
 _LEAST_VARIANCE: Final = 1.0  # that of four pairs of close items with two votes each: fewer say nothing
 _LOG_FACTORS: Final = (math.log(0.2), math.log(10.0))
 LIMIT: Final = 3.0
+
+
+@dataclass(frozen=True, eq=False)
+class Signal(JsonResult):
+    """Evidence that votes depend on the items that they compare.
+
+    Attributes
+    ----------
+    found : bool
+        Whether the votes were told from coin flips at the level .05.
+    first : int or None
+        Number of votes after which they were; None if they were not.
+    pvalue : float
+        Anytime-valid: whenever a campaign of coin flippers is looked at, it is at most p with a probability of at most
+        p. It only falls as votes come.
+    log_evidence : float
+        Natural logarithm of the largest wealth so far.
+    n_votes : int
+        Number of votes, ties included; a tie changes nothing.
+    """
+
+    found: bool
+    first: int | None
+    pvalue: float
+    log_evidence: float
+    n_votes: int
+
+
+def signal(comparisons: Comparisons) -> Signal:
+    """Test whether votes can be told from coin flips.
+
+    The test takes votes in their order. It holds for the order in which they were cast, and for any other that does not
+    depend on the answers. A file sorted by the winner would show a false signal. Voters who always take the left side
+    are no signal if sides are random.
+
+    Parameters
+    ----------
+    comparisons : Comparisons
+
+    Returns
+    -------
+    Signal
+
+    Raises
+    ------
+    ComparisonError
+        Anything but `Comparisons`.
+
+    References
+    ----------
+    J. Ville, Étude critique de la notion de collectif, 1939. G. Shafer, Testing by betting, Journal of the Royal
+    Statistical Society A 184 (2021).
+
+    Examples
+    --------
+    >>> left, right = ["fig", "fig", "kiwi"] * 10, ["kiwi", "plum", "plum"] * 10
+    >>> clear = Comparisons.from_labels(left, right, ["left"] * 30)
+    >>> coins = Comparisons.from_labels(left, right, ["left", "left", "left", "right", "right", "right"] * 5)
+    >>> signal(clear).found, signal(coins).found, signal(clear).first
+    (True, False, 13)
+    """
+    if not isinstance(comparisons, Comparisons):
+        raise ComparisonError(f"signal takes Comparisons; got {shown(comparisons)}")
+    from adaptive.model._kernels import wealth_of_bets
+
+    log_wealth = np.empty(comparisons.n_comparisons)
+    votes = comparisons.left, comparisons.right, comparisons.winner
+    lower, upper = np.minimum(*votes[:2]).astype(np.int64), np.maximum(*votes[:2])
+    pairs, pair = np.unique(lower * comparisons.n_items + upper, return_inverse=True)
+    won = np.zeros((pairs.size, 2))
+    wealth_of_bets(*votes, comparisons.n_items, pair, won, np.array(SPREADS), np.array(STAKES), log_wealth)
+    largest = max(0.0, float(log_wealth.max(initial=0.0)))
+    reached = np.flatnonzero(log_wealth >= -math.log(LEVEL))
+    first = int(reached[0]) + 1 if reached.size else None
+    return Signal(first is not None, first, math.exp(-largest), largest, comparisons.n_comparisons)
 
 
 @dataclass(frozen=True, eq=False)
