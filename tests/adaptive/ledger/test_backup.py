@@ -28,7 +28,7 @@ def test_a_copy_is_the_same_campaign(ledger, tmp_path):
     copy = Ledger.open(tmp_path / "copy.db")
     assert copy.campaign().bundle() == campaign.bundle()
     copy.close()
-    with pytest.raises(LedgerError, match=r"copy\.db: exists already"):
+    with pytest.raises(LedgerError, match=r"copy\.db: already exists"):
         ledger.back_up(tmp_path / "copy.db")
     with pytest.raises(UnreachableError, match=r"copy\.db: cannot be written"):
         ledger.back_up(tmp_path / "none" / "copy.db")
