@@ -1,10 +1,9 @@
-"""The command `ballots draw`: the ballot of the library as a table, and what it refuses."""
+"""The command `ballots draw`: the ballot of the library as a table."""
 
 import numpy as np
-import pytest
 
 from adaptive._draw import draw_ballot
-from tests.adaptive.cli.commands import check_refused, rows_of, run_ok
+from tests.adaptive.cli.commands import rows_of, run_ok
 
 
 def test_draw_is_that_of_the_library(items):
@@ -20,19 +19,3 @@ def test_draw_is_that_of_the_library(items):
     ]
     one = ("--presentations", 1, "--voters", 1, "--seed", 0, "--out", "b.csv")
     assert run_ok("draw", "-", *one, stdin="item\na\nb\n") == "1 comparisons written to b.csv\n"
-
-
-DRAW = ("draw", "items.csv", "--presentations", 4, "--voters", 3, "--seed", 1)
-
-
-@pytest.mark.usefixtures("items")
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["draw", "none.csv", *DRAW[2:]], r"none\.csv: cannot be read"),
-        (["draw", "tokens.csv", *DRAW[2:]], r'tokens\.csv:1: a column "item" is wanted'),
-        ([*DRAW, "--voters", 0], r"number of voters must be an integer of at least 1; got 0"),
-    ],
-)
-def test_refused(arguments, message):
-    check_refused(arguments, message)

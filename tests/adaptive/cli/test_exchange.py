@@ -115,28 +115,6 @@ def test_a_backup_while_votes_arrive_is_a_ledger_of_one_moment(folder, opened):
     connection.close()
 
 
-@pytest.mark.usefixtures("opened")
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["verify", "none.zip"], r"none\.zip: "),
-        (["verify", "tokens.csv"], r"tokens\.csv: "),
-        (["run", "export", "v.db", "--out", "none/c.zip"], r"none/c\.zip: cannot be written"),
-        (["run", "export", "v.db", "--format", "bundle", "--unanswered", "--out", "c"], r"for the formats of votes"),
-        (["run", "export", "v.db", "--format", "choix", "--out", "tokens.csv"], r"tokens\.csv: cannot be a folder"),
-        (["run", "import", "v.db", "none.csv"], r"none\.csv: cannot be read"),
-        (["run", "import", "none.db", "tokens.csv"], r"none\.db: does not exist"),
-        (["run", "backup", "none.db", "copy.db"], r"none\.db: does not exist"),
-        (["run", "backup", "v.db", "none/copy.db"], r"none/copy\.db: cannot be written"),
-        (["run", "verify", "none.db"], r"none\.db: does not exist"),
-    ],
-)
-def test_refused(folder, arguments, message):
-    before = sorted(path.name for path in folder.iterdir())
-    assert re.search(message, refusal(*arguments))
-    assert sorted(path.name for path in folder.iterdir() if not path.name.endswith(("-wal", "-shm"))) == before
-
-
 @pytest.mark.usefixtures("finished")
 @pytest.mark.parametrize("form", ["bundle", "csv", "arena"])
 def test_an_export_spares_the_ledger(folder, form):

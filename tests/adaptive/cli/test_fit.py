@@ -9,7 +9,7 @@ import pytest
 from adaptive import Comparisons, borda, bradley_terry, plan_ballots, read_comparisons, thurstone
 from adaptive._tables import read_items
 from adaptive.model import _estimators as estimators
-from tests.adaptive.cli.commands import as_csv, check_refused, invoke, refusal, rows_of, run_ok, vote
+from tests.adaptive.cli.commands import as_csv, invoke, refusal, rows_of, run_ok, vote
 from tests.adaptive.votings import Voting
 
 VOTES = """comparison,voter,left,right,winner
@@ -164,34 +164,6 @@ def test_files_that_name_things_otherwise(folder):
     for answers, n_ties in (("left_won", 0), ("codes", 1), ('"1=left",0=right', 0)):
         found = json.loads(invoke("fit", "n.csv", "--json", "--answers", answers).stdout)
         assert (found["n_comparisons"], found["n_ties"]) == (2, n_ties)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["fit", "v.csv", "--answers", "A"], r"'A' is not of the form NAME=MEANING,NAME=MEANING, or left_won, or co"),
-        (["fit", "v.csv", "--answers", "A=left,A=tie"], r"'A' comes twice"),
-        (["fit", "v.csv", "--answers", "A=won"], r"an answer, text or a number, means 'left', .* got \{'A': 'won'\}"),
-        (["fit", "v.csv", "--columns", "loser=a"], r"--columns names those of left, right, winner, voter; got 'loser'"),
-        (["fit", "up.csv"], r"got 'up'\. The option answers says what other answers mean"),
-        (["fit"], r"Missing argument 'VOTES\.\.\.'"),
-        (["fit", "none.csv"], r"none\.csv: cannot be read"),
-        (["fit", "v.csv", "v.csv"], r"each file counts once; got v\.csv twice"),
-        (["fit", "v.csv", "plain.csv"], r"either all votes have a voter or none; without voters: plain\.csv"),
-        (["fit", "v.csv", "parts.csv"], r"the items of the files differ in their number of parts"),
-        (["fit", "v.csv", "--json", "--out", "x"], r"--json and --out exclude each other"),
-        (["fit", "v.csv", "--model", "thurstone", "--ties", "half"], r"ties is an option of bradley-terry; thurstone"),
-        (["fit", "plain.csv", "--voters"], r"voters=True needs votes whose voters are known"),
-        (["fit", "v.csv", "--items", "two.csv"], r"v\.csv:3: .*'plum'"),
-    ],
-)
-def test_refused(folder, arguments, message):
-    (folder / "v.csv").write_text(VOTES)
-    (folder / "plain.csv").write_text("left,right,winner\nfig,kiwi,left\n")
-    (folder / "parts.csv").write_text("voter,left_1,left_2,right_1,right_2,winner\nAnn,a,b,c,d,left\n")
-    (folder / "up.csv").write_text("left,right,winner\nfig,kiwi,up\n")
-    (folder / "two.csv").write_text("item\nfig\nkiwi\n")
-    check_refused(arguments, message)
 
 
 def test_a_fit_that_has_not_converged_says_so(votes, monkeypatch):

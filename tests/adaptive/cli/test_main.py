@@ -7,7 +7,7 @@ import pytest
 from adaptive._cli import main as cli
 from rankcorr import __version__
 from rankcorr._io.tables import read_ranking
-from tests.adaptive.cli.commands import INIT, refusal, rows_of, run_ok, vote
+from tests.adaptive.cli.commands import INIT, rows_of, run_ok, vote
 
 
 def test_six_commands_from_tokens_to_a_ranking(folder):
@@ -33,18 +33,6 @@ def test_six_commands_from_tokens_to_a_ranking(folder):
     assert sorted(path.name for path in folder.iterdir()) == [
         "ballot1.csv", "ballot2.csv", "items.csv", "ranking.csv", "tokens.csv", "v.db", "votes1.csv", "votes2.csv"
     ]  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ([], r"Missing command; 'ballots --help' lists the options"),
-        (["run"], r"Missing command; 'ballots run --help' lists the options"),
-        (["table9"], r"No such command 'table9'"),
-    ],
-)
-def test_refused(arguments, message):
-    assert re.search(message, refusal(*arguments))
 
 
 @pytest.mark.parametrize(

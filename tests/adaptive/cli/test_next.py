@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from adaptive import bradley_terry, next_comparisons, read_comparisons
-from tests.adaptive.cli.commands import as_csv, check_refused, invoke, rows_of, run_ok, vote
+from tests.adaptive.cli.commands import as_csv, invoke, rows_of, run_ok, vote
 
 VOTES = "comparison,voter,left,right,winner\n" + "".join(
     f"{n},{'Ann' if n % 2 else 'Bob'},i{n},i{n + 1},{'left' if n % 3 else 'tie'}\n" for n in range(8)
@@ -112,19 +112,3 @@ def test_no_possible_pair_is_left(folder):
     assert (result.exit_code, result.stdout) == (0, "0 comparisons written to n.csv\n")
     assert result.stderr == "ballots: note: 0 of 2 comparisons: the voter has seen all other pairs\n"
     assert (folder / "n.csv").read_text() == "comparison,voter,left,right,winner\n"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--size", 4, "--seed", 1], r"give a file of votes, or --items"),
-        (["v.csv", "--size", 0, "--seed", 1], r"size must be a positive whole number; got 0"),
-        (["v.csv", "--size", 4, "--seed", 1, "--voter", "A", "--voter", "A"], r"names each voter once; got A twice"),
-        (["v.csv", "--size", 4, "--seed", 1, "--voter", " A"], r"a name in one line, without spaces around it"),
-        (["plain.csv", "--size", 4, "--seed", 1, "--voter", "A"], r"--voter needs votes whose voters are known"),
-    ],
-)
-def test_refused(folder, arguments, message):
-    (folder / "v.csv").write_text(VOTES)
-    (folder / "plain.csv").write_text("left,right,winner\nfig,kiwi,left\n")
-    check_refused(["next", *arguments], message)

@@ -1,8 +1,6 @@
-"""The command `ballots pair`: items as the library pairs them, and what it refuses."""
+"""The command `ballots pair`: items as the library pairs them."""
 
-import pytest
-
-from tests.adaptive.cli.commands import TOKENS, check_refused, invoke, run_ok
+from tests.adaptive.cli.commands import TOKENS, invoke, run_ok
 
 
 def test_pair_prints_items():
@@ -25,19 +23,3 @@ def test_pair_across_areas_and_the_note_on_rare_tokens():
     result = invoke("pair", "-", "--across-areas", stdin=tokens)
     assert (result.exit_code, result.stdout) == (0, "item_1,item_2,area,rare\na,b,,no\n")
     assert result.stderr.startswith("ballots: note: 0 of 2 tokens are rare")
-
-
-@pytest.mark.usefixtures("items")
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["pair", "none.csv"], r"none\.csv: cannot be read: No such file"),
-        (["pair", "items.csv"], r'items\.csv:1: column "item_1": unknown column'),
-        (["pair", "tokens.csv", "--sample", 3], r"--sample and --seed belong together; --seed is missing"),
-        (["pair", "tokens.csv", "--seed", 3], r"belong together; --sample is missing"),
-        (["pair", "tokens.csv", "--out", "none/items.csv"], r"none/items\.csv: cannot be written: No such file"),
-        (["pair", "tokens.csv", "--out", "."], r"\.: cannot be written: it is a folder"),
-    ],
-)
-def test_refused(arguments, message):
-    check_refused(arguments, message)

@@ -1,4 +1,4 @@
-"""The command `ballots plan`: the plan of the library, printed or as JSON, and what it refuses."""
+"""The command `ballots plan`: the plan of the library, printed or as JSON."""
 
 import json
 
@@ -6,7 +6,7 @@ import pytest
 
 from adaptive._budget import plan_for_budget, plan_for_top
 from adaptive._plan import plan_ballots
-from tests.adaptive.cli.commands import check_refused, run_ok
+from tests.adaptive.cli.commands import run_ok
 
 
 def test_plan_prints_ballots_cost_and_advice():
@@ -59,22 +59,3 @@ def test_plan_is_that_of_the_library(arguments, plan):
 def test_plan_counts_the_items_of_a_file(items):
     arguments = ("--ballots", 2, "--presentations", 4)
     assert run_ok("plan", "--items", items, *arguments) == run_ok("plan", "--n-items", 10, *arguments)
-
-
-PLAN = ("plan", "--n-items", 10)
-
-
-@pytest.mark.usefixtures("items")
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["plan", "--presentations", 4], r"give exactly one of --n-items and --items; got none"),
-        ([*PLAN, "--items", "items.csv", "--top", 4], r"give exactly one of --n-items and --items; got both"),
-        ([*PLAN], r"one of --presentations, --budget, --hours, --top is wanted; got none"),
-        ([*PLAN, "--top", 9, "--budget", 9], r"is wanted; got --budget and --top"),
-        ([*PLAN, "--presentations", 4], r"every ballot needs two items; ballot 4 would have 1"),
-        ([*PLAN, "--hours", 3, "--ballots", 2], r"--hours needs --seconds"),
-    ],
-)
-def test_refused(arguments, message):
-    check_refused(arguments, message)

@@ -8,7 +8,7 @@ import pytest
 
 from adaptive.ledger import Ledger
 from adaptive.ledger._voters.tokens import holder_of
-from tests.adaptive.cli.commands import INIT, as_csv, refusal, rows_of, run_ok
+from tests.adaptive.cli.commands import INIT, as_csv, rows_of, run_ok
 from tests.adaptive.cli.test_run import info_of, rows_in
 
 PROBES = (
@@ -126,42 +126,6 @@ def test_leaving_out_is_looked_at_before(folder):
     run_ok("run", "exclude", "v.db", "2", "--reason", "left, left, left")
     assert run_ok("run", "exclude", "v.db", "2", "--preview").startswith("voter 2 included again: 7 votes")
     assert " excluded" in run_ok("run", "quality", "v.db").splitlines()[3]
-
-
-@pytest.mark.usefixtures("opened")
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--probes", "none.csv"], r"none\.csv: cannot be read"),
-        (["--probes", "odd.csv"], r"odd\.csv:2: \('nut', 'price'\) is no item"),
-        (["--probes-per-sheet", 2], r"--probes-per-sheet requires --probes"),
-        (["--repeats", 0.6], r"repeats must be a share from 0 to 0\.5; got 0\.6"),
-        (["--pay-per-vote", 1, "--pay-per-hour", 1], r"give either --pay-per-vote or --pay-per-hour; got both"),
-        (["--pay-per-hour", 1], r"--pay-per-hour needs --seconds"),
-        (["--fee", 0.1], r"--fee and --currency require --pay-per-vote or --pay-per-hour"),
-    ],
-)
-def test_options_that_are_refused_make_no_ledger(folder, arguments, message):
-    (folder / "odd.csv").write_text("left_1,left_2,right_1,right_2,winner,kind\nnut,price,tax,wage,left,gold\n")
-    assert re.search(message, refusal("run", "init", "new.db", *INIT[3:], *arguments))
-    assert not (folder / "new.db").exists()
-
-
-@pytest.mark.usefixtures("opened")
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["exclude", "v.db", "2"], r"--reason is required; to see the effect first, use --preview"),
-        (["exclude", "v.db", "2", "--reason", "x", "--json"], r"--json requires --preview"),
-        (["exclude", "v.db", "2", "--preview", "--back"], r"--preview changes nothing, so leave out --reason and --ba"),
-        (["exclude", "v.db", "2", "--preview", "--reason", "x"], r"--preview changes nothing, so leave out --reason"),
-        (["exclude", "v.db", "2", "--preview"], r"voter '2' has no votes: there is no difference to show"),
-    ],
-)
-def test_refused(folder, arguments, message):
-    before = rows_in(folder / "v.db")
-    assert re.search(message, refusal("run", *arguments))
-    assert rows_in(folder / "v.db") == before
 
 
 def test_the_settings_are_kept(asking, folder):

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from tests.adaptive.cli.commands import as_csv, check_refused, refusal, rows_of, run_ok, vote
+from tests.adaptive.cli.commands import as_csv, refusal, rows_of, run_ok, vote
 
 
 def test_score_by_hand():
@@ -71,18 +71,3 @@ def test_score_refuses_an_item_that_was_not_in_the_ballot_before(folder):
     (folder / "3.csv").write_text("left,right,winner\na,c,left\n")
     assert refusal("score", "2.csv", "1.csv", "3.csv") == "3.csv:2: 'c' is not an item of ballot 2"
     assert not (folder / "r.csv").exists()
-
-
-@pytest.mark.usefixtures("opened")
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["score", "none.csv"], r"none\.csv: cannot be read"),
-        (["score", "-", "-"], r"can be given only once"),
-        (["score", "items.csv"], r'items\.csv:1: the columns left, right and winner, .* are wanted; got "item_1"'),
-        (["score", "ballot.csv"], r"ballot\.csv: every item needs an answered comparison .* \(10 in all\)"),
-        (["score", "votes.csv", "--json", "--out", "x"], r"--json and --out exclude each other"),
-    ],
-)
-def test_refused(arguments, message):
-    check_refused(arguments, message)

@@ -1,4 +1,4 @@
-"""The command `ballots simulate`: the numbers of the library, and what it refuses."""
+"""The command `ballots simulate`: the numbers of the library."""
 
 import json
 
@@ -9,7 +9,7 @@ from adaptive.simulation._approaches import APPROACHES
 from adaptive.simulation._similarity import named_similarity
 from adaptive.simulation._simulate import simulate
 from adaptive.simulation._voters import VoterPopulation
-from tests.adaptive.cli.commands import check_refused, invoke, run_json, run_ok
+from tests.adaptive.cli.commands import invoke, run_json, run_ok
 
 LEGEND = (
     "mean +- standard deviation of a simulation (standard error of the mean); items that tie in an estimate share "
@@ -86,19 +86,3 @@ def test_simulate_advances_a_progress_bar(bars, workers):
 
 
 SIMULATE = ("simulate", "--n-items", 10, "--ballots", 2, "--presentations", 4)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["simulate", "--top", 4], r"give --n-items, unless --similarity is a file"),
-        ([*SIMULATE, "--similarity", "exponental"], r"one of exponential, power_law, embedding, or a file; got 'exp"),
-        ([*SIMULATE, "--similarity", "tokens.csv"], r'tokens\.csv:1: one column "similarity" is wanted'),
-        ([*SIMULATE, "--similarity", "z.csv"], r"--n-items is 10, but z\.csv has 3 similarities"),
-        ([*SIMULATE, "--voters", 0], r"n_voters must be a positive whole number; got 0"),
-        ([*SIMULATE, "--approach", "best"], r"Invalid value for '--approach': 'best' is not one of 'adap"),
-    ],
-)
-def test_refused(folder, arguments, message):
-    (folder / "z.csv").write_text("similarity\n0.5\n0.1\n-0.2\n")
-    check_refused(arguments, message)

@@ -9,7 +9,7 @@ import pytest
 from adaptive import Comparisons, VoterPopulation, draw_ballot, exponential_similarity, tune_plan, votes_needed
 from adaptive._tuning.candidates import candidates_for
 from adaptive.model._matching import Matching
-from tests.adaptive.cli.commands import check_refused, invoke, refusal, run_ok
+from tests.adaptive.cli.commands import invoke, refusal, run_ok
 
 TUNE = ("tune", "--budget", 80, "--voters", 5, "--simulations", 2, "--fresh", 2, "--approach", "matched", "--batch", 20)
 SIMULATED = {"similarity": exponential_similarity(10), "voters": VoterPopulation(5), "simulations": 2}
@@ -66,16 +66,3 @@ def test_votes_needed_prints_the_curve_and_the_verdict():
 def test_progress_counts_all_runs(bars, command, total):
     assert invoke(*command, *(() if "--n-items" in command else ("--n-items", 10)), "--workers", 2).exit_code == 0
     assert (bars.asked, sum(bars.steps)) == ([(total, "run")], total)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (TUNE, "give --n-items, unless --similarity is a file"),
-        ((*TUNE, "--n-items", 10, "--similarity", "expo"), "--similarity must be one of exponential"),
-        ((*TUNE, "--n-items", 200), "a budget of 80 comparisons is too small"),
-        ((*TUNE, "--pilot", "none.csv"), r"none\.csv"),
-    ],
-)
-def test_refused(arguments, message):
-    check_refused(arguments, message)
