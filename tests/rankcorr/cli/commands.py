@@ -36,3 +36,5 @@ def write_rankings():
         **LONG,
     }.items():
         write_scores(name, scores)
+    rows = "".join(f"{key}\t{key}\t{GOLD[key]}\t{SYSTEM[key]}\n" for key in GOLD)
+    Path("both.tsv").write_text("left\tright\tg\ts\n" + rows)  # ids of two columns

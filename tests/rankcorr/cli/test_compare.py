@@ -20,13 +20,7 @@ COEFFICIENTS = ("rho_w", "tau_w", "rho", "tau")
 FILES = ("long_gold.csv", "long_a.csv", "long_b.csv")
 GOLD_RANKING, A, B = (LONG[name] for name in FILES)
 LESS = {"b": 9, "a": 4, "x": 5}  # two of the items of gold, and another one
-
-
-@pytest.fixture(autouse=True)
-def both(folder):
-    """Gold and system as columns of one file, whose ids have two columns."""
-    rows = "".join(f"{key}\t{key}\t{GOLD[key]}\t{SYSTEM[key]}\n" for key in GOLD)
-    (folder / "both.tsv").write_text("left\tright\tg\ts\n" + rows)
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 def test_compare_prints_a_table():
@@ -154,43 +148,6 @@ def test_names_are_shown_on_one_line_and_aligned(folder):
         "日本.csv  1.0000  1.0000  1.0000  1.0000  5     0",
         "e\N{COMBINING ACUTE ACCENT}.csv     1.0000  1.0000  1.0000  1.0000  5     0",
     ]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ("gold.csv", "Missing argument 'SYSTEM...'; 'rankcorr compare --help' lists the options"),
-        ("gold.csv missing.csv", "missing.csv: cannot be read: No such file or directory"),
-        ("gold.csv other.csv", "labels in gold.csv only: 'b', 'c', 'd', 'e'; labels in other.csv only"),
-        ("gold.csv both.tsv", "both.tsv:1: say which column holds the ids (--id) and the numbers (--score)"),
-        ("gold.csv gold.csv --score x", 'gold.csv:1: no column "x"; the columns are "id", "score"'),
-        ("gold.csv gold.csv --no-header", 'gold.csv:1: column "2": "score" is not a number'),
-        ("gold.csv gold.csv --score s --score s --score s", "--score must be given once, or once for each file; got 3"),
-        ('gold.csv gold.csv --id "a', "Invalid value for '--id': not a list of columns"),
-        ("- -", "'-' (standard input) can be given only once"),
-        ("gold.csv -", "<stdin>: the file is empty"),
-        ("gold.csv gold.csv --n0 -1", "n0 must be a finite number greater than -1; got -1.0"),
-        ("gold.csv gold.csv --n0 2 --weigher uniform", "--n0 and --weigher exclude each other"),
-        ("gold.csv gold.csv --weigher top", "--weigher: a weigher is one of hyperbolic, logarithmic, top-k:K"),
-        ("gold.csv gold.csv --scheme last", "'last' is not one of 'additive', 'multiplicative', 'first', 'second'"),
-        ("gold.csv gold.csv --jsn", "No such option"),
-        ("gold.csv constant.csv --scheme second --weigher top-k:1", "gold.csv and constant.csv: "),
-        ("gold.csv system.csv --unordered", "unordered needs two id columns"),
-        ("gold.csv system.csv gold.csv --name lch", "--name must be given once for each system; got 1 for 2 systems"),
-        ("gold.csv system.csv gold.csv --name a --name a", "--name must differ; more than once: a"),
-        ("gold.csv system.csv --name ", "--name must not be empty"),
-        ("gold.csv system.csv --worst 0", "Invalid value for '--worst': 0 is not in the range"),
-        ("gold.csv system.csv --coefficient tau", "--coefficient belongs to --worst, which is missing"),
-        ("gold.csv system.csv --level 0.9", "--level belongs to --ci, which is missing"),
-        ("gold.csv system.csv --method percentile", "--method belongs to --ci, which is missing"),
-        ("gold.csv system.csv --worst 1 --seed 1", "--seed belongs to --ci or --standardize, which is missing"),
-        ("gold.csv system.csv --resamples 10", "--resamples belongs to --ci or --standardize, which is missing"),
-        ("gold.csv system.csv --ci --resamples 10000001", "'--resamples': 10000001 is not in the range"),
-        ("gold.csv system.csv --ci --level 1", "the level must be a number between 0 and 1, both excluded; got 1.0"),
-    ],
-)
-def test_compare_refuses(arguments, message):
-    assert message in refusal("compare", *arguments.split(" "), stdin="")
 
 
 # Real data.

@@ -162,22 +162,6 @@ def test_folds_are_pooled(files, folds):
     assert found == evaluate(files[0], {name: files[1][name] for name in ("a", "c")})
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (
-            ["0/qrels.txt", "--fold", "0/qrels.txt", "a.run.gz"],
-            "a query may be in one fold only; in more than one: 'q0'",
-        ),
-        (["0/qrels.txt", "--fold", "1/qrels.txt", "0/a.run", "a.run.gz"], "run 'a': a query may be in one fold only"),
-        (["0/qrels.txt", "--fold", "-", "-"], "'-' (standard input) can be given only once"),
-        (["0/qrels.txt", "--fold", "1/qrels.txt", *PARTS[:2], "--name", "x"], "--name must be given once for each run"),
-    ],
-)
-def test_folds_that_overlap(folds, arguments, message):  # noqa: ARG001
-    assert message in refusal("evaluate", *arguments)
-
-
 def test_options_of_weights_reach_the_coefficients(files):  # noqa: ARG001
     output = run_ok("evaluate", "qrels.txt", "a.run.gz", "--metric", "TAU_W", "--metric", "tau", "--n0", "10")
     assert "TauW(n0=10)" in output
@@ -197,13 +181,16 @@ def test_what_was_left_out_is_said(files, tmp_path):  # noqa: ARG001
     assert result.stderr.startswith("rankcorr: note: wrong.run:1: the rank contradicts the score")
 
 
+VERSUS = ["a.run.gz", "b.run.gz", "--versus"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["a.run.gz", "--metric", "nonsense"], "'nonsense' is no metric"),
         (["nothing.run"], "nothing.run: cannot be read: No such file"),
         (["a.run.gz", "--versus", "a"], "--versus needs at least two runs"),
-        (["a.run.gz", "b.run.gz", "--versus", "z"], "--versus must be one of the runs, a, b, or the file of one; got"),
+        ([*VERSUS, "z"], "--versus must be one of the runs, a, b, or the file of one; got"),
         (["a.run.gz", "a.run.gz"], "each run can be given only once, unless --name names it; more than once: a.run.gz"),
         (["a.run.gz", "b.run.gz", "--name", "x"], "--name must be given once for each run; got 1 for 2 runs"),
         (["a.run.gz", "b.run.gz", "--name", "x", "--name", "x"], "--name must differ; more than once: x"),
@@ -211,12 +198,32 @@ def test_what_was_left_out_is_said(files, tmp_path):  # noqa: ARG001
             ["a.run.gz", "a.run.gz", "--name", "x", "--name", "y", "--versus", "a.run.gz"],
             "--versus must be one of the runs, x, y; got 'a.run.gz'",
         ),
-        (["-", "-"], "'-' (standard input) can be given only once"),
         (["qrels.txt"], "6 fields separated by white space are wanted"),
+        (["a.run.gz", "--worst", "3"], "--worst belongs to --versus, which is missing"),
+        (["a.run.gz", "--plot", "d.svg"], "--plot belongs to --versus, which is missing"),
+        ([*VERSUS, "b", "--plot", "d.txt"], "must end with .png, .svg or .pdf"),
+        (["a.run.gz", "--groups", "few.csv"], "few.csv: every query of qrels needs a group; without one: 'q1', 'q2',"),
+        (["a.run.gz", "--groups", "other.csv"], "'q4', ... (15 in all); the file has: 'Q0', 'Q1'"),
+        (["a.run.gz", "--groups", "none.csv"], "none.csv: cannot be read"),
+        (["a.run.gz", "--fail-if-worse"], "--fail-if-worse belongs to --versus, which is missing"),
+        (["--fail-if-worse", "a.run.gz"], "'a.run.gz' is not a valid level; if it has none, give the option after"),
+        ([*VERSUS, "b", "--fail-if-worse=1.0"], "a number between 0 and 1, both excluded; got 1.0"),
+        ([*VERSUS, "b", "--fail-if-worse=nan"], "a number between 0 and 1, both excluded; got nan"),
+        (["--fold", "0/qrels.txt", "a.run.gz"], "a query may be in one fold only; in more than one: 'q0'"),
+        (["--fold", "-", "-"], "'-' (standard input) can be given only once"),
     ],
 )
-def test_refusals(files, arguments, message):  # noqa: ARG001
+@pytest.mark.usefixtures("folds")
+def test_refusals(tmp_path, arguments, message):
+    (tmp_path / "few.csv").write_text("q0,drama\n")
+    (tmp_path / "other.csv").write_text("query,group\nQ0,drama\nQ1,war\n")
     assert message in refusal("evaluate", "qrels.txt", *arguments)
+
+
+def test_parts_of_a_run_that_overlap(folds):
+    assert "run 'a': a query may be in one fold only" in refusal("evaluate", *folds, "0/a.run", "a.run.gz")
+    message = refusal("evaluate", *folds, *PARTS[:2], "--name", "x")
+    assert "--name must be given once for each run" in message
 
 
 def test_files_of_one_name_in_two_folders(files, tmp_path):  # noqa: ARG001

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rankcorr.evaluation import compare_runs, corrected_together, evaluate, worst
-from tests.rankcorr.cli.commands import refusal, run, run_json, run_ok
+from tests.rankcorr.cli.commands import run, run_json, run_ok
 from tests.rankcorr.cli.test_evaluate import RUNS, files
 from tests.rankcorr.evaluation.test_compare import decided_by_one
 
@@ -148,26 +148,6 @@ def test_the_figure_has_a_panel_for_each_pair(files, tmp_path):  # noqa: ARG001
     assert (tmp_path / "e.svg").read_text() == text
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--worst", "3"], "--worst belongs to --versus, which is missing"),
-        (["--plot", "d.svg"], "--plot belongs to --versus, which is missing"),
-        (["--versus", "c", "--plot", "d.txt"], "must end with .png, .svg or .pdf"),
-        (
-            ["--groups", "few.csv"],
-            "few.csv: every query of qrels needs a group; without one: 'q1', 'q2', 'q3', 'q4', 'q5', ...",
-        ),
-        (["--groups", "other.csv"], "'q4', ... (15 in all); the file has: 'Q0', 'Q1'"),
-        (["--groups", "none.csv"], "none.csv: cannot be read"),
-    ],
-)
-def test_refusals(files, tmp_path, arguments, message):  # noqa: ARG001
-    (tmp_path / "few.csv").write_text("q0,drama\n")
-    (tmp_path / "other.csv").write_text("query,group\nQ0,drama\nQ1,war\n")
-    assert message in refusal("evaluate", "qrels.txt", *RUNS, *arguments)
-
-
 @pytest.mark.parametrize("form", [[], ["--json"], ["--table", "csv"]])
 @pytest.mark.parametrize(("level", "code"), [(None, 3), (1e-4, 0), (0.999, 3)])
 def test_a_run_that_is_worse_is_a_failure_of_its_own(files, level, code, form):
@@ -218,24 +198,3 @@ def test_a_difference_that_cannot_be_tested_is_no_success(files, tmp_path):
     (tmp_path / "tied.run").write_text("".join(f"{query} Q0 d0 1 1.0 x\n" for query in files[0].queries))
     arguments = ["qrels.txt", "a.run.gz", "tied.run", "--versus", "a", "--unretrieved", "omit", "--fail-if-worse"]
     assert "cannot compare tied and a by tau_w: no query has a value of both" in run("evaluate", *arguments).stderr
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["a.run.gz", "--fail-if-worse"], "--fail-if-worse belongs to --versus, which is missing"),
-        (
-            ["--fail-if-worse", "a.run.gz"],
-            "'a.run.gz' is not a valid level; if it has none, give the option after the files",
-        ),
-        *(
-            (
-                ["a.run.gz", "b.run.gz", "--versus", "b", f"--fail-if-worse={level}"],
-                f"a number between 0 and 1, both excluded; got {level}",
-            )
-            for level in (1.0, 0.0, "nan")
-        ),
-    ],
-)
-def test_levels_of_failure_that_are_refused(files, arguments, message):  # noqa: ARG001
-    assert message in refusal("evaluate", "qrels.txt", *arguments)

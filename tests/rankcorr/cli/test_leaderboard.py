@@ -12,7 +12,7 @@ from rankcorr._cli.console import pvalue_text, rank_text, ranks_text
 from rankcorr._cli.leaderboard import RESAMPLES
 from rankcorr.inference._leaderboard import leaderboard
 from tests.coefficients import collapsed
-from tests.rankcorr.cli.commands import CONSTANT, GOLD, LONG, SYSTEM, refusal, run, run_json, run_ok, write_scores
+from tests.rankcorr.cli.commands import CONSTANT, GOLD, LONG, SYSTEM, run, run_json, run_ok, write_scores
 
 FILES = ("long_gold.csv", "long_a.csv", "long_b.csv", "long_c.csv")
 GOLDS = {"long_gold.csv": LONG["long_gold.csv"]}
@@ -159,24 +159,6 @@ def test_undefined_has_no_rank():
     found = document("gold.csv", "constant.csv", "system.csv", "--resamples", 100)
     assert found["warnings"] == [{"coefficients": ["tau_w"], "message": message} for message in messages]
     assert (found["rows"][-1]["rank"], found["rows"][-1]["group"]) == (None, None)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ("gold.csv system.csv --gold gold.csv", "each gold set can be given only once; more than once: gold.csv"),
-        ("sum system.csv", "a gold set cannot have the name 'sum'"),
-        ("gold.csv system.csv --by half.csv", "by must be one of 'sum', 'mean', 'gold.csv'; got 'half.csv'"),
-        ("gold.csv system.csv --coefficient tau --n0 2", "--coefficient tau weighs all items alike"),
-        ("gold.csv other.csv", "labels of system 'other.csv' that are in no gold set: 'z'"),
-        ("gold.csv system.csv --gold - --score a --score b", "--score must be given once, or once for each file"),
-        ("gold.csv system.csv --swap scores --ranks", "exchanges scores, and system 'system.csv' is a Ranking"),
-        ("gold.csv - --gold -", "'-' (standard input) can be given only once"),
-    ],
-)
-def test_refusals(arguments, message):
-    write_scores("sum", GOLD)
-    assert message in refusal("leaderboard", *arguments.split(" "), stdin="")
 
 
 @pytest.mark.needs_numba

@@ -9,7 +9,7 @@ import pytest
 
 from rankcorr import __version__, weighted_tau
 from rankcorr._cli import main as cli
-from tests.rankcorr.cli.commands import GOLD, SYSTEM, refusal, run, run_ok
+from tests.rankcorr.cli.commands import GOLD, SYSTEM, run, run_ok
 from tests.rankcorr.vectors.forms import binary_of, text_of, written
 
 
@@ -66,11 +66,6 @@ def test_examples_of_the_help_run(folder):
     for example in examples:
         result = run(*example)
         assert (result.exit_code, bool(result.stdout)) == (0, True), f"{example}: {result.output}"
-
-
-def test_no_command():
-    assert refusal() == "Missing command; 'rankcorr --help' lists the options"
-    assert "No such command 'compute'" in refusal("compute")
 
 
 def test_embedded_use_raises():

@@ -213,21 +213,3 @@ def test_files_that_cannot_be_written(folder, figure, out, message):
 def test_without_matplotlib(figure):
     line = refusal("plot", figure, "long_gold.csv", "long_a.csv", "--out", "figure.png")
     assert line == "figures need matplotlib: pip install 'rankcorr[plot]'"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ("", "Missing command; 'rankcorr plot --help' lists the options"),
-        ("bars", "No such command 'bars'"),
-        ("ranks gold.csv system.csv", "Missing option '--out'"),
-        ("ranks gold.csv other.csv --out f.png", "gold.csv and other.csv: labels in gold.csv only: 'b', 'c', 'd', 'e'"),
-        ("offset gold.csv system.csv --coefficient tau --out f.png", "'tau' is not one of 'rho_w', 'tau_w'"),
-        ("offset gold.csv system.csv --n0 2 --out f.png", "No such option '--n0'"),
-        ("offset gold.csv system.csv system.csv --out f.png", "each system can be given only once; more than once: sy"),
-        ("null gold.csv constant.csv --out f.png", "gold.csv and constant.csv: there is nothing to draw"),
-    ],
-)
-def test_refusals(folder, arguments, message):
-    assert message in refusal("plot", *arguments.split())
-    assert not (folder / "f.png").exists()

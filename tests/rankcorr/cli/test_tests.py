@@ -232,30 +232,6 @@ def test_json_records_what_was_asked():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ("gold.csv system.csv --versus", "--versus needs at least two SYSTEM files; got one"),
-        ("gold.csv system.csv --level 0.9", "--level belongs to --versus, which is missing"),
-        ("gold.csv system.csv --swap scores", "--swap belongs to --versus, which is missing"),
-        (
-            "gold.csv system.csv --coefficient rho --n0 2",
-            "--coefficient rho weighs all items alike, and takes neither --n0 nor --weigher",
-        ),
-        ("gold.csv other.csv", "gold.csv and other.csv: labels in gold.csv only: 'b', 'c', 'd', 'e'; labels in"),
-        (
-            "gold.csv less.csv rest.csv --versus --missing intersection",
-            "gold.csv, less.csv and rest.csv: gold, a and b must have at least two labels in common; they have",
-        ),
-        ("gold.csv system.csv other.csv --versus", "gold.csv and other.csv: labels in gold.csv only: 'b', 'c'"),
-    ],
-)
-def test_refusals(arguments, message):
-    write_scores("less.csv", {"a": 4, "b": 9})
-    write_scores("rest.csv", {"c": 4, "d": 9})
-    assert message in refusal("test", *arguments.split(" "))
-
-
-@pytest.mark.parametrize(
     ("pvalue", "text"),
     [(1.0, "1.0000"), (0.001, "0.0010"), (0.00099, "9.9e-04"), (1e-7, "1.0e-07"), (0.0, "0.0000"), (float("nan"), "-")],
 )
