@@ -7,7 +7,7 @@ from rankcorr import TauW
 from rankcorr._results import json_ready
 from rankcorr.evaluation import compare_evaluated, compare_runs, corrected_together, evaluate
 from tests.rankcorr.evaluation.test_compare import case, decided_by_one
-from tests.service.answers import answer, posted, problem
+from tests.service.answers import answer, posted, problem, validator
 
 PATH = "/v1/evaluations"
 QRELS = {"q1": {"a": 2, "b": 1, "c": 0}, "q2": {"a": 0, "d": 1}, "q3": {"a": -1, "b": 1}, "q4": {"x": 1}}
@@ -170,6 +170,8 @@ ONE = {"qrels": {"q": {"a": 1, "b": 0}}, "runs": {"x": {"q": {"a": 1, "b": 2}}, 
 )
 def test_a_wrong_field_is_pointed_at(change, pointer, message):
     assert message in problem(PATH, **{**ONE, **change})["errors"][pointer][0]
+    fits_the_schema = message == "there is no run of this name"
+    assert validator(PATH, "request").is_valid({**ONE, **change}) == fits_the_schema
 
 
 class TestLimits:
