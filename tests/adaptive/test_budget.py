@@ -86,7 +86,6 @@ def test_what_the_message_calls_enough_is_enough(seconds):
         ({"comparisons": 0}, r"^comparisons must be at least 1; got 0$"),
         ({"comparisons": 2**53 + 1}, r"^comparisons must be at most 9007199254740992; got"),
         ({"comparisons": 5000.0}, r"^comparisons must be an integer; got 5000\.0$"),
-        ({"comparisons": True}, r"^comparisons must be an integer; got True$"),
         ({"comparisons": "5000"}, r"^comparisons must be an integer; got '5000'$"),
     ],
 )

@@ -156,10 +156,8 @@ def with_input(name, value):
     ("name", "value", "message"),
     [
         ("n_items", 1, r"^n_items must be at least 2; got 1$"),
-        ("n_items", -990, r"^n_items must be at least 2; got -990$"),
         ("n_items", 2**53 + 1, r"^n_items must be at most 9007199254740992; got 9007199254740993$"),
         ("n_ballots", 1, r"^n_ballots must be at least 2; got 1: one ballot is not adaptive$"),
-        ("n_ballots", 0, r"^n_ballots must be at least 2; got 0"),
         ("n_ballots", 10_001, r"^n_ballots must be at most 10000; got 10001$"),
         ("presentations", 0, r"^presentations must be at least 1; got 0$"),
         ("presentations", 10**400, r"^presentations must be at most 9007199254740992; got 10+\.\.\.$"),

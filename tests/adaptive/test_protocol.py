@@ -96,7 +96,6 @@ def test_the_answers_are_checked():
     ("items", "message"),
     [
         (9, "the plan is for 8 items; got 9"),
-        (range(7), "the plan is for 8 items; got 7"),
         (-1, "items must be from 0 to [0-9]+ in number; got -1"),
         (2**31, "items must be from 0 to [0-9]+ in number; got 2147483648"),
         (True, "items must be a number or a list of labels; got True"),

@@ -1,6 +1,9 @@
 """How messages show a value: as its repr, of which no more is made than is shown; and how they count."""
 
+import math
 import tracemalloc
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -8,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankcorr import OptionError
-from rankcorr._checks import check_rng, counted, counted_need, shown
+from rankcorr._checks import check_rng, counted, counted_need, real_number, shown, whole_number
 
 LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8) | st.binary(max_size=8)
 VALUES = st.recursive(
@@ -27,6 +30,20 @@ VALUES = st.recursive(
 def test_a_value_is_shown_as_its_repr_on_one_line(value):
     text = " ".join(repr(value).split())
     assert shown(value) == (text if len(text) <= 60 else f"{text[:57]}...")
+
+
+@pytest.mark.parametrize("value", ["1", None, True, np.True_, 1j, [1], Decimal(1), np.array([1.0])])
+def test_what_is_no_number(value):
+    """Options of many functions are read so, which test one value of them that is out of range."""
+    assert math.isnan(real_number(value))
+    assert whole_number(value) is None
+
+
+@pytest.mark.parametrize(("value", "whole"), [(2, 2), (np.int8(2), 2), (2.0, None), (np.float32(2), None)])
+def test_numbers_of_any_type(value, whole):
+    assert real_number(value) == 2
+    assert whole_number(value) == whole
+    assert real_number(Fraction(10**400)) == math.inf
 
 
 def deep(n_levels):

@@ -40,12 +40,10 @@ def test_an_empty_variable_is_not_set():
     ("name", "value", "message"),
     [
         ("MAX_ITEMS", "1", "RANKCORR_MAX_ITEMS must be a whole number from 2 to"),
-        ("MAX_ITEMS", "-5", "RANKCORR_MAX_ITEMS must be a whole number from 2 to"),
         ("MAX_ITEMS", "1e5", "got '1e5'"),
         ("MAX_ITEMS", "9" * 5000, "RANKCORR_MAX_ITEMS must be a whole number"),
         ("MAX_SECONDS", "0", "RANKCORR_MAX_SECONDS must be a number of seconds above 0"),
         ("MAX_SECONDS", "nan", "RANKCORR_MAX_SECONDS must be a number of seconds above 0"),
-        ("MAX_SECONDS", "soon", "RANKCORR_MAX_SECONDS must be a number of seconds above 0"),
         ("METRICS", "closed", "RANKCORR_METRICS must be one of open, token, off; got 'closed'"),
         ("METRICS", "token", "RANKCORR_METRICS is 'token', but RANKCORR_TOKENS holds none"),
         ("CORS_ORIGINS", "https://a.example,,b", "RANKCORR_CORS_ORIGINS must be a list with commas"),

@@ -193,7 +193,6 @@ def test_a_silent_program_ends_with_its_children(folder):
     ("line", "message"),
     [
         ("loading the model", r"is not JSON; got the line loading the model"),
-        (r"{\"id\": \"2\", \"winner\": \"left\"", r"is not JSON; got the line \{"),
         ("", r"is not JSON; got the line "),
         ("[" * 99_999, r"is not JSON; got the line \[\["),
         ("[1]", r'must be an object with "id" and "winner"; got the line \[1\]'),
@@ -202,7 +201,6 @@ def test_a_silent_program_ends_with_its_children(folder):
         (r"{\"id\": \"1\", \"winner\": \"left\"}", r"has another id"),
         (r"{\"id\": \"2\", \"winner\": \"Left\"}", r'must have the winner "left", "right", "tie" or null; .*"Left"'),
         (r"{\"id\": \"2\", \"winner\": [\"left\"]}", r"must have the winner"),
-        (r"{\"id\": \"2\", \"winner\": true}", r"must have the winner"),
         *(
             (rf"{{\"id\": \"2\", \"winner\": \"tie\", \"cost\": {cost}}}", r"must have a cost .* number of 0 or more")
             for cost in (r"\"1\"", "-0.1", "NaN", "true")
@@ -327,7 +325,6 @@ VOTES = "comparison,left,right,winner,cost\n0,fig,kiwi,left,\n"
     ("votes", "options", "message"),
     [
         ("some notes", [], r"v\.csv:1: is not continued: its columns are not comparison,left,right,winner,cost$"),
-        ("some notes\n", [], r"v\.csv:1: is not continued"),
         ("comparison,left,right,winner,cost,x\n", [], r"v\.csv:1: is not continued"),
         (VOTES, ["--both-sides"], r"is not continued: its columns are not .*,winner,cost,shown,exchanged$"),
         (VOTES, ["--voter", "Ann"], r"its columns are not comparison,voter,left,right,winner,cost$"),
@@ -375,7 +372,6 @@ COMMAND = ("ask", "p.csv", "--judge", "false", "--out", "w.csv")
         (["ask", "p.csv", "--judge", "false", "--out", "p.csv"], r"p\.csv:1: is not continued"),
         ([*COMMAND, "--voter", " Ann"], r"--voter is a name in one line, without spaces around it"),
         ([*COMMAND, "--timeout", 0], r"--timeout must be above 0 and at most 86400 seconds; got 0"),
-        ([*COMMAND, "--timeout", "nan"], r"--timeout must be above 0 and at most 86400 seconds; got nan"),
         ([*COMMAND, "--most-cost", "nan"], r"--most-cost must be a finite number above 0; got nan"),
         ([*COMMAND, "--most-seconds", -1], r"--most-seconds must be a finite number above 0; got -1"),
     ],

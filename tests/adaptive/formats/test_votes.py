@@ -85,7 +85,6 @@ def test_an_encoding_that_is_not_that_of_the_file(write, written, read, message)
     [
         ({"encoding": "utf-99"}, "encoding must be one that Python knows, as .*; got 'utf-99'"),
         ({"encoding": "rot13"}, "encoding must be one that Python knows"),
-        ({"encoding": None}, "encoding must be one that Python knows"),
         ({"answers": ["left"]}, "answers must be 'left_won' or 'codes', or a mapping"),
         ({"answers": "0/1"}, "answers must be 'left_won' or 'codes', or a mapping"),
         ({"answers": {("a",): "left"}}, "an answer, text or a number, means"),

@@ -82,7 +82,6 @@ def test_numbers_are_items():
         ({"left": ["a"]}, ComparisonError, "left has 1, right has 2, winner has 2, voter has 2"),
         ({"left": "ab"}, ComparisonError, "left must be a list with an entry for each comparison; got 'ab'"),
         ({"left": {"a", "b"}}, ComparisonError, "left must be a list"),
-        ({"left": 7}, ComparisonError, "left must be a list"),
         ({"left": np.array([["a", "b"]])}, ComparisonError, "left must have one dimension; got 2"),
         (
             {"winner": ["left", "Tie"]},
@@ -93,7 +92,6 @@ def test_numbers_are_items():
         ({"winner": ["tie", ["tie"]]}, VoteError, r"winner\[1\]: .* got \['tie'\]"),
         ({"winner": [True, 0], "answers": "codes"}, VoteError, r"winner\[0\]: .* got True"),
         ({"winner": [1, 0.5], "answers": "codes"}, VoteError, r"winner\[1\]: .* got 0.5"),
-        ({"winner": [1, 7], "answers": "codes"}, VoteError, r"winner\[1\]: .* got 7"),
         ({"winner": np.array([1, -3]), "answers": "codes"}, VoteError, r"winner\[1\]: .* got -3"),
         ({"items": ["a", "b", "c", "a"]}, ComparisonError, "items must be unique"),
     ],

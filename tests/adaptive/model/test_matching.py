@@ -113,10 +113,8 @@ def test_a_history_of_equal_items_will_do():
     [
         ({"size": 0}, "size must be a positive whole number; got 0"),
         ({"size": 10**12}, "size must be at most 10,000,000; got 1000000000000"),
-        ({"size": 10**30}, "size must be at most 10,000,000; got 1000"),
         ({"first": 10**30}, "first must be at most 1,073,741,823; got 1000"),
         ({"rng": None}, "rng must be a numpy.random.Generator, .* got None"),
-        ({"rng": 0}, "rng must be a numpy.random.Generator, .* got 0"),
         ({"voter_history": small(items=("a", "b", "d"))}, "voter_history must be Comparisons of the same items"),
         ({"voter_history": small(items=4)}, "voter_history must be Comparisons of the same items"),
         ({"voters": 0}, "comparisons need at least one voter; got none"),
@@ -389,7 +387,6 @@ def test_the_same_seed_asks_the_same(votes, size, seed):
     ("options", "message"),
     [
         ({"voters_from": -1}, "voters_from must be a number, not negative; got -1"),
-        ({"voters_from": math.nan}, "voters_from must be a number, not negative; got nan"),
         ({"voters_from": "all"}, "voters_from must be a number, not negative; got 'all'"),
         ({"first": -1}, "first must be a whole number, not negative; got -1"),
         ({"n0": -1}, "n0 must be a finite number above -1; got -1"),

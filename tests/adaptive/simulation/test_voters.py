@@ -171,8 +171,6 @@ def test_what_is_no_voter(nonconformity, oversight, message):
     ("options", "message"),
     [
         ({"n_voters": 0}, "n_voters must be a positive whole number; got 0"),
-        ({"n_voters": 1.5}, "n_voters must be a positive whole number; got 1.5"),
-        ({"n_voters": True}, "n_voters must be a positive whole number; got True"),
         ({"nonconformity": 0.1}, "nonconformity must be a pair of numbers, the least and the largest; got 0.1"),
         ({"nonconformity": (0.1, 0.2, 0.3)}, "nonconformity must be a pair of numbers"),
         ({"oversight": ("0", "1")}, "oversight must be a pair of numbers"),
