@@ -134,6 +134,7 @@ def test_a_value_is_frozen():
         (lambda: TauW(weigher=5), WeightError, "a weigher is a callable from ranks to weights; got 5"),
         (lambda: RhoW(scheme="both"), OptionError, "scheme must be one of 'additive', 'multiplicative'"),
         (lambda: RhoW(tied_weights="mean"), OptionError, "tied_weights must be one of 'midrank', 'expected'"),
+        (lambda: RhoW(scheme=["additive"]), OptionError, r"scheme must be one of .* got \['additive'\]"),
         (lambda: TauW(variant="c"), OptionError, "variant must be one of 'a', 'b'; got 'c'"),
         (
             lambda: as_coefficient("pearson"),

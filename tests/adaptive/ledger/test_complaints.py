@@ -10,14 +10,12 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from adaptive._plan import plan_ballots
-from adaptive.ledger import ConflictError, Ledger, LedgerError
+from adaptive.ledger import ConflictError, LedgerError
 from adaptive.ledger._ballots.sheets import claim_sheet
 from adaptive.ledger._ballots.stored import drawn_columns
 from adaptive.ledger._voters.identity import register
 from adaptive.ledger._votes.casting import retract
-from tests.adaptive.ledger import processes
 from tests.adaptive.ledger.campaigns import (
-    all_answered,
     asked,
     campaign_of,
     change,
@@ -25,7 +23,6 @@ from tests.adaptive.ledger.campaigns import (
     new_id,
     one_asked,
     query,
-    target_of,
     vote,
     voters_of,
     write,
@@ -59,20 +56,6 @@ def test_allourideas_56_the_same_pair_twice_to_a_voter(ledger):
         change(ledger, "UPDATE lease SET expires_at = expires_at - 120000000")  # everybody walks away
 
 
-def test_allourideas_25_a_vote_lost_after_a_skip(ledger):
-    campaign = campaign_of(ledger, assigned=False, sheet_size=4)
-    (voter,) = voters_of(campaign, 1)
-    lease, places = claimed(campaign, voter)
-    skipped, *others = places
-    receipts = [campaign.cast(vote(voter, place)) for place in others]
-    again, _ = claimed(campaign, voter)
-    assert again.sheet == lease.sheet  # what was skipped is still to be answered
-    receipts.append(campaign.cast(vote(voter, skipped)))
-    stored = {event for (event,) in query(ledger, "SELECT event_id FROM vote_event")}
-    assert stored == {receipt.event_id for receipt in receipts}
-    assert claimed(campaign, voter)[0].sheet != lease.sheet
-
-
 def test_gavel_35_an_error_every_ten_votes_under_load(ledger):
     plan = plan_ballots(24, n_ballots=2, fraction=0.5, presentations=14)
     campaign = campaign_of(ledger, n_voters=8, plan=plan, lease_minutes=30)
@@ -100,53 +83,6 @@ def test_gavel_22_no_undo_for_a_misclick_on_the_last_vote_of_a_sheet(ledger):
     kinds = query(ledger, "SELECT kind, answer FROM vote_event WHERE place = :at ORDER BY revision", at=places[-1])
     assert kinds == [("cast", 1), ("retract", None), ("cast", 0)]  # the misclick can still be seen
     check_ledger(ledger)
-
-
-def test_potato_annotations_go_missing_with_two_workers(ledger):
-    campaign = campaign_of(ledger, n_voters=4)
-    places = [(place, voter) for place, _, voter in asked(campaign)]
-
-    def votes(mine):
-        return lambda report: [report(campaign.cast(vote(voter, place)).event_id) for place, voter in mine]
-
-    workers = [processes.start(votes(places[at::2])) for at in range(2)]
-    receipts = [line for worker in workers for line in worker.lines()]
-    assert [worker.wait() for worker in workers] == [0, 0]
-    assert len(receipts) == len(places)
-    assert {event for (event,) in query(ledger, "SELECT event_id FROM vote_event")} == set(receipts)
-
-
-def test_label_studio_1101_6674_795_a_submit_that_is_lost_or_doubled(ledger):
-    campaign, place, voter = one_asked(ledger)
-    click = vote(voter, place)
-    receipts = [campaign.cast(click) for _ in range(3)]  # the button was pressed three times
-    assert [receipt.repeated for receipt in receipts] == [False, True, True]
-    with pytest.raises(ConflictError, match="was used for another vote"):
-        campaign.cast(vote(voter, place, "right", event_id=click.event_id))
-    with pytest.raises(ConflictError, match=r"comparison 1-\d-0 has the vote 'left' already"):
-        campaign.cast(vote(voter, place, "right"))
-    assert query(ledger, "SELECT count(*) FROM vote_event") == [(1,)]
-
-
-def test_gabriel_73_half_of_the_rounds_missing_after_a_resume(ledger):
-    campaign = all_answered(ledger)
-    campaign.close(1)
-    campaign.open_next()
-    half = asked(campaign, 2)
-    for place, _, voter in half[: len(half) // 2]:
-        campaign.cast(vote(voter, place, number=2))
-    before = query(ledger, "SELECT event_id FROM vote_event ORDER BY id")
-    target = target_of(ledger)
-    ledger.close()
-    resumed = Ledger.open(target)
-    again = resumed.campaign()
-    assert query(resumed, "SELECT event_id FROM vote_event ORDER BY id") == before
-    assert [each.state for each in again.ballots()] == ["closed", "open"]
-    for place, _, voter in half[len(half) // 2 :]:
-        again.cast(vote(voter, place, number=2))
-    again.close(2)
-    assert again.paper_result().ranking.n_items == 6
-    resumed.close()
 
 
 def test_ibex_20_a_receipt_although_nothing_was_stored(ledger):

@@ -6,12 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from adaptive import ComparisonError, Comparisons, VoteError
 from adaptive._votes import LEFT, UNANSWERED
-from adaptive.errors import AdaptiveError
 from adaptive.model._columns import ShownPairs
 from tests.adaptive import naive
 from tests.adaptive.model.votes import comparisons, small, spelt_out
@@ -108,17 +106,6 @@ def test_the_repr_counts():
 def test_what_cannot_be_is_refused(changes, error, message):
     with pytest.raises(error, match=message):
         small(**changes)
-
-
-@given(comparisons(voters=True, min_size=1), st.data())
-def test_one_wrong_number_is_refused_with_its_row(votes, data):
-    column = data.draw(st.sampled_from(["left", "right", "voter", "winner"]))
-    row = data.draw(st.integers(0, votes.n_comparisons - 1))
-    values = getattr(votes, column).astype(int)
-    beyond = {"left": votes.n_items, "right": votes.n_items, "voter": votes.n_voters, "winner": 2}[column]
-    values[row] = data.draw(st.sampled_from([beyond, -3, 10**12]))
-    with pytest.raises(AdaptiveError, match=rf"^{column}\[{row}\] is {values[row]}; "):
-        replace(votes, **{column: values})
 
 
 # --- comparisons without an answer -----------------------------------------------------------------------------------

@@ -9,7 +9,6 @@ from numpy.testing import assert_array_equal
 from adaptive import ComparisonError, Comparisons, Vote, VoteError, draw_ballot, plan_ballots
 from adaptive._scores import tally
 from adaptive._votes import LEFT, RIGHT, TIE, UNANSWERED
-from adaptive.errors import AdaptiveError
 from tests.adaptive.ballots import PLAN, SEEDS, answers_to, run_and_watch
 from tests.adaptive.model.votes import LABELS, comparisons, rows_of, small
 from tests.adaptive.votings import Voting
@@ -100,17 +99,6 @@ def test_labels_that_cannot_be_are_refused_with_their_place(columns, error, mess
     given_columns = {"left": ["a", "b"], "right": ["b", "c"], "winner": ["left", "tie"], "voter": [ANN, BOB], **columns}
     with pytest.raises(error, match=message):
         Comparisons.from_labels(**given_columns)
-
-
-@given(comparisons(labels=st.just(LABELS), voters=True, min_size=1), st.data())
-def test_one_strange_entry_is_refused_with_its_place(votes, data):
-    columns = dict(zip(["voter", "left", "right", "winner"], map(list, zip(*rows_of(votes), strict=True)), strict=True))
-    column = data.draw(st.sampled_from(sorted(columns)))
-    row = data.draw(st.integers(0, votes.n_comparisons - 1))
-    strange = ["?", ["a"], "LEFT", 2] + ([] if column == "winner" else [None, float("nan")])
-    columns[column][row] = data.draw(st.sampled_from(strange))
-    with pytest.raises(AdaptiveError, match=rf"^{column}\[{row}\]: "):
-        Comparisons.from_labels(**columns, items=votes.items, voters=votes.voters)
 
 
 # --- from ballots, protocols and pairs -------------------------------------------------------------------------------

@@ -22,7 +22,6 @@ from adaptive import (
     borda_scores,
     bradley_terry,
     draw_ballot,
-    read_comparisons,
     thurstone,
 )
 from adaptive._votes import LEFT, RIGHT, TIE
@@ -90,15 +89,6 @@ def test_strengths_of_language_models_are_those_published(data_dir):
     found = bradley_terry(votes, prior=np.inf, **PLAIN)
     assert_allclose(found.theta, published - published.mean(), atol=1e-6)
     assert_allclose(found.theta, by_evalica(Comparisons(59, votes.left, votes.right, votes.winner)), atol=1e-6)
-
-
-def test_votes_of_a_frame_and_of_a_file_give_the_same(tmp_path):
-    votes, _ = simulated(10, 100, 1, tie=0.2)
-    path = tmp_path / "votes.csv"
-    path.write_text(votes.to_csv(), encoding="utf-8")
-    read = read_comparisons(path)
-    theta = dict(zip(read.items, bradley_terry(read).theta, strict=True))
-    assert_allclose([theta[str(item)] for item in votes.items], bradley_terry(votes).theta, atol=1e-6)
 
 
 @given(comparisons(min_size=1))

@@ -140,22 +140,20 @@ def test_the_covariance_is_that_of_fits_to_votes_of_other_voters():
     assert without < 0.8 * simulated_variance
 
 
-@pytest.mark.parametrize("sd", [0.4, 0.8])
+@pytest.mark.parametrize(
+    ("sd", "n_votes", "n_voters", "least", "most"),
+    [(0.4, 6000, 20, 0.88, 1.12), (0.8, 6000, 20, 0.88, 1.12), (0.6, 3000, 5, 0.85, 1.1)],
+)
 @pytest.mark.needs_numba
-def test_the_spread_of_opinions_is_recovered(sd):
+def test_the_spread_of_opinions_is_recovered(sd, n_votes, n_voters, least, most):
+    """The fitted strengths absorb what the opinions of five voters have in common; nearly all of it is found."""
     ratios = []
     for seed in range(6):
-        votes, theta = simulated(60, 6000, seed, opinion_sd=sd, n_voters=20)
+        votes, theta = simulated(60, n_votes, seed, opinion_sd=sd, n_voters=n_voters)
         found = bradley_terry(votes, oversight=0, prior=5.0)
         # In units of the fitted strengths: a logistic curve averaged over opinions is flatter, by 17 % at 0.8.
         ratios.append(found.opinion_sd / (np.polyfit(theta, found.theta, 1)[0] * sd))
-    assert_allclose(np.mean(ratios), 1, atol=0.12)
-
-
-@pytest.mark.needs_numba
-def test_independent_votes_have_no_spread_of_opinions():
-    spread = [bradley_terry(simulated(60, 20_000, seed, n_voters=20)[0], oversight=0).opinion_sd for seed in range(8)]
-    assert np.mean(np.square(spread)) < 0.1**2
+    assert least < np.mean(ratios) < most
 
 
 @pytest.mark.needs_numba
@@ -220,17 +218,6 @@ def test_opinions_move_votes_by_no_more_than_their_noise():
     assert found.opinion_sd <= np.pi / np.sqrt(6) + 1e-12
     assert found.standard_errors.max() < 2
     assert bradley_terry(Comparisons(3, [0], [1], [LEFT], 1, [0]), prior=1e9).opinion_sd >= 0
-
-
-@pytest.mark.needs_numba
-def test_few_voters_hide_a_part_of_their_opinions():
-    """The fitted strengths absorb what the opinions of five voters have in common; nearly all of it is found."""
-    ratios = []
-    for seed in range(6):
-        votes, theta = simulated(60, 3000, seed, opinion_sd=0.6, n_voters=5)
-        found = bradley_terry(votes, oversight=0, prior=5.0)
-        ratios.append(found.opinion_sd / (np.polyfit(theta, found.theta, 1)[0] * 0.6))
-    assert 0.85 < np.mean(ratios) < 1.1
 
 
 def test_without_a_prior_draws_keep_the_mean():
