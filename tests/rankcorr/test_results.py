@@ -1,13 +1,11 @@
 """What results have in common: equality and hash by content, read-only arrays, dicts, frames and notebook tables."""
 
-import copy
 import datetime
 import json
 import math
-import pickle
 import re
 import sys
-from dataclasses import dataclass, is_dataclass
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -18,6 +16,7 @@ from rankcorr import MissingPandasError, UndefinedCorrelationWarning
 from rankcorr._results import MAX_HTML_ROWS, Computed, Result, TableResult, json_ready
 from rankcorr._shares import weight_table
 from rankcorr.measures import mean_pairwise_agreement, rank_biased_overlap
+from tests.values import check_copies, check_equality
 
 RNG = np.random.default_rng(0)
 GOLD, A, B = (RNG.normal(size=12) for _ in range(3))
@@ -52,47 +51,11 @@ MAKERS = {
 CASES = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS.keys())
 
 
-def arrays_in(value):
-    """Arrays that a result holds, in its fields and in those of the results in it."""
-    if isinstance(value, np.ndarray):
-        yield value
-    elif isinstance(value, dict):
-        for entry in value.values():
-            yield from arrays_in(entry)
-    elif isinstance(value, tuple):
-        for entry in value:
-            yield from arrays_in(entry)
-    elif isinstance(value, rankcorr.Ranking):
-        yield value.ranks
-    elif is_dataclass(value):
-        yield from arrays_in(vars(value))
-
-
 @CASES
-def test_results_are_equal_and_hashed_by_what_they_hold(make):
-    one, again, other = make(A), make(A), make(B)
-    assert one == again
-    assert hash(one) == hash(again)
-    assert one != other
-    assert one != 5
-    assert len({one, again, other}) == 2
-
-
-@CASES
-def test_copies_are_equal_and_arrays_stay_read_only(make):
+def test_each_result_is_a_value(make):
     result = make(A)
-    for again in (pickle.loads(pickle.dumps(result)), copy.copy(result), copy.deepcopy(result)):
-        assert again == result
-        assert repr(again) == repr(result)
-        for array in arrays_in(again):
-            assert not array.flags.writeable
-
-
-def test_every_result_of_the_package_holds_arrays_that_cannot_be_written():
-    for make in MAKERS.values():
-        for array in arrays_in(make(A)):
-            with pytest.raises(ValueError, match="read-only"):
-                array[...] = 0
+    check_equality(result, make(A), make(B))
+    check_copies(result)
 
 
 def subclasses(kind):
