@@ -22,7 +22,7 @@ WIDE = (
     # Kills and races.
     *("tests/adaptive/ledger/test_crashes.py", "tests/adaptive/ledger/test_database.py"),
     *("tests/adaptive/ledger/test_killed_copies.py", "tests/adaptive/ledger/test_races.py"),
-    "tests/test_guard.py",
+    *("tests/adaptive/ledger/test_fair_lock.py", "tests/test_guard.py"),
     # Clusters and further processes.
     "tests/rankcorr/inference/test_leaderboard.py::test_the_answer_does_not_depend_on_the_executor",
     *("tests/rankcorr/evaluation/partitions/test_engines.py", "tests/rankcorr/cli/test_launch.py"),

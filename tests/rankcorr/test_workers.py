@@ -1,7 +1,6 @@
 import io
 import sys
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -12,11 +11,14 @@ from tests.rankcorr.cli.commands import run, write_rankings
 
 @pytest.mark.parametrize("workers", [1, 2, 5])
 def test_results_and_progress_are_in_the_order_of_the_blocks(workers):
-    done = []
+    done, began = [], threading.Event()
     blocks = [5, 1, 4, 2, 3]
 
     def slow_first(block):
-        time.sleep(0.01 if block == 5 else 0)
+        if block != 5:
+            began.set()
+        elif workers > 1:
+            assert began.wait(60)  # for another to begin before the first one ends
         return block * block
 
     results = in_threads(slow_first, blocks, workers, done.append, size=lambda block: block)

@@ -4,11 +4,8 @@ import math
 import time
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
 
-from rankcorr import DimensionError, MissingValueError
 from rankcorr.evaluation import (
     ColumnError,
     DuplicateDocumentError,
@@ -49,18 +46,9 @@ def test_a_query_of_qrels_alone_counts_0_or_does_not_exist(run):
         assert math.isnan(found[metric][1])
 
 
-@pytest.mark.parametrize(
-    ("qrels", "runs", "message"),
-    [
-        (QRELS, {"q1": {}, "q2": {}}, "there is no row: a query, a document and a score are wanted"),
-        (QRELS, {"x": RUN, "y": {}}, "run 'y': there is no row"),
-        ({}, RUN, "there is no row: a query, a document and a relevance are wanted"),
-        ({"q1": {}}, RUN, "there is no row"),
-    ],
-)
-def test_without_a_row_there_is_nothing_to_evaluate(qrels, runs, message):
-    with pytest.raises(ColumnError, match=message):
-        evaluate(qrels, runs)
+def test_a_run_without_a_row_is_named():
+    with pytest.raises(ColumnError, match="run 'y': there is no row"):
+        evaluate(QRELS, {"x": RUN, "y": {}})
 
 
 @pytest.mark.filterwarnings("ignore::rankcorr.UndefinedCorrelationWarning")
@@ -105,41 +93,16 @@ def test_negative_relevance_ranks_below_0_and_is_not_relevant():
 
 
 @pytest.mark.parametrize(
-    ("run", "error", "message"),
+    ("run", "message"),
     [
-        ({"q1": {"a": math.nan, "b": 1}}, MissingValueError, "document 'a' of query 'q1' is nan"),
-        ({"q1": {"a": 1, 2: 3}}, ColumnError, "got both, such as 'a' and 2"),
-        ({"q1": {1: 1, 2: 3}}, QueryMismatchError, "of qrels are text, such as 'a', and those of the run are whole"),
-        ({1: {"a": 1}}, QueryMismatchError, "query ids of qrels are text"),
-        ({"q1": {True: 1}}, ColumnError, "each document id must be text or a whole number; got: True"),
-        ({"q1": {1.0: 1}}, ColumnError, "each document id must be text or a whole number; got: 1.0"),
-        ({"z": {"a": 1}}, QueryMismatchError, "share no query"),
+        ({"q1": {1: 1, 2: 3}}, "of qrels are text, such as 'a', and those of the run are whole"),
+        ({1: {"a": 1}}, "query ids of qrels are text"),
+        ({"z": {"a": 1}}, "share no query"),
     ],
 )
-def test_scores_and_ids_that_cannot_be_used(run, error, message):
-    with pytest.raises(error, match=message):
+def test_a_run_of_other_ids(run, message):
+    with pytest.raises(QueryMismatchError, match=message):
         evaluate(QRELS, run)
-
-
-@pytest.mark.parametrize(
-    ("frame", "error", "message"),
-    [
-        (pd.DataFrame({"qid": ["q"], "docno": ["a"]}), ColumnError, "no column for the score, such as 'score', 'sim'"),
-        (pl.DataFrame({"docno": ["a"], "score": [1]}), ColumnError, "no column for the query, such as 'query'"),
-        (
-            pd.DataFrame({"qid": ["q"], "query": ["q"], "doc_id": ["a"], "score": [1]}),
-            ColumnError,
-            "several columns may hold the query: 'query', 'qid'; rename one",
-        ),
-        (pd.DataFrame({"qid": [], "docno": [], "score": []}), ColumnError, "there is no row"),
-        (pd.DataFrame({"qid": ["q", None], "docno": ["a", "b"], "score": [1, 2]}), ColumnError, "query id must be"),
-        (pl.DataFrame({"qid": ["q"], "docno": ["a"], "score": [None]}), MissingValueError, "null"),
-        (pl.LazyFrame({"qid": ["q"]}), DimensionError, "a lazy frame holds no data yet"),
-    ],
-)
-def test_frames_that_cannot_be_used(frame, error, message):
-    with pytest.raises(error, match=message):
-        evaluate(QRELS, frame)
 
 
 class TestMany:
