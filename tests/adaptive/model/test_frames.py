@@ -169,7 +169,6 @@ A_PAIR = {"winner": ["a"], "loser": ["b"]}
             r"comparison\[1\]: comparison 1 is also in row 0",
         ),
         ({"l_1": ["a"], "r": ["b"], "w": ["tie"]}, {"left": ["l_1", "r"]}, ComparisonError, "are wanted; got"),
-        ({"a": ["a"], "b": ["b"], "w": ["tie"]}, {"left": ["a", "b"], "right": "b", "winner": "w"}, ComparisonError),
         (A_TIE, {"left": []}, ComparisonError, "got an empty list"),
         (A_TIE | {"winner": ["Tie"]}, {}, VoteError, r"winner\[0\]: .* got 'Tie'"),
         ({"model_a": ["a"], "model_b": ["a"], "winner": ["tie"]}, {}, ComparisonError, r"model_b\[0\]: item 'a' is"),

@@ -37,8 +37,7 @@ def test_a_voter_goes_from_the_invitation_to_the_code(site, visit):
     page.locator("#next").click()
     expect(page.locator("#practice")).to_be_hidden()
     first = shown(page)
-    answer(page, "left")
-    saved(page, 2, 5)
+    answer(page, "left", done=2, of=5)
     second = shown(page)
     ready(page)
     page.locator("#skip").click()
@@ -102,8 +101,7 @@ def test_a_pause_ends_on_another_device(site, visit):
     page = visit(link)
     agree(page)
     first = shown(page)
-    answer(page)
-    saved(page, 1, 4)
+    answer(page, done=1)
     second = shown(page)
     page.locator("#pause").click()
     expect(page.get_by_text("open your personal link there")).to_be_visible()
@@ -163,8 +161,7 @@ def test_a_participant_of_prolific_comes_goes_and_comes_again(site, visit):
     page.reload()  # and this tab still knows who came
     agree(page)
     first = shown(page)
-    answer(page)
-    saved(page, 1, 4)
+    answer(page, done=1)
     page = visit(f"{site.link(campaign, query=query_text)}s2#{secret}")
     agree(page)
     expect(page.locator("#count")).to_have_text("1 of 4")
@@ -209,8 +206,7 @@ def test_a_voter_who_has_had_enough_is_told_that_the_answers_count(site, visit):
     expect(page.get_by_role("heading", name="Not finished yet")).to_be_visible()
     expect(page.locator("#stop")).to_be_hidden()  # nothing was answered
     page.get_by_role("link", name="Back to the comparisons").click()
-    answer(page)
-    saved(page, 1, 4)
+    answer(page, done=1)
     page.get_by_role("link", name="Finish or withdraw").click()
     expect(page.locator("#stop")).to_have_text(
         "You can stop here: just close this page. The answers you have given count."
@@ -220,8 +216,7 @@ def test_a_voter_who_has_had_enough_is_told_that_the_answers_count(site, visit):
 def test_who_withdraws_is_asked_first_and_then_forgotten(site, visit):
     campaign = site.campaign()
     page = voter(site, visit, campaign)
-    answer(page)
-    saved(page, 1, 4)
+    answer(page, done=1)
     page.get_by_role("link", name="Finish or withdraw").click()
     page.locator("#withdraw").click()
     page.keyboard.press("Escape")

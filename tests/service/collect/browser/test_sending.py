@@ -59,8 +59,7 @@ def test_an_answer_that_is_lost_after_the_commit_is_asked_for_again(page, campai
 
     page.route(VOTES, lose_the_first)
     pair = shown(page)
-    answer(page)
-    saved(page, 1, 4)
+    answer(page, done=1)
     assert len(sent) == 2
     assert len(set(sent)) == 1  # the same event
     assert (votes(campaign), events(campaign)) == ({pair: "left"}, 1)
@@ -159,8 +158,7 @@ def test_two_windows_keep_one_vote_and_show_it(page, site, visit, campaign):
     ready(other)
     first = shown(page)
     assert shown(other) == first
-    answer(page, "left")
-    saved(page, 1, 4)
+    answer(page, "left", done=1)
     answer(other, "right")
     expect(other.locator(WARNING)).to_have_text(
         "You have already answered this pair, perhaps in another window. The recorded answer is: the first option."
@@ -172,8 +170,7 @@ def test_two_windows_keep_one_vote_and_show_it(page, site, visit, campaign):
 
 def test_the_last_pair_of_a_sheet_may_be_answered_in_another_window_too(page, site, visit, campaign):
     for number in range(3):
-        answer(page)
-        saved(page, number + 1, 4)
+        answer(page, done=number + 1)
     other = visit(site.link(campaign, "vote"), context=page.context)
     ready(other)
     last = shown(other)
@@ -212,8 +209,7 @@ def test_a_double_click_is_one_vote(site, visit, campaign):
 
 def test_the_back_button_answers_nothing_twice(site, visit, campaign):
     page = voter(site, visit, campaign)
-    answer(page)
-    saved(page, 1, 4)
+    answer(page, done=1)
     second = shown(page)
     page.go_back()
     expect(page.get_by_role("heading", name="Welcome back")).to_be_visible()
@@ -240,8 +236,7 @@ def test_a_slow_network_keeps_the_pace_of_the_voter(site, visit, campaign):
 
 
 def test_a_late_vote_is_said_to_be_late_and_another_sheet_comes(page, campaign):
-    answer(page)
-    saved(page, 1, 4)
+    answer(page, done=1)
     for _ in range(2):
         another_votes(campaign)
     campaign.close(1, least_answered=0.0)
@@ -252,8 +247,7 @@ def test_a_late_vote_is_said_to_be_late_and_another_sheet_comes(page, campaign):
     expect(page.locator("#count")).to_have_text("0 of 2")  # on a sheet of the second ballot
     all_sent(page)
     assert events(campaign) == 9
-    answer(page)
-    saved(page, 1, 2)
+    answer(page, done=1, of=2)
     assert events(campaign) == 10
 
 
@@ -294,8 +288,7 @@ def test_a_refused_vote_is_asked_for_again(page, campaign):
     page.locator('[data-answer="left"]').click()
     expect(page.locator(WARNING)).to_have_text("The answer could not be saved. Please answer again.")
     assert shown(page) == first
-    answer(page, "right")
-    saved(page, 1, 4)
+    answer(page, "right", done=1)
     assert votes(campaign) == {first: "right"}
 
 
@@ -320,8 +313,7 @@ def test_undo_takes_back_the_last_answer_of_a_sheet_even_after_a_reload(site, vi
 def test_an_answer_after_undo_is_to_the_pair_that_was_taken_back(site, visit, campaign):
     page = voter(site, visit, campaign)
     first = shown(page)
-    answer(page)
-    saved(page, 1, 4)
+    answer(page, done=1)
     second = shown(page)
     ready(page)
     held = []
@@ -339,8 +331,7 @@ def test_an_answer_after_undo_is_to_the_pair_that_was_taken_back(site, visit, ca
     held[0].continue_()
     expect(page.locator("#status")).to_contain_text("Answer undone")
     assert shown(page) == first
-    answer(page, "right")
-    saved(page, 1, 4)
+    answer(page, "right", done=1)
     assert shown(page) == second
     assert votes(campaign) == {first: "right"}
 
@@ -349,8 +340,7 @@ def test_a_vote_left_over_that_is_refused_is_spoken_of(page, site, visit, campai
     other = visit(site.link(campaign, "vote"), context=page.context)
     ready(other)
     answer_unsent(page)
-    answer(other, "right")
-    saved(other, 1, 4)
+    answer(other, "right", done=1)
     page.goto("about:blank")
     page.unroute(VOTES)  # not before, or the page might be told before it is left
     page.goto(site.link(campaign, "vote"))

@@ -30,8 +30,11 @@ def shown(page):
     return tuple(page.locator(f"#content-{side}").inner_text() for side in ("left", "right"))
 
 
-def answer(page, side="left", *, by="click"):
-    """Answer the pair that is shown, by a click or a tap, and wait until something else is shown."""
+def answer(page, side="left", *, by="click", done=None, of=4):
+    """Answer the pair that is shown, by a click or a tap, and wait until something else is shown.
+
+    With `done`, wait also until the server has saved so many `of` the sheet.
+    """
     ready(page)
     before = shown(page)
     getattr(page.locator(f'[data-answer="{side}"]'), by)()
@@ -42,6 +45,8 @@ def answer(page, side="left", *, by="click"):
                 document.querySelector(`#content-${side}`).innerText !== before[at])""",
         arg=list(before),
     )
+    if done is not None:
+        saved(page, done, of)
 
 
 def saved(page, done, of):
