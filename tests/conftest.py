@@ -26,6 +26,11 @@ WIDE = (
     # Clusters and further processes.
     "tests/rankcorr/inference/test_leaderboard.py::test_the_answer_does_not_depend_on_the_executor",
     *("tests/rankcorr/evaluation/partitions/test_engines.py", "tests/rankcorr/cli/test_launch.py"),
+    *("tests/rankcorr/cli/test_main.py::test_process", "tests/rankcorr/cli/test_main.py::test_broken_pipe"),
+    *("tests/rankcorr/cli/test_main.py::test_full_disk", "tests/adaptive/test_draw.py::test_plain_python"),
+    *("tests/rankcorr/test_kernels.py::test_kernels_run_as", "tests/rankcorr/evaluation/test_values.py::test_odd_judg"),
+    "tests/rankcorr/integrations/test_metric.py::test_parts_of_several",
+    "tests/adaptive/ledger/test_read_only.py::test_a_full_disk_of_postgresql",
     # Packages that `make test` does not install.
     *("tests/rankcorr/integrations/test_huggingface.py", "rankcorr/integrations/huggingface.py"),
     *("tests/rankcorr/vectors/test_gensim.py", "docs/how-to/integrations.md"),
