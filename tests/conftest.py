@@ -29,7 +29,10 @@ WIDE = (
     *("tests/rankcorr/cli/test_main.py::test_process", "tests/rankcorr/cli/test_main.py::test_broken_pipe"),
     *("tests/rankcorr/cli/test_main.py::test_full_disk", "tests/adaptive/test_draw.py::test_plain_python"),
     *("tests/rankcorr/test_kernels.py::test_kernels_run_as", "tests/rankcorr/evaluation/test_values.py::test_odd_judg"),
-    "tests/rankcorr/integrations/test_metric.py::test_parts_of_several",
+    *(
+        "tests/rankcorr/integrations/test_metric.py::test_parts_of_several",
+        "tests/rankcorr/evaluation/test_values.py::test_queries_j",
+    ),
     "tests/adaptive/ledger/test_read_only.py::test_a_full_disk_of_postgresql",
     # Packages that `make test` does not install.
     *("tests/rankcorr/integrations/test_huggingface.py", "rankcorr/integrations/huggingface.py"),
