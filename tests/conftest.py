@@ -29,21 +29,35 @@ WIDE = (
     *("tests/rankcorr/cli/test_main.py::test_process", "tests/rankcorr/cli/test_main.py::test_broken_pipe"),
     *("tests/rankcorr/cli/test_main.py::test_full_disk", "tests/adaptive/test_draw.py::test_plain_python"),
     *("tests/rankcorr/test_kernels.py::test_kernels_run_as", "tests/rankcorr/evaluation/test_values.py::test_odd_judg"),
-    *(
-        "tests/rankcorr/integrations/test_metric.py::test_parts_of_several",
-        "tests/rankcorr/evaluation/test_values.py::test_queries_j",
-    ),
+    "tests/rankcorr/integrations/test_metric.py::test_parts_of_several",
+    "tests/rankcorr/evaluation/test_values.py::test_queries_j",
     "tests/adaptive/ledger/test_read_only.py::test_a_full_disk_of_postgresql",
+    "tests/test_registries.py::test_an_entry",
+    "tests/test_registries.py::test_the_entry",
+    "tests/rankcorr/evaluation/partitions/test_bad_partitions.py::test_import",
     # Packages that `make test` does not install.
     *("tests/rankcorr/integrations/test_huggingface.py", "rankcorr/integrations/huggingface.py"),
     *("tests/rankcorr/vectors/test_gensim.py", "docs/how-to/integrations.md"),
-    *(
-        "tests/rankcorr/test_kernels.py::test_kernels_compile_where",
-        "tests/rankcorr/test_kernels.py::test_each_kernel_is",
-    ),
+    "tests/rankcorr/test_kernels.py::test_kernels_compile_where",
+    "tests/rankcorr/test_kernels.py::test_each_kernel_is",
     # Commands, simulations and figures.
     *("tests/adaptive/cli/", "tests/adaptive/paper/", "tests/adaptive/plots/", "tests/adaptive/simulation/"),
     *("tests/adaptive/tuning/", "tests/rankcorr/cli/test_plot.py", "tests/rankcorr/plots/test_style.py"),
+    *("tests/test_figures.py", "adaptive/_tuning/", "adaptive/simulation/", "docs/how-to/plan-votes.md"),
+    "tests/service/collect/api/test_campaigns.py::test_the_accuracy",
+    "tests/service/collect/api/test_campaigns.py::test_no_adv",
+    # What many draws, or many simulated data sets, have in the mean.
+    "tests/adaptive/model/test_posterior.py::test_draws_have",
+    "tests/adaptive/model/test_posterior.py::test_the_spread_of_opinions_is_rec",
+    "tests/adaptive/model/test_posterior.py::test_a_voter_who",
+    "tests/adaptive/model/test_posterior.py::test_the_covariance_is",
+    *("tests/adaptive/model/test_settled_order.py", "tests/adaptive/model/test_signal.py::test_an_order_is_found"),
+    "tests/rankcorr/inference/test_comparison.py::test_the_level",
+    "tests/rankcorr/inference/test_leaderboard.py::test_intervals_of",
+    "tests/rankcorr/inference/test_permutation.py::test_pvalues_are",
+    "tests/rankcorr/inference/test_permutation.py::test_fixed_w",
+    "tests/rankcorr/inference/test_copula.py::test_correlations_are_those_before",
+    "tests/rankcorr/inference/test_null.py::test_memory",
     # What the service hides from strangers, and the HTML of its pages.
     *("tests/service/collect/test_security.py", "tests/service/collect/test_hosts.py", "tests/service/collect/pages/"),
     *("tests/service/collect/api/test_hidden_checks.py", "tests/service/collect/api/test_participants.py"),
@@ -55,17 +69,13 @@ WIDE = (
     # What takes more than a second.
     "tests/adaptive/ledger/bundle/test_unchecked.py::test_every_field",
     "tests/adaptive/ledger/test_batches.py::test_no_voter_gets_a_pair_twice",
-    "adaptive/_tuning/outlook.py",
+    "tests/adaptive/model/test_fit.py::test_a_long_chain",
     "tests/adaptive/test_kernels.py::test_larger",
-    *(
-        "tests/adaptive/model/test_posterior_kernels.py::test_sweeps_keep",
-        "tests/adaptive/model/test_signal.py::test_coin",
-    ),
+    "tests/adaptive/model/test_posterior_kernels.py::test_sweeps_keep",
+    "tests/adaptive/model/test_signal.py::test_coin",
     "tests/adaptive/model/test_posterior.py::test_draws_that_read_some_votes",
-    *(
-        "tests/adaptive/model/test_fit.py::test_a_known_spread",
-        "tests/adaptive/model/test_fit.py::test_the_spread_of_few",
-    ),
+    "tests/adaptive/model/test_fit.py::test_a_known_spread",
+    "tests/adaptive/model/test_fit.py::test_the_spread_of_few",
     "tests/adaptive/model/test_estimators.py::test_memory",
     "tests/adaptive/model/test_estimators.py::test_one_item_with_most",
     "tests/rankcorr/evaluation/test_bad_input.py::TestMany",
@@ -73,10 +83,8 @@ WIDE = (
     "tests/rankcorr/evaluation/partitions/test_means.py::test_intervals_hold",
     "tests/rankcorr/inference/test_bootstrap.py::test_the_documented_coverage",
     "tests/rankcorr/inference/test_leaderboard_groups.py::test_equally_good",
-    *(
-        "tests/service/test_schemas.py::test_what_fits_the_schema",
-        "tests/service/api/test_strengths.py::test_two_hundred",
-    ),
+    "tests/service/test_schemas.py::test_what_fits_the_schema",
+    "tests/service/api/test_strengths.py::test_two_hundred",
 )
 
 kernel_cache.choose()
