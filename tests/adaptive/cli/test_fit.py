@@ -146,13 +146,6 @@ def test_other_formats(folder):
     assert json.loads(invoke("fit", "pairs.csv", "--format", "choix", "--json").stdout)["n_items"] == 3
 
 
-def test_pairs_of_names(folder):
-    (folder / "pairs.csv").write_text("winner,loser\nfig,plum\nplum,kiwi\n")
-    assert [row["item"] for row in json.loads(invoke("fit", "pairs.csv", "--json").stdout)["items"]] == [
-        "fig", "plum", "kiwi"
-    ]  # fmt: skip
-
-
 def test_files_that_name_things_otherwise(folder):
     text = "first;second;choice;who\nGrün;Rot;A;Ann\nRot;Blau;same;Bob\nGrün;Blau;;Bob\n"
     (folder / "v.csv").write_text(text, encoding="latin-1")

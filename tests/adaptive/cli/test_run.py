@@ -11,9 +11,7 @@ import pytest
 
 from adaptive._plan import plan_ballots
 from adaptive.ledger import Ledger
-from adaptive.ledger._votes.reading import votes_of
 from tests.adaptive.cli.commands import INIT, as_csv, finish, invoke, refusal, rows_of, run_json, run_ok, vote
-from tests.adaptive.ledger.campaigns import read
 from tests.adaptive.votings import Voting
 
 
@@ -56,17 +54,6 @@ def test_run_open_prints_the_ballot_and_prints_it_again(folder):
     assert printed == run_ok("run", "open", "v.db", "--again")
     run_ok("run", "open", "v.db", "--again", "--out", "ballot.csv")
     assert (folder / "ballot.csv").read_text() == printed
-
-
-def test_the_ballot_is_the_one_that_a_protocol_in_python_draws(folder, opened):
-    info = info_of(opened)
-    protocol = Voting(info.plan, info.items, 3, 1)
-    protocol.open_ballot()
-    asked = [(str(each.voter), each.left, each.right) for each in protocol.comparisons()]
-    rows = rows_of((folder / "ballot.csv").read_text())
-    assert sorted(asked) == sorted(
-        (row["voter"], (row["left_1"], row["left_2"]), (row["right_1"], row["right_2"])) for row in rows
-    )
 
 
 def test_run_record_in_parts_and_again(folder, opened):
@@ -289,14 +276,6 @@ def test_a_continuous_campaign_asks_in_batches_until_it_is_ended(folder):
     rows = rows_of(invoke("run", "result", "c.db").stdout)
     assert rows[0]["item_1"] == "bonus"
     assert refusal("run", "open", "c.db") == "the campaign has ended: no further comparisons are drawn"
-
-
-def test_strengths_are_fitted_to_the_votes_of_a_ledger(folder, opened):
-    record_all(folder)
-    with closing(Ledger.open(opened)) as ledger:
-        assert read(ledger.campaign(), votes_of).n_comparisons == 20
-    of_ledger, of_file = (rows_of(invoke("fit", path).stdout) for path in ("v.db", "votes.csv"))
-    assert {tuple(row.values()) for row in of_ledger} == {tuple(row.values()) for row in of_file}
 
 
 NEW = ["run", "init", "new.db", *INIT[3:]]

@@ -9,7 +9,7 @@ import pytest
 from adaptive.ledger import Ledger
 from adaptive.ledger._voters.tokens import holder_of
 from tests.adaptive.cli.commands import INIT, as_csv, rows_of, run_ok
-from tests.adaptive.cli.test_run import info_of, rows_in
+from tests.adaptive.cli.test_run import rows_in
 
 PROBES = (
     "left_1,left_2,right_1,right_2,winner,kind\nbonus,price,tax,wage,left,attention\nbonus,salary,tax,price,left,gold\n"
@@ -126,14 +126,6 @@ def test_leaving_out_is_looked_at_before(folder):
     run_ok("run", "exclude", "v.db", "2", "--reason", "left, left, left")
     assert run_ok("run", "exclude", "v.db", "2", "--preview").startswith("voter 2 included again: 7 votes")
     assert " excluded" in run_ok("run", "quality", "v.db").splitlines()[3]
-
-
-def test_the_settings_are_kept(asking, folder):
-    assert asking
-    settings = info_of(folder / "v.db").settings
-    assert (settings.pay.per_answer, settings.pay.fee, settings.pay.currency) == (0.02, 0.25, "EUR")
-    assert [each.kind for each in settings.probing.known] == ["attention", "gold"]
-    assert (settings.probing.known_per_sheet, settings.probing.repeats, settings.probing.overlap) == (1, 0.25, 0.25)
 
 
 @pytest.mark.usefixtures("asking")

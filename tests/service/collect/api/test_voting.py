@@ -219,30 +219,6 @@ def test_participants_of_a_platform_come_with_the_secret_of_the_study(target, ma
     assert len(query(campaign, "SELECT 1 FROM voter")) == 1
 
 
-def test_nothing_is_left_is_said_once_nothing_is(arrive):
-    voter = arrive()
-    voter.begin(consent="1")
-    n_pairs = 0
-    while (sheet := voter.sheet()) is not None:
-        n_pairs += len([voter.vote(pair["id"]) for pair in sheet["pairs"]])
-    assert n_pairs > 4
-    assert voter.me().json["reason"] == "none left"
-    assert voter.post("/v1/finish").json["answers"] == n_pairs
-
-
-def test_a_continuous_campaign_draws_batches_as_they_are_wanted(target, make_app):
-    plan = ContinuousPlan(n_items=6, budget=20, batch=5)
-    campaign = new_campaign(target, plan=plan, open_ballot=False, sheet_size=5)
-    app = make_app()
-    n_votes = 0
-    for _ in range(8):
-        voter = arrived(app, campaign)
-        while (sheet := voter.sheet()) is not None:
-            n_votes += len([voter.vote(pair["id"], "tie") for pair in sheet["pairs"]])
-    assert n_votes == 20
-    assert voter.me().json["reason"] == "none left"
-
-
 @pytest.mark.parametrize(("n_items", "waits"), [(6, "pairs"), (12, "target")])
 def test_who_answers_when_the_target_is_reached_gets_the_code(target, make_app, n_items, waits):
     # The 15 pairs of six items are too few votes to be told from coin flips, and a target counts only then.
