@@ -40,7 +40,7 @@ def test_columns_and_source():
 
 def test_a_change_does_not_last():
     systems = russian_relatedness_systems()
-    with pytest.raises(FrozenInstanceError):
+    with pytest.raises(FrozenInstanceError, match="cannot assign to field"):
         systems.name = "mine"
     with pytest.raises(TypeError, match="item assignment"):
         systems.columns["HJ"] = {}

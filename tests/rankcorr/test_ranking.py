@@ -170,7 +170,7 @@ def test_repr_shows_the_best():
 def test_invalid_scores(scores, error, message):
     with pytest.raises(error, match=message):
         Ranking.from_scores(scores)
-    with pytest.raises(error):
+    with pytest.raises(error, match=message):
         weighted_tau(scores, [1, 2])
 
 

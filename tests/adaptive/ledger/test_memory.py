@@ -203,7 +203,7 @@ def test_two_ledgers_share_nothing_and_leave_no_file(tmp_path, monkeypatch):
     with pytest.raises(LedgerError, match="the ledger in memory: has no file to copy"):
         back_up(first.database, tmp_path / "copy.db")
     first.close()
-    with pytest.raises(LedgerError):
+    with pytest.raises(LedgerError, match="no such table: campaign"):
         first.campaign()
     other.close()
     assert os.listdir(tmp_path) == []

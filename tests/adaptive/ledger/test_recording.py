@@ -157,7 +157,7 @@ def test_a_late_vote_sent_again_stays_late_where_another_stands_or_has_the_sheet
     (first, _, voter), (second, sheet, other) = asked(campaign)[10:]
     answered, given = vote(voter, first), vote(other, second)
     for late in (answered, given):
-        with pytest.raises(LateVoteError):
+        with pytest.raises(LateVoteError, match="ballot 1 is closed"):
             campaign.cast(late)
     campaign.reopen(1, "again")
     assert campaign.cast(vote(voter, first, "right")).revision == 1

@@ -132,9 +132,9 @@ def test_text_has_mean_and_deviation_of_each_cell():
 @pytest.mark.usefixtures("small")
 def test_the_result_is_frozen_and_one_simulation_has_no_deviation():
     table = table2(n_simulations=1, seed=4)
-    with pytest.raises(FrozenInstanceError):
+    with pytest.raises(FrozenInstanceError, match="cannot assign to field"):
         table.results = {}
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="does not support item assignment"):
         table.results["exponential"] = None
     assert table.to_dict()["exponential"]["uniform"]["rho"]["sd"] is None
     assert "+- nan" in table.to_text()

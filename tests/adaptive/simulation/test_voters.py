@@ -138,7 +138,7 @@ def test_a_pool_stays_as_it_is():
     assert pool.nonconformity[0] == 0.1
     with pytest.raises(ValueError, match="read-only"):
         pool.oversight[0] = 1
-    with pytest.raises(FrozenInstanceError):
+    with pytest.raises(FrozenInstanceError, match="cannot assign to field"):
         pool.oversight = levels
     assert repr(pool) == "VoterPool(2 voters, nonconformity 0.1 to 0.2, oversight 0 to 0)"
 

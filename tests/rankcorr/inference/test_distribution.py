@@ -139,7 +139,7 @@ def test_the_result_says_what_was_computed():
         "weigher='InverseSquare(n0=0.0)', tied_weights='midrank', variant='b', exact=False, n_resamples=5, "
         "n_undefined=0, exponent=0.0)"
     )
-    with pytest.raises(AttributeError):
+    with pytest.raises(AttributeError, match="cannot assign to field"):
         null.mean = 0.0
     with pytest.raises(ValueError, match="read-only"):
         null.values[0] = 0.0

@@ -195,5 +195,5 @@ def test_the_result_says_what_was_computed():
         f"PermutationTest(statistic=1.0, pvalue=1.0, standardized=1.0, percentile={test.percentile}, "
         f"zscore={test.zscore}, alternative='less', null={test.null!r})"
     )
-    with pytest.raises(AttributeError):
+    with pytest.raises(AttributeError, match="cannot assign to field"):
         test.pvalue = 0.0

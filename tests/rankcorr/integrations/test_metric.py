@@ -87,7 +87,7 @@ def test_the_state_is_kept_and_forgotten():
 def test_what_is_no_state_leaves_the_rows_seen():
     metric = RankMetric("tau")
     metric.update([1, 2], [1, 2])
-    with pytest.raises(LengthError):
+    with pytest.raises(LengthError, match="must have the same length; got 2, 1"):
         metric.load_state_dict({"preds": [1, 2], "target": [1], "indexes": None})
     assert metric.compute() == 1
 
@@ -166,7 +166,7 @@ def test_a_batch_that_cannot_be_used_is_not_added(batch, error, message):
 
 
 def test_what_cannot_be_computed():
-    with pytest.raises(TooFewItemsError):
+    with pytest.raises(TooFewItemsError, match="a ranking needs at least two items; got 0"):
         RankMetric().compute()
     with pytest.raises(OptionError, match="coefficient must be"):
         RankMetric("best")

@@ -50,6 +50,6 @@ def test_a_matrix_that_is_not_symmetric_is_refused(scheme):
 
 def test_columns_that_share_too_few_rows():
     table = pd.DataFrame({"a": [1.0, 2.0, np.nan], "b": [np.nan, 1.0, 2.0]})
-    with pytest.raises(TooFewItemsError):
+    with pytest.raises(TooFewItemsError, match="a ranking needs at least two items; got 1"):
         table.corr(method=corr_method())
     assert np.isnan(table.corr(method=corr_method(), min_periods=2).loc["a", "b"])

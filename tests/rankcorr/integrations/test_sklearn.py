@@ -121,7 +121,7 @@ def test_weights_of_samples_are_refused(data):
 
 def test_what_cannot_be_scored(data):
     x, y = data
-    with pytest.raises(DimensionError):
+    with pytest.raises(DimensionError, match=r"must have one dimension; got an array of shape \(90, 2\)"):
         tau_w_scorer(Ridge().fit(x, np.column_stack([y, y])), x, np.column_stack([y, y]))
     with pytest.warns(UndefinedCorrelationWarning):
         assert np.isnan(RankScore()(np.ones(5), np.arange(5)))

@@ -239,7 +239,7 @@ def test_a_file_that_is_there_is_replaced_and_keeps_its_mode(tmp_path):
 
 
 def test_a_file_that_cannot_be_written(tmp_path):
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError, match="No such file"):
         save_figure(plot_ranks([2, 1], [2, 1]), tmp_path / "missing" / "figure.png")
 
 

@@ -92,7 +92,7 @@ def test_what_the_schema_leaves_to_the_library(make_client):
     """More items than any ballot can hold, where the limits allow them."""
     client = make_client(max_items=2**40, max_comparisons=2**40, max_seconds=86_400)
     request = {"items": 2**30, "presentations": 1, "voters": 1, "seed": 1}
-    with pytest.raises(DrawError) as raised:
+    with pytest.raises(DrawError, match="a ballot holds at most") as raised:
         draw_ballot(2**30, 1, 1, np.random.default_rng(1))
     found = problem(PATH, client, **request)
     assert (found["type"], found["detail"]) == ("urn:rankcorr:problem:draw", str(raised.value))

@@ -45,7 +45,7 @@ def lively(target, **options):
     campaign.cast(VoteCast(new_id(), 2, *first, "tie", 1234, "click", "stacked", {"Ж": "=1"}))
     correct(database, info, new_id(), 2, second[0], None, "misread")
     retract(database, info, new_id(), 2, *third)
-    with pytest.raises(LateVoteError):
+    with pytest.raises(LateVoteError, match="ballot 1 is closed"):
         campaign.cast(VoteCast(new_id(), 1, 0, by_name[str(rows_of(campaign, 1, silent=0)[0].voter)], "left"))
     names = list(by_name)
     campaign.voter(by_name[names[0]]).exclude("too fast")
