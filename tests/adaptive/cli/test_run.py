@@ -306,7 +306,7 @@ EXCLUDE = ["run", "exclude", "v.db", "2"]
         (["run", "close", "ready.db"], r"no ballot is open: there is nothing to close"),
         (["run", "reopen", "ready.db", "--reason", "x"], r"no ballot is closed: there is nothing to open again"),
         (["run", "result", "v.db"], r"the campaign is still open: 0 of 2 ballots are closed; .* --interim"),
-        (["run", "result", "v.db", "--paper", "--interim"], r"--paper goes with neither"),
+        (["run", "result", "v.db", "--paper", "--interim"], r"--paper cannot be combined"),
         (["run", "result", "v.db", "--out", "v.db"], r"v\.db: is the ledger itself"),
         (["run", "migrate", "none.db"], r"none\.db: does not exist"),
         ([*NEW, "--probes", "odd.csv"], r"odd\.csv:2: \('nut', 'price'\) is no item"),
