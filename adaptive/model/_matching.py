@@ -207,7 +207,9 @@ def next_comparisons(
         places[at_random] = rng.integers(0, order.size, int(np.count_nonzero(at_random)))
     left, right, voter = np.empty((3, wanted), np.int32)
     around, lacking = _places_around(strengths.theta, order, distance, aim), np.maximum(own_first - presentations, 0)
-    before = pairs.left, pairs.right, seen_by, len(names), _often_asked(strengths, pairs)
+    n_left, n_right = (np.bincount(side, minlength=order.size) for side in (pairs.left, pairs.right))
+    load = np.bincount(seen_by[seen_by >= 0], minlength=len(names))
+    before = pairs.left, pairs.right, seen_by, n_left - n_right, load, _often_asked(strengths, pairs)
     n_made = deal_matches(chosen, places, order, around, lacking, *before, rng, left, right, voter)
     reason = ""
     if n_made < wanted:

@@ -209,10 +209,8 @@ def sort(values: Array, order: Array, stack: Array) -> None:
 @kernel
 def best_first(starts: Array, stops: Array, scores: Array, rows: Array) -> bool:
     """Set the rows of each query by descending score, one query after the other; return whether any scores tie."""
-    place, tied, most = 0, False, 0
-    for group in range(starts.size):
-        most = max(most, stops[group] - starts[group])
-    values, order, stack = np.empty(most), np.empty(most, np.int64), np.empty((64, 2), np.int64)
+    place, tied = 0, False
+    values, order, stack = np.empty(scores.size), np.empty(scores.size, np.int64), np.empty((64, 2), np.int64)
     for group in range(starts.size):
         start, n = starts[group], stops[group] - starts[group]
         for row in range(n):

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from adaptive import Comparisons, bradley_terry, next_comparisons
-from adaptive._kernels import contains, key_of
-from adaptive.model._matching_kernels import count_history, pairs_seen
+from adaptive._kernels import contains, key_of, random_order
+from adaptive.model._matching_kernels import by_load, pairs_seen
 from tests.adaptive.model.votes import comparisons
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -31,14 +31,11 @@ def test_pairs_seen_are_those_of_the_voters_asked(votes, asked):
                 assert contains(found, key) == (asked[voter] and (voter, frozenset((low, high))) in seen)
 
 
-@given(comparisons(voters=True))
-def test_sides_and_loads_are_counted(votes):
-    excess, load = np.zeros(votes.n_items, int), np.zeros(3, int)
-    known = np.where(np.arange(votes.n_comparisons) % 3 == 0, -1, votes.voter)
-    count_history(votes.left, votes.right, known, excess, load)
-    on_the_left, on_the_right = (np.bincount(side, minlength=votes.n_items) for side in (votes.left, votes.right))
-    assert_array_equal(excess, on_the_left - on_the_right)
-    assert_array_equal(load, np.bincount(known[known >= 0], minlength=3))
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=9).map(np.array), SEEDS)
+def test_voters_ascend_by_load_and_are_in_random_order_otherwise(load, seed):
+    shuffled = random_order(load.size, np.random.default_rng(seed))
+    expected = shuffled[load[shuffled].argsort(kind="stable")]
+    assert_array_equal(by_load(load, load.max(), np.random.default_rng(seed)), expected)
 
 
 @given(comparisons(voters=True, min_size=1), st.integers(1, 60), SEEDS)
