@@ -54,7 +54,8 @@ class Compiling(event.Listener):
             logging.getLogger("rankcorr").info("compiling for the first use; this takes some seconds, once")
 
 
-event.register("numba:compile", Compiling())  # type: ignore[no-untyped-call]
+COMPILING = Compiling()
+event.register("numba:compile", COMPILING)  # type: ignore[no-untyped-call]
 
 
 def kernel(function: F) -> F:

@@ -31,7 +31,7 @@ def correlate(
     inference: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Compare a system's ranking with a gold ranking."""
-    work.admit(work.of_pair(gold, system, len(coefficients), options["missing"], inference))
+    work.admit(work.of_pair(gold, system, len(coefficients), options["missing"], inference), is_early=not inference)
     with collected_notices() as notices:
         asked = [named_coefficient(name, **options) for name in coefficients]
         found = correlation.correlate(
@@ -117,7 +117,7 @@ def correlate_batch(
     """Compare many systems with one gold ranking."""
     first = sort_by or coefficients[0]
     asked = dict.fromkeys((*coefficients, first))
-    work.admit(work.of_many(gold, systems.values(), len(asked), options["missing"]))
+    work.admit(work.of_many(gold, systems.values(), len(asked), options["missing"]), is_early=True)
     columns, warnings = {}, []
     n_items: list[int] = [gold.n_items] * len(systems)
     results = batch.correlate_each(
@@ -159,7 +159,7 @@ def correlate_batch(
 @blueprint.response(200, schemas.MatrixAnswer)
 def correlate_matrix(rankings: Mapping[str, Ranking], coefficient: Any, options: Mapping[str, Any]) -> dict[str, Any]:
     """Compare many rankings with one another."""
-    work.admit(work.of_matrix(rankings.values()))
+    work.admit(work.of_matrix(rankings.values()), is_early=True)
     clock = deadline()
     with collected_notices() as notices:
         named = named_coefficient(coefficient, **options)

@@ -81,8 +81,10 @@ _MATRICES: Final = 48  # bytes: six matrices of items by items
 _BYTES_OF_DOCUMENT: Final = 80
 
 
-def admit(seconds: float, n_bytes: int = 0) -> None:
+def admit(seconds: float, n_bytes: int = 0, *, is_early: bool = False) -> None:
     """Continue with work of this many seconds if it is little, or if this process was started for it.
+
+    While a server still compiles, only requests that are `is_early` can do without that.
 
     Raises
     ------
@@ -105,7 +107,7 @@ def admit(seconds: float, n_bytes: int = 0) -> None:
             f"needs about {n_bytes}: ask for less at once",
             kind="too-much-work",
         )
-    if seconds > CHEAP_SECONDS:
+    if seconds > CHEAP_SECONDS or (state().lane.compiling[0] and not is_early):
         state().lane.pass_on()
 
 

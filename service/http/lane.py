@@ -15,6 +15,7 @@ import fcntl
 import hashlib
 import logging
 import math
+import mmap
 import os
 import pickle
 import secrets
@@ -71,6 +72,8 @@ class Lane:
         self._wait_seconds, self._work_seconds = wait_seconds, work_seconds
         self._n_places = 0
         self._held = Held()
+        # Its byte is 1 while the kernels of most requests are compiled. Those requests wait then, without a deadline.
+        self.compiling = mmap.mmap(-1, 1)
         self._key = secrets.token_bytes(16)  # else a client could find names that count against another client
         self._queue = threading.BoundedSemaphore(waiting)
         self._head = threading.Lock()  # only the first request in a worker's queue looks for a free place
@@ -141,7 +144,6 @@ class Lane:
             429 if another heavy request of this client is running or waiting. 503 if too many requests wait, or this
             one waits too long. 422 if it needs too much processor time. 499 if the client has left.
         """
-        end = time.monotonic() + self._wait_seconds
         digest = hashlib.blake2b(client.encode("utf-8", "surrogateescape"), digest_size=5, key=self._key).digest()
         with ExitStack() as held:
             own = _CLIENTS + int.from_bytes(digest)
@@ -158,7 +160,7 @@ class Lane:
                 raise over_capacity(f"this worker has {self._waiting} heavy requests already", "max_waiting")
             held.callback(self._queue.release)
             with metrics.waiting():
-                place = self._free_place(end, connection)
+                place, end = self._free_place(connection)
             held.callback(self._held.give_back, place)
             return self._ask(head, body, end + self._work_seconds, connection)
 
@@ -171,7 +173,7 @@ class Lane:
         work by raising a problem.
         """
         places = range(_JOBS, _JOBS + max(1, self._n_places // 2))
-        while (place := self._taken(places)) is None:
+        while self.compiling[0] or (place := self._taken(places)) is None:
             look()
             time.sleep(_LOOK_AT_JOB_SECONDS)
         try:
@@ -179,7 +181,9 @@ class Lane:
         finally:
             self._held.give_back(place)
 
-    def _free_place(self, end: float, connection: socket.socket | None) -> int:
+    def _free_place(self, connection: socket.socket | None) -> tuple[int, float]:
+        """Return a place, and the time until which the request may wait for a processor."""
+        end = time.monotonic() + self._wait_seconds
         ended = select.poll()
         if connection is not None:
             ended.register(connection, _ENDED)
@@ -188,10 +192,13 @@ class Lane:
             while time.monotonic() < end:
                 if ended.poll(0):
                     raise _client_left()
-                if not is_first:
+                if self.compiling[0]:
+                    end = time.monotonic() + self._wait_seconds
+                    time.sleep(_LOOK_SECONDS)
+                elif not is_first:
                     is_first = self._head.acquire(timeout=_LOOK_SECONDS)
                 elif (place := self._taken(range(self._n_places))) is not None:
-                    return place
+                    return place, end
                 else:
                     time.sleep(_LOOK_SECONDS)
         finally:

@@ -12,6 +12,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
 
+from rankcorr import _kernels
 from service.http import metrics
 from service.http.hooks import answer_alone
 from service.http.state import state
@@ -48,33 +49,55 @@ control_socket_disable = True  # it would start a thread in the process that for
 
 
 def on_starting(arbiter: Any) -> None:
-    """Compile before the socket listens and workers are forked, then leave a compact heap to fork from."""
+    """Compile before the socket listens and workers are forked: all kernels, or those of early requests.
+
+    The others follow in `when_ready` if the early ones were not on the disk.
+    """
     if not os.environ.get(metrics.METRICS_FOLDER):
         raise RuntimeError(f"{metrics.METRICS_FOLDER} is not set: start the service with {_program.name}")
+    atexit.register(remove_run_folder, os.environ.get(RUN_FOLDER), os.getpid())
+    _compile(arbiter, _program.warm_up_early or _program.warm_up, "Compiling the kernels")
+    if _program.warm_up_early and not _kernels.COMPILING.seconds:
+        resolve_name(_program.warm_up)()
+
+
+def _compile(arbiter: Any, warm_up: str, message: str) -> None:
+    """Compile, then leave a compact heap to fork from; a signal ends the server until gunicorn sets its handlers."""
     run = os.environ.get(RUN_FOLDER), os.getpid()
-    atexit.register(remove_run_folder, *run)
 
     def stop(*_: Any) -> None:
         # An exception would be raised within numba or a callback of llvmlite, which print pages about it.
+        for worker in arbiter.WORKERS:
+            os.kill(worker, signal.SIGTERM)
         remove_run_folder(*run)
         os._exit(0)
 
-    for number in (signal.SIGTERM, signal.SIGINT):  # until gunicorn sets its own
+    for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, stop)
-    arbiter.log.info("Compiling the kernels: up to a minute at the first start, some seconds at later ones")
-    resolve_name(_program.warm_up)()
+    arbiter.log.info(message)
+    resolve_name(warm_up)()
     # Freeze existing objects: garbage collections need not scan them, which took 70 ms each, nor copy their pages.
     gc.collect()
     gc.freeze()
 
 
 def when_ready(arbiter: Any) -> None:
-    """Print the address that shows every request, and let the first SIGTERM start the drain.
+    """Compile the remaining kernels while workers answer early requests; let the first SIGTERM start the drain.
 
     gunicorn would close the listening socket at the first SIGTERM, while a load balancer still sends requests. Instead
     /health/ready answers 503, and gunicorn gets the signal some time later, or with the next SIGTERM.
     """
     arbiter.log.info("The page /docs shows every request and answer")
+    if _program.warm_up_early and _kernels.COMPILING.seconds:
+        compiling = state(arbiter.app.wsgi()).lane.compiling
+        compiling[0] = 1
+        arbiter.spawn_workers()
+        _compile(arbiter, _program.warm_up, "Compiling the remaining kernels; most requests wait until that is done")
+        compiling[0] = 0
+        arbiter.init_signals()
+        for _ in range(workers):  # gunicorn then ends the workers that are too many, the oldest first
+            arbiter.spawn_worker()
+    arbiter.log.info("All kernels are compiled")
     stop = signal.getsignal(signal.SIGTERM)
 
     def drain(*_: Any) -> None:

@@ -70,6 +70,8 @@ class Program:
         Default address to listen on.
     warm_up : str
         Function that compiles the kernels used by requests.
+    warm_up_early : str, optional
+        Function that compiles only those of requests that are to be answered while the others are compiled.
     needed : tuple of str
         Packages without which the command cannot start.
     prepare : str, optional
@@ -83,6 +85,7 @@ class Program:
     settings: type[HttpSettings]
     bind: str
     warm_up: str
+    warm_up_early: str | None = None
     needed: tuple[str, ...] = NEEDED
     prepare: str | None = None
 
@@ -122,6 +125,7 @@ SERVE: Final = Program(
     settings=Settings,
     bind="127.0.0.1:8000",
     warm_up="service.server.warm_up:warm_up",
+    warm_up_early="service.server.warm_up:warm_up_correlations",
 )
 COLLECT: Final = Program(
     name="rankcorr-collect",

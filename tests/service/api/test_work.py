@@ -33,7 +33,7 @@ def estimated(client, monkeypatch):
     def seconds_of(path, request):
         found = []
 
-        def note(seconds, _n_bytes=0):
+        def note(seconds, _n_bytes=0, **_options):
             found.append(seconds)
             raise Problem(503, "estimated")
 

@@ -158,6 +158,25 @@ def who_waits_has_a_turn():
     assert found[0][0][0] == "echo"
 
 
+def a_wait_for_kernels_is_no_wait_for_a_turn():
+    lane = opened(wait_seconds=0.2)
+    lane.compiling[0] = 1
+    ours, theirs = socket.socketpair()
+    found = []
+    leaves = threading.Thread(target=lambda: found.append(refused(lane, "echo", "a", ours)))
+    waits = threading.Thread(target=lambda: found.append(lane.work("b", "echo", b"")))
+    leaves.start()
+    waits.start()
+    theirs.close()
+    leaves.join(60)
+    assert [problem.status for problem in found] == [CLIENT_LEFT]
+    waits.join(1)
+    assert waits.is_alive()
+    lane.compiling[0] = 0
+    waits.join(60)
+    assert found[1][0][0] == "echo"
+
+
 def too_much_work_is_ended():
     lane = opened(work_seconds=0.05)
     problem = refused(lane, "work")

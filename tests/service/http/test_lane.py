@@ -24,6 +24,7 @@ SCENARIOS = [
     lane_scenarios.who_leaves_the_queue_makes_room,
     lane_scenarios.many_end_at_once,
     lane_scenarios.who_waits_has_a_turn,
+    lane_scenarios.a_wait_for_kernels_is_no_wait_for_a_turn,
     lane_scenarios.too_much_work_is_ended,
     lane_scenarios.too_long_a_wait_is_no_fault_of_the_request,
     lane_scenarios.a_death,
@@ -58,6 +59,7 @@ class Inside:
         self.is_open = True
         self.answer = answer_alone(app)
         self.clients = []
+        self.compiling = [0]
 
     def pass_on(self):
         if self.is_open:
@@ -89,6 +91,20 @@ def test_little_work_is_done_at_once(passed_on):
     assert client.get("/v1/weights").status_code == 200
     assert client.post("/v1/correlations", json={}).status_code == 422
     assert inside.clients == []
+
+
+def test_while_the_service_compiles_only_short_correlations_are_answered_at_once(passed_on):
+    client, inside = passed_on
+    inside.compiling[0] = 1
+    rankings = {"a": PAIR["gold"], "b": PAIR["system"]}
+    assert client.post("/v1/correlations", json={**PAIR, "worst": 1}).status_code == 200
+    assert client.post("/v1/correlations/batch", json={"gold": PAIR["gold"], "systems": rankings}).status_code == 200
+    assert client.post("/v1/correlations/matrix", json={"rankings": rankings}).status_code == 200
+    assert client.get("/v1/weights").status_code == 200
+    assert inside.clients == []
+    assert client.post("/v1/correlations", json={**PAIR, "inference": {"seed": 1}}).status_code == 200
+    assert client.post("/v1/ballots", json={"items": 4, "presentations": 2, "voters": 1, "seed": 1}).status_code == 200
+    assert len(inside.clients) == 2
 
 
 def test_much_work_is_passed_on_and_answered_alike(passed_on, make_client, capsys):

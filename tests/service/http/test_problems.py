@@ -29,7 +29,7 @@ class TestErrors:
         assert set(answer.headers["Allow"].split(", ")) == {"POST", "OPTIONS"}
 
     def test_an_unforeseen_error_shows_nothing_of_its_inside(self, client, monkeypatch, caplog):
-        def broken(*_):
+        def broken(*_, **_options):
             raise ZeroDivisionError("the secret inside")
 
         monkeypatch.setattr(correlations.work, "admit", broken)

@@ -3,6 +3,7 @@ import os
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
 from pathlib import Path
 
@@ -14,7 +15,8 @@ from service.server import launch as command
 from service.server.launch import COLLECT, NEEDED_FOR_PAGES, SERVE, launch, prepare
 from service.server.settings import ServerSettings, usable_cores
 from tests.distributions import ROOT, requirements
-from tests.service.live import COMMAND, START_SECONDS, clean_environment
+from tests.service.answers import PAIR
+from tests.service.live import COMMAND, START_SECONDS, clean_environment, eventually, running
 from tests.service.server.conftest import refused
 
 BIND = "RANKCORR_BIND must be host:port, as in 127.0.0.1:8000, or unix:/path; got "
@@ -201,16 +203,34 @@ def test_kernels_that_cannot_be_written_to_are_copied(monkeypatch, tmp_path):
     assert (copy / "one.nbi").read_text() == "machine code"
 
 
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
-def test_a_stop_while_the_kernels_are_compiled_is_quiet_and_leaves_nothing(how, tmp_path):
+@pytest.mark.parametrize(
+    ("how", "what"),
+    [(signal.SIGTERM, "the kernels"), (signal.SIGINT, "the kernels"), (signal.SIGTERM, "the remaining kernels")],
+)
+def test_a_stop_while_the_kernels_are_compiled_is_quiet_and_leaves_nothing(how, what, tmp_path):
     environment = clean_environment(TMPDIR=str(tmp_path), NUMBA_CACHE_DIR=str(tmp_path))
     with subprocess.Popen(COMMAND, env=environment, stderr=subprocess.PIPE, text=True) as process:
         lines = iter(process.stderr.readline, "")
-        assert any("Compiling the kernels" in line for line in lines)
+        assert any(f"Compiling {what}" in line for line in lines)
         process.send_signal(how)
         assert process.wait(START_SECONDS) == 0  # not before a kernel is ready
-        assert list(lines) == []
+        assert [line for line in lines if "[INFO]" not in line] == []
     assert not list(tmp_path.glob("rankcorr-serve-*"))
+
+
+def test_a_first_start_answers_correlations_while_it_compiles_the_rest(tmp_path):
+    environment = {"NUMBA_CACHE_DIR": str(tmp_path / "kernels"), "RANKCORR_MAX_WAIT_SECONDS": "1"}
+    with running(tmp_path, environment, early=True) as server:
+        early = set(server.workers())
+        ballot = {"items": 12, "presentations": 6, "voters": 3, "seed": 1}
+        with ThreadPoolExecutor(1) as other:
+            waits = other.submit(server.ask, "POST", "/v1/ballots", ballot, timeout=START_SECONDS)
+            assert server.ask("POST", "/v1/correlations", PAIR)[0] == 200
+            assert "All kernels are compiled" not in server.errors.read_text()
+            assert waits.result()[0] == 200
+        assert "All kernels are compiled" in server.errors.read_text()
+        eventually(lambda: len(now := set(server.workers())) == 2 and not now & early, what="the change of workers")
+        assert server.ask("POST", "/v1/ballots", ballot)[0] == 200
 
 
 def test_a_package_of_the_folder_where_the_service_starts_is_not_ours(tmp_path):
