@@ -523,7 +523,8 @@ def stopping_rule(
 ) -> StoppingRule:
     """Return a rule that decides whether there are enough votes.
 
-    It never stops before the votes can be told from coin flips (`signal`).
+    It never stops before the votes can be told from coin flips (`signal`). The target is compared with an expectation:
+    the true coefficient of a ranking may be lower (docs/results/crowds-targets.md).
 
     Parameters
     ----------
