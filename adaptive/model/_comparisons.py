@@ -262,16 +262,6 @@ class Comparisons(CountedVotes):
         """
         return self._alike(selected(self._flat(), which))
 
-    def of_voter(self, voter: Hashable) -> Comparisons:
-        """Return the comparisons of one voter; items and voters stay as they are, and `n_unanswered` is 0.
-
-        Raises
-        ------
-        ComparisonError
-            Voters are not known, or this one is not among them.
-        """
-        return self.select(self._is_of(voter))
-
     def without_voter(self, voter: Hashable) -> Comparisons:
         """Return the comparisons of all other voters; items and voters stay as they are, and `n_unanswered` is 0.
 
@@ -280,7 +270,9 @@ class Comparisons(CountedVotes):
         ComparisonError
             Voters are not known, or this one is not among them.
         """
-        return self.select(~self._is_of(voter))
+        if self.voters is None or self.voter is None:
+            raise ComparisonError("the voters of these comparisons are not known")
+        return self.select(self.voter != places_among([voter], self.voters, "voter", "voter")[0])
 
     def joined(self, other: Comparisons) -> Comparisons:
         """Append the comparisons of `other`, which has the same items in the same order.
@@ -378,11 +370,6 @@ class Comparisons(CountedVotes):
             name: [json_label((labels or ())[place]) for place in places.tolist()]
             for name, (labels, places) in {**voters, **sides}.items()
         }
-
-    def _is_of(self, voter: Hashable) -> NDArray[np.bool_]:
-        if self.voters is None or self.voter is None:
-            raise ComparisonError("the voters of these comparisons are not known")
-        return np.asarray(self.voter == places_among([voter], self.voters, "voter", "voter")[0])
 
     def _flat(self) -> Columns:
         return Columns(*(getattr(self, name) for name in Columns._fields))

@@ -128,36 +128,25 @@ def _counts(
     return starts, np.diff(starts, append=gold.n_items), concordant[order], tied[order]
 
 
-RankedBy: TypeAlias = Literal["both", "x", "y", "position"]
 PairScheme: TypeAlias = Literal["additive", "multiplicative"]
 
-RANKED_BY: Final[tuple[RankedBy, ...]] = get_args(RankedBy)
 PAIR_SCHEMES: Final[tuple[PairScheme, ...]] = get_args(PairScheme)
 
 
 def vigna_tau(
-    x: ListLike,
-    y: ListLike,
-    *,
-    ranked_by: RankedBy = "both",
-    scheme: PairScheme = "additive",
-    missing: Missing = "raise",
+    x: ListLike, y: ListLike, *, scheme: PairScheme = "additive", missing: Missing = "raise"
 ) -> RankCorrelation:
     """Vigna's weighted Kendall correlation with hyperbolic weights, as `scipy.stats.weightedtau` computes it.
 
     A pair of items weighs 1/r_i + 1/r_j, where r is the rank of an item, from 1, or the product of the two. Here each
     pair has a weight; in `weighted_tau` each item has one. The ranks r have no ties: items tied in one
-    ranking are ranked by the other.
+    ranking are ranked by the other. The value is the mean of two, with the ranks r of x and of y.
 
     Parameters
     ----------
     x, y : Ranking, mapping of label to score, list of labels, or array_like of shape (n_items,)
         Plain numbers are scores: larger is better. A list of text is labels, best first. Labelled rankings are matched
         by label.
-    ranked_by : {"both", "x", "y", "position"}
-        Which ranking gives the ranks r; "both" is the mean of the two values, and the only symmetric choice.
-        "position": r is the place of the item in the data, in the order of x from 1. In `scipy.stats.weightedtau` they
-        are ``rank=True``, ``rank=None``, the latter with x and y exchanged, and ``rank=False``.
     scheme : {"additive", "multiplicative"}
         How the weights of two items combine.
     missing : {"raise", "intersection", "bottom", "gold"}
@@ -166,8 +155,8 @@ def vigna_tau(
     Returns
     -------
     RankCorrelation
-        With `coefficient` "vigna_tau", and `ranked_by` as its `variant`. Undefined, and nan with an
-        `UndefinedCorrelationWarning`, when all items are tied in one ranking.
+        With `coefficient` "vigna_tau". Undefined, and nan with an `UndefinedCorrelationWarning`, when all items are
+        tied in one ranking.
 
     Raises
     ------
@@ -189,19 +178,15 @@ def vigna_tau(
     >>> round(vigna_tau([4, 3, 2, 1], [4, 3, 1, 2]).statistic, 4)
     0.8133
     """
-    check_choice("ranked_by", ranked_by, RANKED_BY)
     check_choice("scheme", scheme, PAIR_SCHEMES)
     given = as_list(x), as_list(y)
     first, second = align(*given, missing=missing)
     from scipy.stats import weightedtau
 
-    # Ranks, negated because to scipy larger is better: they are exact and cannot overflow, whatever the scores.
-    scores = (-second.ranks, -first.ranks) if ranked_by == "y" else (-first.ranks, -second.ranks)
-    rank = {"both": True, "position": False}.get(ranked_by)
     if np.ptp(first.ranks) == 0 or np.ptp(second.ranks) == 0:
         value = math.nan
         warn_undefined("all items are tied in one ranking", stacklevel=3)
     else:
-        value = float(weightedtau(*scores, rank=rank, additive=scheme == "additive").statistic)
-    options_used = {"scheme": scheme, "weigher": "hyperbolic", "variant": ranked_by}
-    return _result(value, "vigna_tau", given, first, missing, **options_used)
+        # Ranks, negated because to scipy larger is better: they are exact and cannot overflow, whatever the scores.
+        value = float(weightedtau(-first.ranks, -second.ranks, additive=scheme == "additive").statistic)
+    return _result(value, "vigna_tau", given, first, missing, scheme=scheme, weigher="hyperbolic")

@@ -24,7 +24,7 @@ def test_the_comparisons_of_who_is_left_out_are_asked_of_others(ledger):
     answer(campaign, voter, done)
     begun, _ = claimed(campaign, voter)
     answer(campaign, voter, begun, 0)
-    with pytest.raises(LedgerError, match="the voter is not left out"):
+    with pytest.raises(LedgerError, match="the voter is not excluded"):
         reassigned(campaign, voter)
     exclude(campaign, voter)
     assert reassigned(campaign, voter) == 3

@@ -320,7 +320,7 @@ def test_half_a_surrogate_pair_is_no_label(write, key):
 
 def test_numbers_that_stand_for_hardly_any_items_are_refused(write):
     """Pairs of numbers name all items from 0 on: an id of another kind would be one of a billion."""
-    told = r"items are numbered from 0, so that 999999999 is one of 1,000,000,000, but only 3"
+    told = r"items are numbered from 0, so 999999999 implies 1,000,000,000 items, but only 3"
     with pytest.raises(TableError, match=rf'votes.csv:3: column "loser": {told}'):
         read_comparisons(write("winner,loser\n0,1\n0,999999999\n"))
     with pytest.raises(TableError, match='column "winner": items are numbered from 0'):
