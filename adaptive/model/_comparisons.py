@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from adaptive._draw import Asked
 from adaptive._formats.answers import Answers
