@@ -21,7 +21,7 @@ MISSING = "figures need matplotlib: pip install 'rankcorr[plot]'"
 FOUR = range(4)
 FIGURES = {
     "ranks": lambda **options: plot_ranks(GOLD, SYSTEMS["system 1"], **options),
-    "offset": lambda **options: plot_offset(GOLD, SYSTEMS, n0s=[0, 2], **options),
+    "offset": lambda **options: plot_offset(GOLD, SYSTEMS, **options),
     "null": lambda **options: plot_null(null_distribution(FOUR, FOUR), 0, **options),
     "nulls": lambda **options: plot_null({"a": null_distribution(FOUR, FOUR)}, {"a": 0}, **options),
     "leaderboard": lambda **options: plot_leaderboard(board(), **options),
