@@ -124,6 +124,8 @@ def post_worker_init(worker: Any) -> None:
 
     The notice of `make collect` is printed below gunicorn's lines about the workers, which are numbered by `age`.
     """
+    # Ctrl-c reaches every process. The master tells the workers too, and two signals at once can block a thread pool.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     if worker.age == workers and (notice := os.environ.get(NOTICE)):
         sys.stdout.write(f"\n{notice}\n\n")
         sys.stdout.flush()

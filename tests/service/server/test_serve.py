@@ -1,5 +1,6 @@
 import errno
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -231,6 +232,10 @@ def test_a_first_start_answers_correlations_while_it_compiles_the_rest(tmp_path)
         assert "All kernels are compiled" in server.errors.read_text()
         eventually(lambda: len(now := set(server.workers())) == 2 and not now & early, what="the change of workers")
         assert server.ask("POST", "/v1/ballots", ballot)[0] == 200
+        # The master alone answers ctrl-c, which reaches every process of a terminal.
+        for worker in server.workers():
+            ignored = re.search(r"SigIgn:\s+(\w+)", Path(f"/proc/{worker}/status").read_text())
+            assert int(ignored[1], 16) >> (signal.SIGINT - 1) & 1
 
 
 def test_a_package_of_the_folder_where_the_service_starts_is_not_ours(tmp_path):
