@@ -53,9 +53,9 @@ def write_whole(path: str, text: str) -> None:
         When the file cannot be written.
     """
     target, data = Path(path), text.encode()
-    if target.is_dir():
-        raise TableError(f"{path}: cannot be written: it is a folder")
     with named_errors(path):
+        if target.is_dir():
+            raise TableError(f"{path}: cannot be written: it is a folder")
         if target.exists() and not target.is_file():
             target.write_bytes(data)
         else:

@@ -23,7 +23,7 @@ from service.http import logs, metrics
 from service.http.access import secured
 from service.http.body import OrjsonProvider, received
 from service.http.jobs import RETRY_SECONDS, Jobs, Look, Made
-from service.http.lane import CHEAP_BYTES, Heavy
+from service.http.lane import CHEAP_BYTES, Heavy, over_capacity
 from service.http.problems import Problem
 from service.http.state import ALONE, EXTENSION, State, deadline, is_job, most_seconds, state
 
@@ -175,6 +175,8 @@ def _as_job(environ: dict[str, str], body: bytes) -> Response:
     """Begin a job for the current request, and return where its answer will be."""
     environ.pop("HTTP_ACCEPT_ENCODING", None)  # another client may fetch the answer
     shared = state()
+    if shared.lane.is_early:  # the job would be lost with its worker
+        raise over_capacity("no job can begin until all kernels are compiled", None)
     seconds, _ = most_seconds()
 
     def work(look: Look) -> Made:

@@ -79,6 +79,8 @@ class Lane:
         self._head = threading.Lock()  # only the first request in a worker's queue looks for a free place
         self._waiting = waiting
         self._nursery: socket.socket | None = None
+        self._parent = 0  # the process that compiles
+        self.is_early = False  # whether this worker was forked before all kernels were compiled: it ends soon after
 
     @property
     def is_open(self) -> bool:
@@ -106,6 +108,8 @@ class Lane:
             Most heavy requests that run at once, over all workers.
         """
         self._n_places = places
+        self._parent = os.getppid()
+        self.is_early = bool(self.compiling[0])
         ours, theirs = socket.socketpair()
         if os.fork() == 0:
             ours.close()
@@ -173,7 +177,7 @@ class Lane:
         work by raising a problem.
         """
         places = range(_JOBS, _JOBS + max(1, self._n_places // 2))
-        while self.compiling[0] or (place := self._taken(places)) is None:
+        while (place := self._taken(places)) is None:
             look()
             time.sleep(_LOOK_AT_JOB_SECONDS)
         try:
@@ -189,12 +193,12 @@ class Lane:
             ended.register(connection, _ENDED)
         is_first = False
         try:
-            while time.monotonic() < end:
+            while (compiles := self._compiles()) or time.monotonic() < end:
                 if ended.poll(0):
                     raise _client_left()
-                if self.compiling[0]:
-                    end = time.monotonic() + self._wait_seconds
+                if compiles:
                     time.sleep(_LOOK_SECONDS)
+                    end = time.monotonic() + self._wait_seconds
                 elif not is_first:
                     is_first = self._head.acquire(timeout=_LOOK_SECONDS)
                 elif (place := self._taken(range(self._n_places))) is not None:
@@ -205,6 +209,12 @@ class Lane:
             if is_first:
                 self._head.release()
         raise over_capacity(f"no turn came in {self._wait_seconds:g} s", "max_wait_seconds")
+
+    def _compiles(self) -> bool:
+        """Return whether kernels are still compiled; raise 503 if the process that does so has ended."""
+        if self.compiling[0] and os.getppid() != self._parent:
+            raise over_capacity("the service has ended before all kernels were compiled", None)
+        return bool(self.compiling[0])
 
     def _taken(self, places: range) -> int | None:
         """Take a free place and return it; None if all are taken."""

@@ -112,9 +112,14 @@ def when_ready(arbiter: Any) -> None:
 
 
 def post_fork(_arbiter: Any, worker: Any) -> None:
-    """Let the worker fork processes for heavy requests, before it starts threads."""
+    """Let the worker fork processes for heavy requests, before it starts threads.
+
+    While the master compiles it replaces no worker, so that one forked then does not end after a number of requests.
+    """
     app = worker.app.wsgi()
     state(app).lane.open(answer_alone(app), places=_app.max_heavy or workers)
+    if state(app).lane.is_early:
+        worker.max_requests = sys.maxsize
     if (jobs := state(app).jobs) is not None:
         jobs.open(Path(os.environ[RUN_FOLDER]) / "jobs")
 

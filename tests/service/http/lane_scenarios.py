@@ -159,7 +159,7 @@ def who_waits_has_a_turn():
 
 
 def a_wait_for_kernels_is_no_wait_for_a_turn():
-    lane = opened(wait_seconds=0.2)
+    lane = opened(wait_seconds=0.01)
     lane.compiling[0] = 1
     ours, theirs = socket.socketpair()
     found = []
@@ -175,6 +175,24 @@ def a_wait_for_kernels_is_no_wait_for_a_turn():
     lane.compiling[0] = 0
     waits.join(60)
     assert found[1][0][0] == "echo"
+
+
+def a_wait_for_kernels_ends_with_the_service():
+    lane = Lane(waiting=4, wait_seconds=60.0, work_seconds=60.0)
+    lane.compiling[0] = 1
+    told, tell = os.pipe()
+    if (service := os.fork()) == 0:
+        if os.fork() == 0:
+            lane.open(answer, places=1)
+            os.write(tell, b"!")
+            os.write(tell, b"%d" % refused(lane, "echo").status)
+            os._exit(0)
+        signal.pause()
+    os.close(tell)
+    assert os.read(told, 1) == b"!"
+    os.kill(service, signal.SIGKILL)
+    os.waitpid(service, 0)
+    assert os.read(told, 3) == b"503"
 
 
 def too_much_work_is_ended():

@@ -25,6 +25,7 @@ SCENARIOS = [
     lane_scenarios.many_end_at_once,
     lane_scenarios.who_waits_has_a_turn,
     lane_scenarios.a_wait_for_kernels_is_no_wait_for_a_turn,
+    lane_scenarios.a_wait_for_kernels_ends_with_the_service,
     lane_scenarios.too_much_work_is_ended,
     lane_scenarios.too_long_a_wait_is_no_fault_of_the_request,
     lane_scenarios.a_death,
@@ -60,6 +61,7 @@ class Inside:
         self.answer = answer_alone(app)
         self.clients = []
         self.compiling = [0]
+        self.is_early = False
 
     def pass_on(self):
         if self.is_open:
@@ -90,6 +92,14 @@ def test_little_work_is_done_at_once(passed_on):
     assert client.post("/v1/correlations", json=PAIR).status_code == 200
     assert client.get("/v1/weights").status_code == 200
     assert client.post("/v1/correlations", json={}).status_code == 422
+    assert inside.clients == []
+
+
+def test_a_worker_that_will_be_replaced_begins_no_job(passed_on):
+    client, inside = passed_on
+    inside.is_early = True
+    problem = problem_of(client.post("/v1/correlations", json=HEAVY, headers={"Prefer": "respond-async"}), 503)
+    assert problem["detail"] == "no job can begin until all kernels are compiled; try again"
     assert inside.clients == []
 
 
