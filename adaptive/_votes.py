@@ -115,7 +115,8 @@ def checked_answers(ballot: Asked, answers: ArrayLike) -> NDArray[np.int8]:
     except ValueError as error:  # numpy's error for rows of different lengths
         raise VoteError(f"answers must be a list of codes; got {shown(answers)}") from error
     if array.shape != (ballot.n_comparisons,):
-        raise VoteError(f"{counted_need(ballot.n_comparisons, 'comparison')} as many answers; got {_size(array)}")
+        size = array.size if array.ndim == 1 else f"an array of shape {array.shape}"
+        raise VoteError(f"{counted_need(ballot.n_comparisons, 'comparison')} as many answers; got {size}")
     if array.dtype.kind not in "iu":
         raise VoteError(
             f"answers must be whole numbers, 1 (left), 0 (tie), -1 (right) or -2 (unanswered); got {array.dtype}"
@@ -126,7 +127,3 @@ def checked_answers(ballot: Asked, answers: ArrayLike) -> NDArray[np.int8]:
             f"answers[{wrong[0]}] is {array[wrong[0]]}; an answer is 1 (left), 0 (tie), -1 (right) or -2 (unanswered)"
         )
     return read_only(array.astype(np.int8))
-
-
-def _size(array: NDArray[np.generic]) -> str:
-    return str(array.size) if array.ndim == 1 else f"an array of shape {array.shape}"

@@ -54,8 +54,6 @@ def write_whole(path: str, text: str) -> None:
     """
     target, data = Path(path), text.encode()
     with named_errors(path):
-        if target.is_dir():
-            raise TableError(f"{path}: cannot be written: it is a folder")
         if target.exists() and not target.is_file():
             target.write_bytes(data)
         else:

@@ -235,7 +235,7 @@ class VoterPool(Result):
         except ValueError:  # labels that are tuples of different lengths
             columns = np.empty(0)
         if columns.dtype.kind not in "iu" or columns.ndim != 1 or columns.min() < 0 or columns.max() >= n_items:
-            wrong = [item for item in ballot.items if not _is_column(item, n_items)]
+            wrong = [item for item in ballot.items if not isinstance(item, int | np.integer) or not 0 <= item < n_items]
             raise SimilarityError(
                 f"the items of a simulated ballot are whole numbers from 0 to {n_items - 1}; "
                 f"got {', '.join(map(repr, wrong[:_SHOWN]))}"
@@ -248,10 +248,6 @@ class VoterPool(Result):
             for name, values in (("nonconformity", self.nonconformity), ("oversight", self.oversight))
         )
         return f"VoterPool({self.n_voters} voters, {levels})"
-
-
-def _is_column(item: object, n_items: int) -> bool:
-    return isinstance(item, int | np.integer) and 0 <= int(item) < n_items
 
 
 def true_ranking(similarity: ArrayLike, *, relatedness: bool = True) -> Ranking:

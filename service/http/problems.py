@@ -119,7 +119,7 @@ class Problem(Exception):  # noqa: N818 - the name in RFC 9457
             "type": TYPE_PREFIX + self.kind,
             "title": _TITLES[self.status][1],
             "status": self.status,
-            "detail": _cut(self.detail, MAX_DETAIL),
+            "detail": self.detail if len(self.detail) <= MAX_DETAIL else f"{self.detail[: MAX_DETAIL - 3]}...",
             "request_id": request_id,
             **self.members,
         }
@@ -193,10 +193,6 @@ def unknown_fields(keys: Sequence[str]) -> dict[str, list[str]]:
     """Return messages for unknown fields; if there are very many, only the first are named."""
     messages: dict[str, list[str]] = {"_schema": [f"{len(keys)} unknown fields"]} if len(keys) > MAX_ERRORS else {}
     return messages | {Name(key): ["unknown field"] for key in keys[:MAX_ERRORS]}
-
-
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 def _cut_inside(text: str, most: int) -> str:

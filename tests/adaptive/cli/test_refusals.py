@@ -31,7 +31,7 @@ TUNE = ("tune", "--budget", 80, "--voters", 5, "--simulations", 2)
         (["pair", "tokens.csv", "--sample", 3], r"--sample and --seed belong together; --seed is missing"),
         (["pair", "tokens.csv", "--seed", 3], r"belong together; --sample is missing"),
         (["pair", "tokens.csv", "--out", "none/items.csv"], r"none/items\.csv: cannot be written: No such file"),
-        (["pair", "tokens.csv", "--out", "."], r"\.: cannot be written: it is a folder"),
+        (["pair", "tokens.csv", "--out", "."], r"\.: cannot be written: Is a directory"),
         (["pair", "tokens.csv", "--out", 300 * "x"], "x{300}: cannot be written: File name too long"),
         (["plan", "--presentations", 4], r"give exactly one of --n-items and --items; got none"),
         ([*PLAN, "--items", "items.csv", "--top", 4], r"give exactly one of --n-items and --items; got both"),
