@@ -12,19 +12,20 @@ import adaptive._cli.run.campaign
 from adaptive._cli.main import main
 from adaptive.ledger import Ledger
 from adaptive.ledger._store import database
+from rankcorr._io import files
 from tests.adaptive.ledger import processes
 from tests.adaptive.ledger.campaigns import answer_all, campaign_of, check_ledger, in_second_ballot, query
 from tests.adaptive.ledger.faults import Points
 
 
 class Lines:
-    """Counts the lines of a module that run, and kills the process before one of them."""
+    """Counts the lines of some modules that run, and kills the process before one of them."""
 
-    def __init__(self, module, fatal=None):
-        self.n_passed, self.fatal, self.file = 0, fatal, module.__file__
+    def __init__(self, modules, fatal=None):
+        self.n_passed, self.fatal, self.files = 0, fatal, {module.__file__ for module in modules}
 
     def __enter__(self):
-        sys.settrace(lambda frame, *_: self.trace if frame.f_code.co_filename == self.file else None)
+        sys.settrace(lambda frame, *_: self.trace if frame.f_code.co_filename in self.files else None)
 
     def trace(self, _frame, event, _arg):
         if event == "line":
@@ -38,11 +39,11 @@ class Lines:
 
 
 def killed_at_each_line(module, step, check):
-    """Run `step` in children that are killed, each before another line of the module, until one gets to its end."""
+    """Run `step` in children that are killed, each before another line of the module or of the writer of files."""
     point = 0
 
     def die():
-        with Lines(module, point):
+        with Lines((module, files), point):
             step()
 
     while True:

@@ -225,6 +225,8 @@ from rankcorr import correlate
 
 def warm_up():
     correlate([3, 1, 2], [1, 2, 3])
+
+warm_up_correlations = warm_up
 """
 REPLACED = """
 mount --bind "$1" "$2" && shift 2 &&"""
