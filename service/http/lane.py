@@ -46,6 +46,8 @@ _LOOK_SECONDS: Final = 0.02  # between two checks for a free place, and for a cl
 _LOOK_AT_JOB_SECONDS: Final = 0.5  # the same for a job, and whether it is still wanted
 _JOBS: Final = 1 << 19  # the first place used for jobs
 _CLIENTS: Final = 1 << 20  # the first place used for clients
+COMPILING: Final = 1
+STOPPING: Final = 2
 # Linux reports that the client has closed its side even if unread bytes come before.
 _ENDED: Final = select.POLLERR | select.POLLHUP | select.POLLNVAL | getattr(select, "POLLRDHUP", 0)
 _IGNORED: Final = ("SIGINT", "SIGTERM", "SIGQUIT", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGWINCH", "SIGTTIN", "SIGTTOU")
@@ -72,7 +74,8 @@ class Lane:
         self._wait_seconds, self._work_seconds = wait_seconds, work_seconds
         self._n_places = 0
         self._held = Held()
-        # Its byte is 1 while the kernels of most requests are compiled. Those requests wait then, without a deadline.
+        # Its byte is COMPILING while the kernels of most requests are compiled, and those requests wait without a
+        # deadline; STOPPING if the service is stopped meanwhile.
         self.compiling = mmap.mmap(-1, 1)
         self._key = secrets.token_bytes(16)  # else a client could find names that count against another client
         self._queue = threading.BoundedSemaphore(waiting)
@@ -211,10 +214,11 @@ class Lane:
         raise over_capacity(f"no turn came in {self._wait_seconds:g} s", "max_wait_seconds")
 
     def _compiles(self) -> bool:
-        """Return whether kernels are still compiled; raise 503 if the process that does so has ended."""
-        if self.compiling[0] and os.getppid() != self._parent:
-            raise over_capacity("the service has ended before all kernels were compiled", None)
-        return bool(self.compiling[0])
+        """Return whether kernels are still compiled; raise 503 if the process that does so stops or has ended."""
+        compiling = self.compiling[0]
+        if compiling == STOPPING or (compiling and os.getppid() != self._parent):
+            raise over_capacity("the service stops before all kernels are compiled", None)
+        return bool(compiling)
 
     def _taken(self, places: range) -> int | None:
         """Take a free place and return it; None if all are taken."""

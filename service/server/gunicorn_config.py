@@ -15,6 +15,7 @@ from typing import Any
 from rankcorr import _kernels
 from service.http import metrics
 from service.http.hooks import answer_alone
+from service.http.lane import COMPILING, STOPPING
 from service.http.state import state
 from service.server.launch import NOTICE, RUN_FOLDER, chosen_program
 from service.server.settings import usable_cores
@@ -67,10 +68,15 @@ def _compile(arbiter: Any, warm_up: str, message: str) -> None:
 
     def stop(*_: Any) -> None:
         # An exception would be raised within numba or a callback of llvmlite, which print pages about it.
-        for worker in arbiter.WORKERS:
-            os.kill(worker, signal.SIGTERM)
-        remove_run_folder(*run)
-        os._exit(0)
+        try:
+            for number in (signal.SIGTERM, signal.SIGINT):
+                signal.signal(number, arbiter.signal)  # a second ctrl-c hurries the workers, as it does later
+            if arbiter.WORKERS:
+                state(arbiter.app.wsgi()).lane.compiling[0] = STOPPING
+            arbiter.stop()
+            remove_run_folder(*run)
+        finally:
+            os._exit(0)
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, stop)
@@ -90,7 +96,7 @@ def when_ready(arbiter: Any) -> None:
     arbiter.log.info("The page /docs shows every request and answer")
     if _program.warm_up_early and _kernels.COMPILING.seconds:
         compiling = state(arbiter.app.wsgi()).lane.compiling
-        compiling[0] = 1
+        compiling[0] = COMPILING
         arbiter.spawn_workers()
         _compile(arbiter, _program.warm_up, "Compiling the remaining kernels; most requests wait until that is done")
         compiling[0] = 0

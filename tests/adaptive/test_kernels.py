@@ -1,5 +1,8 @@
 """The loops of the draw: mixing until it is uniform, repairs that are given up, and the set of pairs."""
 
+from functools import cache
+from math import comb
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -15,19 +18,45 @@ def n_triangles(graphs, n_items):
     return np.einsum("gij,gji->g", adjacent @ adjacent, adjacent) / 6
 
 
+def joined(degree, others):
+    """Ways to join an item to `degree` others of which each still needs so many pairs, and what those need then."""
+    if not others:
+        return [(1, ())] if degree == 0 else []
+    need, n_alike = others[0], others.count(others[0])
+    return [
+        (comb(n_alike, n) * n_ways, (need,) * (n_alike - n) + (need - 1,) * n + left)
+        for n in range(min(degree, n_alike if need else 0) + 1)
+        for n_ways, left in joined(degree - n, others[n_alike:])
+    ]
+
+
+@cache
+def n_graphs(degrees):
+    """Number of graphs without loops and repeats whose items have these degrees."""
+    if not degrees:
+        return 1
+    return sum(n * n_graphs(tuple(sorted(left, reverse=True))) for n, left in joined(degrees[0], degrees[1:]))
+
+
+def n_triangles_of_uniform(n_items, degree):
+    """Mean number of triangles of all graphs: given three items that form one, the rest are counted."""
+    ways = [(1, (degree,) * (n_items - 3))]
+    for _ in range(3):
+        ways = [
+            (n * more, tuple(sorted(left, reverse=True))) for n, at in ways for more, left in joined(degree - 2, at)
+        ]
+    n_with = sum(n * n_graphs(left) for n, left in ways)
+    return comb(n_items, 3) * n_with / n_graphs((degree,) * n_items)
+
+
 @pytest.mark.needs_numba
 def test_larger_draws_have_as_many_triangles_as_uniform_ones():
-    # 8,000 draws without mixing are 5 standard errors off
+    # 20,000 draws without mixing are 10 standard errors off
     rng = np.random.default_rng(12)
-    n_items, degree, n_draws = 12, 5, 8_000
-    mixed = [kernels.draw_pairs(n_items, 0, degree, -1, rng)[:2] for _ in range(n_draws)]
-    exact = []
-    for _ in range(n_draws):
-        stubs = np.repeat(np.arange(n_items, dtype=np.int32), degree)
-        kernels.draw_exactly(stubs, n_items, kernels.pair_set(n_items**2, 30), rng)
-        exact.append((stubs[::2], stubs[1::2]))
-    ours, theirs = n_triangles(mixed, n_items), n_triangles(exact, n_items)
-    assert abs(ours.mean() - theirs.mean()) < 3.5 * np.sqrt((ours.var() + theirs.var()) / n_draws)
+    n_items, degree, n_draws = 12, 5, 20_000
+    assert n_graphs((3,) * 8) == 19_355  # as known for cubic graphs
+    found = n_triangles([kernels.draw_pairs(n_items, 0, degree, -1, rng)[:2] for _ in range(n_draws)], n_items)
+    assert abs(found.mean() - n_triangles_of_uniform(n_items, degree)) < 3.5 * found.std() / np.sqrt(n_draws)
 
 
 def test_a_repair_that_gets_stuck_is_given_up():

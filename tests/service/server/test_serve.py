@@ -17,7 +17,7 @@ from service.server.launch import COLLECT, NEEDED_FOR_PAGES, SERVE, launch, prep
 from service.server.settings import ServerSettings, usable_cores
 from tests.distributions import ROOT, requirements
 from tests.service.answers import PAIR
-from tests.service.live import COMMAND, START_SECONDS, clean_environment, eventually, running
+from tests.service.live import COMMAND, START_SECONDS, clean_environment, eventually, running, state
 from tests.service.server.conftest import refused
 
 BIND = "RANKCORR_BIND must be host:port, as in 127.0.0.1:8000, or unix:/path; got "
@@ -204,18 +204,34 @@ def test_kernels_that_cannot_be_written_to_are_copied(monkeypatch, tmp_path):
     assert (copy / "one.nbi").read_text() == "machine code"
 
 
-@pytest.mark.parametrize(
-    ("how", "what"),
-    [(signal.SIGTERM, "the kernels"), (signal.SIGINT, "the kernels"), (signal.SIGTERM, "the remaining kernels")],
-)
-def test_a_stop_while_the_kernels_are_compiled_is_quiet_and_leaves_nothing(how, what, tmp_path):
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
+def test_a_stop_while_the_kernels_are_compiled_is_quiet_and_leaves_nothing(how, tmp_path):
     environment = clean_environment(TMPDIR=str(tmp_path), NUMBA_CACHE_DIR=str(tmp_path))
     with subprocess.Popen(COMMAND, env=environment, stderr=subprocess.PIPE, text=True) as process:
         lines = iter(process.stderr.readline, "")
-        assert any(f"Compiling {what}" in line for line in lines)
+        assert any("Compiling the kernels" in line for line in lines)
         process.send_signal(how)
         assert process.wait(START_SECONDS) == 0  # not before a kernel is ready
         assert [line for line in lines if "[INFO]" not in line] == []
+    assert not list(tmp_path.glob("rankcorr-serve-*"))
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
+def test_a_stop_of_early_workers_answers_who_waits_and_leaves_nothing(how, tmp_path):
+    environment = {"NUMBA_CACHE_DIR": str(tmp_path / "kernels"), "TMPDIR": str(tmp_path)}
+    with running(tmp_path, environment, early=True) as server, ThreadPoolExecutor(1) as other:
+        started = server.workers()
+        ballot = {"items": 12, "presentations": 6, "voters": 3, "seed": 1}
+        waits = other.submit(server.ask, "POST", "/v1/ballots", ballot, timeout=START_SECONDS)
+        eventually(lambda: "Compiling the remaining kernels" in server.errors.read_text(), what="the second stage")
+        assert not waits.done()
+        server.process.send_signal(how)
+        status, _, body = waits.result()
+        assert status == 503
+        assert b"stops before all kernels" in body
+        assert server.process.wait(START_SECONDS) == 0
+        assert not [worker for worker in started if state(worker)]
+        assert not [line for line in server.errors.read_text().splitlines() if "[INFO]" not in line]
     assert not list(tmp_path.glob("rankcorr-serve-*"))
 
 
