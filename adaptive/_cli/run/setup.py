@@ -97,7 +97,7 @@ class AskingOptions:
     "--continuous", is_flag=True, help="Draw small matched batches up to --budget comparisons, instead of ballots."
 )
 @click.option("--batch", type=int, help="Comparisons of a batch.  [default: as many as items, from 10 to 50]")
-@click.option("--target", type=float, metavar="TAU_W", help="End when the expected tau_w reaches this value.")
+@click.option("--target", type=float, metavar="TAU_W", help="End at this expected tau_w, if much less is unlikely.")
 @gathered("asking", AskingOptions)
 def init(
     ledger: str,

@@ -37,7 +37,7 @@ class ContinuousPlan:
     n0, focus : float
         See `adaptive.next_comparisons`.
     target : float or None
-        The campaign may end when the expected tau_w of the ranking reaches this value; None: when the budget is spent.
+        The campaign may end when `adaptive.stopping_rule` stops at this expected tau_w; None: when the budget is spent.
 
     See Also
     --------

@@ -1,7 +1,7 @@
 """Ranks, tops, cuts and expected coefficients of drawn rankings, against loops that spell them out."""
 
 import json
-from itertools import permutations
+from itertools import combinations, permutations
 
 import numpy as np
 import pytest
@@ -116,6 +116,22 @@ def test_few_votes_do_not_stop():
     assert not decision
     assert "after 16 votes, below the target of 0.9999" in decision.reason
     assert decision.expected.coefficient.name == "tau"
+
+
+def test_a_target_reached_by_the_mean_alone_does_not_stop():
+    left, right = zip(*combinations("abcdef", 2), strict=True)
+    votes = Comparisons.from_labels(left * 3, right * 3, (["left"] * 9 + ["right"]) * 4 + ["left"] * 5)
+    strengths = bradley_terry(votes, prior=2)
+    values = strengths.expected_correlation().values
+    assert strengths.signal.found
+    assert np.quantile(values, 0.05) < values.mean() - 0.05
+    decision = stopping_rule(values.mean())(strengths)
+    assert not decision
+    short = np.mean(values < values.mean() - 0.05)
+    assert f"but {short:.1%} of the drawn rankings are more than 0.05 below the target" in decision.reason
+    enough = np.sort(values)[50] + 0.05  # at most 50 of 1,000 are lower
+    assert stopping_rule(enough - 1e-9)(strengths)
+    assert not stopping_rule(enough + 1e-9)(strengths)
 
 
 def test_tables_are_best_first():
