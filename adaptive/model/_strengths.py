@@ -19,7 +19,7 @@ from adaptive.model._evidence import LIMIT, Misfit, Signal, misfit, signal
 from adaptive.model._fit import SD_RANGE, SD_START
 from adaptive.model._likelihood import OVERSIGHT, Curvature, Parameters, Prior, VoteModel, curvature_at, rows_of
 from adaptive.model._posterior import MAX_DENSE, Opinions, RankChances, cluster_ratio, covariance, draw, shared_opinions
-from rankcorr import Ranking
+from rankcorr import Ranking, TauW
 from rankcorr._checks import check_rng, checked_count, checked_seed, counted, real_number, shown
 from rankcorr._coefficients import Coefficient, CoefficientLike, as_coefficient
 from rankcorr._results import JsonResult, TableResult, json_ready, read_only, table_rows
@@ -502,9 +502,9 @@ class StoppingRule:
     """
 
     target: float
-    coefficient: Coefficient
-    n_samples: int
-    seed: int
+    coefficient: Coefficient = TauW()
+    n_samples: int = N_SAMPLES
+    seed: int = 0
 
     def __call__(self, strengths: Strengths) -> StopDecision:
         """Decide from the votes so far."""

@@ -21,12 +21,10 @@ from adaptive.ledger._voters.identity import excluded_voters
 from adaptive.ledger._voters.newcomers import forget_addresses
 from adaptive.ledger._votes.reading import counted_votes, votes_digest
 from adaptive.ledger.errors import ChangedError, LedgerError, NotReadyError
-from adaptive.model._accuracy import N_SAMPLES
 from adaptive.model._comparisons import Comparisons
 from adaptive.model._estimators import bradley_terry
 from adaptive.model._matching import Matches, interim_strengths, next_comparisons
 from adaptive.model._strengths import StoppingRule, Strengths
-from rankcorr import TauW
 
 Waits: TypeAlias = Literal["target", "pairs"]
 _REFUSED: Final = "no batch"
@@ -198,8 +196,7 @@ def draw_batch(database: Database, info: CampaignInfo, *, at_once: bool = False,
         votes = counted_votes(connection, info)
         strengths = interim_strengths(votes, None)
         if plan.target is not None and votes.n_comparisons >= info.n_items and strengths.signal.found:
-            is_enough = StoppingRule(plan.target, TauW(), N_SAMPLES, seed=0)
-            decision = is_enough(bradley_terry(votes, voters=True, start=strengths))
+            decision = StoppingRule(plan.target)(bradley_terry(votes, voters=True, start=strengths))
             if decision:
                 return Refusal(decision.reason, "target", state_of(connection, info))
         size = min(plan.batch, plan.budget - spent)
