@@ -502,7 +502,7 @@ class StoppingRule:
     """
 
     target: float
-    coefficient: Coefficient = TauW()
+    coefficient: Coefficient = TauW()  # noqa: RUF009, it is frozen
     n_samples: int = N_SAMPLES
     seed: int = 0
 
