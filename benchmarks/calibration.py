@@ -1,9 +1,9 @@
 """Print how far the uncertainty of a fitted ranking can be trusted, over simulations of matched collection.
 
 For each similarity: the share of 90 % rank intervals that hold the true rank, of all items and of the top 30; the share
-of items with given probabilities to be in the top 10 that are there; the expected and the true tau_w; and the true
-tau_w where a run stops because the expected one has reached --target. With --scores: the coverage of the intervals of
-`score_system`. With --drawn items are taken at random from many, not at even steps. Nothing here asserts.
+of items with given probabilities to be in the top 10 that are there; and the expected and the true tau_w. With
+--scores: the coverage of the intervals of `score_system`. With --drawn items are taken at random from many, not at even
+steps. Nothing here asserts.
 """
 
 import argparse
@@ -25,7 +25,6 @@ from adaptive import (
     next_comparisons,
     power_law_similarity,
     score_system,
-    stopping_rule,
     true_ranking,
 )
 from adaptive.model._matching import WHILE_MATCHING
@@ -42,17 +41,8 @@ TAU_W = TauW()
 POPULATION, NOISE = 20_000, 0.7  # items to take from, and how far a system strays
 
 
-def collect(
-    similarity: np.ndarray,
-    n_votes: int,
-    batch: int | None,
-    rng: np.random.Generator,
-    each_tenth: Callable | None = None,
-) -> Comparisons:
-    """Votes of matched collection, in batches of the usual size if None.
-
-    `each_tenth` is asked ten times in a run, with the votes so far.
-    """
+def collect(similarity: np.ndarray, n_votes: int, batch: int | None, rng: np.random.Generator) -> Comparisons:
+    """Votes of matched collection, in batches of the usual size if None."""
     n_items, pool = similarity.size, VoterPopulation().draw(rng)
     batch = batch or Matching().batch_of(n_items)
     opinions = pool.opinions(similarity, rng)
@@ -67,27 +57,15 @@ def collect(
         winner[rng.random(winner.size) < pool.oversight[chosen.voter]] *= -1
         votes = votes.joined(Comparisons(n_items, chosen.left, chosen.right, winner, pool.n_voters, chosen.voter))
         strengths = bradley_terry(votes, ties="half", start=strengths, tolerance=0.02, prior=WHILE_MATCHING)
-        tenths = votes.n_comparisons * 10 // n_votes > (votes.n_comparisons - size) * 10 // n_votes
-        if tenths and each_tenth is not None:
-            each_tenth(votes)
     return votes
 
 
-def simulate(
-    name: str, n_items: int, n_votes: int, batch: int | None, target: float, voters: bool, drawn: bool, seed: int
-) -> list:
-    """Figures of one run: coverages, expected and true tau_w, those at the stop, and probabilities with outcomes."""
+def simulate(name: str, n_items: int, n_votes: int, batch: int | None, voters: bool, drawn: bool, seed: int) -> list:
+    """Figures of one run: coverages, expected and true tau_w, and probabilities with outcomes."""
     similarity = np.asarray(SIMILARITIES[name](POPULATION if drawn else n_items))
     if drawn:
         similarity = similarity[np.random.default_rng([seed, 7]).choice(POPULATION, n_items, replace=False)]
-    truth, rule = true_ranking(similarity), stopping_rule(target)
-    stopped: list[float] = []
-
-    def ask(votes: Comparisons) -> None:
-        if not stopped and rule(now := bradley_terry(votes, ties="half", voters=voters)):
-            stopped.append(TAU_W.of_pair(truth, now.ranking))
-
-    votes = collect(similarity, n_votes, batch, np.random.default_rng([seed, 1]), ask)
+    truth, votes = true_ranking(similarity), collect(similarity, n_votes, batch, np.random.default_rng([seed, 1]))
     strengths = bradley_terry(votes, ties="half", voters=voters)
     intervals = strengths.rank_intervals(LEVEL)
     held = (intervals.low <= truth.ranks) & (truth.ranks <= intervals.high)
@@ -96,7 +74,6 @@ def simulate(
         held[truth.ranks <= min(TOP, n_items // 3)].mean(),
         strengths.expected_correlation(TAU_W, workers=1).mean,
         TAU_W.of_pair(truth, strengths.ranking),
-        stopped[0] if stopped else np.nan,
         strengths.in_top(K).probability,
         truth.ranks <= K,
     ]
@@ -151,26 +128,23 @@ def with_error(values: np.ndarray) -> str:
 
 
 def print_ranks(options: argparse.Namespace, pool: ProcessPoolExecutor) -> None:
-    """Print the calibration of ranks, tops, expected coefficients and the stopping rule."""
+    """Print the calibration of ranks, tops and expected coefficients."""
     heading(
         f"{options.items:,} items, {options.votes:,} votes, {options.simulations:,} simulations",
         *("similarity", "90 % intervals, all", f"top {TOP}", "expected tau_w", "true tau_w", "expected - true"),
-        *(f"true tau_w at the stop by {options.target:g}", "stopped"),
         *(f"in the top {K} of those with {low:g}-{high:g}" for low, high in BINS),
     )
     for name in options.only:
-        run = partial(simulate, name, options.items, options.votes, options.batch, options.target, options.voters)
+        run = partial(simulate, name, options.items, options.votes, options.batch, options.voters)
         run = partial(run, options.drawn)
         found = list(pool.map(run, range(options.first_seed, options.first_seed + options.simulations)))
-        figures = np.array([each[:5] for each in found], dtype=float)
-        probability, inside = (np.concatenate([each[place] for each in found]) for place in (5, 6))
+        figures = np.array([each[:4] for each in found], dtype=float)
+        probability, inside = (np.concatenate([each[place] for each in found]) for place in (4, 5))
         bins = [inside[(low <= probability) & (probability < high)] for low, high in BINS]
         row(
             name,
             *(with_error(figures[:, column]) for column in range(4)),
             with_error(figures[:, 2] - figures[:, 3]),
-            with_error(figures[:, 4]),
-            f"{np.mean(~np.isnan(figures[:, 4])):.2f}",
             *(f"{each.mean():.3f} ({each.size:,})" if each.size else "-" for each in bins),
         )
 
@@ -182,7 +156,6 @@ def main() -> None:
     parser.add_argument("--items", type=int, default=100)
     parser.add_argument("--votes", type=int, default=1_000)
     parser.add_argument("--batch", type=int, help="by default a tenth of the items, 4 to 50")
-    parser.add_argument("--target", type=float, default=0.9)
     parser.add_argument("--voters", action="store_true", help="model each voter")
     parser.add_argument("--drawn", action="store_true", help="items taken at random, not at even steps")
     parser.add_argument("--workers", type=int, default=os.cpu_count())
