@@ -1,8 +1,8 @@
-"""Print what each part of matching and of its uncertainty is worth: the same campaigns with one part left out.
+"""Print how much each part of matching and of its uncertainty contributes, by leaving out one part at a time.
 
-Crowds, truth and seeds are those of `crowds.py`. A part of matching changes the pairs that are asked, and so what is
-reached; a part of the draws changes only the accuracy that is stated. Each row is the mean difference from the whole
-method in the same campaigns, with its standard error.
+The crowds, true rankings and seeds are those of `crowds.py`. Leaving out a part of matching changes which pairs are
+asked, and therefore the accuracy. Leaving out a part of the draws changes only the stated accuracy. Each row is the
+mean difference from the complete method in the same campaigns, with its standard error.
 
 Run it with ``.venv/bin/python benchmarks/ablation.py``. Nothing here asserts.
 """
@@ -23,7 +23,7 @@ from adaptive.model import _posterior as posterior
 NAMES = ("power law", "normal", "noisy", "ties .3", "intransitive .3", "50 % careless", "5 voters", "uniform")
 
 
-PARTS: dict[str, tuple[object, str, object]] = {  # module, name and value that leaves the part out
+PARTS: dict[str, tuple[object, str, object]] = {  # module, name, and the value that switches the part off
     "random opponents": (matching, "RANDOM", 0.0),
     "limit on votes on a pair": (matching, "PAIR_SHARES", ()),
     "search for far ranks": (matching, "FAR_SHARE", 0.0),
@@ -33,7 +33,7 @@ PARTS: dict[str, tuple[object, str, object]] = {  # module, name and value that 
 
 
 def one(name: str, size: str, seed: int) -> dict[str, dict[str, float]]:
-    """Figures of the whole method, and without each part, from the same crowd."""
+    """Return the figures of the complete method, and without each part, for the same crowd."""
     n, n_votes = SIZES[size]
 
     def run() -> dict[str, float]:

@@ -1,9 +1,9 @@
-"""Print how accurate a ranking is for a number of votes, by every approach of `simulate`.
+"""Print how accurate a ranking is after a number of votes, for every approach of `simulate`.
 
-Three tables, with the paper's 990 items, voters and similarities: matching at several numbers of votes; every approach
-at the largest of them; and, under voters that the model does not know, matching against the paper's protocol. With
---curve FILE a figure instead: accuracy against votes, from 2,000 to 20,000. Cells are means (standard errors), for the
-exponential, power-law and embedding similarities. Nothing here asserts.
+The three tables use the paper's 990 items, voters and similarities. The first shows matching at several numbers of
+votes, the second every approach at the largest of them. The third compares matching with the paper's protocol for
+voters that the model does not describe. Cells are means (standard errors) for the exponential, power-law and embedding
+similarities. --curve FILE draws accuracy against 2,000 to 20,000 votes instead. The script checks nothing.
 """
 
 import argparse
@@ -34,7 +34,7 @@ TIE_SHARE = 0.23
 
 
 class Bench:
-    """Simulations with common options."""
+    """Simulations that share their options."""
 
     def __init__(self, n_simulations: int, seed: int, similarities: list[str], executor: Executor | None) -> None:
         self.n_simulations, self.seed, self.executor = n_simulations, seed, executor
@@ -46,7 +46,7 @@ class Bench:
         approaches: tuple[Approach, ...],
         voters: dict[str, VoterPopulation] | None = None,
     ) -> Curves:
-        """Accuracy of approaches under each similarity, with the voters given or the paper's."""
+        """Return the accuracy of the approaches for each similarity, with `voters` or, by default, the paper's."""
         return {
             name: simulate_curve(
                 budgets,
@@ -63,7 +63,7 @@ class Bench:
         }
 
     def unknown_voters(self) -> dict[str, dict[str, VoterPopulation]]:
-        """Voters that the fitted model does not describe, by similarity."""
+        """Return, for each similarity, voters that the fitted model does not describe."""
         same = {
             "amplitude s z (1 - z)": VoterPopulation(amplitude=published_amplitude),
             "20 % of the voters answer at random": VoterPopulation(random_share=0.2),
@@ -78,7 +78,7 @@ class Bench:
 
 
 def indifference(similarity: np.ndarray) -> float:
-    """Difference of opinions below which `TIE_SHARE` of random pairs of items lie."""
+    """Return the `TIE_SHARE` quantile of the difference of opinions between random items."""
     rng = np.random.default_rng(0)
     opinions = VoterPopulation().draw(rng).opinions(similarity, rng)
     others = rng.permuted(opinions, axis=1)
@@ -91,7 +91,7 @@ def accuracy(result: AccuracyCurve, budget: int, approach: str, coefficient: str
 
 
 def cells(curves: Curves, budget: int, approach: str) -> list[str]:
-    """Means and standard errors under each similarity, one cell for each coefficient."""
+    """Return one cell for each coefficient: means and standard errors for each similarity."""
     return [" / ".join(accuracy(curve, budget, approach, name) for curve in curves.values()) for name in SHOWN]
 
 
@@ -113,7 +113,7 @@ def bench_all(bench: Bench, budget: int) -> Curves:
 
 
 def bench_unknown_voters(bench: Bench, votes: tuple[int, ...]) -> None:
-    """Matching against the paper's protocol under the same voters; a row that falls behind is marked."""
+    """Compare matching with the paper's protocol for the same voters, and mark rows where it is less accurate."""
     title = f"Voters that the model does not know, {bench.n_simulations} simulations; behind: lower mean than adaptive"
     heading(title, "voters", "votes", "approach", *SHOWN, "behind")
     approaches: tuple[Approach, ...] = ("adaptive", "matched", "matched_ballots")
@@ -131,7 +131,7 @@ def bench_unknown_voters(bench: Bench, votes: tuple[int, ...]) -> None:
 
 
 def draw_curve(bench: Bench, votes: tuple[int, ...], file: Path) -> Curves:
-    """Accuracy against votes, a column for each similarity; the dotted line is what full rankings give."""
+    """Draw accuracy against votes, one column for each similarity; the dotted line is that of full rankings."""
     chosen = tuple(approach for approach in APPROACHES if approach != "full_rankings")
     curves = bench.curves(votes, chosen)
     most = bench.curves((max(votes),), ("full_rankings",))
@@ -159,7 +159,7 @@ def draw_curve(bench: Bench, votes: tuple[int, ...], file: Path) -> Curves:
 
 
 def merged(found: list[Curves]) -> dict[str, Any]:
-    """``{approach: {similarity: {votes: {coefficient: {mean, se}}}}}``."""
+    """Return ``{approach: {similarity: {votes: {coefficient: {mean, se}}}}}``."""
     tree: dict[str, Any] = defaultdict(lambda: defaultdict(lambda: defaultdict(dict)))
     for curves in found:
         for similarity, curve in curves.items():
@@ -171,11 +171,11 @@ def merged(found: list[Curves]) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--simulations", type=int, default=100, help="of each approach and similarity")
+    parser.add_argument("--simulations", type=int, default=100, help="simulations of each approach and similarity")
     parser.add_argument("--votes", type=int, nargs="+", help="numbers of votes; by default 6,000, 9,830 and 19,660")
     parser.add_argument("--similarity", nargs="+", default=list(SIMILARITIES), choices=list(SIMILARITIES))
     parser.add_argument("--only", nargs="+", choices=["matched", "all", "voters"], default=["matched", "all", "voters"])
-    parser.add_argument("--curve", type=Path, metavar="FILE", help="draw accuracy against votes; no tables")
+    parser.add_argument("--curve", type=Path, metavar="FILE", help="draw accuracy against votes; print no tables")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the means and standard errors")
     parser.add_argument("--seed", type=int, default=2020)
     parser.add_argument("--workers", type=int, default=1, help="processes")
@@ -193,7 +193,7 @@ def main() -> None:
             if "all" in options.only:
                 found.append(bench_all(bench, max(votes)))
             if "voters" in options.only:
-                bench_unknown_voters(bench, votes)  # not in the JSON, which has the paper's voters alone
+                bench_unknown_voters(bench, votes)  # not in the JSON, which covers the paper's voters only
     if options.json:
         options.json.write_text(json.dumps(merged(found), indent=1) + "\n", encoding="utf-8")
 

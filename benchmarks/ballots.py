@@ -1,4 +1,4 @@
-"""Print what drawing, simulating and a whole large protocol cost. Run it with ``make bench``; nothing here asserts."""
+"""Print how long draws, simulations and a large protocol take. Run it with ``make bench``; it checks nothing."""
 
 import resource
 import statistics
@@ -24,7 +24,7 @@ LARGE = plan_ballots(100_000, n_ballots=10, fraction=0.5, presentations=20)
 
 
 def median(call: Callable[[], object], turns: int) -> float:
-    """Median seconds of a call, kernels compiled."""
+    """Return the median seconds of a call whose kernels are compiled."""
     call()
     times = []
     for _ in range(turns):

@@ -1,12 +1,12 @@
-"""Print the level, the power and the coverage of tests of two systems, over a bank of designs.
+"""Print the level, power and coverage of tests of two systems, for many designs of data.
 
-Every design draws a gold ranking and two exchangeable systems, or two runs over queries; of these, a test at the level
-0.05 should reject one in twenty. Items and queries are as unequal as they are in practice: some fail altogether, some
-are missing, one decides. Columns of the first table are the kinds of exchange: "scores" where both systems share a
-scale, "ranks" as if only the orders were known, "auto" as `compare_systems` chooses. Nothing here asserts.
+Each design draws a gold ranking and two exchangeable systems, or two exchangeable runs over queries. A test at the
+level 0.05 should reject one pair in twenty. Items and queries are as unequal as in practice: some fail completely,
+some are missing, and in one design a single item decides. The first table has a column for each kind of exchange:
+"scores" treats both systems as having one scale, "ranks" uses only the order, "auto" chooses as `compare_systems` does.
 
-Run it with ``.venv/bin/python benchmarks/bank_of_designs.py``; ``--only gross`` prints the designs with that in their
-name, ``--json`` writes all cells.
+Run it with ``.venv/bin/python benchmarks/bank_of_designs.py``. ``--only gross`` prints the designs with "gross" in
+their name, and ``--json`` writes all cells to a file. The script checks nothing.
 """
 
 import argparse
@@ -38,7 +38,7 @@ LEVEL, FAILS = 0.05, -10.0
 
 
 def noisy(rng: Rng, n: int, k: int = 2, shared: float = 0.0, spreads: tuple[float, ...] = ()) -> Array:
-    """Gold, and systems with normal noise, of which a share is common to all; some systems may have more of it."""
+    """Draw gold and systems with normal noise; the systems share part of the noise and may differ in its size."""
     gold, common = rng.standard_normal((2, n))
     noise = np.sqrt(shared) * common + np.sqrt(1 - shared) * rng.standard_normal((k, n))
     for system, spread in enumerate(spreads):
@@ -47,7 +47,7 @@ def noisy(rng: Rng, n: int, k: int = 2, shared: float = 0.0, spreads: tuple[floa
 
 
 def seen(rng: Rng, n: int, k: int = 2, shared: float = 0.0, how: str = "levels") -> Array:
-    """Normal systems whose scores are seen in ten levels, rounded, or censored below."""
+    """Draw systems with normal noise whose scores are grouped into ten levels, rounded, or censored below."""
     found = noisy(rng, n, k, shared)
     scores = found[1:]
     if how == "levels":
@@ -60,7 +60,7 @@ def seen(rng: Rng, n: int, k: int = 2, shared: float = 0.0, how: str = "levels")
 
 
 def failing(rng: Rng, n: int, k: int = 2, share: float = 0.05, noise: float = 0.05, tied: bool = False) -> Array:
-    """Each system sends items of its own choice to the bottom: in a random order, or tied as if it lacked them."""
+    """Draw systems that each put random items at the bottom, in random order or tied as if they were missing."""
     gold = rng.standard_normal(n)
     scores = gold + noise * rng.standard_normal((k, n))
     fails = rng.random((k, n)) < share
@@ -69,28 +69,28 @@ def failing(rng: Rng, n: int, k: int = 2, share: float = 0.05, noise: float = 0.
 
 
 def heavy(rng: Rng, n: int, k: int = 2, skewed: bool = False) -> Array:
-    """Gold, and systems with Cauchy noise, or with log-normal noise that only lowers scores."""
+    """Draw gold and systems with Cauchy noise, or with log-normal noise that only lowers scores."""
     gold = rng.standard_normal(n)
     noise = -rng.lognormal(0, 1.5, (k, n)) if skewed else 0.3 * rng.standard_cauchy((k, n))
     return np.vstack([gold, gold + noise])
 
 
 def decisive(rng: Rng, n: int, k: int = 2) -> Array:
-    """One system, chosen at random, sends the best item to the bottom."""
+    """Draw systems; a random one of them puts the best item at the bottom."""
     found = noisy(rng, n, k, spreads=(0.05,) * k)
     found[1 + rng.integers(k), found[0].argmax()] = FAILS
     return found
 
 
 def contaminated(rng: Rng, n: int, k: int = 2) -> Array:
-    """Correlation 0.95, but for 30 % of the items of each system, which are unrelated to gold."""
+    """Draw systems that correlate with gold by 0.95, except on 30 % of the items, where they are unrelated to it."""
     gold = rng.standard_normal(n)
     scores = 0.95 * gold + np.sqrt(1 - 0.95**2) * rng.standard_normal((k, n))
     return np.vstack([gold, np.where(rng.random((k, n)) < 0.3, rng.standard_normal((k, n)), scores)])
 
 
 def in_part(rng: Rng, n: int, k: int = 2, top: bool = True) -> Array:
-    """Systems that know either the best fifth of the items alone, or the others alone."""
+    """Draw systems that can rank only the best fifth of the items, or only the others."""
     gold = rng.standard_normal(n)
     best = gold >= np.quantile(gold, 0.8)
     noise = rng.standard_normal((k, n))
@@ -99,7 +99,7 @@ def in_part(rng: Rng, n: int, k: int = 2, top: bool = True) -> Array:
 
 
 def on_two_scales(rng: Rng, n: int, k: int = 2) -> Array:
-    """Systems that are exchangeable but for the scale of their scores."""
+    """Draw systems that differ only in the scale of their scores."""
     found = noisy(rng, n, k)
     found[2:] = np.exp(1 + found[2:])
     return found
@@ -126,7 +126,7 @@ DESIGNS: dict[str, Callable[..., Array]] = {
 
 
 def pvalues_of(scores: Array, name: str, n_resamples: int, seed: int) -> dict[str, tuple[float, float, float, float]]:
-    """Difference, p-value and interval of two systems by each kind of exchange."""
+    """Return the difference, p-value and interval of two systems for each kind of exchange."""
     gold, *systems = (Ranking.from_scores(each) for each in scores)
     codes = np.unique(-scores[1:], return_inverse=True)[1].reshape(2, -1)
     found = {}
@@ -139,13 +139,13 @@ def pvalues_of(scores: Array, name: str, n_resamples: int, seed: int) -> dict[st
 
 
 def one(draw: Callable[..., Array], n: int, name: str, n_resamples: int, seed: int) -> list[tuple[float, ...]]:
-    """What each kind of exchange says of one data set."""
+    """Return the result of each kind of exchange for one data set."""
     found = pvalues_of(draw(np.random.default_rng([n, seed]), n), name, n_resamples, seed)
     return [found[kind] for kind in SWAPS]
 
 
 def board(draw: Callable[..., Array], k: int, name: str, swap: str, n_resamples: int, seed: int) -> bool:
-    """Whether a leaderboard of exchangeable systems of 50 items tells any of them apart."""
+    """Return whether a leaderboard over 50 items finds a difference between exchangeable systems."""
     gold, *systems = draw(np.random.default_rng([k, seed]), 50, k)
     named = {str(number): scores for number, scores in enumerate(systems)}
     options = {"coefficient": COEFFICIENTS[name], "n_resamples": n_resamples, "seed": seed, "workers": 1}
@@ -153,16 +153,19 @@ def board(draw: Callable[..., Array], k: int, name: str, swap: str, n_resamples:
 
 
 def by_query(rng: Rng, n: int, k: int, share: float = 0.0, spread: float = 0.0) -> Array:
-    """Values of runs by query: they share its difficulty, fail on some of their own, and vary more on some queries."""
+    """Draw the value of each run on each query; difficulty is shared, and failures are independent.
+
+    With `spread`, the runs differ more on some queries than on others.
+    """
     noise = 0.1 * np.exp(spread * rng.standard_normal((n, 1)))
     values = 0.5 + 0.2 * rng.standard_normal((n, 1)) + noise * rng.standard_normal((n, k))
     return np.where(rng.random((n, k)) < share, 0.0, np.clip(values, 0, 1))
 
 
 def ranked_queries(rng: Rng, n: int, k: int, coefficient: Coefficient | None = None) -> Array:
-    """Values of runs over queries of 20 documents of four levels: a coefficient, or nDCG."""
+    """Draw a coefficient, or nDCG, of runs over queries with 20 documents of four levels."""
     gold = rng.choice(4, (n, 20), p=(0.6, 0.2, 0.1, 0.1)).astype(float)
-    gold[:, 0], gold[:, 1] = 3.0, 0.0  # no query is one tie
+    gold[:, 0], gold[:, 1] = 3.0, 0.0  # no query has all its documents tied
     found = []
     for _ in range(k):
         scores = gold + rng.exponential(2.0, (n, 1)) * rng.standard_normal(gold.shape)
@@ -187,31 +190,31 @@ QUERY_DESIGNS: dict[str, Callable[..., Array]] = {
 
 
 def one_of_queries(draw: Callable[..., Array], n: int, test: str, n_resamples: int, seed: int) -> float:
-    """P-value of two exchangeable runs."""
+    """Return the p-value of two exchangeable runs."""
     values = draw(np.random.default_rng([n, seed]), n, 2)
     return float(verdicts(np.diff(values, axis=1), test, 1 - LEVEL, Draws(n_resamples, seed)).pvalues[0])
 
 
 def board_of_queries(draw: Callable[..., Array], k: int, n: int, n_resamples: int, seed: int) -> bool:
-    """Whether exchangeable runs over n queries are told apart."""
+    """Return whether a board over n queries finds a difference between exchangeable runs."""
     values = draw(np.random.default_rng([k, n, seed]), n, k)
     values = values[:, np.argsort(-values.mean(axis=0), kind="stable")]
     return contested(QueryContest(values, "randomization", Draws(n_resamples, seed)), 1 - LEVEL)[2][-1] != 1
 
 
 def error(share: float, number: int) -> float:
-    """Standard error of a share."""
+    """Return the standard error of a share."""
     return float(np.sqrt(share * (1 - share) / number))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--draws", type=int, default=1_000, help="data sets of each cell; a third of 1,000 items")
+    parser.add_argument("--draws", type=int, default=1_000, help="data sets of each cell (a third for 1,000 items)")
     parser.add_argument("--boards", type=int, default=400, help="leaderboards of each cell")
     parser.add_argument("--resamples", type=int, default=199)
-    parser.add_argument("--only", default="", help="designs with this in their names")
+    parser.add_argument("--only", default="", help="run only the designs whose names contain this")
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
-    parser.add_argument("--json", help="a file for all cells")
+    parser.add_argument("--json", help="write all cells to this file")
     options = parser.parse_args()
     machine("numpy", "numba")
     cells = []
@@ -256,7 +259,7 @@ def main() -> None:
         if not options.only:
             heading(
                 "noise 0.8 against 1.3, and 0.5 against 1.5: share of p-values at most 0.05, and of intervals that "
-                "hold the mean difference",
+                "contain the mean difference",
                 *("noise", "items", *(f"{name}: {', '.join(SWAPS)}" for name in COEFFICIENTS)),
             )
             for spreads, n in itertools.product(((0.8, 1.3), (0.5, 1.5)), (30, 65, 200)):

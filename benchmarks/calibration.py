@@ -1,9 +1,9 @@
-"""Print how far the uncertainty of a fitted ranking can be trusted, over simulations of matched collection.
+"""Print how far the uncertainty of a fitted ranking can be trusted, from simulations of matched collection.
 
-For each similarity: the share of 90 % rank intervals that hold the true rank, of all items and of the top 30; the share
-of items with given probabilities to be in the top 10 that are there; and the expected and the true tau_w. With
---scores: the coverage of the intervals of `score_system`. With --drawn items are taken at random from many, not at even
-steps. Nothing here asserts.
+For each similarity, the table shows the share of 90 % rank intervals that contain the true rank, for all items and for
+the top 30. For items with a given probability to be in the top 10, it shows the share that really is. It compares the
+expected with the true tau_w. --scores prints the coverage of the intervals of `score_system` instead. --drawn draws the
+items at random from many, not at even steps. The script checks nothing.
 """
 
 import argparse
@@ -38,11 +38,11 @@ SIMILARITIES: dict[str, Callable[[int], np.ndarray]] = {
 BINS = ((0.05, 0.25), (0.25, 0.5), (0.5, 0.75), (0.75, 0.85), (0.85, 0.95))
 TOP, K, LEVEL = 30, 10, 0.9
 TAU_W = TauW()
-POPULATION, NOISE = 20_000, 0.7  # items to take from, and how far a system strays
+POPULATION, NOISE = 20_000, 0.7  # number of items to sample from; noise of a system
 
 
 def collect(similarity: np.ndarray, n_votes: int, batch: int | None, rng: np.random.Generator) -> Comparisons:
-    """Votes of matched collection, in batches of the usual size if None."""
+    """Return the votes of a simulated matched collection; batches have the usual size if None."""
     n_items, pool = similarity.size, VoterPopulation().draw(rng)
     batch = batch or Matching().batch_of(n_items)
     opinions = pool.opinions(similarity, rng)
@@ -61,7 +61,7 @@ def collect(similarity: np.ndarray, n_votes: int, batch: int | None, rng: np.ran
 
 
 def simulate(name: str, n_items: int, n_votes: int, batch: int | None, voters: bool, drawn: bool, seed: int) -> list:
-    """Figures of one run: coverages, expected and true tau_w, and probabilities with outcomes."""
+    """Return the figures of one run, in the order that `print_ranks` reads."""
     similarity = np.asarray(SIMILARITIES[name](POPULATION if drawn else n_items))
     if drawn:
         similarity = similarity[np.random.default_rng([seed, 7]).choice(POPULATION, n_items, replace=False)]
@@ -80,14 +80,14 @@ def simulate(name: str, n_items: int, n_votes: int, batch: int | None, voters: b
 
 
 def sampled(name: str, n_items: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Similarities of items that were taken at random from many, and a system's scores of them."""
+    """Return the similarities of a random sample of items, and the scores that a system gives them."""
     similarity = np.asarray(SIMILARITIES[name](POPULATION))[rng.choice(POPULATION, n_items, replace=False)]
     strength = -np.log(np.argsort(np.argsort(-np.abs(similarity))) / n_items + 0.5 / n_items)
     return similarity, strength + NOISE * rng.standard_normal(n_items)
 
 
 def score(name: str, n_items: int, n_votes: int, batch: int | None, truth: float, seed: int) -> list[float]:
-    """Whether the two 90 % intervals of `score_system` hold the mean coefficient of samples of items; their widths."""
+    """Return the statistic of `score_system`, whether its two 90 % intervals contain `truth`, and their widths."""
     rng = np.random.default_rng([seed, 2])
     similarity, system = sampled(name, n_items, rng)
     strengths = bradley_terry(collect(similarity, n_votes, batch, rng), ties="half")
@@ -99,7 +99,7 @@ def score(name: str, n_items: int, n_votes: int, batch: int | None, truth: float
 
 
 def print_scores(options: argparse.Namespace, pool: ProcessPoolExecutor) -> None:
-    """Print the coverage of `score_system`, the truth being the mean over samples of items with a known ranking."""
+    """Print the coverage of `score_system`; the truth is the mean over samples of items whose ranking is known."""
     columns = (
         "similarity",
         "true tau_w",
@@ -128,7 +128,7 @@ def with_error(values: np.ndarray) -> str:
 
 
 def print_ranks(options: argparse.Namespace, pool: ProcessPoolExecutor) -> None:
-    """Print the calibration of ranks, tops and expected coefficients."""
+    """Print the calibration of rank intervals, top probabilities and expected tau_w."""
     heading(
         f"{options.items:,} items, {options.votes:,} votes, {options.simulations:,} simulations",
         *("similarity", "90 % intervals, all", f"top {TOP}", "expected tau_w", "true tau_w", "expected - true"),
@@ -155,12 +155,12 @@ def main() -> None:
     parser.add_argument("--first-seed", type=int, default=1_000, help="the method was tuned on seeds 0 to 59")
     parser.add_argument("--items", type=int, default=100)
     parser.add_argument("--votes", type=int, default=1_000)
-    parser.add_argument("--batch", type=int, help="by default a tenth of the items, 4 to 50")
+    parser.add_argument("--batch", type=int, help="votes of a batch (default: a tenth of the items, 4 to 50)")
     parser.add_argument("--voters", action="store_true", help="model each voter")
-    parser.add_argument("--drawn", action="store_true", help="items taken at random, not at even steps")
+    parser.add_argument("--drawn", action="store_true", help="draw items at random, not at even steps")
     parser.add_argument("--workers", type=int, default=os.cpu_count())
     parser.add_argument("--only", choices=list(SIMILARITIES), nargs="+", default=list(SIMILARITIES))
-    parser.add_argument("--scores", action="store_true", help="coverage of score_system instead")
+    parser.add_argument("--scores", action="store_true", help="print the coverage of score_system instead")
     options = parser.parse_args()
     machine("numpy", "scipy", "numba")
     with ProcessPoolExecutor(options.workers) as pool:

@@ -1,6 +1,6 @@
-"""Print what the coefficients cost beside their peers: ratios of medians of interleaved runs, and memory.
+"""Print the time and memory of the coefficients and of comparable packages, from medians of interleaved runs.
 
-Run it with ``make bench``. Nothing here asserts: shared machines are noisy, and a ratio is for a reader to judge.
+Run it with ``make bench``. It checks nothing: shared machines are noisy, so the reader has to judge a ratio.
 """
 
 import argparse
@@ -42,7 +42,7 @@ FIRST_CALL = "import rankcorr, numpy; rankcorr.weighted_tau(numpy.arange(9.0), n
 
 
 def medians(*calls: Callable[[], object]) -> list[float]:
-    """Median seconds of each call, the calls taking turns; a turn repeats a short call for a few milliseconds."""
+    """Return the median seconds of each call; calls alternate, and short ones are repeated for a few milliseconds."""
     timers = [timeit.Timer(call) for call in calls]
     for timer in timers:
         timer.timeit(1)  # compiles kernels
@@ -57,7 +57,7 @@ def medians(*calls: Callable[[], object]) -> list[float]:
 
 
 def scores(rng: np.random.Generator, kind: str, n_items: int) -> np.ndarray:
-    """Scores without ties, with half of the items tied in pairs, or of five levels."""
+    """Draw scores without ties, with half of the items tied in pairs, or on five levels."""
     if kind == "Likert":
         return rng.integers(1, 6, n_items).astype(float)
     values = rng.standard_normal(n_items)
@@ -68,14 +68,14 @@ def scores(rng: np.random.Generator, kind: str, n_items: int) -> np.ndarray:
 
 
 def scipy_tau(x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> float:
-    """The same quantity by scipy, which is given the weights."""
+    """Return the same coefficient from scipy, with our weights."""
     return scipy.stats.weightedtau(
         x, y, rank=np.arange(x.size), weigher=lambda item: weights[item], additive=False
     ).statistic
 
 
 def numpy_rho(x: np.ndarray, y: np.ndarray) -> float:
-    """The same quantity by scipy's ranking and numpy's covariance."""
+    """Return the same coefficient from scipy's ranks and numpy's covariance."""
     a, b = scipy.stats.rankdata(-x), scipy.stats.rankdata(-y)
     weights = 1 / (a + 2) ** 2 + 1 / (b + 2) ** 2
     moments = np.cov(a, b, aweights=weights, ddof=0)
@@ -167,7 +167,7 @@ def bench_alpha() -> None:
 
 
 def peak_of(call: Callable[[], object]) -> float:
-    """Most memory in MB that Python and numpy hold for a call."""
+    """Return the most memory in MB that Python and numpy allocate during a call."""
     tracemalloc.start()
     call()
     peak = tracemalloc.get_traced_memory()[1] / 2**20
@@ -185,7 +185,7 @@ def bench_memory(n_items: int) -> None:
 
 def bench_start(runs: int = 15) -> None:
     for warm_up in ("import rankcorr", "import scipy.special", FIRST_CALL):
-        run(warm_up)  # byte code and machine code on disk
+        run(warm_up)  # writes byte code and machine code to disk
     ours, peer, first, bare = medians_of_processes(
         ["import rankcorr", "import scipy.special", FIRST_CALL, "pass"], runs
     )
@@ -212,7 +212,7 @@ def run(program: str) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--max-items", type=int, default=SIZES[-1], help="leave out longer lists")
+    parser.add_argument("--max-items", type=int, default=SIZES[-1], help="skip longer lists")
     largest = parser.parse_args().max_items
     sizes = [size for size in SIZES if size <= largest]
     machine("numpy", "scipy", "numba", "krippendorff")

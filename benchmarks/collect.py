@@ -1,8 +1,8 @@
-"""Print how fast rankcorr-collect takes votes over HTTP, what it says when there are too many, and what kills cost it.
+"""Print how fast rankcorr-collect takes votes over HTTP, and how it copes with overload, kills and slow clients.
 
-The server runs as `rankcorr-collect` does, with two workers, on loopback; its voters are one process, on the same
-processors. PostgreSQL is the server of ``--postgresql``, in databases that are made and dropped. Run it with
-``.venv/bin/python benchmarks/collect.py``; ``--only`` runs some parts. Nothing here asserts.
+The server runs on loopback with two workers, started as `rankcorr-collect` starts it. One process plays all voters, on
+the same processors. The databases on the PostgreSQL server given by ``--postgresql`` are created and dropped. Run it
+with ``.venv/bin/python benchmarks/collect.py``; ``--only`` runs some parts. The script checks nothing.
 """
 
 import argparse
@@ -32,14 +32,14 @@ from tests.service.collect.killing import Killed, kills
 N_VOTERS = 200
 UNLIMITED = {
     **dict.fromkeys(("RANKCORR_VOTES_PER_MINUTE", "RANKCORR_JOINS_PER_MINUTE"), "0"),
-    **dict.fromkeys(("RANKCORR_ADDRESS_JOINS_PER_MINUTE", "RANKCORR_UNANSWERED_SHEETS"), "0"),  # all at one address
+    **dict.fromkeys(("RANKCORR_ADDRESS_JOINS_PER_MINUTE", "RANKCORR_UNANSWERED_SHEETS"), "0"),  # one address for all
 }
 HEAD = b"POST /v1/sheets HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 
 
 @contextlib.contextmanager
 def collecting(kind: str, postgresql: str, n_items: int) -> Iterator[tuple[Killed, Campaign, str]]:
-    """A server on an empty database, its campaign with sheets of 20 pairs, and the database."""
+    """Run a server on an empty database; give the server, its campaign with sheets of 20 pairs, and the database."""
     with database(kind, postgresql) as target, tempfile.TemporaryDirectory() as folder:
         plan = plan_ballots(n_items, n_ballots=2, fraction=0.5, presentations=20)
         campaign = new_campaign(target, plan=plan, items=n_items, voters=N_VOTERS, sheet_size=20)
@@ -49,7 +49,7 @@ def collecting(kind: str, postgresql: str, n_items: int) -> Iterator[tuple[Kille
 
 
 def milliseconds(log: Log, seconds: float) -> tuple[str, str, str]:
-    """Median, 99th percentile and longest time of the votes that were due in the first seconds."""
+    """Return the median, 99th percentile and longest time of the votes that were due within `seconds`."""
     took = [taken for due, taken in log.took if 0.0 <= due < seconds]
     return tuple(f"{1e3 * each:,.0f}" for each in np.quantile(took, [0.5, 0.99, 1.0]))
 
@@ -59,7 +59,7 @@ def rate(log: Log, seconds: float) -> str:
 
 
 def worked(server: Killed) -> float:
-    """Seconds of processor time that the workers have had."""
+    """Return the processor time that the workers have used, in seconds."""
     stats = [Path(f"/proc/{worker}/stat").read_text().rpartition(")")[2].split() for worker in server.server.workers()]
     return sum(int(each[11]) + int(each[12]) for each in stats) / os.sysconf("SC_CLK_TCK")
 
@@ -96,8 +96,8 @@ def print_speed(postgresql: str, seconds: float, runs: int) -> None:
 
 def print_overload(postgresql: str, seconds: float) -> None:
     heading(
-        f"{2 * N_VOTERS} voters who do not pause, {seconds:g} s; then a program that keeps SQLite's lock for 10 s",
-        *("what", "acknowledged", "503", "of those without Retry-After", "longest until 503, s", "lost", "doubled"),
+        f"{2 * N_VOTERS} voters who never pause, {seconds:g} s; then a program that holds SQLite's lock for 10 s",
+        *("load", "acknowledged", "503", "503 without Retry-After", "longest until 503, s", "lost", "doubled"),
         *("until all had answers, s", "load average"),
     )
     for kind in ("SQLite", "PostgreSQL"):
@@ -152,15 +152,15 @@ def print_kills(postgresql: str, n_kills: int) -> None:
 
 def print_siege(postgresql: str, seconds: float) -> None:
     heading(
-        f"50 voters offer 20 votes/s beside others who are silent or slow, {seconds:g} s",
+        f"50 voters offer 20 votes/s while other connections are silent or slow, {seconds:g} s",
         *(
-            "others",
+            "other connections",
             "taken, votes/s",
             "p50, ms",
             "p99, ms",
             "longest, ms",
             "503",
-            "others ended, and come again",
+            "other connections reopened",
             "load average",
         ),
     )
@@ -176,9 +176,9 @@ def print_siege(postgresql: str, seconds: float) -> None:
 
 @contextlib.contextmanager
 def besieged(address: tuple[str, int], n_connections: int) -> Iterator[Callable[[], int]]:
-    """Keep connections open that send nothing, or a byte now and then; what ends is opened again.
+    """Keep connections open that send nothing or one byte a second, and reopen those that the server closes.
 
-    The function that is given counts the connections so far.
+    The function that it gives returns how many connections have been opened.
     """
     stop, n_opened = threading.Event(), 0
     beginnings = (b"", HEAD + b"X-Slow: ", b"", HEAD + b"Content-Length: 10000\r\n\r\n{")
@@ -219,10 +219,10 @@ def besieged(address: tuple[str, int], n_connections: int) -> Iterator[Callable[
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Print how fast rankcorr-collect takes votes, and what it loses.")
-    parser.add_argument("--seconds", type=float, default=60.0, help="of each load (default: 60)")
-    parser.add_argument("--runs", type=int, default=3, help="of each load of the first table (default: 3)")
-    parser.add_argument("--kills", type=int, default=20, help="on each database (default: 20)")
+    parser = argparse.ArgumentParser(description="Print how fast rankcorr-collect takes votes, and how many it loses.")
+    parser.add_argument("--seconds", type=float, default=60.0, help="duration of each load (default: 60)")
+    parser.add_argument("--runs", type=int, default=3, help="runs of each load in the first table (default: 3)")
+    parser.add_argument("--kills", type=int, default=20, help="kills on each database (default: 20)")
     parser.add_argument("--only", nargs="+", choices=["speed", "overload", "kills", "siege"])
     parser.add_argument("--postgresql", default="postgresql://postgres@127.0.0.1/postgres", metavar="URL")
     chosen = parser.parse_args()

@@ -1,9 +1,9 @@
-"""Print whether a campaign that is answered over HTTP ranks as well as `simulate` says it would.
+"""Print whether a campaign that is answered over HTTP ranks as accurately as `simulate` predicts.
 
-Voters of the voter model answer, in random order, a campaign of 200 items through the API of rankcorr-collect:
-sheets go to whoever comes. tau_w of the true ranking with the result is compared with that of `simulate`, which gives
-each voter the comparisons of a slot. Run it with ``.venv/bin/python benchmarks/collect_rankings.py``. Nothing here
-asserts.
+Simulated voters answer a campaign of 200 items through the API of rankcorr-collect. They arrive in random order and
+each takes the next free sheet. tau_w between the true ranking and the result is compared with that of `simulate`, where
+the order of arrival does not matter. Run it with ``.venv/bin/python benchmarks/collect_rankings.py``. The script checks
+nothing.
 """
 
 import argparse
@@ -38,11 +38,11 @@ POPULATION = VoterPopulation(N_VOTERS)
 SIMILARITY = exponential_similarity(N_ITEMS)
 GOLD = true_ranking(SIMILARITY)
 PAPER = plan_ballots(N_ITEMS, n_ballots=5, fraction=0.5, presentations=10)
-MATCHED = plan_ballots(N_ITEMS, n_ballots=5, fraction=0.5, presentations=5)  # its number of comparisons, matched
+MATCHED = plan_ballots(N_ITEMS, n_ballots=5, fraction=0.5, presentations=5)  # gives matching its number of comparisons
 
 
 def over_http(plan: BallotPlan | ContinuousPlan, seed: int) -> dict[str, float]:
-    """tau_w of one campaign, and what may make it another than a simulated one."""
+    """Return tau_w of one campaign, and counts that may explain a difference from `simulate`."""
     rng = np.random.default_rng([seed, 1])
     pool = POPULATION.draw(rng)
     minds = Minds(pool, pool.opinions(SIMILARITY, rng), seed)
@@ -98,7 +98,7 @@ def compared(mode: str, score: str, over: np.ndarray, simulations: np.ndarray) -
 def main() -> None:
     parser = argparse.ArgumentParser(description="Compare rankings over HTTP with simulated ones.")
     parser.add_argument("--repetitions", type=int, default=30, help="campaigns over HTTP (default: 30)")
-    parser.add_argument("--simulations", type=int, default=200, help="simulations beside them (default: 200)")
+    parser.add_argument("--simulations", type=int, default=200, help="simulations for comparison (default: 200)")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--only", nargs="+", choices=["ballots", "continuous"], default=["ballots", "continuous"])
     chosen = parser.parse_args()

@@ -1,4 +1,4 @@
-"""Compare real rankings; plan ballots and simulate them."""
+"""Compare real rankings, then plan ballots and simulate them."""
 
 from itertools import combinations
 from textwrap import fill
@@ -12,7 +12,7 @@ COEFFICIENTS = ("rho", "tau", "rho_w", "tau_w")
 
 
 def main() -> None:
-    """Ask whether three benchmarks of semantic relatedness rank eight systems alike, and alike at the top."""
+    """Test whether three benchmarks of semantic relatedness rank eight systems alike, and alike at the top."""
     systems = russian_relatedness_systems()
     print(fill(systems.description, WIDTH), fill(f"Source: {systems.source}", WIDTH), "", sep="\n")
 
@@ -41,7 +41,7 @@ def main() -> None:
 
 
 def plan_and_simulate() -> None:
-    """Plan ballots for 300 items, and see by simulation what they reach."""
+    """Plan ballots for 300 items, and simulate how accurate they are."""
     plan = plan_ballots(300, n_ballots=5, fraction=0.55, presentations=24)
     print("", "What would it take to rank 300 items by pairwise votes, the top most precisely?", "", plan, "", sep="\n")
     result = simulate(plan, VoterPopulation(), exponential_similarity(300), n_simulations=20, seed=1)

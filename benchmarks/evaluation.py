@@ -1,7 +1,7 @@
-"""Print what a coefficient by query costs beside its peers, on one thread and on two, raw and standardized.
+"""Print the time of a coefficient by query, and of other ways to compute it: one and two threads, standardized or not.
 
-All figures of a table are from one run, in the processor time of the process, so that other work on the machine counts
-little; the rate on two threads is by the clock. Nothing here asserts.
+All figures of a table come from one run. They are processor time, which depends little on other work on the machine;
+only the rate on two threads is elapsed time. The script checks nothing.
 """
 
 import argparse
@@ -26,7 +26,7 @@ COEFFICIENTS: dict[str, Coefficient] = {"tau_w": TauW(), "rho_w": RhoW(), "tau":
 
 
 def best(call: Callable[[], object], clock: Callable[[], float] = time.process_time, turns: int = 3) -> float:
-    """Seconds of the fastest of a few calls, after one that compiles."""
+    """Return the seconds of the fastest of a few calls; an extra call before them compiles."""
     call()
     times = []
     for _ in range(turns):
@@ -37,7 +37,7 @@ def best(call: Callable[[], object], clock: Callable[[], float] = time.process_t
 
 
 def columns(n_queries: int, n_documents: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Gold of five levels, scores without ties, and offsets."""
+    """Draw gold on five levels and scores without ties, and return them with the offsets."""
     rng = np.random.default_rng(0)
     size = n_queries * n_documents
     gold = rng.choice(5, size, p=(0.7, 0.1, 0.1, 0.05, 0.05)).astype(float)

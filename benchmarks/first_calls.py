@@ -1,7 +1,7 @@
 """Print the processor time of first calls without cached kernels, and count the loops that they compile.
 
-Each call runs in its own process with an empty folder for the cache. Processor time counts from the start of the
-process and includes imports. For comparison, the row `nothing` compiles a loop of one line.
+Each call runs in its own process with an empty cache folder. Processor time is measured from the start of the process
+and includes imports. For comparison, the row `nothing` compiles a loop of one line.
 """
 
 import argparse
@@ -107,7 +107,7 @@ RUNS = 3
 
 
 def measure(call: Callable[[], None]) -> dict[str, float]:
-    """Processor time of the process with its first call, seconds of later ones, and counts of what was compiled."""
+    """Return the processor time until the first call ends, the seconds of later calls, and counts of compiled code."""
     from numba.core import event
 
     with event.install_recorder("numba:compile") as recorder:
@@ -130,10 +130,10 @@ def measure(call: Callable[[], None]) -> dict[str, float]:
 
 
 def in_new_process(name: str) -> dict[str, float]:
-    """`measure` in a process whose cache is empty."""
+    """Run `measure` in a process whose cache is empty."""
     with tempfile.TemporaryDirectory() as folder:
         environment = dict(os.environ, NUMBA_CACHE_DIR=folder)
-        environment.pop("PYTHONDONTWRITEBYTECODE", None)  # else our own sources are compiled too
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)  # it would make the process compile our own sources too
         command = [sys.executable, __file__, "--measure", name]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
@@ -141,8 +141,8 @@ def in_new_process(name: str) -> dict[str, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("calls", nargs="*", choices=[[], *CALLS], help="all unless given")
-    parser.add_argument("--measure", choices=CALLS, help="measure this call in this process, for the others")
+    parser.add_argument("calls", nargs="*", choices=[[], *CALLS], help="calls to measure (default: all)")
+    parser.add_argument("--measure", choices=CALLS, help="measure one call in this process (used internally)")
     chosen = parser.parse_args()
     if chosen.measure:
         print(json.dumps(measure(CALLS[chosen.measure])))

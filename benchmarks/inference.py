@@ -1,6 +1,6 @@
-"""Print what inference costs beside its peers: ratios of medians of interleaved runs.
+"""Print how long inference takes, compared with scipy where it has the same test: medians of interleaved runs.
 
-Run it with ``make bench``. Nothing here asserts: shared machines are noisy, and a ratio is for a reader to judge.
+Run it with ``make bench``. It checks nothing: shared machines are noisy, so the reader has to judge a ratio.
 """
 
 import math
@@ -19,7 +19,7 @@ TURNS = 7
 
 
 def medians(*calls: Callable[[], object]) -> list[float]:
-    """Median seconds of each call, the calls taking turns."""
+    """Return the median seconds of each call; the calls alternate."""
     times: list[list[float]] = [[] for _ in calls]
     for turn in range(TURNS + 1):
         for call, taken in zip(calls, times, strict=True):
@@ -31,12 +31,12 @@ def medians(*calls: Callable[[], object]) -> list[float]:
 
 
 def scores(rng: np.random.Generator, kind: str, n_items: int) -> np.ndarray:
-    """Scores without ties, or of five levels."""
+    """Draw scores without ties, or on five levels."""
     return rng.integers(1, 6, n_items).astype(float) if kind == "Likert" else rng.standard_normal(n_items)
 
 
 def scipy_test(x: np.ndarray, y: np.ndarray, n_resamples: int) -> object:
-    """The same test by scipy, ranks computed once, and the weights of each permutation in numpy."""
+    """Run the same test with scipy; ranks are computed once, and numpy computes the weights of each permutation."""
     a, b = scipy.stats.rankdata(-x), scipy.stats.rankdata(-y)
     of_a, items = 1 / (a + 2) ** 2, np.arange(a.size)
 
@@ -68,7 +68,7 @@ def bench_permutation_test(n_items: int = 1_000, n_resamples: int = 10_000, n_pe
         one, two, peer = medians(
             lambda ours=ours: ours(1), lambda ours=ours: ours(2), lambda x=x, y=y: scipy_test(x, y, n_peer)
         )
-        # One more evaluation is the observed statistic.
+        # The extra evaluation is the observed statistic.
         scaled = peer * (n_resamples + 1) / (n_peer + 1)
         for workers, seconds in ((1, one), (2, two)):
             row(kind, workers, f"{seconds:.3f}", f"{scaled:.1f}", f"{scaled / seconds:.0f}")

@@ -1,6 +1,6 @@
-"""Print what intervals and leaderboards cost: speed beside scipy, time of a large leaderboard, and memory.
+"""Print the time of intervals (ours and scipy's), comparisons and a large leaderboard, and the memory of an interval.
 
-Nothing here asserts: shared machines are noisy, and a ratio is for a reader to judge.
+The script checks nothing: shared machines are noisy, so the reader has to judge a ratio.
 """
 
 import argparse
@@ -35,7 +35,7 @@ print(peak() - before)
 
 
 def seconds(call, repeats: int = 5) -> tuple[float, float]:
-    """Median wall and processor time of some calls, after one that compiles kernels."""
+    """Return the median wall and processor time of some calls; an extra call before them compiles kernels."""
     call()
     taken = []
     for _ in range(repeats):
@@ -46,7 +46,7 @@ def seconds(call, repeats: int = 5) -> tuple[float, float]:
 
 
 def scipy_statistic(coefficient: str, x: np.ndarray, y: np.ndarray) -> float:
-    """What a loop over scipy would call. It has no rho_w: spearmanr, which is cheaper, stands for it."""
+    """Return the coefficient as scipy computes it; rho_w, which scipy lacks, is replaced by the cheaper spearmanr."""
     if coefficient == "tau":
         return scipy.stats.kendalltau(x, y).statistic
     return (scipy.stats.weightedtau if coefficient == "tau_w" else scipy.stats.spearmanr)(x, y).statistic

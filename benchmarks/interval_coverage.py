@@ -1,9 +1,9 @@
-"""Print how often 95 % intervals cover the mean of the coefficient over samples of as many items, and their widths.
+"""Print how often 95 % intervals cover the mean of the coefficient over samples of the same size, and their widths.
 
-For several kinds of dependence between gold and system. Without ties the distribution of a coefficient in a t copula
-depends on the correlation, the degrees of freedom and the number of items alone: it is tabulated once for all data
-sets, which shows the intervals of "copula" as many resamples would give them. With --resampled, and for five levels,
-each interval is resampled. Nothing here asserts.
+The designs are several kinds of dependence between gold and system. Without ties, the distribution of a coefficient in
+a t copula depends only on the correlation, the degrees of freedom and the number of items. It is therefore tabulated
+once for all data sets; the "copula" intervals are those that very many resamples would give. With --resampled, and for
+scores on five levels, each interval is resampled. The script checks nothing.
 """
 
 import argparse
@@ -28,57 +28,57 @@ Design = Callable[[np.random.Generator, int], Scores]
 
 CUTS = (-1.2, -0.4, 0.4, 1.2)
 N_TRUTH = 4_000
-# Fisher's z of the correlations of a table.
+# The tabulated correlations, as Fisher's z.
 GRID = np.concatenate([np.arange(-1.6, 2.0, 0.16), np.arange(2.0, 5.0, 0.4)])
 
 
 def normal(rng: np.random.Generator, n_items: int) -> Scores:
-    """Normal scores that correlate by 0.5."""
+    """Draw normal scores that correlate by 0.5."""
     x, noise = rng.standard_normal((2, n_items))
     return x, 0.5 * x + math.sqrt(0.75) * noise
 
 
 def clayton(rng: np.random.Generator, n_items: int) -> Scores:
-    """Clayton's copula with Kendall's tau 1/3: low scores go together more than high ones."""
+    """Draw from Clayton's copula with Kendall's tau 1/3: low scores agree more than high ones."""
     u, v = rng.random((2, n_items))
     return u, 1 / ((v**-0.5 - 1) / u + 1)
 
 
 def clayton_top(rng: np.random.Generator, n_items: int) -> Scores:
-    """The same upside down: high scores go together."""
+    """Draw from the same copula upside down: high scores agree more."""
     x, y = clayton(rng, n_items)
     return -x, -y
 
 
 def t_four(rng: np.random.Generator, n_items: int) -> Scores:
-    """A t copula with 4 degrees of freedom and correlation 0.5."""
+    """Draw from a t copula with 4 degrees of freedom and correlation 0.5."""
     x, y = normal(rng, n_items)
     scale = np.sqrt(4 / rng.chisquare(4, n_items))
     return x * scale, y * scale
 
 
 def contaminated(rng: np.random.Generator, n_items: int) -> Scores:
-    """Normal scores that correlate by 0.5, of which 30 % are independent of one another."""
+    """Draw normal scores that correlate by 0.5, except for 30 % of the items, whose scores are independent."""
     x, y = normal(rng, n_items)
     return x, np.where(rng.random(n_items) < 0.3, rng.standard_normal(n_items), y)
 
 
 def mostly_alike(rng: np.random.Generator, n_items: int) -> Scores:
-    """Normal scores that correlate by 0.95, of which 30 % are independent of one another."""
+    """Draw normal scores that correlate by 0.95, except for 30 % of the items, whose scores are independent."""
     x, noise = rng.standard_normal((2, n_items))
     y = 0.95 * x + math.sqrt(1 - 0.95**2) * noise
     return x, np.where(rng.random(n_items) < 0.3, rng.standard_normal(n_items), y)
 
 
 def top_only(rng: np.random.Generator, n_items: int) -> Scores:
-    """The top fifth of gold is on top of the system too, in nearly the same order; all below it is in any order."""
+    """Draw a system that ranks the top fifth of gold in nearly the same order, and the other items at random."""
     x, noise = rng.standard_normal((2, n_items))
     top = x > np.quantile(x, 0.8)
     return x, np.where(top, 5 + x + 0.1 * noise, noise)
 
 
 def five_levels(rng: np.random.Generator, n_items: int) -> Scores:
-    """Normal scores that correlate by 0.5, on five levels, the outer ones less frequent."""
+    """Draw normal scores that correlate by 0.5, on five levels; the outer ones are rarer."""
     return tuple(np.digitize(scores, CUTS).astype(float) for scores in normal(rng, n_items))
 
 
@@ -98,7 +98,7 @@ COEFFICIENTS: dict[str, Coefficient] = {
 
 
 def in_parallel(task: Callable[[int], object], numbers: Iterable[int]) -> np.ndarray:
-    """Results of a task for some numbers, each of which is a seed."""
+    """Return the results of a task that is called with each number as its seed."""
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         return np.array(list(pool.map(task, numbers)), dtype=float)
 
@@ -109,7 +109,7 @@ def sorted_items(coefficient: Coefficient, scores: Scores) -> SortedItems:
 
 
 def truths(design: Design, n_items: int, coefficients: Iterable[Coefficient], number: int) -> np.ndarray:
-    """Mean of each coefficient over samples: of the first ranking with each other."""
+    """Return the mean over samples of each coefficient between the first ranking and each other one."""
     chosen = list(coefficients)
 
     def one(seed: int) -> list[list[float]]:
@@ -120,7 +120,7 @@ def truths(design: Design, n_items: int, coefficients: Iterable[Coefficient], nu
 
 
 class Table:
-    """Quantiles and means of the coefficients in t copulas without ties."""
+    """Tables of the quantiles and means of the coefficients in t copulas without ties."""
 
     def __init__(self, n_items: int, n_draws: int) -> None:
         anything = np.arange(float(n_items))
@@ -147,7 +147,7 @@ class Table:
         self.low, self.high, self.mean = (np.maximum.accumulate(t, axis=1) for t in (self.low, self.high, self.mean))
 
     def interval(self, index: int, degrees: float, value: float) -> tuple[float, float]:
-        """Ends for a value of a coefficient, by the number of the coefficient."""
+        """Return the ends of the interval for a value of the coefficient with this index."""
         row = DEGREES.index(degrees)
         ends = (np.interp(value, table[row, :, index], GRID) for table in (self.high, self.low))
         low, high = (float(np.interp(end, GRID, self.mean[row, :, index])) for end in ends)
@@ -155,7 +155,7 @@ class Table:
 
 
 def tabulated(design: Design, n_items: int, table: Table, n_samples: int) -> np.ndarray:
-    """Ends of the intervals by the table, shape (n_samples, n_coefficients, 2)."""
+    """Return the ends of the intervals from the table, shape (n_samples, n_coefficients, 2)."""
 
     def one(seed: int) -> list[tuple[float, float]]:
         scores = design(np.random.default_rng([2, n_items, seed]), n_items)
@@ -174,7 +174,7 @@ def tabulated(design: Design, n_items: int, table: Table, n_samples: int) -> np.
 
 
 def resampled(design: Design, n_items: int, method: str, n_samples: int, n_resamples: int) -> np.ndarray:
-    """The same, each resampled."""
+    """Return the ends of the intervals from resamples of each data set, in the same shape."""
 
     def one(seed: int) -> list[tuple[float, float]]:
         x, y = design(np.random.default_rng([2, n_items, seed]), n_items)
@@ -230,8 +230,8 @@ def main() -> None:
     parser.add_argument("--items", type=int, nargs="+", help="numbers of items")
     parser.add_argument("--methods", nargs="+", default=METHODS, choices=METHODS)
     parser.add_argument("--designs", nargs="+", default=list(DESIGNS), choices=list(DESIGNS))
-    parser.add_argument("--quick", action="store_true", help="100 data sets of 50 items: a minute")
-    parser.add_argument("--resampled", action="store_true", help="no tables: resample for each data set")
+    parser.add_argument("--quick", action="store_true", help="run 100 data sets of 50 items, in about a minute")
+    parser.add_argument("--resampled", action="store_true", help="resample each data set, without tables")
     options = parser.parse_args()
     samples, resamples, sizes, number = options.samples, options.resamples, options.items, N_TRUTH
     if options.quick:

@@ -1,8 +1,8 @@
-"""Print how fast a ledger takes votes, and what is read from one with many.
+"""Print how fast a ledger takes votes, and how fast a large one is read.
 
-Each figure of votes is from processes that vote as servers do: 4 processes of 6 threads. PostgreSQL is the server of
-``--postgresql``, in a database that is made and dropped. Run it with ``.venv/bin/python benchmarks/ledger.py``;
-``--only`` runs some parts. `ledger_crashes.py` kills processes and servers.
+Votes are cast as servers cast them, by 4 processes with 6 threads each. The database on the PostgreSQL server given by
+``--postgresql`` is created and dropped. Run it with ``.venv/bin/python benchmarks/ledger.py``; ``--only`` runs some
+parts. `ledger_crashes.py` kills processes and servers.
 """
 
 import argparse
@@ -32,12 +32,12 @@ from adaptive.ledger import Campaign, LateVoteError, Ledger, LedgerBusyError, Vo
 
 FORK = multiprocessing.get_context("fork")
 N_PROCESSES, N_THREADS = 4, 6
-Places = list[tuple[str, int, int]]  # event id, place and voter of a vote to come
+Places = list[tuple[str, int, int]]  # event id, place and voter of each vote to cast
 
 
 @contextlib.contextmanager
 def database(kind: str, server: str) -> Iterator[str]:
-    """Path or URL of an empty database."""
+    """Give the path or URL of an empty database."""
     if kind == "SQLite":
         with tempfile.TemporaryDirectory(prefix="rankcorr-ledger-") as folder:
             yield str(Path(folder) / "ledger.db")
@@ -55,7 +55,7 @@ def database(kind: str, server: str) -> Iterator[str]:
 
 
 def opened(target: str, n_items: int, presentations: int, n_voters: int = 24) -> Campaign:
-    """A campaign whose first ballot is open, with a sheet for each voter."""
+    """Return a campaign whose first ballot is open, with a sheet for each voter."""
     plan = plan_ballots(n_items, n_ballots=2, fraction=0.5, presentations=presentations)
     campaign = Ledger.create(target).new_campaign(plan, n_items, n_voters, seed=1)
     campaign.open_next()
@@ -63,7 +63,7 @@ def opened(target: str, n_items: int, presentations: int, n_voters: int = 24) ->
 
 
 def to_vote(campaign: Campaign) -> Places:
-    """A vote on each comparison of the open ballot, voters in turn."""
+    """Return a vote for each comparison of the open ballot; the voters take turns."""
     ballot = campaign.ballots()[-1].id
     rows = campaign.database.read(
         lambda connection: connection.execute(
@@ -90,7 +90,7 @@ def in_threads(*works: Callable[[], object]) -> None:
 
 
 def by_voter(places: Places, n: int) -> list[Places]:
-    """Votes of `n` threads; those of one voter are in one thread, and no two wait for one sheet."""
+    """Divide votes among `n` threads by voter, so that no two threads wait for the same sheet."""
     voters = {voter: at for at, voter in enumerate(dict.fromkeys(voter for _, _, voter in places))}
     parts: list[Places] = [[] for _ in range(n)]
     for each in places:
@@ -99,7 +99,7 @@ def by_voter(places: Places, n: int) -> list[Places]:
 
 
 def under_load(campaign: Campaign, seconds: float, rate: float | None) -> tuple[np.ndarray, int]:
-    """Seconds that each vote took, since it was due, and the number of errors."""
+    """Return the seconds from the time each vote was due until it was answered, and the number of errors."""
     parts = by_voter(to_vote(campaign), N_PROCESSES * N_THREADS)
     pipe = FORK.SimpleQueue()
     begin = time.time() + 2.0
@@ -187,7 +187,7 @@ def print_closing(server: str, n_rounds: int) -> None:
 
 
 def race(campaign: Campaign) -> tuple[int, int, int, float]:
-    """Closers that succeeded, votes in the record, votes in the ledger, and the seconds that the close took."""
+    """Return the closers that succeeded, the votes in the record and in the ledger, and the seconds of the close."""
     records, took, acknowledged = [], [], []
     ballot = campaign.ballots()[-1].id
 
@@ -197,7 +197,7 @@ def race(campaign: Campaign) -> tuple[int, int, int, float]:
                 acknowledged.append(cast(campaign, *each))
 
     def close() -> None:
-        while len(acknowledged) < 400 and not records:  # of 600: each item has answers
+        while len(acknowledged) < 400 and not records:  # of 600, so that each item has answers
             time.sleep(0.01)
         start = time.monotonic()
         with contextlib.suppress(AdaptiveError):
@@ -244,11 +244,11 @@ def print_size(server: str, sizes: list[tuple[str, int, int]]) -> None:
 
 def print_reading(server: str, sizes: list[tuple[str, int, int]]) -> None:
     heading(
-        "What is read from a ledger with many votes",
+        "Reading a ledger with many votes",
         *("database", "items", "votes", "status: p50, ms", "longest, ms", "interim result, s", "memory of it, MB"),
         "load average",
     )
-    fresh = multiprocessing.get_context("spawn")  # a fork would begin with the memory of its parent
+    fresh = multiprocessing.get_context("spawn")  # a fork would start with its parent's memory
     for kind, n_items, presentations in sizes:
         with database(kind, server) as target:
             campaign = opened(target, n_items, presentations, n_voters=200)
@@ -278,7 +278,7 @@ def print_reading(server: str, sizes: list[tuple[str, int, int]]) -> None:
 
 
 def read(target: str, pipe: SimpleQueue) -> None:
-    """Seconds of status, 50 times, and of an interim result; megabytes that both took."""
+    """Measure the seconds of 50 status calls and of an interim result, and the megabytes that both need."""
     campaign = Ledger.open(target).campaign()
     took = []
     for _ in range(50):
@@ -293,13 +293,13 @@ def read(target: str, pipe: SimpleQueue) -> None:
 
 
 def most_memory() -> float:
-    """Megabytes that this process had at most; `getrusage` would count its parent before it."""
+    """Return the peak memory of this process in megabytes; `getrusage` would include its parent's."""
     lines = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
     return int(lines["VmHWM"].split()[0]) / 1e3
 
 
 def fill(campaign: Campaign, places: Places) -> None:
-    """Votes on many comparisons at once, as a file brings them."""
+    """Store votes on many comparisons at once, as an import from a file does."""
     from adaptive.ledger._store import schema
     from adaptive.ledger._store.rows import insert_columns
 
@@ -328,8 +328,8 @@ def load() -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Print how fast a ledger takes votes, and what is read from it.")
-    parser.add_argument("--seconds", type=float, default=60.0, help="of each load (default: 60)")
+    parser = argparse.ArgumentParser(description="Print how fast a ledger takes votes, and how fast it is read.")
+    parser.add_argument("--seconds", type=float, default=60.0, help="duration of each load (default: 60)")
     parser.add_argument("--rounds", type=int, default=50, help="races of closers (default: 50)")
     parser.add_argument("--only", nargs="+", choices=["speed", "closing", "size", "reading"])
     parser.add_argument("--postgresql", default="postgresql://postgres@127.0.0.1/postgres", metavar="URL")

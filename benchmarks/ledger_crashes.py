@@ -1,8 +1,8 @@
-"""Print what a ledger loses when processes and servers are killed while 24 voters vote: wanted, nothing.
+"""Print how many votes a ledger loses when processes and servers are killed while 24 voters vote; it should lose none.
 
-PostgreSQL is the server of ``--postgresql``, in a database that is made and dropped; the one that is stopped hard is a
-server of its own, where Debian's programs are installed. Run it with ``.venv/bin/python benchmarks/ledger_crashes.py``;
-``--only`` runs some parts.
+Processes vote into SQLite and into the PostgreSQL server given by ``--postgresql``, whose database is created and
+dropped. The PostgreSQL server that is stopped is a separate one; it needs Debian's PostgreSQL programs. Run it with
+``.venv/bin/python benchmarks/ledger_crashes.py``; ``--only`` runs some parts.
 """
 
 import argparse
@@ -63,7 +63,7 @@ def killed(campaign: Campaign, n_kills: int) -> tuple[int, int, int, int, str]:
             acknowledged.update(line.strip() for line in lines if line.endswith("\n"))
     stored = stored_events(campaign)
     known = [each for each in wanted if each[0] in stored]
-    for each in known:  # whoever got no answer sends the vote again
+    for each in known:  # voters without an answer send their vote again
         cast(campaign, *each)
     again = stored_events(campaign)
     unanswered = len(set(stored) - acknowledged - {wanted[-1][0]})
@@ -89,7 +89,7 @@ def print_restarts(n_restarts: int) -> None:
     from tests.adaptive.ledger.databases import binaries, own_server
 
     if binaries() is None:
-        print("\nThe programs of PostgreSQL are not installed: no server is stopped.")
+        print("\nPostgreSQL's programs are not installed, so no server is stopped.")
         return
     heading(
         f"PostgreSQL stopped while 24 voters vote, {n_restarts} times each",
@@ -135,7 +135,7 @@ def stopped(
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Print what a ledger loses when processes and servers are killed.")
+    parser = argparse.ArgumentParser(description="Print how many votes a ledger loses in crashes.")
     parser.add_argument("--kills", type=int, default=100, help="killed processes (default: 100)")
     parser.add_argument("--restarts", type=int, default=5, help="restarts of a server for each signal (default: 5)")
     parser.add_argument("--only", nargs="+", choices=["kills", "restarts"])

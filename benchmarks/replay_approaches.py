@@ -1,16 +1,16 @@
-"""Print how near each approach comes to held-out votes, when its comparisons are answered by real votes.
+"""Print how well each approach predicts held-out votes when real votes answer its comparisons.
 
 The votes are those of `replay_real_votes.py`: 16 topics of 25 to 35 arguments, each pair judged by 4 or 5 workers.
-Three votes on each pair can be drawn, each of them once; the gold ranking is the Borda ranking of the others. A
-comparison of a pair whose three votes are spent has no answer. So a budget is not always spent: the paper's ballots ask
-about the few items of the last ballot more often than there are votes, and end with the ballot in which an item gets no
-answer. The votes that were used are printed.
+Three votes on each pair can be drawn, each once; the gold ranking is the Borda ranking of the others. When all three
+votes on a pair have been drawn, a comparison of that pair stays unanswered. The paper's protocol therefore cannot
+always spend its budget: its last ballot asks about the same few items more often than there are votes. It ends as soon
+as an item of a ballot gets no answer. The tables show how many votes were used.
 
-Votings: a uniform ballot; the paper's protocol (3 ballots, fraction 0.5); matched ballots; matching in batches of 20.
-Scores: Borda (of the paper's protocol its means), and Bradley-Terry strengths. The three votes on a pair are dealt to
-three voters, who stand for all workers: strengths are fitted without voters.
+The votings are a uniform ballot, the paper's protocol (3 ballots, fraction 0.5), matched ballots, and matching in
+batches of 20. The scores are Borda's, or the protocol's own means, and Bradley-Terry strengths. Strengths are fitted
+without voters, because the three voters of a replay represent all workers.
 
-The topics are the sample: intervals are Student's over the topics, and so hold for other topics like these.
+Intervals are Student's over the topics, so they hold for other topics like these.
 """
 
 import argparse
@@ -50,19 +50,19 @@ BATCH = 20
 
 
 class SpentError(Exception):
-    """An item of a ballot has no answer, because the votes on its pairs are spent."""
+    """An item of a ballot has no answer, because all votes on its pairs have been drawn."""
 
 
 @dataclass(eq=False)
 class Urn:
-    """The votes on each pair that can be drawn, each once.
+    """The votes on each pair; each can be drawn once.
 
     Attributes
     ----------
     topic : Topic
     rng : Generator
     asked : list of (Ballot or Matches, ndarray of int8)
-        What was asked, with the answers.
+        Ballots and matches so far, with their answers.
     """
 
     topic: Topic
@@ -79,7 +79,7 @@ class Urn:
         self.end = self.next + counts
 
     def answer(self, asked: Any) -> NDArray[np.int8]:
-        """Answer by votes that were not drawn before; UNANSWERED where there are none."""
+        """Answer with votes that have not been drawn yet; UNANSWERED where all have been."""
         items = np.asarray(asked.items)
         answers = np.full(asked.n_comparisons, UNANSWERED, np.int8)
         columns = zip(items[asked.left].tolist(), items[asked.right].tolist(), strict=True)
@@ -97,13 +97,13 @@ class Urn:
         return answers
 
     def comparisons(self) -> Comparisons:
-        """All votes so far."""
+        """Return all votes so far."""
         return Comparisons.from_ballots(self.asked, n_items=self.topic.n_items)
 
 
 def rankings(topic: Topic, voting: str, budgets: Sequence[int], seed: int) -> list[tuple[Ranking, Ranking, int]]:
-    """By Borda and by strengths, and the votes used, for each budget."""
-    if voting == "matched":  # one run, whose first votes are those of a shorter one
+    """Return the rankings by Borda scores and by strengths, and the votes used, for each budget."""
+    if voting == "matched":  # one run: a smaller budget takes its first votes
         urn = Urn(topic, np.random.default_rng(seed))
         matching = Matching(batch=BATCH)
         votes = run_matching(
@@ -128,7 +128,7 @@ def _ballots(topic: Topic, voting: str, budget: int, rng: np.random.Generator) -
         _, strengths, used = _scored(urn.comparisons())
         return means, strengths, used
     match = MatchedBallots()
-    with suppress(SpentError):  # the ballots so far are scored
+    with suppress(SpentError):  # the ballots until then are scored
         run_matched_ballots(
             match.plan(topic.n_items, budget), urn.answer, items=topic.n_items, rng=rng, voters=N_DRAWN, match=match
         )
@@ -136,7 +136,7 @@ def _ballots(topic: Topic, voting: str, budget: int, rng: np.random.Generator) -
 
 
 def _means(urn: Urn, n_items: int) -> NDArray[np.float64]:
-    """Means ybar after the ballots before the one that could not be answered."""
+    """Return the means ybar after the last ballot that was answered completely."""
     total, number = np.zeros(n_items), np.zeros(n_items)
     for ballot, answers in urn.asked[:-1]:
         items = np.asarray(ballot.items)
@@ -159,13 +159,13 @@ def _scored(votes: Comparisons) -> tuple[Ranking, Ranking, int]:
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """One repetition on one topic; other processes get a copy."""
+    """One repetition on one topic, which can be sent to another process."""
 
     topic: Topic
     seed: np.random.SeedSequence
 
     def __call__(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Coefficients, shape (n_votings, n_scores, n_shares, n_coefficients), and shares used."""
+        """Return coefficients, shape (n_votings, n_scores, n_shares, n_coefficients), and the shares of votes used."""
         rng = np.random.default_rng(self.seed)
         drawn, judges = self.topic.split(N_DRAWN, rng)
         gold = Ranking.from_scores(judges.borda_scores())
@@ -183,7 +183,7 @@ class Task:
 def replay_all(
     topics: Sequence[Topic], n_repetitions: int, seed: int, executor: Executor | None, advance: Progress
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Coefficients and shares used, with the first axes topic and repetition."""
+    """Return coefficients and shares of votes used; the first two axes are topic and repetition."""
     tasks = [
         Task(topic, np.random.SeedSequence(seed, spawn_key=(number, repetition)))
         for number, topic in enumerate(topics)
@@ -221,10 +221,10 @@ def print_means(values: NDArray[np.float64], used: NDArray[np.float64]) -> None:
 
 
 def print_differences(values: NDArray[np.float64]) -> None:
-    """Print every approach less the uniform ballot with Borda scores, which is the simplest one."""
+    """Print the difference of each approach from the simplest one, the uniform ballot with Borda scores."""
     base = values[:, :, 0, 0]
     heading(
-        "Less the uniform ballot with Borda scores: difference (95 % interval over topics), topics above 0",
+        "Difference from the uniform ballot with Borda scores (95 % interval over topics), topics above 0",
         "votes",
         "voting",
         "score",
@@ -247,15 +247,13 @@ def print_differences(values: NDArray[np.float64]) -> None:
         for b, v, s, c in np.ndindex(len(SHARES), len(VOTINGS), len(SCORES), len(COEFFICIENTS))
         if (v, s) != (0, 0)
     ]
-    print(
-        f"\nThe largest standard error that comes from the number of repetitions: {max(errors, default=math.nan):.4f}"
-    )
+    print(f"\nLargest standard error due to the number of repetitions: {max(errors, default=math.nan):.4f}")
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description="Every approach replayed on real votes.")
-    parser.add_argument("votes", type=Path, nargs="?", default=VOTES, help="CSV, gzipped (default: %(default)s)")
-    parser.add_argument("--repetitions", type=int, default=50, help="of each topic (default: %(default)s)")
+    parser = argparse.ArgumentParser(description="Replay every approach on real votes.")
+    parser.add_argument("votes", type=Path, nargs="?", default=VOTES, help="gzipped CSV (default: %(default)s)")
+    parser.add_argument("--repetitions", type=int, default=50, help="replays of each topic (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=2016, help="same seed, same figures")
     parser.add_argument("--workers", type=int, default=1, help="number of processes")
     options = parser.parse_args(arguments)

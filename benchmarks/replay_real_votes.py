@@ -1,26 +1,26 @@
-"""Print how near the protocol comes to all votes when its comparisons are answered by real votes.
+"""Print how well the protocol recovers the ranking by all votes when real votes answer its comparisons.
 
 The votes are half of UKPConvArg1 (Habernal & Gurevych 2016, CC BY 4.0): 16 topics of 25 to 35 arguments, each pair of a
-topic judged by 4 or 5 crowd workers, 23 % ties. Every comparison drawn is answered by a randomly chosen vote on its
-pair, ties included, so any ballot can be replayed; which worker voted plays no part. The gold ranking of
-a topic is the Borda ranking of all its votes: (wins + ties / 2) / votes.
+topic judged by 4 or 5 crowd workers, 23 % ties. A randomly chosen vote on the same pair answers each comparison, ties
+included, so any ballot can be replayed; the workers' names are not used. The gold ranking of a topic is the Borda
+ranking of all its votes: (wins + ties / 2) / votes.
 
 The plan has 3 ballots, fraction 0.5 and 10 presentations, and leaves 6 to 9 items for the last ballot; a fourth would
-have 3 to 5. The library advises 100 presentations of the top items, not these 30; but at that cost a uniform ballot of
-such short lists presents every pair twice or nearly so, and either approach sees most of what there is. The last ballot
-has so few items that pairs repeat; a repeated pair is answered by another draw from the same votes. The uniform
-presentations are rounded, so that the costs differ by up to 3 %, mostly in favour of the uniform ballot.
+have 3 to 5. The library advises 100 presentations of the top items, not these 30. At that cost, however, a uniform
+ballot of so short a list presents every pair twice or nearly so, and both approaches see most of the votes. Pairs
+repeat in the last ballot because it has few items; another draw from the same votes answers a repeated pair. The
+uniform presentations are rounded, so the costs differ by up to 3 %, mostly in favour of the uniform ballot.
 
-What is replayed is also part of the gold ranking, which raises the figures, and not equally for both approaches. A
-second run therefore holds votes out: two random votes on each pair can be drawn, and the gold ranking is that of the
-others. It is noisier with fewer votes, which lowers the figures too; the two effects are not separated.
+The replayed votes are also part of the gold ranking. That raises the figures, and not equally for both approaches. A
+second run therefore holds votes out: two random votes on each pair can be drawn, and the others give the gold ranking.
+With fewer votes the gold ranking is noisier, which lowers the figures too; the two effects are not separated.
 
-The topics are the sample: the interval of a mean difference is Student's over the topics, and holds for other topics
-like these. Repetitions only make the difference of each topic more exact. What they leave uncertain is part of the
-interval, and printed beside it as the simulation error.
+The interval of a mean difference is Student's over the topics, and holds for other topics like these. Repetitions only
+reduce the noise within each topic. The noise that remains is part of the interval; the column "simulation error" shows
+it separately.
 
 Items that tie in an estimate share their mid-rank, as everywhere in the library. The coefficients are also computed
-with the order of such items drawn at random, because a uniform ballot leaves more of them.
+with these ties broken at random, because a uniform ballot leaves more of them.
 """
 
 import argparse
@@ -56,8 +56,8 @@ from rankcorr._workers import Progress, progress_bar
 VOTES = Path(__file__).resolve().parents[2] / "shared" / "data" / "ukpconvarg1_votes.csv.gz"
 CODES = {"a1": LEFT, "a2": RIGHT, "equal": TIE}
 CONVENTIONS = ("mid-ranks", "at random")
-N_DRAWN = 2  # of the 4 or 5 votes on a pair, where the others are held out
-LARGEST_TASK = 20  # repetitions, a quarter of a second
+N_DRAWN = 2  # votes on a pair that can be drawn; the other 2 or 3 are held out
+LARGEST_TASK = 20  # repetitions; they take a quarter of a second
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +69,7 @@ class Topic:
     name : str
     items : tuple of str
     pairs : ndarray of intp, shape (n_votes, 2)
-        Of each vote, sorted.
+        Pair of each vote, sorted.
     votes : ndarray of int8, shape (n_votes,)
         LEFT where the first item of the pair wins, RIGHT where the second does, or TIE.
     """
@@ -81,23 +81,23 @@ class Topic:
 
     @property
     def n_items(self) -> int:
-        """Number of items."""
+        """Return the number of items."""
         return len(self.items)
 
     def votes_per_pair(self) -> NDArray[np.intp]:
-        """Number of votes on each pair, shape (n_items, n_items); 0 except above the diagonal."""
+        """Return the number of votes on each pair, shape (n_items, n_items); 0 except above the diagonal."""
         first, second = self.pairs.T
         counts = np.bincount(first * self.n_items + second, minlength=self.n_items**2)
         return counts.reshape(self.n_items, self.n_items)
 
     def borda_scores(self) -> Scores:
-        """Score of each item over all votes: (wins + ties / 2) / votes."""
+        """Return the score of each item over all votes: (wins + ties / 2) / votes."""
         credit = (1 + self.votes / LEFT) / 2  # 1, 1/2 or 0 for the first item of the pair
         earned = np.bincount(self.pairs.T.ravel(), np.concatenate([credit, 1 - credit]), minlength=self.n_items)
         return earned / np.bincount(self.pairs.ravel(), minlength=self.n_items)
 
     def answer(self, ballot: Ballot, rng: np.random.Generator) -> NDArray[np.int8]:
-        """Answer each comparison by a random one of the votes on its pair; the ballot's items are indices."""
+        """Answer each comparison with a random vote on its pair; the ballot's items are indices."""
         items = np.asarray(ballot.items)
         left, right = items[ballot.left], items[ballot.right]
         pair = np.minimum(left, right) * self.n_items + np.maximum(left, right)
@@ -107,17 +107,17 @@ class Topic:
         return np.where(left < right, votes, -votes)
 
     def split(self, n_drawn: int, rng: np.random.Generator) -> tuple["Topic", "Topic"]:
-        """Put `n_drawn` random votes on each pair into one topic and the rest of them into another."""
-        pair = self.pairs[:, 0] * self.n_items + self.pairs[:, 1]  # sorted, as the votes are
+        """Put `n_drawn` random votes on each pair into one topic and the other votes into a second one."""
+        pair = self.pairs[:, 0] * self.n_items + self.pairs[:, 1]  # sorted, like the votes
         shuffled = np.lexsort((rng.random(pair.size), pair))
-        place = np.arange(pair.size) - np.searchsorted(pair, pair)  # of a vote among those on its pair
+        place = np.arange(pair.size) - np.searchsorted(pair, pair)  # place of a vote among those on its pair
         parts = np.sort(shuffled[place < n_drawn]), np.sort(shuffled[place >= n_drawn])
         drawn, rest = (replace(self, pairs=self.pairs[part], votes=self.votes[part]) for part in parts)
         return drawn, rest
 
 
 def read_topics(path: Path) -> list[Topic]:
-    """Topics of a CSV of topic, item_a, item_b, worker, vote."""
+    """Read the topics from a CSV with the columns topic, item_a, item_b, worker and vote."""
     rows = defaultdict(list)
     with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
@@ -139,8 +139,8 @@ def uniform_presentations(plan: BallotPlan) -> int:
 
 
 def replay_once(topic: Topic, plan: BallotPlan, approach: str, rng: np.random.Generator) -> Ranking:
-    """Rank the items of a topic by one replay, unlabelled, in the order of its items."""
-    # One voter stands for all workers, whose names play no part.
+    """Rank the items of a topic by one replay; the ranking is unlabelled and in the order of the items."""
+    # One voter represents all workers, whose names are not used.
     if approach == "uniform":
         ballot = draw_ballot(topic.n_items, uniform_presentations(plan), 1, rng)
         return Ranking.from_scores(borda_scores(ballot, topic.answer(ballot, rng)))
@@ -151,7 +151,7 @@ def replay_once(topic: Topic, plan: BallotPlan, approach: str, rng: np.random.Ge
 def replay(
     topic: Topic, plan: BallotPlan, seeds: Sequence[np.random.SeedSequence], *, hold_out: bool
 ) -> NDArray[np.float64]:
-    """Coefficients against the gold ranking, one repetition for each seed.
+    """Return the coefficients with the gold ranking, one repetition for each seed.
 
     The shape is (n_repetitions, n_conventions, n_approaches, n_coefficients).
     """
@@ -168,7 +168,7 @@ def replay(
 
 @dataclass(frozen=True)
 class Task:
-    """Some repetitions on one topic; other processes get a copy."""
+    """Some repetitions on one topic, which can be sent to another process."""
 
     topic: Topic
     plan: BallotPlan
@@ -176,14 +176,14 @@ class Task:
     hold_out: bool
 
     def __call__(self) -> NDArray[np.float64]:
-        """Coefficients as of `replay`."""
+        """Return the coefficients of `replay`."""
         return replay(self.topic, self.plan, self.seeds, hold_out=self.hold_out)
 
 
 def tasks_of(
     topics: Sequence[Topic], plans: Sequence[BallotPlan], n_repetitions: int, seed: int, *, hold_out: bool
 ) -> list[list[Task]]:
-    """Tasks of each topic. Each repetition has a seed of its own, so that the number of workers changes nothing."""
+    """Return the tasks of each topic; a seed per repetition makes results independent of the number of workers."""
     return [
         [
             Task(
@@ -202,7 +202,7 @@ def tasks_of(
 
 
 def replay_all(tasks: list[list[Task]], executor: Executor | None, advance: Progress) -> NDArray[np.float64]:
-    """Coefficients of all topics, shape (n_topics, n_repetitions, n_conventions, n_approaches, n_coefficients)."""
+    """Return all coefficients, shape (n_topics, n_repetitions, n_conventions, n_approaches, n_coefficients)."""
     futures = [[None if executor is None else executor.submit(task) for task in of_topic] for of_topic in tasks]
     topics = []
     for of_topic, waited in zip(tasks, futures, strict=True):
@@ -216,14 +216,14 @@ def replay_all(tasks: list[list[Task]], executor: Executor | None, advance: Prog
 
 @dataclass(frozen=True)
 class Finding:
-    """The difference of two approaches, adaptive less uniform, over all topics.
+    """The difference of two approaches, adaptive minus uniform, over all topics.
 
     Attributes
     ----------
     mean, low, high : float
-        Mean of the topics, and its 95 % interval by Student's t.
+        Mean over the topics, and its 95 % interval by Student's t.
     simulation_error : float
-        Standard error of the mean that comes from the finite number of repetitions alone; nan for one repetition.
+        Part of the mean's standard error that is due to the number of repetitions; nan for one repetition.
     n_better : int
         Topics whose mean difference is above 0.
     """
@@ -236,12 +236,12 @@ class Finding:
 
     @property
     def better(self) -> str:
-        """Approach that comes nearer to the gold ranking, or "unclear" where the interval holds 0."""
+        """Return the approach that is nearer to the gold ranking, or "unclear" if the interval contains 0."""
         return "adaptive" if self.low > 0 else "uniform" if self.high < 0 else "unclear"
 
 
 def finding(differences: NDArray[np.float64]) -> Finding:
-    """Sum up the differences of all repetitions, shape (n_topics, n_repetitions)."""
+    """Summarize the differences of all repetitions, shape (n_topics, n_repetitions)."""
     n_topics, n_repetitions = differences.shape
     of_topics = differences.mean(axis=1)
     mean, half = of_topics.mean(), t.ppf(0.975, n_topics - 1) * of_topics.std(ddof=1) / math.sqrt(n_topics)
@@ -281,12 +281,12 @@ def print_topics(title: str, topics: Sequence[Topic], plans: Sequence[BallotPlan
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description="The protocol replayed on real votes, against a uniform ballot.")
-    parser.add_argument("votes", type=Path, nargs="?", default=VOTES, help="CSV, gzipped (default: %(default)s)")
+    parser = argparse.ArgumentParser(description="Replay the protocol and a uniform ballot on real votes.")
+    parser.add_argument("votes", type=Path, nargs="?", default=VOTES, help="gzipped CSV (default: %(default)s)")
     parser.add_argument("--ballots", type=int, default=3)
     parser.add_argument("--fraction", type=float, default=0.5)
     parser.add_argument("--presentations", type=int, default=10)
-    parser.add_argument("--repetitions", type=int, default=800, help="of each topic (default: %(default)s)")
+    parser.add_argument("--repetitions", type=int, default=800, help="replays of each topic (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=2016, help="same seed, same figures")
     parser.add_argument("--workers", type=int, default=1, help="number of processes")
     options = parser.parse_args(arguments)
@@ -317,7 +317,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 @contextmanager
 def workers(number: int) -> Iterator[Executor | None]:
-    """Give an executor of processes, or None for one process."""
+    """Give an executor with that many processes, or None for one process."""
     if number == 1:
         yield None
         return

@@ -1,4 +1,4 @@
-"""What the benchmark scripts print: Markdown tables, and the machine that the figures are from."""
+"""Markdown tables for the benchmark scripts, and a line about the machine that they run on."""
 
 import os
 import platform
@@ -11,13 +11,13 @@ def row(*cells: object) -> None:
 
 
 def heading(title: str, *columns: str) -> None:
-    """Print a title and the head of a table."""
+    """Print a title and the header of a table."""
     print(f"\n**{title}**\n")
     row(*columns)
     row(*["---"] * len(columns))
 
 
 def machine(*packages: str) -> None:
-    """Print what the figures depend on."""
+    """Print the machine and the versions that the figures depend on."""
     versions = ", ".join(f"{name} {version(name)}" for name in packages)
     print(f"{os.cpu_count()} processors, {platform.machine()}, Python {platform.python_version()}, {versions}")

@@ -1,8 +1,8 @@
-"""Print what evaluation by query costs for a Parquet file of 10^8 rows: rates, memory, threads, and two engines.
+"""Print the speed and memory of evaluation by query for a Parquet file of 10^8 rows, by size, threads and engine.
 
-Files are written to a temporary folder, 0.9 GB for 10^8 rows, and removed. Each measurement of a size or an engine is a
-process of its own, which has compiled the kernels before it starts its clock; peak memory is that of the process.
-Seconds are by the clock, so the load of the machine, which is printed beside, must be low. Nothing here asserts.
+The files are written to a temporary folder, 0.9 GB for 10^8 rows, and removed. Each size and engine is measured in a
+separate process, which compiles the kernels before its clock starts; peak memory is that of the process. Seconds are
+elapsed time, so the load of the machine, which each row shows, must be low. The script checks nothing.
 """
 
 import argparse
@@ -25,11 +25,11 @@ from report import heading, machine, row
 from rankcorr.evaluation import QueryEvaluator, combined_means, partial_means, read_batches, streamed_means
 
 COLUMNS = ("query", "relevance", "score")
-SLICE = 10_000  # queries that are made, and written as a row group, at a time
+SLICE = 10_000  # queries that are drawn, and written as one row group, at a time
 
 
 def write(path: Path, n_queries: int, n_documents: int) -> None:
-    """Gold of five levels and scores without ties, sorted by query; row groups cut queries."""
+    """Write gold on five levels and scores without ties, sorted by query; some queries span two row groups."""
     rng = np.random.default_rng(0)
     schema = pa.schema([("query", pa.int64()), ("relevance", pa.int8()), ("score", pa.float64())])
     with pq.ParquetWriter(path, schema) as writer:
@@ -103,7 +103,7 @@ def polars_means(path: Path) -> float:
 
 
 def measure(way: str, path: Path, workers: int, n_resamples: int) -> None:
-    """Run one way on a small file, then on the wanted one, and print seconds, peak memory and the answer."""
+    """Run one way on a small file, then on `path`, and print the seconds, peak memory and answer of the second run."""
     small = path.with_name("small.parquet")
     calls = {
         "streamed": lambda file: streamed(file, workers, n_resamples),
@@ -115,7 +115,7 @@ def measure(way: str, path: Path, workers: int, n_resamples: int) -> None:
         first, second = (lambda: calls[way](small)), (lambda: calls[way](path))
     else:
         engine = {"dask": dask_means, "spark": spark_means}[way]
-        first = second = engine(path)  # the first turn starts and warms the workers
+        first = second = engine(path)  # the first call starts and warms up the workers
     first()
     start, processor = time.perf_counter(), time.process_time()
     answer = second()
@@ -166,7 +166,7 @@ def bench_sizes(folder: Path, sizes: list[int], n_documents: int) -> None:
 
 
 def bench_steps(path: Path, size: int, turns: int) -> None:
-    """Ways take turns, so that the best of each is from moments when the machine did little else."""
+    """Print the best of some turns of each way; the ways alternate, so that other load affects all of them."""
     ways: dict[tuple[str, int], Callable[[], float]] = {
         ("read alone", 1): lambda: read_alone(path),
         ("values by query", 1): lambda: values_alone(path, 1),
@@ -175,7 +175,7 @@ def bench_steps(path: Path, size: int, turns: int) -> None:
         ("and means, 1,000 resamples", 2): lambda: streamed(path, 2, 1_000),
     }
     found = dict.fromkeys(ways, (math.inf, 0.0, 0.0))
-    for _ in range(turns + 1):  # the first compiles
+    for _ in range(turns + 1):  # the first turn compiles
         for way, call in ways.items():
             start, processor = time.perf_counter(), time.process_time()
             call()

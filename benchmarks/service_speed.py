@@ -1,8 +1,8 @@
-"""Print what an answer of the service costs, over HTTP with connections kept open, beside scipy without any HTTP.
+"""Print how long the service takes to answer over HTTP connections that stay open, and scipy without HTTP.
 
-The service runs as `rankcorr-serve` does, with two workers, on loopback; the clients are processes of their own. Run it
-with ``.venv/bin/python benchmarks/service_speed.py``. Nothing here asserts: shared machines are noisy, and a
-ratio is for a reader to judge.
+The service runs on loopback with two workers, started as `rankcorr-serve` starts it; the clients are separate
+processes. Run it with ``.venv/bin/python benchmarks/service_speed.py``. It checks nothing: shared machines are noisy,
+so the reader has to judge a ratio.
 """
 
 import argparse
@@ -35,7 +35,7 @@ Address = tuple[str, int]
 
 @contextlib.contextmanager
 def service(**settings: str) -> Iterator[tuple[Address, int]]:
-    """Address and process id of a service that runs during the block."""
+    """Run a service during the block, and give its address and process id."""
     environment = {**os.environ, "RANKCORR_BIND": "127.0.0.1:0", "RANKCORR_WORKERS": "2", **settings}
     with tempfile.TemporaryDirectory() as folder, open(Path(folder, "errors"), "w+") as errors:
         process = subprocess.Popen(
@@ -65,7 +65,7 @@ def request(path: str, document: object) -> bytes:
 
 
 def client(address: Address, message: bytes, n_requests: int, seconds: float) -> list[float]:
-    """Seconds of each request on one connection, until `n_requests` are answered and `seconds` have passed."""
+    """Return the seconds of each request on one connection, for at least `n_requests` and `seconds`."""
     times = []
     with socket.create_connection(address) as connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -86,7 +86,7 @@ def client(address: Address, message: bytes, n_requests: int, seconds: float) ->
 
 
 def clients(address: Address, message: bytes, n_connections: int, n_requests: int, seconds: float, pipe) -> None:
-    """Open several connections at once, in another process; send back all times and requests per second."""
+    """Send requests on several connections in another process; return all times and the requests per second."""
     times: list[list[float]] = []
     threads = [
         threading.Thread(target=lambda: times.append(client(address, message, n_requests, seconds)))
@@ -104,7 +104,7 @@ def clients(address: Address, message: bytes, n_connections: int, n_requests: in
 def load(
     address: Address, message: bytes, n_connections: int, n_requests: int = 1, seconds: float = 0.0
 ) -> tuple[list[float], float]:
-    """Seconds of each request, and requests per second."""
+    """Return the seconds of each request, and the requests per second."""
     ours, theirs = multiprocessing.Pipe()
     process = multiprocessing.get_context("spawn").Process(
         target=clients, args=(address, message, n_connections, n_requests, seconds, theirs)
@@ -116,7 +116,7 @@ def load(
 
 
 def measured(address: Address, message: bytes, seconds: float, turns: int) -> tuple[float, float, float]:
-    """Median and 99th percentile of the seconds of one client at a time, and requests per second of several."""
+    """Return the median and 99th percentile seconds of a single client, and the requests per second of several."""
     load(address, message, N_CONNECTIONS, n_requests=3)
     alone = [load(address, message, 1, n_requests=5, seconds=seconds)[0] for _ in range(turns)]
     rates = [load(address, message, N_CONNECTIONS, n_requests=2, seconds=seconds)[1] for _ in range(turns)]
@@ -134,7 +134,7 @@ def median_seconds(call: Callable[[], object], turns: int = 7) -> float:
 
 
 def scipy_tau(x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> float:
-    """The same quantity by scipy, which is given the weights."""
+    """Return the same coefficient from scipy, with our weights."""
     return scipy.stats.weightedtau(
         x, y, rank=np.arange(x.size), weigher=lambda item: weights[item], additive=False
     ).statistic
@@ -160,7 +160,7 @@ def bench_correlations(address: Address, sizes: list[int], seconds: float, turns
         weights = item_weights(x, y)
         assert abs(weighted_tau(x, y).statistic - scipy_tau(x, y, weights)) < 1e-10
         names = [f"item-{number}" for number in range(n_items)]
-        order = rng.permutation(n_items).tolist()  # a system lists the items in an order of its own
+        order = rng.permutation(n_items).tolist()  # gold and system list the items in different orders
         by_name = dict(zip(names, x.tolist(), strict=True)), {names[item]: float(y[item]) for item in order}
         for kind, pair, peer in (
             ("scores by label", by_name, lambda: aligned_scipy_tau(*by_name, weights)),  # noqa: B023 - called here
@@ -203,7 +203,7 @@ def bench_others(address: Address, seconds: float, turns: int) -> None:
 
 
 def bench_memory(n_requests: int) -> None:
-    """Resident memory of the workers, which are not replaced during the run."""
+    """Print the resident memory of the workers, which are not replaced during the run."""
     heading("Resident memory of the workers (MB), 100 items by label", "requests", "worker 1", "worker 2")
     rng = np.random.default_rng(1)
     pair = [{"scores": {f"item-{number}": value for number, value in enumerate(rng.random(100))}} for _ in range(2)]
@@ -220,10 +220,10 @@ def bench_memory(n_requests: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--max-items", type=int, default=SIZES[-1], help="leave out longer lists")
-    parser.add_argument("--seconds", type=float, default=1.0, help="of each turn of a measurement")
-    parser.add_argument("--turns", type=int, default=5, help="of each measurement; medians of them are shown")
-    parser.add_argument("--memory-requests", type=int, default=50_000, help="0 leaves the memory out")
+    parser.add_argument("--max-items", type=int, default=SIZES[-1], help="skip longer lists")
+    parser.add_argument("--seconds", type=float, default=1.0, help="duration of each turn of a measurement")
+    parser.add_argument("--turns", type=int, default=5, help="turns of each measurement; their medians are shown")
+    parser.add_argument("--memory-requests", type=int, default=50_000, help="requests of the memory test; 0 skips it")
     chosen = parser.parse_args()
     machine("gunicorn", "flask", "numpy", "scipy", "numba")
     with service() as (address, _):

@@ -1,8 +1,8 @@
-"""Print how fast small requests and probes are answered while others ask for all the work that the service admits.
+"""Print how fast small requests and probes are answered while other clients send as much work as the service admits.
 
-The service runs as `rankcorr-serve` does, with two workers, on loopback; it believes a proxy that names the clients, so
-that many clients can be played from one machine. The small requests are sent by a process of its own, one every 20 ms.
-Run it with ``.venv/bin/python benchmarks/service_under_load.py``; it takes about two minutes. Nothing here asserts.
+The service runs on loopback with two workers, started as `rankcorr-serve` starts it. It trusts a proxy to name the
+clients, so one machine can play many of them. A separate process sends each kind of small request every 20 ms. Run it
+with ``.venv/bin/python benchmarks/service_under_load.py``; it takes about two minutes. The script checks nothing.
 """
 
 import argparse
@@ -35,7 +35,7 @@ def rankings(n_items: int, seed: int = 1) -> dict[str, object]:
 
 
 def heavy_requests(seconds: float) -> list[tuple[str, bytes]]:
-    """Requests of a few hundred bytes to 100 kB that take about this long, each of its own kind."""
+    """Return requests of three kinds that take about this long; they have a few hundred bytes to 100 kB."""
     rng = np.random.default_rng(2)
     many = int(4_000 * seconds)
     votes = {
@@ -52,7 +52,7 @@ def heavy_requests(seconds: float) -> list[tuple[str, bytes]]:
 
 
 def largest_body(n_bytes: int) -> bytes:
-    """A request of as many bytes as the service reads, all of which have to be parsed."""
+    """Return a request with the largest body that the service reads; the service has to parse all of it."""
     gold = rankings(100_000)["gold"]["scores"]
     systems, size, number = [], 0, itertools.count()
     text = json.dumps({"scores": gold})
@@ -68,7 +68,7 @@ def encoded(document: object) -> bytes:
 
 
 class Crowd:
-    """Clients that send their request again as soon as it is answered, each from an address of its own."""
+    """Clients with different addresses that send a new request soon after each answer."""
 
     def __init__(self, address: Address, requests: list[tuple[str, bytes]], n_clients: int) -> None:
         self._address, self._requests, self._n = address, requests, n_clients
@@ -94,7 +94,7 @@ class Crowd:
 
 
 def asked(address: Address, method: str, path: str, body: bytes | None = None, headers: dict[str, str] | None = None):
-    """Status of a request on a connection of its own, or how the connection broke."""
+    """Return the status of a request on a new connection, or the name of the error that broke it."""
     connection = http.client.HTTPConnection(*address, timeout=PATIENCE)
     with contextlib.closing(connection):
         try:
@@ -107,7 +107,7 @@ def asked(address: Address, method: str, path: str, body: bytes | None = None, h
 
 
 def sender(address: Address, method: str, path: str, body: bytes | None, seconds: float, pipe) -> None:
-    """Send a request every 20 ms from another process, on one connection; give back seconds and statuses."""
+    """Send a request every 20 ms from another process, on one connection; return seconds and statuses."""
     times, statuses = [], Counter()
     connection = http.client.HTTPConnection(*address, timeout=PATIENCE)
     end = time.monotonic() + seconds
@@ -129,7 +129,7 @@ def sender(address: Address, method: str, path: str, body: bytes | None, seconds
 
 @contextlib.contextmanager
 def small_requests(address: Address, seconds: float) -> Iterator[list[tuple[list[float], Counter[object]]]]:
-    """Measure correlations of 100 items and probes while the block runs; the results come with its end."""
+    """Measure correlations of 100 items and probes while the block runs; the list is filled when it ends."""
     context = multiprocessing.get_context("fork")
     found: list[tuple[list[float], Counter[object]]] = []
     running = []
@@ -156,12 +156,12 @@ def listed(statuses: Counter[object]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=20.0, help="of each row")
+    parser.add_argument("--seconds", type=float, default=20.0, help="duration of each row")
     parser.add_argument("--clients", type=int, default=12, help="clients that send heavy requests")
     chosen = parser.parse_args()
     machine("gunicorn", "flask", "numpy", "numba")
     heading(
-        f"Correlations of 100 items and probes, one every 20 ms each for {chosen.seconds:g} s, beside heavy requests",
+        f"Correlations of 100 items and probes, one every 20 ms each for {chosen.seconds:g} s, during heavy requests",
         "beside",
         *(
             f"{name}: {what}"

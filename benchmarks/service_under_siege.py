@@ -1,8 +1,8 @@
-"""Print how fast the service answers others while many connections send or read as slowly as they can.
+"""Print how fast the service answers other clients while many connections send or read as slowly as they can.
 
-The service runs as `rankcorr-serve` does, with two workers, on loopback: behind nginx with the configuration of
-service/deploy, over TLS, and then alone. Each siege lasts ``--seconds``; a connection that the server ends is opened
-again. Run it with ``.venv/bin/python benchmarks/service_under_siege.py``. Nothing here asserts.
+The service runs on loopback with two workers, started as `rankcorr-serve` starts it. It first runs behind nginx, over
+TLS, with the configuration of service/deploy, and then alone. Each siege lasts ``--seconds``; connections that the
+server closes are reopened. Run it with ``.venv/bin/python benchmarks/service_under_siege.py``. It checks nothing.
 """
 
 import argparse
@@ -30,7 +30,7 @@ from tests.service.live import running
 
 PAIR = {"gold": {"scores": [3, 1, 2, 5]}, "system": {"scores": [1, 2, 3, 4]}}
 HEAD = b"POST /v1/correlations HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-# Soon drawn, and an answer of 8 MB.
+# Quick to draw, with an answer of 8 MB.
 BALLOT = {"items": [f"{item:0999d}" for item in range(200)], "presentations": 40, "voters": 1, "seed": 1}
 PATIENCE = 60.0
 
@@ -41,8 +41,8 @@ class Siege:
 
     name: str
     n_connections: int
-    opening: bytes = b""  # sent at once
-    drop: bytes = b""  # sent again and again
+    opening: bytes = b""  # sent when the connection opens
+    drop: bytes = b""  # sent repeatedly
     pause: float = 1.0  # seconds between two drops
     small_window: bool = False
 
@@ -52,19 +52,19 @@ SIEGES = (
     *(Siege("heads, a byte every 3 s", n, HEAD + b"X-Slow: ", b"a", 3.0) for n in (20, 80)),
     *(Siege("bodies, a byte every second", n, HEAD + b"Content-Length: 10000\r\n\r\n{", b" ", 1.0) for n in (20, 80)),
     *(Siege("silence", n) for n in (20, 500, 2_000)),
-    Siege("answers of 8 MB that nobody reads", 80, request("/v1/ballots", BALLOT), small_window=True),
+    Siege("answers of 8 MB, not read", 80, request("/v1/ballots", BALLOT), small_window=True),
 )
 
 
 @dataclass(frozen=True)
 class Target:
-    """Where requests go, over TLS if there is a context."""
+    """A port to send requests to, over TLS if there is a context."""
 
     port: int
     context: ssl.SSLContext | None = None
 
     def http(self) -> http.client.HTTPConnection:
-        """A connection for a request."""
+        """Return a connection for a request."""
         if self.context is None:
             return http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
         return http.client.HTTPSConnection("127.0.0.1", self.port, timeout=PATIENCE, context=self.context)
@@ -116,7 +116,7 @@ class Besiegers:
             if self._siege.small_window:
                 connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2_048)
             connection.settimeout(1.0)
-            connection.bind((f"127.0.{1 + place % 200}.1", 0))  # nginx limits the connections of one address
+            connection.bind((f"127.0.{1 + place % 200}.1", 0))  # nginx limits connections per address
             connection.connect(("127.0.0.1", self._target.port))
             if self._siege.opening and self._target.context is not None:
                 connection = self._target.context.wrap_socket(connection, server_hostname="127.0.0.1")
@@ -131,7 +131,7 @@ class Besiegers:
         try:
             if self._siege.drop:
                 connection.send(self._siege.drop)
-            if self._siege.small_window:  # what has come is left unread, and hides the end
+            if self._siege.small_window:  # unread data would hide the end from recv
                 ended = select.poll()
                 ended.register(connection, select.POLLRDHUP)
                 if not ended.poll(0):
@@ -147,7 +147,7 @@ class Besiegers:
 
 
 def seconds_of(ask: Callable[[http.client.HTTPConnection], None], target: Target) -> float | None:
-    """Seconds until a new connection has its answer; None if it has none."""
+    """Return the seconds until a new connection has its answer; None if it gets none."""
     connection = target.http()
     start = time.perf_counter()
     try:
@@ -170,7 +170,7 @@ def comparison(connection: http.client.HTTPConnection) -> None:
 
 
 def measured(target: Target, seconds: float) -> dict[str, list[float | None]]:
-    """Seconds of probes and comparisons, one after the other on two threads, for as long as the siege lasts."""
+    """Send probes from one thread and comparisons from another during the siege, and return their seconds."""
     times: dict[str, list[float | None]] = {"probe": [], "comparison": []}
     end = time.monotonic() + seconds
 
@@ -201,8 +201,8 @@ def shown(times: list[float | None]) -> tuple[str, ...]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=60.0, help="of each siege")
-    parser.add_argument("--only", default="", help="the sieges whose names begin with this")
+    parser.add_argument("--seconds", type=float, default=60.0, help="duration of each siege")
+    parser.add_argument("--only", default="", help="run only the sieges whose names begin with this")
     chosen = parser.parse_args()
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     with contextlib.suppress(ValueError, OSError):

@@ -1,6 +1,6 @@
-"""Print whether the inference keeps its promises, and the chance level by length of the list.
+"""Print whether p-values and standardized values behave as documented, and the chance level by length of the list.
 
-Seeds are fixed, so that the same versions print the same figures. Nothing here asserts.
+Seeds are fixed, so the same versions print the same figures. The script checks nothing.
 """
 
 from concurrent.futures import ProcessPoolExecutor
@@ -19,12 +19,12 @@ COEFFICIENTS = ("tau_w", "rho_w")
 
 
 def scores(rng: np.random.Generator, kind: str, n_items: int) -> np.ndarray:
-    """Scores without ties, or of five levels."""
+    """Draw scores without ties, or on five levels."""
     return rng.integers(1, 6, n_items) if kind == "Likert" else rng.permutation(n_items)
 
 
 def null_pvalues(kind: str, n_items: int, coefficient: str, n_draws: int, n_resamples: int) -> np.ndarray:
-    """P-values of pairs of unrelated rankings, a column for each alternative."""
+    """Return p-values of pairs of unrelated rankings, one column for each alternative."""
     rng = np.random.default_rng([n_items, COEFFICIENTS.index(coefficient)])
     pvalues = []
     for draw in range(n_draws):

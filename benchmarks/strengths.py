@@ -1,7 +1,7 @@
-"""Print what fits of strengths cost beside evalica and choix, and what draws and the next comparisons cost.
+"""Print how long we, evalica and choix take to fit strengths, and how long draws and the next comparisons take.
 
-Run it with ``make bench``; nothing here asserts. All run in turns in one process, and the figures are medians; where a
-turn takes a minute or more there is one. choix is left out at 20,000 items: it builds a matrix of items by items.
+Run it with ``make bench``; it checks nothing. The fits alternate in one process and the figures are medians, except
+that a fit of more than 20 s is timed once. choix is left out at 20,000 items: it builds a matrix of items by items.
 """
 
 import statistics
@@ -17,13 +17,13 @@ from report import heading, machine, row
 from adaptive import LEFT, RIGHT, Comparisons, bradley_terry, next_comparisons
 
 SIZES = ((990, 19_660, 15), (20_000, 400_000, 3))
-SLOW = 20.0  # seconds from which one turn is enough
+SLOW = 20.0  # seconds; a slower call is timed once
 
 
 def simulated(n_items: int, n_votes: int, n_voters: int = 100, opinion_sd: float = 0.0) -> Comparisons:
-    """Votes of a logistic curve between random pairs, the strengths of a normal distribution of width 1.5.
+    """Draw votes on random pairs by the logistic curve, for strengths from a normal distribution with sd 1.5.
 
-    A voter's opinion on an item departs from its strength by a normal number, for good.
+    A voter's opinion of an item differs from its strength by normal noise, the same for all of the voter's votes.
     """
     rng = np.random.default_rng(1)
     theta = rng.normal(0, 1.5, n_items)
@@ -37,7 +37,7 @@ def simulated(n_items: int, n_votes: int, n_voters: int = 100, opinion_sd: float
 
 
 def interleaved(calls: dict[str, Callable[[], object]], turns: int) -> dict[str, list[float]]:
-    """Seconds of each call, one after the other in turns; the first turn, which compiles, is not counted."""
+    """Return the seconds of each call; calls alternate, and the first turn, which compiles, is not counted."""
     times: dict[str, list[float]] = {name: [] for name in calls}
     for turn in range(turns + 1):
         for name, call in calls.items():
@@ -52,7 +52,7 @@ def interleaved(calls: dict[str, Callable[[], object]], turns: int) -> dict[str,
 
 
 def peak(call: Callable[[], object]) -> float:
-    """Megabytes that a call takes at most, beyond what was there."""
+    """Return the most memory that Python and numpy allocate during a call, in megabytes."""
     tracemalloc.start()
     call()
     most = tracemalloc.get_traced_memory()[1]
@@ -96,7 +96,7 @@ def bench_next() -> None:
 
 
 def bench_draws() -> None:
-    """Processor time, as threads share the work. OPENBLAS_NUM_THREADS=1 leaves out threads of numpy that wait."""
+    """Print processor time, because threads share the work; OPENBLAS_NUM_THREADS=1 excludes waiting threads."""
     heading("1,000 draws from the posterior, processor time (s)", "items", "votes", "voters unknown", "100 voters")
     for n_items in (30, 100, 300, 1_000, 1_500, 1_600, 5_000):
         for n_votes in (200, 10_000, 100_000, 1_000_000):

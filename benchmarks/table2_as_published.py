@@ -1,24 +1,24 @@
-"""Print Table 2 of the paper beside its reproduction and the figures of the text's own definitions.
+"""Print Table 2 of the paper, its reproduction, and the figures that follow from the definitions in the text.
 
 The published code, https://github.com/intervieweb-datascience/adaptive-comp, departs from the text in four places:
 
-1. The estimate enters the coefficients as an order: the list of item numbers from best to worst, read as if it were
-   the items' ranks. The true ranking enters as ranks. This is so for all four coefficients, rho and tau included.
+1. The coefficients read the order of the estimate, the item numbers from best to worst, as if it were the items'
+   ranks. For the true ranking they use its ranks. All four coefficients are affected, rho and tau included.
 2. The nonconformity amplitude is s_v z (1 - z), not s_v (1 - z^2).
 3. The mean of the rescaled scores leaves ballot 1 out.
 4. Items are selected by the scores of the current ballot alone.
 
-Here the four are put together from the library's parts. Two more differences are too small to see in most cells. Pairs
-are drawn in rounds that are independent of each other, and so repeat; the library repeats none, and its scores have 4 %
-less variance as a result. With its draw the uniform ballot reaches rho = .972 in the power law, almost 4 standard
-errors above the paper, so the published draw is used here. And the published power law lacks the square root: it has
-rows of its own below.
+This script builds all four from parts of the library. Two more differences are too small to see in most cells. First,
+the published code draws pairs in independent rounds, so that pairs repeat. The library repeats no pair, which gives its
+scores 4 % less variance. With the library's draw the uniform ballot reaches rho = .972 in the power law, almost 4
+standard errors above the paper, so this script uses the published draw. Second, the published power law lacks the
+square root; separate rows show it.
 
-A distance is that of two means in standard errors, of which the paper's share comes from its 50 simulations. Each
-figure is mean +- standard deviation, those that are simulated here with the standard error of the mean in parentheses.
+The distance of two means is in standard errors of their difference; the paper's are from 50 simulations. Each figure is
+mean +- standard deviation; simulated figures add the standard error of the mean in parentheses.
 
 By the text, items that tie in an estimate share their mid-rank, as everywhere in the library. The last column breaks
-such ties at random instead, in the same simulations. Read as published, an estimate is an order, which has no ties.
+these ties at random instead, in the same simulations. As published, an estimate is an order, which has no ties.
 """
 
 import argparse
@@ -59,9 +59,9 @@ PUBLISHED = {
 
 @dataclass(frozen=True)
 class Cell:
-    """One figure of the table: mean and standard deviation by the paper, reproduced, and by the text's definitions.
+    """One figure of the table as mean and standard deviation: in the paper, reproduced, and by the text.
 
-    `at_random` is by the text too, but with the ties of the estimate broken at random.
+    `at_random` also follows the text, but breaks the ties of the estimate at random.
     """
 
     similarity: str
@@ -75,7 +75,7 @@ class Cell:
 
     @property
     def distance(self) -> float:
-        """Reproduced less published mean, in standard errors of their difference."""
+        """Return the reproduced mean minus the published one, in standard errors of their difference."""
         (published, its_sd), (mean, sd) = self.paper, self.reproduced
         return (mean - published) / math.sqrt(its_sd**2 / N_PUBLISHED + sd**2 / self.n_simulations)
 
@@ -97,13 +97,13 @@ def select_by_this_ballot(scores: BallotScores, n_selected: int, rng: np.random.
 
 
 def order_read_as_ranks(ranking: Ranking, rng: np.random.Generator) -> Ranking:
-    """Make the published mistake; tied items come in random order."""
+    """Make the published mistake; the order of tied items is random."""
     order = np.lexsort((rng.random(ranking.n_items), ranking.ranks))
     return Ranking.from_ranks(order)
 
 
 def draw_with_repeats(labels: int | list[int], presentations: int, n_voters: int, rng: np.random.Generator) -> Ballot:
-    """Draw one random matching of the items after another; of two equal neighbours, one is exchanged."""
+    """Draw independent rounds of pairs, and swap partners where an item would be paired with itself."""
     items = range(labels) if isinstance(labels, int) else tuple(labels)
     stubs = np.concatenate([rng.permutation(len(items)) for _ in range(presentations)])
     left, right = stubs[::2].copy(), stubs[1::2].copy()
@@ -132,7 +132,7 @@ def rank_as_published(plan: BallotPlan, similarity: np.ndarray, approach: str, r
 
 
 def as_published(plan: BallotPlan, similarity: np.ndarray, approach: str, n_simulations: int, seed: int) -> np.ndarray:
-    """Coefficients of each simulation with all departures, shape (n_simulations, n_coefficients)."""
+    """Return the coefficients of each simulation with all departures, shape (n_simulations, n_coefficients)."""
     gold = true_ranking(similarity)
     rows = []
     for child in np.random.SeedSequence(seed).spawn(n_simulations):
@@ -143,9 +143,9 @@ def as_published(plan: BallotPlan, similarity: np.ndarray, approach: str, n_simu
 
 
 def by_the_text(plan: BallotPlan, similarity: np.ndarray, approach: str, n_simulations: int, seed: int) -> np.ndarray:
-    """Coefficients of each simulation of `simulate`, shape (n_simulations, 2, n_coefficients).
+    """Return the coefficients of each simulation of `simulate`, shape (n_simulations, 2, n_coefficients).
 
-    First with mid-ranks for the ties of the estimate, as `simulate` gives them, then with these ties broken at random.
+    The first have mid-ranks for the ties of the estimate, as in `simulate`; the second break these ties at random.
     """
     gold = true_ranking(similarity)
     rows = []
@@ -158,7 +158,7 @@ def by_the_text(plan: BallotPlan, similarity: np.ndarray, approach: str, n_simul
 
 
 def cells(n_simulations: int, seed: int) -> list[Cell]:
-    """The 24 cells of Table 2, and the 8 of the power law without the root."""
+    """Return the 24 cells of Table 2, and 8 cells of the power law without the root."""
     plan = plan_ballots(N_ITEMS, n_ballots=7, fraction=0.5, presentations=20)
     found, seeds = [], count(seed)
     for name, similarities in {**SIMILARITIES, "power_law, no root": power_law_without_root}.items():
@@ -212,7 +212,7 @@ def main() -> None:
     distances = [abs(cell.distance) for cell in table if "root" not in cell.similarity]
     n_close = sum(distance <= 3 for distance in distances)
     print(
-        f"\nOf the paper's {len(distances)} cells {n_close} are reproduced within 3 "
+        f"\nThe paper has {len(distances)} cells; {n_close} are reproduced within 3 "
         f"standard errors; the largest distance is {max(distances):.1f}. "
         f"{options.simulations} simulations, seed {options.seed}, {time.perf_counter() - start:.0f} s."
     )

@@ -1,7 +1,7 @@
-"""Print what reading the vectors of 1,000 words takes, beside gensim, which reads all of them.
+"""Print how long we take to read the vectors of 1,000 words, and how long gensim takes, which reads all of them.
 
-Seconds of processor time, each of one call in a process of its own, with the largest memory of that process, of which
-importing both takes about 120 MB.
+Each figure is one call in a separate process: seconds of processor time, and the peak memory of the process. Importing
+both packages takes about 120 MB of it.
 """
 
 import argparse
@@ -22,7 +22,7 @@ DIMENSION = 300
 
 
 def write(folder: Path, n_words: int) -> tuple[Path, Path]:
-    """The same vectors in word2vec's binary form and in text."""
+    """Write the same vectors in word2vec's binary format and as text."""
     rng = np.random.default_rng(0)
     binary, text = folder / "vectors.bin", folder / "vectors.txt"
     with binary.open("wb") as first, text.open("w") as second:
@@ -50,7 +50,7 @@ def measured(call: str, path: Path, n_words: int, answer) -> None:
 
 
 def cost(call: str, path: Path, n_words: int) -> tuple[float, float]:
-    """Seconds, and megabytes, of a call in a process of its own."""
+    """Return the seconds and megabytes of a call in a separate process."""
     context = multiprocessing.get_context("spawn")
     answer = context.Queue()
     process = context.Process(target=measured, args=(call, path, n_words, answer))

@@ -1,10 +1,11 @@
-"""Print how well `fit_population` finds the populations that simulated voters came from, and what real voters are.
+"""Print how well `fit_population` recovers the populations of simulated voters, and its estimates for real voters.
 
-For each population: mean of the estimates less the true level (bias), their standard deviation, and how often the 90 %
-intervals cover the true level. Votes are of uniform ballots of 40 presentations of exponential similarities.
+For each population, the table shows the mean error of the estimates (bias), their standard deviation, and how often the
+90 % intervals cover the true level. Votes are of uniform ballots with 40 presentations and exponential similarities.
 
-Of real votes no truth is known. Where voters tie often, a tie counts as half a vote for either side. Similarities are
-read from the strengths, so that the levels are relative: a voter of nonconformity 0.1 votes as the strengths say.
+For real votes the truth is unknown. A tie counts as half a vote for either side, which matters where ties are frequent.
+Similarities are derived from the fitted strengths, so the levels are relative: a voter with nonconformity 0.1 votes as
+the strengths predict.
 """
 
 import argparse
@@ -29,7 +30,7 @@ LEVEL = 0.9
 
 
 def votes_of(population: VoterPopulation, n_items: int, seed: int) -> Comparisons:
-    """Votes of new voters on a uniform ballot."""
+    """Return the votes of newly drawn voters on a uniform ballot."""
     rng = np.random.default_rng(seed)
     pool = population.draw(rng)
     opinions = pool.opinions(exponential_similarity(n_items), rng)
@@ -66,7 +67,7 @@ def print_population(population: VoterPopulation, n_items: int, n_simulations: i
 
 
 def real_votes() -> dict[str, Comparisons]:
-    """llmfao, and the topic of UKPConvArg1 that comes first."""
+    """Read the votes of llmfao, and of the first topic of UKPConvArg1."""
     found = {}
     if (path := DATA / "llmfao.csv").is_file():
         with path.open(encoding="utf-8", newline="") as file:
@@ -88,10 +89,10 @@ def real_votes() -> dict[str, Comparisons]:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description="Populations of voters, recovered from their votes.")
-    parser.add_argument("--simulations", type=int, default=100, help="of each population (default: %(default)s)")
+    parser = argparse.ArgumentParser(description="Recover populations of voters from their votes.")
+    parser.add_argument("--simulations", type=int, default=100, help="runs of each population (default: %(default)s)")
     parser.add_argument("--items", type=int, default=200, help="(default: %(default)s)")
-    parser.add_argument("--resamples", type=int, default=40, help="of each fit (default: %(default)s)")
+    parser.add_argument("--resamples", type=int, default=40, help="resamples of each fit (default: %(default)s)")
     options = parser.parse_args(arguments)
     columns = ("voters", "level", "true", "bias", "bias before correction", "sd", "width", "coverage of 90 % intervals")
     heading(f"{options.items} items, {options.simulations} simulations", *columns)

@@ -1,9 +1,9 @@
-"""Print how the work of random requests compares with its estimate, and how many run out of time.
+"""Print how the processor time of random requests compares with its estimate, and how many run out of time.
 
-Every operation is drawn with random options and sizes up to its limits, and then with as many resamples or simulations
-as make its estimate some value between ``--least`` and ``--most``, with even chances for each power of ten. The
-processor time is that of the whole answer, in one process. Run it with
-``.venv/bin/python benchmarks/work_estimates.py``; ``--least 10`` takes requests near the limit alone. Nothing asserts.
+Each request has random options and sizes up to the limits of its operation. The number of resamples or simulations is
+then scaled so that the estimate is a random value between ``--least`` and ``--most``, uniform on a logarithmic scale.
+Processor time is that of the whole answer, in one process. Run it with
+``.venv/bin/python benchmarks/work_estimates.py``; ``--least 10`` draws only requests near the limit. It checks nothing.
 """
 
 import argparse
@@ -33,7 +33,7 @@ def encoded(document: object) -> bytes:
 
 
 def between(rng: Rng, low: float, high: float) -> int:
-    """A whole number, with even chances for each power of ten."""
+    """Draw a whole number that is uniform on a logarithmic scale."""
     return round(np.exp(rng.uniform(np.log(low), np.log(high))))
 
 
@@ -266,13 +266,13 @@ ADMIT = work.admit
 
 
 def post(path: str, body: bytes) -> Any:
-    """The answer to a request; the line that the service writes for it is left out."""
+    """Return the answer to a request, without the log line that the service prints."""
     with contextlib.redirect_stdout(io.StringIO()):
         return CLIENT.post(path, data=body, content_type="application/json", headers={"Accept-Encoding": "gzip"})
 
 
 def estimate(path: str, body: bytes) -> float | None:
-    """Estimated seconds of a request; None if it is refused for something else."""
+    """Return the estimated seconds of a request; None if it is refused for another reason."""
     found: list[float] = []
 
     def note(seconds: float, n_bytes: int = 0) -> None:
@@ -289,7 +289,7 @@ def estimate(path: str, body: bytes) -> float | None:
 
 
 def scaled(document: Document, factor: float) -> Document:
-    """The same request with so many times the resamples, simulations or comparisons; others keep their size."""
+    """Multiply the numbers of resamples, simulations and comparisons in a request by a factor."""
     found = dict(document)
     for name, value in document.items():
         if name in ("n_resamples", "n_simulations", "size"):
@@ -300,7 +300,7 @@ def scaled(document: Document, factor: float) -> Document:
 
 
 def admitted(path: str, rng: Rng, least: float, most: float) -> tuple[float, bytes, Document] | str:
-    """A request with its estimate, or why it is not admitted."""
+    """Return a request with its estimate, or the reason why it was rejected."""
     document = OPERATIONS[path](rng)
     wanted = float(np.exp(rng.uniform(np.log(least), np.log(most))))
     for _ in range(3):
@@ -317,7 +317,7 @@ def admitted(path: str, rng: Rng, least: float, most: float) -> tuple[float, byt
 
 
 def measured(path: str, rng: Rng, n_requests: int, least: float, most: float) -> tuple[int, int]:
-    """Print the row of an operation; return how many requests were answered, and how many ran out of time."""
+    """Print the row of an operation; return the numbers of requests that were answered and that ran out of time."""
     found: list[tuple[float, float, str]] = []
     statuses: Counter[str] = Counter()
     for _ in range(20 * n_requests):
@@ -332,7 +332,7 @@ def measured(path: str, rng: Rng, n_requests: int, least: float, most: float) ->
         statuses[str(answer.status_code)] += 1
         if answer.status_code == 422 and "too-much-work" in answer.text:
             statuses["out of time"] += 1
-        if used < 0.001:  # refused before any work
+        if used < 0.001:  # refused before any work was done
             continue
         about = {name: value for name, value in document.items() if len(str(value)) < 100}
         found.append((used / seconds, used, f"{seconds:.3g} s, {len(body):,} bytes, {json.dumps(about)[:300]}"))
@@ -352,10 +352,10 @@ def measured(path: str, rng: Rng, n_requests: int, least: float, most: float) ->
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--requests", type=int, default=20, help="answered requests of each operation")
-    parser.add_argument("--most", type=float, default=30.0, help="the most estimated seconds of a request")
-    parser.add_argument("--least", type=float, default=0.02, help="the least")
-    parser.add_argument("--only", default="", help="the operations whose paths begin with this")
+    parser.add_argument("--requests", type=int, default=20, help="answered requests for each operation")
+    parser.add_argument("--most", type=float, default=30.0, help="largest estimate of a request, in seconds")
+    parser.add_argument("--least", type=float, default=0.02, help="smallest estimate of a request, in seconds")
+    parser.add_argument("--only", default="", help="run only the operations whose paths begin with this")
     parser.add_argument("--seed", type=int, default=1)
     chosen = parser.parse_args()
     machine("numpy", "numba", "flask", "orjson")
