@@ -190,7 +190,7 @@ class Shared:
 
     @property
     def simulated(self) -> dict[str, Any]:
-        """What both functions of the library take."""
+        """Arguments that both functions of the library take."""
         return {"relatedness": self.judge == "relatedness", "coefficient": self.coefficient, "seed": self.seed}
 
 

@@ -1,4 +1,4 @@
-"""What commands that fit strengths share: files of votes, or the ledger of `ballots run`, and options of the model."""
+"""Shared parts of commands that fit strengths: reading votes from files or a ledger, and options of the model."""
 
 import csv
 import re
@@ -32,14 +32,14 @@ FILES_HELP: Final = """
     and of potato. For other names and encodings use --columns, --answers and --encoding. VOTES may also be the ledger
     of `ballots run`, a file or a URL. Several files are read as one list of votes.
 """
-_SQLITE: Final = b"SQLite format 3\0"  # how its files begin
+_SQLITE: Final = b"SQLite format 3\0"  # the first bytes of its files
 ANSWERS_HELP: Final = (
-    "Meaning of other answers: A=left,B=right,same=tie; left_won (1 left, 0 right); codes (1 left, 0 tie, -1 right)."
+    "Meaning of other answers: A=left,B=right,same=tie, left_won (1 left, 0 right) or codes (1 left, 0 tie, -1 right)."
 )
 
 
 class PairsType(click.ParamType):  # type: ignore[type-arg, unused-ignore] # generic only in newer releases of click
-    """Names and their meanings, as A=left,B=right; quotes around a pair hold a comma."""
+    """Names and their meanings, such as A=left,B=right; a pair that contains a comma is quoted."""
 
     name = "NAME=..."
 
@@ -47,7 +47,7 @@ class PairsType(click.ParamType):  # type: ignore[type-arg, unused-ignore] # gen
         self.words = words
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Read the text of an option; some words stand for themselves."""
+        """Read the text of an option; the words given to the type are returned unchanged."""
         if not isinstance(value, str) or value in self.words:
             return value
         pairs = [entry.rpartition("=") for entry in next(csv.reader([value]), [])]
@@ -61,7 +61,7 @@ class PairsType(click.ParamType):  # type: ignore[type-arg, unused-ignore] # gen
 
 
 class Reading(NamedTuple):
-    """How files of votes are read, as `adaptive._formats.votes.read_votes` takes it."""
+    """Arguments of `adaptive._formats.votes.read_votes` about the format of the files."""
 
     format: Any = "auto"
     columns: dict[str, str] | None = None
@@ -70,7 +70,7 @@ class Reading(NamedTuple):
 
 
 def reading_options(command: Command) -> Command:
-    """Add the options that say how files of votes are read; the command gets them as `reading`."""
+    """Add the options about the format of files of votes; the command gets them as `reading`."""
 
     @wraps(command)
     def run(*args: Any, form: str, columns: Any, answers: Any, encoding: str, **options: Any) -> Any:
@@ -100,13 +100,13 @@ def reading_options(command: Command) -> Command:
 
 
 def vote_options(command: Command) -> Command:
-    """Add those of `reading_options`, and `items`."""
+    """Add the options of `reading_options`, and `items`."""
     items = option("--items", metavar="FILE", help="File of all items: CSV with the column item, or item_1, ...")
     return cast(Command, stacked(items, reading_options)(command))
 
 
 def model_options(models: Sequence[str]) -> Decorator:
-    """Add the options of a model of votes, as `fit_named` takes them; omitted options are None."""
+    """Add the options of a model of votes as arguments of `fit_named`; the default of each is None."""
     return stacked(
         choice_option("--model", models, "Model of votes."),
         option("--ties", type=click.Choice(TIES), help="Ties have a parameter, or are half wins.  [default: davidson]"),
@@ -120,35 +120,35 @@ def model_options(models: Sequence[str]) -> Decorator:
 
 
 def check_voter_name(name: str) -> None:
-    """Refuse a name of --voter that a file of votes could not hold."""
+    """Refuse a name for --voter that a file of votes cannot contain."""
     if name != name.strip() or not name or "\n" in name or "\r" in name:
         raise OptionError("--voter is a name in one line, without spaces around it")
 
 
 class NumberedVotes(NamedTuple):
-    """Votes of all files, and a whole number above all their ids: new ids may begin with it."""
+    """Votes of all files, and the first whole number above all their ids, for new ids."""
 
     votes: Comparisons
     next_id: int
 
 
 def read_files(paths: Sequence[str], reading: Reading, items: str | None) -> NumberedVotes:
-    """Read votes of all files together; labels of items and voters are text, as in a file.
+    """Read the votes of all files together; labels of items and voters are text, as in a file.
 
     Parameters
     ----------
     paths : sequence of str
-        With `items` there may be none.
+        Files to read; may be empty if `items` is given.
     reading : Reading
     items : str or None
-        File of all items there may be.
+        File that lists all items.
 
     Raises
     ------
     OptionError
         No file at all, or the same file twice.
     ComparisonError
-        Votes of which only some know their voters, and as `adaptive.read_comparisons`.
+        Only some votes have a voter, or an error of `adaptive.read_comparisons`.
     TableError, VoteError
         As `adaptive.read_comparisons`.
     """
@@ -169,23 +169,23 @@ def read_files(paths: Sequence[str], reading: Reading, items: str | None) -> Num
         raise ComparisonError("the items of the files differ in their number of parts")
     together = reduce(Comparisons.joined, [_of_items(votes, labels) for votes in files])
     ids = map(str, chain.from_iterable(ids for _, ids in read))
-    numbers = [int(each) for each in ids if re.fullmatch("[0-9]{1,18}", each)]  # those of ours are never longer
+    numbers = [int(each) for each in ids if re.fullmatch("[0-9]{1,18}", each)]  # our own ids are never longer
     return NumberedVotes(together, max([together.n_comparisons + together.n_unanswered, *(n + 1 for n in numbers)]))
 
 
 def _read(path: str, reading: Reading, known: Sequence[Hashable] | None) -> tuple[Comparisons, Sequence[Hashable]]:
-    """Votes of one file, of whichever kind its first bytes say it is, and the ids of its comparisons."""
+    """Return the votes of a file or ledger, recognized by its first bytes, and the ids of its comparisons."""
     if _first_bytes(path) == _SQLITE or path.startswith("postgresql"):
         from adaptive.ledger import Ledger
 
-        with closing(Ledger.open(path)) as ledger:  # votes that count, without those of excluded voters
-            return _as_text(path, ledger.campaign().counted_votes(), known), ()  # ids like 1-3 are no numbers
+        with closing(Ledger.open(path)) as ledger:  # counted votes exclude those of excluded voters
+            return _as_text(path, ledger.campaign().counted_votes(), known), ()  # ids like 1-3 are not numbers
     votes = read_votes(path, **reading._asdict())
     return Comparisons(*columns_of_votes(votes, known)), votes.comparison or ()
 
 
 def _first_bytes(path: str) -> bytes:
-    """How a file begins; nothing for standard input, a URL, or a file that the reader refuses."""
+    """Return the first bytes of a file; empty for standard input, a URL, or a file that the reader refuses."""
     try:
         with Path(path).open("rb") as file:
             return file.read(len(_SQLITE))
@@ -194,7 +194,7 @@ def _first_bytes(path: str) -> bytes:
 
 
 def _as_text(path: str, votes: Comparisons, known: Sequence[Hashable] | None) -> Comparisons:
-    """The same votes with labels as text, so that they match those of files."""
+    """Return the same votes with labels as text, so that they match the labels in files."""
     items = [item_cells(item) if isinstance(item, tuple) else str(item) for item in votes.items]
     voters = [" ".join(item_cells(voter)) for voter in votes.voters or ()]
     if known is not None and (others := [item for item in items if item not in set(known)]):
@@ -203,7 +203,7 @@ def _as_text(path: str, votes: Comparisons, known: Sequence[Hashable] | None) ->
 
 
 def _of_items(votes: Comparisons, items: tuple[Hashable, ...]) -> Comparisons:
-    """The same votes on the items of all files."""
+    """Return the same votes, with the items of all files."""
     place = {item: number for number, item in enumerate(items)}
     own = np.array([place[item] for item in votes.items], np.int32)
     silent = None if votes.unanswered is None else votes.unanswered.renumbered(items=own)

@@ -124,7 +124,7 @@ def shared_opinions(curved: Curvature, at: Parameters, voter: Array) -> Opinions
     information = total + (absorbed * absorbed.T).sum() - 2.0 * twice.multiply(inverse).sum()
     together = np.square(behind.T @ slope).sum() - 2.0 * slope @ slope + absorbed.trace()
     variance = together / information if information > _LEAST_SHARE * total else 0.0
-    # The noise of a vote already includes one opinion on either side, so two of them vary by no more.
+    # The noise of a vote already includes an opinion on each side, so both together cannot vary more than it does.
     variance = min(variance, 0.5 * _NOISE[rows.model.link])
     return Opinions(math.sqrt(max(0.0, variance)), opinion[:n_votes], opinion[n_votes:], found.size)
 

@@ -1,4 +1,4 @@
-"""What our commands share: options, errors in one line, tables, numbers, notes, JSON, and files of figures.
+"""Shared parts of our commands: options, errors in one line, tables, numbers, notes, JSON, and figure files.
 
 Imports click, which the libraries do not need, and nothing that takes long to import.
 """

@@ -1,4 +1,4 @@
-"""What several commands share: which files to read and how their items match, how items are weighed, resamples."""
+"""Options that several commands share: files to read, matching of their items, weights, and resamples."""
 
 from __future__ import annotations
 

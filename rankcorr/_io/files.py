@@ -10,9 +10,9 @@ from tempfile import TemporaryDirectory
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Write a file atomically: the old one stays in place until the new one is on disk.
+    """Write a file atomically: the old file stays in place until the new one is on disk.
 
-    The new one has the mode of the old one, and a link stays a link.
+    The new file keeps the mode of the old one, and a link stays a link.
     """
     target = Path(os.path.realpath(path))
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
@@ -31,9 +31,9 @@ def write_atomically(path: Path, data: bytes) -> None:
 
 @contextmanager
 def new_file(target: Path) -> Iterator[Path]:
-    """Give a path to write to; what the block leaves there gets the name of `target`, which must not exist yet.
+    """Give a path for a new file, and rename the file to `target` when the block ends; `target` must not exist yet.
 
-    Until then it is in a folder of its own next to `target`, which is removed with whatever else the block left in it.
+    Until then the file is in a temporary folder next to `target`. The folder is removed with any other files in it.
 
     Raises
     ------
@@ -55,7 +55,7 @@ def new_file(target: Path) -> Iterator[Path]:
 
 
 def sync_folder(path: Path) -> None:
-    """Write the names in a folder to disk, so that a new one survives a power failure; only POSIX can do this."""
+    """Write a folder's entries to disk, so that a new file survives a power failure; only POSIX can do this."""
     if os.name == "posix":
         folder = os.open(path, os.O_RDONLY)
         try:

@@ -282,12 +282,12 @@ def evaluate(
         A run is a `Run`, a path, or anything that `Run.of` takes; in a mapping also a list of its parts, one for each
         fold.
     metrics : sequence of str, Coefficient or measure of ir_measures
-        Rank correlations by name ("tau_w", "rho_w", "tau", "rho") or as a value such as ``RhoW(n0=10)``; "tau_ap" and
-        "rbo", or `TauAP` and `RBO` with options; "ap", "p@10" and "ndcg@10", as trec_eval has them; and the
-        measures of ir_measures, such as "rr" (extra `trec`).
+        Rank correlations by name ("tau_w", "rho_w", "tau", "rho") or as a value such as ``RhoW(n0=10)``. "tau_ap" and
+        "rbo", or `TauAP` and `RBO` with options. "ap", "p@10" and "ndcg@10", as trec_eval computes them. Measures of
+        ir_measures, such as "rr" (extra `trec`).
     unjudged : {"zero", "omit", "error"}
-        How a rank correlation treats a retrieved document without a judgement: as relevance 0, like trec_eval; leave it
-        out; or raise an error.
+        How a rank correlation treats a retrieved document without a judgement: "zero" gives it relevance 0, like
+        trec_eval, "omit" leaves it out, and "error" raises an error.
     unretrieved : {"last", "omit"}
         How a rank correlation treats a judged document that the run did not retrieve: tied with the others below all
         that it retrieved, or left out.

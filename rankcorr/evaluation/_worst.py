@@ -1,4 +1,4 @@
-"""The queries on which two runs differ most, and the documents that make the difference."""
+"""Find the queries with the largest difference between two runs, and the documents that cause it."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class DocumentDifference(Result):
 
 @dataclass(frozen=True, eq=False)
 class QueryDifference(Result):
-    """A query on which two runs differ.
+    """A query, its values for two runs, and the documents that cause the difference.
 
     Attributes
     ----------
@@ -71,8 +71,8 @@ class QueryDifference(Result):
     first, second, difference : float
         Values of the two runs, and the first minus the second.
     documents : tuple of DocumentDifference
-        Documents that make the most difference, in either direction; none if the coefficient is undefined for one of
-        the runs, as when it lacks the query.
+        Documents that make the most difference, in either direction; empty if the coefficient is undefined for one of
+        the runs, for example because it lacks the query.
 
     See Also
     --------
@@ -168,7 +168,7 @@ def worst(
 
 
 def matches_of(gold: Qrels, runs: Mapping[str, Run], evaluation: Evaluation) -> dict[str, Matched]:
-    """Match runs with qrels by the options that they were evaluated with; `worst_evaluated` takes it."""
+    """Match runs with qrels by the options of their evaluation, for `worst_evaluated`."""
     options = evaluation.options
     policies = {name: options[name] for name in ("unjudged", "unretrieved")}
     return {name: matched(joined(gold, run, options["depth"]), **policies) for name, run in runs.items()}
@@ -204,7 +204,7 @@ def worst_evaluated(
 def _documents(
     gold: Qrels, matches: list[Matched], coefficient: Coefficient, query: int
 ) -> tuple[DocumentDifference, ...]:
-    """Documents of a query that either run is compared with, by how much their places cost one more than the other."""
+    """Return the compared documents of a query, those with the largest difference in cost between the runs first."""
     parts = [_places(pairs, coefficient, query) for pairs in matches]
     if not all(parts):
         return ()
@@ -219,7 +219,7 @@ def _documents(
 
 
 def _places(pairs: Matched, coefficient: Coefficient, query: int) -> dict[Hashable, tuple[float, float]]:
-    """Rank and cost of each document of a query; none if the coefficient is undefined."""
+    """Return the rank and cost of each document of a query; empty if the coefficient is undefined."""
     rows = slice(int(pairs.offsets[query]), int(pairs.offsets[query + 1]))
     if rows.stop - rows.start < 2:
         return {}

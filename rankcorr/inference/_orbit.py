@@ -1,18 +1,18 @@
-"""A difference and the values it takes when two systems exchange places: a test, its interval, what it can detect.
+"""Test the difference of two systems by exchanging them, with its interval and the least difference it can detect.
 
 Let d be the difference of two systems and d* the difference after the systems have exchanged a random half of their
 items or queries. If the systems are exchangeable, d is one of the d*. The share of exchanges with |d*| >= |d| is the
 two-sided p-value.
 
-The interval holds each difference D that the same test does not reject. Let m be the share of items kept, less the
-share exchanged. If the first system is better by D, spread evenly over the items, an exchange leaves m D of it: so
-d - D is compared with d* - m D. An exchange is as extreme as what was observed if D lies between
+The interval contains each difference D that the same test does not reject. Let m be the share of items kept minus the
+share exchanged. If the first system is better by D, spread evenly over the items, an exchange leaves m D of it, so
+d - D is compared with d* - m D. An exchange is at least as extreme as the observation if D lies between
 
     (d - d*) / (1 - m)   and   (d + d*) / (1 + m),
 
-which for means over queries are the mean differences over the exchanged half and over the other one. The ends of the
-interval are therefore quantiles of subsample means, the typical values of Hartigan (1969), and at D = 0 the interval
-and the p-value agree by construction.
+For means over queries, these are the mean differences over the exchanged half and over the other half. The ends of the
+interval are therefore quantiles of subsample means, the typical values of Hartigan (1969). At D = 0 the interval and
+the p-value agree by construction.
 
 If exchanges have two scales (`rankcorr.inference._exchange`), the p-value is the larger one of the two, and the
 interval covers both.
@@ -38,16 +38,16 @@ POWER: Final = 0.8
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Orbit:
-    """A difference, and its values after exchanges.
+    """The difference of two systems, and its values after exchanges.
 
     Attributes
     ----------
     observed : float
         The difference before any exchange.
     drawn : ndarray of float64, shape (n_scales, n_exchanges)
-        The differences after each; nan, where undefined, counts as at least as extreme.
+        The difference after each exchange; nan, where it is undefined, counts as at least as extreme.
     kept : ndarray of float64, shape (n_exchanges,)
-        Share of the items kept less that of the items exchanged, from -1 to 1.
+        Share of the items kept minus the share exchanged, from -1 to 1.
     exact : bool
         Whether these are all exchanges, with equal probabilities.
     """
@@ -59,21 +59,21 @@ class Orbit:
 
     @property
     def n_undefined(self) -> int:
-        """Number of exchanges after which the difference is undefined."""
+        """Return the number of exchanges that leave the difference undefined."""
         return int(np.isnan(self.drawn).sum(axis=1).max())
 
     def pvalue(self, alternative: Alternative = "two-sided") -> float:
-        """Share of exchanges with a difference at least as extreme; drawn ones and the observed one count alike."""
+        """Return the share of exchanges with a difference at least as extreme, the observed one included."""
         lows, highs = self._reach(alternative)
         return self._share(int(np.sum((lows <= 0) & (highs >= 0), axis=1).max()))
 
     def interval(
         self, level: float, alternative: Alternative = "two-sided", bound: float = math.inf
     ) -> tuple[float, float]:
-        """The differences that the test does not reject at 1 - level, between -bound and bound."""
+        """Return the range of differences, within -bound and bound, that the test does not reject at 1 - level."""
         lows, highs = self._reach(alternative)
         number, alpha = self.kept.size, alpha_of(level)
-        # The least number of extreme exchanges that does not reject.
+        # The smallest number of extreme exchanges that does not reject.
         least = next(count for count in range(number + 1) if self._share(count) > alpha)
         if least == 0:
             return -bound, bound
@@ -82,9 +82,9 @@ class Orbit:
         return min(max(low, -bound), bound), max(min(high, bound), -bound)
 
     def detectable(self, level: float) -> float:
-        """The least true difference that the two-sided test finds with a power of 0.8; nan if exchanges change nothing.
+        """Return the least true difference that the two-sided test detects with power 0.8; nan if exchanges do nothing.
 
-        The difference of exchangeable systems that is just significant, plus the 0.8 quantile of a normal distribution
+        It is the just significant difference of exchangeable systems, plus the 0.8 quantile of a normal distribution
         times the standard deviation of the exchanged differences.
         """
         from scipy.special import ndtri
@@ -101,11 +101,11 @@ class Orbit:
         return count / self.kept.size if self.exact else (1 + count) / (1 + self.kept.size)
 
     def _reach(self, alternative: Alternative) -> tuple[Values, Values]:
-        """The least and the largest true difference for which each exchange is at least as extreme."""
+        """Return the ends of the true differences that make each exchange at least as extreme."""
         with np.errstate(divide="ignore", invalid="ignore"):
             kept = _snapped(self.observed - self.drawn) / (1 - self.kept)
             left = _snapped(self.observed + self.drawn) / (1 + self.kept)
-        # Keeping everything gives the difference as it is, and exchanging everything its negative, for any D.
+        # For any D, keeping everything gives the difference itself, and exchanging everything gives its negative.
         same = np.abs(self.kept) if alternative == "two-sided" else self.kept
         always = np.isnan(self.observed - self.drawn) | (1 - same <= ROUNDING)
         unbounded = np.full(kept.shape, math.inf)
@@ -124,7 +124,7 @@ def alpha_of(level: float) -> float:
 
 
 def all_swaps(n_items: int) -> NDArray[np.uint8]:
-    """Every choice of items to swap, shape (2^n_items, n_items)."""
+    """Return every choice of items to swap, shape (2^n_items, n_items)."""
     codes = np.arange(2**n_items, dtype=np.uint32)[:, np.newaxis]
     return (codes >> np.arange(n_items, dtype=np.uint32) & 1).astype(np.uint8)
 

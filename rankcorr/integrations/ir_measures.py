@@ -36,7 +36,7 @@ except ImportError as _error:
 
 
 def _choice(choices: Sequence[str], what: str) -> Any:
-    """An option that takes one of some words, by default the first."""
+    """Return an option that takes one of some words, by default the first."""
     return ParamInfo(dtype=str, choices=list(choices), default=choices[0], desc=what)
 
 
@@ -44,15 +44,15 @@ _MATCHING: Final = {
     "cutoff": ParamInfo(dtype=int, desc="how many documents of a query are kept"),
     "unjudged": _choice(UNJUDGED, "as in rankcorr.evaluation"),
     "unretrieved": _choice(UNRETRIEVED, "as in rankcorr.evaluation"),
-    "standardized": ParamInfo(dtype=bool, default=False, desc="on a scale where chance gives 0 for each query"),
+    "standardized": ParamInfo(dtype=bool, default=False, desc="scaled so that chance gives 0 for each query"),
 }
 _WEIGHTS: Final = {
     "n0": ParamInfo(dtype=(int, float), default=DEFAULT_N0, desc="offset of the weight 1/(n + n0)^2"),
-    "weigher": ParamInfo(dtype=str, desc=f"weight in its place: {WEIGHER_NAMES}"),
+    "weigher": ParamInfo(dtype=str, desc=f"another weight instead: {WEIGHER_NAMES}"),
     "scheme": _choice(SCHEMES, "how two weights combine"),
-    "tied_weights": _choice(TIED_WEIGHTS, "what a tied document weighs"),
+    "tied_weights": _choice(TIED_WEIGHTS, "weights of tied documents"),
 }
-_VARIANT: Final = {"variant": ParamInfo(dtype=str, choices=list(VARIANTS), default="b", desc="what tau divides by")}
+_VARIANT: Final = {"variant": ParamInfo(dtype=str, choices=list(VARIANTS), default="b", desc="divisor of tau")}
 
 
 class KnownMean:
@@ -62,11 +62,11 @@ class KnownMean:
         self._values: list[float] = []
 
     def add(self, value: float) -> None:
-        """Take the value of a query."""
+        """Add the value of a query."""
         self._values.append(value)
 
     def result(self) -> float:
-        """Mean so far."""
+        """Return the mean of the values so far."""
         return mean_of(np.array(self._values))
 
 
@@ -93,11 +93,11 @@ class RankMeasure(Measure):  # type: ignore[misc]
         self.coefficient()
 
     def aggregator(self) -> KnownMean:
-        """The object that computes the mean of the queries."""
+        """Return a new object that computes the mean over queries."""
         return KnownMean()
 
     def coefficient(self) -> Coefficient:
-        """The coefficient with its options.
+        """Return the coefficient with its options.
 
         Raises
         ------
@@ -110,7 +110,7 @@ class RankMeasure(Measure):  # type: ignore[misc]
         return named_coefficient(self.NAME, **options)
 
     def matching(self) -> tuple[tuple[str, Any], ...]:
-        """Options of `evaluate`."""
+        """Return the options for `evaluate`."""
         given = {name: self.params.get(name, info.default) for name, info in _MATCHING.items() if name != "cutoff"}
         return tuple({"depth": self.params.get("cutoff"), **given}.items())
 
@@ -124,7 +124,7 @@ class RankEvaluator(providers.Evaluator):  # type: ignore[misc]
 
     def _iter_calc(self, run: Any) -> Iterator[Metric]:
         scores = {query: own for query, own in RunConverter(run).as_dict_of_dict().items() if own}
-        if not scores:  # each query has the default, as it does if a run lacks the query
+        if not scores:  # each query gets the default, as when a run lacks the query
             for measure in self.measures:
                 for query in self._qrels:
                     yield Metric(query_id=query, measure=measure, value=measure.DEFAULT)
@@ -151,7 +151,7 @@ class RankProvider(providers.Provider):  # type: ignore[misc]
 
 
 def _wanted(info: Any) -> str:
-    """Values that an option takes."""
+    """Return the values that an option takes."""
     choices = getattr(info, "choices", None)
     if isinstance(choices, list):
         return f"one of {', '.join(map(repr, choices))}"
@@ -160,7 +160,7 @@ def _wanted(info: Any) -> str:
 
 
 def _measure(name: str, title: str, params: dict[str, ParamInfo]) -> RankMeasure:
-    """Measure of a name, as it is registered; the same object if this module is imported again."""
+    """Return the registered measure of a name; importing this module again gives the same object."""
     if name not in registry:
         attributes = {
             "__doc__": f"{title} of qrels and run.",

@@ -75,7 +75,7 @@ class Lane:
         self._n_places = 0
         self._held = Held()
         # Its byte is COMPILING while the kernels of most requests are compiled, and those requests wait without a
-        # deadline; STOPPING if the service is stopped meanwhile.
+        # deadline; STOPPING if the service is stopped during the wait.
         self.compiling = mmap.mmap(-1, 1)
         self._key = secrets.token_bytes(16)  # else a client could find names that count against another client
         self._queue = threading.BoundedSemaphore(waiting)

@@ -36,7 +36,7 @@ def operations(check: Callable[[], None], *, when: str) -> tuple[Blueprint, Blue
     check : callable
         Raises a problem with status 503 if the application lacks something it needs.
     when : str
-        When this happens, for the document.
+        Condition for that problem, as the OpenAPI document words it.
     """
     probes = Blueprint("health", __name__, url_prefix="/health", errors=(500, 503), description="Probes")
     measures = Blueprint(

@@ -1,4 +1,4 @@
-"""Serve a voter's pages: welcome, comparisons, finish. About the visitor they show only whether there is a session."""
+"""Serve a voter's pages (welcome, comparisons, finish); they reveal only whether the visitor has a session."""
 
 import json
 from collections.abc import Sequence
@@ -24,9 +24,9 @@ voter = Blueprint("voter_pages", __name__, url_prefix="/v")
 def show(page: str, key: str) -> Response:
     """Return a page of a campaign.
 
-    `welcome` shows instructions and consent, then leads on to the comparisons; `vote` shows comparisons; `finish` shows
-    thanks, completion code and withdrawal. An organiser can try all three with `?preview=1`: the comparisons are of
-    some of the campaign's items, no answer is sent, and the end is that of a voter who has answered everything.
+    `welcome` shows instructions and consent, and leads on to the comparisons. `vote` shows comparisons. `finish` shows
+    thanks, the completion code and withdrawal. An organiser can try all three with `?preview=1`: the comparisons are of
+    some of the campaign's items, no answer is sent, and the last page is that of a voter who has answered everything.
     """
     try:
         campaign = collecting().campaigns.of(key)
