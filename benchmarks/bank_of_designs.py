@@ -153,10 +153,7 @@ def board(draw: Callable[..., Array], k: int, name: str, swap: str, n_resamples:
 
 
 def by_query(rng: Rng, n: int, k: int, share: float = 0.0, spread: float = 0.0) -> Array:
-    """Draw the value of each run on each query; difficulty is shared, and failures are independent.
-
-    With `spread`, the runs differ more on some queries than on others.
-    """
+    """Draw values of runs by query: difficulty is shared, failures are independent, and noise may vary by query."""
     noise = 0.1 * np.exp(spread * rng.standard_normal((n, 1)))
     values = 0.5 + 0.2 * rng.standard_normal((n, 1)) + noise * rng.standard_normal((n, k))
     return np.where(rng.random((n, k)) < share, 0.0, np.clip(values, 0, 1))

@@ -34,7 +34,7 @@ FILES_HELP: Final = """
 """
 _SQLITE: Final = b"SQLite format 3\0"  # the first bytes of its files
 ANSWERS_HELP: Final = (
-    "Meaning of other answers: A=left,B=right,same=tie, left_won (1 left, 0 right) or codes (1 left, 0 tie, -1 right)."
+    "Meaning of other answers: A=left,B=right,same=tie; left_won (1 left, 0 right) or codes (1 left, 0 tie, -1 right)."
 )
 
 
