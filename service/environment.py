@@ -101,14 +101,14 @@ def unknown(environment: Mapping[str, str], *owners: type[Any]) -> list[str]:
     ... class Kettle:
     ...     cups: int = setting(2, whole_number(1, 8), "cups to heat")
     >>> unknown({"RANKCORR_CUP": "5", "HOME": "/root"}, Kettle)
-    ['RANKCORR_CUP is no setting: is RANKCORR_CUPS meant?']
+    ['RANKCORR_CUP is not a setting: did you mean RANKCORR_CUPS?']
     """
     names = [variable(entry.name) for owner in owners for entry in fields(owner) if entry.metadata]
     lines = []
     for name in sorted(environment):
         if name.startswith(PREFIX) and name not in names:
-            alike = get_close_matches(name, names, n=1)
-            lines.append(f"{name} is no setting" + (f": is {alike[0]} meant?" if alike else ""))
+            alike = get_close_matches(name, names, n=1, cutoff=0.8)
+            lines.append(f"{name} is not a setting" + (f": did you mean {alike[0]}?" if alike else ""))
     return lines
 
 

@@ -26,8 +26,8 @@ def test_a_setting_of_the_other_program_is_a_warning(monkeypatch, capsys, starte
     monkeypatch.setenv("RANKCORR_PROGRAM", "rankcorr-serve")
     launch(COLLECT, [])
     warnings = capsys.readouterr().err.splitlines()
-    assert warnings[0].startswith("rankcorr-collect: warning: RANKCORR_MAX_ITEMS is no setting")
-    assert warnings[1].startswith("rankcorr-collect: warning: RANKCORR_PROGRAM is no setting")
+    assert warnings[0].startswith("rankcorr-collect: warning: RANKCORR_MAX_ITEMS is not a setting")
+    assert warnings[1].startswith("rankcorr-collect: warning: RANKCORR_PROGRAM is not a setting")
     ((_, _, environment),) = started
     assert environment["RANKCORR_PROGRAM"] == "rankcorr-collect"
 

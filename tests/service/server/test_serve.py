@@ -130,8 +130,8 @@ def test_an_unknown_variable_is_a_warning(monkeypatch, capsys, started):
     output = capsys.readouterr()
     assert output.out.startswith("the settings are valid: ")
     assert output.err == (
-        "rankcorr-serve: warning: RANKCORR_MAX_ITEM is no setting: is RANKCORR_MAX_ITEMS meant?\n"
-        "rankcorr-serve: warning: RANKCORR_TOKEN is no setting: is RANKCORR_TOKENS meant?\n"
+        "rankcorr-serve: warning: RANKCORR_MAX_ITEM is not a setting: did you mean RANKCORR_MAX_ITEMS?\n"
+        "rankcorr-serve: warning: RANKCORR_TOKEN is not a setting: did you mean RANKCORR_TOKENS?\n"
     )
     assert not started
 
