@@ -120,8 +120,8 @@ def whole_queries(batches: Iterable[Any], query: str, names: tuple[str, ...]) ->
         held = _joined(waiting)
         ids = held.column(query)
         others = np.flatnonzero(arrow().compute.not_equal(ids, ids[-1]).to_numpy())
-        if others.size:
-            start = int(others[-1]) + 1  # of the last query
+        start = int(others[-1]) + 1 if others.size else 0  # of the last query
+        if start:
             whole = held.slice(0, start)
             runs.add(whole.column(query))
             yield whole
