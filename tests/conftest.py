@@ -147,11 +147,12 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark wide tests, and begin with those that start servers: they wait more than they compute.
 
-    The very first takes longest, and needs none of the kernels that another process compiles meanwhile for both. The
-    largest kernel is that of a draw, which takes 6 seconds.
+    The very first takes longest, and needs none of the kernels that another process compiles meanwhile for both. Then
+    come the doctests whose kernels many others need: two processes compile them, one each for both.
     """
     servers = ("tests/service/server/test_docker_steps.py", "tests/service/server/", "tests/service/deploy/")
-    first = (*servers, "adaptive/_draw.py")
+    compiling = ("adaptive/_draw.py", "adaptive/README.md", "adaptive/model/_matched_b", "adaptive/model/_accuracy.py")
+    first = (*servers, *compiling)
     for item in items:
         if item.nodeid.startswith(WIDE) or "[postgresql" in item.nodeid or "postgresql" in item.fixturenames:
             item.add_marker("wide")
