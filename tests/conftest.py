@@ -151,7 +151,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     come the doctests whose kernels many others need: two processes compile them, one each for both.
     """
     servers = ("tests/service/server/test_docker_steps.py", "tests/service/server/", "tests/service/deploy/")
-    compiling = ("adaptive/_draw.py", "adaptive/README.md", "adaptive/model/_matched_b", "adaptive/model/_accuracy.py")
+    compiling = ("adaptive/_draw.py", "adaptive/README.md", "rankcorr/errors.py", "adaptive/model/_accuracy.py")
     first = (*servers, *compiling)
     for item in items:
         if item.nodeid.startswith(WIDE) or "[postgresql" in item.nodeid or "postgresql" in item.fixturenames:
