@@ -316,7 +316,13 @@ def _checked_names(kind: str, names: object, *, least: int) -> Names:
         raise DrawError(f"{kind}s must be a number or a list of names; got {shown(names)}")
     if isinstance(names, range) and (names.start, names.step) == (0, 1):
         return range(_checked_count(kind, max(names.stop, 0), least=least))
-    found = _distinct_names(kind, names)
+    found = tuple(names.tolist() if isinstance(names, np.ndarray) else names)
+    for name in found:
+        if is_unhashable(name):
+            raise DrawError(f"{kind}s must be hashable; got {shown(name)}")
+        if name != name:  # noqa: PLR0124 - this finds nan of every numeric type
+            raise DrawError(f"{kind}s must equal themselves; got {shown(name)}")
+    check_unique(found, f"{kind}s", DrawError)
     _checked_count(kind, len(found), least=least)
     return found
 
@@ -327,17 +333,6 @@ def _checked_count(kind: str, count: int, *, least: int) -> int:
     if count > LIMIT:
         raise DrawError(f"a ballot holds at most {LIMIT} {kind}s; got {shown(count)}")
     return count
-
-
-def _distinct_names(kind: str, names: Iterable[Hashable]) -> tuple[Hashable, ...]:
-    found = tuple(names.tolist() if isinstance(names, np.ndarray) else names)
-    for name in found:
-        if is_unhashable(name):
-            raise DrawError(f"{kind}s must be hashable; got {shown(name)}")
-        if name != name:  # noqa: PLR0124 - this finds nan of every numeric type
-            raise DrawError(f"{kind}s must equal themselves; got {shown(name)}")
-    check_unique(found, f"{kind}s", DrawError)
-    return found
 
 
 def _checked_indices(name: str, values: ArrayLike, n_names: int) -> Indices:

@@ -78,7 +78,9 @@ class BallotPlan(TableResult):
     def __post_init__(self) -> None:
         n_items = checked_integer(self.n_items, "n_items", least=2)
         n_ballots = checked_integer(self.n_ballots, "n_ballots", least=2, most=_MOST_BALLOTS)
-        fraction = _checked_fraction(self.fraction)
+        fraction = real_number(self.fraction)
+        if not 0 < fraction < 1:
+            raise PlanError(f"fraction must be a number between 0 and 1, both excluded; got {shown(self.fraction)}")
         presentations = checked_integer(self.presentations, "presentations", least=1)
         sizes = _sizes(n_items, n_ballots, fraction)
         values = (n_items, n_ballots, fraction, presentations)
@@ -316,13 +318,6 @@ def checked_integer(value: object, name: str, *, least: int, most: int = LARGEST
     if number > most:
         raise PlanError(f"{name} must be at most {most}; got {shown(value)}")
     return number
-
-
-def _checked_fraction(value: object) -> float:
-    fraction = real_number(value)
-    if not 0 < fraction < 1:
-        raise PlanError(f"fraction must be a number between 0 and 1, both excluded; got {shown(value)}")
-    return fraction
 
 
 def checked_positive(value: object, name: str) -> float:

@@ -40,7 +40,9 @@ def checked_numbers(
         masked = np.argwhere(np.ma.getmaskarray(values))
         raise MissingValueError(f"every item needs a {what}; null or masked: {_places(what, masked, labels)}")
     if isinstance(values, bytearray | Set | Iterator | MappingView):
-        raise DimensionError(f"{what}s must be a list or an array; got {shown(values)}{_hint(values)}")
+        form = "" if isinstance(values, bytearray) else ": write list(...)"
+        instead = ", which has no order" if isinstance(values, set | frozenset) else form
+        raise DimensionError(f"{what}s must be a list or an array; got {shown(values)}{instead}")
     try:
         array = np.asarray(values)
     except ValueError as error:  # rows of different lengths
@@ -142,13 +144,6 @@ def _places(what: str, indices: NDArray[np.intp], labels: Sequence[Hashable] | N
     ]
     more = f", ... ({len(indices)} in all)" if len(indices) > N_SHOWN else ""
     return ", ".join(names) + more
-
-
-def _hint(values: object) -> str:
-    """The form to use instead of a value without positions, or one that can be read only once."""
-    if isinstance(values, bytearray):
-        return ""
-    return ", which has no order" if isinstance(values, set | frozenset) else ": write list(...)"
 
 
 @cache

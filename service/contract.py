@@ -9,8 +9,10 @@ from service import Settings, create_app
 
 def contract() -> bytes:
     """Return the OpenAPI document of the service with its default settings."""
-    api = create_app(Settings()).extensions["flask-smorest"]["apis"][""]["ext_obj"]
-    return orjson.dumps(api.spec.to_dict(), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    app = create_app(Settings())
+    with app.test_request_context("/openapi.json"):
+        document = app.make_response(app.dispatch_request()).json
+    return orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
 if __name__ == "__main__":

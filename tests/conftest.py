@@ -58,15 +58,44 @@ WIDE = (
     "tests/rankcorr/inference/test_permutation.py::test_fixed_w",
     "tests/rankcorr/inference/test_copula.py::test_correlations_are_those_before",
     "tests/rankcorr/inference/test_null.py::test_memory",
+    "tests/rankcorr/inference/test_leaderboard_groups.py::test_groups_of_systems_that_cannot",
+    "tests/rankcorr/evaluation/partitions/test_means.py::test_intervals_of_many",
+    "tests/rankcorr/evaluation/test_nulls.py::test_longer",
+    "tests/rankcorr/evaluation/test_nulls.py::test_many",
+    "tests/rankcorr/evaluation/test_query_tests.py::test_the_level",
+    "tests/rankcorr/evaluation/test_query_tests.py::test_a_difference_that_can",
+    "tests/adaptive/ledger/checks/test_probing.py::test_the_expected_number",
+    "tests/adaptive/ledger/quality/test_agreement.py::test_intervals_hold",
+    *("tests/adaptive/model/test_matching.py::test_a_tenth", "tests/adaptive/test_pairing.py::test_every_sample"),
     # What the service hides from strangers, and the HTML of its pages.
     *("tests/service/collect/test_security.py", "tests/service/collect/test_hosts.py", "tests/service/collect/pages/"),
     *("tests/service/collect/api/test_hidden_checks.py", "tests/service/collect/api/test_participants.py"),
     *("tests/service/collect/api/test_refusals.py", "tests/service/collect/api/test_watching.py"),
+    "tests/service/collect/api/test_results.py::test_figures_are_svg",
+    "tests/service/collect/api/test_results.py::test_labels_are_text",
     # Commands in the documents and in the help, and the distributions.
     *("tests/test_docs.py::test_the_commands", "tests/service/test_docs.py", "tests/test_distributions.py"),
     "tests/test_first_calls.py",
     *("tests/rankcorr/cli/test_main.py::test_examples_of_the_help_run", "tests/test_licences.py"),
-    # What takes more than a second.
+    # The definitions once more, in JavaScript.
+    "tests/definitions/",
+    # What takes more than half a second.
+    "tests/adaptive/ledger/formats/test_guard.py::test_reading",
+    "tests/adaptive/ledger/bundle/test_members.py::test_any_text",
+    *("tests/adaptive/ledger/test_memory.py::test_votes_in_any", "tests/adaptive/ledger/test_status.py::test_no_vote"),
+    "tests/adaptive/model/test_estimators.py::test_a_chain",
+    "tests/adaptive/model/test_fit.py::test_the_evidence",
+    "tests/adaptive/model/test_fit.py::test_the_spread_of_many",
+    "tests/adaptive/model/test_fit.py::test_voters_who_differ",
+    "tests/adaptive/model/test_posterior.py::test_progress_is_told_of_every_draw_and_may_stop_them[1000000000.0",
+    "tests/adaptive/model/test_posterior.py::test_a_sweep",
+    "tests/adaptive/model/test_posterior.py::test_draws_depend",
+    *("tests/adaptive/test_pairing.py::test_a_sample_of_very", "tests/adaptive/test_real_votes.py::test_replay_of_all"),
+    "tests/rankcorr/cli/test_evaluate_versus.py::test_the_figure",
+    "tests/rankcorr/evaluation/partitions/test_evaluator.py::test_values_depend",
+    *("tests/rankcorr/plots/test_ranks.py::test_a_dense", "tests/rankcorr/test_coefficients.py::test_scipy_takes"),
+    "tests/service/collect/api/test_voting.py::test_who_answers_when_the_target_is_reached_gets_the_code[12-",
+    "tests/service/http/test_body.py::test_a_repeated_key_among",
     "tests/adaptive/ledger/bundle/test_unchecked.py::test_every_field",
     "tests/adaptive/ledger/test_batches.py::test_no_voter_gets_a_pair_twice",
     "tests/adaptive/model/test_fit.py::test_a_long_chain",
@@ -100,6 +129,10 @@ settings.register_profile("few", max_examples=5, deadline=None, derandomize=True
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or "dev")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(kernel_cache)  # so that its fixture is for doctests too, which lie elsewhere
+
+
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Leave out files of wide tests without importing them."""
     if "not wide" not in config.option.markexpr:
@@ -114,9 +147,12 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark wide tests, and begin with those that start servers: they wait more than they compute.
 
-    The very first takes longest, and needs none of the kernels that another process compiles meanwhile for both.
+    The very first takes longest, and needs none of the kernels that another process compiles meanwhile for both. Then
+    come the doctests whose kernels many others need: two processes compile them, one each for both.
     """
-    first = ("tests/service/server/test_docker_steps.py", "tests/service/server/", "tests/service/deploy/")
+    servers = ("tests/service/server/test_docker_steps.py", "tests/service/server/", "tests/service/deploy/")
+    compiling = ("adaptive/_draw.py", "adaptive/README.md", "rankcorr/errors.py", "adaptive/model/_accuracy.py")
+    first = (*servers, *compiling)
     for item in items:
         if item.nodeid.startswith(WIDE) or "[postgresql" in item.nodeid or "postgresql" in item.fixturenames:
             item.add_marker("wide")
@@ -135,11 +171,6 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         pytest.skip(f"real data not found: there is no folder {DATA_DIR}")
     if item.get_closest_marker("needs_numba") and os.environ.get("NUMBA_DISABLE_JIT", "0") != "0":
         pytest.skip("too slow with kernels as plain Python")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def compiled_elsewhere():
-    kernel_cache.take()
 
 
 @pytest.fixture

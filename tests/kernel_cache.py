@@ -9,6 +9,8 @@ import os
 import shutil
 from pathlib import Path
 
+import pytest
+
 FOLDER = Path(__file__).parents[1] / ".numba_cache"
 
 WORKER = os.environ.get("PYTEST_XDIST_WORKER")
@@ -20,8 +22,9 @@ def choose() -> None:
         os.environ["NUMBA_CACHE_DIR"] = str(FOLDER / WORKER)
 
 
+@pytest.fixture(scope="module", autouse=True)
 def take() -> None:
-    """Copy all functions that others have compiled and this process has not.
+    """Copy all functions that others have compiled and this process has not: before each file, doctests included.
 
     numba writes each file whole. If an index comes before its machine code, numba compiles the function once more.
     """

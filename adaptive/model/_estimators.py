@@ -330,8 +330,11 @@ def _fitted(
     if not 0 < real_number(tolerance) < 1:
         raise ModelError(f"tolerance must be a number between 0 and 1; got {shown(tolerance)}")
     n_iterations = checked_count(max_iterations, "max_iterations", ModelError)
-    if own_prior.sd == np.inf:
-        _check_finite(comparisons)
+    if own_prior.sd == np.inf and (n_parts := n_unbounded(comparisons)) > 1:
+        raise ModelError(
+            f"without a prior the strengths are infinite: the items fall into {n_parts} groups of which one never lost "
+            "to another, or never met it; give prior=, a standard deviation"
+        )
     rows = likelihood.rows_of(comparisons, model)
     begin = None if start is None else _start(start, comparisons, model, own_oversight)
     accuracy = float(tolerance)
@@ -368,11 +371,3 @@ def n_unbounded(comparisons: Comparisons) -> int:
     source, target = (np.concatenate([ends[side][ends[2]] for ends in beaten_by]) for side in (0, 1))
     graph = coo_array((np.ones(source.size, np.int8), (source, target)), (comparisons.n_items,) * 2)
     return int(connected_components(graph, directed=True, connection="strong", return_labels=False))
-
-
-def _check_finite(comparisons: Comparisons) -> None:
-    if (n_parts := n_unbounded(comparisons)) > 1:
-        raise ModelError(
-            f"without a prior the strengths are infinite: the items fall into {n_parts} groups of which one never lost "
-            "to another, or never met it; give prior=, a standard deviation"
-        )

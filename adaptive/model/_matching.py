@@ -288,7 +288,7 @@ def _far_doubts(strengths: Strengths, far: Array, order: Array, n0: float) -> tu
     of_tau, of_rho, aim = np.empty((3, n_items))
     step = max(STEP, telling_distance(strengths.tie_parameter))
     levels = (found.strengths, found.ranks, found.last, found.chances)
-    far_doubts(strengths.theta, own_ranks, far, *levels, n0, step, of_tau, of_rho, aim)
+    far_doubts(strengths.theta, own_ranks, far, *levels, float(n0), step, of_tau, of_rho, aim)
     return of_tau, of_rho, aim
 
 

@@ -264,6 +264,8 @@ def fit_population(
     >>> fit.population.n_voters, fit.n_votes
     (10, 300)
     """
+    from scipy.special import stdtrit
+
     votes, judged = _by_voter(comparisons), similarity is not None if relatedness is None else bool(relatedness)
     shape = _shape(similarity, comparisons.n_items, judged)
     wanted = checked_level(level)
@@ -298,13 +300,14 @@ def fit_population(
     for stage, n in enumerate((n_resamples // 2, n_resamples - n_resamples // 2, n_resamples)):
         indifferences.clear()
         rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(stage,)))
-        drawn = _populations_between(low, high, n, rng)
+        drawn = rng.uniform(low, high, (n, 4))  # square roots of levels; ends that are out of order are swapped
+        drawn = np.concatenate([np.sort(drawn[:, :2], axis=1), np.sort(drawn[:, 2:], axis=1)], axis=1)
         means = np.array([posterior.mean for posterior in simulated(drawn, stage)])
         centre, error = _taken_back(found.mean, means, drawn)
         # With few simulations, a region may extend beyond the bounds.
         low = np.where(_BIASED, np.clip(centre - _REGION * error, 0.0, 0.9 * _MOST), low)
         high = np.where(_BIASED, np.clip(centre + _REGION * error, 0.1 * _MOST, _MOST), high)
-    half = _quantile(wanted, n_resamples) * error
+    half = float(stdtrit(n_resamples - 5, (1 + wanted) / 2)) * error  # residuals of a regression with 5 coefficients
     plain = (found.quantile(np.full(4, at)) for at in ((1 - wanted) / 2, 0.5, (1 + wanted) / 2))
     low, middle, high = (
         np.clip(np.where(_BIASED, predicted, quantile), 0.0, _MOST)
@@ -316,12 +319,6 @@ def fit_population(
     ends = np.stack([np.minimum(low, estimate), np.maximum(high, estimate)], axis=1) ** 2
     counts = votes.n_comparisons, n_resamples
     return PopulationFit(population, plugged.copy(), judged, wanted, uncorrected, ends, *counts)
-
-
-def _populations_between(low: Array, high: Array, n: int, rng: np.random.Generator) -> Array:
-    """Draw square roots of levels, shape (n, 4), uniformly in a region; ends that are out of order are swapped."""
-    drawn = rng.uniform(low, high, (n, 4))
-    return np.concatenate([np.sort(drawn[:, :2], axis=1), np.sort(drawn[:, 2:], axis=1)], axis=1)
 
 
 def _taken_back(found: Array, means: Array, drawn: Array) -> tuple[Array, Array]:
@@ -340,13 +337,6 @@ def _taken_back(found: Array, means: Array, drawn: Array) -> tuple[Array, Array]
     leverage = float(at_found @ np.linalg.pinv(design.T @ design) @ at_found)
     variance = np.sum(residuals**2, axis=0) / max(1, n - int(rank))
     return np.asarray(coefficients[0]), np.sqrt(variance * (1.0 + leverage))
-
-
-def _quantile(level: float, n_resamples: int) -> float:
-    """Return Student's quantile for the residuals of a regression with five coefficients."""
-    from scipy.special import stdtrit
-
-    return float(stdtrit(n_resamples - 5, (1 + level) / 2))
 
 
 def similarity_of_strengths(strengths: Strengths) -> NDArray[np.float64]:

@@ -129,19 +129,15 @@ def read_numbers(
     records = table.records(text, " " if by_space else table.delimiter(text, asked))
     first = next(records)
     if words and header and (second := next(records, None)):
-        header = not _is_data(first, second)
+        # The first line is data if it has a number wherever the second line has one.
+        numeric = [column for column, cell in enumerate(second.cells) if real_text(cell)]
+        header = not (numeric and all(real_text(cell) for column, cell in enumerate(first.cells) if column in numeric))
         records = chain([second], records)
     columns = _find_columns(table, first, id_columns, score_column, header=header, n_ids=2 if words else 1)
     if unordered and len(columns.ids) != 2:
         raise OptionError(f"unordered needs two id columns, whose order does not count; got {len(columns.ids)}")
     rows = records if header else chain([first], records)
     return _items(table, rows, columns, unordered=unordered, duplicates=duplicates, as_spelled=words)
-
-
-def _is_data(first: Record, second: Record) -> bool:
-    """Whether the first line of a file holds data: it has a number wherever the second line has one."""
-    numbers = [column for column, cell in enumerate(second.cells) if real_text(cell)]
-    return bool(numbers) and all(real_text(cell) for column, cell in enumerate(first.cells) if column in numbers)
 
 
 class _Columns(NamedTuple):

@@ -67,8 +67,10 @@ def coded(column: Any, what: str) -> Ids:
     if arrow is not None:
         return _coded_arrow(arrow, what)
     if not isinstance(column, PLAIN):
-        series = _series(column)
-        if series is not None:
+        import narwhals.stable.v2 as nw
+
+        series = nw.from_native(column, series_only=True, pass_through=True)
+        if isinstance(series, nw.Series):
             plain = str(series.dtype) in WHOLE_NUMBERS and not series.is_null().any()
             column = series.to_numpy() if plain else series.to_list()
     if isinstance(column, np.ndarray) and column.dtype.kind in "iu" and column.ndim == 1:
@@ -251,13 +253,6 @@ def _arrow(column: Any) -> Any:
     if isinstance(column, pyarrow.Array):
         return pyarrow.chunked_array([column])
     return column if isinstance(column, pyarrow.ChunkedArray) else None
-
-
-def _series(column: Any) -> Any:
-    import narwhals.stable.v2 as nw
-
-    found = nw.from_native(column, series_only=True, pass_through=True)
-    return found if isinstance(found, nw.Series) else None
 
 
 def _coded_arrow(column: Any, what: str) -> Ids:

@@ -1,6 +1,7 @@
 """Build the OpenAPI document of an application: shared components, and errors as problem+json."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from threading import Lock
 from typing import Any, Final
 
 import orjson
@@ -86,6 +87,8 @@ class Api(SmorestApi):  # type: ignore[misc]
         security: Mapping[str, Mapping[str, str]] | None = None,
     ) -> None:
         self._components, self._statuses = components, statuses
+        self.undescribed: list[Callable[[], None]] = []
+        self._describing = Lock()  # two threads may be the first to ask for the document
         self._security = {"token": TOKEN_SCHEME} if security is None else security
         super().__init__(app)
 
@@ -93,6 +96,12 @@ class Api(SmorestApi):  # type: ignore[misc]
         """Answer an error of Flask, werkzeug or webargs."""
         problem = from_http(error)
         return problem if isinstance(problem, HTTPException) else problem.response()
+
+    def _openapi_json(self) -> Any:
+        with self._describing:
+            while self.undescribed:
+                self.undescribed.pop(0)()
+        return super()._openapi_json()
 
     def _init_spec(self, **options: Any) -> None:
         super()._init_spec(marshmallow_plugin=_Plugin(), **options)

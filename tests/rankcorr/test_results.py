@@ -184,13 +184,16 @@ class Nested(Result):
         ((np.float64(0.5), np.int64(3), True, "x", None), [0.5, 3, True, "x", None]),
         (Nested(math.nan, (Nested(1.0, ()),)), {"number": None, "rows": [{"number": 1.0, "rows": []}]}),
         (range(2), [0, 1]),
-        (rankcorr.weighted_tau([1, 2], [1, 2]), 1.0),
         ({("a", 1): datetime.date(2026, 1, 31)}, {"('a', 1)": "2026-01-31"}),
     ],
 )
 def test_json_ready(value, expected):
     assert json_ready({"in a": value}) == {"in a": expected}
     assert json.loads(json.dumps(json_ready(value), allow_nan=False)) == expected
+
+
+def test_json_ready_of_a_number_with_attributes():
+    assert json_ready(rankcorr.weighted_tau([1, 2], [1, 2])) == 1.0
 
 
 def test_a_table_without_columns_is_unfinished():

@@ -153,7 +153,9 @@ def partial_means(
     0.375
     """
     number, key = checked_resamples(n_resamples), checked_seed(seed)
-    _check_origin(rows, evaluator)
+    metadata = getattr(getattr(rows, "schema", None), "metadata", None) or {}
+    if OPTIONS in metadata:  # rows that say which evaluator made them
+        _check_same(json.loads(metadata[OPTIONS]), evaluator.described(), "the rows", "the evaluator")
     table = as_table(rows, (evaluator.query, *evaluator.columns))
     queries = ids_of(table.column(evaluator.query), "query")
     quantities = _quantities(evaluator, {name: _values(table.column(name), name) for name in evaluator.columns})
@@ -242,13 +244,6 @@ def _values(column: Any, name: str) -> Values:
     if largest > 1 + ROUNDING:
         raise MetricError(f"{name}: means with intervals are of values between -1 and 1; got {largest:g}")
     return values
-
-
-def _check_origin(rows: Any, evaluator: QueryEvaluator) -> None:
-    """Refuse rows that another evaluator made, where they say which one made them."""
-    metadata = getattr(getattr(rows, "schema", None), "metadata", None) or {}
-    if OPTIONS in metadata:
-        _check_same(json.loads(metadata[OPTIONS]), evaluator.described(), "the rows", "the evaluator")
 
 
 def _check_same(first: dict[str, Any], second: dict[str, Any], one: str, other: str) -> None:

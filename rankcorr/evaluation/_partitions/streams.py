@@ -118,7 +118,9 @@ def whole_queries(batches: Iterable[Any], query: str, names: tuple[str, ...]) ->
         if n_rows < wanted:
             continue
         held = _joined(waiting)
-        start = _last_query(held.column(query))
+        ids = held.column(query)
+        others = np.flatnonzero(arrow().compute.not_equal(ids, ids[-1]).to_numpy())
+        start = int(others[-1]) + 1 if others.size else 0  # of the last query
         if start:
             whole = held.slice(0, start)
             runs.add(whole.column(query))
@@ -169,9 +171,3 @@ def _joined(tables: list[Any]) -> Any:
         return pa.concat_tables(tables, promote_options="permissive")
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
         raise ColumnError(f"batches have columns of different types: {error}") from error
-
-
-def _last_query(ids: Any) -> int:
-    """Where the last query begins."""
-    others = np.flatnonzero(arrow().compute.not_equal(ids, ids[-1]).to_numpy())
-    return int(others[-1]) + 1 if others.size else 0

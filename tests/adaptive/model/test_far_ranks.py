@@ -61,7 +61,7 @@ def test_doubts_are_the_costs_of_far_ranks_times_their_chances():
     votes, _ = simulated(40, 150, seed=2)
     strengths = bradley_terry(votes)
     found, theta = strengths.rank_chances, strengths.theta
-    own, far = strengths.ranking.ranks, theta + 0.7
+    own, far = strengths.ranking.ranks.copy(), theta + 0.7
     of_tau, of_rho, aim = np.empty((3, 40))
     levels = (found.strengths, found.ranks, found.last, found.chances)
     far_doubts(theta, own, far, *levels, 2.0, STEP, of_tau, of_rho, aim)

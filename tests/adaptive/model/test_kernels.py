@@ -157,6 +157,7 @@ def test_linear_systems_are_those_of_the_dense_matrix(votes, seed, n_columns):
 
 def test_an_indefinite_matrix_is_seen():
     left, right, weight = np.array([0, 1], np.int32), np.array([1, 2], np.int32), np.array([1.0, -0.6])
+    left.flags.writeable = right.flags.writeable = False  # as in votes, for which the kernel is compiled anyhow
     diagonal, x = np.array([1.1, 0.5, 0.1]), np.empty((3, 1))
     wanted = np.array([[0.0], [1.0], [-1.0]])
     assert solve_curvature(left, right, weight, 0.1, diagonal, wanted, 1e-6, 100, x) == -1

@@ -136,7 +136,7 @@ def test_systems_agree_on_their_heaviest_chain(drawn):
     keys = [(int(2 * one), int(-2 * other)) for one, other in sorted(set(cells))]
     chain = np.empty(len(keys), np.int64)
     arguments = np.array(keys), np.array(weights)
-    length = kernels.heaviest_chain(*(arguments[0][:, 0], arguments[0][:, 1], arguments[1], 2 * first.size + 1, chain))
+    length = kernels.heaviest_chain(*np.array(keys).T.copy(), arguments[1], 2 * first.size + 1, chain)
     members = chain[:length][::-1]
     assert (np.diff(arguments[0][members], axis=0) > 0).all()
     heaviest = naive.heaviest_chain(*zip(*keys, strict=True), weights)
