@@ -65,21 +65,26 @@ def on_starting(arbiter: Any) -> None:
 def _compile(arbiter: Any, warm_up: str, message: str) -> None:
     """Compile, then leave a compact heap to fork from; a signal ends the server until gunicorn sets its handlers."""
     run = os.environ.get(RUN_FOLDER), os.getpid()
+    stops = (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT)
 
     def stop(*_: Any) -> None:
         # An exception would be raised within numba or a callback of llvmlite, which print pages about it.
         try:
-            for number in (signal.SIGTERM, signal.SIGINT):
+            for number in stops:
                 signal.signal(number, arbiter.signal)  # a second ctrl-c hurries the workers, as it does later
             if arbiter.WORKERS:
                 state(arbiter.app.wsgi()).lane.compiling[0] = STOPPING
             arbiter.stop()
-            remove_run_folder(*run)
         finally:
+            remove_run_folder(*run)
             os._exit(0)
 
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in stops:
         signal.signal(number, stop)
+    for _ in range(arbiter.SIG_QUEUE.qsize()):  # signals that came while the early workers were forked
+        if (earlier := arbiter.SIG_QUEUE.get()) in stops:
+            stop()
+        arbiter.SIG_QUEUE.put(earlier)
     arbiter.log.info(message)
     resolve_name(warm_up)()
     # Freeze existing objects: garbage collections need not scan them, which took 70 ms each, nor copy their pages.
