@@ -235,6 +235,25 @@ def test_a_stop_of_early_workers_answers_who_waits_and_leaves_nothing(how, tmp_p
     assert not list(tmp_path.glob("rankcorr-serve-*"))
 
 
+@pytest.mark.parametrize("how", ["SIGTERM", "SIGINT", "SIGQUIT"])
+def test_a_stop_that_came_while_early_workers_were_forked_is_not_put_off(how):
+    program = f"""if True:
+        import logging, queue, signal
+        from types import SimpleNamespace
+        from service.server import gunicorn_config
+        signals = queue.SimpleQueue()
+        for number in (signal.SIGCHLD, signal.{how}):
+            signals.put(number)
+        log, stop = logging.getLogger(), lambda: print("stopped", flush=True)
+        arbiter = SimpleNamespace(SIG_QUEUE=signals, WORKERS={{}}, log=log, signal=signal.SIG_IGN, stop=stop)
+        gunicorn_config._compile(arbiter, "builtins:print", "")
+        print("compiled")
+    """
+    command = [sys.executable, "-c", program]
+    run = subprocess.run(command, check=False, env=clean_environment(), capture_output=True, text=True)
+    assert (run.returncode, run.stdout, run.stderr) == (0, "stopped\n", "")
+
+
 def test_a_first_start_answers_correlations_while_it_compiles_the_rest(tmp_path):
     environment = {"NUMBA_CACHE_DIR": str(tmp_path / "kernels"), "RANKCORR_MAX_WAIT_SECONDS": "1"}
     with running(tmp_path, environment, early=True) as server:
