@@ -518,8 +518,7 @@ class StoppingRule:
         # A ranking without the coefficient is not known to be good enough.
         short = 1 - float(np.mean(expected.values >= self.target - SHORT))
         if short > RISK:
-            risk = f"but {short:.1%} of the drawn rankings are more than {SHORT:g} below the target of {self.target:g}"
-            return StopDecision(False, expected, f"{reached}, {risk}")
+            return StopDecision(False, expected, f"{reached}, but below {self.target - SHORT:g} in {short:.1%} of draws")
         return StopDecision(True, expected, f"{reached}, at least the target of {self.target:g}")
 
 

@@ -149,7 +149,8 @@ def close(campaign: Campaign, preview: bool, least_answered: float | None, as_js
         print_json({**about, "status": asdict(now)})
     else:
         click.echo(text)
-        _note_conflicts(campaign)
+        if undecided := sum(not each.corrected for each in campaign.conflicts()):
+            print_note(f"{counted(undecided, 'conflict')} undecided: see `ballots run conflicts`")
 
 
 @command(short_help="Open the last closed ballot again.")
@@ -184,12 +185,6 @@ def _show_batches(seen: Preview, now: CampaignStatus, as_json: bool) -> None:
             f"{seen.cut.confidence:.2f}"
         )
     click.echo("it can be closed, which ends the campaign" if ready else "it cannot be closed yet")
-
-
-def _note_conflicts(campaign: Campaign) -> None:
-    found = campaign.conflicts()
-    if undecided := sum(not each.corrected for each in found):
-        print_note(f"{counted(undecided, 'conflict')} undecided: see `ballots run conflicts`")
 
 
 def _show(preview: ClosePreview, as_json: bool) -> None:
