@@ -512,14 +512,14 @@ class StoppingRule:
         after = f"after {counted(strengths.comparisons.n_comparisons, 'vote')}"
         if not strengths.signal.found:
             return StopDecision(False, expected, f"the votes cannot be told from coin flips {after}")
-        reached = f"expected {self.coefficient.name} is {expected.mean:.3f} {after}"
+        found = f"expected {self.coefficient.name} is {expected.mean:.3f} {after}"
         if not expected.mean >= self.target:
-            return StopDecision(False, expected, f"{reached}, below the target of {self.target:g}")
+            return StopDecision(False, expected, f"{found}, below the target of {self.target:g}")
         # A ranking without the coefficient is not known to be good enough.
         short = 1 - float(np.mean(expected.values >= self.target - SHORT))
         if short > RISK:
-            return StopDecision(False, expected, f"{reached}, but below {self.target - SHORT:g} in {short:.1%} of draws")
-        return StopDecision(True, expected, f"{reached}, at least the target of {self.target:g}")
+            return StopDecision(False, expected, f"{found}, but below {self.target - SHORT:g} in {short:.1%} of draws")
+        return StopDecision(True, expected, f"{found}, at least the target of {self.target:g}")
 
 
 def stopping_rule(
