@@ -16,9 +16,10 @@ def list_description(app, ctx, lines):
 
 
 def list_options(app, ctx, lines):
-    """List each option as the help shows it, with its default and its range."""
+    """List each option as the help shows it, with its default and its range; a line may break between its choices."""
     records = [each.get_help_record(ctx) for each in ctx.command.params if each.param_type_name == "option"]
-    lines[:] = [line for names, text in records for line in (f".. option:: {names}", "", f"   {literal(text)}", "")]
+    listed = [(names.replace("|", "|\N{ZERO WIDTH SPACE}"), literal(text)) for names, text in records]
+    lines[:] = [line for names, text in listed for line in (f".. option:: {names}", "", f"   {text}", "")]
 
 
 def omit_arguments(app, ctx, lines):
