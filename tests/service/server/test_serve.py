@@ -20,6 +20,7 @@ from tests.service.answers import PAIR
 from tests.service.live import COMMAND, START_SECONDS, clean_environment, eventually, running, state
 from tests.service.server.conftest import refused
 
+BALLOT = {"items": 12, "presentations": 6, "voters": 3, "seed": 1}
 BIND = "RANKCORR_BIND must be host:port, as in 127.0.0.1:8000, or unix:/path; got "
 
 
@@ -221,8 +222,7 @@ def test_a_stop_of_early_workers_answers_who_waits_and_leaves_nothing(how, tmp_p
     environment = {"NUMBA_CACHE_DIR": str(tmp_path / "kernels"), "TMPDIR": str(tmp_path)}
     with running(tmp_path, environment, early=True) as server, ThreadPoolExecutor(1) as other:
         started = server.workers()
-        ballot = {"items": 12, "presentations": 6, "voters": 3, "seed": 1}
-        waits = other.submit(server.ask, "POST", "/v1/ballots", ballot, timeout=START_SECONDS)
+        waits = other.submit(server.ask, "POST", "/v1/ballots", BALLOT, timeout=START_SECONDS)
         eventually(lambda: "Compiling the remaining kernels" in server.errors.read_text(), what="the second stage")
         assert not waits.done()
         server.process.send_signal(how)
@@ -258,15 +258,14 @@ def test_a_first_start_answers_correlations_while_it_compiles_the_rest(tmp_path)
     environment = {"NUMBA_CACHE_DIR": str(tmp_path / "kernels"), "RANKCORR_MAX_WAIT_SECONDS": "1"}
     with running(tmp_path, environment, early=True) as server:
         early = set(server.workers())
-        ballot = {"items": 12, "presentations": 6, "voters": 3, "seed": 1}
         with ThreadPoolExecutor(1) as other:
-            waits = other.submit(server.ask, "POST", "/v1/ballots", ballot, timeout=START_SECONDS)
+            waits = other.submit(server.ask, "POST", "/v1/ballots", BALLOT, timeout=START_SECONDS)
             assert server.ask("POST", "/v1/correlations", PAIR)[0] == 200
             assert "All kernels are compiled" not in server.errors.read_text()
             assert waits.result()[0] == 200
         assert "All kernels are compiled" in server.errors.read_text()
         eventually(lambda: len(now := set(server.workers())) == 2 and not now & early, what="the change of workers")
-        assert server.ask("POST", "/v1/ballots", ballot)[0] == 200
+        assert server.ask("POST", "/v1/ballots", BALLOT)[0] == 200
         # The master alone answers ctrl-c, which reaches every process of a terminal.
         for worker in server.workers():
             ignored = re.search(r"SigIgn:\s+(\w+)", Path(f"/proc/{worker}/status").read_text())
