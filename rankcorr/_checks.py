@@ -47,7 +47,7 @@ def real_text(text: str) -> bool:
 def whole_number(value: object) -> int | None:
     """Return an integer of any type as an int, and None for any other value; a boolean is not a number."""
     try:
-        return None if isinstance(value, bool) else operator.index(cast("SupportsIndex", value))
+        return None if isinstance(value, (bool, np.bool_)) else operator.index(cast("SupportsIndex", value))
     except TypeError:
         return None
 

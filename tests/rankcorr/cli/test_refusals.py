@@ -76,7 +76,7 @@ def files(folder):  # noqa: ARG001
         ("plot bars", "No such command 'bars'"),
         ("plot ranks gold.csv system.csv", "Missing option '--out'"),
         ("plot offset gold.csv system.csv --coefficient tau --out f.png", "'tau' is not one of 'rho_w', 'tau_w'"),
-        ("plot offset gold.csv system.csv --n0 2 --out f.png", "No such option '--n0'"),
+        ("plot offset gold.csv system.csv --n0 2 --out f.png", "No such option"),
         ("plot null gold.csv constant.csv --out f.png", "gold.csv and constant.csv: there is nothing to draw"),
         ("weights --n0 2 --share 0.3", "n0 and share exclude each other"),
         ("weights --top 5 --n-items 3", "top is 5, but n_items is 3"),
