@@ -516,7 +516,7 @@ class StoppingRule:
         if not expected.mean >= self.target:
             return StopDecision(False, expected, f"{found}, below the target of {self.target:g}")
         # A ranking without the coefficient is not known to be good enough.
-        short = 1 - float(np.mean(expected.values >= self.target - SHORT))
+        short = float(np.mean(~(expected.values >= self.target - SHORT)))
         if short > RISK:
             return StopDecision(False, expected, f"{found}, but below {self.target - SHORT:g} in {short:.1%} of draws")
         return StopDecision(True, expected, f"{found}, at least the target of {self.target:g}")
