@@ -31,7 +31,7 @@ def check_offset(n0: float | None) -> float:
     offset = real_number(n0)
     if not -1 < offset < math.inf:
         raise WeightError(f"n0 must be a finite number greater than -1; got {shown(n0)}")
-    return offset
+    return offset + 0.0  # -0.0 becomes 0.0, so that equal offsets also look alike
 
 
 @dataclass(frozen=True)

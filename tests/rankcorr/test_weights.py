@@ -108,6 +108,10 @@ def test_an_offset_so_large_that_its_squares_vanish_gives_equal_weights():
         assert weighted_tau(x, y, n0=n0).statistic == pytest.approx(weighted_tau(x, y, weigher=Uniform()).statistic)
 
 
+def test_offsets_that_are_equal_look_alike():
+    assert str(InverseSquare(n0=-0.0)) == str(InverseSquare(n0=0))
+
+
 @pytest.mark.parametrize("k", [0, -1, 1.5, True, "2", None])
 def test_invalid_numbers_of_top_ranks(k):
     with pytest.raises(WeightError, match="k must be a positive whole number; got"):

@@ -1,11 +1,12 @@
 """A program that organises a campaign, and voters who answer whatever they are asked."""
 
 import re
-from functools import cache
+from dataclasses import replace
 
 from jsonschema import Draft202012Validator
 from werkzeug.exceptions import NotFound
 
+from service.http.state import state
 from tests.service.collect.browsing import arrived
 
 ADMIN = "an-admin-token-of-tests"
@@ -20,6 +21,9 @@ REQUEST = {
     "settings": {"sheet_size": 3},
     "pages": {"texts": [{"language": "en", "title": "Trees", "question": "Which is taller?"}], "open_link": True},
 }
+
+
+DOCUMENTS = {}
 
 
 class Organiser:
@@ -132,11 +136,13 @@ def check_answer(app, answer):
     validator(app, pointer).validate(answer.json)
 
 
-@cache
 def document(app):
-    return app.test_client().get("/openapi.json").json
+    """The document of an app; apps whose settings differ in the ledger alone share it."""
+    settings = replace(state(app).settings, ledger="shared")
+    if settings not in DOCUMENTS:
+        DOCUMENTS[settings] = app.test_client().get("/openapi.json").json
+    return DOCUMENTS[settings]
 
 
-@cache
 def validator(app, pointer):
     return Draft202012Validator({**document(app), "$ref": f"#/{pointer}"})
