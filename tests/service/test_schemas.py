@@ -7,10 +7,10 @@ import re
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
-from service import create_app
+from service import Limits, Settings, create_app
 from tests.service.answers import document, posted, problem_of, validator
 
-APP = create_app()
+APP = create_app(Settings(limits=Limits(max_seconds=1.0)))  # longer work is refused for its time, after its shape
 PATHS = [path for path, methods in document()["paths"].items() if "post" in methods]
 
 # What no JSON Schema can say, and the service refuses: how values in different places fit each other.
