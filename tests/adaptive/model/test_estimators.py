@@ -166,16 +166,16 @@ def growing(votes):
 
 @pytest.mark.needs_numba
 def test_memory_is_linear_in_votes():
-    """An array of items by items would take 200 MB at 5,000."""
+    """An array of items by items would take 80 MB at 3,200."""
     peaks = []
-    for n_items in (2_500, 5_000):
+    for n_items in (1_600, 3_200):
         votes, theta = simulated(n_items, 20 * n_items, 1, n_voters=200)
         found, peak = growing(votes)
         peaks.append(peak)
         assert found.converged
         assert np.corrcoef(found.theta, theta)[0, 1] > 0.9
     assert peaks[1] < 2.2 * peaks[0]
-    assert peaks[1] < 150 * 20 * 5_000  # bytes for a vote: 140, and 100 with a given spread
+    assert peaks[1] < 150 * 20 * 3_200  # bytes for a vote: 140, and 100 with a given spread
 
 
 @pytest.mark.needs_numba
