@@ -184,7 +184,7 @@ def _show_batches(seen: Preview, now: CampaignStatus, as_json: bool) -> None:
             f"expected tau_w {seen.expected:.2f}; the top {seen.cut.k:,} are the true ones with probability "
             f"{seen.cut.confidence:.2f}"
         )
-    click.echo("it can be closed, which ends the campaign" if ready else "it cannot be closed yet")
+    click.echo("it can be closed, which ends the campaign" if ready else f"it cannot be closed yet: {seen.reason}")
 
 
 def _show(preview: ClosePreview, as_json: bool) -> None:
@@ -213,7 +213,7 @@ def _show(preview: ClosePreview, as_json: bool) -> None:
             f"by strengths, the top {preview.cut.k:,} are the true ones with probability {preview.cut.confidence:.2f}; "
             f"{preview.cut.overlap:.1f} of them are expected to be"
         )
-    click.echo("it can be closed" if preview.is_ready else "it cannot be closed yet")
+    click.echo("it can be closed" if preview.is_ready else f"it cannot be closed yet: {preview.reason}")
 
 
 @command(short_help="Write the ranking; with --interim, before the end.")
