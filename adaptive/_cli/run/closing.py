@@ -58,7 +58,7 @@ def _show_status(campaign: Campaign, as_json: bool) -> None:
     if spending is None:
         return
     if spending.expected_probes:
-        click.echo(f"probes: {spending.n_probes:,} answered of {round(spending.expected_probes):,} in the end")
+        click.echo(f"checks: {spending.n_probes:,} answered of {round(spending.expected_probes):,} in the end")
     pay = campaign.info.settings.pay
     if pay is not None:
         so_far, in_the_end = (

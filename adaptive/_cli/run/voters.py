@@ -33,7 +33,7 @@ def link(campaign: Campaign, url: str) -> None:
     click.echo(f"{url.rstrip('/')}/o/{campaign.key}#{token}")
 
 
-@command(short_help="Report speed, side, probes and agreement of each voter.")
+@command(short_help="Report speed, side, checks and agreement of each voter.")
 @ledger_argument
 @click.option(
     "--fast",

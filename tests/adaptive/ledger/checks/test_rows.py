@@ -167,7 +167,7 @@ def test_a_row_that_means_nothing_refuses_the_file(campaign, came, message):
 
 def test_probes_of_other_items_make_no_campaign(ledger):
     probing = Probing((KnownPair("gold", "ash", "nut", "left"),))
-    with pytest.raises(LedgerError, match="'nut' of a probe is no item of the campaign"):
+    with pytest.raises(LedgerError, match="'nut' of a check is no item of the campaign"):
         campaign_of(ledger, probing=probing)
     assert query(ledger, "SELECT count(*) FROM campaign") == [(0,)]
 
