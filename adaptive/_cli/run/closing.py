@@ -165,18 +165,16 @@ def reopen(campaign: Campaign, reason: str) -> None:
     ballots = campaign.ballots()
     if not ballots:
         raise ProtocolError("no ballot is closed: there is nothing to open again")
-    what = campaign.info.unit
     if not reason.strip():
         raise OptionError("--reason must not be empty")
     campaign.reopen(ballots[-1].number, reason)
-    click.echo(f"{what} {ballots[-1].number} is open again")
+    click.echo(f"{campaign.info.unit} {ballots[-1].number} is open again")
 
 
 def _show_batches(seen: Preview, now: CampaignStatus, as_json: bool) -> None:
     wanted, ready = seen.least_answered, seen.is_ready
     if as_json:
-        about = {"expected_tau_w": seen.expected, "least_answered": wanted, "ready": ready}
-        print_json({"status": asdict(now), **about})
+        print_json({"status": asdict(now), "expected_tau_w": seen.expected, "least_answered": wanted, "ready": ready})
         return
     click.echo(described(now) + f" ({now.n_answered / now.n_comparisons:.0%}; {wanted:.0%} are wanted)")
     if seen.expected is not None and seen.cut is not None:
@@ -194,10 +192,9 @@ def _show(preview: ClosePreview, as_json: bool) -> None:
         found["fewest"] = [{"item": item_cells(item), "n_answered": number} for item, number in preview.fewest]
         print_json({**found, "cut": None if preview.cut is None else asdict(preview.cut), "ready": preview.is_ready})
         return
-    share = preview.n_answered / preview.n_comparisons
     click.echo(
         f"ballot {preview.ballot}: {preview.n_answered:,} of {preview.n_comparisons:,} comparisons answered "
-        f"({share:.0%}; {preview.least_answered:.0%} are wanted)"
+        f"({preview.n_answered / preview.n_comparisons:.0%}; {preview.least_answered:.0%} are wanted)"
     )
     if preview.silent:
         some = first_few([" ".join(item_cells(item)) for item in preview.silent])

@@ -12,7 +12,6 @@ from adaptive._cli.plan import PlanOptions, plan_options
 from adaptive._cli.run.campaign import created
 from adaptive.errors import ProtocolError
 from rankcorr import OptionError
-from rankcorr._checks import counted
 from rankcorr._cli.console import command, gathered, option, setting, whole
 
 if TYPE_CHECKING:

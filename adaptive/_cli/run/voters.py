@@ -29,8 +29,7 @@ def link(campaign: Campaign, url: str) -> None:
     Example:
       ballots run link voting.db --url https://votes.example.org
     """
-    token = campaign.tokens.issue("organiser")
-    click.echo(f"{url.rstrip('/')}/o/{campaign.key}#{token}")
+    click.echo(f"{url.rstrip('/')}/o/{campaign.key}#{campaign.tokens.issue('organiser')}")
 
 
 @command(short_help="Report speed, side, checks and agreement of each voter.")

@@ -137,8 +137,9 @@ def too_few(n_answered: int, n_comparisons: int, wanted: float) -> str:
     ('899 of 1,000 comparisons are answered, 89.9%, and 90% are required', '')
     """
     share = n_answered / max(n_comparisons, 1)
-    answered = f"{n_answered:,} of {n_comparisons:,} comparisons are answered, {told_apart(100 * share, 100 * wanted, 0)}%"
-    return f"{answered}, and {100 * wanted:g}% are required" if share < wanted else ""
+    answered = f"{n_answered:,} of {n_comparisons:,} comparisons are answered"
+    percent = told_apart(100 * share, 100 * wanted, 0)
+    return f"{answered}, {percent}%, and {100 * wanted:g}% are required" if share < wanted else ""
 
 
 def drawn_columns(connection: sa.Connection, ballot_id: int) -> DrawnColumns:

@@ -258,8 +258,7 @@ def test_a_continuous_campaign_asks_in_batches_until_it_is_ended(folder):
     )
     asked = []
     for number in range(1, 5):
-        text = run_ok("run", "open", "c.db")
-        rows = rows_of(text)
+        rows = rows_of(run_ok("run", "open", "c.db"))
         assert len(rows) == (8 if number < 4 else 6)
         sides = [(row["left_1"] + row["left_2"], row["right_1"] + row["right_2"]) for row in rows]
         asked += [(row["voter"], frozenset(pair)) for row, pair in zip(rows, sides, strict=True)]
@@ -293,6 +292,7 @@ EXCLUDE = ["run", "exclude", "v.db", "2"]
         (["run", "open", "v.db"], r"ballot 1 is open: close it before"),
         (["run", "open", "none.db"], r"none\.db: does not exist"),
         (["run", "open", "tokens.csv"], r"tokens\.csv: file is not a database"),
+        (["run", "open", "/"], r"^/: is a folder, not a file"),
         (["run", "open", "v.db", "--campaign", "other"], r"the ledger has no campaign called 'other'"),
         (["run", "open", "v.db", "--voter", "1"], r"--voter and --unanswered require --again"),
         (["run", "open", "ready.db", "--out", "./ready.db"], r"is the ledger itself"),
@@ -322,6 +322,7 @@ EXCLUDE = ["run", "exclude", "v.db", "2"]
         (["verify", "none.zip"], r"none\.zip: "),
         (["verify", "tokens.csv"], r"tokens\.csv: "),
         (["run", "export", "v.db", "--out", "none/c.zip"], r"none/c\.zip: cannot be written"),
+        (["run", "export", "v.db", "--out", "/"], r"^/: cannot be written: Is a directory"),
         (["run", "export", "v.db", "--format", "bundle", "--unanswered", "--out", "c"], r"for the formats of votes"),
         (["run", "export", "v.db", "--format", "choix", "--out", "tokens.csv"], r"tokens\.csv: cannot be a folder"),
         (["run", "backup", "none.db", "copy.db"], r"none\.db: does not exist"),

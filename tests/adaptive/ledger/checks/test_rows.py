@@ -183,8 +183,7 @@ def test_practice_comes_once_and_known_pairs_take_turns_over_ballots(ledger):
 
 
 def test_whoever_claims_a_sheet_gets_no_pair_of_an_overlap_again(ledger):
-    probing = Probing(overlap=0.5)
-    campaign = campaign_of(ledger, probing=probing, sheet_size=2, assigned=False)
+    campaign = campaign_of(ledger, probing=Probing(overlap=0.5), sheet_size=2, assigned=False)
     voter = voters_of(campaign, 1)[0]
     pairs = []
     while (lease := write(campaign, claim_sheet, voter)) is not None:
