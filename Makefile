@@ -16,7 +16,7 @@ unexport PYTHONDONTWRITEBYTECODE
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
 
-demo: .venv/.runtime ## Install the libraries, compare real rankings, plan and simulate ballots
+demo: .venv/.runtime ## Install the libraries, compare real rankings, plan and simulate votes
 	@$(BIN)/python benchmarks/demo.py
 
 serve: .venv/.service ## Install the service, and start it on http://127.0.0.1:8000

@@ -1,65 +1,74 @@
-"""Compare real rankings, then plan ballots and simulate them."""
+"""Compare real rankings, and simulate how many votes on pairs of items give a good ranking."""
 
 from itertools import combinations
 from textwrap import fill
 
-from adaptive import VoterPopulation, exponential_similarity, plan_ballots, simulate
-from rankcorr import Ranking, correlation_matrix, permutation_test
+from adaptive import VoterPopulation, exponential_similarity, simulate_curve
+from rankcorr import Ranking, compare_systems, holm, permutation_test
 from rankcorr.datasets import russian_relatedness_systems
 
-WIDTH = 100
-COEFFICIENTS = ("rho", "tau", "rho_w", "tau_w")
+SIMULATIONS, SECONDS = 10, 5
+ASKED = {"matched": "matched pairs", "uniform": "random pairs"}
 
 
-def main() -> None:
-    """Test whether three benchmarks of semantic relatedness rank eight systems alike, and alike at the top."""
+def say(text: str) -> None:
+    """Print a paragraph, and an empty line."""
+    print(fill(text, 100), end="\n\n")
+
+
+def compare() -> None:
+    """Test whether three benchmarks rank eight programs alike, and which of two is closer to the third."""
+    say(
+        "1. COMPARE RANKINGS. Eight programs estimate how related two Russian words are. Three benchmarks rank the "
+        "programs: HJ by judgements of people, RT by a thesaurus, AE by associations, where two programs tie. (Scores: "
+        "Panchenko et al. 2017, arXiv:1708.09702, Table 4.)"
+    )
     systems = russian_relatedness_systems()
-    print(fill(systems.description, WIDTH), fill(f"Source: {systems.source}", WIDTH), "", sep="\n")
-
     rankings = {benchmark: Ranking.from_scores(scores) for benchmark, scores in systems.columns.items()}
-    names = sorted(systems["HJ"], key=systems["HJ"].get, reverse=True)
-    print(f"{'rank of the system by':<22}{''.join(f'{benchmark:>8}' for benchmark in rankings)}")
-    for name in names:
+    print(f"{'rank of the program by':<24}{''.join(f'{benchmark:>8}' for benchmark in rankings)}")
+    for name in sorted(systems["HJ"], key=systems["HJ"].get, reverse=True):
         ranks = [ranking.ranks[ranking.labels.index(name)] for ranking in rankings.values()]
-        print(f"  {name:<20}{''.join(f'{rank:>8g}' for rank in ranks)}")
+        print(f"  {name:<22}{''.join(f'{rank:>8g}' for rank in ranks)}")
 
-    matrices = {name: correlation_matrix(rankings, coefficient=name).statistic for name in COEFFICIENTS}
-    print(f"\n{'agreement of':<22}{''.join(f'{name:>8}' for name in COEFFICIENTS)}")
-    for (i, first), (j, second) in combinations(enumerate(rankings), 2):
-        print(f"  {f'{first} and {second}':<20}{''.join(f'{matrices[name][i, j]:>8.2f}' for name in COEFFICIENTS)}")
-
-    print(f"\n{'tau_w against chance':<22}{'by chance':>12}{'p':>8}")
-    for first, second in combinations(rankings, 2):
-        test = permutation_test(rankings[first], rankings[second], coefficient="tau_w")
-        print(f"  {f'{first} and {second}':<20}{test.null.mean:>12.2f}{test.pvalue:>8.2f}")
-    answer = (
-        "rho_w and tau_w weigh the top most (weights 1/(n + 2)^2). Chance gives them values below 0, so do not "
-        "compare them with rho and tau. All three tau_w are above chance, but only the agreement of RT and AE is "
-        "significant (two-sided p). With eight systems and three tests this is an illustration, not a finding."
+    pairs = list(combinations(rankings, 2))
+    tests = [permutation_test(rankings[first], rankings[second], coefficient="tau_w") for first, second in pairs]
+    corrected = holm([test.pvalue for test in tests])
+    print(f"\n{'agreement of':<24}{'tau_w':>8}{'by chance':>12}{'p':>8}{'corrected p':>14}{'trust it?':>12}")
+    for (first, second), test, p in zip(pairs, tests, corrected, strict=True):
+        numbers = f"{test.statistic:>8.2f}{test.null.mean:>12.2f}{test.pvalue:>8.2f}{p:>14.2f}"
+        print(f"  {f'{first} and {second}':<22}{numbers}{'yes' if p <= 0.05 else 'no':>12}")
+    print()
+    found = compare_systems(rankings["HJ"], rankings["RT"], rankings["AE"], coefficient="tau_w")
+    say(
+        "tau_w is 1 for equal rankings, and the top counts most. p is the probability that unrelated rankings are at "
+        "least as far from chance. Each test is another chance of a small p, so p is corrected for three tests (Holm); "
+        "trust an agreement if the result is at most 0.05. A single question that you fix before you see the data "
+        f"needs no correction, such as: is RT closer to HJ than AE is? The difference is {found.difference:.2f}, with "
+        f"p = {found.pvalue:.2f}, so {'trust it' if found.pvalue <= 0.05 else 'it may be chance'}. Eight programs are "
+        f"few: the difference would have to be {found.detectable:.2f} to be found four times out of five."
     )
-    print("", fill(answer, WIDTH), sep="\n")
 
 
-def plan_and_simulate() -> None:
-    """Plan ballots for 300 items, and simulate how accurate they are."""
-    plan = plan_ballots(300, n_ballots=5, fraction=0.55, presentations=24)
-    print("", "What would it take to rank 300 items by pairwise votes, the top most precisely?", "", plan, "", sep="\n")
-    result = simulate(plan, VoterPopulation(), exponential_similarity(300), n_simulations=20, seed=1)
-    print(
-        fill(
-            "20 simulations with 100 voters, items whose strengths fall off exponentially: agreement with the true "
-            "ranking, mean +- standard deviation. Uniform ballots ask all pairs with equal chances.",
-            WIDTH,
-        )
+def plan() -> None:
+    """Simulate numbers of votes, with pairs chosen from earlier votes and with random pairs."""
+    say(
+        "2. PLAN VOTES. If you have no ranking that you trust, let people vote: which of two items is better? Matched "
+        "pairs are chosen from the votes so far: items that seem close. The table shows tau_w with the true ranking, "
+        f"mean +- standard deviation of {SIMULATIONS} simulations: 100 items whose best are far apart, and 100 voters "
+        "who make mistakes."
     )
-    print(f"\n{'':<28}{''.join(f'{name:>18}' for name in COEFFICIENTS)}")
-    for approach in ("adaptive", "uniform"):
-        cells = [f"{result.mean[approach][name]:.3f} +- {result.sd[approach][name]:.3f}" for name in COEFFICIENTS]
-        print(f"  {approach:<26}{''.join(f'{cell:>18}' for cell in cells)}")
-    answer = "At the top (rho_w, tau_w) adaptive ballots are better; over the whole list (rho, tau) uniform ones are."
-    print("", fill(answer, WIDTH), sep="\n")
+    population, items = VoterPopulation(), exponential_similarity(100)
+    curve = simulate_curve(
+        [125, 250, 500], population, items, n_simulations=SIMULATIONS, seed=1, approaches=tuple(ASKED)
+    )
+    print(f"{'votes':>7}{f'work, {SECONDS} s a vote':>20}{''.join(f'{name:>18}' for name in ASKED.values())}")
+    for votes, result in curve.results.items():
+        cells = [f"{result.mean[name]['tau_w']:.2f} +- {result.sd[name]['tau_w']:.2f}" for name in ASKED]
+        print(f"{votes:>7,}{f'{votes * SECONDS / 60:.0f} minutes':>20}{''.join(f'{cell:>18}' for cell in cells)}")
 
 
 if __name__ == "__main__":
-    main()
-    plan_and_simulate()
+    compare()
+    plan()
+    print("\nNEXT: vote in a browser with `make collect`. For your own rankings and votes, see docs/start/index.md;")
+    print("for other items, voters and numbers of votes, see docs/how-to/plan-votes.md.")

@@ -178,6 +178,18 @@ def counted_need(number: int, what: str) -> str:
     return f"{counted(number, what)} need{'s' * (number == 1)}"
 
 
+def told_apart(value: float, limit: float, digits: int) -> str:
+    """A number with at least that many decimals, and more if rounding would move it across a limit.
+
+    Examples
+    --------
+    >>> told_apart(0.94996, 0.95, 3), told_apart(0.94996, 0.96, 3)
+    ('0.94996', '0.950')
+    """
+    texts = (f"{value:.{n}f}" for n in range(digits, 18))
+    return next((text for text in texts if (float(text) < limit) == (value < limit)), str(value))
+
+
 def is_unhashable(value: object) -> bool:
     """Whether a value cannot be hashed, as a label must."""
     try:

@@ -184,8 +184,7 @@ def next_command(
     rng = np.random.default_rng(seed)
     matches = next_comparisons(strengths, size, rng=rng, voters=voters or None, n0=n0, focus=focus)
     known = bool(voters) or comparisons.voters is not None
-    note = f"{matches.n_comparisons:,} comparisons written to {out}"
-    emit(_csv(matches, first, known=known), out, note)
+    emit(_csv(matches, first, known=known), out, f"{matches.n_comparisons:,} comparisons written to {out}")
     if matches.reason:
         print_note(f"{matches.n_comparisons:,} of {size:,} comparisons: {matches.reason}")
 

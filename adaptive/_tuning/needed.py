@@ -17,7 +17,7 @@ from adaptive.model._matching import MATCHING, Matching
 from adaptive.simulation._approaches import APPROACHES, Approach, checked_voters
 from adaptive.simulation._similarity import positive_count
 from adaptive.simulation._voters import Interval, VoterPool, VoterPopulation
-from rankcorr._checks import checked_level, checked_seed, real_number, shown
+from rankcorr._checks import checked_level, checked_seed, real_number, shown, told_apart
 from rankcorr._coefficients import CoefficientLike, as_coefficient
 from rankcorr._results import TableResult, read_only
 from rankcorr._workers import Progress
@@ -97,20 +97,20 @@ class VotesNeeded(TableResult):
     @property
     def verdict(self) -> str:
         """The answer as a sentence."""
-        what = f"a mean {self.coefficient} of {self.accuracy:g}"
+        what = f"a mean {self.coefficient} of {self.accuracy}"
         if self.reached:
             low, high = self.interval
             if self.votes <= self.budgets[0]:
                 return f"{what} takes at most {self.budgets[0]:,} votes, the fewest that were tried"
             end = "more than were tried" if math.isinf(high) else f"{high:,.0f}"
             return f"{what} takes {self.votes:,.0f} votes ({low:,.0f} to {end})"
-        most, best = self.budgets[-1], self.means[-1]
+        most, best = self.budgets[-1], told_apart(self.means[-1], self.accuracy, 4)
         if not self.possible:
             return (
                 f"{what} cannot be reached with these voters: if each of them ranked all items it would be "
-                f"{self.bound:.4f}; {most:,} votes reach {best:.4f}"
+                f"{told_apart(self.bound, self.accuracy, 4)}; {most:,} votes reach {best}"
             )
-        return f"{what} takes more than {most:,} votes, which reach {best:.4f}"
+        return f"{what} takes more than {most:,} votes, which reach {best}"
 
     def _columns(self) -> dict[str, list[Any]]:
         return {"votes": self.budgets.tolist(), "mean": self.means.tolist(), "se": self.ses.tolist()}

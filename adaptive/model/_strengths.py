@@ -20,7 +20,7 @@ from adaptive.model._fit import SD_RANGE, SD_START
 from adaptive.model._likelihood import OVERSIGHT, Curvature, Parameters, Prior, VoteModel, curvature_at, rows_of
 from adaptive.model._posterior import MAX_DENSE, Opinions, RankChances, cluster_ratio, covariance, draw, shared_opinions
 from rankcorr import Ranking, TauW
-from rankcorr._checks import check_rng, checked_count, checked_seed, counted, real_number, shown
+from rankcorr._checks import check_rng, checked_count, checked_seed, counted, real_number, shown, told_apart
 from rankcorr._coefficients import Coefficient, CoefficientLike, as_coefficient
 from rankcorr._results import JsonResult, TableResult, json_ready, read_only, table_rows
 from rankcorr._workers import Progress
@@ -512,14 +512,14 @@ class StoppingRule:
         after = f"after {counted(strengths.comparisons.n_comparisons, 'vote')}"
         if not strengths.signal.found:
             return StopDecision(False, expected, f"the votes cannot be told from coin flips {after}")
-        found = f"expected {self.coefficient.name} is {expected.mean:.3f} {after}"
+        found = f"expected {self.coefficient.name} is {told_apart(expected.mean, self.target, 3)} {after}"
         if not expected.mean >= self.target:
-            return StopDecision(False, expected, f"{found}, below the target of {self.target:g}")
+            return StopDecision(False, expected, f"{found}, below the target of {self.target}")
         # A ranking without the coefficient is not known to be good enough.
         short = float(np.mean(~(expected.values >= self.target - SHORT)))
         if short > RISK:
             return StopDecision(False, expected, f"{found}, but below {self.target - SHORT:g} in {short:.1%} of draws")
-        return StopDecision(True, expected, f"{found}, at least the target of {self.target:g}")
+        return StopDecision(True, expected, f"{found}, at least the target of {self.target}")
 
 
 def stopping_rule(

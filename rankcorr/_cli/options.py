@@ -60,8 +60,7 @@ def coefficient_option(
 
 def resamples_option(default: int | None, what: str = "Number of random resamples.") -> Decorator:
     """Option --resamples."""
-    kind = click.IntRange(1, MAX_RESAMPLES)
-    return option("--resamples", type=kind, default=default, metavar="N", help=what)
+    return option("--resamples", type=click.IntRange(1, MAX_RESAMPLES), default=default, metavar="N", help=what)
 
 
 def _level(context: click.Context, parameter: click.Parameter, value: float | None) -> float | None:

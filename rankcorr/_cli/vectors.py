@@ -214,8 +214,7 @@ def vectors_command(vectors: tuple[str, ...], asked: VectorOptions, weights: Wei
 
 def _check(vectors: tuple[str, ...], asked: VectorOptions) -> None:
     """Refuse options and files that do not go together."""
-    of_relata = {"--candidates": asked.candidates, "--depth": asked.depth}
-    options.check_owner("--relata", asked.relata, of_relata)
+    options.check_owner("--relata", asked.relata, {"--candidates": asked.candidates, "--depth": asked.depth})
     if asked.relata and asked.self_pairs is not None:
         raise OptionError("--self-pairs does not go with --relata")
     if asked.relata and len(vectors) > 1:
@@ -334,8 +333,7 @@ def _print_comparisons(compared: SystemComparisons, asked: VectorOptions) -> Non
 
 def _print_relata(results: dict[str, RelataEvaluation]) -> None:
     for name, result in results.items():
-        shown = whole(name)
-        click.echo(f"{shown}: {counted(result.n_words, 'word')}, {result.n_relata:,} relata")
+        click.echo(f"{whole(name)}: {counted(result.n_words, 'word')}, {result.n_relata:,} relata")
         _print_words("words without a vector", result.oov_words)
         _print_words("relata without a vector", result.oov_relata)
     rows = [(name, row) for name, result in results.items() for row in result.evaluation.table()]

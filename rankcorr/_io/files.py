@@ -15,6 +15,8 @@ def write_atomically(path: Path, data: bytes) -> None:
     The new file keeps the mode of the old one, and a link stays a link.
     """
     target = Path(os.path.realpath(path))
+    if target.is_dir():  # the root has no name to derive a temporary one from
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
     try:
         with temporary.open("xb") as file:

@@ -60,7 +60,8 @@ class RunScore(Result):
         Number of the group, from 1: tests do not separate its runs from the first. None without a mean.
     least_rank, largest_rank : int or None
         The ranks that tests of all pairs leave possible, for all runs together: a run with `least_rank` 1 may be the
-        best. None without a mean.
+        best. The correction for all pairs takes more evidence than the one test of `pvalue`, so `least_rank` may be 1
+        where `pvalue` is below 0.05. None without a mean.
     mean, low, high : float
         Mean over queries, and its interval.
     n_queries : int

@@ -195,8 +195,7 @@ def verdicts(columns: Values, test: Test, level: float, draws: Draws) -> Verdict
         with np.errstate(divide="ignore", invalid="ignore"):
             tails = 2 * stdtr(freedom, -np.abs(means / found.errors))
         tails = np.where((found.errors == 0) & (means == 0), 1.0, tails)
-        distance = stdtrit(freedom, (1 + level) / 2)
-        half = distance * found.errors
+        half = stdtrit(freedom, (1 + level) / 2) * found.errors
         detectable = np.where(found.errors > ROUNDING, half + ndtri(POWER) * found.errors, math.nan)
         return Verdicts(tails, found.means - half, found.means + half, detectable)
     verdict = Verdicts(*np.full((4, columns.shape[1]), math.nan))
@@ -342,8 +341,7 @@ class QueryContest:
             exchanged_sums(rng, values, sums)
             return np.asarray(np.maximum.accumulate(sums, axis=1) - np.minimum.accumulate(sums, axis=1))
 
-        draws = self.draws.of_part(JOINT, *part)
-        return np.concatenate(draws.in_blocks(task, 2 * values.size)) / len(values)
+        return np.concatenate(self.draws.of_part(JOINT, *part).in_blocks(task, 2 * values.size)) / len(values)
 
     @staticmethod
     def _scales(values: Values) -> Values:

@@ -330,8 +330,7 @@ class Stages:
             return np.stack([chosen, self.draw(rng, chosen)])
 
         stage = replace(self.draws.of_part(self.n_done), n_resamples=self.sizes[self.n_done])
-        blocks = stage.in_blocks(task, self.numbers_each)
-        pairs = np.concatenate(blocks, axis=1)
+        pairs = np.concatenate(stage.in_blocks(task, self.numbers_each), axis=1)
         defined = ~np.isnan(pairs[1])
         self.n_done += 1
         self.n_undefined += pairs.shape[1] - int(defined.sum())

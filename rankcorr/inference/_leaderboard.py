@@ -90,7 +90,8 @@ class LeaderboardRow(Result):
         Number of the group, from 1 for that of the best; None if the coefficient is undefined.
     least_rank, largest_rank : int or None
         The ranks that tests of all pairs leave possible, for all systems together: a system with `least_rank` 1 may be
-        the best. None if the coefficient is undefined.
+        the best. The correction for all pairs takes more evidence than the one test of `pvalue`, so `least_rank` may
+        be 1 where `pvalue` is below 0.05. None if the coefficient is undefined.
     scores : tuple of Score
         One score for each gold set.
     total, mean : Score

@@ -200,8 +200,7 @@ def _draw(axes: Axes, parts: Contributions, worst: list[ItemContribution], longe
     axes.plot(ends, ends, color=ink.grey(0.4), lw=0.8, zorder=0)
     pairs: NDArray[Any] = np.column_stack([parts.x.ranks, parts.y.ranks])
     places, which = np.unique(pairs, axis=0, return_inverse=True)
-    weights = np.bincount(which.reshape(-1), parts.weights)
-    areas = _draw_places(axes, places, weights, ink)
+    areas = _draw_places(axes, places, np.bincount(which.reshape(-1), parts.weights), ink)
     gap = (ends[1] / ends[0]) ** (TICK / room(axes))
     for set_scale, set_limits, axis in (
         (axes.set_xscale, axes.set_xlim, axes.xaxis),

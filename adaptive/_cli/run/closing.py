@@ -58,7 +58,7 @@ def _show_status(campaign: Campaign, as_json: bool) -> None:
     if spending is None:
         return
     if spending.expected_probes:
-        click.echo(f"probes: {spending.n_probes:,} answered of {round(spending.expected_probes):,} in the end")
+        click.echo(f"checks: {spending.n_probes:,} answered of {round(spending.expected_probes):,} in the end")
     pay = campaign.info.settings.pay
     if pay is not None:
         so_far, in_the_end = (
@@ -165,18 +165,16 @@ def reopen(campaign: Campaign, reason: str) -> None:
     ballots = campaign.ballots()
     if not ballots:
         raise ProtocolError("no ballot is closed: there is nothing to open again")
-    what = campaign.info.unit
     if not reason.strip():
         raise OptionError("--reason must not be empty")
     campaign.reopen(ballots[-1].number, reason)
-    click.echo(f"{what} {ballots[-1].number} is open again")
+    click.echo(f"{campaign.info.unit} {ballots[-1].number} is open again")
 
 
 def _show_batches(seen: Preview, now: CampaignStatus, as_json: bool) -> None:
     wanted, ready = seen.least_answered, seen.is_ready
     if as_json:
-        about = {"expected_tau_w": seen.expected, "least_answered": wanted, "ready": ready}
-        print_json({"status": asdict(now), **about})
+        print_json({"status": asdict(now), "expected_tau_w": seen.expected, "least_answered": wanted, "ready": ready})
         return
     click.echo(described(now) + f" ({now.n_answered / now.n_comparisons:.0%}; {wanted:.0%} are wanted)")
     if seen.expected is not None and seen.cut is not None:
@@ -184,7 +182,7 @@ def _show_batches(seen: Preview, now: CampaignStatus, as_json: bool) -> None:
             f"expected tau_w {seen.expected:.2f}; the top {seen.cut.k:,} are the true ones with probability "
             f"{seen.cut.confidence:.2f}"
         )
-    click.echo("it can be closed, which ends the campaign" if ready else "it cannot be closed yet")
+    click.echo("it can be closed, which ends the campaign" if ready else f"it cannot be closed yet: {seen.reason}")
 
 
 def _show(preview: ClosePreview, as_json: bool) -> None:
@@ -194,10 +192,9 @@ def _show(preview: ClosePreview, as_json: bool) -> None:
         found["fewest"] = [{"item": item_cells(item), "n_answered": number} for item, number in preview.fewest]
         print_json({**found, "cut": None if preview.cut is None else asdict(preview.cut), "ready": preview.is_ready})
         return
-    share = preview.n_answered / preview.n_comparisons
     click.echo(
         f"ballot {preview.ballot}: {preview.n_answered:,} of {preview.n_comparisons:,} comparisons answered "
-        f"({share:.0%}; {preview.least_answered:.0%} are wanted)"
+        f"({preview.n_answered / preview.n_comparisons:.0%}; {preview.least_answered:.0%} are wanted)"
     )
     if preview.silent:
         some = first_few([" ".join(item_cells(item)) for item in preview.silent])
@@ -213,7 +210,7 @@ def _show(preview: ClosePreview, as_json: bool) -> None:
             f"by strengths, the top {preview.cut.k:,} are the true ones with probability {preview.cut.confidence:.2f}; "
             f"{preview.cut.overlap:.1f} of them are expected to be"
         )
-    click.echo("it can be closed" if preview.is_ready else "it cannot be closed yet")
+    click.echo("it can be closed" if preview.is_ready else f"it cannot be closed yet: {preview.reason}")
 
 
 @command(short_help="Write the ranking; with --interim, before the end.")

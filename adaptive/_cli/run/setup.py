@@ -12,7 +12,6 @@ from adaptive._cli.plan import PlanOptions, plan_options
 from adaptive._cli.run.campaign import created
 from adaptive.errors import ProtocolError
 from rankcorr import OptionError
-from rankcorr._checks import counted
 from rankcorr._cli.console import command, gathered, option, setting, whole
 
 if TYPE_CHECKING:
@@ -25,18 +24,18 @@ def _number(name: str, metavar: str, what: str, default: float | None = None) ->
 
 @dataclass(frozen=True)
 class AskingOptions:
-    """Options of the command line for probes and pay."""
+    """Options of the command line for checks and pay."""
 
     probes: str | None = setting(
-        "--probes",
+        *("--checks", "--probes"),
         metavar="FILE",
         help="CSV of pairs whose answer is known: left, right, winner and kind (practice, attention or gold).",
     )
     probes_per_sheet: int | None = setting(
-        "--probes-per-sheet",
+        *("--checks-per-sheet", "--probes-per-sheet"),
         type=int,
         metavar="N",
-        help="Attention checks and gold pairs of each sheet.  [default: 1, with --probes]",
+        help="Attention checks and gold pairs of each sheet.  [default: 1, with --checks]",
     )
     repeats: float = _number("--repeats", "SHARE", "Share of the comparisons to ask the same voter again.", 0.0)
     overlap: float = _number("--overlap", "SHARE", "Share of the comparisons to ask a second voter too.", 0.0)
@@ -48,11 +47,11 @@ class AskingOptions:
     currency: str | None = setting("--currency", metavar="TEXT", help="Currency of the pay.")
 
     def probing(self, items: Collection[Hashable]) -> Probing | None:
-        """Return the probes of a campaign; None without probes."""
+        """Return the checks of a campaign; None without checks."""
         from adaptive.ledger import Probing, read_known_pairs
 
         if self.probes is None and self.probes_per_sheet is not None:
-            raise OptionError("--probes-per-sheet requires --probes")
+            raise OptionError("--checks-per-sheet requires --checks")
         known = () if self.probes is None else read_known_pairs(self.probes, items)
         per_sheet = 1 if self.probes_per_sheet is None else self.probes_per_sheet
         probing = Probing(known, per_sheet, self.repeats, self.overlap)
@@ -115,7 +114,7 @@ def init(
 ) -> None:
     """Plan a campaign on the items of a file, and create it in LEDGER: a file, or the URL of a PostgreSQL database.
 
-    Probes are extra comparisons that are never scored: pairs with a known answer (--probes), comparisons that a voter
+    Checks are extra comparisons that are never scored: pairs with a known answer (--checks), comparisons that a voter
     gets again with the sides swapped (--repeats), and comparisons that a second voter gets too (--overlap). `ballots
     run quality` reports the results for each voter.
 
@@ -169,12 +168,12 @@ def migrate(ledger: str) -> None:
 
 
 def _say_cost(plan: Any, n_voters: int, settings: Settings) -> None:
-    """Print the number of probes, and the cost with them."""
+    """Print the number of checks, and the cost with them."""
     from adaptive.ledger import planned_spending
 
     planned = planned_spending(plan, n_voters, settings)
     if settings.probing is not None:
-        click.echo(f"Probes: {counted(round(planned.n_probes), 'probe')} on average, in addition to the comparisons.")
+        click.echo(f"Checks: {round(planned.n_probes):,} on average, in addition to the comparisons.")
     pay = settings.pay
     if pay is None or planned.cost is None:
         return

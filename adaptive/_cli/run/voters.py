@@ -29,11 +29,10 @@ def link(campaign: Campaign, url: str) -> None:
     Example:
       ballots run link voting.db --url https://votes.example.org
     """
-    token = campaign.tokens.issue("organiser")
-    click.echo(f"{url.rstrip('/')}/o/{campaign.key}#{token}")
+    click.echo(f"{url.rstrip('/')}/o/{campaign.key}#{campaign.tokens.issue('organiser')}")
 
 
-@command(short_help="Report speed, side, probes and agreement of each voter.")
+@command(short_help="Report speed, side, checks and agreement of each voter.")
 @ledger_argument
 @click.option(
     "--fast",

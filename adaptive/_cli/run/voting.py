@@ -80,8 +80,8 @@ def record(campaign: Campaign, votes: str, reading: Reading, as_json: bool) -> N
         for number, what in ((recorded.n_conflicts, "conflict"), (recorded.n_late, "late vote"))
         if number
     )
-    probes = f", {counted(recorded.n_probes, 'answer')} to probes" if recorded.n_probes else ""
-    click.echo(f"{counted(recorded.n_new, 'new vote')}{probes}{aside}; {described(status)}")
+    checks = f", {counted(recorded.n_probes, 'answer')} to checks" if recorded.n_probes else ""
+    click.echo(f"{counted(recorded.n_new, 'new vote')}{checks}{aside}; {described(status)}")
 
 
 @command(short_help="Correct a vote, with a reason.")

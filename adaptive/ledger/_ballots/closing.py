@@ -24,6 +24,7 @@ from adaptive.ledger._ballots.stored import (
     record_dict,
     standing_after,
     stored_ballots,
+    too_few,
     write_record,
 )
 from adaptive.ledger._campaign.info import CampaignInfo
@@ -178,13 +179,9 @@ def _count(connection: sa.Connection, info: CampaignInfo, ballot_id: int) -> _Co
 
 
 def _checked(info: CampaignInfo, counted: _Counted, wanted: float) -> Scored:
-    stored, answered = counted.stored, counted.votes.n_answered
-    if answered < wanted * stored.n_comparisons:
-        share = answered / stored.n_comparisons
-        raise NotReadyError(
-            f"ballot {stored.number} has {answered:,} of {stored.n_comparisons:,} comparisons answered, {share:.0%}, "
-            f"and {wanted:.0%} are required; nothing was closed"
-        )
+    stored = counted.stored
+    if few := too_few(counted.votes.n_answered, stored.n_comparisons, wanted):
+        raise NotReadyError(f"ballot {stored.number}: {few}; nothing was closed")
     try:
         return _scores(info, stored, counted.ballot, counted.votes, counted.before)
     except VoteError as error:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from adaptive._protocol import ballot_rng
 from adaptive.ledger._ballots.draws import store_ballot
 from adaptive.ledger._ballots.sheets import assign_slots, is_sheet_left, is_taken, n_unanswered_for
-from adaptive.ledger._ballots.stored import ballot_stamp, stored_ballots, write_record
+from adaptive.ledger._ballots.stored import ballot_stamp, stored_ballots, too_few, write_record
 from adaptive.ledger._campaign.info import CampaignInfo, ContinuousPlan, slots_of_batch
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.database import Database
@@ -265,12 +265,8 @@ def finish(
         if stamp is not None and stamp != ballot_stamp(connection, info, ballots[-1].number):
             raise ChangedError("a batch was drawn, or the voters changed, since you reviewed the campaign")
         asked = sum(each.n_comparisons for each in ballots)
-        answered_in_all = asked - n_unanswered(connection, info)
-        if answered_in_all < wanted * asked:
-            raise NotReadyError(
-                f"{answered_in_all:,} of {asked:,} comparisons are answered, {answered_in_all / asked:.0%}, and "
-                f"{wanted:.0%} are required; nothing was closed"
-            )
+        if few := too_few(asked - n_unanswered(connection, info), asked, wanted):
+            raise NotReadyError(f"{few}; nothing was closed")
         previous = None
         excluded = sorted(excluded_voters(connection, info.id).values())
         for stored in ballots:

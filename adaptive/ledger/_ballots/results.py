@@ -13,7 +13,7 @@ from adaptive._record import ProtocolResult, item_table, places_best_first
 from adaptive._tables import items_csv
 from adaptive.errors import VoteError
 from adaptive.ledger._ballots.closing import scored
-from adaptive.ledger._ballots.stored import drawn_columns, standing_after, stored_ballots
+from adaptive.ledger._ballots.stored import drawn_columns, standing_after, stored_ballots, too_few
 from adaptive.ledger._campaign.info import CampaignInfo
 from adaptive.ledger._campaign.stored import ItemContent, contents_of
 from adaptive.ledger._store import schema
@@ -26,6 +26,7 @@ from adaptive.model._estimators import bradley_terry
 from adaptive.model._evidence import LIMIT
 from adaptive.model._strengths import Strengths
 from rankcorr import TauW
+from rankcorr._checks import counted
 from rankcorr._results import TableResult
 from rankcorr._workers import Progress
 
@@ -199,7 +200,13 @@ class ClosePreview:
     @property
     def is_ready(self) -> bool:
         """Whether the ballot can be closed."""
-        return self.n_tied_at_cut is not None and self.n_answered >= self.least_answered * self.n_comparisons
+        return not self.reason
+
+    @property
+    def reason(self) -> str:
+        """Why the ballot cannot be closed yet; empty if it can be."""
+        few = too_few(self.n_answered, self.n_comparisons, self.least_answered)
+        return few or (f"{counted(len(self.silent), 'item')} without any answer" if self.silent else "")
 
 
 @dataclass(frozen=True, eq=False)
@@ -251,6 +258,13 @@ class Preview:
     expected: float | None
     cut: Cut | None
     of_ballot: ClosePreview | None
+
+    @property
+    def reason(self) -> str:
+        """Why it cannot be closed yet; empty if enough comparisons are answered and no item of a ballot lacks one."""
+        if self.of_ballot is not None:
+            return self.of_ballot.reason
+        return too_few(self.n_answered, self.n_comparisons, self.least_answered)
 
 
 @dataclass(frozen=True)

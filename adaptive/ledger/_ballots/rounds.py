@@ -11,7 +11,7 @@ from adaptive.ledger._ballots.continuous import draw_batch, finish
 from adaptive.ledger._ballots.draws import store_ballot
 from adaptive.ledger._ballots.results import Preview, preview_of, result_of
 from adaptive.ledger._ballots.sheets import assign_slots
-from adaptive.ledger._ballots.stored import ballot_stamp, standing_after, stored_ballots
+from adaptive.ledger._ballots.stored import ballot_stamp, standing_after, stored_ballots, too_few
 from adaptive.ledger._campaign.info import CampaignInfo
 from adaptive.ledger._campaign.status import status_of
 from adaptive.ledger._store.database import Database
@@ -108,7 +108,7 @@ def preview(
         n_comparisons=now.n_comparisons,
         n_answered=now.n_answered,
         least_answered=wanted,
-        is_ready=now.state == "open" and now.n_answered >= wanted * now.n_comparisons,
+        is_ready=now.state == "open" and not too_few(now.n_answered, now.n_comparisons, wanted),
         expected=None if found is None else found.expected,
         cut=None if found is None else found.cut,
         of_ballot=None,

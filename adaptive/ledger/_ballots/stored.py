@@ -19,6 +19,7 @@ from adaptive.ledger._store import schema
 from adaptive.ledger._store.encoding import digest_of, json_of, now, value_of
 from adaptive.ledger._store.rows import integer_columns
 from adaptive.ledger.errors import LedgerError
+from rankcorr._checks import told_apart
 
 _DECIDING = ("opened", "closed", "reopened", "excluded", "included", "left")
 Array = NDArray[np.int64]
@@ -125,6 +126,20 @@ def stored_ballots(connection: sa.Connection, info: CampaignInfo) -> list[Stored
         decoded = {"places": value_of(row.places), "record": None if row.record is None else value_of(row.record)}
         found.append(StoredBallot.from_dict({**row._mapping, **decoded}, ballot_id=row.id))
     return found
+
+
+def too_few(n_answered: int, n_comparisons: int, wanted: float) -> str:
+    """Return why too few comparisons are answered to close a ballot or all batches; empty if enough are.
+
+    Examples
+    --------
+    >>> too_few(899, 1_000, 0.9), too_few(11, 20, 0.55)  # 0.55 * 20 is more than 11
+    ('899 of 1,000 comparisons are answered, 89.9%, and 90% are required', '')
+    """
+    share = n_answered / max(n_comparisons, 1)
+    answered = f"{n_answered:,} of {n_comparisons:,} comparisons are answered"
+    percent = told_apart(100 * share, 100 * wanted, 0)
+    return f"{answered}, {percent}%, and {100 * wanted:g}% are required" if share < wanted else ""
 
 
 def drawn_columns(connection: sa.Connection, ballot_id: int) -> DrawnColumns:

@@ -1,4 +1,4 @@
-"""Define a campaign: its items, plan, seed, settings and probes, fixed at creation, and the sizes of batches."""
+"""Define a campaign: its items, plan, seed, settings and checks, fixed at creation, and the sizes of batches."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class ContinuousPlan:
 
 @dataclass(frozen=True)
 class Pay:
-    """The pay for an answer to a comparison or a probe.
+    """The pay for an answer to a comparison or a check.
 
     Attributes
     ----------
@@ -198,7 +198,7 @@ class KnownPair:
 
 @dataclass(frozen=True)
 class Probing:
-    """The probes that a campaign asks.
+    """The checks that a campaign asks: extra comparisons that are never scored.
 
     Attributes
     ----------
@@ -222,7 +222,7 @@ class Probing:
     See Also
     --------
     KnownPair, read_known_pairs : The pairs whose answer is known.
-    CampaignQuality : Shows how voters answered the probes.
+    CampaignQuality : Shows how voters answered the checks.
     Settings : Holds it as `probing`.
 
     Examples
@@ -248,7 +248,7 @@ class Probing:
         for each in self.known:
             pair = frozenset([each.left, each.right])
             if pair in pairs:
-                raise LedgerError(f"the pair {shown(each.left)}, {shown(each.right)} is listed twice as a probe")
+                raise LedgerError(f"the pair {shown(each.left)}, {shown(each.right)} is listed twice as a check")
             pairs.add(pair)
 
     def check_items(self, labels: Collection[Hashable]) -> None:
@@ -262,14 +262,14 @@ class Probing:
         for each in self.known:
             for label in (each.left, each.right):
                 if label not in items:
-                    raise LedgerError(f"{shown(label)} of a probe is no item of the campaign")
+                    raise LedgerError(f"{shown(label)} of a check is no item of the campaign")
 
     def of_kind(self, *kinds: CheckKind) -> tuple[int, ...]:
         """Return the indices of the known pairs of these kinds."""
         return tuple(index for index, each in enumerate(self.known) if each.kind in kinds)
 
     def expected_number(self, sheets: Iterable[tuple[int, bool]]) -> float:
-        """Return the average number of probes, at most: there are fewer if a slot is asked the pair anyway.
+        """Return the average number of checks, at most: there are fewer if a slot is asked the pair anyway.
 
         Parameters
         ----------

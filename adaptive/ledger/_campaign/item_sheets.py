@@ -297,7 +297,7 @@ def read_known_pairs(
     >>> from tempfile import TemporaryDirectory
     >>> from adaptive.ledger import read_known_pairs
     >>> with TemporaryDirectory() as folder:
-    ...     file = Path(folder, "probes.csv")
+    ...     file = Path(folder, "checks.csv")
     ...     _ = file.write_text("left,right,winner,kind\napple,stone,left,attention\n")
     ...     read_known_pairs(file, ["apple", "pear", "stone"])
     (KnownPair(kind='attention', left='apple', right='stone', expected='left'),)

@@ -17,9 +17,9 @@ class Spending:
     Attributes
     ----------
     n_votes, n_probes : int
-        Current votes and answered probes; both are paid.
+        Current votes and answered checks; both are paid.
     expected_votes, expected_probes : float
-        Expected for the whole campaign: all comparisons of the plan, and on average the probes drawn or still to be
+        Expected for the whole campaign: all comparisons of the plan, and on average the checks drawn or still to be
         drawn.
     hours, expected_hours : float or None
         Computed from the seconds in the pay settings; None if they are not known.
@@ -47,11 +47,11 @@ class PlannedSpending:
     ----------
     n_comparisons : int
     n_probes : float
-        Average number of probes, asked in addition to the comparisons.
+        Average number of checks, asked in addition to the comparisons.
     n_sheets : int
         Number of sheets of the first ballot or batch.
     hours : float or None
-        Person-hours for comparisons and probes; None if the time of an answer is not known.
+        Person-hours for comparisons and checks; None if the time of an answer is not known.
     pay, fee, cost : float or None
         The voters' pay, the platform's fee and their sum; None if nothing is paid.
     per_answer, hourly : float or None
@@ -139,7 +139,7 @@ def planned_spending(
 
 
 def spending_of(connection: sa.Connection, info: CampaignInfo) -> Spending | None:
-    """Return a campaign's spending so far and in the end; None if it neither pays nor asks probes."""
+    """Return a campaign's spending so far and in the end; None if it neither pays nor asks checks."""
     pay, probing = info.settings.pay, info.settings.probing
     if pay is None and probing is None:
         return None
@@ -169,7 +169,7 @@ def spending_of(connection: sa.Connection, info: CampaignInfo) -> Spending | Non
 
 
 def expected_probes(plan: BallotPlan | ContinuousPlan, n_slots: int, settings: Settings, *, n_opened: int = 0) -> float:
-    """Return the average number of probes in ballots still to be opened; see `Probing.expected_number`."""
+    """Return the average number of checks in ballots still to be opened; see `Probing.expected_number`."""
     if settings.probing is None:
         return 0.0
     if isinstance(plan, BallotPlan):
@@ -204,7 +204,7 @@ def _sheets(
 
 
 def _drawn(connection: sa.Connection, info: CampaignInfo) -> int:
-    """Return the number of drawn probes that will be asked.
+    """Return the number of drawn checks that will be asked.
 
     If sheets are not assigned, each has the practice, but a voter does it only once: it counts once for each slot.
     """

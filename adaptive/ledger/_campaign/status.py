@@ -56,7 +56,7 @@ class CampaignStatus:
     expected_end : str or None
         When all of the ballot will be answered at that rate, in ISO 8601.
     spending : Spending or None
-        Answers and cost, so far and expected in total; None if the campaign neither pays nor asks probes.
+        Answers and cost, so far and expected in total; None if the campaign neither pays nor asks checks.
     waits : {"target", "pairs"} or None
         Why a continuous campaign with these votes asks no further pairs. "target": the wanted accuracy is reached.
         "pairs": the last voter to ask has seen all remaining pairs, so other voters are needed. None if no voter was

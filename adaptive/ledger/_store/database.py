@@ -480,7 +480,9 @@ def reason(error: DBAPIError, path: Path | None) -> str:
             return "the disk is full"
         if code == sqlite3.SQLITE_READONLY:
             return "cannot be written: the file or its folder is read-only"
-        if code == sqlite3.SQLITE_CANTOPEN and path.with_name(f"{path.name}-wal").exists():
+        if code == sqlite3.SQLITE_CANTOPEN and path.is_dir():
+            return "is a folder, not a file"
+        if code == sqlite3.SQLITE_CANTOPEN and Path(f"{path}-wal").exists():
             return (
                 f"cannot be read: {path.name}-wal has votes that are not in the file yet, and the folder cannot be "
                 f"written; copy both to one that can"
@@ -527,8 +529,8 @@ def connected(path: Path) -> sqlite3.Connection:
 
 def _has_locks(path: Path) -> bool:
     """Return whether a process has the ledger open, or has left votes that are not in the file yet."""
-    ahead = path.with_name(f"{path.name}-wal")
-    return path.with_name(f"{path.name}-shm").exists() or (ahead.exists() and ahead.stat().st_size > 0)
+    ahead = Path(f"{path}-wal")  # not with_name, which raises for /
+    return Path(f"{path}-shm").exists() or (ahead.exists() and ahead.stat().st_size > 0)
 
 
 _PAGES: Final = 4_096  # 16 MB in one step; votes continue between two steps

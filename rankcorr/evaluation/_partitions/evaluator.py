@@ -217,8 +217,7 @@ class QueryEvaluator:
         workers : int, default 1
             Number of threads; the result does not depend on it.
         """
-        tables = whole_queries(batches, self.query, self.inputs)
-        return mapped(self.batch, tables, checked_workers(workers))
+        return mapped(self.batch, whole_queries(batches, self.query, self.inputs), checked_workers(workers))
 
     def frame(self, rows: Any) -> Any:
         """Evaluate the queries of a partition that is a data frame of pandas, polars or pyarrow; one of its kind."""

@@ -365,7 +365,7 @@ def settings_of(chosen: Mapping[str, Any], sheet: ledger.ItemSheet | None) -> le
     known: tuple[ledger.KnownPair, ...] = ()
     if text is not None and sheet is not None:
         known = made(
-            lambda: ledger.read_known_pairs("probes", sheet.items, data=text.encode()), "settings", "probes_csv"
+            lambda: ledger.read_known_pairs("checks", sheet.items, data=text.encode()), "settings", "probes_csv"
         )
     probing = made(lambda: ledger.Probing(known, *shares), "settings")
     return made(

@@ -162,12 +162,11 @@ def test_ties_at_the_cut_are_said(folder):
 def test_a_ballot_with_few_answers_is_closed_only_if_asked(folder, opened):
     record_all(folder, part=("0", "1"))
     before = rows_in(opened)
-    assert refusal("run", "close", "v.db") == (
-        "ballot 1 has 13 of 20 comparisons answered, 65%, and 90% are required; nothing was closed"
-    )
+    few = "13 of 20 comparisons are answered, 65%, and 90% are required"
+    assert refusal("run", "close", "v.db") == f"ballot 1: {few}; nothing was closed"
     preview = run_ok("run", "close", "v.db", "--preview")
     assert preview.startswith("ballot 1: 13 of 20 comparisons answered (65%; 90% are wanted)\n")
-    assert preview.endswith("it cannot be closed yet\n")
+    assert preview.endswith(f"it cannot be closed yet: {few}\n")
     now = rows_in(opened)
     changed = {name for name in now if now[name] != before[name]}
     assert changed <= {"ballot"}  # its closer came and went
@@ -259,8 +258,7 @@ def test_a_continuous_campaign_asks_in_batches_until_it_is_ended(folder):
     )
     asked = []
     for number in range(1, 5):
-        text = run_ok("run", "open", "c.db")
-        rows = rows_of(text)
+        rows = rows_of(run_ok("run", "open", "c.db"))
         assert len(rows) == (8 if number < 4 else 6)
         sides = [(row["left_1"] + row["left_2"], row["right_1"] + row["right_2"]) for row in rows]
         asked += [(row["voter"], frozenset(pair)) for row, pair in zip(rows, sides, strict=True)]
@@ -294,6 +292,7 @@ EXCLUDE = ["run", "exclude", "v.db", "2"]
         (["run", "open", "v.db"], r"ballot 1 is open: close it before"),
         (["run", "open", "none.db"], r"none\.db: does not exist"),
         (["run", "open", "tokens.csv"], r"tokens\.csv: file is not a database"),
+        (["run", "open", "/"], r"^/: is a folder, not a file"),
         (["run", "open", "v.db", "--campaign", "other"], r"the ledger has no campaign called 'other'"),
         (["run", "open", "v.db", "--voter", "1"], r"--voter and --unanswered require --again"),
         (["run", "open", "ready.db", "--out", "./ready.db"], r"is the ledger itself"),
@@ -310,7 +309,7 @@ EXCLUDE = ["run", "exclude", "v.db", "2"]
         (["run", "result", "v.db", "--out", "v.db"], r"v\.db: is the ledger itself"),
         (["run", "migrate", "none.db"], r"none\.db: does not exist"),
         ([*NEW, "--probes", "odd.csv"], r"odd\.csv:2: \('nut', 'price'\) is no item"),
-        ([*NEW, "--probes-per-sheet", 2], r"--probes-per-sheet requires --probes"),
+        ([*NEW, "--checks-per-sheet", 2], r"--checks-per-sheet requires --checks"),
         ([*NEW, "--repeats", 0.6], r"repeats must be a share from 0 to 0\.5; got 0\.6"),
         ([*NEW, "--pay-per-vote", 1, "--pay-per-hour", 1], r"give either --pay-per-vote or --pay-per-hour; got both"),
         ([*NEW, "--pay-per-hour", 1], r"--pay-per-hour needs --seconds"),
@@ -323,6 +322,7 @@ EXCLUDE = ["run", "exclude", "v.db", "2"]
         (["verify", "none.zip"], r"none\.zip: "),
         (["verify", "tokens.csv"], r"tokens\.csv: "),
         (["run", "export", "v.db", "--out", "none/c.zip"], r"none/c\.zip: cannot be written"),
+        (["run", "export", "v.db", "--out", "/"], r"^/: cannot be written: Is a directory"),
         (["run", "export", "v.db", "--format", "bundle", "--unanswered", "--out", "c"], r"for the formats of votes"),
         (["run", "export", "v.db", "--format", "choix", "--out", "tokens.csv"], r"tokens\.csv: cannot be a folder"),
         (["run", "backup", "none.db", "copy.db"], r"none\.db: does not exist"),
@@ -389,10 +389,10 @@ def test_a_preview_of_a_continuous_campaign_does_not_end_it(folder):
     before = rows_in("c.db")
     preview = run_ok("run", "close", "c.db", "--preview")
     assert preview.startswith("1 batch so far: 6 of 8 comparisons answered (75%; 90% are wanted)\n")
-    assert preview.endswith("it cannot be closed yet\n")
+    few = "6 of 8 comparisons are answered, 75%, and 90% are required"
+    assert preview.endswith(f"it cannot be closed yet: {few}\n")
     assert run_ok("run", "close", "c.db", "--preview", "--least-answered", 0.5).endswith("which ends the campaign\n")
-    message = refusal("run", "close", "c.db")
-    assert message == "6 of 8 comparisons are answered, 75%, and 90% are required; nothing was closed"
+    assert refusal("run", "close", "c.db") == f"{few}; nothing was closed"
     assert refusal("run", "close", "c.db", "--least-answered", 5) == "--least-answered is a share from 0 to 1; got 5"
     assert rows_in("c.db") == before
     assert run_ok("run", "close", "c.db", "--least-answered", 0.5).startswith("the campaign has ended with 6 votes")

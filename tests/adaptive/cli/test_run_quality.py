@@ -14,7 +14,7 @@ from tests.adaptive.cli.test_run import rows_in
 PROBES = (
     "left_1,left_2,right_1,right_2,winner,kind\nbonus,price,tax,wage,left,attention\nbonus,salary,tax,price,left,gold\n"
 )
-ASKING = ("--probes", "probes.csv", "--repeats", 0.25, "--overlap", 0.25)
+ASKING = ("--checks", "checks.csv", "--repeats", 0.25, "--overlap", 0.25)
 PAID = ("--pay-per-hour", 12, "--seconds", 6, "--fee", 0.25, "--currency", "EUR")
 
 
@@ -22,7 +22,7 @@ PAID = ("--pay-per-hour", 12, "--seconds", 6, "--fee", 0.25, "--currency", "EUR"
 def asking(folder):
     """A voting with probes and pay, whose ballot 1 is open."""
     run_ok("pair", "tokens.csv", "--out", "items.csv")
-    (folder / "probes.csv").write_text(PROBES)
+    (folder / "checks.csv").write_text(PROBES)
     printed = run_ok(*INIT, *ASKING, *PAID)
     run_ok("run", "open", "v.db", "--out", "ballot.csv")
     return printed
@@ -41,7 +41,7 @@ def answer(folder, *, part=("0", "1", "2")):
 
 def test_init_says_what_it_costs(asking):
     # 30 comparisons, half as many again as repeats and overlaps, and one known pair in each of six sheets.
-    assert "Probes: 21 probes on average, in addition to the comparisons.\n" in asking
+    assert "Checks: 21 on average, in addition to the comparisons.\n" in asking
     assert "Cost: 1.27 EUR, 0.25 EUR of it the fee. Voters get 0.02 EUR an answer, 12.00 EUR an hour.\n" in asking
 
 
@@ -69,11 +69,11 @@ def test_answers_to_probes_come_with_the_votes(folder):
     checks = [row for row in rows_in(folder / "v.db")["comparison"] if row.probe is not None]
     n_probes = len(checks)
     assert answer(folder) == (
-        f"20 new votes, {n_probes} answers to probes; ballot 1 of 2 is open: 20 of 20 comparisons answered\n"
+        f"20 new votes, {n_probes} answers to checks; ballot 1 of 2 is open: 20 of 20 comparisons answered\n"
     )
     assert answer(folder).startswith("0 new votes; ballot 1")
     status = run_ok("run", "status", "v.db")
-    assert re.search(rf"^probes: {n_probes} answered of 2\d in the end$", status, re.MULTILINE)
+    assert re.search(rf"^checks: {n_probes} answered of 2\d in the end$", status, re.MULTILINE)
     spent = 1.25 * 0.02 * (20 + n_probes)
     assert f"spent: {spent:.2f} EUR for 0.1 hours; expected in the end: 1." in status
     found = json.loads(run_ok("run", "status", "v.db", "--json"))["spending"]

@@ -137,8 +137,10 @@ def test_a_ballot_with_a_silent_item_stays_open(memory):
     campaign.record({pair.id: "tie" for pair in pairs if silent not in (pair.left, pair.right)})
     with pytest.raises(NotReadyError, match="every item needs an answered comparison"):
         campaign.close(1, least_answered=0.1)
+    assert campaign.preview(least_answered=0.1).reason == "1 item without any answer"
     assert campaign.ballots()[0].state == "open"
     campaign.record({first.id: "left"})
+    assert campaign.preview(least_answered=0.1).reason == ""
     assert campaign.close(1, least_answered=0.1).number == 1
 
 

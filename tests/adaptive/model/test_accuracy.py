@@ -1,6 +1,7 @@
 """Ranks, tops, cuts and expected coefficients of drawn rankings, against loops that spell them out."""
 
 import json
+import re
 from itertools import combinations, permutations
 
 import numpy as np
@@ -112,9 +113,9 @@ def test_many_votes_make_the_ranking_certain():
 
 def test_few_votes_do_not_stop():
     votes = Comparisons.from_labels(["a", "b"] * 8, ["b", "c"] * 8, ["left"] * 16)
-    decision = stopping_rule(0.9999, "tau")(bradley_terry(votes, prior=2))
+    decision = stopping_rule(1 - 1e-12, "tau")(bradley_terry(votes, prior=2))
     assert not decision
-    assert "after 16 votes, below the target of 0.9999" in decision.reason
+    assert "after 16 votes, below the target of 0.999999999999" in decision.reason
     assert decision.expected.coefficient.name == "tau"
 
 
@@ -127,6 +128,8 @@ def test_a_target_reached_by_the_mean_alone_does_not_stop():
     short, decision = np.mean(values < values.mean() - 0.05), stopping_rule(values.mean())(strengths)
     assert not decision
     assert f"after 45 votes, but below {values.mean() - 0.05:g} in {short:.1%} of draws" in decision.reason
+    found = re.search("is ([0-9.]+) .* target of ([0-9.]+)$", stopping_rule(values.mean() + 1e-9)(strengths).reason)
+    assert float(found[1]) < float(found[2])  # with three decimals, both would be the same number
     enough = np.sort(values)[50] + 0.05  # at most 50 of 1,000 are lower
     assert stopping_rule(enough - 1e-9)(strengths)
     assert not stopping_rule(enough + 1e-9)(strengths)

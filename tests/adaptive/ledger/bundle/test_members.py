@@ -48,8 +48,7 @@ def test_any_text_survives(labels, cells, extra, contents):
     voters = [{**own, "name": cell, "consent_version": cell} for own, cell in zip(contents.voters, cells, strict=False)]
     votes = [{**vote, "extra": extra or None, "reason": cells[0]} for vote in contents.votes]
     changed = replace(contents, items=items, voters=voters, votes=votes)
-    members = data_members(changed)
-    found = parsed(members)
+    found = parsed(data_members(changed))
     assert (found.items, found.voters, found.votes) == (items, voters, votes)
     assert found.labels == tuple(labels)
     rows = list(csv.reader(io.StringIO(votes_csv(changed), newline=""), strict=True))

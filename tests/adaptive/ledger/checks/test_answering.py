@@ -69,8 +69,7 @@ def test_an_event_id_is_one_of_a_vote_or_of_an_answer_to_a_check(campaign, holde
         place_of = dict(query(campaign, "SELECT place, sheet FROM comparison"))
         own = [place for place in (first, second) if place_of[place] == 0]
         event = new_id()
-        said = vote(holder, own[0], event_id=event)
-        campaign.cast(said)
+        campaign.cast(vote(holder, own[0], event_id=event))
         for other in set(place_of) - {own[0]}:
             if place_of[other] == 0:
                 with pytest.raises(ConflictError, match="was used for another vote"):

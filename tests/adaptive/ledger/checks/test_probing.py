@@ -28,9 +28,9 @@ GOLD = KnownPair("gold", "a", "b", "left")
         (lambda: Probing(overlap=float("nan")), r"overlap must be a share from 0 to 0\.5; got nan"),
         (
             lambda: Probing((GOLD, KnownPair("practice", "b", "a", "tie"))),
-            r"the pair 'b', 'a' is listed twice as a probe",
+            r"the pair 'b', 'a' is listed twice as a check",
         ),
-        (lambda: Probing((GOLD,)).check_items(["a", "c"]), r"'b' of a probe is no item of the campaign"),
+        (lambda: Probing((GOLD,)).check_items(["a", "c"]), r"'b' of a check is no item of the campaign"),
         (lambda: Settings(probing={"repeats": 0.1}), r"probing must be None or a Probing; got \{"),
         (lambda: Settings(pay=0.1), r"pay must be None or a Pay; got 0\.1"),
     ],

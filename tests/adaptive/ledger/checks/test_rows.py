@@ -167,7 +167,7 @@ def test_a_row_that_means_nothing_refuses_the_file(campaign, came, message):
 
 def test_probes_of_other_items_make_no_campaign(ledger):
     probing = Probing((KnownPair("gold", "ash", "nut", "left"),))
-    with pytest.raises(LedgerError, match="'nut' of a probe is no item of the campaign"):
+    with pytest.raises(LedgerError, match="'nut' of a check is no item of the campaign"):
         campaign_of(ledger, probing=probing)
     assert query(ledger, "SELECT count(*) FROM campaign") == [(0,)]
 
@@ -183,8 +183,7 @@ def test_practice_comes_once_and_known_pairs_take_turns_over_ballots(ledger):
 
 
 def test_whoever_claims_a_sheet_gets_no_pair_of_an_overlap_again(ledger):
-    probing = Probing(overlap=0.5)
-    campaign = campaign_of(ledger, probing=probing, sheet_size=2, assigned=False)
+    campaign = campaign_of(ledger, probing=Probing(overlap=0.5), sheet_size=2, assigned=False)
     voter = voters_of(campaign, 1)[0]
     pairs = []
     while (lease := write(campaign, claim_sheet, voter)) is not None:

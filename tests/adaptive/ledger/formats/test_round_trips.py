@@ -96,8 +96,7 @@ def test_without_ids_a_vote_is_about_its_voters_comparison_of_the_pair(form, sql
 
 def test_pairs_of_choix_come_back_where_a_pair_is_compared_once(sqlite, target, tmp_path):
     source, other = voted(sqlite, 0), twin(target)
-    path = written(source.export_votes("choix"), tmp_path)
-    brought = other.import_votes(path, "choix")
+    brought = other.import_votes(written(source.export_votes("choix"), tmp_path), "choix")
     assert answers(other) == answers(source, EXPRESSES["choix"])
     assert brought.n_new == source.export_votes("choix").n_votes
 
