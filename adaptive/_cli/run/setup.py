@@ -27,12 +27,12 @@ class AskingOptions:
     """Options of the command line for checks and pay."""
 
     probes: str | None = setting(
-        *("--checks", "--probes"),
+        "--checks",
         metavar="FILE",
         help="CSV of pairs whose answer is known: left, right, winner and kind (practice, attention or gold).",
     )
     probes_per_sheet: int | None = setting(
-        *("--checks-per-sheet", "--probes-per-sheet"),
+        "--checks-per-sheet",
         type=int,
         metavar="N",
         help="Attention checks and gold pairs of each sheet.  [default: 1, with --checks]",

@@ -308,7 +308,7 @@ EXCLUDE = ["run", "exclude", "v.db", "2"]
         (["run", "result", "v.db", "--paper", "--interim"], r"--paper cannot be combined"),
         (["run", "result", "v.db", "--out", "v.db"], r"v\.db: is the ledger itself"),
         (["run", "migrate", "none.db"], r"none\.db: does not exist"),
-        ([*NEW, "--probes", "odd.csv"], r"odd\.csv:2: \('nut', 'price'\) is no item"),
+        ([*NEW, "--checks", "odd.csv"], r"odd\.csv:2: \('nut', 'price'\) is no item"),
         ([*NEW, "--checks-per-sheet", 2], r"--checks-per-sheet requires --checks"),
         ([*NEW, "--repeats", 0.6], r"repeats must be a share from 0 to 0\.5; got 0\.6"),
         ([*NEW, "--pay-per-vote", 1, "--pay-per-hour", 1], r"give either --pay-per-vote or --pay-per-hour; got both"),
