@@ -240,11 +240,7 @@ class RankCorrelation(float):
         return dict(zip(_REMEMBERED, self._memory, strict=True))
 
 
-# In the order of `_memory`.
-_REMEMBERED: Final = (
-    *("n_items", "coefficient", "scheme", "n0", "weigher", "tied_weights", "variant"),
-    *("missing", "n_missing"),
-)
+_, *_REMEMBERED = RankCorrelation.__annotations__  # in the order of `_memory`
 
 
 def _remembered(place: int) -> property:

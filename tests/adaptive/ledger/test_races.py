@@ -81,8 +81,7 @@ def test_five_closers_and_twelve_voters_end_in_one_record_of_all_counted_votes(l
     if campaign.ballots()[0].state == "open":  # each closer came before every item had an answer
         campaign.close(1, least_answered=0.0)
     (record,) = campaign.standing()[0]
-    stored = {event for (event,) in query(ledger, "SELECT event_id FROM vote_event")}
-    assert stored == set(counted)
+    assert {event for (event,) in query(ledger, "SELECT event_id FROM vote_event")} == set(counted)
     assert int(record.tally.answered.sum()) == 2 * len(counted)
     assert query(ledger, "SELECT count(*) FROM audit_event WHERE kind = 'closed'") == [(1,)]
     assert query(ledger, "SELECT count(*) FROM late_vote") == [(len(late),)]

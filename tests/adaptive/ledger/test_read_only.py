@@ -196,8 +196,7 @@ def check_full(campaign, places, message):
 
 
 def votes_go_on(ledger, campaign, places, acknowledged):
-    stored = {event for (event,) in query(ledger, "SELECT event_id FROM vote_event")}
-    assert stored == set(acknowledged.values())
+    assert {event for (event,) in query(ledger, "SELECT event_id FROM vote_event")} == set(acknowledged.values())
     for place, _, voter in places:
         if place not in acknowledged:
             campaign.cast(vote(voter, place))

@@ -67,8 +67,7 @@ def test_items_of_several_columns_are_tuples(make):
 @pytest.mark.parametrize("dtype", ["category", "string", "object"])
 def test_text_of_any_kind_of_pandas(dtype):
     columns = {"left": ["a", "b"], "right": ["b", "c"], "winner": ["left", "tie"], "voter": ["x", "y"]}
-    votes = Comparisons.from_frame(pd.DataFrame(columns).astype(dtype))
-    assert votes == Comparisons.from_labels(**columns)
+    assert Comparisons.from_frame(pd.DataFrame(columns).astype(dtype)) == Comparisons.from_labels(**columns)
     text = [pd.Series(column, dtype=dtype) for column in list(columns.values())[:3]]
     assert Comparisons.from_labels(*text).n_items == 3
     unanswered = pd.DataFrame({**columns, "winner": ["left", None]}).astype(dtype)
