@@ -133,8 +133,7 @@ def test_a_ballot_with_a_silent_item_stays_open(memory):
     campaign = memory.new_campaign(PLAN, PAIRS, 5, 1)
     campaign.open_next()
     first, *_ = pairs = campaign.asked()
-    silent = first.left
-    campaign.record({pair.id: "tie" for pair in pairs if silent not in (pair.left, pair.right)})
+    campaign.record({pair.id: "tie" for pair in pairs if first.left not in (pair.left, pair.right)})
     with pytest.raises(NotReadyError, match="every item needs an answered comparison"):
         campaign.close(1, least_answered=0.1)
     assert campaign.preview(least_answered=0.1).reason == "1 item without any answer"
