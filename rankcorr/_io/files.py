@@ -17,7 +17,8 @@ def write_atomically(path: Path, data: bytes) -> None:
     target = Path(os.path.realpath(path))
     if target.is_dir():  # the root has no name to derive a temporary one from
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
+    # The name may have 255 bytes already, and up to four in a character.
+    temporary = target.with_name(f".{target.name[:40]}.{secrets.token_hex(8)}.tmp")
     try:
         with temporary.open("xb") as file:
             if target.exists():
@@ -42,7 +43,7 @@ def new_file(target: Path) -> Iterator[Path]:
     FileExistsError
         The name is taken.
     """
-    with TemporaryDirectory(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent) as folder:
+    with TemporaryDirectory(prefix=f".{target.name[:40]}.", suffix=".tmp", dir=target.parent) as folder:
         part = Path(folder, target.name)
         yield part
         try:

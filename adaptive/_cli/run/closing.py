@@ -14,7 +14,7 @@ from adaptive.errors import ProtocolError
 from adaptive.ledger import Campaign, CampaignResult, CampaignStatus, ClosePreview, Preview
 from adaptive.model._accuracy import N_SAMPLES
 from rankcorr import OptionError
-from rankcorr._checks import counted, first_few
+from rankcorr._checks import counted, first_few, told_apart
 from rankcorr._cli.console import command, json_option, print_json
 from rankcorr._workers import progress_bar
 
@@ -143,8 +143,7 @@ def close(campaign: Campaign, preview: bool, least_answered: float | None, as_js
         about = {"closed": {**record, "n_answered": before.n_answered}}
         tied = f" ({closed.n_tied_at_cut:,} tied at the cut)" if closed.n_tied_at_cut else ""
         following = f"{now.n_items:,} items go on{tied}" if now.state == "ready" else "the result is ready"
-        answered = f"{before.n_answered:,} of {before.n_comparisons:,} comparisons answered"
-        text = f"ballot {closed.number} is closed with {answered}; {following}"
+        text = f"ballot {closed.number} is closed with {_answered(before)} comparisons answered; {following}"
     if as_json:
         print_json({**about, "status": asdict(now)})
     else:
@@ -171,12 +170,18 @@ def reopen(campaign: Campaign, reason: str) -> None:
     click.echo(f"{campaign.info.unit} {ballots[-1].number} is open again")
 
 
+def _shares(seen: Preview | ClosePreview) -> str:
+    """Return the answered share and the wanted one as text; rounding does not hide that too few are answered."""
+    share, least = (round(100 * part, 10) for part in (seen.n_answered / seen.n_comparisons, seen.least_answered))
+    return f"({told_apart(share, least, 0)}%; {least:.12g}% are wanted)"
+
+
 def _show_batches(seen: Preview, now: CampaignStatus, as_json: bool) -> None:
     wanted, ready = seen.least_answered, seen.is_ready
     if as_json:
         print_json({"status": asdict(now), "expected_tau_w": seen.expected, "least_answered": wanted, "ready": ready})
         return
-    click.echo(described(now) + f" ({now.n_answered / now.n_comparisons:.0%}; {wanted:.0%} are wanted)")
+    click.echo(f"{described(now)} {_shares(seen)}")
     if seen.expected is not None and seen.cut is not None:
         click.echo(
             f"expected tau_w {seen.expected:.2f}; the top {seen.cut.k:,} are the true ones with probability "
@@ -192,10 +197,7 @@ def _show(preview: ClosePreview, as_json: bool) -> None:
         found["fewest"] = [{"item": item_cells(item), "n_answered": number} for item, number in preview.fewest]
         print_json({**found, "cut": None if preview.cut is None else asdict(preview.cut), "ready": preview.is_ready})
         return
-    click.echo(
-        f"ballot {preview.ballot}: {preview.n_answered:,} of {preview.n_comparisons:,} comparisons answered "
-        f"({preview.n_answered / preview.n_comparisons:.0%}; {preview.least_answered:.0%} are wanted)"
-    )
+    click.echo(f"ballot {preview.ballot}: {_answered(preview)} comparisons answered {_shares(preview)}")
     if preview.silent:
         some = first_few([" ".join(item_cells(item)) for item in preview.silent])
         click.echo(f"{counted(len(preview.silent), 'item')} without any answer: {some}")

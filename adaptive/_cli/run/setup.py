@@ -33,7 +33,7 @@ class AskingOptions:
     )
     probes_per_sheet: int | None = setting(
         "--checks-per-sheet",
-        type=int,
+        type=click.IntRange(min=0),
         metavar="N",
         help="Attention checks and gold pairs of each sheet.  [default: 1, with --checks]",
     )

@@ -17,6 +17,7 @@ from adaptive.ledger._campaign.status import status_of
 from adaptive.ledger._store.database import Database
 from adaptive.ledger._store.locks import lock_ballot
 from adaptive.ledger._store.rows import audit
+from adaptive.ledger._votes.reading import counted_votes
 from adaptive.ledger.errors import LedgerError
 from rankcorr._workers import Progress
 
@@ -102,7 +103,8 @@ def preview(
         return Preview(stamp, **{name: getattr(seen, name) for name in same}, expected=None, of_ballot=seen)
     wanted = info.settings.least_answered if least_answered is None else least_answered
     now = status_of(connection, info)
-    found = result_of(connection, info, interim=True, progress=progress) if now.n_votes else None
+    can_rank = counted_votes(connection, info).n_comparisons > 0  # none if all voters are excluded, or cannot say
+    found = result_of(connection, info, interim=True, progress=progress) if can_rank else None
     return Preview(
         stamp=ballot_stamp(connection, info, now.ballot if number is None else number),
         n_comparisons=now.n_comparisons,

@@ -133,13 +133,13 @@ def too_few(n_answered: int, n_comparisons: int, wanted: float) -> str:
 
     Examples
     --------
-    >>> too_few(899, 1_000, 0.9), too_few(11, 20, 0.55)  # 0.55 * 20 is more than 11
-    ('899 of 1,000 comparisons are answered, 89.9%, and 90% are required', '')
+    >>> too_few(28, 51, 0.55), too_few(11, 20, 0.55)  # 0.55 * 20 is more than 11
+    ('28 of 51 comparisons are answered, 54.9%, and 55% are required', '')
     """
-    share = n_answered / max(n_comparisons, 1)
+    part = n_answered / max(n_comparisons, 1)
+    share, least = round(100 * part, 10), round(100 * wanted, 10)  # 55, where 100 * 0.55 is 55.00000000000001
     answered = f"{n_answered:,} of {n_comparisons:,} comparisons are answered"
-    percent = told_apart(100 * share, 100 * wanted, 0)
-    return f"{answered}, {percent}%, and {100 * wanted:g}% are required" if share < wanted else ""
+    return f"{answered}, {told_apart(share, least, 0)}%, and {least:.12g}% are required" if share < least else ""
 
 
 def drawn_columns(connection: sa.Connection, ballot_id: int) -> DrawnColumns:

@@ -162,10 +162,10 @@ def test_ties_at_the_cut_are_said(folder):
 def test_a_ballot_with_few_answers_is_closed_only_if_asked(folder, opened):
     record_all(folder, part=("0", "1"))
     before = rows_in(opened)
-    few = "13 of 20 comparisons are answered, 65%, and 90% are required"
-    assert refusal("run", "close", "v.db") == f"ballot 1: {few}; nothing was closed"
-    preview = run_ok("run", "close", "v.db", "--preview")
-    assert preview.startswith("ballot 1: 13 of 20 comparisons answered (65%; 90% are wanted)\n")
+    few = "13 of 20 comparisons are answered, 65%, and 65.1% are required"
+    assert refusal("run", "close", "v.db", "--least-answered", 0.651) == f"ballot 1: {few}; nothing was closed"
+    preview = run_ok("run", "close", "v.db", "--preview", "--least-answered", 0.651)
+    assert preview.startswith("ballot 1: 13 of 20 comparisons answered (65%; 65.1% are wanted)\n")
     assert preview.endswith(f"it cannot be closed yet: {few}\n")
     now = rows_in(opened)
     changed = {name for name in now if now[name] != before[name]}
@@ -310,6 +310,7 @@ EXCLUDE = ["run", "exclude", "v.db", "2"]
         (["run", "migrate", "none.db"], r"none\.db: does not exist"),
         ([*NEW, "--checks", "odd.csv"], r"odd\.csv:2: \('nut', 'price'\) is no item"),
         ([*NEW, "--checks-per-sheet", 2], r"--checks-per-sheet requires --checks"),
+        ([*NEW, "--checks-per-sheet", -1], r"'--checks-per-sheet': -1 is not in the range"),
         ([*NEW, "--repeats", 0.6], r"repeats must be a share from 0 to 0\.5; got 0\.6"),
         ([*NEW, "--pay-per-vote", 1, "--pay-per-hour", 1], r"give either --pay-per-vote or --pay-per-hour; got both"),
         ([*NEW, "--pay-per-hour", 1], r"--pay-per-hour needs --seconds"),

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from adaptive._draw import draw_ballot
 from adaptive._selection import select_top
 from adaptive.errors import AdaptiveError, VoteError
-from adaptive.ledger import Ledger, LedgerError, NotReadyError
+from adaptive.ledger import ContinuousPlan, Ledger, LedgerError, NotReadyError
 from adaptive.ledger._ballots.stored import load_ballot
 from adaptive.ledger._store.database import back_up
 from tests.adaptive import naive
@@ -133,8 +133,7 @@ def test_a_ballot_with_a_silent_item_stays_open(memory):
     campaign = memory.new_campaign(PLAN, PAIRS, 5, 1)
     campaign.open_next()
     first, *_ = pairs = campaign.asked()
-    silent = first.left
-    campaign.record({pair.id: "tie" for pair in pairs if silent not in (pair.left, pair.right)})
+    campaign.record({pair.id: "tie" for pair in pairs if first.left not in (pair.left, pair.right)})
     with pytest.raises(NotReadyError, match="every item needs an answered comparison"):
         campaign.close(1, least_answered=0.1)
     assert campaign.preview(least_answered=0.1).reason == "1 item without any answer"
@@ -142,6 +141,14 @@ def test_a_ballot_with_a_silent_item_stays_open(memory):
     campaign.record({first.id: "left"})
     assert campaign.preview(least_answered=0.1).reason == ""
     assert campaign.close(1, least_answered=0.1).number == 1
+
+
+def test_batches_whose_answers_rank_nothing_can_be_reviewed_and_closed(memory):
+    campaign = memory.new_campaign(ContinuousPlan(5, 20, 10), 5, 2, 1)
+    campaign.open_next()
+    campaign.record({pair.id: "cannot say" for pair in campaign.asked()})
+    seen = campaign.preview()
+    assert (seen.is_ready, seen.reason, seen.expected, campaign.close(1)) == (True, "", None, None)
 
 
 @pytest.mark.parametrize(

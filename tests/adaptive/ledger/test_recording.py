@@ -104,8 +104,7 @@ def test_what_was_corrected_or_voided_does_not_come_back_with_its_file(ledger):
     correct(campaign.database, campaign.info, new_id(), 1, 1, None, "not read")
     again = record_file(campaign.database, campaign.info, file_of(campaign, range(12)))
     assert (again.n_new, again.n_known, again.n_conflicts) == (0, 12, 0)
-    other = record_file(campaign.database, campaign.info, file_of(campaign, [1], "right"))
-    assert other.n_new == 1
+    assert record_file(campaign.database, campaign.info, file_of(campaign, [1], "right")).n_new == 1
 
 
 def decided(campaign):

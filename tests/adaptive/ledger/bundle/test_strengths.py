@@ -45,8 +45,7 @@ def test_the_table_has_the_strengths_that_the_ledger_gives(items, ended, sqlite,
     assert [[*map(unguarded, row)] for row in found] == [[row[at] for at in columns] for row in rows]
     (tmp_path / "b.zip").write_bytes(data)
     assert verify_bundle(tmp_path / "b.zip").n_votes > 20
-    again = ledger_at(str(tmp_path / "other.db")).restore(tmp_path / "b.zip")
-    assert again.bundle() == data
+    assert ledger_at(str(tmp_path / "other.db")).restore(tmp_path / "b.zip").bundle() == data
     metadata = json.loads(members_of(data)["croissant.json"])
     (records,) = (each for each in metadata["recordSet"] if each["name"] == "result")
     assert [each["name"] for each in records["field"]] == names

@@ -231,8 +231,7 @@ def check_cells(column, value):
 def test_edited_probes_are_found(edit, message, probed, tmp_path):
     (tmp_path / "b.zip").write_bytes(edit(probed))
     if message is None:
-        again = ledger_at(str(tmp_path / "other.db")).restore(tmp_path / "b.zip")
-        assert again.bundle() == probed
+        assert ledger_at(str(tmp_path / "other.db")).restore(tmp_path / "b.zip").bundle() == probed
         return
     with pytest.raises(BundleError, match=message):
         verify_bundle(tmp_path / "b.zip")

@@ -38,8 +38,7 @@ def filled(campaign, last):
     """The bundle of a campaign with something in most of its fields."""
     names = check_ids(campaign, last)
     assert names
-    answers = [VoteRow(2, name, None, None, None, "left") for name in names]
-    record(campaign, answers)
+    record(campaign, [VoteRow(2, name, None, None, None, "left") for name in names])
     pages = VotingPages({"en": PageTexts(title="Fruit", question="Which is riper?")}, "en")
     campaign.set_pages(pages, replaces=0)
     campaign.voters.named("Bob").exclude("too fast")

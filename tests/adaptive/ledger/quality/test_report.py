@@ -116,8 +116,7 @@ def test_the_model_is_that_of_the_votes(campaign):
     for at, voter in enumerate(report.voters):
         for name in ("discrimination", "oversight", "random"):
             assert_allclose(getattr(by_voter[voter], name), getattr(report, name)[at], atol=1e-9)
-    few = read(made, quality_of, Limits(model_votes=1000))
-    assert {each.random for each in few.voters} == {None}
+    assert {each.random for each in read(made, quality_of, Limits(model_votes=1000)).voters} == {None}
 
 
 def test_a_voter_who_is_left_out_is_held_against_the_others_alone(campaign):
