@@ -5,14 +5,12 @@ import sys
 import orjson
 
 from service import Settings, create_app
+from service.openapi.specification import document_of
 
 
 def contract() -> bytes:
     """Return the OpenAPI document of the service with its default settings."""
-    app = create_app(Settings())
-    with app.test_request_context("/openapi.json"):
-        document = app.make_response(app.dispatch_request()).json
-    return orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    return orjson.dumps(document_of(create_app(Settings())), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
 if __name__ == "__main__":

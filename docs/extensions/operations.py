@@ -2,6 +2,7 @@
 
 import json
 
+from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
 METHODS = ("get", "put", "post", "patch", "delete")
@@ -12,9 +13,10 @@ def documents():
     from service import Settings, create_app
     from service.collect import CollectSettings
     from service.collect import create_app as create_collect_app
+    from service.openapi.specification import document_of
 
     apps = {"rankcorr-serve": create_app(Settings()), "rankcorr-collect": create_collect_app(CollectSettings())}
-    return {name: app.extensions["flask-smorest"]["apis"][""]["ext_obj"].spec.to_dict() for name, app in apps.items()}
+    return {name: document_of(app) for name, app in apps.items()}
 
 
 def referred(document, part):
@@ -101,7 +103,15 @@ def operation(document, path, method, found):
 
 
 def page(document):
-    """Lines of the page: operations in the order of the document, then the schemas that they name."""
+    """Lines of the page: operations in the order of the document, then the schemas that they name.
+
+    Raises
+    ------
+    ExtensionError
+        If the document has no operation: the build must fail, because a reader would take the page for complete.
+    """
+    if not document["paths"]:
+        raise ExtensionError("the OpenAPI document lists no operation")
     for path, operations in document["paths"].items():
         shared = operations.get("parameters", [])
         for method in METHODS:

@@ -97,11 +97,20 @@ class Api(SmorestApi):  # type: ignore[misc]
         problem = from_http(error)
         return problem if isinstance(problem, HTTPException) else problem.response()
 
+    def document(self) -> dict[str, Any]:
+        """Return the OpenAPI document, with every operation."""
+        self._describe_operations()
+        document: dict[str, Any] = self.spec.to_dict()
+        return document
+
     def _openapi_json(self) -> Any:
+        self._describe_operations()
+        return super()._openapi_json()
+
+    def _describe_operations(self) -> None:
         with self._describing:
             while self.undescribed:
                 self.undescribed.pop(0)()
-        return super()._openapi_json()
 
     def _init_spec(self, **options: Any) -> None:
         super()._init_spec(marshmallow_plugin=_Plugin(), **options)
@@ -125,6 +134,12 @@ class Api(SmorestApi):  # type: ignore[misc]
         for kind, title in self._statuses.values():
             content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
             self.spec.components.response(kind, {"description": title, "content": content})
+
+
+def document_of(app: Flask) -> dict[str, Any]:
+    """Return the OpenAPI document of an application."""
+    api: Api = app.extensions["flask-smorest"]["apis"][""]["ext_obj"]
+    return api.document()
 
 
 class _Converter(OpenAPIConverter):
