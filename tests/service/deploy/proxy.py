@@ -51,10 +51,12 @@ class Proxy(Asked):
         context = ssl.create_default_context(cafile=str(self.certificate))
         return http.client.HTTPSConnection("127.0.0.1", self.https, timeout=timeout, context=context)
 
-    def ask_plain(self, method: str, path: str, document: object = None) -> Answer:
+    def ask_plain(
+        self, method: str, path: str, document: object = None, headers: Mapping[str, str] | None = None
+    ) -> Answer:
         """As `ask`, without TLS."""
         with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.http, timeout=PATIENCE)) as connection:
-            return ask(connection, method, path, document)
+            return ask(connection, method, path, document, headers)
 
 
 def refused_of_many(proxy: Proxy, headers: Mapping[str, str] | None = None) -> Answer | None:

@@ -135,7 +135,12 @@ def test_the_database_is_reached_with_the_password_that_it_was_made_with():
 def test_what_must_be_set_is_asked_for_and_no_secret_is_written_down():
     asked = set(re.findall(r"\$\{([A-Z_]+):\?", TEXT))
     assert asked == {*GIVEN, "TLS_CERTIFICATE", "TLS_KEY"}
-    assert set(re.findall(r"\$\{([A-Z_]+)", TEXT)) == asked | {"RANKCORR_TOKENS", "COLLECT_TOKENS", "COLLECT_ASSETS"}
+    assert set(re.findall(r"\$\{([A-Z_]+)", TEXT)) == asked | {
+        "RANKCORR_TOKENS",
+        "COLLECT_TOKENS",
+        "COLLECT_ASSETS",
+        "SERVICE_HOST",
+    }
     for container in COMPOSE["services"].values():
         for name, value in container.get("environment", {}).items():
             if any(word in name for word in ("PASSWORD", "TOKENS")):

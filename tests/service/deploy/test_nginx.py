@@ -57,10 +57,19 @@ def test_the_errors_of_the_service_are_its_own(proxy):
     assert "errors" in json.loads(body)
 
 
-def test_http_leads_to_https_and_keeps_the_method(proxy):
-    status, headers, _ = proxy.ask_plain("POST", "/v1/weights?n0=2", PAIR)
+@pytest.mark.parametrize("host", ["votes.example.org", "api.example.org"])
+def test_http_leads_to_https_and_keeps_the_method(live_server, tmp_path, host):
+    with proxied(live_server, tmp_path, PROXY_SERVICE_HOST="api.example.org") as proxy:
+        status, headers, _ = proxy.ask_plain("POST", "/v1/weights?n0=2", PAIR, {"Host": host})
     assert status == 308
-    assert headers["Location"] == "https://127.0.0.1/v1/weights?n0=2"
+    assert headers["Location"] == f"https://{host}/v1/weights?n0=2"
+
+
+def test_http_redirects_to_no_other_host(proxy):
+    answer = proxy.ask_plain("GET", "/docs", headers={"Host": "evil.example"})
+    assert "Location" not in answer[1]
+    problem = problem_of(answer)
+    assert (problem["status"], problem["type"]) == (421, "urn:rankcorr:problem:unknown-host")
 
 
 def test_the_probe_of_the_container_needs_no_tls(proxy):
@@ -83,6 +92,16 @@ def test_a_body_above_the_limit_never_reaches_the_service(proxy, live_server):
     ("sent", "status", "kind"),
     [
         (b"GET / HTTP/1.1\r\n\r\n", 400, "malformed-request"),
+        (b"GET /%00 HTTP/1.1\r\nHost: localhost\r\n\r\n", 400, "malformed-request"),
+        (b"GET /%zz HTTP/1.1\r\nHost: localhost\r\n\r\n", 400, "malformed-request"),
+        (b"GET nothing HTTP/1.1\r\nHost: localhost\r\n\r\n", 400, "malformed-request"),
+        (b"GET / HTTP/1.1\r\nHost: a/b\r\n\r\n", 400, "malformed-request"),
+        (b"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400, "malformed-request"),
+        (b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n", 400, "malformed-request"),
+        (b"CONNECT a:1 HTTP/1.1\r\nHost: localhost\r\n\r\n", 400, "malformed-request"),
+        (b"TRACE / HTTP/1.1\r\nHost: localhost\r\n\r\n", 405, "method-not-allowed"),
+        (b"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: gzip\r\n\r\n", 501, "proxy"),
+        (b"GET / HTTP/3.0\r\nHost: localhost\r\n\r\n", 505, "proxy"),
         (b"GET /" + b"a" * 9_000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n", 414, "address-too-long"),
         (b"GET / HTTP/1.1\r\nHost: localhost\r\nX-Long: " + b"a" * 9_000 + b"\r\n\r\n", 431, "head-too-large"),
     ],
