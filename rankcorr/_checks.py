@@ -2,6 +2,7 @@
 
 import math
 import operator
+import re
 import warnings
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -72,6 +73,33 @@ def checked_seed(seed: object, error: type[ValueError] = OptionError) -> int:
     if number is None or number < 0:
         raise error(f"seed must be a whole number, not negative; got {shown(seed)}")
     return number
+
+
+# An option in Python's syntax: duplicates="first", interim=True, n0=2, or similarity= for any value.
+_OPTION: Final = re.compile(r'(?<![\w.])([a-z][a-z_0-9]*)=("[^"]*"|True|[0-9.]*[0-9]|(?![^\s;,)]))')
+
+
+def shell_options(message: str) -> str:
+    """Return a message in which options in Python's syntax read as those of a command.
+
+    >>> shell_options('ids must be unique; duplicates="first" keeps one')
+    'ids must be unique; --duplicates first keeps one'
+    """
+
+    def rewrite(match: re.Match[str]) -> str:
+        name, value = match[1], match[2].strip('"').replace("True", "")
+        return f"--{name.replace('_', '-')} {value}".rstrip()
+
+    return _OPTION.sub(rewrite, message)
+
+
+def json_options(message: str) -> str:
+    """Return a message in which options in Python's syntax read as fields of JSON.
+
+    >>> json_options('ids must be unique; duplicates="first" keeps one')
+    'ids must be unique; "duplicates": "first" keeps one'
+    """
+    return _OPTION.sub(lambda match: f'"{match[1]}": {match[2].replace("True", "true")}'.removesuffix(": "), message)
 
 
 def check_rng(rng: object, error: type[ValueError] = OptionError) -> None:

@@ -424,7 +424,7 @@ def align(
                 longer, shorter = names if x_only else names[::-1]
                 parts = [offending(f"labels in {longer} only, which {shorter} lacks", x_only or y_only)]
             raise LabelMismatchError(
-                f"{'; '.join(parts)} (set missing to 'intersection', 'bottom' or 'gold' to accept them)"
+                f'{"; ".join(parts)} (accept them with missing="intersection", missing="bottom" or missing="gold")'
             )
         if missing == "bottom":
             return first.extend(y_only), _in_order_of(first.extend(y_only), second.extend(x_only))

@@ -385,7 +385,7 @@ class Campaign(Steps):
         if standing.n_closed < wanted:
             raise LedgerError(
                 f"the campaign is still open: {standing.n_closed} of {wanted} ballots are closed; the paper's scores "
-                "need all of them, while --interim ranks by the votes so far"
+                "need all of them, while interim=True ranks by the votes so far"
             )
         return ProtocolResult(self.info.ballot_plan, self.info.items, standing.mean, records)
 

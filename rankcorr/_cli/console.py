@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias, TypeVar, cast
 
 import click
 
-from rankcorr._checks import counted
+from rankcorr._checks import counted, shell_options
 from rankcorr._io.records import printable
 from rankcorr._results import json_ready, latex_table, markdown_table, text_table
 from rankcorr.errors import MissingArrowError, MissingMeasuresError, RankingError
@@ -93,7 +93,7 @@ class OneLineErrors(WithExamples):
         except click.ClickException as error:
             self._fail(error.format_message())
         except self.bad_input as error:
-            self._fail(str(error))
+            self._fail(shell_options(str(error)))
         except OSError as error:
             # The rest of the output would fail again when Python closes stdout.
             with suppress(OSError, ValueError):

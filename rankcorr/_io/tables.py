@@ -221,8 +221,8 @@ def _items(
             before, spelling = lines[label]
             there = f"line {before}" if spelling == ids else f"line {before}, as {listed(spelling)}"
             table.fail(
-                f"{listed(ids)} is also on {there}; ids must be unique: merge repeats with --duplicates mean or "
-                "--duplicates first (in Python duplicates=...)",
+                f"{listed(ids)} is also on {there}; ids must be unique: "
+                'merge repeats with duplicates="mean" or duplicates="first"',
                 line,
                 column,
             )

@@ -177,7 +177,7 @@ def sorted_rows(queries: Ids, documents: Ids, values: NDArray[np.float64], what:
             listed = offending(
                 "a query may have each document once; more than once (query, document)", pairs, rows.size
             )
-            raise DuplicateDocumentError(f'{listed}; duplicates="first" or "max" keeps one')
+            raise DuplicateDocumentError(f'{listed}; duplicates="first" or duplicates="max" keeps one')
         if duplicates == "max":
             values = values.copy()
             np.maximum.at(values, firsts[again], values[again])

@@ -296,4 +296,4 @@ def _refuse_unjudged(joint: Joined, n_unjudged: Codes) -> None:
             break
     total = int(n_unjudged.sum())
     listed = offending("every retrieved document needs a judgement; without one (query, document)", pairs, total)
-    raise UnjudgedError(f'{listed}; set unjudged="zero" or "omit" to accept them')
+    raise UnjudgedError(f'{listed}; set unjudged="zero" or unjudged="omit" to accept them')

@@ -149,7 +149,7 @@ def _as_json(value: Any) -> str:
 
 def from_library(error: RankingError | AdaptiveError) -> Problem:
     """Return the problem for an error of the libraries: its class gives the type, its message the detail."""
-    return Problem(422, str(error), kind=kind_of(type(error)))
+    return Problem(422, checks.json_options(str(error)), kind=kind_of(type(error)))
 
 
 def from_http(error: HTTPException) -> Problem | HTTPException:

@@ -52,7 +52,7 @@ def test_labels_on_one_side_only():
     ):
         with pytest.raises(
             LabelMismatchError,
-            match=rf"^{message} \(set missing to 'intersection', 'bottom' or 'gold' to accept them\)$",
+            match=rf'^{message} \(accept them with missing="intersection", missing="bottom" or missing="gold"\)$',
         ):
             weighted_tau(Ranking.from_order(list(x)), Ranking.from_order(list(y)))
     many = {f"x{item}": item for item in range(9)}

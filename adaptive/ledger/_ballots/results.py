@@ -314,12 +314,10 @@ def result_of(
         elif not interim:
             raise LedgerError(
                 f"the campaign is still open: {n_closed} of {info.plan.n_ballots} ballots are closed; rank by the "
-                "votes so far with --interim (in Python interim=True)"
+                "votes so far with interim=True"
             )
     elif not interim and n_closed < max(1, len(ballots)):
-        raise LedgerError(
-            "the campaign is still open; rank by the votes so far with --interim (in Python interim=True)"
-        )
+        raise LedgerError("the campaign is still open; rank by the votes so far with interim=True")
     excluded = excluded_voters(connection, info.id)
     votes = votes_of(connection, info, without=excluded)
     if not votes.n_comparisons:

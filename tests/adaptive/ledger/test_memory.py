@@ -117,7 +117,7 @@ def test_steps_out_of_order(memory):
         campaign.record({"1-0-0": "left"})
     with pytest.raises(LedgerError, match="ballot 1 is not open: there is nothing to close"):
         campaign.close(1)
-    with pytest.raises(LedgerError, match=r"still open: 0 of 3 ballots are closed; .* --interim"):
+    with pytest.raises(LedgerError, match=r"still open: 0 of 3 ballots are closed; .* interim=True"):
         campaign.paper_result()
     for number in (1, 2, 3):
         campaign.open_next()

@@ -210,11 +210,14 @@ VERSUS = ["a.run.gz", "b.run.gz", "--versus"]
         ([*VERSUS, "b", "--fail-if-worse=1.0"], "a number between 0 and 1, both excluded; got 1.0"),
         ([*VERSUS, "b", "--fail-if-worse=nan"], "a number between 0 and 1, both excluded; got nan"),
         (["--fold", "0/qrels.txt", "a.run.gz"], "a query may be in one fold only; in more than one: 'q0'"),
+        (["twice.run"], "twice.run:2: a query may have each document once"),
+        (["twice.run"], "; --duplicates first or --duplicates max keeps one"),
         (["--fold", "-", "-"], "'-' (standard input) can be given only once"),
     ],
 )
 @pytest.mark.usefixtures("folds")
 def test_refusals(tmp_path, arguments, message):
+    (tmp_path / "twice.run").write_text("q0 Q0 d1 1 2.5 x\nq0 Q0 d1 2 1.5 x\n")
     (tmp_path / "few.csv").write_text("q0,drama\n")
     (tmp_path / "other.csv").write_text("query,group\nQ0,drama\nQ1,war\n")
     assert message in refusal("evaluate", "qrels.txt", *arguments)
