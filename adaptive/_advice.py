@@ -19,7 +19,7 @@ class Advice:
     ----------
     code : str
         One of many_ballots, many_survivors, few_in_last_ballot, few_top_presentations, few_comparisons,
-        odd_presentations, repeated_pairs, voter_sees_pair_twice.
+        odd_presentations, repeated_pairs, voter_sees_pair_twice, too_many_comparisons.
     value : float
         Value in the plan.
     bound : float
@@ -115,6 +115,30 @@ def advice_on_voters(sizes: Sequence[int], *, presentations: int, n_voters: int)
         compared = f"In {_ballots(list(seen))} a pair is compared {_from_to(list(seen.values()))} times"
         sentence = f"{compared}, but n_voters is {n_voters}: a voter sees it more than once."
         yield Advice("voter_sees_pair_twice", max(seen.values()), n_voters, sentence)
+
+
+def advice_on_total(n_comparisons: int, n_possible: int, *, n_voters: int, n_needed: int) -> Iterator[Advice]:
+    """Advise on more comparisons than the voters can answer, if nobody answers a pair twice.
+
+    Parameters
+    ----------
+    n_comparisons, n_possible : int
+        Comparisons of the plan, and those that the voters can answer.
+    n_voters, n_needed : int
+        Voters, and the fewest who can answer all comparisons.
+
+    Examples
+    --------
+    >>> [advice.sentence for advice in advice_on_total(12_000, 2_970, n_voters=3, n_needed=13)]
+    ['3 voters can answer at most 2,970 of 12,000 comparisons, each pair once: 13 voters or fewer comparisons are needed.']
+    """
+    if n_possible < n_comparisons:
+        voters = f"{n_voters:,} {'voter' if n_voters == 1 else 'voters'}"
+        sentence = (
+            f"{voters} can answer at most {n_possible:,} of {n_comparisons:,} comparisons, each pair once: "
+            f"{n_needed:,} voters or fewer comparisons are needed."
+        )
+        yield Advice("too_many_comparisons", n_comparisons, n_possible, sentence)
 
 
 def four_digits(number: float, rounding: str) -> str:

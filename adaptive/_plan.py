@@ -149,6 +149,24 @@ class BallotPlan(TableResult):
         voters = checked_integer(n_voters, "n_voters", least=1)
         return (*self.advice, *advice_on_voters(self.sizes, presentations=self.presentations, n_voters=voters))
 
+    def n_possible(self, n_voters: int) -> int:
+        """Return the number of comparisons that so many voters can answer, each of them a pair once in a ballot.
+
+        Raises
+        ------
+        PlanError
+            If `n_voters` is not an integer of at least 1.
+
+        Examples
+        --------
+        >>> plan = plan_ballots(8, n_ballots=2, fraction=0.5, presentations=20)
+        >>> plan.n_comparisons, plan.n_possible(6), plan.n_possible(7)
+        (120, 116, 120)
+        """
+        voters = checked_integer(n_voters, "n_voters", least=1)
+        pairs = (size * (size - 1) // 2 for size in self.sizes)
+        return sum(min(count, voters * n_pairs) for count, n_pairs in zip(self.comparisons, pairs, strict=True))
+
     def to_text(self, *, n_voters: int | None = None, seconds_per_comparison: float | None = None) -> str:
         """Return ballots, cost and advice as text, as `str` and the command ``ballots plan`` print them.
 

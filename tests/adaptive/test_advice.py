@@ -1,6 +1,7 @@
 """Advice: each code just inside its bound and just outside."""
 
 import math
+from itertools import combinations
 
 import pytest
 from hypothesis import given
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 
 from adaptive._advice import advice_on
 from adaptive._plan import plan_ballots
+from adaptive.ledger import ContinuousPlan
 from tests.adaptive.plans import shapes
 
 
@@ -122,3 +124,24 @@ def test_shown_bounds_are_on_the_side_where_advice_ends(shape, presentations):
         if advice.code == "few_in_last_ballot":
             shown = float(advice.sentence.split("below ")[1].split(":")[0])
             assert shown * 0.998 < advice.bound <= shown
+
+
+@given(st.integers(8, 40), st.integers(1, 400), st.integers(1, 30))
+def test_possible_comparisons_are_those_of_distinct_pairs(n_items, presentations, n_voters):
+    """Each voter answers each pair of a ballot at most once; pairs are listed one by one."""
+    plan = plan_ballots(n_items, n_ballots=3, fraction=0.5, presentations=presentations)
+    pairs = [len(list(combinations(range(size), 2))) for size in plan.sizes]
+    expected = sum(min(count, n_voters * n) for count, n in zip(plan.comparisons, pairs, strict=True))
+    assert plan.n_possible(n_voters) == expected
+    has_advice = "voter_sees_pair_twice" in [advice.code for advice in plan.advice_for(n_voters)]
+    assert has_advice == (expected < plan.n_comparisons)
+
+
+def test_a_continuous_plan_beyond_its_voters():
+    plan = ContinuousPlan(n_items=45, budget=12_000)
+    (advice,) = plan.advice_for(3)
+    assert (advice.code, advice.value, advice.bound) == ("too_many_comparisons", 12_000, 2_970)
+    assert "3 voters can answer at most 2,970 of 12,000" in advice.sentence
+    assert "13 voters" in advice.sentence
+    assert plan.advice_for(13) == ()
+    assert plan.advice_for(12)[0].bound == 12 * 990

@@ -141,6 +141,8 @@ def init(
     where = whole(made.name if "://" in ledger else ledger)
     if continuous:
         click.echo(f"{len(labels):,} items, batches of {plan.batch:,}, at most {plan.budget:,} comparisons")
+        for advice in plan.advice_for(voters):
+            click.echo(f"- {advice.sentence}")
     else:
         click.echo(plan.to_text(n_voters=voters, seconds_per_comparison=options.seconds))
     _say_cost(plan, voters, settings)

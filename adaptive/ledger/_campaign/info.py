@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, Final, Literal, get_args
 
+from adaptive._advice import Advice, advice_on_total
 from adaptive._plan import BallotPlan
 from adaptive.ledger._campaign.wording import is_line
 from adaptive.ledger._store.encoding import label_text, value_of
@@ -66,6 +67,37 @@ class ContinuousPlan:
         Matching(batch=self.batch, n0=self.n0, focus=self.focus)
         fits = self.target is None or 0 < real_number(self.target) <= 1
         require(fits, "target", "a correlation above 0, at most 1", self.target)
+
+    @property
+    def n_comparisons(self) -> int:
+        """Comparisons that may be asked: the budget."""
+        return self.budget
+
+    def n_possible(self, n_voters: int) -> int:
+        """Return the number of comparisons that so many voters can answer, each of them a pair at most once.
+
+        Examples
+        --------
+        >>> ContinuousPlan(n_items=45, budget=12_000).n_possible(3)
+        2970
+        """
+        return min(self.budget, n_voters * self._n_pairs)
+
+    def advice_for(self, n_voters: int) -> tuple[Advice, ...]:
+        """Return the advice for a number of voters: whether they can answer all comparisons.
+
+        Examples
+        --------
+        >>> [advice.code for advice in ContinuousPlan(n_items=45, budget=12_000).advice_for(3)]
+        ['too_many_comparisons']
+        """
+        n_needed = -(-self.budget // self._n_pairs)
+        possible = self.n_possible(n_voters)
+        return tuple(advice_on_total(self.budget, possible, n_voters=n_voters, n_needed=n_needed))
+
+    @property
+    def _n_pairs(self) -> int:
+        return self.n_items * (self.n_items - 1) // 2
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields, ready for JSON."""

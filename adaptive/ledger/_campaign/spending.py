@@ -112,7 +112,7 @@ def planned_spending(
     (300, 0.5, 6.0, 1.5)
     """
     pay, n_probes = settings.pay, expected_probes(plan, n_slots, settings)
-    n_comparisons = plan.n_comparisons if isinstance(plan, BallotPlan) else plan.budget
+    n_comparisons = plan.n_comparisons
     n_answers = n_comparisons + n_probes
     each = seconds if seconds is not None or pay is None else pay.seconds
     hours = None if each is None else n_answers * each / 3600
@@ -147,7 +147,7 @@ def spending_of(connection: sa.Connection, info: CampaignInfo) -> Spending | Non
     answered = sa.select(sa.func.sum(sheet.c.n_answered)).join(ballot, ballot.c.id == sheet.c.ballot_id)
     found = connection.execute(answered.where(ballot.c.campaign_id == info.id)).scalar()
     n_votes, n_probes = int(found or 0), _n_answered(connection, info)
-    expected_votes = info.plan.n_comparisons if isinstance(info.plan, BallotPlan) else info.plan.budget
+    expected_votes = info.plan.n_comparisons
     states = connection.execute(sa.select(ballot.c.state).where(ballot.c.campaign_id == info.id)).scalars().all()
     still = expected_probes(info.plan, len(info.slots), info.settings, n_opened=len(states))
     probes = _drawn(connection, info) + still

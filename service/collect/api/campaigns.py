@@ -5,7 +5,7 @@ from typing import Any
 
 from flask import request as asked
 
-from adaptive._advice import Advice
+from adaptive._advice import Advice, advice_on_total
 from adaptive._plan import BallotPlan
 from adaptive._tuning.outlook import Outlook, outlook_of_ballots, outlook_of_matching
 from adaptive.ledger import ContinuousPlan, ItemSheet, Settings, planned_spending, time_text
@@ -153,20 +153,26 @@ def looked_at(
         else:
             matching = Matching(batch=plan.batch, n0=plan.n0, focus=plan.focus)
             outlook = outlook_of_matching(plan.n_items, plan.budget, voters, matching)
-    advice = advice_on(plan, voters, outlook) if isinstance(plan, BallotPlan) else []
     return {
         "plan": schemas.plan_columns(plan),
         "spending": planned_spending(plan, voters, settings, seconds=seconds),
-        "advice": [asdict(each) for each in advice],
+        "advice": [asdict(advice) for advice in advice_on(plan, voters, outlook)],
         "outlook": outlook,
     }
 
 
-def advice_on(plan: BallotPlan, voters: int, outlook: Outlook | None) -> list[Advice]:
+def advice_on(plan: BallotPlan | ContinuousPlan, voters: int, outlook: Outlook | None) -> list[Advice]:
     """Return the advice that can be followed and that the simulated accuracy does not contradict."""
+    if isinstance(plan, ContinuousPlan):
+        return list(plan.advice_for(voters))
     reached = [] if outlook is None else [each.mean for each in (outlook.scores, outlook.strengths) if each is not None]
     # what rules of thumb about the number of votes aim for
     needless = set(_OF_ACCURACY) if max(reached, default=0.0) >= _ACCURATE else set()
     if plan.n_items < _TENTH_IS_TWO:
         needless.add("many_survivors")
-    return [each for each in plan.advice_for(voters) if each.code not in needless]
+    # Not advice_for: on the web nobody is asked a pair twice, so a comparison too many stays unanswered.
+    needed = max(
+        -(-count // (size * (size - 1) // 2)) for size, count in zip(plan.sizes, plan.comparisons, strict=True)
+    )
+    possible = advice_on_total(plan.n_comparisons, plan.n_possible(voters), n_voters=voters, n_needed=needed)
+    return [*(advice for advice in plan.advice if advice.code not in needless), *possible]

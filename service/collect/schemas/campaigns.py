@@ -392,9 +392,9 @@ def checked_sheet(text: str) -> ledger.ItemSheet:
 def checked_plan(planner: Planner, n_items: int) -> BallotPlan | ledger.ContinuousPlan:
     """Return the plan for a number of items, if it has at most as many comparisons as a campaign may have."""
     plan = made(lambda: planner(n_items), "plan")
-    number = plan.n_comparisons if isinstance(plan, BallotPlan) else plan.budget
-    if number > MOST_COMPARISONS:
-        raise ValidationError(f"at most {MOST_COMPARISONS:,} comparisons; this plan has {number:,}", "plan")
+    if plan.n_comparisons > MOST_COMPARISONS:
+        message = f"at most {MOST_COMPARISONS:,} comparisons; this plan has {plan.n_comparisons:,}"
+        raise ValidationError(message, "plan")
     return plan
 
 

@@ -161,6 +161,22 @@ def test_a_plan_says_what_it_asks_and_costs(admin):
     assert "few_top_presentations" in [each["code"] for each in found["advice"]]
 
 
+@pytest.mark.parametrize(
+    ("plan", "most"),
+    [
+        ({"mode": "continuous", "budget": 12_000}, 2_970),
+        ({"n_ballots": 2, "comparisons": 12_000}, 2_970 + 693),  # 45 and 22 items: 3 x 990 and 3 x 231 at most
+    ],
+)
+def test_a_plan_that_its_voters_cannot_finish_is_advised_against(admin, plan, most):
+    advice = planned(admin, n_items=45, voters=3, plan=plan)["advice"]
+    (advice,) = [each for each in advice if each["code"] == "too_many_comparisons"]
+    assert advice["bound"] == most
+    assert "voter_sees_pair_twice" not in [each["code"] for each in planned(admin, n_items=45, plan=plan)["advice"]]
+    more = planned(admin, n_items=45, voters=60, plan=plan)["advice"]
+    assert "too_many_comparisons" not in [each["code"] for each in more]
+
+
 def test_a_plan_costs_before_and_after_the_campaign_is_made_the_same(admin):
     # A practice pair once for each of 2 voters, an attention check on each of 4 + 2 sheets.
     csv = f"{PROBES}ash,birch,left,practice\ncedar,oak,left,attention\n"
