@@ -129,14 +129,14 @@ def advice_on_total(n_comparisons: int, n_possible: int, *, n_voters: int, n_nee
 
     Examples
     --------
-    >>> [advice.sentence for advice in advice_on_total(12_000, 2_970, n_voters=3, n_needed=13)]
-    ['3 voters can answer at most 2,970 of 12,000 comparisons, each pair once: 13 voters or fewer comparisons are needed.']
+    >>> next(advice_on_total(12_000, 2_970, n_voters=3, n_needed=13)).sentence
+    '3 voters can answer at most 2,970 of 12,000 comparisons, each pair once: plan for 13 voters, or fewer comparisons.'
     """
     if n_possible < n_comparisons:
         voters = f"{n_voters:,} {'voter' if n_voters == 1 else 'voters'}"
         sentence = (
             f"{voters} can answer at most {n_possible:,} of {n_comparisons:,} comparisons, each pair once: "
-            f"{n_needed:,} voters or fewer comparisons are needed."
+            f"plan for {n_needed:,} voters, or fewer comparisons."
         )
         yield Advice("too_many_comparisons", n_comparisons, n_possible, sentence)
 
