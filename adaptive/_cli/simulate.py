@@ -171,7 +171,7 @@ class Shared:
     """Options of `ballots tune` and `ballots votes-needed`, as they were given."""
 
     n_items: int | None = console.setting(
-        "--n-items", type=int, metavar="N", help="Number of items; else those of --similarity's file."
+        "--n-items", type=int, metavar="N", help="Number of items (default: from the file)."
     )
     coefficient: CoefficientName = console.setting(
         "--coefficient", type=click.Choice(COEFFICIENTS), default="tau_w", help="Coefficient that measures accuracy."

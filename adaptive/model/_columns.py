@@ -185,8 +185,8 @@ def joined_columns(first: Columns, then: Columns) -> Columns:
     if not same_labels(first.items, then.items):
         raise ComparisonError(_difference(first.items, then.items))
     if (first.voter is None) != (then.voter is None):
-        who = "the other does not" if then.voter is None else "only the other does"
-        raise ComparisonError(f"both or neither must know their voters; {who}")
+        place = "second" if then.voter is None else "first"
+        raise ComparisonError(f"name voters in both sets of votes, or in neither; the {place} has none")
     voters, voter, silent = first.voters, None, then.unanswered
     if first.voter is not None and then.voter is not None and voters is not None and then.voters is not None:
         voters = all_names([voters, then.voters], None, "voters")

@@ -46,7 +46,7 @@ def test_joining_adds_up(first, then):
     items = max(first.items, then.items, key=len)
     first, then = replace(first, items=items, n_unanswered=2), replace(then, items=items, n_unanswered=3)
     if (first.voter is None) != (then.voter is None):
-        with pytest.raises(ComparisonError, match="both or neither must know their voters"):
+        with pytest.raises(ComparisonError, match="name voters in both sets of votes, or in neither"):
             first.joined(then)
         return
     both = first.joined(then)
