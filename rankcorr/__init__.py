@@ -55,6 +55,7 @@ from rankcorr.errors import (
     TableError,
     TooFewItemsError,
     UndefinedCorrelationWarning,
+    UnicodeFormWarning,
     WeightError,
 )
 from rankcorr.inference._bootstrap import BootstrapInterval, bootstrap_interval
@@ -80,7 +81,7 @@ __all__ += ["correlate", "kendall_gamma", "weighted_rho", "weighted_tau"]
 __all__ += ["DimensionError", "DuplicateLabelError", "LabelError", "LabelMismatchError", "LengthError"]
 __all__ += ["ManyGoldSetsWarning", "MissingPandasError", "MissingValueError", "NonNumericError", "OptionError"]
 __all__ += ["RankingError", "ShareError", "StandardizationError", "TableError", "TooFewItemsError"]
-__all__ += ["UndefinedCorrelationWarning", "WeightError"]
+__all__ += ["UndefinedCorrelationWarning", "UnicodeFormWarning", "WeightError"]
 __all__ += ["BootstrapInterval", "NullDistribution", "PermutationTest"]
 __all__ += ["bootstrap_interval", "null_distribution", "permutation_test"]
 __all__ += ["Leaderboard", "LeaderboardRow", "leaderboard"]

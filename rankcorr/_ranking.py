@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from rankcorr._checks import N_SHOWN, check_choice, first_few, is_unhashable, offending, repeated, shown
 from rankcorr._frames import python_values
+from rankcorr._identifiers import warn_unicode_twins
 from rankcorr._scores import Positions, Ranks, ScoresLike, checked_numbers, is_masked, midranks, read_only, split_labels
 from rankcorr.errors import (
     DimensionError,
@@ -416,6 +417,7 @@ def align(
     if x_only or len(second.labels) > len(first.labels):
         known = set(first.labels)
         y_only = [label for label in second.labels if label not in known]
+        warn_unicode_twins((*first.labels, *y_only), "item")
         if missing == "raise":
             if x_only and y_only:
                 lone = zip(names, (x_only, y_only), strict=True)

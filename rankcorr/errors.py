@@ -582,3 +582,23 @@ class RankColumnWarning(UserWarning):
     ...     read_run(file)["q"]
     {'a': 9.5, 'b': 3.1}
     """
+
+
+class UnicodeFormWarning(UserWarning):
+    r"""Identifiers that look the same but differ in their Unicode normalisation (NFC, NFD), and so are not matched.
+
+    See Also
+    --------
+    rankcorr.evaluation.evaluate, align : Issue this warning.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from rankcorr import UnicodeFormWarning, align
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", UnicodeFormWarning)
+    ...     align({"caf\u00e9": 2, "tea": 1}, {"cafe\u0301": 2, "tea": 1}, missing="bottom")
+    Traceback (most recent call last):
+        ...
+    rankcorr.errors.UnicodeFormWarning: item ids that look the same differ in their Unicode normalisation ...
+    """

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from rankcorr._checks import N_SHOWN, counted, offending, shown
 from rankcorr._frames import PLAIN, series_of
+from rankcorr._identifiers import check_identifiers, plain_identifier
 from rankcorr._scores import is_masked, read_only
 from rankcorr.errors import ColumnError, DuplicateDocumentError, MissingValueError, NonNumericError
 
@@ -85,36 +86,11 @@ def coded(column: Any, what: str) -> Ids:
         raise ColumnError(f"the column of {what} ids must be a list or a series; got {shown(column)}")
     places: dict[Hashable, int] = {}
     try:
-        found = [places.setdefault(each, len(places)) for each in column]
+        codes = [places.setdefault(identifier, len(places)) for identifier in column]
     except TypeError:
         raise ColumnError(f"each {what} id must be text or a whole number; one cannot be hashed") from None
-    check_ids(places, what)
-    return Ids(np.array(found, np.int64), tuple(places))
-
-
-def check_ids(ids: Iterable[Hashable], what: str) -> None:
-    """Refuse ids that are empty, or not all text or all whole numbers.
-
-    Raises
-    ------
-    ColumnError
-    """
-    kinds = {type(each) for each in ids}
-    if kinds <= {str}:
-        if any(not each for each in ids):
-            raise ColumnError(f"each {what} needs an id; one is empty")
-        return
-    if kinds == {int}:
-        return
-    wrong = [each for each in ids if type(each) not in (str, int)]
-    if wrong:
-        listed = offending(f"each {what} id must be text or a whole number; got", wrong)
-        raise ColumnError(f"{listed}, of type {type(wrong[0]).__name__}")
-    examples = [next(each for each in ids if type(each) is kind) for kind in (str, int)]
-    raise ColumnError(
-        f"{what} ids must be all text or all whole numbers; got both, such as {examples[0]!r} and {examples[1]!r}: "
-        "write str(...) around one kind"
-    )
+    check_identifiers(places, what)
+    return Ids(np.array(codes, np.int64), tuple(map(plain_identifier, places)))
 
 
 def checked_values(column: Any, what: str) -> NDArray[np.float64]:
@@ -267,7 +243,7 @@ def _coded_arrow(column: Any, what: str) -> Ids:
     ids = encoded.chunk(0).dictionary.to_pylist() if encoded.num_chunks else []
     if foreign and (None in ids or len(set(ids)) < len(ids)):  # the null or repeated id may be unused
         return _coded_arrow(column.cast(column.type.value_type), what)
-    check_ids([*ids[:1], *([""] if "" in ids else [])], what)  # a column has one type
+    check_identifiers([*ids[:1], *([""] if "" in ids else [])], what)  # a column has one type
     parts = [chunk.indices.to_numpy() for chunk in encoded.chunks]
     codes = (parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, np.int64), *parts])).astype(np.int64)
     return _in_order_of_rows(codes, ids)

@@ -34,7 +34,7 @@ from rankcorr.evaluation._matching import (
 )
 from rankcorr.evaluation._metrics import MetricLike, as_metrics
 from rankcorr.evaluation._nulls import RESAMPLES, standardization
-from rankcorr.evaluation._qrels import grouped_queries
+from rankcorr.evaluation._qrels import grouped_queries, with_common_ids
 from rankcorr.evaluation._values import UNDEFINED, Competition, UndefinedPolicy
 from rankcorr.inference._resampling import Draws
 from rankcorr.inference._standardization import standardize
@@ -350,7 +350,7 @@ def evaluate(
     wanted, level = checked_flag(standardized, "standardized"), checked_depth(depth)
     report = progress or silent
     draws = Draws.checked(n_resamples, seed, workers, lambda _: report(0))
-    gold, found = qrels_of(qrels), runs_of(runs)
+    gold, found = with_common_ids(qrels_of(qrels), runs_of(runs))
 
     shape = len(found), len(named), gold.n_queries
     values, mapped = np.full(shape, np.nan), np.full(shape, np.nan)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr._checks import checked_count, first_few, offending, shown
+from rankcorr._identifiers import warn_unicode_twins
 from rankcorr._results import Result
 from rankcorr._scores import read_only
 from rankcorr._workers import Progress, in_threads
@@ -132,10 +133,8 @@ def joined(qrels: Qrels, run: Run, depth: int | None, *, name: str = "the run") 
     Raises
     ------
     QueryMismatchError
-        No query is in both, or ids are text in one and numbers in the other.
+        No query is in both.
     """
-    _check_types(qrels.queries, run.queries, "query", name)
-    _check_types(qrels.documents, run.documents, "document", name)
     places = np.array([run.places.get(query, -1) for query in qrels.queries], np.int64)
     if (places < 0).all():
         raise QueryMismatchError(
@@ -146,6 +145,8 @@ def joined(qrels: Qrels, run: Run, depth: int | None, *, name: str = "the run") 
     unjudged = np.flatnonzero(mapped < 0)
     mapped[unjudged] = len(known) + np.arange(unjudged.size)
     documents = (*qrels.documents, *(run.documents[code] for code in unjudged.tolist()))
+    warn_unicode_twins({*qrels.queries, *run.queries}, "query", stacklevel=5)
+    warn_unicode_twins(documents, "document", stacklevel=5)
     starts = np.where(places >= 0, run.offsets[places], 0)
     stops = np.where(places >= 0, run.offsets[places + 1], 0)
     codes, values = mapped[run.codes], run.values
@@ -267,18 +268,6 @@ def id_places(joint: Joined, codes: Codes) -> Codes:
 
 def _unknown(run: Run, qrels: Qrels) -> tuple[Hashable, ...]:
     return tuple(query for query in run.queries if query not in qrels.places)
-
-
-def _check_types(gold: tuple[Any, ...], other: tuple[Any, ...], what: str, name: str) -> None:
-    if type(gold[0]) is not type(other[0]):
-        raise QueryMismatchError(
-            f"{what} ids of qrels are {_kind(gold[0])}, such as {gold[0]!r}, and those of {name} are "
-            f"{_kind(other[0])}, such as {other[0]!r}: no two would match"
-        )
-
-
-def _kind(value: object) -> str:
-    return "text" if isinstance(value, str) else "whole numbers"
 
 
 def _some(ids: tuple[Any, ...]) -> str:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from rankcorr._checks import check_choice, counted, offending, repeated, shown
 from rankcorr._frames import columns_of
+from rankcorr._identifiers import comparable
 from rankcorr._scores import read_only
 from rankcorr.errors import ColumnError, LabelError, MissingValueError, NonNumericError, OptionError, SplitQueryError
 from rankcorr.evaluation._columns import (
@@ -18,7 +19,6 @@ from rankcorr.evaluation._columns import (
     Codes,
     Duplicates,
     Rows,
-    check_ids,
     checked_values,
     coded,
     is_number,
@@ -271,7 +271,7 @@ class QueryColumns:
         SplitQueryError
             A query is in two of them.
         ColumnError
-            Ids are text in one and whole numbers in another, or there is no fold.
+            There is no fold.
 
         Examples
         --------
@@ -280,20 +280,24 @@ class QueryColumns:
         """
         if not parts:
             raise ColumnError("there is no fold")
-        queries = [query for part in parts for query in part.queries]
+        queries = [query for part in comparable(*(part.queries for part in parts)) for query in part]
         if again := repeated(queries):
             raise SplitQueryError(offending("a query may be in one fold only; in more than one", again))
-        known: dict[Hashable, int] = {}
+        places: dict[Hashable, int] = {}
         codes = [
-            np.array([known.setdefault(each, len(known)) for each in part.documents])[part.codes] for part in parts
+            np.array([places.setdefault(document, len(places)) for document in documents])[part.codes]
+            for part, documents in zip(parts, comparable(*(part.documents for part in parts)), strict=True)
         ]
-        check_ids(queries, "query")
-        check_ids(known, "document")
         starts = np.cumsum([0, *map(len, parts)])
         offsets = np.concatenate([[0], *(part.offsets[1:] + start for part, start in zip(parts, starts, strict=False))])
         values = np.concatenate([part.values for part in parts])
         joined = read_only(np.concatenate(codes)), read_only(values)
-        return cls._unchecked(Rows(tuple(queries), read_only(offsets), tuple(known), *joined), name)
+        return cls._unchecked(Rows(tuple(queries), read_only(offsets), tuple(places), *joined), name)
+
+    def with_ids(self, queries: Collection[Hashable], documents: Collection[Hashable]) -> Self:
+        """Return the same rows with other ids of the queries and documents, as many and in the same order."""
+        rows = Rows(tuple(queries), self.offsets, tuple(documents), self.codes, self.values)
+        return self._unchecked(rows, self.name)
 
     @property
     def n_queries(self) -> int:
@@ -421,6 +425,22 @@ def _column(columns: list[Any], asked: str | None, what: str, known: tuple[str, 
     return found[0]
 
 
+def with_common_ids(qrels: Qrels, runs: Mapping[str, Run]) -> tuple[Qrels, dict[str, Run]]:
+    """Return qrels and runs with ids that match: whole numbers become their decimal text if one of them has text.
+
+    Examples
+    --------
+    >>> qrels, runs = with_common_ids(Qrels.from_dict({7: {1: 2}}), {"a": Run.from_dict({"7": {1: 0.5}})})
+    >>> qrels.to_dict(), runs["a"].to_dict()
+    ({'7': {1: 2.0}}, {'7': {1: 0.5}})
+    """
+    queries = comparable(qrels.queries, *(run.queries for run in runs.values()))
+    documents = comparable(qrels.documents, *(run.documents for run in runs.values()))
+    gold = qrels.with_ids(queries[0], documents[0])
+    ids = zip(queries[1:], documents[1:], strict=True)
+    return gold, {name: run.with_ids(*run_ids) for (name, run), run_ids in zip(runs.items(), ids, strict=True)}
+
+
 def is_hit(value: Any) -> bool:
     """Whether a value is a document that a search of sentence-transformers found.
 
@@ -466,15 +486,17 @@ def grouped_queries(groups: Any, queries: tuple[Hashable, ...]) -> dict[Hashable
         if columns is None:
             raise OptionError(f"groups must be a mapping of query to group, or a data frame; got {shown(groups)}")
         groups = _of_frame(columns)
-    found: dict[Hashable, list[int]] = {}
-    if lacking := [query for query in queries if query not in groups]:
+    ids, keys = comparable(queries, groups)
+    group_of = dict(zip(keys, groups.values(), strict=True))
+    if lacking := [query for query in ids if query not in group_of]:
         raise OptionError(offending("every query of qrels needs a group; without one", lacking))
-    for place, query in enumerate(queries):
-        group = groups[query]
+    places: dict[Hashable, list[int]] = {}
+    for place, query in enumerate(ids):
+        group = group_of[query]
         if group is None or group != group:  # noqa: PLR0124 - nan is not equal to itself
             raise OptionError(f"every query of qrels needs a group; that of {shown(query)} is {shown(group)}")
-        found.setdefault(group, []).append(place)
-    return found
+        places.setdefault(group, []).append(place)
+    return places
 
 
 def _of_frame(columns: Mapping[Any, Any]) -> dict[Hashable, Hashable]:

@@ -18,7 +18,7 @@ from rankcorr.evaluation._evaluate import Evaluation, evaluate
 from rankcorr.evaluation._files import QrelsLike, RunsLike, qrels_of, runs_of
 from rankcorr.evaluation._matching import Matched, Unjudged, Unretrieved, joined, matched
 from rankcorr.evaluation._metrics import Metric, MetricLike, as_metrics, name_of
-from rankcorr.evaluation._qrels import Qrels, Run
+from rankcorr.evaluation._qrels import Qrels, Run, with_common_ids
 
 N_DOCUMENTS: Final = 5
 
@@ -151,7 +151,7 @@ def worst(
     """
     (chosen,) = as_metrics([metric]).values()
     k = checked_count(k, "k")
-    found = runs_of(runs)
+    gold, found = with_common_ids(qrels_of(qrels), runs_of(runs))
     names = tuple(found)
     if first is None and second is None and len(names) == 2:
         first, second = names
@@ -160,7 +160,6 @@ def worst(
     pair = {str(first): found[str(first)], str(second): found[str(second)]}
     if len(pair) < 2:
         raise OptionError(f"two different runs are wanted; got {shown(first)} twice")
-    gold = qrels_of(qrels)
     policies: dict[str, Any] = {"unjudged": unjudged, "unretrieved": unretrieved, "depth": depth}
     evaluation = evaluate(gold, pair, metrics=[chosen], standardized=False, **policies)
     matches = matches_of(gold, pair, evaluation)

@@ -3,8 +3,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from rankcorr import OptionError
-from rankcorr.evaluation import Coverage, Qrels, QueryMismatchError, Run, UnjudgedError, evaluate
+from rankcorr import OptionError, UnicodeFormWarning
+from rankcorr.evaluation import Coverage, Qrels, QueryMismatchError, Run, UnjudgedError, evaluate, worst
 from rankcorr.evaluation._matching import checked_depth, joined, matched, trec_order
 from tests.rankcorr.evaluation.cases import QRELS, RUNS, naive_match, naive_order
 
@@ -70,11 +70,44 @@ def test_unjudged_documents_can_be_an_error():
     assert evaluate(qrels, {"q": run["q"]}, unjudged="error").coverage[0].n_unjudged == 0
 
 
-def test_ids_of_different_types_are_no_match():
-    with pytest.raises(QueryMismatchError, match="query ids of qrels are whole numbers, such as 1, and those of the"):
-        evaluate({1: {"a": 1}}, {"1": {"a": 1.0}})
-    with pytest.raises(QueryMismatchError, match=r"document ids of qrels are text, such as 'a', .* numbers, such as 5"):
-        evaluate({"q": {"a": 1}}, {"q": {5: 1.0}})
+@pytest.mark.parametrize("query", [int, np.int64, np.uint8, np.str_])
+@pytest.mark.parametrize("document", [int, np.int32, np.str_])
+def test_whole_numbers_equal_their_decimal_text(query, document):
+    gold = {"7": {"1": 2, "2": 0, "3": 1}, "12": {"1": 0, "4": 1}}
+    runs = {"same": {"7": {"1": 3, "3": 2, "9": 1}, "12": {"4": 2}}, "other": {"7": {"2": 3}, "12": {"1": 2, "4": 1}}}
+    numbers = {query(q): {document(d): score for d, score in scores.items()} for q, scores in runs["other"].items()}
+    metrics = ["tau_w", "ap", "ndcg@3"]
+    by_text = evaluate(gold, runs, metrics=metrics, standardized=False)
+    by_number = evaluate(gold, {**runs, "other": numbers}, metrics=metrics, standardized=False)
+    assert by_number.queries == ("7", "12")
+    assert by_number.values.tobytes() == by_text.values.tobytes()
+    groups = {query("7"): "long", query("12"): "short"}
+    assert by_number.group_table(groups) == by_text.group_table({"7": "long", "12": "short"})
+    folds = [{query(q): {document(d): 1 for d in gold[q]}} if q == "7" else {q: gold[q]} for q in gold]
+    assert Qrels.pooled(list(map(Qrels.from_dict, folds))).queries == ("7", "12")
+    differences = [
+        (difference.query, [each.document for each in difference.documents])
+        for difference in worst({query("7"): gold["7"]}, {"same": runs["same"], "other": numbers})
+    ]
+    assert differences == [("7", differences[0][1])]
+    assert len(set(map(str, differences[0][1]))) == len(differences[0][1])
+
+
+def test_ids_of_numpy_stay_whole_numbers():
+    run = Run.from_dict({np.int64(7): {np.int32(1): 0.5, 2: 0.25}})
+    assert run.to_dict() == {7: {1: 0.5, 2: 0.25}}
+    assert {type(document) for document in (*run.queries, *run.documents)} == {int}
+    assert evaluate({7: {1: 1, 2: 0}}, run, metrics="ap").queries == (7,)
+
+
+def test_ids_that_differ_by_their_unicode_form_are_named():
+    composed, decomposed = "caf\u00e9", "cafe\u0301"
+    gold = {composed: {"a": 1, "b": 0}, "tea": {composed: 1, "b": 0}}
+    with pytest.warns(UnicodeFormWarning, match=r"query ids .*'caf\\xe9' and 'cafe\\u0301'") as warned:
+        evaluate(gold, {decomposed: {"a": 1, "b": 0}, "tea": {"b": 0, composed: 1}}, metrics="ap")
+    assert warned[0].filename == __file__
+    with pytest.warns(UnicodeFormWarning, match=r"document ids .*'caf\\xe9' and 'cafe\\u0301'"):
+        evaluate(gold, {"tea": {"b": 0, decomposed: 1}}, metrics="ap")
 
 
 def test_a_query_must_be_in_both():

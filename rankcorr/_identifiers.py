@@ -1,0 +1,134 @@
+"""One rule for identifiers of queries, documents, items and voters, whatever they were read from.
+
+An identifier is text or a whole number. Integers of numpy and of Python are equal, and so is their decimal text: 7 in
+JSON is "7" in CSV. Text of numpy is text. Identifiers of one source have one kind; a mixture is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterable, Iterator
+from typing import Any
+from unicodedata import normalize
+
+import numpy as np
+
+from rankcorr._checks import give_notice, offending
+from rankcorr.errors import ColumnError, UnicodeFormWarning
+
+
+def plain_identifier(identifier: Any) -> Any:
+    """Return an identifier with Python's types in the place of numpy's; parts of a tuple too, anything else unchanged.
+
+    Examples
+    --------
+    >>> plain_identifier(np.int64(7)), plain_identifier(np.str_("a")), plain_identifier((np.int8(1), "b"))
+    (7, 'a', (1, 'b'))
+    """
+    if isinstance(identifier, np.integer):
+        return int(identifier)
+    if isinstance(identifier, np.str_):
+        return str(identifier)
+    return tuple(map(plain_identifier, identifier)) if type(identifier) is tuple else identifier
+
+
+def identifier_text(identifier: Any) -> Any:
+    """Return the text that equals an identifier; of a tuple, that of its parts. Other values are unchanged.
+
+    Examples
+    --------
+    >>> identifier_text(7), identifier_text(np.int64(7)), identifier_text("07"), identifier_text((1, "b"))
+    ('7', '7', '07', ('1', 'b'))
+    """
+    plain = plain_identifier(identifier)
+    if type(plain) is tuple:
+        return tuple(map(identifier_text, plain))
+    return str(plain) if type(plain) is int else plain
+
+
+def check_identifiers(identifiers: Iterable[Hashable], noun: str, error: type[ValueError] = ColumnError) -> None:
+    """Refuse identifiers that are empty, or not all text or all whole numbers; `noun` names them in messages.
+
+    Examples
+    --------
+    >>> check_identifiers(["a", "b"], "query")
+    >>> check_identifiers([1, "a"], "query")
+    Traceback (most recent call last):
+        ...
+    rankcorr.errors.ColumnError: query ids must be all text or all whole numbers; got both, such as 'a' and 1: ...
+    """
+    identifiers = list(identifiers)
+    kinds = set(map(_kind, identifiers))
+    if not kinds <= {str, int}:
+        others = [identifier for identifier in identifiers if _kind(identifier) is None]
+        message = offending(f"each {noun} id must be text or a whole number; got", others)
+        raise error(f"{message}, of type {type(others[0]).__name__}")
+    if str in kinds and any(isinstance(identifier, str) and not identifier for identifier in identifiers):
+        raise error(f"each {noun} needs an id; one is empty")
+    if len(kinds) > 1:
+        text, number = (next(each for each in identifiers if _kind(each) is kind) for kind in (str, int))
+        raise error(
+            f"{noun} ids must be all text or all whole numbers; got both, such as {plain_identifier(text)!r} and "
+            f"{plain_identifier(number)!r}: write str(...) around one kind"
+        )
+
+
+def comparable(*sources: Collection[Hashable]) -> tuple[Collection[Hashable], ...]:
+    """Return the identifiers of several sources so that equal ones compare equal: as text, unless all have one type.
+
+    Examples
+    --------
+    >>> comparable([1, 2], [2, 3]), comparable([1, 2], ["2", "x"])
+    (([1, 2], [2, 3]), (['1', '2'], ['2', 'x']))
+    """
+    if len({type(identifier) for source in sources for identifier in source}) <= 1:
+        return sources
+    return tuple(list(map(identifier_text, source)) for source in sources)
+
+
+def unicode_twins(identifiers: Iterable[Hashable]) -> list[tuple[str, str]]:
+    r"""Pairs of different identifiers that Unicode normalisation (NFC) makes equal.
+
+    Examples
+    --------
+    >>> [tuple(map(ascii, pair)) for pair in unicode_twins(["caf\u00e9", "tea", "cafe\u0301"])]
+    [("'caf\\xe9'", "'cafe\\u0301'")]
+    """
+    texts = set(_texts(identifiers))
+    forms: dict[str, str] = {}
+    twins = []
+    for text in sorted(text for text in texts if not text.isascii()):
+        form = normalize("NFC", text)
+        twin = form if form != text and form in texts else forms.setdefault(form, text)
+        if twin != text:
+            twins.append((twin, text))
+    return twins
+
+
+def warn_unicode_twins(identifiers: Iterable[Hashable], noun: str, *, stacklevel: int = 4) -> None:
+    """Warn of identifiers that differ only by Unicode normalisation: they look the same, and stay different."""
+    twins = unicode_twins(identifiers)
+    if twins:
+        pairs = [f"{first!a} and {second!a}" for first, second in twins]
+        more = f", ... ({len(pairs):,} pairs)" if len(pairs) > 3 else ""
+        give_notice(
+            f"{noun} ids that look the same differ in their Unicode normalisation (NFC, NFD), and are not matched: "
+            f"{'; '.join(pairs[:3])}{more}",
+            UnicodeFormWarning,
+            stacklevel=stacklevel,
+        )
+
+
+def _kind(identifier: object) -> type | None:
+    if isinstance(identifier, str):
+        return str
+    is_number = isinstance(identifier, int | np.integer) and not isinstance(identifier, bool)
+    return int if is_number else None
+
+
+def _texts(identifiers: Iterable[Hashable]) -> Iterator[str]:
+    """Texts among identifiers, and among their parts."""
+    for identifier in identifiers:
+        if isinstance(identifier, str):
+            yield identifier
+        elif isinstance(identifier, tuple):
+            yield from _texts(identifier)
