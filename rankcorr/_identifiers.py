@@ -65,7 +65,7 @@ def check_identifiers(identifiers: Iterable[Hashable], noun: str, error: type[Va
     if str in kinds and any(isinstance(identifier, str) and not identifier for identifier in identifiers):
         raise error(f"each {noun} needs an id; one is empty")
     if len(kinds) > 1:
-        text, number = (next(each for each in identifiers if _kind(each) is kind) for kind in (str, int))
+        text, number = (next(one for one in identifiers if _kind(one) is kind) for kind in (str, int))
         raise error(
             f"{noun} ids must be all text or all whole numbers; got both, such as {plain_identifier(text)!r} and "
             f"{plain_identifier(number)!r}: write str(...) around one kind"
