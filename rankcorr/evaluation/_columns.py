@@ -86,11 +86,11 @@ def coded(column: Any, what: str) -> Ids:
         raise ColumnError(f"the column of {what} ids must be a list or a series; got {shown(column)}")
     places: dict[Hashable, int] = {}
     try:
-        codes = [places.setdefault(identifier, len(places)) for identifier in column]
+        rows = [places.setdefault(identifier, len(places)) for identifier in column]
     except TypeError:
         raise ColumnError(f"each {what} id must be text or a whole number; one cannot be hashed") from None
     check_identifiers(places, what)
-    return Ids(np.array(codes, np.int64), tuple(map(plain_identifier, places)))
+    return Ids(np.array(rows, np.int64), tuple(map(plain_identifier, places)))
 
 
 def checked_values(column: Any, what: str) -> NDArray[np.float64]:
