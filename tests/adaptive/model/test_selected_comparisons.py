@@ -76,8 +76,8 @@ def test_joining_keeps_the_order_of_voters():
         (lambda votes: replace(votes, voters=None, voter=None).without_voter(ANN), "the voters .* are not known"),
         (lambda votes: votes.joined(small(items=("a", "b", "d"))), r"items\[2\] is 'c' here and 'd' there"),
         (lambda votes: votes.joined(small(items=4)), "same order; got 3 and 4 items"),
-        (lambda votes: votes.joined(small(voters=None, voter=None)), "know their voters; the other does not"),
-        (lambda votes: small(voters=None, voter=None).joined(votes), "know their voters; only the other does"),
+        (lambda votes: votes.joined(small(voters=None, voter=None)), "or in neither; the second has none"),
+        (lambda votes: small(voters=None, voter=None).joined(votes), "or in neither; the first has none"),
         (lambda votes: votes.joined([]), r"Comparisons are joined with Comparisons; got \[\]"),
     ],
 )
