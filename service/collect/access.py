@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 from flask import Request, Response, g, request
 
 from adaptive.ledger import Campaign, Holder, Origin, TokenKind, Voter
+from service.collect.schemas.voting import CAMPAIGN_HEADER
 from service.collect.state import collecting
 from service.environment import is_loopback, variable
 from service.http import logs
@@ -14,7 +15,6 @@ from service.http.access import site_of
 from service.http.problems import Problem
 from service.http.state import state
 
-CAMPAIGN_HEADER: Final = "Rankcorr-Campaign"
 VOTER_COOKIE: Final = "voter_"
 ORGANISER_COOKIE: Final = "organiser_"
 SESSION_HOURS: Final = 24.0 * 90
@@ -121,10 +121,13 @@ def voter() -> tuple[Campaign, Holder]:
     Raises
     ------
     Problem
-        401, without a session of that campaign.
+        422 without the header, 404 for an unknown campaign, 401 without a session of that campaign.
     """
     if (known := g.get("voter")) is None:
-        campaign = collecting().campaigns.of(request.headers.get(CAMPAIGN_HEADER, ""))
+        key = request.headers.get(CAMPAIGN_HEADER, "")
+        if not key:
+            raise Problem(422, f"the header {CAMPAIGN_HEADER} must hold the key of the campaign")
+        campaign = collecting().campaigns.of(key)
         holder = voter_of_cookie(campaign)
         if holder is None:
             detail = "there is no session of a voter: open the link of the campaign again"

@@ -62,6 +62,7 @@ COMPONENTS: Final = (
     problem_component(
         _KINDS,
         answer=TEXT("After a conflict: the recorded answer."),
+        consent_version=TEXT("If consent is needed, or to another version: the version to agree to."),
         completion_code=TEXT_OR_NULL("If the quota is full: the code for the platform."),
         completion_url=TEXT_OR_NULL("If the quota is full: the address that returns the participant."),
         missing=WHOLE("If the sheet is unfinished: the number of pairs without a counted answer."),
@@ -74,7 +75,10 @@ _TOKEN: Final = "Token of a campaign's organiser; to make a campaign, one of RAN
 
 
 def _cookie(name: str, setter: str) -> dict[str, str]:
-    about = f"Set by POST {setter}. Its name is {name}_ and the first 12 letters of the campaign's key."
+    about = (
+        f"Send the cookie that POST {setter} sets. Its name is {name}_ and the first 12 letters of the campaign's key; "
+        "over https, __Host- comes before that."
+    )
     return {"type": "apiKey", "in": "cookie", "name": name, "description": about}
 
 

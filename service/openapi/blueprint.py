@@ -17,7 +17,8 @@ ERRORS_OF_ALL: Final = (401, 422, 429, 500, 503)
 ERRORS_OF_BODIES: Final = (413, 415)
 
 
-# By operation: an example of its request, and OpenAPI's links, which say what other requests its answer holds.
+# By operation: an example of its request, and OpenAPI's links, which say what other requests its answer holds; and the
+# status of that answer, where it is not 200.
 EXAMPLES: Final[Mapping[str, Any]] = json.loads(Path(__file__).with_name("examples.json").read_bytes())
 
 
@@ -42,6 +43,8 @@ class Blueprint(SmorestBlueprint):  # type: ignore[misc]
         Statuses of errors; by default, those of /v1.
     security : sequence of mapping
         Alternative security schemes, required if 401 is among the errors; by default none, or a bearer token.
+    headers : sequence of mapping
+        Parameters of OpenAPI for the headers that every operation needs.
     """
 
     ARGUMENTS_PARSER = BodyParser()
@@ -51,9 +54,11 @@ class Blueprint(SmorestBlueprint):  # type: ignore[misc]
         *args: Any,
         errors: tuple[int, ...] = ERRORS_OF_ALL,
         security: Sequence[Mapping[str, list[str]]] = ({}, {"token": []}),
+        headers: Sequence[Mapping[str, Any]] = (),
         **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
+        self._headers = [dict(header) for header in headers]
         self._errors = errors
         self._security = [dict(scheme) for scheme in security]
         self._prepare_doc_cbks.append(self._prepare_errors_doc)
@@ -74,7 +79,7 @@ class Blueprint(SmorestBlueprint):  # type: ignore[misc]
         if "example" in shown:
             described["requestBody"] = {"content": {"application/json": {"example": shown["example"]}}}
         if "links" in shown:
-            described["responses"] = {200: {"links": shown["links"]}}
+            described["responses"] = {shown.get("status", 200): {"links": shown["links"]}}
 
         def served(view: Callable[..., Any]) -> Callable[..., Any]:
             found: Callable[..., Any] = super(Blueprint, self).route(rule, **options)(self.doc(**described)(view))
@@ -93,6 +98,8 @@ class Blueprint(SmorestBlueprint):  # type: ignore[misc]
     def _prepare_errors_doc(self, doc: dict[str, Any], _info: Any, *, method: str, **_: Any) -> dict[str, Any]:
         statuses = ERRORS_OF_HTTP + self._errors + (ERRORS_OF_BODIES if method in ("post", "put") else ())
         responses = doc.setdefault("responses", {})
+        if self._headers:
+            doc.setdefault("parameters", []).extend(self._headers)
         if method == "post" and self._errors is ERRORS_OF_ALL:
             doc.setdefault("parameters", []).append(_PREFER)
             responses[202] = _ACCEPTED

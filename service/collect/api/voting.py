@@ -26,7 +26,8 @@ sessions = Blueprint("sessions", __name__, url_prefix="/v1/sessions", errors=ERR
 
 
 def _of_voters(name: str, prefix: str) -> Blueprint:
-    made = Blueprint(name, __name__, url_prefix=prefix, errors=ERRORS, security=({"voter": []},))
+    headers = (schemas.CAMPAIGN_PARAMETER,)
+    made = Blueprint(name, __name__, url_prefix=prefix, errors=ERRORS, security=({"voter": []},), headers=headers)
     made.before_request(access.know_voter)
     return made
 
@@ -38,7 +39,7 @@ votes = _of_voters("votes", "/v1/votes")
 
 @sessions.post("", name="beginSession")
 @sessions.arguments(schemas.SessionRequest)
-@sessions.response(201, schemas.MeAnswer)
+@sessions.response(201, schemas.MeAnswer, headers=schemas.SESSION_HEADERS)
 def begin(campaign: str, token: str = "", platform: dict[str, str] | None = None, consent: Any = None) -> Response:
     """Start a session from a link; the cookie in the answer identifies the voter from now on.
 
@@ -59,7 +60,7 @@ def begin(campaign: str, token: str = "", platform: dict[str, str] | None = None
             access.holder_of_link(joined, platform["secret"], "study")
             check_quota(joined, pages, platform)
         if consent is None:
-            raise Problem(403, "a session of this link begins with consent", kind="consent-needed")
+            raise consent_needed("a session of this link begins with consent", pages)
         if platform is None and (known := access.voter_of_cookie(joined)) is not None:
             collected.steps.count(known.voter_key)
             voter = access.voter_of(joined, known)  # a returning voter
@@ -133,7 +134,7 @@ def lease() -> dict[str, Any]:
     """
     campaign, holder, pages = _step()
     if holder.consent_version != pages.consent_version:
-        raise Problem(403, "no pair is shown before consent", kind="consent-needed")
+        raise consent_needed("no pair is shown before consent", pages)
     voter = access.voter_of(campaign, holder)
     origin = access.origin_of(asked) if collecting().settings.unanswered_sheets else None
     hand, reason = voter.next_sheet(pages, origin)
@@ -171,16 +172,16 @@ def finish() -> dict[str, Any]:
     return answer | {"completion_code": code, "completion_url": url}
 
 
-@votes.put("/<event_id>", name="castVote")
+@votes.put("/<event_id>", name="castVote", parameters=[schemas.EVENT_PARAMETER])
 @votes.arguments(schemas.VoteRequest)
 @votes.response(200, schemas.VoteAnswer)
 def cast(event_id: str, pair: str, answer: str, **given: Any) -> dict[str, Any]:
     """Record an answer; it is on disk when this returns, and sending it again under the same id changes nothing."""
     campaign, holder = access.voter()
-    if holder.consent_version is None:
-        raise Problem(403, "answers are accepted only after consent", kind="consent-needed")
-    collecting().votes.count(holder.voter_key)
     _, pages = collecting().campaigns.pages(campaign)
+    if holder.consent_version is None:
+        raise consent_needed("answers are accepted only after consent", pages)
+    collecting().votes.count(holder.voter_key)
     if (answer == "tie" and not pages.ties) or (answer == "cannot say" and not pages.cannot_say):
         raise Problem(422, f"this campaign does not offer the answer {answer!r}")
     voter = access.voter_of(campaign, holder)
@@ -203,7 +204,7 @@ def _pair(campaign: ledger.Campaign, name: str) -> tuple[int, ledger.ShownPair]:
     return number, pairs[position]
 
 
-@votes.post("/<event_id>/retract", name="retractVote")
+@votes.post("/<event_id>/retract", name="retractVote", parameters=[schemas.EVENT_PARAMETER])
 @votes.arguments(schemas.RetractRequest, as_kwargs=False)
 @votes.response(200, schemas.VoteAnswer)
 def take_back(request: dict[str, Any], event_id: str) -> dict[str, Any]:
@@ -269,9 +270,13 @@ def check_version(pages: ledger.VotingPages, version: str) -> None:
         409 for another version than the current one.
     """
     if version != pages.consent_version:
-        raise Problem(
-            409, f"the consent text has changed: it is of version {pages.consent_version}", kind="consent-changed"
-        )
+        detail = f"the consent text has changed: it is of version {pages.consent_version}"
+        raise Problem(409, detail, kind="consent-changed", members={"consent_version": pages.consent_version})
+
+
+def consent_needed(detail: str, pages: ledger.VotingPages) -> Problem:
+    """Return the refusal of a request that needs consent; it names the version to agree to."""
+    return Problem(403, detail, kind="consent-needed", members={"consent_version": pages.consent_version})
 
 
 def _step() -> tuple[ledger.Campaign, ledger.Holder, ledger.VotingPages]:

@@ -14,6 +14,29 @@ from service.schemas.shapes import TEXT, TEXT_OR_NULL, TRUTH, WHOLE, WHOLE_OR_NU
 VERSION: Final = "[A-Za-z0-9][A-Za-z0-9._-]{0,39}"
 TOKEN: Final = "[A-Za-z0-9_-]{43}"
 EVENT: Final = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+KEY: Final = "[0-9a-f]{32}"
+
+CAMPAIGN_HEADER: Final = "Rankcorr-Campaign"
+CAMPAIGN_PARAMETER: Final[dict[str, Any]] = {
+    "in": "header",
+    "name": CAMPAIGN_HEADER,
+    "required": True,
+    "schema": {"type": "string", "pattern": f"^{KEY}$"},
+    "description": "Key of the campaign, because a browser may be a voter of several. It is the part of the voters' "
+    "link after /v/.",
+}
+EVENT_PARAMETER: Final[dict[str, Any]] = {
+    "in": "path",
+    "name": "event_id",
+    "schema": {"type": "string", "format": "uuid", "pattern": f"^{EVENT}$"},
+    "description": "Id of the answer: a random UUID in lower case, which the client makes for each answer.",
+}
+SESSION_HEADERS: Final[dict[str, Any]] = {
+    "Set-Cookie": {
+        "schema": {"type": "string"},
+        "description": "The session. Absent if the request had a valid session by an open link.",
+    }
+}
 
 ANSWER: Final = vocabulary("Answer", ANSWERS, "The side that won, a tie, or none of these.")
 GIVEN_BY: Final = vocabulary("GivenBy", ("click", "key", "touch"), "How it was answered.")
@@ -96,7 +119,8 @@ class Word(Documented):
 
 def key_field(**kwargs: Any) -> Word:
     """Return a field for the key of a campaign."""
-    return Word("[0-9a-f]{32}", "the key of a campaign", **kwargs)
+    about = "The part of the link after /v/."
+    return Word(KEY, "the key of a campaign", **{"about": about, **kwargs})
 
 
 class PlatformPart(Request):
@@ -113,7 +137,7 @@ class SessionRequest(Request):
     """The link that starts a voter's session."""
 
     campaign = key_field(required=True)
-    token = Word(TOKEN, "the token of a link", about="Of an invitation.")
+    token = Word(TOKEN, "the token of a link", about="Of an invitation: the part of the link after #.")
     platform = Part(PlatformPart)
     consent = Word(
         VERSION, "a version of the consent text", about="The version agreed to; required without an invitation."
@@ -143,7 +167,7 @@ class VoteRequest(Request):
 class RetractRequest(Request):
     """The retraction of an answer."""
 
-    event_id = Word(EVENT, "a UUID in lower case", required=True, about="A new id, of this event.")
+    event_id = Word(EVENT, "a UUID in lower case", required=True, about="A new random UUID, for this retraction.")
 
 
 # The current step of a voter.
