@@ -105,7 +105,7 @@ def api(make_app):
 
 
 def answer_sheets(sheet):
-    """Answer all pairs of all sheets by the links, and correct each first answer; the number of answers, and the end."""
+    """Answer all pairs by the links, and correct the first of each sheet; return the number of answers, and the end."""
     n_answers = 0
     while sheet.json["sheet"] is not None:
         for position, pair in enumerate(sheet.json["sheet"]["pairs"]):
