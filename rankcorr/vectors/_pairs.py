@@ -19,8 +19,9 @@ from rankcorr.errors import LowCoverageWarning, NonNumericError, OptionError, Se
 from rankcorr.evaluation._metrics import name_of
 from rankcorr.inference._bootstrap import bootstrap_interval
 from rankcorr.inference._permutation import permutation_test
+from rankcorr.vectors._cosines import Values
 from rankcorr.vectors._reading import as_vectors
-from rankcorr.vectors._words import DuplicatePairError, UnknownWordError, Values, VectorError, VectorsLike, WordVectors
+from rankcorr.vectors._words import DuplicatePairError, UnknownWordError, VectorError, VectorsLike, WordVectors
 
 Pair: TypeAlias = tuple[str, str]
 PairsLike: TypeAlias = Mapping[Pair, float] | str | os.PathLike[str]
@@ -200,7 +201,7 @@ class VectorEvaluation(TableResult):
         All pairs of the gold scores.
     gold : ndarray of float64, shape (n_pairs,), read-only
     cosines : ndarray of float64, shape (n_pairs,), read-only
-        nan if a word has no vector.
+        Rounded to 10 decimals, so that equal cosines tie (`WordVectors.cosines`); nan if a word has no vector.
     oov_pairs : tuple of (str, str)
         Pairs with a word that has no vector.
     oov_words : tuple of str

@@ -15,8 +15,7 @@ from rankcorr._checks import shown
 from rankcorr._results import read_only
 from rankcorr._scores import is_masked
 from rankcorr.errors import RankingError
-
-Values = NDArray[np.float64]
+from rankcorr.vectors._cosines import Rows, Values, rounded_cosines, unit_vectors
 
 
 class VectorError(RankingError):
@@ -245,7 +244,7 @@ class WordVectors:
         return int(self.vectors.shape[1])
 
     def cosine(self, first: str, second: str) -> float:
-        """Cosine of the vectors of two words.
+        """Cosine of the vectors of two words, as in `cosines`.
 
         Raises
         ------
@@ -255,31 +254,44 @@ class WordVectors:
         return float(self.cosines([(first, second)])[0])
 
     def cosines(self, pairs: Sequence[tuple[str, str]]) -> Values:
-        """Cosine of each pair of words, shape (n_pairs,); a word with itself has 1 exactly.
+        """Cosine of each pair of words, shape (n_pairs,): the true one of the stored numbers, rounded to 10 decimals.
+
+        Equal cosines are therefore equal numbers, and tie: those of equal, proportional, opposite or permuted vectors,
+        for example. Cosines that differ by 1e-10 or more are different numbers. A vector that was scaled and then
+        rounded to float32 still has the cosine 1 with the original. The value depends on the two vectors alone.
 
         Raises
         ------
         UnknownWordError
             A word has no vector.
+
+        Examples
+        --------
+        >>> vectors = WordVectors.of({"grey": [1.0, 1.0, 2.0], "gray": [2.0, 2.0, 4.0], "dim": [-1.0, -1.0, -2.0]})
+        >>> vectors.cosines([("grey", "gray"), ("grey", "dim")])
+        array([ 1., -1.])
         """
-        first, second = self.rows([pair[0] for pair in pairs]), self.rows([pair[1] for pair in pairs])
-        values = np.einsum("ij,ij->i", self.unit[first], self.unit[second])
-        return np.where(first == second, 1.0, np.clip(values, -1.0, 1.0))
+        return self._cosines(self.rows([first for first, _ in pairs]), self.rows([second for _, second in pairs]))
 
     def cosines_of(self, word: str, others: Sequence[str]) -> Values:
-        """Cosine of a word with each of others, shape (n_others,).
+        """Cosine of a word with each of others, shape (n_others,), as in `cosines`.
 
         Raises
         ------
         UnknownWordError
             A word has no vector.
         """
-        (row,), rows = self.rows([word]), self.rows(others)
-        # Not by BLAS, whose last digits depend on the number of threads.
-        values = np.einsum("ij,j->i", self.unit[rows], self.unit[row])
-        return np.where(rows == row, 1.0, np.clip(values, -1.0, 1.0))
+        rows = self.rows(others)
+        return self._cosines(np.full(rows.size, self.rows([word])[0]), rows)
 
-    def rows(self, words: Sequence[str]) -> NDArray[np.intp]:
+    def _cosines(self, first: Rows, second: Rows) -> Values:
+        return rounded_cosines(self.vectors, self._unit_vectors, first, second) if first.size else np.empty(0)
+
+    @cached_property
+    def _unit_vectors(self) -> Values:
+        return unit_vectors(self.vectors)
+
+    def rows(self, words: Sequence[str]) -> Rows:
         """Rows of words, shape (n_words,).
 
         Raises
@@ -291,14 +303,6 @@ class WordVectors:
             return np.array([self.index[word] for word in words], np.intp)
         except KeyError as error:
             raise UnknownWordError(f"{shown(error.args[0])} has no vector") from error
-
-    @cached_property
-    def unit(self) -> Values:
-        """Vectors of length 1, shape (n_words, dimension)."""
-        values = np.asarray(self.vectors, np.float64)
-        # By the largest value first, so that no square overflows or vanishes.
-        values = values / np.abs(values).max(axis=1, keepdims=True)
-        return np.asarray(values / np.sqrt((values * values).sum(axis=1, keepdims=True)))
 
     def __len__(self) -> int:
         return len(self.words)

@@ -2,9 +2,6 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from numpy.testing import assert_allclose
 from scipy import stats
 
 from rankcorr import (
@@ -35,8 +32,6 @@ from rankcorr.vectors import (
 from tests import naive
 from tests.rankcorr.vectors.forms import written
 
-NUMBERS = st.floats(-5, 5, width=16).map(lambda number: number + math.copysign(0.01, number))
-
 
 def case(seed=0, n_words=30, n_pairs=60, n_absent=3):
     """Vectors, and gold scores of which some words have no vector."""
@@ -45,23 +40,6 @@ def case(seed=0, n_words=30, n_pairs=60, n_absent=3):
     words = [*vectors, *(f"absent{number}" for number in range(n_absent))]
     pairs = {tuple(sorted(rng.choice(words, 2, replace=False).tolist())) for _ in range(n_pairs)}
     return vectors, {pair: float(rng.integers(0, 11)) for pair in sorted(pairs)}
-
-
-@given(st.lists(st.tuples(NUMBERS, NUMBERS, NUMBERS), min_size=2, max_size=6))
-def test_cosines_are_those_of_the_formula(rows):
-    vectors = WordVectors.of({str(number): list(row) for number, row in enumerate(rows)})
-    pairs = [(first, second) for first in vectors.words for second in vectors.words]
-    expected = [naive.cosine(rows[int(first)], rows[int(second)]) for first, second in pairs]
-    assert_allclose(vectors.cosines(pairs), expected, atol=1e-12)
-    for word in vectors.words:
-        assert_allclose(vectors.cosines_of(word, vectors.words), vectors.cosines([(word, o) for o in vectors.words]))
-        assert vectors.cosine(word, word) == 1.0
-
-
-@pytest.mark.parametrize("factor", [1e-300, 1e300])
-def test_cosines_of_numbers_whose_squares_no_float_holds(factor):
-    vectors = WordVectors.of({"a": [3 * factor, 4 * factor], "b": [4.0, 3.0]})
-    assert vectors.cosine("a", "b") == pytest.approx(0.96, abs=1e-15)
 
 
 def test_each_coefficient_is_that_of_the_library():
