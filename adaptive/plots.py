@@ -27,8 +27,8 @@ from rankcorr.plots._style import (
     MissingMatplotlibError,
     add_axes,
     add_legend,
+    axes_or_figure,
     canvas,
-    drawn,
     entitle,
     figure_class,
     height_of_rows,
@@ -132,7 +132,7 @@ def finished(panels: Sequence[tuple[Axes, slice]], title: str, ax: Axes | None) 
     """Write the title, and return the figure, or `ax`."""
     axes = panels[0][0]
     entitle(axes if len(panels) == 1 else cast("Figure", axes.figure), title, ax)
-    return drawn(axes, ax)
+    return axes_or_figure(axes, ax)
 
 
 Scale: TypeAlias = Literal["strength", "rank"]
@@ -524,7 +524,7 @@ def plot_accuracy(curves: Curves, *, coefficient: str = "tau_w", ax: Axes | None
     label_beside(axes, ends, labels, list(map(ink.colour, range(len(columns)))))
     approaches = counted(len(columns), "approach", "approaches")
     entitle(axes, f"{symbol(coefficient)} of {approaches}, by votes; bands: one standard error", ax)
-    return drawn(axes, ax)
+    return axes_or_figure(axes, ax)
 
 
 def _checked(name: str, curve: tuple[ArrayLike, ArrayLike, ArrayLike]) -> tuple[Values, Values, Values]:

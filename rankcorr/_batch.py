@@ -228,7 +228,7 @@ def correlate_each(
             )
         n_systems = len(names)
     else:
-        matrix = _matrix(systems, first, whose="system", missing=missing)
+        matrix = _matrix(systems, first, role="system", missing=missing)
         n_systems = len(matrix)
 
     look = progress if n_workers == 1 else None  # it is called from the calling thread alone
@@ -240,27 +240,29 @@ def correlate_each(
             ranks, _, row_ties = midrank_rows(matrix[block], descending=True)
         else:
             ranks, row_ties = matrix[block], ties[block]
-        values = [each.of_rows(first, ranks, row_ties, weightless="raise") for each in coefficients]
+        values = [coefficient.of_rows(first, ranks, row_ties, weightless="raise") for coefficient in coefficients]
         return np.array(values), [(first.n_items, 0)] * len(ranks)
 
     step = max(1, BLOCK_ITEMS // first.n_items)
     blocks = [slice(start, min(start + step, n_systems)) for start in range(0, n_systems, step)]
-    done = in_threads(correlate, blocks, n_workers, progress, lambda block: block.stop - block.start)
-    counted: dict[str, Any] = {} if missing == "raise" else _counted([pair for _, counts in done for pair in counts])
-    values = read_only(np.concatenate([part for part, _ in done], axis=1))
-    kept = None if isinstance(systems, list | tuple) else names
+    parts = in_threads(correlate, blocks, n_workers, progress, lambda block: block.stop - block.start)
+    counted: dict[str, Any] = (
+        {} if missing == "raise" else _count_fields([pair for _, counts in parts for pair in counts])
+    )
+    values = read_only(np.concatenate([part for part, _ in parts], axis=1))
+    result_names = None if isinstance(systems, list | tuple) else names
     return [
-        RankCorrelations(statistic=own, names=kept, **each.described(first.n_items, missing), **counted)
-        for own, each in zip(values, coefficients, strict=True)
+        RankCorrelations(statistic=row, names=result_names, **coefficient.described(first.n_items, missing), **counted)
+        for row, coefficient in zip(values, coefficients, strict=True)
     ]
 
 
 def warn_of_undefined(result: RankCorrelations) -> None:
     """Warn of systems with an undefined coefficient, at the line that called the caller of this function."""
     names = result.names or range(result.statistic.size)
-    which = [names[row] for row in np.flatnonzero(np.isnan(result.statistic)).tolist()]
-    if which:
-        warn_undefined(offending(f"{_ALL_TIED} in gold or in", which))
+    undefined_names = [names[row] for row in np.flatnonzero(np.isnan(result.statistic)).tolist()]
+    if undefined_names:
+        warn_undefined(offending(f"{_ALL_TIED} in gold or in", undefined_names))
 
 
 def correlation_matrix(
@@ -306,7 +308,7 @@ def correlation_matrix(
     array([[1.    , 0.3333],
            [0.3333, 1.    ]])
     """
-    chosen = as_coefficient(coefficient)
+    coefficient_value = as_coefficient(coefficient)
     check_choice("missing", missing, MISSING)
     n_workers = checked_workers(workers)
     named = _by_name(rankings)
@@ -316,7 +318,7 @@ def correlation_matrix(
         names, items = tuple(read), list(read.values())
     else:
         names = None
-        rows, best_first, row_ties = midrank_rows(_matrix(rankings, None, whose="ranking"), descending=True)
+        rows, best_first, row_ties = midrank_rows(_matrix(rankings, None, role="ranking"), descending=True)
         items = [Ranking.unchecked(*row) for row in zip(rows, best_first, row_ties.tolist(), strict=True)]
     called = [f"ranking {shown(name)}" for name in names or range(len(items))]
     if missing == "raise":
@@ -329,30 +331,30 @@ def correlation_matrix(
     def correlate(row: int) -> tuple[NDArray[np.float64], list[Counts]]:
         if missing != "raise":
             both = [(called[row], name) for name in called]
-            (values,), counts = _one_by_one([chosen], items[row], items, both, missing, look)
+            (values,), counts = _one_by_one([coefficient_value], items[row], items, both, missing, look)
             return values, counts
         columns = _columns(items[row], items[0])
         others = ranks if columns is None else np.ascontiguousarray(ranks[:, columns])
-        return chosen.of_rows(items[row], read_only(others), ties, weightless="raise"), []
+        return coefficient_value.of_rows(items[row], read_only(others), ties, weightless="raise"), []
 
-    done = in_threads(correlate, range(len(items)), n_workers, progress)
-    values = np.array([part for part, _ in done])
+    parts = in_threads(correlate, range(len(items)), n_workers, progress)
+    values = np.array([part for part, _ in parts])
     known = names or range(len(items))
-    which = [
+    undefined_pairs = [
         (known[row], known[column]) if row != column else known[row]
         for row, column in np.argwhere(np.isnan(values)).tolist()
         if row == column or not np.isnan(values[[row, column], [row, column]]).any()
     ]
-    if which:
-        warn_undefined(offending(f"{_ALL_TIED} in", which), stacklevel=3)
+    if undefined_pairs:
+        warn_undefined(offending(f"{_ALL_TIED} in", undefined_pairs), stacklevel=3)
     n_items = items[0].n_items
     if missing != "raise" and items[0].labels is not None:
         n_items = len(set().union(*(item.labels or () for item in items)))
-    described = chosen.described(n_items, missing)
+    described = coefficient_value.described(n_items, missing)
     if missing != "raise":
-        described |= _counted([counts for _, counts in done])
-    kept = None if isinstance(rankings, list | tuple) else names
-    return RankCorrelations(statistic=read_only(values), names=kept, **described)
+        described |= _count_fields([counts for _, counts in parts])
+    result_names = None if isinstance(rankings, list | tuple) else names
+    return RankCorrelations(statistic=read_only(values), names=result_names, **described)
 
 
 def _one_by_one(
@@ -370,25 +372,25 @@ def _one_by_one(
     values, counts = [], []
     for other, both in zip(others, called, strict=True):
         pair = align(x, other, names=both, missing=missing)
-        values.append([each.of_pair(*pair) for each in coefficients])
+        values.append([coefficient.of_pair(*pair) for coefficient in coefficients])
         counts.append((pair[0].n_items, n_missing(x, other, pair[0].n_items)))
         if look is not None:
             look(0)
     return np.array(values).T, counts
 
 
-def _counted(counts: list[Any]) -> dict[str, NDArray[np.int64]]:
+def _count_fields(counts: list[Any]) -> dict[str, NDArray[np.int64]]:
     """Fields of `RankCorrelations` from the counts of each comparison."""
     array = read_only(np.array(counts))
     return {"n_compared": array[..., 0], "n_missing": array[..., 1]}
 
 
-def _columns(own: Ranking, reference: Ranking) -> NDArray[np.intp] | None:
+def _columns(ranking: Ranking, reference: Ranking) -> NDArray[np.intp] | None:
     """Position of each item of a ranking in the reference; None where both have the same order."""
-    if own.labels is None or reference.labels is None or own.labels == reference.labels:
+    if ranking.labels is None or reference.labels is None or ranking.labels == reference.labels:
         return None
     place = {label: position for position, label in enumerate(reference.labels)}
-    return np.array([place[label] for label in own.labels])
+    return np.array([place[label] for label in ranking.labels])
 
 
 def _by_name(rankings: ManyRankings) -> Mapping[Any, RankingLike] | None:
@@ -401,38 +403,38 @@ def _by_name(rankings: ManyRankings) -> Mapping[Any, RankingLike] | None:
     return by_name(rankings)
 
 
-def named_rankings(rankings: Mapping[Any, RankingLike], whose: str) -> dict[Any, Ranking]:
+def named_rankings(rankings: Mapping[Any, RankingLike], role: str) -> dict[Any, Ranking]:
     """Rankings by unique names, each in its own item order; errors name the ranking."""
     names = list(rankings.keys())
-    check_unique(names, f"names of {whose}s", DuplicateLabelError)
-    found: dict[Any, Ranking] = {}
+    check_unique(names, f"names of {role}s", DuplicateLabelError)
+    parsed: dict[Any, Ranking] = {}
     for name in names:
         try:
-            found[name] = as_ranking(rankings[name])
+            parsed[name] = as_ranking(rankings[name])
         except RankingError as error:
-            raise type(error)(f"{whose} {shown(name)}: {error}") from error
-    return found
+            raise type(error)(f"{role} {shown(name)}: {error}") from error
+    return parsed
 
 
-def _matrix(rankings: Any, gold: Ranking | None, *, whose: str, missing: Missing = "raise") -> NDArray[Any]:
+def _matrix(rankings: Any, gold: Ranking | None, *, role: str, missing: Missing = "raise") -> NDArray[Any]:
     """Return a matrix of checked scores that fits gold."""
     if isinstance(rankings, list | tuple) and any(is_masked(row) for row in rankings):
-        raise MissingValueError(f"every item needs a {whose} score; some rows have masked ones")
-    scores = checked_numbers(rankings, what=f"{whose} score", n_dimensions=2)
-    _check_any(len(scores), whose)
+        raise MissingValueError(f"every item needs a {role} score; some rows have masked ones")
+    scores = checked_numbers(rankings, what=f"{role} score", n_dimensions=2)
+    _check_any(len(scores), role)
     if gold is not None and gold.labels is not None:
         raise LabelError(
-            f"gold has labels and the matrix of {whose}s has none, so their items cannot be matched: "
-            f"pass a mapping of {whose}s with labels"
+            f"gold has labels and the matrix of {role}s has none, so their items cannot be matched: "
+            f"pass a mapping of {role}s with labels"
         )
     if gold is not None and scores.shape[1] != gold.n_items:
         raise LengthError(
-            f"the matrix of {whose}s must have a column for each of the {gold.n_items} items of gold; "
+            f"the matrix of {role}s must have a column for each of the {gold.n_items} items of gold; "
             f"got {scores.shape[1]}{needs_labels(missing)}"
         )
     return scores
 
 
-def _check_any(n_rankings: int, whose: str) -> None:
+def _check_any(n_rankings: int, role: str) -> None:
     if n_rankings == 0:
-        raise TooFewItemsError(f"there is no {whose} to correlate")
+        raise TooFewItemsError(f"there is no {role} to correlate")

@@ -146,22 +146,24 @@ def coefficient_bounds(
     >>> round(bounds.low, 4), round(bounds.high, 4), bounds.exact, bounds.n_completions
     (0.2038, 0.3156, True, 4.0)
     """
-    chosen = as_coefficient(coefficient)
+    coefficient_value = as_coefficient(coefficient)
     limit = checked_count(max_completions, "max_completions")
     rng = np.random.default_rng(checked_seed(seed))
     lists = _Lists.of(as_ranking(x), as_ranking(y), n_items)
     total = lists.n_completions
     first, second = (side.ranking(side.lacks) for side in lists.sides)
-    chosen.weighting.tables(first, second.ranks[np.newaxis], second.n_ties > 0)  # a weigher that fails does so here
+    coefficient_value.weighting.tables(
+        first, second.ranks[np.newaxis], second.n_ties > 0
+    )  # a weigher that fails does so here
     method: Method
-    if type(chosen.weighting.weigher) is Uniform:
-        method, extremes = "order", _Extremes(lists, chosen)
+    if type(coefficient_value.weighting.weigher) is Uniform:
+        method, extremes = "order", _Extremes(lists, coefficient_value)
         for low in (True, False):
             extremes.see(1, *(tail[np.newaxis] for tail in lists.extreme_tails(low=low)))
     elif total <= limit:
-        method, extremes = "enumeration", _enumerated(lists, chosen)
+        method, extremes = "enumeration", _enumerate_tails(lists, coefficient_value)
     else:
-        method, extremes = "search", _searched(lists, chosen, limit, rng)
+        method, extremes = "search", _search_tails(lists, coefficient_value, limit, rng)
     if math.isnan(extremes.high):
         warn_undefined(
             f"in every completion{'' if method != 'search' else ' that was computed'}, all items that have weight are "
@@ -176,7 +178,7 @@ def coefficient_bounds(
         n_completions=total,
         n_computed=extremes.n_computed,
         n_undefined=extremes.n_undefined,
-        **chosen.described(lists.n_items),
+        **coefficient_value.described(lists.n_items),
     )
 
 
@@ -245,8 +247,8 @@ class _Lists:
     def extreme_tails(self, *, low: bool) -> tuple[Places, Places]:
         """Orders of the items that each list lacks: as in the other list, or reversed."""
         tails = []
-        for own, other, down in zip(self.sides, self.sides[::-1], (False, low), strict=True):
-            listed = own.lacks[other.ranks[own.lacks] > 0]
+        for side, other, down in zip(self.sides, self.sides[::-1], (False, low), strict=True):
+            listed = side.lacks[other.ranks[side.lacks] > 0]
             listed = listed[np.argsort(other.ranks[listed], kind="stable")]
             unlisted = np.arange(self.n_items - self.n_unlisted, self.n_items)
             parts = [unlisted[::-1] if down else unlisted, listed[::-1]] if low else [listed, unlisted]
@@ -255,10 +257,10 @@ class _Lists:
 
 
 def _side(ranking: Ranking, place: dict[object, int], n_items: int) -> _Side:
-    own = np.array([place[label] for label in ranking.labels or ()])
+    places = np.array([place[label] for label in ranking.labels or ()])
     ranks = np.zeros(n_items)
-    ranks[own] = ranking.ranks
-    return _Side(ranks, own[ranking.best_first].astype(np.int32), ranking.n_ties, np.flatnonzero(ranks == 0))
+    ranks[places] = ranking.ranks
+    return _Side(ranks, places[ranking.best_first].astype(np.int32), ranking.n_ties, np.flatnonzero(ranks == 0))
 
 
 class _Extremes:
@@ -287,15 +289,15 @@ class _Extremes:
         return values
 
 
-def _enumerated(lists: _Lists, coefficient: Coefficient) -> _Extremes:
+def _enumerate_tails(lists: _Lists, coefficient: Coefficient) -> _Extremes:
     extremes = _Extremes(lists, coefficient)
     # The longer tail is computed many rows at a time.
     moving = int(lists.sides[1].lacks.size >= lists.sides[0].lacks.size)
     fixed = lists.sides[1 - moving].lacks
     unlisted = set(range(lists.n_items - lists.n_unlisted, lists.n_items))
     for tail in permutations(fixed.tolist()):
-        kept = [item for item in tail if item in unlisted]
-        if kept != sorted(kept):  # the same as the completion that exchanges these items in both
+        unlisted_tail = [item for item in tail if item in unlisted]
+        if unlisted_tail != sorted(unlisted_tail):  # the same as the completion that exchanges these items in both
             continue
         one = np.array([tail], np.intp)
         for many in _blocks(permutations(lists.sides[moving].lacks.tolist()), lists.n_rows):
@@ -308,7 +310,7 @@ def _blocks(tails: Iterator[tuple[int, ...]], n_rows: int) -> Iterator[Places]:
         yield np.array(block, np.intp)
 
 
-def _searched(lists: _Lists, coefficient: Coefficient, limit: int, rng: np.random.Generator) -> _Extremes:
+def _search_tails(lists: _Lists, coefficient: Coefficient, limit: int, rng: np.random.Generator) -> _Extremes:
     """Swap two items of one tail while this improves: from the order of the other list, its reverse and random ones."""
     extremes = _Extremes(lists, coefficient)
     for turn in range(2 * N_STARTS):
@@ -339,8 +341,8 @@ def _climb(
                 moved = np.arange(1, len(rows))
                 first, second = swaps[: moved.size].T
                 rows[moved, first], rows[moved, second] = tails[moving][second], tails[moving][first]
-                held = tails[1 - moving][np.newaxis]
-                values = sign * extremes.see(moving, *((rows, held) if moving == 0 else (held, rows)))
+                fixed_tail = tails[1 - moving][np.newaxis]
+                values = sign * extremes.see(moving, *((rows, fixed_tail) if moving == 0 else (fixed_tail, rows)))
                 values[np.isnan(values)] = -math.inf
                 here = int(np.argmax(values))
                 if values[here] > best + SMALLEST_GAIN:

@@ -81,12 +81,16 @@ class RankCorrelationMetric(evaluate.Metric):  # type: ignore[misc]
         dict of str to float
         """
         if groups is None:
-            found = correlate(list(references), list(predictions), coefficients=coefficients)
-            chosen = zip(coefficients, found.values(), strict=True)
-            return {name_of(as_coefficient(each)): float(value) for each, value in chosen}
+            results = correlate(list(references), list(predictions), coefficients=coefficients)
+            named_results = zip(coefficients, results.values(), strict=True)
+            return {name_of(as_coefficient(coefficient)): float(value) for coefficient, value in named_results}
         columns = list(predictions), list(references), list(groups)
-        values = [correlate_groups(*columns, coefficient=as_coefficient(each)).mean for each in coefficients]
-        return {name_of(as_coefficient(each)): value for each, value in zip(coefficients, values, strict=True)}
+        values = [
+            correlate_groups(*columns, coefficient=as_coefficient(coefficient)).mean for coefficient in coefficients
+        ]
+        return {
+            name_of(as_coefficient(coefficient)): value for coefficient, value in zip(coefficients, values, strict=True)
+        }
 
 
 @contextmanager

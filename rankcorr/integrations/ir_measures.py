@@ -35,9 +35,9 @@ except ImportError as _error:
     ) from _error
 
 
-def _choice(choices: Sequence[str], what: str) -> Any:
+def _choice(choices: Sequence[str], description: str) -> Any:
     """Return an option that takes one of some words, by default the first."""
-    return ParamInfo(dtype=str, choices=list(choices), default=choices[0], desc=what)
+    return ParamInfo(dtype=str, choices=list(choices), default=choices[0], desc=description)
 
 
 _MATCHING: Final = {
@@ -88,7 +88,7 @@ class RankMeasure(Measure):  # type: ignore[misc]
                 raise OptionError(f"{self.NAME} has no option {name!r}; it has {', '.join(self.SUPPORTED_PARAMS)}")
             info = self.SUPPORTED_PARAMS[name]
             if not info.validate(value):
-                raise OptionError(f"{name} cannot be {shown(value)}: {self.NAME} takes {_wanted(info)}")
+                raise OptionError(f"{name} cannot be {shown(value)}: {self.NAME} takes {_accepted_values(info)}")
         checked_depth(params.get("cutoff"))
         self.coefficient()
 
@@ -111,8 +111,8 @@ class RankMeasure(Measure):  # type: ignore[misc]
 
     def matching(self) -> tuple[tuple[str, Any], ...]:
         """Return the options for `evaluate`."""
-        given = {name: self.params.get(name, info.default) for name, info in _MATCHING.items() if name != "cutoff"}
-        return tuple({"depth": self.params.get("cutoff"), **given}.items())
+        parameters = {name: self.params.get(name, info.default) for name, info in _MATCHING.items() if name != "cutoff"}
+        return tuple({"depth": self.params.get("cutoff"), **parameters}.items())
 
 
 class RankEvaluator(providers.Evaluator):  # type: ignore[misc]
@@ -123,20 +123,22 @@ class RankEvaluator(providers.Evaluator):  # type: ignore[misc]
         super().__init__(list(measures), set(self._qrels))
 
     def _iter_calc(self, run: Any) -> Iterator[Metric]:
-        scores = {query: own for query, own in RunConverter(run).as_dict_of_dict().items() if own}
+        scores = {query: documents for query, documents in RunConverter(run).as_dict_of_dict().items() if documents}
         if not scores:  # each query gets the default, as when a run lacks the query
             for measure in self.measures:
                 for query in self._qrels:
                     yield Metric(query_id=query, measure=measure, value=measure.DEFAULT)
             return
         for matching in dict.fromkeys(measure.matching() for measure in self.measures):
-            own = {measure: measure.coefficient() for measure in self.measures if measure.matching() == matching}
-            coefficients = list(dict.fromkeys(own.values()))
-            found = evaluate(self._qrels, scores, metrics=coefficients, **dict(matching))
-            values = found.standardized if found.standardized is not None else found.values
-            for measure, coefficient in own.items():
+            coefficient_of = {
+                measure: measure.coefficient() for measure in self.measures if measure.matching() == matching
+            }
+            coefficients = list(dict.fromkeys(coefficient_of.values()))
+            evaluation = evaluate(self._qrels, scores, metrics=coefficients, **dict(matching))
+            values = evaluation.standardized if evaluation.standardized is not None else evaluation.values
+            for measure, coefficient in coefficient_of.items():
                 own_values = values[0, coefficients.index(coefficient)].tolist()
-                for query, value in zip(found.queries, own_values, strict=True):
+                for query, value in zip(evaluation.queries, own_values, strict=True):
                     yield Metric(query_id=query, measure=measure, value=value)
 
 
@@ -150,7 +152,7 @@ class RankProvider(providers.Provider):  # type: ignore[misc]
         return RankEvaluator(measures, qrels)
 
 
-def _wanted(info: Any) -> str:
+def _accepted_values(info: Any) -> str:
     """Return the values that an option takes."""
     choices = getattr(info, "choices", None)
     if isinstance(choices, list):
@@ -171,8 +173,8 @@ def _measure(name: str, title: str, params: dict[str, ParamInfo]) -> RankMeasure
             "SUPPORTED_PARAMS": {**_MATCHING, **params},
         }
         register(type(f"_{name}", (RankMeasure,), attributes)())
-    found: RankMeasure = registry[name]
-    return found
+    measure: RankMeasure = registry[name]
+    return measure
 
 
 tau_w: Final = _measure("tau_w", "Top-weighted Kendall correlation", {**_WEIGHTS, **_VARIANT})

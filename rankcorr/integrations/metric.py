@@ -115,12 +115,12 @@ class RankMetric:
             They have different coefficients, or some have queries and others none.
         """
         merged = RankMetric(self.coefficient)
-        for each in (self, *others):
-            if each.coefficient != self.coefficient:
+        for metric in (self, *others):
+            if metric.coefficient != self.coefficient:
                 raise OptionError(
-                    f"metrics must have the same coefficient; got {self.coefficient} and {each.coefficient}"
+                    f"metrics must have the same coefficient; got {self.coefficient} and {metric.coefficient}"
                 )
-            merged._add(each.state_dict())
+            merged._add(metric.state_dict())
         return merged
 
     def state_dict(self) -> dict[str, Any]:
@@ -154,18 +154,18 @@ class RankMetric:
         return f"RankMetric({self.coefficient!r}: {n_rows:,} rows in {len(self._preds):,} batches)"
 
 
-def _column(values: Any, what: str) -> NDArray[np.float64]:
-    found = _of_tensor(values)
-    if np.ndim(found) != 1:
-        raise DimensionError(f"{what}s must have one dimension; got {np.ndim(found)}")
-    return np.array(checked_values(found, what))
+def _column(values: Any, role: str) -> NDArray[np.float64]:
+    array = _of_tensor(values)
+    if np.ndim(array) != 1:
+        raise DimensionError(f"{role}s must have one dimension; got {np.ndim(array)}")
+    return np.array(checked_values(array, role))
 
 
 def _queries(indexes: Any) -> NDArray[np.int64]:
-    found = np.asarray(_of_tensor(indexes))
-    if found.ndim != 1 or (found.size and found.dtype.kind not in "iu"):
+    query_codes = np.asarray(_of_tensor(indexes))
+    if query_codes.ndim != 1 or (query_codes.size and query_codes.dtype.kind not in "iu"):
         raise OptionError(f"indexes must be whole numbers in one dimension; got {shown(indexes)}")
-    return found.astype(np.int64)
+    return query_codes.astype(np.int64)
 
 
 def _of_tensor(values: Any) -> Any:

@@ -36,15 +36,15 @@ def corr_method(coefficient: CoefficientLike = "tau_w") -> Callable[[Any, Any], 
     >>> frame.corr(method=corr_method("tau_w")).loc["gold", "bm25"].round(4)
     np.float64(0.8843)
     """
-    chosen = as_coefficient(coefficient)
-    if chosen.swapped != chosen:
+    coefficient_value = as_coefficient(coefficient)
+    if coefficient_value.swapped != coefficient_value:
         raise OptionError(
-            f"{chosen!r} is not symmetric, and DataFrame.corr would fill in half of its matrix: use "
+            f"{coefficient_value!r} is not symmetric, and DataFrame.corr would fill in half of its matrix: use "
             "correlation_matrix(frame, coefficient=...).to_frame()"
         )
 
     def correlate(x: Any, y: Any) -> float:
-        return float(chosen.correlate(x, y))
+        return float(coefficient_value.correlate(x, y))
 
-    correlate.__name__ = chosen.name
+    correlate.__name__ = coefficient_value.name
     return correlate

@@ -51,10 +51,10 @@ class RankCorrelationExpr:
 
     def correlate(self, other: str | pl.Expr, coefficient: CoefficientLike = "tau_w") -> pl.Expr:
         """Correlate with another column by a coefficient with its options, such as ``TauW(n0=10)``."""
-        chosen = as_coefficient(coefficient)
+        coefficient_value = as_coefficient(coefficient)
 
         def of_group(columns: Sequence[pl.Series]) -> float:
-            return _correlation(chosen, *columns)
+            return _correlation(coefficient_value, *columns)
 
         gold, system = self._gold, pl.col(other) if isinstance(other, str) else other
         return pl.map_groups([gold, system], of_group, return_dtype=pl.Float64, returns_scalar=True)

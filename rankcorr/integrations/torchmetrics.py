@@ -66,8 +66,8 @@ class RankMetric(torchmetrics.Metric):  # type: ignore[misc]
         TooFewItemsError
             There are fewer than two rows.
         """
-        whole = metric.RankMetric(self.coefficient)
+        merged = metric.RankMetric(self.coefficient)
         if len(self.preds):
             indexes = dim_zero_cat(self.indexes) if len(self.indexes) else None
-            whole.update(dim_zero_cat(self.preds), dim_zero_cat(self.target), indexes)
-        return torch.tensor(whole.compute(), device=self.device)
+            merged.update(dim_zero_cat(self.preds), dim_zero_cat(self.target), indexes)
+        return torch.tensor(merged.compute(), device=self.device)

@@ -72,21 +72,21 @@ def read_ratings(ratings: RatingsLike) -> Ratings:
         names = tuple(named.keys())
         check_unique(names, "names of annotators", DuplicateLabelError)
         values = _of_annotators(names, [split_labels(named[name], f"rating of {shown(name)}") for name in names])
-        found = Ratings(values, names)
+        parsed_ratings = Ratings(values, names)
     else:
-        found = Ratings(_matrix(cast(ArrayLike, ratings)), None)
-    if len(found.values) < 2:
-        raise AnnotatorError(f"agreement needs at least two annotators; got {len(found.values)}")
-    infinite = np.argwhere(np.isinf(found.values))
+        parsed_ratings = Ratings(_matrix(cast(ArrayLike, ratings)), None)
+    if len(parsed_ratings.values) < 2:
+        raise AnnotatorError(f"agreement needs at least two annotators; got {len(parsed_ratings.values)}")
+    infinite = np.argwhere(np.isinf(parsed_ratings.values))
     if infinite.size:
-        which = [(found.name(row), column) for row, column in infinite.tolist()]
-        raise NonNumericError(offending("every rating must be finite; infinite at (annotator, item)", which))
-    read_only(found.values)
-    return found
+        infinite_ratings = [(parsed_ratings.name(row), column) for row, column in infinite.tolist()]
+        raise NonNumericError(offending("every rating must be finite; infinite at (annotator, item)", infinite_ratings))
+    read_only(parsed_ratings.values)
+    return parsed_ratings
 
 
 def _matrix(ratings: ArrayLike) -> NDArray[np.float64]:
-    array = _unmasked(ratings)
+    array = _unmask(ratings)
     if array.ndim != 2:
         raise DimensionError(f"ratings must have a row for each annotator; got an array of shape {array.shape}")
     return _floats("every rating", array)
@@ -98,9 +98,9 @@ def _of_annotators(names: tuple[Any, ...], rows: list[tuple[list[Hashable] | Non
     if not rows:
         return np.empty((0, 0))
     if any(labelled) != all(labelled):
-        with_labels, without = names[labelled.index(True)], names[labelled.index(False)]
+        with_labels, unlabelled = names[labelled.index(True)], names[labelled.index(False)]
         raise LabelError(
-            f"the ratings of {shown(with_labels)} have labels and those of {shown(without)} have none, "
+            f"the ratings of {shown(with_labels)} have labels and those of {shown(unlabelled)} have none, "
             "so their items cannot be matched"
         )
     vectors = [_vector(name, values) for name, (_, values) in zip(names, rows, strict=True)]
@@ -125,20 +125,20 @@ def _of_annotators(names: tuple[Any, ...], rows: list[tuple[list[Hashable] | Non
 
 
 def _vector(name: Any, values: ArrayLike) -> NDArray[np.float64]:
-    array = _unmasked(values)
+    array = _unmask(values)
     if array.ndim != 1:
         raise DimensionError(f"the ratings of {shown(name)} must have one dimension; got shape {array.shape}")
     return _floats(f"every rating of {shown(name)}", array)
 
 
-def _unmasked(values: ArrayLike) -> NDArray[Any]:
+def _unmask(values: ArrayLike) -> NDArray[Any]:
     """Return an array with nan for masked values, and with integers unchanged."""
     if is_masked(values):
         array = np.array(values.data, dtype=object)
         array[np.ma.getmaskarray(values)] = np.nan
         return array
     if isinstance(values, list | tuple):
-        values = [_unmasked(row) if is_masked(row) else row for row in values]  # numpy would drop the masks of rows
+        values = [_unmask(row) if is_masked(row) else row for row in values]  # numpy would drop the masks of rows
     try:
         array = np.asarray(values)
     except ValueError as error:  # how numpy reports rows of different lengths
@@ -147,20 +147,20 @@ def _unmasked(values: ArrayLike) -> NDArray[Any]:
     return np.array(values, dtype=object) if made_floats and (np.abs(array) >= EXACT).any() else array
 
 
-def _floats(what: str, array: NDArray[Any]) -> NDArray[np.float64]:
+def _floats(subject: str, array: NDArray[Any]) -> NDArray[np.float64]:
     """Check that these are numbers, and that no two integers become the same float."""
     if array.dtype.kind in "bf":
         return array.astype(np.float64)
     if array.dtype.kind in "iu" and (array.size == 0 or -EXACT <= int(array.min()) <= int(array.max()) <= EXACT):
         return array.astype(np.float64)
-    given = array.ravel().tolist()
-    wrong = [value for value in given if not isinstance(value, Real | Decimal)]
+    entries = array.ravel().tolist()
+    wrong = [value for value in entries if not isinstance(value, Real | Decimal)]
     if wrong:
-        raise NonNumericError(offending(f"{what} must be a number, or nan; got", wrong))
-    large = [value for value in given if isinstance(value, Integral) and abs(int(value)) > EXACT]
+        raise NonNumericError(offending(f"{subject} must be a number, or nan; got", wrong))
+    large = [value for value in entries if isinstance(value, Integral) and abs(int(value)) > EXACT]
     if large:
-        raise NonNumericError(offending(f"{what} that is an integer must be at most 2^53 in size; got", large))
-    return np.array([_as_float(value) for value in given], np.float64).reshape(array.shape)
+        raise NonNumericError(offending(f"{subject} that is an integer must be at most 2^53 in size; got", large))
+    return np.array([_as_float(value) for value in entries], np.float64).reshape(array.shape)
 
 
 def _as_float(number: Any) -> float:
@@ -175,7 +175,7 @@ def _as_float(number: Any) -> float:
 
 Level: TypeAlias = Literal["nominal", "ordinal", "interval", "ratio"]
 Floats: TypeAlias = NDArray[np.float64]
-Whole: TypeAlias = NDArray[np.int64]
+Integers: TypeAlias = NDArray[np.int64]
 
 LEVELS: Final[tuple[Level, ...]] = get_args(Level)
 
@@ -278,14 +278,14 @@ def _doubled_midranks(values: Floats) -> Floats:
 # in ascending order and of at least two values.
 
 
-def _unequal(values: Floats, sizes: Whole) -> Floats:
+def _unequal(values: Floats, sizes: Integers) -> Floats:
     """d(c, k) = 1 if c and k differ: all pairs of values, less those of equal ones."""
     _, counts, n_distinct = _distinct(values, sizes)
-    equal: Whole = np.add.reduceat(counts**2, _starts(n_distinct))
+    equal: Integers = np.add.reduceat(counts**2, _starts(n_distinct))
     return (sizes**2 - equal).astype(np.float64)
 
 
-def _squares(values: Floats, sizes: Whole) -> Floats:
+def _squares(values: Floats, sizes: Integers) -> Floats:
     """d(c, k) = (c - k)^2: twice the size of the group, times the sum of squared distances from its mean."""
     starts = _starts(sizes)
     # From the smallest value first: ratings that are close together and far from zero keep their digits, and equal ones
@@ -296,7 +296,7 @@ def _squares(values: Floats, sizes: Whole) -> Floats:
     return 2 * squares * sizes
 
 
-def _squared_ratios(values: Floats, sizes: Whole) -> Floats:
+def _squared_ratios(values: Floats, sizes: Integers) -> Floats:
     """d(c, k) = ((c - k)/(c + k))^2: each pair of different values in turn, in memory for one sum a value."""
     from rankcorr import _kernels as kernels
 
@@ -307,7 +307,7 @@ def _squared_ratios(values: Floats, sizes: Whole) -> Floats:
     return sums
 
 
-def _distinct(values: Floats, sizes: Whole) -> tuple[Floats, Whole, Whole]:
+def _distinct(values: Floats, sizes: Integers) -> tuple[Floats, Integers, Integers]:
     """Find the different values of each group, how often each occurs there, and how many there are in each group."""
     starts = _starts(sizes)
     first = np.append(True, values[1:] != values[:-1])
@@ -316,9 +316,9 @@ def _distinct(values: Floats, sizes: Whole) -> tuple[Floats, Whole, Whole]:
     return values[places], np.diff(places, append=values.size), np.add.reduceat(first, starts, dtype=np.int64)
 
 
-def _starts(sizes: Whole) -> Whole:
+def _starts(sizes: Integers) -> Integers:
     """Where each group begins."""
-    starts: Whole = np.cumsum(sizes) - sizes
+    starts: Integers = np.cumsum(sizes) - sizes
     return starts
 
 
@@ -432,34 +432,39 @@ def mean_pairwise_agreement(
     >>> round(agreement.mean, 4)
     0.6667
     """
-    chosen = as_coefficient(coefficient)
-    if chosen.swapped != chosen:
-        raise OptionError(f"annotators are compared without order, so that the scheme must be symmetric; got {chosen}")
+    coefficient_value = as_coefficient(coefficient)
+    if coefficient_value.swapped != coefficient_value:
+        raise OptionError(
+            f"annotators are compared without order, so that the scheme must be symmetric; got {coefficient_value}"
+        )
     least = checked_count(min_common, "min_common", least=2)
     check_choice("few_common", few_common, FEW_COMMON)
-    found = read_ratings(ratings)
-    rated = ~np.isnan(found.values)
+    parsed_ratings = read_ratings(ratings)
+    rated = ~np.isnan(parsed_ratings.values)
     counts = rated.astype(np.float64)  # numpy multiplies matrices of floats far faster, and counts are exact in them
     n_common = (counts @ counts.T).astype(np.int64)
     n_annotators = len(rated)
     enough = [(i, j) for i in range(n_annotators) for j in range(i) if n_common[i, j] >= least]
     few = [(j, i) for i in range(n_annotators) for j in range(i) if n_common[i, j] < least]
     if few and (few_common == "raise" or not enough):
-        which = [(found.name(i), found.name(j), int(n_common[i, j])) for i, j in few]
-        what = f"any two annotators must have rated {least} items in common; too few (annotators, items)"
-        raise AnnotatorError(offending(what, which))
+        sparse_pairs = [(parsed_ratings.name(i), parsed_ratings.name(j), int(n_common[i, j])) for i, j in few]
+        message = f"any two annotators must have rated {least} items in common; too few (annotators, items)"
+        raise AnnotatorError(offending(message, sparse_pairs))
 
     pairs = np.full((n_annotators, n_annotators), np.nan)
     undefined = []
     for i, j in enough:
         both = rated[i] & rated[j]
-        x, y = (Ranking.from_scores(found.values[row, both]) for row in (i, j))
-        pairs[i, j] = pairs[j, i] = chosen.of_pair(x, y)
+        x, y = (Ranking.from_scores(parsed_ratings.values[row, both]) for row in (i, j))
+        pairs[i, j] = pairs[j, i] = coefficient_value.of_pair(x, y)
         if math.isnan(pairs[i, j]):
-            undefined.append((found.name(j), found.name(i)))
+            undefined.append((parsed_ratings.name(j), parsed_ratings.name(i)))
     if undefined:
         warn_undefined(offending("all items are tied in one of the ratings of", undefined), stacklevel=3)
     with_others = np.array([mean_of(row) for row in pairs])
     read_only((pairs, n_common, with_others))
-    names, mean = tuple(map(found.name, range(n_annotators))), mean_of(pairs[np.tril_indices(n_annotators, -1)])
-    return PairwiseAgreement(names, with_others, mean, pairs, n_common, len(few), chosen.name)
+    names, mean = (
+        tuple(map(parsed_ratings.name, range(n_annotators))),
+        mean_of(pairs[np.tril_indices(n_annotators, -1)]),
+    )
+    return PairwiseAgreement(names, with_others, mean, pairs, n_common, len(few), coefficient_value.name)

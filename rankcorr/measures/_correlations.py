@@ -77,23 +77,23 @@ def tau_ap(gold: ListLike, system: ListLike, *, ties: ApTies = "a", missing: Mis
     (0.2222, 0.2222)
     """
     check_choice("ties", ties, AP_TIES)
-    given = as_list(gold), as_list(system)
-    first, second = align(*given, names=("gold", "system"), missing=missing)
+    lists = as_list(gold), as_list(system)
+    first, second = align(*lists, names=("gold", "system"), missing=missing)
     value = _expected(first, second) if ties == "a" else 0.5 * (_untied(first, second) + _untied(second, first))
     if math.isnan(value):
         warn_undefined("all items are tied in one ranking", stacklevel=3)
     elif abs(value) > 1:  # by rounding
         value = math.copysign(1.0, value)
-    return _result(value, "tau_ap", given, first, missing, variant=ties)
+    return _result(value, "tau_ap", lists, first, missing, variant=ties)
 
 
 def _result(
-    value: float, coefficient: str, given: tuple[Ranking, Ranking], first: Ranking, missing: str, **options: str
+    value: float, coefficient: str, lists: tuple[Ranking, Ranking], first: Ranking, missing: str, **options: str
 ) -> RankCorrelation:
     """Return a correlation of two given rankings; `first` is the first one after alignment."""
     about: dict[str, Any] = {"n_items": first.n_items, "coefficient": coefficient, **options}
     if missing != "raise":
-        about |= {"missing": missing, "n_missing": n_missing(*given, first.n_items)}
+        about |= {"missing": missing, "n_missing": n_missing(*lists, first.n_items)}
     return RankCorrelation(value, **about)
 
 
@@ -103,8 +103,8 @@ def _expected(gold: Ranking, system: Ranking) -> float:
     inverse = np.append(0.0, 1 / (place - 1))  # the first place has nothing above it
     mean_inverse = np.add.reduceat(inverse, starts) / sizes
     above = np.add.reduceat(concordant + 0.5 * tied, starts) @ mean_inverse
-    within = 0.5 * (np.arange(gold.n_items) - np.repeat(starts, sizes)) @ inverse
-    return float(2 / (gold.n_items - 1) * (above + within) - 1)
+    within_ties = 0.5 * (np.arange(gold.n_items) - np.repeat(starts, sizes)) @ inverse
+    return float(2 / (gold.n_items - 1) * (above + within_ties) - 1)
 
 
 def _untied(gold: Ranking, system: Ranking) -> float:
@@ -179,8 +179,8 @@ def vigna_tau(
     0.8133
     """
     check_choice("scheme", scheme, PAIR_SCHEMES)
-    given = as_list(x), as_list(y)
-    first, second = align(*given, missing=missing)
+    lists = as_list(x), as_list(y)
+    first, second = align(*lists, missing=missing)
     from scipy.stats import weightedtau
 
     if np.ptp(first.ranks) == 0 or np.ptp(second.ranks) == 0:
@@ -189,4 +189,4 @@ def vigna_tau(
     else:
         # Ranks, negated because to scipy larger is better: they are exact and cannot overflow, whatever the scores.
         value = float(weightedtau(-first.ranks, -second.ranks, additive=scheme == "additive").statistic)
-    return _result(value, "vigna_tau", given, first, missing, scheme=scheme, weigher="hyperbolic")
+    return _result(value, "vigna_tau", lists, first, missing, scheme=scheme, weigher="hyperbolic")

@@ -33,7 +33,7 @@ class RelevanceError(RankingError):
     """
 
 
-def as_list(given: ListLike) -> Ranking:
+def as_list(values: ListLike) -> Ranking:
     """Read a list of words or of tuples of words as an order, best first, and anything else as `as_ranking` does.
 
     Raises
@@ -46,15 +46,15 @@ def as_list(given: ListLike) -> Ranking:
     >>> as_list(["queen", ["king", "knave"]])
     <Ranking of 3 items, 2 tied: 'queen' 1, 'king' 2.5, 'knave' 2.5>
     """
-    entries = given.tolist() if isinstance(given, np.ndarray) and given.dtype.kind == "U" else given
+    entries = values.tolist() if isinstance(values, np.ndarray) and values.dtype.kind == "U" else values
     if not isinstance(entries, list | tuple) or not entries:
-        return as_ranking(given)
+        return as_ranking(values)
     words = [word for entry in entries for word in _words(entry)]
     if None in words:
-        return as_ranking(given)
+        return as_ranking(values)
     if all(real_text(word) for word in words if word is not None):
         raise NonNumericError(
-            f"{shown(given)} may hold labels or scores: write Ranking.from_order(...) for labels, best first, or "
+            f"{shown(values)} may hold labels or scores: write Ranking.from_order(...) for labels, best first, or "
             "convert the text to numbers"
         )
     return Ranking.from_order(entries)
@@ -152,6 +152,6 @@ def _relevance(gold: ScoresLike) -> tuple[Ranking, NDArray[np.int64]]:
         raise type(error)(f"gold: {error}") from error
     values = np.asarray(split_labels(gold, "score")[1])
     if wrong := np.flatnonzero((values != 0) & (values != 1)).tolist():
-        what = f"the relevance of every item must be 0 or 1; got {shown(values.tolist()[wrong[0]])}; wrong at"
-        raise RelevanceError(offending(what, [ranking.labels[item] for item in wrong] if ranking.labels else wrong))
+        message = f"the relevance of every item must be 0 or 1; got {shown(values.tolist()[wrong[0]])}; wrong at"
+        raise RelevanceError(offending(message, [ranking.labels[item] for item in wrong] if ranking.labels else wrong))
     return ranking, (values == 1).astype(np.int64)

@@ -169,7 +169,7 @@ def _overlap(short: Ranking, long: Ranking, p: float, ties: OverlapTies) -> tupl
     # An item is whole in a list from its last place on, and in part from its first place to the one before the last.
     s_first, s_last = s_parts.first[in_short], s_parts.last[in_short]
     l_first, l_last = l_parts.first[in_long], l_parts.last[in_long]
-    seen = (
+    overlap = (
         _covering(np.maximum(s_last, l_last), None, l)
         + s_parts.part * _covering(np.maximum(s_first, l_last), s_last, l)
         + l_parts.part * _covering(np.maximum(l_first, s_last), l_last, l)
@@ -182,18 +182,18 @@ def _overlap(short: Ranking, long: Ranking, p: float, ties: OverlapTies) -> tupl
     else:
         size = np.sqrt(s_parts.squares * l_parts.squares)
 
-    last_agreement = float(seen[s - 1] / size[s - 1])
+    last_agreement = float(overlap[s - 1] / size[s - 1])
     only_long = np.ones(l, bool)
     only_long[in_long] = False
-    whole = _covering(l_parts.last[only_long], None, l)[s:]
+    full = _covering(l_parts.last[only_long], None, l)[s:]
     partial = _covering(l_parts.first[only_long], l_parts.last[only_long], l)[s:]
     part, unseen = l_parts.part[s:], depth[s:] - s
-    expected = unseen * last_agreement * (whole + part * partial) / (whole + partial)
-    most = np.minimum(unseen, whole) + part * np.maximum(unseen - whole, 0)
+    expected = unseen * last_agreement * (full + part * partial) / (full + partial)
+    most = np.minimum(unseen, full) + part * np.maximum(unseen - full, 0)
 
     # Beyond depth l all n_common items are whole. Unseen items can match up to depth f, where all that was seen is in
     # both lists, and from there on the lists may agree in full.
-    minimum = float(weight @ (seen / size)) + n_common * _harmonic_tail(p, l)
+    minimum = float(weight @ (overlap / size)) + n_common * _harmonic_tail(p, l)
     f = s + l - n_common
     beyond = np.arange(l + 1, f + 1)
     residual = (
@@ -202,7 +202,7 @@ def _overlap(short: Ranking, long: Ranking, p: float, ties: OverlapTies) -> tupl
         + p**f
         - n_common * _harmonic_tail(p, f)
     )
-    agreement = seen / size
+    agreement = overlap / size
     agreement[s:] += expected / size[s:]
     extrapolated = float(weight @ agreement) + (n_common + (l - s) * last_agreement) / l * p**l
     return extrapolated, minimum, residual, n_common

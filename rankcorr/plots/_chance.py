@@ -18,8 +18,8 @@ from rankcorr.plots._style import (
     LABEL,
     Ink,
     add_legend,
-    described,
-    drawn,
+    axes_or_figure,
+    coefficient_text,
     entitle,
     figure_class,
     height_of_rows,
@@ -117,7 +117,7 @@ def _histogram(null: NullDistribution, statistic: Observed, alternative: Alterna
     observed = float(statistic)
     if math.isnan(observed):
         raise OptionError("the statistic is nan and cannot be drawn")
-    axes = own_axes(ax, f"Coefficient {described(null)}", "Share of the permutations")
+    axes = own_axes(ax, f"Coefficient {coefficient_text(null)}", "Share of the permutations")
     ink = Ink.of(axes)
     n_bins = min(MOST_BINS, max(10, int(np.sqrt(null.values.size))))
     counts, edges = np.histogram(null.values, n_bins)
@@ -148,7 +148,7 @@ def _histogram(null: NullDistribution, statistic: Observed, alternative: Alterna
         )
         place -= 1.5 * len(lines) * LABEL / tall(axes)
     entitle(axes, f"{symbol(null.coefficient)} by chance: {_permutations([null], f'of {null.n_items:,} items')}", ax)
-    return drawn(axes, ax)
+    return axes_or_figure(axes, ax)
 
 
 def _rows(
@@ -161,17 +161,17 @@ def _rows(
             pvalues[name] = nulls[name].pvalue(statistics[name], alternative)
         except RankingError as error:
             raise type(error)(f"system {name!r}: {error}") from error
-    shown = [name for name in names if not math.isnan(pvalues[name])]
-    if not shown:
+    defined_names = [name for name in names if not math.isnan(pvalues[name])]
+    if not defined_names:
         raise OptionError("there is nothing to draw: the coefficient is undefined for every system")
-    first = nulls[shown[0]]
-    axes = own_axes(ax, f"Coefficient {described(first)}", "", 6.8, height_of_rows(len(names), ROW_HEIGHT, 1.6))
+    first = nulls[defined_names[0]]
+    axes = own_axes(ax, f"Coefficient {coefficient_text(first)}", "", 6.8, height_of_rows(len(names), ROW_HEIGHT, 1.6))
     ink = Ink.of(axes)
-    ends = [nulls[name].values[[0, -1]] for name in shown]
+    ends = [nulls[name].values[[0, -1]] for name in defined_names]
     edges = np.linspace(np.min(ends), np.max(ends), ROW_BINS + 1)
     if np.ptp(ends) == 0:
         edges = ends[0][0] + np.array([-0.01, 0.01])
-    shares = {name: np.histogram(nulls[name].values, edges)[0] / nulls[name].values.size for name in shown}
+    shares = {name: np.histogram(nulls[name].values, edges)[0] / nulls[name].values.size for name in defined_names}
     scale = PEAK / max(share.max() for share in shares.values())
     handles: list[Any] = []
     size = size_of_names(axes, len(names))
@@ -183,9 +183,9 @@ def _rows(
         axes.text(1.01, row, text, transform=axes.get_yaxis_transform(), va="bottom", fontsize=min(LABEL, size))
     for handle, label in zip(handles, ("by chance", "mean by chance", f"observed, with p, {alternative}"), strict=True):
         handle.set_label(label)
-    n_items = {nulls[name].n_items for name in shown}
+    n_items = {nulls[name].n_items for name in defined_names}
     of = f"of {n_items.pop():,} items" if len(n_items) == 1 else "each"
-    permutations = _permutations([nulls[name] for name in shown], of)
+    permutations = _permutations([nulls[name] for name in defined_names], of)
     entitle(axes, f"{symbol(first.coefficient)} of {counted(len(names), 'system')} and by chance: {permutations}", ax)
     axes.set_yticks(range(len(names)), labels=[label_text(name) for name in names], va="bottom", fontsize=size)
     axes.tick_params(axis="y", length=0)
@@ -193,7 +193,7 @@ def _rows(
     axes.margins(x=0.04)
     axes.spines["left"].set_visible(False)
     add_legend(axes, handles, ax)
-    return drawn(axes, ax)
+    return axes_or_figure(axes, ax)
 
 
 def _draw_row(
@@ -215,7 +215,7 @@ def _checked_names(nulls: Mapping[Any, NullDistribution], statistics: Mapping[An
         raise OptionError(offending("null and statistic must name the same systems; in one of them only", only))
     if not nulls:
         raise OptionError("there is nothing to draw: null and statistic name no system")
-    if len(computed := {described(null) for null in nulls.values()}) > 1:
+    if len(computed := {coefficient_text(null) for null in nulls.values()}) > 1:
         raise OptionError(
             offending("the distributions must be of one coefficient with the same options; got", list(computed))
         )
@@ -225,9 +225,9 @@ def _checked_names(nulls: Mapping[Any, NullDistribution], statistics: Mapping[An
 def _permutations(nulls: list[NullDistribution], of: str) -> str:
     """Describe the values of distributions, for a legend."""
     null = nulls[0]
-    number = f"{null.values.size:,}" if len({each.values.size for each in nulls}) == 1 else ""
-    exact = all(each.exact for each in nulls)
-    every = "all" if exact and all(each.n_undefined == 0 for each in nulls) else ""
+    number = f"{null.values.size:,}" if len({distribution.values.size for distribution in nulls}) == 1 else ""
+    exact = all(null.exact for null in nulls)
+    every = "all" if exact and all(null.n_undefined == 0 for null in nulls) else ""
     return " ".join(filter(None, [every, number, "" if exact else "random", "permutations", of]))
 
 

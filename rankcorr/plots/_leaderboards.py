@@ -29,9 +29,9 @@ from rankcorr.plots._style import (
     Ink,
     add_axes,
     add_legend,
+    axes_or_figure,
     canvas,
-    described,
-    drawn,
+    coefficient_text,
     entitle,
     figure_class,
     height_of_rows,
@@ -120,21 +120,23 @@ def chance_levels(
     >>> {system: round(null.mean, 3) for system, null in levels["gold"].items()}
     {'good': -0.094, 'ties': -0.105}
     """
-    chosen = as_coefficient(coefficient)
+    coefficient_value = as_coefficient(coefficient)
     check_choice("missing", missing, MISSING)
     draws = Draws.checked(n_resamples, seed, workers, progress)
-    sets, found = gold_sets_of(gold), systems_of(systems)
-    unused_labels(sets, found, missing)
-    entries = entered(sets, found, missing)
+    sets, rankings = gold_sets_of(gold), systems_of(systems)
+    unused_labels(sets, rankings, missing)
+    entries = entered(sets, rankings, missing)
     levels: dict[str, dict[str, NullDistribution]] = {name: {} for name in sets}
     for number, of_set in enumerate(levels.values()):
-        done: dict[tuple[bytes, bytes], NullDistribution] = {}
-        for system, row in zip(found, entries, strict=True):
+        nulls: dict[tuple[bytes, bytes], NullDistribution] = {}
+        for system, row in zip(rankings, entries, strict=True):
             entry = row[number]
             ties = np.sort(entry.gold.ranks).tobytes(), np.sort(entry.system.ranks).tobytes()
-            if ties not in done:
-                done[ties] = null_of(chosen, entry.gold, entry.system, draws.of_part(2, number), missing=missing)
-            of_set[system] = done[ties]
+            if ties not in nulls:
+                nulls[ties] = null_of(
+                    coefficient_value, entry.gold, entry.system, draws.of_part(2, number), missing=missing
+                )
+            of_set[system] = nulls[ties]
     return levels
 
 
@@ -148,7 +150,7 @@ def plot_leaderboard(
     """Draw the coefficient of each system with its interval, best first; each group has its own band and marker.
 
     On the right of each system are its value and the ranks that tests of all pairs leave possible. Of more than 60
-    systems, the best 60 are drawn, as the title says.
+    systems, the best 60 are axes_or_figure, as the title says.
 
     The first panel shows the column that the leaderboard is ranked by. If there are several gold sets, each gets a
     further panel, with the systems in the same order. The line of a system without a coefficient says "undefined".
@@ -205,24 +207,24 @@ def plot_leaderboard(
     if len(columns) == 1:
         axes = own_axes(ax, _interval_text(leaderboard), "", 7.4, height)
         handles = _draw_panel(axes, leaderboard, columns[0])
-        several = f"\n{_name_of(leaderboard, names[0])}" if len(leaderboard.gold_sets) > 1 else ""
-        entitle(axes, f"{title}{several}", ax)
+        subtitle = f"\n{_name_of(leaderboard, names[0])}" if len(leaderboard.gold_sets) > 1 else ""
+        entitle(axes, f"{title}{subtitle}", ax)
         # Half of narrow axes is left for the coefficients.
         _name_systems(axes, leaderboard, LONGEST_LABEL if ax is None else max(12, int(room(axes) / 12)))
         _name_groups(axes, leaderboard, columns[0].values, LABEL if ax is None else room(axes) / 36)
         add_legend(axes, handles, ax)
-        return drawn(axes, ax)
+        return axes_or_figure(axes, ax)
     figure = canvas(3.0 + PANEL_WIDTH * len(columns), height + 0.3)
     of_one: Axes | None = None  # a sum has another scale than the values of gold sets
-    for place, each in enumerate(columns, start=1):
+    for place, column in enumerate(columns, start=1):
         axes = add_axes(figure, (1, len(columns), place), "", "")
         if of_one is not None:
             axes.sharex(of_one)
-        elif each.name != SUM:
+        elif column.name != SUM:
             of_one = axes
-        handles = _draw_panel(axes, leaderboard, each)
+        handles = _draw_panel(axes, leaderboard, column)
         weight = "bold" if place == 1 else "normal"
-        axes.set_title(_name_of(leaderboard, each.name), fontsize=NAMES, fontweight=weight)
+        axes.set_title(_name_of(leaderboard, column.name), fontsize=NAMES, fontweight=weight)
         if place == 1:
             _name_systems(axes, leaderboard, LONGEST_LABEL)
         else:
@@ -302,7 +304,7 @@ def _name_of(leaderboard: Leaderboard, name: str) -> str:
 
 def _interval_text(leaderboard: Leaderboard) -> str:
     standardized = ", standardized" * leaderboard.standardized
-    return f"{described(leaderboard)}{standardized}, with its {100 * leaderboard.level:g} % interval"
+    return f"{coefficient_text(leaderboard)}{standardized}, with its {100 * leaderboard.level:g} % interval"
 
 
 def _draw_panel(axes: Axes, leaderboard: Leaderboard, column: _Column) -> list[Any]:
@@ -338,7 +340,7 @@ def _draw_chance(axes: Axes, chance: list[_Chance | None], ink: Ink) -> list[Any
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    known = [(line, each) for line, each in enumerate(chance) if each is not None]
+    known = [(line, bar) for line, bar in enumerate(chance) if bar is not None]
     if not known:
         return []
     look: dict[str, Any] = {"color": ink.grey(0.25), "lw": 1.4}
@@ -347,7 +349,7 @@ def _draw_chance(axes: Axes, chance: list[_Chance | None], ink: Ink) -> list[Any
     handles: list[Any] = [
         Line2D([], [], ls="", marker="|", ms=8, mew=1.4, color=ink.grey(0.25), label="mean by chance alone")
     ]
-    spread = [(line, each) for line, each in known if not math.isnan(each.low)]
+    spread = [(line, bar) for line, bar in known if not math.isnan(bar.low)]
     if spread:
         for line, (_, low, high) in spread:
             axes.barh(line + 0.35, high - low, left=low, height=0.2, color=ink.grey(0.75), lw=0, zorder=0.5)
@@ -366,13 +368,13 @@ def _name_groups(
     """Write the value and the possible ranks of each system on the right, and the number of each group."""
     right = axes.get_yaxis_transform()  # across the axes from 0 to 1, and lines downwards
     size = min(LABEL, largest, size_of_names(axes, len(leaderboard.rows)))
-    several = len(leaderboard.rows) > 1
+    has_several_rows = len(leaderboard.rows) > 1
 
     def write(column: int, line: float, text: str, va: str = "center") -> None:
         start = (5 + 4.4 * column * size, 0)  # the width of a value
         axes.annotate(text, (1, line), xycoords=right, xytext=start, textcoords="offset points", va=va, fontsize=size)
 
-    for column, text in enumerate(("value", "ranks")[: 1 + several]):
+    for column, text in enumerate(("value", "ranks")[: 1 + has_several_rows]):
         write(column, -0.7, text, "bottom")
     place = 0
     for number, members in groupby(leaderboard.rows, key=lambda row: row.group):
@@ -380,10 +382,10 @@ def _name_groups(
         if number is None:
             write(0, place + (len(listed) - 1) / 2, "undefined")
         else:
-            write(1 + several, place + (len(listed) - 1) / 2, f"group {number}")
+            write(1 + has_several_rows, place + (len(listed) - 1) / 2, f"group {number}")
         for line, row in enumerate(listed, start=place):
             if not math.isnan(values[line][0]):
                 write(0, line, signed(values[line][0]))
-            if several and row.least_rank is not None:
+            if has_several_rows and row.least_rank is not None:
                 write(1, line, "–".join(map(str, dict.fromkeys((row.least_rank, row.largest_rank)))))  # noqa: RUF001
         place += len(listed)

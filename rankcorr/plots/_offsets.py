@@ -21,8 +21,8 @@ from rankcorr.plots._style import (
     STYLES,
     TICK,
     Ink,
-    described,
-    drawn,
+    axes_or_figure,
+    coefficient_text,
     entitle,
     figure_class,
     label_beside,
@@ -97,22 +97,24 @@ def plot_offset(
     ['good', 'poor']
     """
     figure_class()  # before the work
-    chosen = as_coefficient(coefficient)
-    if not isinstance(chosen, TauW | RhoW) or chosen.n0 is None:
+    weighted_coefficient = as_coefficient(coefficient)
+    if not isinstance(weighted_coefficient, TauW | RhoW) or weighted_coefficient.n0 is None:
         raise OptionError(f"coefficient must be one with an offset n0, tau_w or rho_w; got {shown(coefficient)}")
-    results = [correlate_many(x, systems, coefficient=replace(chosen, n0=n0), missing=missing) for n0 in OFFSETS]
+    results = [
+        correlate_many(x, systems, coefficient=replace(weighted_coefficient, n0=n0), missing=missing) for n0 in OFFSETS
+    ]
     values = np.array([result.statistic for result in results]).T
     names = results[0].names or tuple(range(len(values)))
-    shown_apart = _shown_apart(values)
-    what = f"Coefficient {described(results[0], offset=False)}"
-    axes = own_axes(ax, f"Offset {OFFSET_SYMBOL}", what, 7.4, 4.6)
+    separate = _separate_rows(values)
+    value_label = f"Coefficient {coefficient_text(results[0], offset=False)}"
+    axes = own_axes(ax, f"Offset {OFFSET_SYMBOL}", value_label, 7.4, 4.6)
     ink = Ink.of(axes)
     places = np.array(OFFSETS) + 1  # a logarithmic axis of n0 + 1 gives the top-heavy offsets room
-    others = [row for row in range(len(names)) if row not in shown_apart]
+    others = [row for row in range(len(names)) if row not in separate]
     for row in others:
         axes.plot(places, values[row], color=ink.grey(0.7), lw=0.7, zorder=1)
     ends, labels, colours, undefined = [], [], [], []
-    for number, row in enumerate(shown_apart):
+    for number, row in enumerate(separate):
         label, colour = label_text(names[row], max(12, int(room(axes) / 14))), ink.colour(number)
         axes.plot(places, values[row], color=colour, ls=STYLES[number], lw=1.8, label=label)
         known = np.flatnonzero(~np.isnan(values[row]))
@@ -128,10 +130,10 @@ def plot_offset(
     _draw_first_share(axes, ticks, results[0].n_items)
     label_beside(axes, ends, labels, colours)
     lacking = f"; undefined: {', '.join(undefined)}" if undefined else ""
-    best = f" (best {len(shown_apart)} at the left coloured)" if others else ""
+    best = f" (best {len(separate)} at the left coloured)" if others else ""
     counts = f"{counted(len(names), 'system')}{best}, {counted(results[0].n_items, 'item')}"
-    entitle(axes, f"{symbol(chosen.name)} by offset {OFFSET_SYMBOL}: {counts}{lacking}", ax)
-    return drawn(axes, ax)
+    entitle(axes, f"{symbol(weighted_coefficient.name)} by offset {OFFSET_SYMBOL}: {counts}{lacking}", ax)
+    return axes_or_figure(axes, ax)
 
 
 def _draw_first_share(axes: Axes, ticks: list[float], n_items: int) -> None:
@@ -161,7 +163,7 @@ def _offset_ticks(axes: Axes) -> list[float]:
     return ticks
 
 
-def _shown_apart(values: NDArray[np.float64]) -> list[int]:
+def _separate_rows(values: NDArray[np.float64]) -> list[int]:
     """Rows of the systems with a separate style."""
     if len(values) <= len(STYLES):
         return list(range(len(values)))

@@ -15,8 +15,8 @@ from rankcorr.inference._copula import ROUNDING
 from rankcorr.plots._style import (
     Ink,
     add_axes,
+    axes_or_figure,
     canvas,
-    drawn,
     entitle,
     figure_class,
     label_text,
@@ -119,7 +119,7 @@ def plot_queries(
     axes.set_xticks([1, *(tick for tick in ticks if 1 < tick <= values.size)])  # there is no query 0
     queries = counted(values.size, "query", "queries")
     entitle(axes, f"{metric} of {difference}, {queries}: {counts}\nmean {signed(mean)}{ends}", ax)
-    return drawn(axes, ax)
+    return axes_or_figure(axes, ax)
 
 
 def plot_pairs(pairs: Sequence[tuple[RunComparison, str, str]]) -> Figure:
@@ -172,7 +172,7 @@ def plot_pairs(pairs: Sequence[tuple[RunComparison, str, str]]) -> Figure:
 def _share_ranges(metrics: Sequence[str], panels: Sequence[Axes]) -> None:
     """Give the panels of a metric one range, so that their bars can be compared."""
     for metric in set(metrics):
-        own = [axes for axes, name in zip(panels, metrics, strict=True) if name == metric]
-        lows, highs = zip(*(axes.get_ylim() for axes in own), strict=True)
-        for axes in own:
+        metric_panels = [axes for axes, name in zip(panels, metrics, strict=True) if name == metric]
+        lows, highs = zip(*(axes.get_ylim() for axes in metric_panels), strict=True)
+        for axes in metric_panels:
             axes.set_ylim(min(lows), max(highs))

@@ -20,9 +20,9 @@ from rankcorr.plots._style import (
     TICK,
     Ink,
     add_axes,
+    axes_or_figure,
     canvas,
-    described,
-    drawn,
+    coefficient_text,
     entitle,
     figure_class,
     label_beside,
@@ -129,21 +129,21 @@ def plot_ranks(
     """
     figure_class()  # before the work
     count = checked_count(n_named, "n_named", least=0)
-    several = _several(y)
-    if several is None:
+    rankings = _rankings_by_name(y)
+    if rankings is None:
         parts = contributions(x, y, coefficient=coefficient, missing=missing)  # type: ignore[arg-type]
         worst = _worst(parts, count)
         axes = own_axes(ax, *_axis_labels(names), SIDE + LABEL_WIDTH, SIDE)
         longest = LONGEST_ITEM if ax is None else max(8, int(room(axes) / 16))
         _draw(axes, parts, worst, longest)
         x_name, y_name = (label_text(name, LONGEST_NAME) for name in names)
-        what = f"{y_name} against {x_name}, {counted(parts.n_items, 'item')}"
-        entitle(axes, f"{what}: {described(parts, parts.statistic)}\n{EXPLAINED}", ax)
-        return drawn(axes, ax)
+        subject = f"{y_name} against {x_name}, {counted(parts.n_items, 'item')}"
+        entitle(axes, f"{subject}: {coefficient_text(parts, parts.statistic)}\n{EXPLAINED}", ax)
+        return axes_or_figure(axes, ax)
     if ax is not None:
-        raise OptionError(f"ax takes one ranking; got {len(several)}: draw each into separate axes")
+        raise OptionError(f"ax takes one ranking; got {len(rankings)}: draw each into separate axes")
     panels = {}
-    for name, ranking in several.items():
+    for name, ranking in rankings.items():
         try:
             panels[name] = contributions(x, ranking, coefficient=coefficient, missing=missing)
         except RankingError as error:
@@ -151,7 +151,7 @@ def plot_ranks(
     return _panels(panels, names[0], count)
 
 
-def _several(y: Any) -> dict[Any, RankingLike] | None:
+def _rankings_by_name(y: Any) -> dict[Any, RankingLike] | None:
     """Rankings by name, or by number from 0; None for a single one."""
     if isinstance(y, Ranking) or getattr(y, "ndim", 2) == 1:
         return None
@@ -184,13 +184,13 @@ def _panels(panels: dict[Any, Contributions], gold: str, count: int) -> Figure:
     for place, (name, parts) in enumerate(panels.items(), start=1):
         axes = add_axes(figure, (n_rows, n_columns, place), *_axis_labels((gold, name)))
         _draw(axes, parts, _worst(parts, count), LONGEST_IN_PANEL)
-        value = described(parts, parts.statistic, offset=False)
+        value = coefficient_text(parts, parts.statistic, offset=False)
         axes.set_title(f"{label_text(name, LONGEST_NAME)}: {value}", loc="left", fontsize=NAMES)
     parts = next(iter(panels.values()))
-    what = (
+    subject = (
         f"{counted(len(panels), 'system')} against {label_text(gold, LONGEST_NAME)}, {counted(parts.n_items, 'item')}"
     )
-    entitle(figure, f"{what}: {described(parts)}; {EXPLAINED}")
+    entitle(figure, f"{subject}: {coefficient_text(parts)}; {EXPLAINED}")
     return figure
 
 
@@ -199,8 +199,8 @@ def _draw(axes: Axes, parts: Contributions, worst: list[ItemContribution], longe
     ends = (FIRST_EDGE, parts.n_items / FIRST_EDGE)
     axes.plot(ends, ends, color=ink.grey(0.4), lw=0.8, zorder=0)
     pairs: NDArray[Any] = np.column_stack([parts.x.ranks, parts.y.ranks])
-    places, which = np.unique(pairs, axis=0, return_inverse=True)
-    areas = _draw_places(axes, places, np.bincount(which.reshape(-1), parts.weights), ink)
+    places, place_index = np.unique(pairs, axis=0, return_inverse=True)
+    areas = _draw_places(axes, places, np.bincount(place_index.reshape(-1), parts.weights), ink)
     gap = (ends[1] / ends[0]) ** (TICK / room(axes))
     for set_scale, set_limits, axis in (
         (axes.set_xscale, axes.set_xlim, axes.xaxis),
@@ -247,5 +247,5 @@ def _label_worst(
     colour = Ink.of(axes).colour(1)
     for place in of_places:
         axes.scatter(*place, s=areas[place], facecolors=[colour], linewidths=0, zorder=2.5)
-    texts = [", ".join(each) for each in of_places.values()]
+    texts = [", ".join(labels) for labels in of_places.values()]
     label_beside(axes, list(of_places), texts, [colour] * len(texts))

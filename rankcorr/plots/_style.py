@@ -130,9 +130,9 @@ def canvas(width: float = 6.4, height: float = 4.4) -> Figure:
     return figure
 
 
-def height_of_rows(n_rows: int, each: float, around: float) -> float:
+def height_of_rows(n_rows: int, row_height: float, around: float) -> float:
     """Height in inches of a figure with a row for each of some names, and of what is around them."""
-    return min(MOST_HEIGHT, around + each * max(3, n_rows))
+    return min(MOST_HEIGHT, around + row_height * max(3, n_rows))
 
 
 def size_of_names(axes: Axes, n_rows: int) -> float:
@@ -160,7 +160,7 @@ def own_axes(ax: Axes | None, x_label: str, y_label: str, width: float = 6.4, he
     return ax
 
 
-def drawn(axes: Axes, ax: Axes | None) -> Figure | Axes:
+def axes_or_figure(axes: Axes, ax: Axes | None) -> Figure | Axes:
     """Return the result of a function that has drawn into `axes`: the figure that it made, or `ax`."""
     return cast("Figure", axes.figure) if ax is None else ax
 
@@ -181,7 +181,9 @@ def entitle(of: Axes | Figure, title: str, ax: Axes | None = None) -> None:
     size = TITLE if ax is None else LABEL
     width = room(ax) if ax is not None else 0.9 * 72 * figure.bbox.width / figure.dpi
     longest = max(16, int(width / (CHARACTER * size)))
-    text = "\n".join(line for each in title.split("\n") for line in wrap(each, longest, break_long_words=False))
+    text = "\n".join(
+        line for paragraph in title.split("\n") for line in wrap(paragraph, longest, break_long_words=False)
+    )
     if target is figure:
         target.suptitle(text, fontsize=size)
     else:
@@ -201,9 +203,9 @@ def spread(values: Sequence[float], gap: float) -> list[float]:
     order = np.argsort(values, kind="stable")
     steps = gap * np.arange(len(values))
     placed = isotonic_regression(np.asarray(values, np.float64)[order] - steps).x
-    found = np.empty(len(values))
-    found[order] = np.clip(placed, 0, max(0.0, 1 - gap * (len(values) - 1))) + steps
-    return found.tolist()
+    separated = np.empty(len(values))
+    separated[order] = np.clip(placed, 0, max(0.0, 1 - gap * (len(values) - 1))) + steps
+    return separated.tolist()
 
 
 def label_beside(
@@ -286,7 +288,7 @@ def add_legend(axes: Axes, handles: Sequence[Artist], ax: Axes | None) -> None:
     size = LABEL if ax is None else LABEL - 1
     character = CHARACTER * size
     width = 72 * axes.figure.bbox.width / axes.figure.dpi if ax is None else room(axes)
-    texts = [str(each.get_label()) for each in handles]
+    texts = [str(handle.get_label()) for handle in handles]
     if ax is not None:
         fitting = max(12, int((width - HANDLE) / character))
         texts = ["\n".join(wrap(text, fitting, break_long_words=False, break_on_hyphens=False)) for text in texts]
@@ -308,7 +310,7 @@ def symbol(coefficient: str) -> str:
     return SYMBOLS.get(coefficient, label_text(coefficient))
 
 
-def described(result: Computed, value: float | None = None, *, offset: bool = True) -> str:
+def coefficient_text(result: Computed, value: float | None = None, *, offset: bool = True) -> str:
     """Return the symbol of the computed coefficient, its value, and its non-default options.
 
     `offset` determines whether n0 is among them; nan is "undefined".
@@ -351,12 +353,12 @@ def round_numbers(low: float, high: float, gap: float) -> list[float]:
     """
     digits = (1, 5, 2, 3, *((4, 6, 8, 7, 9) if gap < 1.25 else ()))
     round_ones = [digit * 10**power for digit in digits for power in range(19)]
-    found: list[float] = []
+    ticks: list[float] = []
     for number in [low, high, *round_ones]:
         fits = low <= number <= high and number == int(number)
-        if fits and all(max(number, other) >= gap * min(number, other) for other in found):
-            found.append(number)
-    return sorted(found)
+        if fits and all(max(number, other) >= gap * min(number, other) for other in ticks):
+            ticks.append(number)
+    return sorted(ticks)
 
 
 def signed(value: float) -> str:

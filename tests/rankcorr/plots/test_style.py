@@ -13,7 +13,7 @@ import rankcorr
 from rankcorr import Rho, RhoW, Tau, TauW, leaderboard, null_distribution
 from rankcorr._weights import Hyperbolic
 from rankcorr.plots import MissingMatplotlibError, plot_leaderboard, plot_null, plot_offset, plot_ranks, save_figure
-from rankcorr.plots._style import Ink, canvas, described, figure_bytes, label_text, round_numbers, spread, theme
+from rankcorr.plots._style import Ink, canvas, coefficient_text, figure_bytes, label_text, round_numbers, spread, theme
 from tests.rankcorr.plots.figures import GOLD, SYSTEMS, legend_of, own_axes
 from tests.rankcorr.plots.test_leaderboards import board
 
@@ -51,13 +51,13 @@ def test_labels_are_text_of_one_line():
     ],
 )
 def test_coefficients_are_set_as_symbols(coefficient, text):
-    assert described(null_distribution(FOUR, FOUR, coefficient=coefficient)) == text
+    assert coefficient_text(null_distribution(FOUR, FOUR, coefficient=coefficient)) == text
 
 
 def test_symbols_have_values():
     null = null_distribution(FOUR, FOUR)
-    assert described(null, -0.25) == r"$\tau_w$ = −0.250, $n_0=2$"  # noqa: RUF001 - the sign of figures
-    assert described(null, float("nan"), offset=False) == r"$\tau_w$ is undefined"
+    assert coefficient_text(null, -0.25) == r"$\tau_w$ = −0.250, $n_0=2$"  # noqa: RUF001 - the sign of figures
+    assert coefficient_text(null, float("nan"), offset=False) == r"$\tau_w$ is undefined"
 
 
 def test_round_numbers():
