@@ -76,18 +76,18 @@ def checked_top(top: int | None, n_rows: int) -> int:
 def columns_of(n_rows: int, ax: Axes | None, x_label: str, around: float = 1.3) -> list[tuple[Axes, slice]]:
     """Axes for parts of some rows, side by side so that a new figure is not too high; or all in `ax`."""
     n_columns = 1 if ax is not None or n_rows > MOST_NAMED else math.ceil(n_rows / IN_COLUMN)
-    each = math.ceil(n_rows / n_columns)
+    rows_per_column = math.ceil(n_rows / n_columns)
     if n_columns == 1:
         height = height_of_rows(n_rows, ROW_HEIGHT, around)
         return [(own_axes(ax, x_label, "", 6.4, height), slice(0, n_rows))]
-    figure = canvas(1.2 + 4.2 * n_columns, height_of_rows(each, ROW_HEIGHT, around))
+    figure = canvas(1.2 + 4.2 * n_columns, height_of_rows(rows_per_column, ROW_HEIGHT, around))
     places = range(1, n_columns + 1)
     panels = [add_axes(figure, (1, n_columns, place), x_label, "") for place in places]
     for other in panels[1:]:
         other.sharex(panels[0])
     return [
-        (axes, slice(start, min(start + each, n_rows)))
-        for axes, start in zip(panels, range(0, n_rows, each), strict=True)
+        (axes, slice(start, min(start + rows_per_column, n_rows)))
+        for axes, start in zip(panels, range(0, n_rows, rows_per_column), strict=True)
     ]
 
 
@@ -123,12 +123,12 @@ def name_rows(axes: Axes, names: Sequence[Hashable], order: str, ours: bool) -> 
     axes.tick_params(axis="y", length=0 if step == 1 else 2, labelsize=9.0 if ours else min(9.0, 0.85 * step * height))
 
 
-def part_of(n_shown: int, n_all: int, which: str, what: str) -> str:
+def part_of(n_shown: int, n_all: int, place: str, noun: str) -> str:
     """Describe what a figure shows, and how many."""
-    return f"all {n_all:,} {what}" if n_shown == n_all else f"the {which} {n_shown:,} of {n_all:,} {what}"
+    return f"all {n_all:,} {noun}" if n_shown == n_all else f"the {place} {n_shown:,} of {n_all:,} {noun}"
 
 
-def finished(panels: Sequence[tuple[Axes, slice]], title: str, ax: Axes | None) -> Figure | Axes:
+def finish_figure(panels: Sequence[tuple[Axes, slice]], title: str, ax: Axes | None) -> Figure | Axes:
     """Write the title, and return the figure, or `ax`."""
     axes = panels[0][0]
     entitle(axes if len(panels) == 1 else cast("Figure", axes.figure), title, ax)
@@ -221,7 +221,9 @@ def plot_strengths(
         draw_intervals(axes, values[part], low[part], high[part])
         name_rows(axes, [strengths.items[place] for place in places[part].tolist()], "best", ours=ax is None)
     shown_items = part_of(n_rows, len(strengths.items), "best", "items")
-    return finished(panels, f"{scale.capitalize()}s of {shown_items}, {strengths.comparisons.left.size:,} votes", ax)
+    return finish_figure(
+        panels, f"{scale.capitalize()}s of {shown_items}, {strengths.comparisons.left.size:,} votes", ax
+    )
 
 
 @overload
@@ -293,10 +295,10 @@ def plot_in_top(
             (range(cut, lengths.size), 5, "items after them"),
         ):
             if rows:
-                own, height = lengths[rows.start : rows.stop], 1.0 if dense else 0.7
-                handles[label] = axes.barh(rows, own, height=height, color=ink.colour(number), lw=0, label=label)
+                bars, height = lengths[rows.start : rows.stop], 1.0 if dense else 0.7
+                handles[label] = axes.barh(rows, bars, height=height, color=ink.colour(number), lw=0, label=label)
                 if not dense and ax is None:
-                    texts = [f"{length:.2f}" for length in own]
+                    texts = [f"{length:.2f}" for length in bars]
                     axes.bar_label(handles[label], texts, padding=2, fontsize=LABEL - 2, color=ink.full)
         if 0 < cut < lengths.size:
             axes.axhline(cut - 0.5, color=ink.full, lw=1, ls="--")
@@ -307,7 +309,7 @@ def plot_in_top(
         name_rows(axes, [strengths.items[place] for place in places[part].tolist()], "best", ours=ax is None)
     add_legend(panels[0][0], list(handles.values()), ax)
     shown_items = part_of(n_rows, len(strengths.items), "first", "items")
-    return finished(
+    return finish_figure(
         panels, f"Probability of the top {k:,}: {shown_items}, {strengths.comparisons.left.size:,} votes", ax
     )
 
@@ -323,7 +325,7 @@ AT_RANDOM: Final = 0.5
 
 
 class _OfVoters(TypedDict, total=False):
-    what: str
+    quantity: str
     reference: tuple[float, str] | None
     top: int | None
 
@@ -335,7 +337,7 @@ def plot_voters(voters: Intervals, *, ax: Axes, **options: Unpack[_OfVoters]) ->
 def plot_voters(
     voters: Intervals,
     *,
-    what: str = "Agreement",
+    quantity: str = "Agreement",
     reference: tuple[float, str] | None = None,
     top: int | None = TOP,
     ax: Axes | None = None,
@@ -347,7 +349,7 @@ def plot_voters(
     voters : mapping of hashable to (float, float, float)
         Value, lower and upper end of the interval of each voter, as `agreement` returns them; discriminations are drawn
         in the same way.
-    what : str
+    quantity : str
         Label of the numbers.
     reference : (float, str), optional
         A number to draw as a line, and its label, such as ``(0.5, "answers at random")``.
@@ -390,7 +392,7 @@ def plot_voters(
     n_rows = checked_top(top, len(voters))
     names = sorted(voters, key=lambda name: voters[name])[:n_rows]
     values, low, high = np.array([voters[name] for name in names], np.float64).T
-    panels = columns_of(n_rows, ax, what)
+    panels = columns_of(n_rows, ax, quantity)
     lines = []
     for axes, part in panels:
         draw_intervals(axes, values[part], low[part], high[part])
@@ -400,7 +402,7 @@ def plot_voters(
             lines = [axes.axvline(value, color=Ink.of(axes).colour(1), lw=1.2, ls="--", label=meaning)]
     if lines:
         add_legend(panels[0][0], lines, ax)
-    return finished(panels, f"Votes of {part_of(n_rows, len(voters), 'lowest', 'voters')}", ax)
+    return finish_figure(panels, f"Votes of {part_of(n_rows, len(voters), 'lowest', 'voters')}", ax)
 
 
 def agreement(strengths: Strengths, *, level: float = LEVEL) -> dict[Hashable, tuple[float, float, float]]:
@@ -446,12 +448,12 @@ def agreement(strengths: Strengths, *, level: float = LEVEL) -> dict[Hashable, t
     order = np.sign(strengths.theta[votes.left] - strengths.theta[votes.right])
     counts = np.bincount(votes.voter, minlength=votes.n_voters)
     agreed = np.bincount(votes.voter, (1 + order * votes.winner) / 2, votes.n_voters)
-    found: dict[Hashable, tuple[float, float, float]] = {}
+    shares: dict[Hashable, tuple[float, float, float]] = {}
     for name, n, number in zip(votes.voters, counts.tolist(), agreed.tolist(), strict=True):
         if n:
             share = number / n
-            found[name] = share, *wilson_interval(share, n, z)
-    return found
+            shares[name] = share, *wilson_interval(share, n, z)
+    return shares
 
 
 Curves: TypeAlias = Mapping[str, tuple[ArrayLike, ArrayLike, ArrayLike]]

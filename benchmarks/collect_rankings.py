@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from adaptive._plan import BallotPlan, plan_ballots
 from adaptive.ledger import ContinuousPlan
 from adaptive.model._estimators import bradley_terry
-from adaptive.simulation._approaches import simulate_once
+from adaptive.simulation._approaches import simulate_ranking
 from adaptive.simulation._similarity import exponential_similarity
 from adaptive.simulation._voters import VoterPopulation, true_ranking
 from rankcorr import Ranking, weighted_tau
@@ -75,7 +75,7 @@ def over_http(plan: BallotPlan | ContinuousPlan, seed: int) -> dict[str, float]:
 
 
 def simulated(plan: BallotPlan, approach: str, seed: int) -> float:
-    return agreement(simulate_once(plan, POPULATION, SIMILARITY, approach, np.random.default_rng([seed, 2])))
+    return agreement(simulate_ranking(plan, POPULATION, SIMILARITY, approach, np.random.default_rng([seed, 2])))
 
 
 def agreement(ranking: Ranking) -> float:

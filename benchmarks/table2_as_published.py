@@ -36,7 +36,7 @@ from adaptive._plan import BallotPlan, plan_ballots
 from adaptive._protocol import Position, close_ballot
 from adaptive._scores import BallotScores, Scores, borda_scores
 from adaptive._selection import Selection, select_top
-from adaptive.simulation._approaches import STREAMS, simulate_once
+from adaptive.simulation._approaches import STREAMS, simulate_ranking
 from adaptive.simulation._similarity import SIMILARITIES
 from adaptive.simulation._simulate import coefficients
 from adaptive.simulation._voters import VoterPopulation, true_ranking
@@ -152,7 +152,7 @@ def by_the_text(plan: BallotPlan, similarity: np.ndarray, approach: str, n_simul
     for simulation in range(n_simulations):
         key = (simulation, STREAMS[approach])
         rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
-        ranking = simulate_once(plan, VoterPopulation(), similarity, approach, rng)
+        ranking = simulate_ranking(plan, VoterPopulation(), similarity, approach, rng)
         rows.append([coefficients(gold, each) for each in (ranking, ties_at_random(ranking, rng))])
     return np.array(rows)
 

@@ -57,8 +57,8 @@ def checked_count(value: object, name: str, error: type[ValueError] = OptionErro
     """Return a whole number that is at least `least` as an int, or raise `error`."""
     number = whole_number(value)
     if number is None or number < least:
-        wanted = "a positive whole number" if least == 1 else f"a whole number of {least} or more"
-        raise error(f"{name} must be {wanted}; got {shown(value)}")
+        requirement = "a positive whole number" if least == 1 else f"a whole number of {least} or more"
+        raise error(f"{name} must be {requirement}; got {shown(value)}")
     return number
 
 
@@ -184,7 +184,7 @@ def _beginning(value: object, n_levels: int, written: Callable[[object], str]) -
             yield f"{kind.__name__} that cannot be shown"
 
 
-def counted(number: int, what: str, several: str | None = None) -> str:
+def counted(number: int, noun: str, plural: str | None = None) -> str:
     """A number of things in words; `several` of them by default with an s.
 
     Examples
@@ -192,10 +192,10 @@ def counted(number: int, what: str, several: str | None = None) -> str:
     >>> counted(1, "vote"), counted(2_000, "vote"), counted(2, "query", "queries")
     ('1 vote', '2,000 votes', '2 queries')
     """
-    return f"{number:,} {what if number == 1 else several or what + 's'}"
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
-def counted_need(number: int, what: str) -> str:
+def counted_need(number: int, noun: str) -> str:
     """Number and verb for a message about things that need something.
 
     Examples
@@ -203,7 +203,7 @@ def counted_need(number: int, what: str) -> str:
     >>> counted_need(1, "vote"), counted_need(2, "vote")
     ('1 vote needs', '2 votes need')
     """
-    return f"{counted(number, what)} need{'s' * (number == 1)}"
+    return f"{counted(number, noun)} need{'s' * (number == 1)}"
 
 
 def told_apart(value: float, limit: float, digits: int) -> str:
@@ -240,7 +240,7 @@ def first_few(texts: Sequence[str], number: int = N_SHOWN) -> str:
     return ", ".join([*texts[:number], *["..."] * (len(texts) > number)])
 
 
-def check_unique(names: Iterable[Hashable], what: str, error: type[ValueError]) -> None:
+def check_unique(names: Iterable[Hashable], role: str, error: type[ValueError]) -> None:
     """Refuse names that are not unique; the message begins with `what`, the kind of name.
 
     Raises
@@ -249,22 +249,22 @@ def check_unique(names: Iterable[Hashable], what: str, error: type[ValueError]) 
         A name cannot be hashed.
     """
     if again := repeated(names):
-        raise error(offending(f"{what} must be unique; more than once", again))
+        raise error(offending(f"{role} must be unique; more than once", again))
 
 
 def repeated(names: Iterable[Hashable]) -> list[Hashable]:
     """Names that occur more than once, each once, in the order of their second occurrence."""
-    seen: set[Hashable] = set()
-    again = [name for name in names if name in seen or seen.add(name)]  # type: ignore[func-returns-value]
+    earlier_names: set[Hashable] = set()
+    again = [name for name in names if name in earlier_names or earlier_names.add(name)]  # type: ignore[func-returns-value]
     return list(dict.fromkeys(again))
 
 
 _collected: ContextVar[list[str] | None] = ContextVar("rankcorr_notices", default=None)
 
 
-def warn_undefined(why: str, *, what: str = "the correlation", stacklevel: int = 4) -> None:
+def warn_undefined(why: str, *, statistic: str = "the correlation", stacklevel: int = 4) -> None:
     """Warn that a statistic is nan; by default at the line that called the public function."""
-    give_notice(f"{what} is undefined: {why}", UndefinedCorrelationWarning, stacklevel=stacklevel + 1)
+    give_notice(f"{statistic} is undefined: {why}", UndefinedCorrelationWarning, stacklevel=stacklevel + 1)
 
 
 def give_notice(message: str, category: type[Warning], *, stacklevel: int = 3) -> None:

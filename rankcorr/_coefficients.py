@@ -81,7 +81,7 @@ class Coefficient:
 
     def __repr__(self) -> str:
         options = [
-            f"{field.name}={_shown(value)}"
+            f"{field.name}={_option_text(value)}"
             for field in fields(self)  # type: ignore[arg-type]
             if field.init and (value := getattr(self, field.name)) != field.default and value is not None
         ]
@@ -335,7 +335,7 @@ class Tau(Coefficient):
 CoefficientLike: TypeAlias = Coefficient | CoefficientName
 Key = TypeVar("Key", bound=CoefficientLike)
 BY_NAME: Final[dict[str, Coefficient]] = {kind.name: kind() for kind in (RhoW, TauW, Rho, Tau)}
-COEFFICIENTS: Final[tuple[CoefficientName, ...]] = tuple(each.name for each in BY_NAME.values())
+COEFFICIENTS: Final[tuple[CoefficientName, ...]] = tuple(coefficient.name for coefficient in BY_NAME.values())
 
 
 def coefficient_of(
@@ -344,7 +344,7 @@ def coefficient_of(
     """Return a weighted coefficient with these options: the same object each time they recur."""
     if weigher is None:
         try:
-            return _kept(kind, n0, *options)
+            return _cached_coefficient(kind, n0, *options)
         except TypeError:  # an option that cannot be hashed: the class refuses it
             pass
     return kind(n0, weigher, *options)
@@ -353,7 +353,7 @@ def coefficient_of(
 # Most calls repeat their options: a value is made and checked once. `typed`, because True is not an n0 although it
 # equals 1. Weighers are left out: two custom ones that are equal need not give equal weights.
 @lru_cache(maxsize=128, typed=True)
-def _kept(kind: Callable[..., Coefficient], n0: float | None, *options: str) -> Coefficient:
+def _cached_coefficient(kind: Callable[..., Coefficient], n0: float | None, *options: str) -> Coefficient:
     return kind(n0, None, *options)
 
 
@@ -372,22 +372,22 @@ def as_coefficient(coefficient: CoefficientLike) -> Coefficient:
     """
     if isinstance(coefficient, Coefficient):
         return coefficient
-    found = BY_NAME.get(coefficient) if isinstance(coefficient, str) else None
-    if found is None:
+    known = BY_NAME.get(coefficient) if isinstance(coefficient, str) else None
+    if known is None:
         names = ", ".join(map(repr, COEFFICIENTS))
         raise OptionError(
             f"coefficient must be one of {names}, or a value such as TauW(n0=10); got {shown(coefficient)}"
         )
-    return found
+    return known
 
 
 def different_coefficients(coefficients: Iterable[Key]) -> dict[Key, Coefficient]:
     """Coefficients by what each was requested by; refuse an empty list, and two that are one."""
-    given = [] if isinstance(coefficients, str) or not isinstance(coefficients, Iterable) else list(coefficients)
-    chosen = {key: as_coefficient(key) for key in given}
-    if not chosen or len(set(chosen.values())) < len(given):
+    keys = [] if isinstance(coefficients, str) or not isinstance(coefficients, Iterable) else list(coefficients)
+    values = {key: as_coefficient(key) for key in keys}
+    if not values or len(set(values.values())) < len(keys):
         raise OptionError(f"coefficients must be a list of different coefficients; got {shown(coefficients)}")
-    return chosen
+    return values
 
 
 def named_coefficient(name: str, **options: Any) -> Coefficient:
@@ -419,7 +419,7 @@ def ratio(numerator: float, x_norm: float, y_norm: float) -> float:
     return min(1.0, max(-1.0, numerator / denominator))
 
 
-def _shown(option: Any) -> str:
+def _option_text(option: Any) -> str:
     """Text of an option: a whole number without its decimal point, a function by its name."""
     if isinstance(option, float) and option.is_integer() and abs(option) < 1e15:
         return str(int(option))

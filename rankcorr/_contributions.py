@@ -118,18 +118,18 @@ class Contributions(Computed, TableResult):
         """
         number = checked_count(k, "k")
         dearest = np.lexsort((self.x.ranks, -self.cost))
-        found = dearest[self.in_x[dearest]][:number].tolist()
+        costliest = dearest[self.in_x[dearest]][:number].tolist()
         columns = (self.x.ranks, self.y.ranks, self.weights, self.contribution, self.cost)
         labels = self.x.labels
         return tuple(
             ItemContribution(item if labels is None else labels[item], *(float(column[item]) for column in columns))
-            for item in found
+            for item in costliest
         )
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything, ready for JSON: the items as a mapping of column to list, None for nan."""
-        own = {field.name: getattr(self, field.name) for field in fields(self) if field.repr}
-        content: dict[str, Any] = json_ready({**own, "items": dict(self._columns())})
+        columns = {field.name: getattr(self, field.name) for field in fields(self) if field.repr}
+        content: dict[str, Any] = json_ready({**columns, "items": dict(self._columns())})
         return content
 
     def _columns(self) -> dict[str, Any]:
@@ -201,24 +201,24 @@ def contributions(
     >>> round(float(parts.contribution.sum()), 6) == round(parts.statistic, 6)
     True
     """
-    chosen = as_coefficient(coefficient)
-    given = as_ranking(x), as_ranking(y)
-    first, second = align(*given, missing=missing)
-    value = chosen.of_pair(first, second)
-    weights = chosen.weighting.item_weights(first, second)
+    coefficient_value = as_coefficient(coefficient)
+    rankings = as_ranking(x), as_ranking(y)
+    first, second = align(*rankings, missing=missing)
+    value = coefficient_value.of_pair(first, second)
+    weights = coefficient_value.weighting.item_weights(first, second)
     weights /= weights.max()  # so that no product is too small for a float
     total = math.fsum(weights)
     if math.isnan(value):
         warn_undefined(UNDEFINED, stacklevel=3)
         parts, cost, norm = np.full(first.n_items, math.nan), np.full(first.n_items, math.nan), math.nan
-    elif chosen.variant is None:
+    elif coefficient_value.variant is None:
         parts, cost, norm = _rho_parts(first, second, weights)
         norm /= total  # weighted variances: Eq. 8 has weights that sum to 1
     else:
-        parts, cost, norm = _tau_parts(first, second, weights, chosen.variant)
+        parts, cost, norm = _tau_parts(first, second, weights, coefficient_value.variant)
         norm /= total * total
     weights /= total
-    in_x = np.arange(first.n_items) < given[0].n_items  # items that only y has are at the end
+    in_x = np.arange(first.n_items) < rankings[0].n_items  # items that only y has are at the end
     read_only((weights, parts, cost, in_x))
     return Contributions(
         statistic=value,
@@ -229,8 +229,8 @@ def contributions(
         cost=cost,
         normalizer=norm,
         in_x=in_x,
-        n_missing=None if missing == "raise" else n_missing(*given, first.n_items),
-        **chosen.described(first.n_items, missing),
+        n_missing=None if missing == "raise" else n_missing(*rankings, first.n_items),
+        **coefficient_value.described(first.n_items, missing),
     )
 
 

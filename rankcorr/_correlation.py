@@ -222,13 +222,13 @@ def correlate(
     >>> {value: round(result, 4) for value, result in correlate(gold, system, coefficients=[TauW(n0=10)]).items()}
     {TauW(n0=10): 0.3105}
     """
-    chosen = different_coefficients(coefficients)
+    named = different_coefficients(coefficients)
     x, y = as_ranking(x), as_ranking(y)
     first, second = align(x, y, names=names, missing=missing)
-    values = {key: coefficient.of_pair(first, second) for key, coefficient in chosen.items()}
+    values = {key: coefficient.of_pair(first, second) for key, coefficient in named.items()}
     if any(map(math.isnan, values.values())):
         warn_undefined(UNDEFINED, stacklevel=3)
-    return {key: coefficient.result(values[key], x, y, first.n_items, missing) for key, coefficient in chosen.items()}
+    return {key: coefficient.result(values[key], x, y, first.n_items, missing) for key, coefficient in named.items()}
 
 
 def kendall_gamma(a_matrix: ArrayLike, b_matrix: ArrayLike) -> RankCorrelation:

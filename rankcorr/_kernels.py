@@ -203,11 +203,11 @@ def weighted_moments(x_ranks: Array, y_ranks: Array, tables: Array, scheme: int,
     weights = np.empty(n_items)
     step = 1.0 if tables.shape[1] == n_items else 2.0
     for row in range(n_rows):
-        own = row + 1 if tables.shape[0] > 1 else 0
+        y_table = row + 1 if tables.shape[0] > 1 else 0
         heaviest = 0
         for item in range(n_items):
             x_weight = tables[0, int(step * (x_ranks[item] - 1.0))]
-            weights[item] = combine(scheme, x_weight, tables[own, int(step * (y_ranks[row, item] - 1.0))])
+            weights[item] = combine(scheme, x_weight, tables[y_table, int(step * (y_ranks[row, item] - 1.0))])
             if weights[item] > weights[heaviest]:
                 heaviest = item
         largest = weights[heaviest]
@@ -280,12 +280,12 @@ def pair_sums(
         x_weights[position] = tables[0, int((1.0 + halves) * (x_sorted[position] - 1.0))]
     for row in range(n_rows):
         # Gathered first: following an index inside the tree walk costs 5 times as much at a million items.
-        own = row + 1 if tables.shape[0] > 1 else 0
+        y_table = row + 1 if tables.shape[0] > 1 else 0
         y_tied = y_ties[row] > 0
         heaviest = 0.0
         for position in range(n_items):
             cell = int((1.0 + halves) * (y_ranks[row, x_order[position]] - 1.0))
-            weight = combine(scheme, x_weights[position], tables[own, cell])
+            weight = combine(scheme, x_weights[position], tables[y_table, cell])
             keys[position] = cell >> halves  # the integer part of a mid-rank tells groups apart
             entering[position] = weight
             heaviest = weight if weight > heaviest else heaviest  # `max` takes longer to compile
@@ -382,41 +382,40 @@ def ordered_pairs(x_ranks: Array, x_order: Array, y_ranks: Array, weights: Array
     worse.
     """
     n_items = x_ranks.size
-    numbers, keys = np.empty((6, n_items + 1)), np.empty(n_items, np.int64)
-    better_tree, worse_tree, x_sorted, entering, found = numbers[0], numbers[1], numbers[2], numbers[3], numbers[4:]
+    better_tree, worse_tree = np.empty(n_items + 1), np.empty(n_items + 1)
+    x_sorted, entering, keys = np.empty(n_items), np.empty(n_items), np.empty(n_items, np.int64)
+    better_weight, worse_weight = np.zeros(n_items), np.zeros(n_items)
     # Gathered first, as in `kernels.pair_sums`: following an index inside the walks costs cache misses.
     for position in range(n_items):
         x_sorted[position] = x_ranks[x_order[position]]
         keys[position] = int(y_ranks[x_order[position]]) - 1
         entering[position] = weights[x_order[position]]
-        found[0, position] = 0.0
-        found[1, position] = 0.0
     for back in range(2):
         for place in range(n_items + 1):
             better_tree[place] = 0.0
             worse_tree[place] = 0.0
-        done = 0
-        while done < n_items:
+        n_passed = 0
+        while n_passed < n_items:
             # The next group of items tied in x: in the pass back, the last one left.
             if back == 0:
-                start, stop = done, group_stop(x_sorted[done], done)
+                start, stop = n_passed, group_stop(x_sorted[n_passed], n_passed)
             else:
-                stop = n_items - done
+                stop = n_items - n_passed
                 start = group_start(x_sorted[stop - 1], stop)
             for position in range(start, stop):
                 key = keys[position]
                 better = tree_sum(better_tree, key)
                 worse = tree_sum(worse_tree, n_items - 1 - key)
-                found[0, position] += better if back == 0 else worse
-                found[1, position] += worse if back == 0 else better
+                better_weight[position] += better if back == 0 else worse
+                worse_weight[position] += worse if back == 0 else better
             for position in range(start, stop):
                 key, weight = keys[position], entering[position]
                 tree_add(better_tree, key + 1, weight)
                 tree_add(worse_tree, n_items - key, weight)
-            done += stop - start
+            n_passed += stop - start
     for position in range(n_items):
-        shares[CONCORDANT, x_order[position]] = found[0, position]
-        shares[DISCORDANT, x_order[position]] = found[1, position]
+        shares[CONCORDANT, x_order[position]] = better_weight[position]
+        shares[DISCORDANT, x_order[position]] = worse_weight[position]
 
 
 @helper
@@ -432,32 +431,32 @@ def tied_pairs(x_ranks: Array, x_order: Array, y_ranks: Array, weights: Array, o
     At each rank of y, the weight already passed is kept apart from that of the current group of x.
     """
     n_items = x_ranks.size
-    gone = np.empty(n_items)
+    passed_weight = np.empty(n_items)
     present = np.empty(n_items)
     for back in range(2):
         for key in range(n_items):
-            gone[key] = 0.0
+            passed_weight[key] = 0.0
             present[key] = 0.0
-        done = 0
-        while done < n_items:
+        n_passed = 0
+        while n_passed < n_items:
             if back == 0:
-                start, stop = done, group_stop(x_ranks[x_order[done]], done)
+                start, stop = n_passed, group_stop(x_ranks[x_order[n_passed]], n_passed)
             else:
-                stop = n_items - done
+                stop = n_items - n_passed
                 start = group_start(x_ranks[x_order[stop - 1]], stop)
             for step in range(stop - start):
                 item = x_order[start + step if back == 0 else stop - 1 - step]
                 key = int(y_ranks[item]) - 1
-                one[item] += gone[key]
+                one[item] += passed_weight[key]
                 if both.size > 0:
                     both[item] += present[key]
                     present[key] += weights[item]
             for position in range(start, stop):
                 item = x_order[position]
                 key = int(y_ranks[item]) - 1
-                gone[key] += weights[item]
+                passed_weight[key] += weights[item]
                 present[key] = 0.0
-            done += stop - start
+            n_passed += stop - start
 
 
 # The loops of `rankcorr.measures`.

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import partial
 from html import escape
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -130,8 +130,20 @@ class Computed(Result):
 
     def __repr__(self) -> str:
         """Show the result first, and leave out the options that do not apply."""
-        shown = {"statistic": None} | {field.name: getattr(self, field.name) for field in fields(self) if field.repr}
-        return described_by(self, shown)
+        values = {"statistic": None} | {field.name: getattr(self, field.name) for field in fields(self) if field.repr}
+        return described_by(self, values)
+
+
+class _Options(NamedTuple):
+    n_items: int
+    coefficient: str
+    scheme: str | None
+    n0: float | None
+    weigher: str | None
+    tied_weights: str | None
+    variant: str | None
+    missing: str | None
+    n_missing: int | None
 
 
 class RankCorrelation(float):
@@ -173,17 +185,8 @@ class RankCorrelation(float):
     ('0.88', True, 4, 2.0)
     """
 
-    __slots__ = ("_memory",)  # one tuple: nine slots would take a tenth of the time of a call with short lists
-    _memory: tuple[Any, ...]
-    n_items: int
-    coefficient: str
-    scheme: str | None
-    n0: float | None
-    weigher: str | None
-    tied_weights: str | None
-    variant: str | None
-    missing: str | None
-    n_missing: int | None
+    __slots__ = ("_options",)  # one tuple: nine slots would take a tenth of the time of a call with short lists
+    _options: _Options
 
     def __new__(
         cls,
@@ -207,8 +210,8 @@ class RankCorrelation(float):
         if n_items is None or coefficient is None:
             return float(statistic)  # type: ignore[return-value]
         result = float.__new__(cls, statistic)
-        memory = n_items, coefficient, scheme, n0, weigher, tied_weights, variant, missing, n_missing
-        object.__setattr__(result, "_memory", memory)
+        options = n_items, coefficient, scheme, n0, weigher, tied_weights, variant, missing, n_missing
+        object.__setattr__(result, "_options", tuple.__new__(_Options, options))  # half the time of _Options(...)
         return result
 
     @property
@@ -216,10 +219,55 @@ class RankCorrelation(float):
         """The coefficient as a plain float."""
         return float(self)
 
+    @property
+    def n_items(self) -> int:
+        """Number of items compared, after alignment."""
+        return self._options.n_items
+
+    @property
+    def coefficient(self) -> str:
+        """Name of the coefficient or measure."""
+        return self._options.coefficient
+
+    @property
+    def scheme(self) -> str | None:
+        """Scheme of the item weights."""
+        return self._options.scheme
+
+    @property
+    def n0(self) -> float | None:
+        """Offset of the weight 1/(n + n0)^2."""
+        return self._options.n0
+
+    @property
+    def weigher(self) -> str | None:
+        """Name of the weigher."""
+        return self._options.weigher
+
+    @property
+    def tied_weights(self) -> str | None:
+        """Weights of tied items."""
+        return self._options.tied_weights
+
+    @property
+    def variant(self) -> str | None:
+        """Variant of tau."""
+        return self._options.variant
+
+    @property
+    def missing(self) -> str | None:
+        """Treatment of items in one ranking only."""
+        return self._options.missing
+
+    @property
+    def n_missing(self) -> int | None:
+        """Number of items in one ranking only."""
+        return self._options.n_missing
+
     def to_dict(self) -> dict[str, Any]:
         """Return the coefficient and the options used, ready for JSON: None for nan."""
         value = float(self)
-        return {"statistic": None if math.isnan(value) else value, **self._named()}
+        return {"statistic": None if math.isnan(value) else value, **self._options._asdict()}
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError("a RankCorrelation is immutable")
@@ -228,27 +276,13 @@ class RankCorrelation(float):
         raise AttributeError("a RankCorrelation is immutable")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return partial(type(self), **self._named()), (float(self),)
+        return partial(type(self), **self._options._asdict()), (float(self),)
 
     def __repr__(self) -> str:
-        return described_by(self, {"statistic": float(self), **self._named()})
+        return described_by(self, {"statistic": float(self), **self._options._asdict()})
 
     def __str__(self) -> str:
         return repr(float(self))
-
-    def _named(self) -> dict[str, Any]:
-        return dict(zip(_REMEMBERED, self._memory, strict=True))
-
-
-_, *_REMEMBERED = RankCorrelation.__annotations__  # in the order of `_memory`
-
-
-def _remembered(place: int) -> property:
-    return property(lambda result: result._memory[place])
-
-
-for _place, _name in enumerate(_REMEMBERED):
-    setattr(RankCorrelation, _name, _remembered(_place))
 
 
 def described_by(result: object, values: Mapping[str, Any]) -> str:
@@ -305,7 +339,7 @@ def text_table(rows: Sequence[Sequence[str]], right: Sequence[bool]) -> str:
     for row in rows:
         gaps = [" " * (width - _width(cell)) for cell, width in zip(row, widths, strict=True)]
         cells = zip(row, gaps, right, strict=True)
-        lines.append("  ".join(gap + cell if each else cell + gap for cell, gap, each in cells).rstrip(" "))
+        lines.append("  ".join(gap + cell if is_right else cell + gap for cell, gap, is_right in cells).rstrip(" "))
     return "\n".join(lines)
 
 
@@ -317,14 +351,14 @@ def _width(text: str) -> int:
 def markdown_table(rows: Sequence[Sequence[str]], right: Sequence[bool]) -> str:
     """Return rows in Markdown, the first of them as the head; `right` says which columns are aligned to the right."""
     lines = [[" ".join(cell.replace("|", "\\|").splitlines()) for cell in row] for row in rows]
-    lines.insert(1, ["---:" if each else "---" for each in right])
+    lines.insert(1, ["---:" if is_right else "---" for is_right in right])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def latex_table(rows: Sequence[Sequence[str]], right: Sequence[bool]) -> str:
     """Return rows in LaTeX, with the rules of booktabs; otherwise as `markdown_table`."""
     head, *lines = [" & ".join(cell.translate(_LATEX) for cell in row) + r" \\" for row in rows]
-    layout = "".join("r" if each else "l" for each in right)
+    layout = "".join("r" if is_right else "l" for is_right in right)
     body = [rf"\begin{{tabular}}{{{layout}}}", r"\toprule", head, r"\midrule", *lines, r"\bottomrule"]
     return "\n".join([*body, r"\end{tabular}"])
 

@@ -174,11 +174,11 @@ def offset_for_share(share: float, k: int = 1, n_items: int | None = None) -> fl
     if k == n_items:
         raise ShareError(f"k must be less than n_items: the first {k} of {k} ranks hold share 1 at every n0")
     lower = Fraction(k, n_items) if n_items else Fraction(0)
-    wanted = real_number(share)
-    if not lower < wanted < 1:
+    share_value = real_number(share)
+    if not lower < share_value < 1:
         ends = f"(k/n_items, 1) = ({k}/{n_items}, 1)" if n_items else "(0, 1)"
         raise ShareError(f"share must lie in the open interval {ends}; got {shown(share)}")
-    excess = (Fraction(wanted) - lower) / (1 - Fraction(wanted))
+    excess = (Fraction(share_value) - lower) / (1 - Fraction(share_value))
     with localcontext(_CONTEXT):
         n0 = float(_solve_excess(Decimal(excess.numerator) / excess.denominator, k, n_items) - 1)
     if math.isinf(n0):

@@ -356,7 +356,7 @@ def named_weigher(name: str) -> Weigher:
     if re.fullmatch(WEIGHER_PATTERN, name) is None:
         raise WeightError(f"a weigher is one of {WEIGHER_NAMES} (such as top-k:10); got {shown(name)}")
     kind, *numbers = name.split(":")
-    weigher: Weigher = WEIGHERS[kind](*(int(each) if each.isdecimal() else float(each) for each in numbers))
+    weigher: Weigher = WEIGHERS[kind](*(int(number) if number.isdecimal() else float(number) for number in numbers))
     return weigher
 
 

@@ -43,9 +43,9 @@ def in_threads(
     """
     results: list[Result] = []
     # A few ahead: a future for each block would take far more memory than its result.
-    found = mapped(task, blocks, workers if len(blocks) > 1 else 1, ahead=4 * workers)
-    with closing(found):  # an exception of `progress` stops the work
-        for block, result in zip(blocks, found, strict=True):
+    block_results = mapped(task, blocks, workers if len(blocks) > 1 else 1, ahead=4 * workers)
+    with closing(block_results):  # an exception of `progress` stops the work
+        for block, result in zip(blocks, block_results, strict=True):
             results.append(result)
             if progress is not None:
                 progress(size(block))

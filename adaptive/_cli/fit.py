@@ -298,4 +298,4 @@ def voters(found: Strengths, *, top: int, level: float) -> Figure:
     what = f"Votes that agree with the common order, with a {100 * level:g} % interval"
     shares = agreement(found, level=level)
     _note_rest(top, len(shares), "voters")
-    return plot_voters(shares, what=what, reference=(AT_RANDOM, "answers at random"), top=top)
+    return plot_voters(shares, quantity=what, reference=(AT_RANDOM, "answers at random"), top=top)

@@ -72,11 +72,11 @@ class Candidate(Result):
     def name(self) -> str:
         """Approach and its parameters, in a few words."""
         if self.approach == "matched":
-            own = self.matching
-            return f"matched, focus {own.focus:g}, first {own.first}, batches of {own.batch_of(self.plan.n_items)}"
+            batch = self.matching.batch_of(self.plan.n_items)
+            return f"matched, focus {self.matching.focus:g}, first {self.matching.first}, batches of {batch}"
         if self.approach == "matched_ballots":
-            chosen = self.matched_ballots
-            return f"matched ballots, {chosen.n_ballots} of fraction {chosen.fraction:g}, noise {chosen.noise:g}"
+            options = self.matched_ballots
+            return f"matched ballots, {options.n_ballots} of fraction {options.fraction:g}, noise {options.noise:g}"
         own_plan = self.plan
         fitted = "adaptive, fitted" if self.approach == "adaptive_fitted" else self.approach
         return (
@@ -147,15 +147,15 @@ def candidates_for(
     matched, focus 0.4, first 1, batches of 6
     matched, focus 0.4, first 2, batches of 6
     """
-    wanted = tuple(approaches)
-    for approach in wanted:
+    approach_names = tuple(approaches)
+    for approach in approach_names:
         if approach not in CANDIDATES:
             raise SimilarityError(f"approaches to tune are {', '.join(map(repr, CANDIDATES))}; got {shown(approach)}")
     paper = paper_candidate(n_items, budget)
-    found: list[Candidate] = []
-    for approach in dict.fromkeys(wanted):
+    candidates: list[Candidate] = []
+    for approach in dict.fromkeys(approach_names):
         if approach == "matched":
-            found += [
+            candidates += [
                 Candidate(approach, paper.plan, matching=Matching(batch=batch, first=first, n0=n0, focus=focus))
                 for focus, first in product(_FOCUS, _FIRST)
             ]
@@ -167,15 +167,15 @@ def candidates_for(
             except PlanError:
                 continue
             if approach == "matched_ballots":
-                found += [
+                candidates += [
                     Candidate(approach, plan, matched_ballots=MatchedBallots(noise, int(n_ballots), fraction))
                     for noise in _MATCHED_BALLOTS[2]
                 ]
             else:
-                found.append(Candidate(approach, plan))
-    if not found:
+                candidates.append(Candidate(approach, plan))
+    if not candidates:
         raise PlanError(f"a budget of {budget} comparisons of {n_items} items pays for none of the plans")
-    return tuple(found)
+    return tuple(candidates)
 
 
 Array: TypeAlias = NDArray[np.float64]
@@ -237,17 +237,17 @@ def accuracies(
 
     `progress` is called after each task with the number of runs in it.
     """
-    found = np.empty((len(simulations), len(candidates), len(budgets)))
+    accuracy = np.empty((len(simulations), len(candidates), len(budgets)))
     tasks = [
         (row, slice(start, min(start + _LARGEST_TASK, len(candidates))))
         for row in range(len(simulations))
         for start in range(0, len(candidates), _LARGEST_TASK)
     ]
 
-    calls = [(candidates[which], budgets, simulations[row]) for row, which in tasks]
+    calls = [(candidates[columns], budgets, simulations[row]) for row, columns in tasks]
     with closing(in_executor(executor, trial, calls)) as results:
-        for (row, which), values in zip(tasks, results, strict=True):
-            found[row, which] = values
+        for (row, columns), values in zip(tasks, results, strict=True):
+            accuracy[row, columns] = values
             if progress is not None:
-                progress(which.stop - which.start)
-    return found
+                progress(columns.stop - columns.start)
+    return accuracy

@@ -97,20 +97,20 @@ class VotesNeeded(TableResult):
     @property
     def verdict(self) -> str:
         """The answer as a sentence."""
-        what = f"a mean {self.coefficient} of {self.accuracy}"
+        goal = f"a mean {self.coefficient} of {self.accuracy}"
         if self.reached:
             low, high = self.interval
             if self.votes <= self.budgets[0]:
-                return f"{what} takes at most {self.budgets[0]:,} votes, the fewest that were tried"
+                return f"{goal} takes at most {self.budgets[0]:,} votes, the fewest that were tried"
             end = "more than were tried" if math.isinf(high) else f"{high:,.0f}"
-            return f"{what} takes {self.votes:,.0f} votes ({low:,.0f} to {end})"
+            return f"{goal} takes {self.votes:,.0f} votes ({low:,.0f} to {end})"
         most, best = self.budgets[-1], told_apart(self.means[-1], self.accuracy, 4)
         if not self.possible:
             return (
-                f"{what} cannot be reached with these voters: if each of them ranked all items it would be "
+                f"{goal} cannot be reached with these voters: if each of them ranked all items it would be "
                 f"{told_apart(self.bound, self.accuracy, 4)}; {most:,} votes reach {best}"
             )
-        return f"{what} takes more than {most:,} votes, which reach {best}"
+        return f"{goal} takes more than {most:,} votes, which reach {best}"
 
     def _columns(self) -> dict[str, list[Any]]:
         return {"votes": self.budgets.tolist(), "mean": self.means.tolist(), "se": self.ses.tolist()}
@@ -199,7 +199,7 @@ def votes_needed(
     if approach not in APPROACHES or approach == "full_rankings":
         others = tuple(name for name in APPROACHES if name != "full_rankings")
         raise SimilarityError(f"an approach is one of {', '.join(map(repr, others))}; got {shown(approach)}")
-    chosen, wanted = as_coefficient(coefficient), checked_level(level)
+    coefficient_value, level_value = as_coefficient(coefficient), checked_level(level)
     n_simulations = positive_count(simulations, "simulations", 2)
     checked_seed(seed, SimilarityError)
     n_items = values.size
@@ -213,7 +213,7 @@ def votes_needed(
             n_items, n_ballots=shape.n_ballots, fraction=shape.fraction, presentations=1
         ).n_comparisons
     budgets = np.unique(np.geomspace(min(fewest, largest), largest, CHECKPOINTS).round().astype(np.int64))
-    trial = Trial(values, voters, relatedness, chosen, int(seed), 0)
+    trial = Trial(values, voters, relatedness, coefficient_value, int(seed), 0)
     candidate = Candidate(approach, shape, matching, matched_ballots)
     ranked = Candidate("full_rankings", shape)
     runs = range(n_simulations)
@@ -224,11 +224,11 @@ def votes_needed(
         _crossing(budgets, curves[rng.integers(n_simulations, size=n_simulations)].mean(axis=0), target)
         for _ in range(_RESAMPLES)
     ]
-    ends = np.quantile(crossings, [(1 - wanted) / 2, (1 + wanted) / 2], method="nearest")
+    ends = np.quantile(crossings, [(1 - level_value) / 2, (1 + level_value) / 2], method="nearest")
     votes = _crossing(budgets, curves.mean(axis=0), target)
     return VotesNeeded(
         accuracy=target,
-        coefficient=chosen.name,
+        coefficient=coefficient_value.name,
         approach=approach,
         votes=votes if math.isfinite(votes) else math.nan,
         interval=(float(ends[0]), float(ends[1])),
@@ -236,8 +236,8 @@ def votes_needed(
         means=curves.mean(axis=0),
         ses=curves.std(axis=0, ddof=1) / math.sqrt(n_simulations),
         bound=float(full.mean()),
-        bound_interval=mean_interval(full, wanted),
-        level=wanted,
+        bound_interval=mean_interval(full, level_value),
+        level=level_value,
         simulations=n_simulations,
     )
 

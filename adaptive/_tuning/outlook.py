@@ -106,8 +106,8 @@ def outlook_of_ballots(plan: BallotPlan, n_voters: int, *, seconds: float = _SEC
         return Outlook(0, n_voters, None, None)
     approaches: tuple[Approach, ...] = ("adaptive", "adaptive_fitted") if fitted else ("adaptive",)
     population, similarity = VoterPopulation(n_voters), exponential_similarity(plan.n_items)
-    found = simulate(plan, population, similarity, n_simulations=number, seed=seed, approaches=approaches)
-    scores, *strengths = (Reached.of(found.statistics[approach]["tau_w"]) for approach in approaches)
+    simulation = simulate(plan, population, similarity, n_simulations=number, seed=seed, approaches=approaches)
+    scores, *strengths = (Reached.of(simulation.statistics[approach]["tau_w"]) for approach in approaches)
     return Outlook(number, n_voters, scores, strengths[0] if strengths else None)
 
 
@@ -119,20 +119,20 @@ def outlook_of_matching(n_items: int, budget: int, n_voters: int, matching: Matc
     >>> outlook_of_matching(40, 400, 20, Matching()).strengths.mean > 0.8
     True
     """
-    each = _MATCHED[1] + _MATCHED_AGAIN * budget / matching.batch_of(n_items)
-    number = _n_simulations((_MATCHED[0], each), budget, n_voters * n_items, _SECONDS)
+    seconds_per_run = _MATCHED[1] + _MATCHED_AGAIN * budget / matching.batch_of(n_items)
+    number = _n_simulations((_MATCHED[0], seconds_per_run), budget, n_voters * n_items, _SECONDS)
     if not number:
         return Outlook(0, n_voters, None, None)
     trial = Trial(exponential_similarity(n_items), VoterPopulation(n_voters), True, TauW(), 0, FRESH)
     any_plan = BallotPlan(n_items, n_ballots=2, fraction=0.9, presentations=1)  # matching takes the items from it
     candidate = Candidate("matched", any_plan, matching=matching)
-    found = accuracies(trial, [candidate], [budget], range(number), None, None)
-    return Outlook(number, n_voters, None, Reached.of(found[:, 0, 0]))
+    values = accuracies(trial, [candidate], [budget], range(number), None, None)
+    return Outlook(number, n_voters, None, Reached.of(values[:, 0, 0]))
 
 
 def _n_simulations(cost: tuple[float, float], n_comparisons: int, n_opinions: int, seconds: float) -> int:
     """Return the number of simulations for the time; 0 if even the minimum would take four times as long."""
-    each = cost[0] + cost[1] * n_comparisons + _OPINION * n_opinions
-    if LEAST_SIMULATIONS * each > 4 * seconds:
+    seconds_per_run = cost[0] + cost[1] * n_comparisons + _OPINION * n_opinions
+    if LEAST_SIMULATIONS * seconds_per_run > 4 * seconds:
         return 0
-    return min(MOST_SIMULATIONS, max(LEAST_SIMULATIONS, math.floor(seconds / each)))
+    return min(MOST_SIMULATIONS, max(LEAST_SIMULATIONS, math.floor(seconds / seconds_per_run)))

@@ -220,39 +220,39 @@ def tune_plan(
     """
     n_comparisons = positive_count(budget, "budget")
     n_simulations, n_fresh = positive_count(simulations, "simulations", 2), positive_count(fresh, "fresh", 2)
-    chosen, wanted = as_coefficient(coefficient), checked_level(level)
+    coefficient_value, level_value = as_coefficient(coefficient), checked_level(level)
     checked_seed(seed, SimilarityError)
     values, own_voters, judged, population = _setting(similarity, pilot, voters, relatedness, int(seed))
-    tried = tuple(candidates_for(values.size, n_comparisons) if candidates is None else candidates)
-    if not tried or any(not isinstance(candidate, Candidate) for candidate in tried):
+    compared = tuple(candidates_for(values.size, n_comparisons) if candidates is None else candidates)
+    if not compared or any(not isinstance(candidate, Candidate) for candidate in compared):
         raise SimilarityError(f"candidates must be one Candidate or more; got {shown(candidates)}")
-    if other := [each for each in tried if each.plan.n_items != values.size]:
+    if other := [candidate for candidate in compared if candidate.plan.n_items != values.size]:
         raise SimilarityError(f"there are {values.size} items; the plan of {other[0]} has {other[0].plan.n_items}")
     paper = paper_candidate(values.size, n_comparisons)
 
     def trial(stage: int) -> Trial:
-        return Trial(values, own_voters, judged, chosen, int(seed), stage)
+        return Trial(values, own_voters, judged, coefficient_value, int(seed), stage)
 
-    rows = _race(trial(RACE), tried, n_comparisons, n_simulations, executor, progress)
+    rows = _race(trial(RACE), compared, n_comparisons, n_simulations, executor, progress)
     best = rows[0].candidate
     last = accuracies(trial(FRESH), [best, paper], [n_comparisons], range(n_fresh), executor, progress)[:, :, 0]
-    own, papers = last[:, 0], last[:, 1]
-    tail = (1 - wanted) / 2
+    winner_values, papers = last[:, 0], last[:, 1]
+    tail = (1 - level_value) / 2
     return TunedPlan(
         budget=n_comparisons,
-        coefficient=chosen.name,
+        coefficient=coefficient_value.name,
         best=best,
         rows_tried=rows,
-        accuracy=float(own.mean()),
-        accuracy_se=_se(own),
-        accuracy_interval=mean_interval(own, wanted),
-        spread=(float(np.quantile(own, tail)), float(np.quantile(own, 1 - tail))),
+        accuracy=float(winner_values.mean()),
+        accuracy_se=_se(winner_values),
+        accuracy_interval=mean_interval(winner_values, level_value),
+        spread=(float(np.quantile(winner_values, tail)), float(np.quantile(winner_values, 1 - tail))),
         paper=paper,
         paper_accuracy=float(papers.mean()),
         paper_se=_se(papers),
-        gain=float((own - papers).mean()),
-        gain_interval=mean_interval(own - papers, wanted),
-        level=wanted,
+        gain=float((winner_values - papers).mean()),
+        gain_interval=mean_interval(winner_values - papers, level_value),
+        level=level_value,
         simulations=n_fresh,
         population=population,
     )
@@ -266,10 +266,10 @@ def tuning_runs(n_candidates: int, *, simulations: int = 4, fresh: int = 40) -> 
     >>> tuning_runs(8, simulations=4, fresh=40)  # 8 * 4 + 4 * 4 + 2 * 8 + 2 * 40
     144
     """
-    runs, done, total, left = 0, 0, simulations, n_candidates
+    runs, n_done, total, left = 0, 0, simulations, n_candidates
     while left > 1:
-        runs += left * (total - done)
-        done, total, left = total, 2 * total, -(-left // 2)
+        runs += left * (total - n_done)
+        n_done, total, left = total, 2 * total, -(-left // 2)
     return runs + 2 * fresh
 
 
@@ -291,25 +291,29 @@ def _race(
 ) -> tuple[CandidateRow, ...]:
     """Return all candidates, the winner first."""
     left = list(range(len(candidates)))
-    seen = np.empty((0, len(candidates)))
+    values = np.empty((0, len(candidates)))
     rows: list[CandidateRow] = []
     number, total = 0, simulations
     while len(left) > 1:
         number += 1
         new = accuracies(
-            trial, [candidates[k] for k in left], [budget], range(seen.shape[0], total), executor, progress
+            trial, [candidates[k] for k in left], [budget], range(values.shape[0], total), executor, progress
         )[:, :, 0]
         block = np.full((new.shape[0], len(candidates)), math.nan)
         block[:, left] = new
-        seen, total = np.concatenate([seen, block]), 2 * total
+        values, total = np.concatenate([values, block]), 2 * total
         # A candidate whose ranking is a single tie has no coefficient, so it ranks below all others.
-        means = {k: float(seen[:, k].mean()) for k in left}
+        means = {k: float(values[:, k].mean()) for k in left}
         order = sorted(left, key=lambda k: -math.inf if math.isnan(means[k]) else means[k], reverse=True)
-        kept = -(-len(left) // 2)
-        rows = [_row(candidates[k], seen[:, k], number) for k in order[kept:]] + rows
-        left = order[:kept]
-    own = seen[:, left[0]]
-    winner = _row(candidates[left[0]], own, 0) if own.size else CandidateRow(candidates[0], math.nan, math.nan, 0, 0)
+        n_left = -(-len(left) // 2)
+        rows = [_row(candidates[k], values[:, k], number) for k in order[n_left:]] + rows
+        left = order[:n_left]
+    winner_values = values[:, left[0]]
+    winner = (
+        _row(candidates[left[0]], winner_values, 0)
+        if winner_values.size
+        else CandidateRow(candidates[0], math.nan, math.nan, 0, 0)
+    )
     return (winner, *rows)
 
 
@@ -332,8 +336,8 @@ def _setting(
     if pilot is None:
         if similarity is None:
             raise SimilarityError("the best plan depends on the items: give similarity= or pilot=")
-        own = VoterPopulation() if voters is None else voters
-        return checked_voters(own, similarity), own, relatedness, None
+        population = VoterPopulation() if voters is None else voters
+        return checked_voters(population, similarity), population, relatedness, None
     judged = relatedness and similarity is not None
     fitted = None
     if voters is None:

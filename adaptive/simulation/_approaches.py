@@ -55,7 +55,7 @@ class Settings:
 SETTINGS: Final = Settings()
 
 
-def simulate_once(
+def simulate_ranking(
     plan: BallotPlan,
     pool: VoterPool | VoterPopulation,
     similarity: ArrayLike,
@@ -90,7 +90,7 @@ def simulate_once(
     >>> from adaptive._plan import plan_ballots
     >>> plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=12)
     >>> pool = VoterPool(nonconformity=[0.0], oversight=[0.0])
-    >>> simulate_once(plan, pool, [0.1, 0.9, 0.4, -0.5], "uniform", np.random.default_rng(1)).ranks
+    >>> simulate_ranking(plan, pool, [0.1, 0.9, 0.4, -0.5], "uniform", np.random.default_rng(1)).ranks
     array([4., 1., 3., 2.])
     """
     values = checked_input(plan.n_items, pool, similarity)
@@ -135,13 +135,13 @@ class _Voting:
         return int(self.opinions.shape[1])
 
     @property
-    def given(self) -> dict[str, Any]:
+    def run_options(self) -> dict[str, Any]:
         """Items, generator and voters, as a run of several ballots takes them."""
         return {"items": self.n_items, "rng": self.rng, "voters": self.voters.n_voters}
 
-    def answer(self, asked: Asked) -> NDArray[np.int8]:
+    def answer(self, ballot: Asked) -> NDArray[np.int8]:
         """Return the voters' answers."""
-        return self.voters.answer(asked, self.opinions, self.rng)
+        return self.voters.answer(ballot, self.opinions, self.rng)
 
 
 def _voting(
@@ -168,7 +168,7 @@ def _adaptive_fitted(voting: _Voting, plan: BallotPlan, _: int) -> Ranking:
 
 def _protocol(voting: _Voting, plan: BallotPlan, vote: Callable[[Ballot], NDArray[np.int8]]) -> NDArray[np.float64]:
     settings = voting.settings
-    return run_protocol(plan, vote, **voting.given, select=settings.select, average=settings.average).ybar
+    return run_protocol(plan, vote, **voting.run_options, select=settings.select, average=settings.average).ybar
 
 
 def _uniform(voting: _Voting, plan: BallotPlan, _: int) -> Ranking:
@@ -204,7 +204,7 @@ def _matched(voting: _Voting, budgets: Sequence[int]) -> list[Ranking]:
 def _matched_ballots(voting: _Voting, _: BallotPlan, budget: int) -> Ranking:
     match = voting.settings.matched_ballots
     plan = match.plan(voting.n_items, budget)
-    strengths = run_matched_ballots(plan, voting.answer, **voting.given, match=match)
+    strengths = run_matched_ballots(plan, voting.answer, **voting.run_options, match=match)
     return Ranking.from_scores(strengths.theta)
 
 

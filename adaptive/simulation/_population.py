@@ -170,15 +170,15 @@ class _Votes:
         amplitude = np.asarray(self.amplitude(similarity), np.float64)
         for first in range(0, self.n_voters, block):
             last = min(self.n_voters, first + block)
-            own = slice(self.start[first], self.start[last])
+            rows = slice(self.start[first], self.start[last])
             opinions = rng.standard_normal((last - first, votes.n_items))
             opinions *= pool.nonconformity[first:last, np.newaxis] * amplitude
             opinions += similarity
             np.clip(opinions, -1, 1, out=opinions)
             if self.relatedness:
                 np.abs(opinions, out=opinions)
-            row = voter[own] - first
-            difference[own] = opinions[row, votes.left[own]] - opinions[row, votes.right[own]]
+            row = voter[rows] - first
+            difference[rows] = opinions[row, votes.left[rows]] - opinions[row, votes.right[rows]]
         winner = np.sign(difference).astype(np.int8)
         overlooked = rng.random(winner.size) < pool.oversight[voter]
         np.negative(winner, out=winner, where=overlooked)
@@ -268,7 +268,7 @@ def fit_population(
 
     votes, judged = _by_voter(comparisons), similarity is not None if relatedness is None else bool(relatedness)
     shape = _shape(similarity, comparisons.n_items, judged)
-    wanted = checked_level(level)
+    level_value = checked_level(level)
     n_resamples = whole_number(resamples)
     if n_resamples is None or n_resamples < _LEAST_RESAMPLES:
         raise ModelError(f"resamples must be a whole number of {_LEAST_RESAMPLES} or more; got {shown(resamples)}")
@@ -277,7 +277,7 @@ def fit_population(
     start = np.append(np.searchsorted(voter, np.unique(voter)), votes.n_comparisons)
     # Estimating the prior again for each set of simulated votes would take ten times as long.
     problem = _Votes(votes, start, shape, judged, amplitude, bradley_terry(votes).prior_sd)
-    found, plugged = problem.posterior(votes)
+    posterior, plugged = problem.posterior(votes)
     indifferences: list[float] = []
 
     def simulated(populations: Array, stage: int) -> list[Posterior]:
@@ -285,9 +285,9 @@ def fit_population(
         posteriors = []
         for k, roots in enumerate(populations):
             rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(stage, k)))
-            drawn, indifference = problem.simulated(roots, plugged, rng)
+            simulated_votes, indifference = problem.simulated(roots, plugged, rng)
             indifferences.append(indifference)
-            posteriors.append(problem.posterior(drawn)[0])
+            posteriors.append(problem.posterior(simulated_votes)[0])
             if progress is not None:
                 progress(1)
         return posteriors
@@ -296,32 +296,34 @@ def fit_population(
     # well, and opinions persist while the likelihood treats votes as independent. Simulated votes have both effects.
     # Each stage draws populations where the stage before places the true one: the last stage nearby, where a line fits.
     # The posterior of e is correct; that of s is biased by more than its width.
-    low, high = (np.where(_BIASED, end, found.quantile(np.full(4, at))) for end, at in ((0.0, 0.01), (_MOST, 0.99)))
+    low, high = (np.where(_BIASED, end, posterior.quantile(np.full(4, at))) for end, at in ((0.0, 0.01), (_MOST, 0.99)))
     for stage, n in enumerate((n_resamples // 2, n_resamples - n_resamples // 2, n_resamples)):
         indifferences.clear()
         rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(stage,)))
-        drawn = rng.uniform(low, high, (n, 4))  # square roots of levels; ends that are out of order are swapped
-        drawn = np.concatenate([np.sort(drawn[:, :2], axis=1), np.sort(drawn[:, 2:], axis=1)], axis=1)
-        means = np.array([posterior.mean for posterior in simulated(drawn, stage)])
-        centre, error = _taken_back(found.mean, means, drawn)
+        populations = rng.uniform(low, high, (n, 4))  # square roots of levels; ends that are out of order are swapped
+        populations = np.concatenate([np.sort(populations[:, :2], axis=1), np.sort(populations[:, 2:], axis=1)], axis=1)
+        means = np.array([posterior.mean for posterior in simulated(populations, stage)])
+        centre, error = _predict_levels(posterior.mean, means, populations)
         # With few simulations, a region may extend beyond the bounds.
         low = np.where(_BIASED, np.clip(centre - _REGION * error, 0.0, 0.9 * _MOST), low)
         high = np.where(_BIASED, np.clip(centre + _REGION * error, 0.1 * _MOST, _MOST), high)
-    half = float(stdtrit(n_resamples - 5, (1 + wanted) / 2)) * error  # residuals of a regression with 5 coefficients
-    plain = (found.quantile(np.full(4, at)) for at in ((1 - wanted) / 2, 0.5, (1 + wanted) / 2))
+    half = (
+        float(stdtrit(n_resamples - 5, (1 + level_value) / 2)) * error
+    )  # residuals of a regression with 5 coefficients
+    plain = (posterior.quantile(np.full(4, at)) for at in ((1 - level_value) / 2, 0.5, (1 + level_value) / 2))
     low, middle, high = (
         np.clip(np.where(_BIASED, predicted, quantile), 0.0, _MOST)
         for predicted, quantile in zip((centre - half, centre, centre + half), plain, strict=True)
     )
-    estimate = _ordered(middle)
+    estimate = _clip_levels(middle)
     population = _population(estimate, start.size - 1, amplitude, float(np.mean(indifferences)))
-    uncorrected = tuple((found.mean**2).tolist())
+    uncorrected = tuple((posterior.mean**2).tolist())
     ends = np.stack([np.minimum(low, estimate), np.maximum(high, estimate)], axis=1) ** 2
     counts = votes.n_comparisons, n_resamples
-    return PopulationFit(population, plugged.copy(), judged, wanted, uncorrected, ends, *counts)
+    return PopulationFit(population, plugged.copy(), judged, level_value, uncorrected, ends, *counts)
 
 
-def _taken_back(found: Array, means: Array, drawn: Array) -> tuple[Array, Array]:
+def _predict_levels(found: Array, means: Array, drawn: Array) -> tuple[Array, Array]:
     """Predict the drawn levels from the estimates, by linear regression on all four means; return errors too.
 
     This is the regression of approximate Bayesian computation (Beaumont, Zhang and Balding 2002). If votes carry no
@@ -370,7 +372,7 @@ def similarity_of_strengths(strengths: Strengths) -> NDArray[np.float64]:
     return np.asarray(np.tanh(theta * (factor * _REFERENCE * math.sqrt(2.0))))
 
 
-def _ordered(roots: Array) -> Array:
+def _clip_levels(roots: Array) -> Array:
     """Clip square roots of levels to their bounds; ends that have crossed meet in the middle."""
     roots = np.clip(roots, 0.0, _MOST)
     for low, high in ((0, 1), (2, 3)):

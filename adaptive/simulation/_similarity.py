@@ -19,7 +19,7 @@ from adaptive.errors import SimilarityError, TableError
 from rankcorr._checks import checked_count, shown
 from rankcorr._io.records import TextTable, listed
 
-_SHOWN = 5
+_MOST_NAMED = 5
 
 
 def exponential_similarity(n_items: int) -> NDArray[np.float64]:
@@ -203,8 +203,8 @@ def checked_similarity(similarity: ArrayLike) -> NDArray[np.float64]:
         raise SimilarityError(f"similarities of at least two items are needed; got {values.size}")
     wrong = np.flatnonzero(~(np.abs(values) <= 1))  # also nan
     if wrong.size:
-        places = ", ".join(f"similarity[{item}] is {values[item]:g}" for item in wrong[:_SHOWN])
-        more = f", ... ({wrong.size} in all)" if wrong.size > _SHOWN else ""
+        places = ", ".join(f"similarity[{item}] is {values[item]:g}" for item in wrong[:_MOST_NAMED])
+        more = f", ... ({wrong.size} in all)" if wrong.size > _MOST_NAMED else ""
         raise SimilarityError(f"every similarity must lie in [-1, 1]: {places}{more}")
     return values.astype(np.float64, copy=False)
 

@@ -100,17 +100,17 @@ class SimulationResult(TableResult):
     @property
     def mean(self) -> dict[str, dict[str, float]]:
         """Return the mean over the simulations, by approach and coefficient."""
-        return self._each(lambda values: float(values.mean()))
+        return self._summarize(lambda values: float(values.mean()))
 
     @property
     def sd(self) -> dict[str, dict[str, float]]:
         """Return the standard deviation over the simulations (its square is unbiased); nan for a single one."""
-        return self._each(_sd)
+        return self._summarize(_sd)
 
     @property
     def se(self) -> dict[str, dict[str, float]]:
         """Return the standard error of the mean, sd / sqrt(n_simulations); nan for a single simulation."""
-        return self._each(lambda values: _sd(values) / math.sqrt(values.size))
+        return self._summarize(lambda values: _sd(values) / math.sqrt(values.size))
 
     def to_dict(self) -> dict[str, dict[str, dict[str, float | None]]]:
         """Return ``{approach: {coefficient: {"mean": .., "sd": .., "se": ..}}}``, ready for JSON: None for nan."""
@@ -147,10 +147,10 @@ class SimulationResult(TableResult):
 
     def __repr__(self) -> str:
         mean, sd = self.mean, self.sd
-        shown = ", ".join(f"{name} tau_w {mean[name]['tau_w']:.3f} +- {sd[name]['tau_w']:.3f}" for name in mean)
-        return f"<SimulationResult of {self.n_simulations} simulations: {shown}>"
+        statistics = ", ".join(f"{name} tau_w {mean[name]['tau_w']:.3f} +- {sd[name]['tau_w']:.3f}" for name in mean)
+        return f"<SimulationResult of {self.n_simulations} simulations: {statistics}>"
 
-    def _each(self, summary: Callable[[NDArray[np.float64]], float]) -> dict[str, dict[str, float]]:
+    def _summarize(self, summary: Callable[[NDArray[np.float64]], float]) -> dict[str, dict[str, float]]:
         return {
             approach: {name: summary(values) for name, values in coefficients.items()}
             for approach, coefficients in self.statistics.items()

@@ -20,7 +20,7 @@ from rankcorr._results import Result, read_only
 
 Amplitude: TypeAlias = Callable[[NDArray[np.float64]], Any]
 Interval: TypeAlias = tuple[float, float]
-_SHOWN = 5
+_MOST_NAMED = 5
 
 
 def checked_levels(name: str, levels: ArrayLike, most: float) -> NDArray[np.float64]:
@@ -238,7 +238,7 @@ class VoterPool(Result):
             wrong = [item for item in ballot.items if not isinstance(item, int | np.integer) or not 0 <= item < n_items]
             raise SimilarityError(
                 f"the items of a simulated ballot are whole numbers from 0 to {n_items - 1}; "
-                f"got {', '.join(map(repr, wrong[:_SHOWN]))}"
+                f"got {', '.join(map(repr, wrong[:_MOST_NAMED]))}"
             )
         return columns.astype(np.int64, copy=False)
 

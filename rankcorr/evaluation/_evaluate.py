@@ -382,7 +382,7 @@ def evaluate(
         (run, metric) for i, run in enumerate(found) for j, metric in enumerate(named) if np.isnan(values[i, j]).all()
     ]
     if lacking:
-        warn_undefined(offending("no query has a value; (run, metric)", lacking), what="a mean", stacklevel=3)
+        warn_undefined(offending("no query has a value; (run, metric)", lacking), statistic="a mean", stacklevel=3)
     if undefined == "zero":
         is_correlation = np.array([isinstance(metric, Coefficient) for metric in named.values()])
         mapped[:, is_correlation & wanted] = np.nan_to_num(mapped[:, is_correlation & wanted])

@@ -133,7 +133,7 @@ def permutation_test(
     elif null.n_undefined:
         warn_undefined(left_out(null), stacklevel=3)
     if null.saturates and not math.isnan(value):
-        warn_undefined(null.why_saturated, what="the standardized value", stacklevel=3)
+        warn_undefined(null.why_saturated, statistic="the standardized value", stacklevel=3)
     return PermutationTest(
         statistic=value,
         pvalue=null.pvalue(value, alternative),

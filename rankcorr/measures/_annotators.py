@@ -249,7 +249,7 @@ def krippendorff_alpha(ratings: RatingsLike, *, level: Level = "nominal") -> flo
             offending("ratings at level 'ratio' must not be negative; got", values[values < 0].tolist())
         )
     if (values == values[0]).all():
-        warn_undefined("all ratings of items with two ratings are equal", what="alpha", stacklevel=3)
+        warn_undefined("all ratings of items with two ratings are equal", statistic="alpha", stacklevel=3)
         return math.nan
 
     if level == "ordinal":

@@ -523,7 +523,7 @@ def combined_means(parts: Iterable[PartialMeans], *, level: float = 0.95) -> Que
             rest = mean, error, lowest, highest, own.n
             differences.append(MeanDifference(name.first, name.second, name.metric, name.standardized, *rest))
     if lacking := [(row.run, row.metric) for row in rows if row.n_queries == 0]:
-        warn_undefined(offending("no query has a value; (run, metric)", lacking), what="a mean", stacklevel=3)
+        warn_undefined(offending("no query has a value; (run, metric)", lacking), statistic="a mean", stacklevel=3)
     return QueryMeans(tuple(rows), tuple(differences), n_queries, confidence, whole.n_resamples, whole.seed)
 
 

@@ -152,7 +152,7 @@ def figure(campaign: Campaign, stamp: str, name: str, interim: bool, top: int | 
         if not shown:
             raise Problem(409, "no two voters have answered the same pair yet", kind="not-possible")
         with _drawing:
-            return figure_bytes(plot_voters(shown, what="Agreement with the others"), "svg")
+            return figure_bytes(plot_voters(shown, quantity="Agreement with the others"), "svg")
     if campaign.info.n_items > MOST_WITH_INTERVALS:
         raise Problem(409, f"intervals are known for up to {MOST_WITH_INTERVALS:,} items", kind="not-possible")
     ranked = partial(campaign.result, interim=interim, top=top)

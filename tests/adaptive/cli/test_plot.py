@@ -20,7 +20,7 @@ def votes(folder):
 def voters_of(strengths, level=0.9, top=50):
     what = f"Votes that agree with the common order, with a {100 * level:g} % interval"
     shares = agreement(strengths, level=level)
-    return plot_voters(shares, what=what, reference=(0.5, "answers at random"), top=top)
+    return plot_voters(shares, quantity=what, reference=(0.5, "answers at random"), top=top)
 
 
 @pytest.mark.parametrize(

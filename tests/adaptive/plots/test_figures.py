@@ -155,7 +155,7 @@ VOTERS = {"Ann": (0.9, 0.8, 0.95), "Bob": (0.5, 0.4, 0.6), "Cyd": (0.7, 0.7, 0.7
 
 
 def test_voters_lowest_first():
-    figure = plot_voters(VOTERS, what="Discrimination", reference=(1, "the mean voter"))
+    figure = plot_voters(VOTERS, quantity="Discrimination", reference=(1, "the mean voter"))
     (axes,) = figure.axes
     assert names_on(axes) == ["Bob", "Cyd", "Ann"]
     assert_allclose(points_of(axes), [0.5, 0.7, 0.9])

@@ -15,7 +15,7 @@ from adaptive.model._comparisons import Comparisons
 from adaptive.model._estimators import bradley_terry
 from adaptive.model._matched_ballots import MatchedBallots, run_matched_ballots
 from adaptive.model._matching import Matching, run_matching
-from adaptive.simulation._approaches import APPROACHES, Settings, simulate_once, simulated_comparisons
+from adaptive.simulation._approaches import APPROACHES, Settings, simulate_ranking, simulated_comparisons
 from adaptive.simulation._similarity import exponential_similarity
 from adaptive.simulation._simulate import simulate, simulate_curve
 from adaptive.simulation._voters import VoterPool, VoterPopulation
@@ -45,7 +45,7 @@ def table(result):
 def test_matched_is_a_run_of_matching():
     matching = Matching(batch=10, n0=5.0)
     settings = Settings(matching=matching)
-    found = simulate_once(PLAN, POPULATION, SIMILARITY, "matched", np.random.default_rng(8), settings)
+    found = simulate_ranking(PLAN, POPULATION, SIMILARITY, "matched", np.random.default_rng(8), settings)
     rng, answer, _ = voting(8)
     strengths = run_matching(24, answer, 126, rng=rng.spawn(1)[0], voters=9, matching=matching)
     assert found == Ranking.from_scores(strengths.theta)
@@ -54,14 +54,14 @@ def test_matched_is_a_run_of_matching():
 def test_matched_ballots_have_a_plan_of_their_own():
     match = MatchedBallots(noise=1.0, n_ballots=3)
     settings = Settings(matched_ballots=match)
-    found = simulate_once(PLAN, POPULATION, SIMILARITY, "matched_ballots", np.random.default_rng(8), settings)
+    found = simulate_ranking(PLAN, POPULATION, SIMILARITY, "matched_ballots", np.random.default_rng(8), settings)
     rng, answer, _ = voting(8)
     strengths = run_matched_ballots(match.plan(24, 126), answer, items=24, rng=rng, voters=9, match=match)
     assert found == Ranking.from_scores(strengths.theta)
 
 
 def test_fitted_approaches_take_the_votes_of_the_others():
-    found = simulate_once(PLAN, POPULATION, SIMILARITY, "adaptive_fitted", np.random.default_rng(8))
+    found = simulate_ranking(PLAN, POPULATION, SIMILARITY, "adaptive_fitted", np.random.default_rng(8))
     rng, answer, _ = voting(8)
     answered = []
 
@@ -73,7 +73,7 @@ def test_fitted_approaches_take_the_votes_of_the_others():
     votes = Comparisons.from_ballots(answered, n_items=24)
     assert found == Ranking.from_scores(bradley_terry(votes, voters=True).theta)
 
-    found = simulate_once(PLAN, POPULATION, SIMILARITY, "uniform_fitted", np.random.default_rng(8))
+    found = simulate_ranking(PLAN, POPULATION, SIMILARITY, "uniform_fitted", np.random.default_rng(8))
     rng, answer, _ = voting(8)
     ballot = draw_ballot(24, 10, 9, rng)
     votes = Comparisons.from_ballots([(ballot, answer(ballot))], n_items=24)
@@ -81,7 +81,7 @@ def test_fitted_approaches_take_the_votes_of_the_others():
 
 
 def test_full_rankings_are_the_mean_ranks_of_all_opinions():
-    found = simulate_once(PLAN, POPULATION, SIMILARITY, "full_rankings", np.random.default_rng(8))
+    found = simulate_ranking(PLAN, POPULATION, SIMILARITY, "full_rankings", np.random.default_rng(8))
     _, _, opinions = voting(8)
     assert found == Ranking.from_ranks(np.mean([rankdata(-of_voter) for of_voter in opinions], axis=0))
 
@@ -90,7 +90,7 @@ def test_full_rankings_are_the_mean_ranks_of_all_opinions():
 def test_voters_without_error_find_the_true_top(approach):
     similarity = [0.1, -0.9, 0.5, 0.3, -0.2, 0.05]
     plan = plan_ballots(6, n_ballots=2, fraction=0.5, presentations=20)
-    ranking = simulate_once(plan, VoterPool([0.0], [0.0]), similarity, approach, np.random.default_rng(0))
+    ranking = simulate_ranking(plan, VoterPool([0.0], [0.0]), similarity, approach, np.random.default_rng(0))
     assert ranking.ranks[1] == 1
 
 

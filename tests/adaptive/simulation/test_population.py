@@ -24,7 +24,7 @@ from adaptive.simulation._population import (
     LAPSE_EDGES,
     LEVEL_EDGES,
     Posterior,
-    _taken_back,
+    _predict_levels,
     box_posterior,
     similarity_of_strengths,
 )
@@ -156,10 +156,10 @@ def test_levels_are_taken_back_by_the_regression_on_what_was_found():
     drawn = rng.uniform(0, 1, (40, 4))
     mixed = np.array([[0.7, 0.1, 0, 0], [0, 0.8, 0, 0.1], [0.2, 0, 0.5, 0], [0, 0, 0, 0.9]])
     true = np.array([0.2, 0.4, 0.1, 0.6])
-    centre, error = _taken_back(0.1 + true @ mixed, 0.1 + drawn @ mixed, drawn)
+    centre, error = _predict_levels(0.1 + true @ mixed, 0.1 + drawn @ mixed, drawn)
     assert_allclose(centre, true, atol=1e-9)
     assert_allclose(error, 0, atol=1e-9)
-    centre, error = _taken_back(np.zeros(4), np.zeros((40, 4)), drawn)
+    centre, error = _predict_levels(np.zeros(4), np.zeros((40, 4)), drawn)
     assert_allclose(centre, drawn.mean(axis=0))
     assert_allclose(error, drawn.std(axis=0, ddof=1) * np.sqrt(1 + 1 / 40))
 

@@ -19,7 +19,7 @@ from adaptive._protocol import run_protocol
 from adaptive._scores import borda_scores
 from adaptive._selection import select_top
 from adaptive.errors import SimilarityError
-from adaptive.simulation._approaches import PAPER_APPROACHES, Settings, simulate_once, simulated_comparisons
+from adaptive.simulation._approaches import PAPER_APPROACHES, Settings, simulate_ranking, simulated_comparisons
 from adaptive.simulation._similarity import embedding_similarity, exponential_similarity, read_similarities
 from adaptive.simulation._simulate import SimulationResult, coefficients, simulate
 from adaptive.simulation._voters import VoterPool, VoterPopulation, true_ranking
@@ -96,7 +96,7 @@ def test_seeds_are_spawned_for_each_simulation_and_approach():
     gold = true_ranking(SIMILARITY)
     for i, of_simulation in enumerate(np.random.SeedSequence(5).spawn(3)):
         for approach, seed in zip(PAPER_APPROACHES, of_simulation.spawn(2), strict=True):
-            ranking = simulate_once(PLAN, POPULATION, SIMILARITY, approach, np.random.default_rng(seed))
+            ranking = simulate_ranking(PLAN, POPULATION, SIMILARITY, approach, np.random.default_rng(seed))
             assert tuple(result.statistics[approach][c][i] for c in COEFFICIENTS) == coefficients(gold, ranking)
 
 
@@ -120,12 +120,12 @@ def test_a_pool_keeps_its_voters_and_a_population_does_not():
 
 def test_the_parts_in_a_row_by_hand():
     rng, twin = np.random.default_rng(8), np.random.default_rng(8)
-    adaptive = simulate_once(PLAN, POPULATION, SIMILARITY, "adaptive", rng)
+    adaptive = simulate_ranking(PLAN, POPULATION, SIMILARITY, "adaptive", rng)
     voters = POPULATION.draw(twin)
     opinions = voters.opinions(SIMILARITY, twin)
     result = run_protocol(PLAN, lambda b: voters.answer(b, opinions, twin), items=24, rng=twin, voters=9)
     assert adaptive == Ranking.from_scores(result.ybar)
-    uniform = simulate_once(PLAN, POPULATION, SIMILARITY, "uniform", rng)
+    uniform = simulate_ranking(PLAN, POPULATION, SIMILARITY, "uniform", rng)
     voters = POPULATION.draw(twin)
     opinions = voters.opinions(SIMILARITY, twin)
     # 24, 12 and 6 items with 6 presentations each: 126 comparisons, 10.5 presentations of 24 items, and half to even.
@@ -140,7 +140,7 @@ def test_voters_without_error_find_the_true_top(relatedness, approach):
     plan = plan_ballots(6, n_ballots=2, fraction=0.5, presentations=20)
     perfect = VoterPool([0.0], [0.0])
     rng = np.random.default_rng(0)
-    ranking = simulate_once(plan, perfect, similarity, approach, rng, Settings(relatedness))
+    ranking = simulate_ranking(plan, perfect, similarity, approach, rng, Settings(relatedness))
     assert ranking == true_ranking(similarity, relatedness=relatedness)
     options = {"relatedness": relatedness, "approaches": (approach,)}
     result = simulate(plan, perfect, similarity, n_simulations=2, seed=0, **options)
@@ -231,9 +231,9 @@ def test_what_cannot_be_simulated(options, message):
 def test_one_run_checks_its_input():
     rng = np.random.default_rng(0)
     with pytest.raises(SimilarityError, match="the plan has 24 items; got 5 similarities"):
-        simulate_once(PLAN, POPULATION, SIMILARITY[:5], "uniform", rng)
+        simulate_ranking(PLAN, POPULATION, SIMILARITY[:5], "uniform", rng)
     with pytest.raises(SimilarityError, match=r"an approach is one of 'adaptive', 'uniform', .*; got 'both'"):
-        simulate_once(PLAN, POPULATION, SIMILARITY, "both", rng)
+        simulate_ranking(PLAN, POPULATION, SIMILARITY, "both", rng)
 
 
 def test_an_error_in_a_task_ends_the_others():
@@ -360,7 +360,7 @@ def test_the_comparisons_are_those_that_are_answered(monkeypatch, approach, pres
         return answer(pool, ballot, *rest)
 
     monkeypatch.setattr(VoterPool, "answer", counted)
-    simulate_once(plan, POPULATION, exponential_similarity(7), approach, np.random.default_rng(1))
+    simulate_ranking(plan, POPULATION, exponential_similarity(7), approach, np.random.default_rng(1))
     assert simulated_comparisons(plan, approach) == tuple(answered)
 
 

@@ -26,7 +26,7 @@ from adaptive._tuning.candidates import CANDIDATES, Trial, paper_candidate
 from adaptive._tuning.tune import tuning_runs
 from adaptive.model._matched_ballots import MatchedBallots
 from adaptive.model._matching import Matching
-from adaptive.simulation._approaches import simulate_once
+from adaptive.simulation._approaches import simulate_ranking
 from rankcorr import TauW, weighted_tau
 
 Z = exponential_similarity(12)
@@ -56,7 +56,7 @@ def test_candidates_have_the_same_voters_and_the_figures_are_those_of_simulation
     trial = Trial(Z, VOTERS, True, TauW(), seed=3, stage=0)
     (value,) = trial.accuracy(FEW[2], [FEW[2].plan.n_comparisons], 5)
     rng = np.random.default_rng(np.random.SeedSequence(3, spawn_key=(0, 5)))
-    ranking = simulate_once(FEW[2].plan, VOTERS, Z, "adaptive", rng)
+    ranking = simulate_ranking(FEW[2].plan, VOTERS, Z, "adaptive", rng)
     assert value == weighted_tau(true_ranking(Z), ranking).statistic
 
 
