@@ -76,7 +76,7 @@ def checked_seed(seed: object, error: type[ValueError] = OptionError) -> int:
 
 
 # An option in Python's syntax: duplicates="first", interim=True, n0=2, or similarity= for any value.
-_OPTION: Final = re.compile(r'(?<![\w.])([a-z][a-z_0-9]*)=("[^"]*"|True|[0-9.]*[0-9]|(?![^\s;,)]))')
+_OPTION: Final = re.compile(r'(?<![\w.])(?<!\w\()([a-z][a-z_0-9]*)=("[^"]*"|True|[0-9.]*[0-9]|(?![^\s;,)]))')
 
 
 def shell_options(message: str) -> str:

@@ -234,7 +234,10 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[str | float]], *,
 def notes_of(messages: Sequence[str], coefficients: Sequence[str], system: str | None = None) -> list[Note]:
     """Return the library's warnings as notes, each message once."""
     named = {} if system is None else {"system": system}
-    return [{**named, "coefficients": list(coefficients), "message": message} for message in dict.fromkeys(messages)]
+    return [
+        {**named, "coefficients": list(coefficients), "message": shell_options(message)}
+        for message in dict.fromkeys(messages)
+    ]
 
 
 def print_notes(notes: Sequence[Note]) -> None:

@@ -117,7 +117,9 @@ class QueryOptions:
     )
     seed: int = setting(console.seed_option())
     form: Any = setting(
-        "--format", type=click.Choice(FORMATS), help="Format of all text files.  [default: detected for each file]"
+        *("--form", "--format"),
+        type=click.Choice(FORMATS),
+        help="Form of all text files; scores: of the runs alone.  [default: detected for each file]",
     )
     duplicates: Any = choice_setting(
         "--duplicates",

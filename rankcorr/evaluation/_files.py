@@ -6,8 +6,6 @@ bytes -> text -> lines -> columns -> `Qrels` or `Run`. The whole file is read at
 
 from __future__ import annotations
 
-import json
-import math
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -29,19 +27,20 @@ from rankcorr.errors import (
     TableError,
 )
 from rankcorr.evaluation._columns import DUPLICATES, Duplicates
+from rankcorr.evaluation._json_files import is_json, json_rows
 from rankcorr.evaluation._partitions.joined_columns import as_table
 from rankcorr.evaluation._qrels import GROUP, QUERY, Qrels, QueryColumns, Run, is_hit
 
-Form: TypeAlias = Literal["trec", "msmarco", "beir", "json"]
+Form: TypeAlias = Literal["trec", "msmarco", "scores", "beir", "json"]
 
 ARROW_FILES: Final = (b"PAR1", b"ARROW1", b"\xff\xff\xff\xff")  # Parquet, a file and a stream of Arrow
 FORMATS: Final[tuple[Form, ...]] = get_args(Form)
 BEIR_HEAD: Final = ("query-id", "corpus-id", "score")
-MOST_DIGITS: Final = 310  # of a whole number; the largest float has 309
 ONLY_RUN: Final = "run"
 _ENDINGS: Final = re.compile(r"(\.(gz|txt|tsv|run|trec|jsonl?|parquet|arrow|feather))+$")
+_BLANKS: Final = " \t\r"
 _WANTED: Final = "an id of a query, an id of a document and a number are wanted"
-_FORMATS_READ: Final = "the formats that are read: TREC, MS MARCO, BEIR (TSV), JSON, Parquet, Arrow"
+_FORMATS_READ: Final = "the formats that are read: TREC, MS MARCO, three columns, BEIR (TSV), JSON, Parquet, Arrow"
 
 QrelsLike: TypeAlias = Qrels | Mapping[Any, Mapping[Any, float]] | str | os.PathLike[str] | Any
 RunLike: TypeAlias = Run | Mapping[Any, Mapping[Any, float]] | str | os.PathLike[str] | Any
@@ -52,7 +51,7 @@ class Layout(NamedTuple):
     """Meaning of the fields of a line, None for one that is not read; for "beir" also its header line."""
 
     fields: tuple[str | None, ...]
-    separator: str | None = None  # any white space
+    separator: str | None = None  # spaces and tabs
     has_head: bool = False
 
 
@@ -63,7 +62,8 @@ QRELS_LAYOUTS: Final = {
 }
 RUN_LAYOUTS: Final = {
     "trec": Layout(("query", None, "document", "rank", "score", None)),
-    "msmarco": Layout(("query", "document", "rank"), "\t"),
+    "msmarco": Layout(("query", "document", "rank")),
+    "scores": Layout(("query", "document", "score")),
     "beir": Layout(("query", "document", "score"), "\t", True),
 }
 
@@ -87,7 +87,8 @@ def read_qrels(path: str | os.PathLike[str], *, form: Form | None = None, duplic
     trec    query, anything, document, relevance; spaces or tabs
     msmarco the same, separated by tabs
     beir    query-id, corpus-id, score, with these names as the first line
-    json    one object: query to an object of document to relevance
+    json    one object: query to an object of document to relevance, or to a
+            list of relevant documents
     ======= ==================================================================
 
     Parquet and Arrow files (IPC or Feather; extra `arrow`) are read as well. `Qrels.from_frame` names the columns that
@@ -97,9 +98,9 @@ def read_qrels(path: str | os.PathLike[str], *, form: Form | None = None, duplic
     ----------
     path : str or path-like
         ``"-"`` is standard input.
-    form : {"trec", "msmarco", "beir", "json"}, optional
-        Form of a text. By default recognized from the first line: an object is JSON, the BEIR header is BEIR, anything
-        else TREC.
+    form : {"trec", "msmarco", "scores", "beir", "json"}, optional
+        Form of a text. By default, and with "scores", recognized from its beginning: an object or array is JSON, the
+        BEIR header is BEIR, anything else TREC.
     duplicates : {"error", "first", "max"}
         How to treat a document that a query has more than once.
 
@@ -143,23 +144,28 @@ def read_run(
     form    lines
     ======= ==================================================================
     trec    query, anything, document, rank, score, name; spaces or tabs
-    msmarco query, document, rank, separated by tabs: the rank decides
+    msmarco query, document, rank; spaces or tabs: the rank decides
+    scores  query, document, score; spaces or tabs
     beir    query-id, corpus-id, score, with these names as the first line
-    json    one object: query to an object of document to score;
-            predictions of MTEB; those of sentence-transformers, a query a line
+    json    one object: query to an object of document to score, or to a list
+            of documents, best first; predictions of MTEB; those of
+            sentence-transformers, a query a line or in an array
     ======= ==================================================================
 
-    Parquet and Arrow files are read as by `read_qrels`.
+    Parquet and Arrow files are read as by `read_qrels`. Only spaces and tabs separate fields: other white space is part
+    of an id.
 
     Scores determine the order, as in trec_eval. A `RankColumnWarning` reports ranks of a TREC run that contradict them.
+    Whole numbers in the third of three columns are ranks if they are at least 1 and differ within each query, otherwise
+    scores; a `RankColumnWarning` says which, unless `form` is given.
 
     Parameters
     ----------
     path : str or path-like
         ``"-"`` is standard input.
-    form : {"trec", "msmarco", "beir", "json"}, optional
-        Form of a text. By default recognized from the first line: an object is JSON, the BEIR header is BEIR, three
-        fields are MS MARCO, anything else is TREC.
+    form : {"trec", "msmarco", "scores", "beir", "json"}, optional
+        Form of a text. By default recognized from its beginning: an object or array is JSON, the BEIR header is BEIR,
+        three fields are ranks or scores, anything else is TREC.
     duplicates : {"error", "first", "max"}
         How to treat a document that a query has more than once.
     name : str, optional
@@ -289,17 +295,22 @@ def runs_of(runs: Any) -> dict[str, Run]:
 
 def _is_one(runs: Mapping[Any, Any]) -> bool:
     """Whether a mapping is one run, of query to a mapping of document to number, and not of name to run."""
-    for found in runs.values():
-        if isinstance(found, list | tuple):
-            return all(map(is_hit, found))
-        if not isinstance(found, Mapping) or isinstance(found, QueryColumns):
+    for entry in runs.values():
+        if isinstance(entry, list | tuple):
+            return all(map(is_hit, entry))
+        if not isinstance(entry, Mapping) or isinstance(entry, QueryColumns):
             return False
-        if found:
-            return not isinstance(next(iter(found.values())), Mapping | list | tuple)
+        if entry:
+            return not isinstance(next(iter(entry.values())), Mapping | list | tuple | np.ndarray)
     return bool(runs)
 
 
 def _named_run(name: str, run: Any) -> Run:
+    if isinstance(run, list | tuple) and run and isinstance(run[0], str) and not os.path.lexists(run[0]):
+        raise ColumnError(
+            f"run {shown(name)}: {shown(run[0])} is no file. If the lists are ids of documents by query, best first, "
+            "write Run.from_dict(...)"
+        )
     try:
         return run_of(run)
     except (ColumnError, SplitQueryError) as error:
@@ -321,7 +332,7 @@ def is_trec(path: str | os.PathLike[str]) -> bool:
     if path == "-":
         return False
     try:
-        fields = next(line for line in TextTable(os.fspath(path)).text().splitlines() if line.strip()).split()
+        fields = _split(_first_line(TextTable(os.fspath(path)).text()), None)
     except TableError:
         return False
     # A run has a rank and a score after the document, qrels a relevance.
@@ -339,15 +350,29 @@ def _read(kind: Any, path: Any, form: str | None, duplicates: str, name: str | N
         return _of_arrow(kind, table, duplicates, name)
     text = table.text()
     layouts = QRELS_LAYOUTS if kind is Qrels else RUN_LAYOUTS
-    chosen = form or _told(text, kind)
-    found = _json(table, text, kind.value_name) if chosen == "json" else _lines(table, text, layouts[chosen])
+    layout_name = form if form in (*layouts, "json") else _recognized(text, kind)
+    if layout_name == "json":
+        columns = _of_json(table, text, kind.value_name)
+    else:
+        columns = _lines(table, text, layouts[layout_name])
+    if kind is Run and layout_name in ("msmarco", "scores"):
+        columns = _ranks_or_scores(table, columns, form)
     try:
-        made = kind.from_columns(found.queries, found.documents, found.values, duplicates=duplicates, name=name)
+        rows = kind.from_columns(columns.queries, columns.documents, columns.values, duplicates=duplicates, name=name)
     except DuplicateDocumentError as error:
-        raise DuplicateDocumentError(f"{table.name}{_where(found)}: {error}") from error
-    if kind is Run and found.ranks:
-        _check_ranks(table, found)
-    return made
+        raise DuplicateDocumentError(f"{table.name}{_where(columns)}: {error}") from error
+    if kind is Run and columns.ranks:
+        _check_ranks(table, columns)
+    return rows
+
+
+def _of_json(table: TextTable, text: str, value_name: str) -> Columns:
+    """Columns of a file in JSON."""
+    rows = list(json_rows(table, text, value_name))
+    if not rows:
+        table.fail("there is no document")
+    queries, documents, values = map(list, zip(*rows, strict=True))
+    return Columns(queries, documents, values, [], [])
 
 
 def _of_arrow(kind: Any, table: TextTable, duplicates: str, name: str | None) -> Any:
@@ -379,141 +404,106 @@ def _columns_of(source: Any, chosen: Callable[[list[str]], list[str]]) -> Any:
     return as_table(reader.read_all(), tuple(chosen(reader.schema.names)))
 
 
-def _told(text: str, kind: Any) -> str:
+def _recognized(text: str, kind: Any) -> str:
     """Format of a text, from its first line."""
-    first = next(line for line in text.splitlines() if line.strip())
-    if first.lstrip().startswith("{"):
+    if is_json(text):
         return "json"
-    fields = first.split()
-    if tuple(fields[:2]) == BEIR_HEAD[:2]:
+    first = _first_line(text)
+    fields = _split(first, "\t" if "\t" in first else None)
+    if tuple(name.strip() for name in fields[:2]) == BEIR_HEAD[:2]:
         return "beir"
-    return "msmarco" if kind is Run and len(fields) == 3 else "trec"
+    return "scores" if kind is Run and 3 in (len(fields), len(_split(first, None))) else "trec"
+
+
+def _first_line(text: str) -> str:
+    return next(line for line in text.split("\n") if not _is_blank(line))
+
+
+def _is_blank(line: str) -> bool:
+    return not line.strip(_BLANKS)
+
+
+def _split(line: str, separator: str | None) -> list[str]:
+    """Fields of a line, between tabs, or between spaces and tabs; other white space is part of an id."""
+    if separator is not None:
+        return line.split(separator)
+    return [field for field in line.replace("\t", " ").split(" ") if field]
 
 
 def _lines(table: TextTable, text: str, layout: Layout) -> Columns:
     """Columns of a file of lines."""
-    value_name = "score" if "score" in layout.fields else "relevance" if "relevance" in layout.fields else "rank"
+    value_name = next(name for name in ("score", "relevance", "rank") if name in layout.fields)
     query, document, value = (layout.fields.index(name) for name in ("query", "document", value_name))
     rank = layout.fields.index("rank") if "rank" in layout.fields and value_name != "rank" else None
-    found = Columns([], [], [], [], [])
+    columns = Columns([], [], [], [], [])
     for line, fields in _fields(table, text, layout):
-        found.queries.append(_id(table, fields[query], line, "query"))
-        found.documents.append(_id(table, fields[document], line, "document"))
-        found.values.append(table.number(fields[value], line, value_name))
+        columns.queries.append(_id(table, fields[query], line, "query"))
+        columns.documents.append(_id(table, fields[document], line, "document"))
+        columns.values.append(table.number(fields[value], line, value_name))
         if rank is not None:
-            found.ranks.append(table.number(fields[rank], line, "rank"))
-        found.lines.append(line)
-    if not found.values:
+            columns.ranks.append(table.number(fields[rank], line, "rank"))
+        columns.lines.append(line)
+    if not columns.values:
         table.fail("there is no line after the header")
-    return found if value_name != "rank" else found._replace(values=[-each for each in found.values])
+    return columns
 
 
 def _fields(table: TextTable, text: str, layout: Layout) -> Iterator[tuple[int, Sequence[str]]]:
     """Fields of each line that is not blank, after the header."""
-    separator, wanted = layout.separator, len(layout.fields)
+    n_fields = len(layout.fields)
+    first = _first_line(text)
+    by_tabs = layout.separator is not None or (n_fields == 3 and first.count("\t") == 2)
+    separator = "\t" if by_tabs else None
     names = " ".join(name or "-" for name in layout.fields)
     has_head = layout.has_head
     advice = f"; {_FORMATS_READ}"  # for the first line only: a file that begins well has the right format
     for line, content in enumerate(text.replace("\r\n", "\n").split("\n"), start=1):
-        fields = content.split(separator)
-        if not content or content.isspace():
+        if _is_blank(content):
             continue
+        fields = _split(content, separator)
         if has_head:
-            if tuple(each.strip() for each in fields[:2]) != BEIR_HEAD[:2]:
+            if tuple(name.strip() for name in fields[:2]) != BEIR_HEAD[:2]:
                 table.fail(f"the first line must be the head {', '.join(BEIR_HEAD)}, separated by tabs", line)
             has_head, advice = False, ""
             continue
-        if len(fields) != wanted:
-            between = "white space" if separator is None else "tabs"
-            table.fail(f"{wanted} fields separated by {between} are wanted ({names}); got {len(fields)}{advice}", line)
+        if len(fields) != n_fields:
+            between = "tabs" if by_tabs else "spaces or tabs"
+            table.fail(
+                f"{n_fields} fields separated by {between} are wanted ({names}); got {len(fields)}{advice}", line
+            )
         advice = ""
         yield line, fields
 
 
+def _ranks_or_scores(table: TextTable, columns: Columns, form: str | None) -> Columns:
+    """Return the third column of a run as scores: ranks change their sign.
+
+    The column holds ranks if its numbers are whole, at least 1, and differ within each query.
+    """
+    values = np.array(columns.values, float)
+    is_whole = (values == np.floor(values)) & np.isfinite(values)
+    if form == "msmarco" and not is_whole.all():
+        line = columns.lines[int(np.argmin(is_whole))]
+        table.fail('a rank must be a whole number; form="scores" reads scores, larger is better', line, "rank")
+    is_ranks = form == "msmarco"
+    if form is None and is_whole.all():
+        pairs = np.stack([np.unique(np.array(columns.queries), return_inverse=True)[1], values])
+        is_ranks = bool(values.min() >= 1) and np.unique(pairs, axis=1).shape[1] == values.size
+        reading = "ranks (1 is best)" if is_ranks else "scores (larger is better)"
+        other = 'form="scores" reads them as scores' if is_ranks else 'form="msmarco" reads them as ranks'
+        give_notice(
+            f"{table.name}: the whole numbers in the third column are read as {reading}; {other}",
+            RankColumnWarning,
+            stacklevel=5,
+        )
+    return columns._replace(values=[-value for value in columns.values]) if is_ranks else columns
+
+
 def _id(table: TextTable, cell: str, line: int, column: str) -> str:
-    cell = cell.strip()
-    if not cell:
+    identifier = cell.strip(_BLANKS)
+    if not identifier:
         table.fail("empty cell; every row needs an id", line, column)
-    return cell
-
-
-def _json(table: TextTable, text: str, value_name: str) -> Columns:
-    """Columns of an object of query to an object of document to value; repeated names are kept as such."""
-    given = _of_packages(table, text) or _parsed(table, text)
-    if not isinstance(given, _Pairs) or not all(isinstance(found, _Pairs) for _, found in given):
-        table.fail(f"an object of query to an object of document to {value_name} is wanted")
-    found = Columns([], [], [], [], [])
-    for query, documents in given:
-        for document, value in documents:
-            if isinstance(value, bool) or not isinstance(value, int | float):
-                why = "is beyond the range of a 64-bit float" if isinstance(value, _Lost) else "is no number"
-                table.fail(f'query "{printable(query)}", document "{printable(document)}": {value_name} {why}')
-            found.queries.append(query)
-            found.documents.append(document)
-            found.values.append(value)
-    if not found.values:
-        table.fail("there is no document")
-    return found
-
-
-def _parsed(table: TextTable, text: str, line: int = 1) -> Any:
-    """Content of a text in JSON; `line` is the number of its first line."""
-    try:
-        # NaN and Infinity, which are not valid JSON, become text, and so no number.
-        return json.loads(text, object_pairs_hook=_Pairs, parse_constant=str, parse_float=_number, parse_int=_whole)
-    except json.JSONDecodeError as error:
-        table.fail(f"is not JSON: {error.msg}, column {error.colno}", error.lineno + line - 1)
-    except RecursionError:
-        table.fail("is nested too deeply")
-
-
-def _of_packages(table: TextTable, text: str) -> _Pairs | None:
-    """Predictions as sentence-transformers writes them, a query a line, or MTEB, by subset and split."""
-    start = text.lstrip()
-    if start.startswith('{"query_id"'):
-        found = _Pairs()
-        for number, line in enumerate(text.splitlines(), start=1):
-            if not line or line.isspace():
-                continue
-            given = _parsed(table, line, number)
-            fields = dict(given) if isinstance(given, _Pairs) else {}
-            results: Any = fields.get("results")
-            hits = [dict(hit) for hit in results if isinstance(hit, _Pairs)] if type(results) is list else None
-            if "query_id" not in fields or hits is None or len(hits) < len(results) or not all(map(is_hit, hits)):
-                table.fail("a query_id and results with corpus_id and score are wanted", number)
-            found.append((str(fields["query_id"]), _Pairs((str(hit["corpus_id"]), hit["score"]) for hit in hits)))
-        return found
-    if not start.startswith('{"mteb_model_meta"'):
-        return None
-    parts = [
-        (subset, split, own)
-        for subset, splits in _parsed(table, text)[1:]
-        for split, own in (splits if isinstance(splits, _Pairs) else [])
-    ]
-    if len(parts) != 1:
-        listed = ", ".join(f"{printable(subset)} {printable(split)}" for subset, split, _ in parts)
-        table.fail(f"the predictions of one subset and split are wanted; the file has {listed or 'none'}")
-    return parts[0][2] if isinstance(parts[0][2], _Pairs) else None
-
-
-class _Pairs(list[tuple[str, Any]]):
-    """A JSON object that keeps repeated names."""
-
-
-def _number(text: str) -> float | _Lost:
-    """A number with a point or an exponent, unless it is too large for a float."""
-    number = float(text)
-    lost = math.isinf(number) or (number == 0 and text.lower().partition("e")[0].strip("-0.") != "")
-    return _Lost() if lost else number
-
-
-def _whole(text: str) -> int | _Lost:
-    """A whole number; Python refuses to read thousands of digits, and a float cannot hold them."""
-    return int(text) if len(text) <= MOST_DIGITS else _Lost()
-
-
-class _Lost:
-    """A number beyond the range of a 64-bit float."""
+    return identifier
 
 
 def _check_ranks(table: TextTable, found: Columns) -> None:

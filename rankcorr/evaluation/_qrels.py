@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence, Set
 from functools import cached_property
 from typing import Any, ClassVar, Final, NoReturn, Self
 
@@ -28,7 +28,8 @@ from rankcorr.evaluation._columns import (
 QUERY: Final = ("query", "query_id", "qid", "q_id")
 DOCUMENT: Final = ("document", "document_id", "doc_id", "docno", "docid", "doc")
 GROUP: Final = "group"
-_LISTS: Final = (list, tuple, set, frozenset)
+HIT: Final = frozenset({"corpus_id", "score"})  # keys of a document that a search of sentence-transformers found
+_LISTS: Final = (list, tuple, set, frozenset, np.ndarray)
 # Columns of packages whose frames have others of a known name: the text of a query in PyTerrier, scores as relevance in
 # BEIR's qrels.
 PACKAGES: Final = (
@@ -108,7 +109,7 @@ class QueryColumns:
 
         A query without documents has no rows, and is left out. As in sentence-transformers, the relevant documents of a
         query may be a set or a list of ids, of relevance 1, and a run may have a list of hits with "corpus_id" and
-        "score".
+        "score". A run may also have a list of ids, best first; document k then has the score -k.
 
         Raises
         ------
@@ -122,10 +123,13 @@ class QueryColumns:
         """
         if not isinstance(values, Mapping) or not all(isinstance(each, (Mapping, *_LISTS)) for each in values.values()):
             raise ColumnError(f"a mapping of query to a mapping of document to value is wanted; got {shown(values)}")
-        pairs = [cls._listed(found) if isinstance(found, _LISTS) else found.items() for found in values.values()]
-        queries = [query for query, found in zip(values, pairs, strict=True) for _ in found]
-        documents = [document for found in pairs for document, _ in found]
-        numbers = [value for found in pairs for _, value in found]
+        pairs = [
+            entry.items() if isinstance(entry, Mapping) else cls._listed(query, entry)
+            for query, entry in values.items()
+        ]
+        queries = [query for query, entries in zip(values, pairs, strict=True) for _ in entries]
+        documents = [document for entries in pairs for document, _ in entries]
+        numbers = [value for entries in pairs for _, value in entries]
         try:
             return cls.from_columns(queries, documents, numbers, name=name)
         except (MissingValueError, NonNumericError) as error:
@@ -140,15 +144,16 @@ class QueryColumns:
             ) from error
 
     @classmethod
-    def _listed(cls, found: Collection[Any]) -> list[tuple[Any, Any]]:
-        """Documents and values of a list of hits, or for qrels of relevant documents."""
-        if found and all(is_hit(each) for each in found):
-            return [(each["corpus_id"], each["score"]) for each in found]
-        if cls.value_name != "relevance" or any(isinstance(each, Mapping) for each in found):
+    def _listed(cls, query: Hashable, entries: Collection[Any]) -> list[tuple[Any, Any]]:
+        """Documents and values of a list."""
+        pairs = listed_values(entries.tolist() if isinstance(entries, np.ndarray) else entries, cls.value_name)
+        if pairs is None:
+            documents = "ids, best first" if cls.value_name == "score" else "relevant ids"
             raise ColumnError(
-                f"a list of {cls.value_name}s must hold hits with corpus_id and score; got {shown(found)}"
+                f"a list of {cls.value_name}s must hold hits with corpus_id and score, or {documents}; that of query "
+                f"{shown(query)} is {shown(entries)}"
             )
-        return [(each, 1) for each in found]
+        return pairs
 
     @classmethod
     def from_frame(
@@ -449,7 +454,26 @@ def is_hit(value: Any) -> bool:
     >>> is_hit({"corpus_id": "d1", "score": 0.7}), is_hit({"d1": 0.7})
     (True, False)
     """
-    return isinstance(value, Mapping) and {"corpus_id", "score"} <= value.keys()
+    return isinstance(value, Mapping) and value.keys() >= HIT
+
+
+def listed_values(entries: Collection[Any], value_name: str) -> list[tuple[Any, Any]] | None:
+    """Return documents with values from a list of hits, of relevant ids, or of a run's ids; None for any other list.
+
+    Examples
+    --------
+    >>> listed_values(["b", "a"], "relevance"), listed_values(["b", "a"], "score"), listed_values({"b"}, "score")
+    ([('b', 1), ('a', 1)], [('b', -1), ('a', -2)], None)
+    """
+    if entries and all(map(is_hit, entries)):
+        return [(hit["corpus_id"], hit["score"]) for hit in entries]
+    if any(isinstance(entry, Mapping | list | tuple) for entry in entries):
+        return None
+    if value_name == "relevance":
+        return [(document, 1) for document in entries]
+    if isinstance(entries, Set):  # without an order
+        return None
+    return [(document, -rank) for rank, document in enumerate(entries, start=1)]
 
 
 def _all_have(rows: list[Any], field: str) -> bool:

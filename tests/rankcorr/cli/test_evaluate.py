@@ -198,7 +198,7 @@ VERSUS = ["a.run.gz", "b.run.gz", "--versus"]
             ["a.run.gz", "a.run.gz", "--name", "x", "--name", "y", "--versus", "a.run.gz"],
             "--versus must be one of the runs, x, y; got 'a.run.gz'",
         ),
-        (["qrels.txt"], "6 fields separated by white space are wanted"),
+        (["qrels.txt"], "6 fields separated by spaces or tabs are wanted"),
         (["a.run.gz", "--worst", "3"], "--worst belongs to --versus, which is missing"),
         (["a.run.gz", "--plot", "d.svg"], "--plot belongs to --versus, which is missing"),
         ([*VERSUS, "b", "--plot", "d.txt"], "must end with .png, .svg or .pdf"),
@@ -257,3 +257,17 @@ def test_without_ir_measures(files, monkeypatch):  # noqa: ARG001
     monkeypatch.setitem(sys.modules, "ir_measures", None)
     assert "pip install 'rankcorr[trec]'" in refusal("evaluate", "qrels.txt", "a.run.gz", "--metric", "rr")
     assert "ndcg@10" in run_ok("evaluate", "qrels.txt", "a.run.gz", "--metric", "ndcg@10")
+
+
+def test_runs_of_three_columns(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "qrels.txt").write_text("q1\t0\td1\t2\nq1\t0\td2\t0\nq1\t0\td3\t1\n")
+    (tmp_path / "scores.txt").write_text("q1 d1 0.9\nq1 d3 0.7\nq1 d2 0.5\n")
+    (tmp_path / "whole.txt").write_text("q1 d1 9\nq1 d3 7\nq1 d2 5\n")
+    assert run_json("evaluate", "qrels.txt", "scores.txt")["means"][0]["mean"] == 1
+    content = run_json("evaluate", "qrels.txt", "whole.txt")
+    (note,) = content["warnings"]
+    assert content["means"][0]["mean"] == -1
+    assert note["message"].endswith("are read as ranks (1 is best); --form scores reads them as scores")
+    assert run_json("evaluate", "qrels.txt", "whole.txt", "--form", "scores")["means"][0]["mean"] == 1
+    assert "--form scores reads scores" in refusal("evaluate", "qrels.txt", "scores.txt", "--form", "msmarco")

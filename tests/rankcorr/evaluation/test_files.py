@@ -2,6 +2,8 @@ import gzip
 import io
 import json
 import sys
+import warnings
+from functools import partial
 
 import pytest
 
@@ -43,16 +45,62 @@ def test_runs_of_every_form(write, text):
     assert read_run(write(text)).to_dict() == WANTED_RUN
 
 
-def test_a_run_of_ms_marco_has_ranks_alone(write):
-    text = "7\td1\t1\n7\td2\t2\n7\td3\t10\n"
-    assert read_run(write(text)).to_dict() == {"7": {"d1": -1.0, "d2": -2.0, "d3": -10.0}}
-    assert read_run(write(text), form="msmarco").to_dict() == read_run(write(text)).to_dict()
+@pytest.mark.parametrize("separator", ["\t", " ", " \t "])
+@pytest.mark.parametrize(
+    ("numbers", "reading"),
+    [
+        ((1, 2, 10), "ranks"),
+        ((15, 3, 9), "ranks"),
+        (("1.0", "2.0", "3.0"), "ranks"),
+        ((0, 1, 2), "scores"),
+        ((1, 2, 2), "scores"),
+        ((-3, 1, 2), "scores"),
+        ((0.9, 0.7, 0.5), None),
+        ((1, 2, 2.5), None),
+        (("1", "2", "inf"), None),
+    ],
+)
+def test_a_third_column_is_ranks_only_if_it_can_be(write, separator, numbers, reading):
+    path = write("".join(f"7{separator}d{place}{separator}{number}\n" for place, number in enumerate(numbers)))
+    scores = dict(zip(("d0", "d1", "d2"), map(float, numbers), strict=True))
+    ranks = {document: -number for document, number in scores.items()}
+    with warnings.catch_warnings(record=True) as notes:
+        warnings.simplefilter("always")
+        assert read_run(path)["7"] == (ranks if reading == "ranks" else scores)
+    other = 'form="scores"' if reading == "ranks" else 'form="msmarco"'
+    assert [note.category for note in notes] == [RankColumnWarning] * (reading is not None)
+    assert all(f"are read as {reading} (" in str(note.message) and other in str(note.message) for note in notes)
+    assert read_run(path, form="scores")["7"] == scores
+    if reading is not None:
+        assert read_run(path, form="msmarco")["7"] == ranks
+    else:
+        with pytest.raises(TableError, match=r':[123]: column "rank": a rank must be a whole number; form="scores"'):
+            read_run(path, form="msmarco")
+
+
+def test_ranks_may_repeat_in_different_queries(write):
+    path = write("q a 1\nq b 2\nr a 2\nr b 1\n")
+    with pytest.warns(RankColumnWarning, match="read as ranks") as notes:
+        assert read_run(path).to_dict() == {"q": {"a": -1, "b": -2}, "r": {"a": -2, "b": -1}}
+    assert notes[0].filename == __file__
+
+
+def test_the_form_of_scores_leaves_qrels_to_be_recognized(write):
+    assert read_qrels(write(QRELS), form="scores").to_dict() == WANTED_QRELS
+
+
+@pytest.mark.parametrize("space", ["\u00a0", "\u2003", "\u3000", "\u2028", "\x85", "\x1f", "\x0c"])
+def test_only_spaces_and_tabs_separate_fields(write, space):
+    query, document = f"q{space}1", f"{space}d{space}"
+    assert read_qrels(write(f"{query} 0 {document} 2\n")).to_dict() == {query: {document: 2}}
+    assert read_run(write(f"{query}\tQ0 {document}  1 0.5 x\r\n")).to_dict() == {query: {document: 0.5}}
+    assert read_run(write(f"query-id\tcorpus-id\tscore\n{query}\t{document}\t2\n")).to_dict() == {query: {document: 2}}
 
 
 def test_qrels_of_ms_marco_have_tabs(write):
     text = "7\t0\tdoc 1\t1\n"
     assert read_qrels(write(text), form="msmarco").to_dict() == {"7": {"doc 1": 1.0}}
-    with pytest.raises(TableError, match="4 fields separated by white space are wanted"):
+    with pytest.raises(TableError, match="4 fields separated by spaces or tabs are wanted"):
         read_qrels(write(text))
 
 
@@ -71,7 +119,7 @@ def test_standard_input(monkeypatch):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("q1 0 a 2\nq1 0 b\n", r":2: 4 fields separated by white space are wanted \(query - document .*\); got 3"),
+        ("q1 0 a 2\nq1 0 b\n", r":2: 4 fields separated by spaces or tabs are wanted \(query - document .*\); got 3"),
         ("q1 0 a 2 5\n", r":1: 4 fields .* got 5"),
         ("query,document,relevance\nq1,a,2\n", r":1: 4 fields .* got 1; the formats that are read: TREC, .*, Arrow$"),
         ("q1 0 a 2\nq1,0,b,1\n", r":2: 4 fields .* got 1$"),
@@ -88,8 +136,18 @@ def test_standard_input(monkeypatch):
         (b"q1 0 \xff 2\n", ":1: byte 0xff is not UTF-8"),
         (gzip.compress(QRELS.encode(), mtime=0)[:-9], "cannot be decompressed"),
         ("{", ":1: is not JSON"),
-        ('{"q": 3}', "an object of query to an object of document to relevance is wanted"),
+        ('{"q": 3}', "an object of query to an object of document to relevance, or to a list, is wanted"),
         ("{}", "there is no document"),
+        ("[]", "there is no document"),
+        ('{"q": [["a", 1]]}', 'to relevance, or to a list, is wanted; query "q" has another list'),
+        ('{"query_id": "q", "results": [{"corpus_id": "a"}]}', ":1: a query_id and results with corpus_id and score"),
+        (
+            '{"query_id": "q", "results": []}\n\n{"query_id": "r"}',
+            ":3: a query_id and results with corpus_id and score",
+        ),
+        ('{"query_id": "q", "results": []}\n{"q": {"a": 1}}', ":2: a query_id and results with corpus_id and score"),
+        ('{"query_id": 1.5, "results": []}', ":1: ids must be text or whole numbers; got 1.5"),
+        ('[\n{"query_id": "q", "results": []},\n{"query_id"\n:]', ":4: is not JSON"),
         ('{"q": {"a": "1"}}', 'query "q", document "a": relevance is no number'),
         ('{"q": {"a": true}}', "relevance is no number"),
         ('{"q": {"a": NaN}}', "relevance is no number"),
@@ -127,6 +185,41 @@ def test_duplicates_name_the_line_or_are_chosen(write, duplicates, kept):
         read_run(path)
     with pytest.warns(RankColumnWarning):
         assert read_run(path, duplicates=duplicates)["q"] == {"a": kept, "b": 0.5}
+
+
+def predictions(query, **scores):
+    """A line of sentence-transformers; its texts have line ends of Unicode."""
+    hits = [{"text": "\u2028 \x85", "corpus_id": document, "score": score} for document, score in scores.items()]
+    return {"query": "\u2029 x", "results": hits, "query_id": query}
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+@pytest.mark.parametrize("ensure_ascii", [True, False])
+def test_json_of_packages_is_known_by_its_content(write, indent, ensure_ascii):
+    as_text = partial(json.dumps, ensure_ascii=ensure_ascii)
+    queries = {"q1": {"a": 0.5, "b": 0.25}, "7": {"a": 2}}
+    lines = [predictions(query, **scores) for query, scores in queries.items()]
+    mteb = {"mteb_model_meta": {"name": "m"}, "default": {"test": queries}}
+    texts = [
+        "\n".join(as_text(line, indent=indent) for line in lines),
+        "\r\n\r\n".join(as_text(line, indent=indent).replace("{", "{ ") for line in lines),
+        as_text(lines, indent=indent),
+        "\n " + as_text(mteb, indent=indent),
+        as_text(dict(reversed(mteb.items())), indent=indent),
+        as_text(queries, indent=indent),
+    ]
+    for text in texts:
+        assert read_run(write(text)).to_dict() == queries
+
+
+def test_json_may_list_documents(write):
+    path = write('{"q": ["b", "a"], "r": [3]}')
+    assert read_run(path).to_dict() == {"q": {"b": -1, "a": -2}, "r": {"3": -1}}
+    assert read_qrels(path).to_dict() == {"q": {"b": 1, "a": 1}, "r": {"3": 1}}
+
+
+def test_lines_may_begin_with_a_bracket(write):
+    assert read_qrels(write("{q} 0 [d] 2\n[1] 0 d 1\n")).to_dict() == {"{q}": {"[d]": 2}, "[1]": {"d": 1}}
 
 
 def test_names_that_json_repeats_are_duplicates(write):

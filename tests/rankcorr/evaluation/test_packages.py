@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -58,7 +59,8 @@ def test_frames_of_pyterrier():
 @pytest.mark.parametrize(
     ("kind", "given", "error", "message"),
     [
-        (Run, {"q": ["a", "b"]}, ColumnError, "must hold hits with corpus_id and score"),
+        (Run, {"q": [["a", 1.0], ["b", 0.5]]}, ColumnError, "hits .*, or ids, best first; that of query 'q' is"),
+        (Run, {"q": {"a", "b"}}, ColumnError, "hits with corpus_id and score, or ids, best first; that of query 'q'"),
         (Run, {"q": [{"corpus_id": "a"}]}, ColumnError, "must hold hits with corpus_id and score"),
         (Qrels, {"q": [{"corpus_id": "a"}]}, ColumnError, "must hold hits with corpus_id and score"),
         (Run, {"q": HITS["q1"] + HITS["q1"]}, DuplicateDocumentError, r"\('q', 'd2'\)"),
@@ -114,3 +116,16 @@ def test_predictions_of_the_real_mteb(tmp_path):
     this = SimpleNamespace(_predictions_path=lambda _: path)
     task._save_task_predictions(this, RUN, model, tmp_path, hf_split="test", hf_subset="default")
     assert same(QRELS, path)
+
+
+@pytest.mark.parametrize("kind", [list, tuple, np.array])
+def test_a_run_may_list_its_documents_best_first(kind):
+    run = Run.from_dict({"q": kind(["b", "a", "c"]), "r": kind(["x"])})
+    assert run.to_dict() == {"q": {"b": -1, "a": -2, "c": -3}, "r": {"x": -1}}
+    qrels = {"q": {"a": 1, "b": 0, "c": 0}}
+    assert evaluate(qrels, {"mine": {"q": kind(["a", "b", "c"])}}, metrics="ap").of("ap").tolist() == [1.0]
+
+
+def test_lists_of_ids_are_not_taken_for_files():
+    with pytest.raises(ColumnError, match=r"run 'q1': 'd1' is no file\. If the lists are ids .* write Run\.from_dict"):
+        evaluate({"q1": {"d1": 1, "d2": 0}}, {"q1": ["d1", "d2"]})
