@@ -15,9 +15,10 @@ from typing import Any
 from adaptive._advice import Advice, advice_on, advice_on_voters
 from adaptive.errors import PlanError
 from rankcorr._checks import counted, real_number, shown, whole_number
+from rankcorr._numbers import LARGEST_EXACT
 from rankcorr._results import TableResult, json_ready, text_table
 
-LARGEST_COUNT = 2**53  # alpha N is a product of floats, and not every larger integer is a float
+LARGEST_COUNT = LARGEST_EXACT  # alpha N is a product of floats, and not every larger integer is a float
 _MOST_BALLOTS = 10_000  # rounding can keep a size forever (0.9 of 4 items are 4), so sizes alone set no limit
 _INPUTS = ("n_items", "n_ballots", "fraction", "presentations")
 _KEYS = (*_INPUTS, "sizes", "comparisons", "n_comparisons", "top_presentations", "uniform_presentations")

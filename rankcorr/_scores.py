@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankcorr._checks import N_SHOWN, shown
 from rankcorr._frames import series_of
+from rankcorr._numbers import exact_array, is_nan, order_codes
 from rankcorr.errors import DimensionError, MissingValueError, NonNumericError, TooFewItemsError
 
 ScoresLike: TypeAlias = Mapping[Any, Any] | ArrayLike
@@ -44,11 +45,9 @@ def checked_numbers(
         instead = ", which has no order" if isinstance(values, set | frozenset) else form
         raise DimensionError(f"{what}s must be a list or an array; got {shown(values)}{instead}")
     try:
-        array = np.asarray(values)
+        array = exact_array(values)
     except ValueError as error:  # rows of different lengths
         raise DimensionError(f"{what}s must form an array; their rows differ in length") from error
-    if not isinstance(values, np.ndarray) and (array.dtype.kind in "US" or _has_lost_integers(array)):
-        array = np.array(values, dtype=object)  # the values before numpy converted them to one type
     if array.ndim != n_dimensions:
         wanted = "one dimension" if n_dimensions == 1 else f"{n_dimensions} dimensions"
         got = shown(values) if array.ndim == 0 else f"an array of shape {array.shape}"
@@ -66,11 +65,6 @@ def is_masked(values: object) -> TypeGuard[np.ma.MaskedArray[Any, Any]]:
     return "numpy.ma" in sys.modules and isinstance(values, np.ma.MaskedArray) and bool(np.ma.is_masked(values))
 
 
-def _has_lost_integers(array: NDArray[Any]) -> bool:
-    """Whether an array of floats may have been made from integers that a float cannot hold."""
-    return array.dtype.kind == "f" and bool((np.abs(array[np.isfinite(array)]) >= 2.0**53).any())
-
-
 def _orderable(array: NDArray[Any], what: str, labels: Sequence[Hashable] | None) -> NDArray[Any]:
     """Turn any real dtype into float64 or int64 without making or breaking a tie."""
     kind, size = array.dtype.kind, array.dtype.itemsize
@@ -86,7 +80,7 @@ def _orderable(array: NDArray[Any], what: str, labels: Sequence[Hashable] | None
             raise NonNumericError(
                 f"every {what} must be a real number; got {shown(example)} at {_places(what, wrong, labels)}"
             )
-        nan = np.array([_is_nan(value) for value in array.flat], dtype=bool)
+        nan = np.array([is_nan(value) for value in array.flat], dtype=bool)
         if nan.any():
             places = _places(what, np.argwhere(nan.reshape(array.shape)), labels)
             raise MissingValueError(f"every item needs a {what}; nan: {places}")
@@ -96,8 +90,10 @@ def _orderable(array: NDArray[Any], what: str, labels: Sequence[Hashable] | None
     elif kind != "u":
         raise NonNumericError(f"every {what} must be a real number; got an array of {array.dtype}")
     # uint64, long double and Python's own numbers do not all fit a double: their places in sorted order do.
-    codes = np.unique(array, return_inverse=True)[1]
-    return codes.reshape(array.shape).astype(np.int64, copy=False)
+    try:
+        return order_codes(array)
+    except TypeError as error:
+        raise NonNumericError(f"every {what} must be a real number that compares with the others: {error}") from error
 
 
 def read_only(values: NDArray[Any]) -> NDArray[Any]:
@@ -124,11 +120,6 @@ def midrank_rows(values: NDArray[Any], *, descending: bool) -> tuple[Ranks, Posi
     ranks.setflags(write=False)
     best_first.setflags(write=False)
     return ranks, best_first, ties
-
-
-def _is_nan(value: Any) -> bool:
-    # nan differs from itself, for every numeric type; Decimal's signaling nan cannot even be compared.
-    return value.is_nan() if isinstance(value, Decimal) else bool(value != value)  # noqa: PLR0124
 
 
 def _check_count(n_items: int) -> None:

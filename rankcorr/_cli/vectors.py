@@ -181,7 +181,7 @@ def vectors_command(vectors: tuple[str, ...], asked: VectorOptions, weights: Wei
     compared = None
     if len(found) > 1:
         with collected_notices() as notices:
-            compared = _compare(results, asked, metrics)
+            compared = _compare(golds, results, asked, metrics)
         notes += console.notes_of(notices, [])
     if as_json:
         described = [
@@ -252,21 +252,21 @@ def _evaluate(
         return evaluate_vectors(vectors, gold, coefficients=metrics, **shared)
 
 
-def _compare(results: Results, asked: VectorOptions, metrics: list[Any]) -> SystemComparisons:
+def _compare(
+    golds: dict[str, dict[Pair, float]], results: Results, asked: VectorOptions, metrics: list[Any]
+) -> SystemComparisons:
     """Compare the vectors on each gold set by each coefficient."""
-    golds: dict[str, dict[Pair, float]] = {}
+    compared_golds: dict[str, dict[Pair, float]] = {}
     systems: dict[str, dict[Pair, float]] = {}
-    for (path, gold), each in results.items():
-        if isinstance(each, VectorEvaluation):
-            scores = each.scores
-            golds[gold] = {
-                pair: value for pair, value in zip(each.pairs, each.gold.tolist(), strict=True) if pair in scores
-            }
+    for (path, gold), evaluation in results.items():
+        if isinstance(evaluation, VectorEvaluation):
+            scores = evaluation.scores
+            compared_golds[gold] = {pair: score for pair, score in golds[gold].items() if pair in scores}
             systems[path] = systems.get(path, {}) | scores
     drawn: dict[str, Any] = {"n_resamples": asked.resamples or TEST_RESAMPLES, "seed": asked.seed}
     with progress_bar(None, "swap", "comparisons of vectors") as advance:
         shared: dict[str, Any] = {"baseline": asked.versus, "level": asked.level, "progress": advance}
-        return compare_many(golds, systems, coefficients=metrics, **shared, **drawn)
+        return compare_many(compared_golds, systems, coefficients=metrics, **shared, **drawn)
 
 
 def _print_coverage(

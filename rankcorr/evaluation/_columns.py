@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Hashable, Iterable, Sequence
 from decimal import Decimal
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 from rankcorr._checks import N_SHOWN, counted, offending, shown
 from rankcorr._frames import PLAIN, series_of
 from rankcorr._identifiers import check_identifiers, plain_identifier
+from rankcorr._numbers import as_floats, exact_array, is_nan, numbers_beyond_floats
 from rankcorr._scores import is_masked, read_only
 from rankcorr.errors import ColumnError, DuplicateDocumentError, MissingValueError, NonNumericError
 
@@ -22,7 +22,6 @@ Duplicates: TypeAlias = Literal["error", "first", "max"]
 Codes: TypeAlias = NDArray[np.int64]
 
 DUPLICATES: Final[tuple[Duplicates, ...]] = get_args(Duplicates)
-LARGEST_EXACT: Final = 2.0**53
 WHOLE_NUMBERS: Final = ("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64")  # those of numpy
 
 
@@ -171,48 +170,30 @@ def is_number(value: object) -> bool:
     >>> is_number(0.5), is_number(float("nan")), is_number("0.5")
     (True, False, False)
     """
-    return isinstance(value, Real | Decimal) and bool(value == value)  # noqa: PLR0124 - nan is not equal to itself
+    return isinstance(value, Real | Decimal) and not is_nan(value)
 
 
 def _numbers(given: Any, what: str) -> NDArray[np.float64]:
     """Numbers as a new float64 array."""
     try:
-        array = np.asarray(given)
+        array = exact_array(given)
     except ValueError as error:  # rows of different lengths
         raise ColumnError(f"the column of {what}s must have one dimension; its rows differ in length") from error
     if array.ndim != 1:
         raise ColumnError(f"the column of {what}s must have one dimension; got {shown(given)}")
-    if not isinstance(given, np.ndarray) and array.dtype.kind == "f" and (np.abs(array) >= LARGEST_EXACT).any():
-        array = np.array(given, dtype=object)  # numpy may have rounded whole numbers, to make one type of several
     if array.dtype.kind not in "biuf":
-        listed: Sequence[Any] = array.tolist() if isinstance(given, np.ndarray) else list(given)
-        wrong = [row for row, each in enumerate(listed) if not isinstance(each, Real | Decimal)]
+        numbers = array.tolist()
+        wrong = [row for row, number in enumerate(numbers) if not isinstance(number, Real | Decimal)]
         if wrong:
-            none = [row for row in wrong if listed[row] is None]
-            if none:
-                _refuse_rows(np.array(none), what, "null")
-            raise NonNumericError(f"every {what} must be a real number; row {wrong[0]} is {shown(listed[wrong[0]])}")
-        is_rounded = any(map(_is_rounded, listed))
-        array = np.empty(0) if is_rounded else np.array([math.nan if _is_nan(each) else float(each) for each in listed])
-    else:
-        whole = array.size > 0 and array.dtype.kind in "iu"
-        is_rounded = whole and max(int(array.max()), -int(array.min())) > LARGEST_EXACT  # of floats, 2^53 + 1 is 2^53
-    if is_rounded:
+            null = [row for row in wrong if numbers[row] is None]
+            if null:
+                _refuse_rows(np.array(null), what, "null")
+            raise NonNumericError(f"every {what} must be a real number; row {wrong[0]} is {shown(numbers[wrong[0]])}")
+    if numbers_beyond_floats(array):
         raise NonNumericError(
             f"a {what} is a whole number beyond 2^53, which 64-bit floats cannot tell from its neighbours"
         )
-    return array.astype(np.float64)  # a copy, which no other code can change
-
-
-def _is_rounded(value: Any) -> bool:
-    """Whether a number other than a float is so large that floats cannot separate it from its neighbours."""
-    if isinstance(value, float | np.floating) or (isinstance(value, Decimal) and not value.is_finite()):
-        return False
-    return bool(abs(value) > LARGEST_EXACT)
-
-
-def _is_nan(value: Any) -> bool:
-    return isinstance(value, Decimal) and value.is_nan()  # a signaling one cannot be made a float
+    return as_floats(array)  # a copy, which no other code can change
 
 
 def _refuse_rows(rows: NDArray[np.intp], what: str, came: str) -> None:

@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr._coefficients import Coefficient
+from rankcorr._numbers import exact_array
 from rankcorr._ranking import Ranking, RankingLike
 from rankcorr._scores import checked_numbers, split_labels
 from rankcorr.errors import OptionError
@@ -293,8 +294,8 @@ def score_codes(rankings: Sequence[RankingLike], names: Sequence[str]) -> list[C
         own, numbers = split_labels(ranking, "score")
         checked_numbers(numbers, what="score", n_dimensions=1, labels=own)
         labels.append(own)
-        arrays.append(np.asarray(numbers))
-    # Lists of Python's numbers where types differ: an integer above 2^53 is no float.
+        arrays.append(exact_array(numbers))
+    # As objects where types differ, since numpy would round integers to floats.
     alike = len({array.dtype for array in arrays}) == 1 and arrays[0].dtype.kind in "fib"
     together: Any = np.concatenate(arrays) if alike else [value for array in arrays for value in array.tolist()]
     places = np.unique(checked_numbers(together, what="score", n_dimensions=1), return_inverse=True)[1]

@@ -9,7 +9,7 @@ import math
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, Final, Literal, TypeAlias, cast, get_args
 
 import numpy as np
@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from rankcorr._checks import check_choice, check_unique, checked_count, offending, shown, warn_undefined
 from rankcorr._coefficients import CoefficientLike, as_coefficient
 from rankcorr._frames import by_name
+from rankcorr._numbers import as_floats, exact_array, numbers_beyond_floats
 from rankcorr._ranking import Ranking
 from rankcorr._results import TableResult, described_by, mean_of, read_only
 from rankcorr._scores import ScoresLike, is_masked, split_labels
@@ -32,8 +33,6 @@ from rankcorr.errors import (
 )
 
 RatingsLike: TypeAlias = Mapping[Any, ScoresLike] | ArrayLike
-
-EXACT: Final = 2**53  # up to here every integer is a float
 
 
 class AnnotatorError(RankingError):
@@ -140,37 +139,20 @@ def _unmask(values: ArrayLike) -> NDArray[Any]:
     if isinstance(values, list | tuple):
         values = [_unmask(row) if is_masked(row) else row for row in values]  # numpy would drop the masks of rows
     try:
-        array = np.asarray(values)
+        return exact_array(values)
     except ValueError as error:  # how numpy reports rows of different lengths
         raise DimensionError("ratings must form an array; their rows differ in length") from error
-    made_floats = array.dtype.kind == "f" and not isinstance(values, np.ndarray)
-    return np.array(values, dtype=object) if made_floats and (np.abs(array) >= EXACT).any() else array
 
 
 def _floats(subject: str, array: NDArray[Any]) -> NDArray[np.float64]:
     """Check that these are numbers, and that no two integers become the same float."""
-    if array.dtype.kind in "bf":
-        return array.astype(np.float64)
-    if array.dtype.kind in "iu" and (array.size == 0 or -EXACT <= int(array.min()) <= int(array.max()) <= EXACT):
-        return array.astype(np.float64)
-    entries = array.ravel().tolist()
-    wrong = [value for value in entries if not isinstance(value, Real | Decimal)]
-    if wrong:
-        raise NonNumericError(offending(f"{subject} must be a number, or nan; got", wrong))
-    large = [value for value in entries if isinstance(value, Integral) and abs(int(value)) > EXACT]
-    if large:
-        raise NonNumericError(offending(f"{subject} that is an integer must be at most 2^53 in size; got", large))
-    return np.array([_as_float(value) for value in entries], np.float64).reshape(array.shape)
-
-
-def _as_float(number: Any) -> float:
-    """Return a number of any kind as a float, infinite if it is too large."""
-    if isinstance(number, Decimal) and number.is_nan():  # float() refuses a signaling nan
-        return math.nan
-    try:
-        return float(number)
-    except OverflowError:  # an integer or fraction beyond the largest float
-        return math.inf
+    if array.dtype.kind not in "biuf":
+        wrong = [value for value in array.ravel().tolist() if not isinstance(value, Real | Decimal)]
+        if wrong:
+            raise NonNumericError(offending(f"{subject} must be a number, or nan; got", wrong))
+    if large := numbers_beyond_floats(array):
+        raise NonNumericError(offending(f"{subject} that is not a float must be at most 2^53 in size; got", large))
+    return as_floats(array)
 
 
 Level: TypeAlias = Literal["nominal", "ordinal", "interval", "ratio"]

@@ -15,13 +15,14 @@ from adaptive._protocol import checked_labels
 from adaptive._votes import UNANSWERED, WORDS
 from adaptive.errors import AdaptiveError
 from rankcorr._checks import counted, counted_need
+from rankcorr._numbers import LARGEST_EXACT
 from service.http.problems import shown, unknown_fields
 from service.schemas import fields
 from service.schemas.ranking_fields import check_labels, read_label
 from service.schemas.shapes import NUMBER, WHOLE, exactly, list_of, one_of
 
 # Above this, some languages cannot read whole numbers in JSON exactly.
-LARGEST: Final = 2**53
+LARGEST: Final = LARGEST_EXACT
 ANSWERS: Final[Mapping[str | None, int]] = MappingProxyType(
     {**{word: int(vote) for word, vote in WORDS.items()}, None: UNANSWERED}
 )

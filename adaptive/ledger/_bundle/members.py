@@ -19,6 +19,7 @@ from adaptive.ledger._campaign.voting_pages import VotingPages
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.encoding import guarded, json_of, pair_at, pair_id, unguarded
 from adaptive.ledger.errors import BundleError
+from rankcorr._numbers import LARGEST_EXACT
 
 BALLOTS_FORMAT: Final = "adaptive.ledger._bundle"
 BALLOTS_VERSION: Final = 2
@@ -214,7 +215,7 @@ def _check(where: str, row: Any, types: _Types) -> None:
         if type(row[name]) not in wanted:
             names = " or ".join("null" if kind is type(None) else kind.__name__ for kind in wanted)
             raise BundleError(f"{where}: {name} must be of type {names}")
-        if type(row[name]) is int and not -(2**53) < row[name] < 2**53:  # exact in JSON, and enough for times to 2255
+        if type(row[name]) is int and abs(row[name]) >= LARGEST_EXACT:  # exact in JSON, and enough for times to 2255
             raise BundleError(f"{where}: {name} is too large")
 
 
