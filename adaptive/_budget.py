@@ -5,12 +5,14 @@ Plans are whole numbers, so the inverses are exact searches, not formulas.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from decimal import ROUND_CEILING
 
 from adaptive._advice import four_digits
 from adaptive._plan import LARGEST_COUNT, BallotPlan, checked_integer, checked_positive, plan_ballots
 from adaptive.errors import PlanError
+from rankcorr._checks import real_number, shown
 
 _MOST_BALLOTS = 7
 
@@ -131,10 +133,43 @@ def plan_for_top(n_items: int, *, n_ballots: int, fraction: float, top_presentat
     return BallotPlan(n_items, n_ballots=n_ballots, fraction=fraction, presentations=presentations)
 
 
+def answers_for(money: float, *, per_answer: float, fee: float = 0.0) -> int:
+    """Return the number of answers that an amount of money pays for, including the fee of the platform.
+
+    Parameters
+    ----------
+    money, per_answer : float
+        In the same currency.
+    fee : float
+        Share of the pay: 0.25 is a quarter.
+
+    Raises
+    ------
+    PlanError
+        If the money or the pay is not a finite number above 0, or the fee not a number from 0 on; or if the money pays
+        for no answer, or for more than can be counted.
+
+    Examples
+    --------
+    >>> answers_for(300, per_answer=0.02), answers_for(300, per_answer=0.02, fee=0.25)
+    (15000, 12000)
+    """
+    amount, pay = checked_positive(money, "money"), checked_positive(per_answer, "per_answer")
+    share = real_number(fee)
+    if not 0 <= share < math.inf:
+        raise PlanError(f"fee must be a share of the pay, from 0 on; got {shown(fee)}")
+    price = pay * (1 + share)
+    if not price <= amount < price * LARGEST_COUNT:
+        count = "not even one answer" if amount < price else f"more than {LARGEST_COUNT} answers"
+        raise PlanError(f"a budget of {amount:g} pays for {count}, at {price:.4g} each")
+    number = round(amount / price)  # the division may round up or down, and a budget must not be exceeded
+    return number if number * pay * (1 + share) <= amount else number - 1
+
+
 def plan_one_way(
     n_items: int,
     *,
-    n_ballots: int,
+    n_ballots: int | None,
     fraction: float,
     presentations: int | None = None,
     top_presentations: int | None = None,
@@ -143,6 +178,8 @@ def plan_one_way(
     seconds_per_comparison: float | None = None,
 ) -> BallotPlan:
     """Plan from one of the four ways to set the number of presentations.
+
+    Without `n_ballots` there are 7, or fewer if a ballot would otherwise have fewer than two items.
 
     Raises
     ------
@@ -157,9 +194,11 @@ def plan_one_way(
     """
     ways = ("presentations", "top_presentations", "comparisons", "hours")
     values = (presentations, top_presentations, comparisons, hours)
-    given = [name for name, value in zip(ways, values, strict=True) if value is not None]
-    if len(given) != 1:
-        raise PlanError(f"exactly one of {', '.join(ways)} is wanted; got {' and '.join(given) or 'none'}")
+    names = [name for name, value in zip(ways, values, strict=True) if value is not None]
+    if len(names) != 1:
+        raise PlanError(f"exactly one of {', '.join(ways)} is needed; got {' and '.join(names) or 'none'}")
+    if n_ballots is None:
+        n_ballots = most_ballots(n_items, fraction)
     if presentations is not None:
         return plan_ballots(n_items, n_ballots=n_ballots, fraction=fraction, presentations=presentations)
     if top_presentations is not None:
@@ -176,7 +215,7 @@ def plan_one_way(
 
 
 def most_ballots(n_items: int, fraction: float, *, most: int = _MOST_BALLOTS) -> int:
-    """Return the most ballots, up to `most`, whose last one has two items; at least 2, even if impossible.
+    """Return the most ballots, up to `most`, whose last one has two items; at least 2, even if there is no such plan.
 
     Examples
     --------
@@ -184,6 +223,8 @@ def most_ballots(n_items: int, fraction: float, *, most: int = _MOST_BALLOTS) ->
     (7, 4)
     """
     size, number = n_items, 1
+    if not 0 < fraction < 1:
+        return most  # any plan refuses the fraction
     while number < most and round(fraction * size) >= 2:
         size, number = round(fraction * size), number + 1
     return max(2, number)

@@ -3,10 +3,12 @@
 plan: ballots, cost and advice. pair: tokens -> items. draw: items -> one ballot. score: votes -> a ranking.
 """
 
+from __future__ import annotations
+
 import warnings
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
@@ -17,7 +19,7 @@ from adaptive._cli.vote_files import Reading, reading_options
 from adaptive._draw import Ballot, draw_ballot
 from adaptive._formats.votes import VoteColumns, comparisons_csv, read_votes
 from adaptive._pairing import FewRareTokensWarning, pair_tokens, pairing_csv, read_tokens
-from adaptive._plan import BallotPlan
+from adaptive._plan import BallotPlan, checked_integer, checked_positive
 from adaptive._record import places_best_first
 from adaptive._scores import score_ballot
 from adaptive._tables import items_csv, read_items
@@ -29,14 +31,20 @@ from rankcorr import OptionError, Ranking
 from rankcorr._cli.console import command, gathered, json_option, print_json, setting
 from rankcorr._io.records import printable
 
-_WAYS = ("presentations", "budget", "hours", "top")
+if TYPE_CHECKING:
+    from adaptive.ledger import ContinuousPlan, Pay, Settings
+
+_WAYS = ("presentations", "budget", "hours", "euros", "top")
+_WAYS_OF_BATCHES = ("budget", "hours", "euros")
 
 
 @dataclass(frozen=True)
 class PlanOptions:
     """The options of a plan, except for the items."""
 
-    ballots: int = setting("--ballots", type=int, default=7, help="Number of ballots, n_b.")
+    ballots: int | None = setting(
+        "--ballots", type=int, help="Number of ballots, n_b.  [default: 7, or as many as the items allow]"
+    )
     fraction: float = setting(
         "--fraction", type=float, default=0.5, help="Fraction of items kept for the next ballot, alpha."
     )
@@ -44,75 +52,225 @@ class PlanOptions:
         "--presentations", type=int, metavar="M", help="Presentations of each item in each ballot."
     )
     budget: int | None = setting(
-        "--budget", type=int, metavar="COMPARISONS", help="Or the most presentations that this many comparisons allow."
+        "--budget", type=int, metavar="COMPARISONS", help="Or the most comparisons; presentations follow from them."
     )
-    hours: float | None = setting(
-        "--hours", type=float, help="Or the most presentations that this many person-hours allow, with --seconds."
+    hours: float | None = setting("--hours", type=float, help="Or the most person-hours, with --seconds.")
+    euros: float | None = setting(
+        "--euros",
+        type=float,
+        metavar="AMOUNT",
+        help="Or the most money, in any currency, with --pay and --seconds or with --pay-per-vote.",
     )
     top: int | None = setting(
         "--top", type=int, metavar="M_TOP", help="Or the fewest presentations that show top items M_TOP times in all."
     )
     seconds: float | None = setting("--seconds", type=float, help="Mean time that a voter takes for one comparison.")
+    pay_per_hour: float | None = setting(
+        "--pay", "--pay-per-hour", type=float, metavar="AMOUNT", help="Pay of a voter for an hour, with --seconds."
+    )
+    pay_per_vote: float | None = setting(
+        "--pay-per-vote", type=float, metavar="AMOUNT", help="Or pay of a voter for an answer."
+    )
+    fee: float | None = setting(
+        "--fee", type=float, metavar="SHARE", help="Fee of the platform, as a share of the pay."
+    )
 
-    def plan(self, n_items: int) -> BallotPlan:
-        """Return the plan that the options ask for.
+    def pay(self, currency: str | None = None) -> Pay | None:
+        """Return the pay of voters; None without pay.
 
         Raises
         ------
-        OptionError, PlanError
+        OptionError, LedgerError
         """
-        given = [f"--{way}" for way in _WAYS if getattr(self, way) is not None]
-        if len(given) != 1:
-            raise OptionError(
-                f"one of {', '.join(f'--{way}' for way in _WAYS)} is wanted; got {' and '.join(given) or 'none'}"
-            )
-        if self.hours is not None and self.seconds is None:
-            raise OptionError("--hours needs --seconds, the mean time of one comparison")
-        plan = plan_one_way(
+        if self.pay_per_vote is None and self.pay_per_hour is None:
+            if self.fee is not None or currency is not None:
+                raise OptionError("--fee and --currency require --pay or --pay-per-vote")
+            if self.euros is not None:
+                raise OptionError("--euros needs the pay: --pay with --seconds, or --pay-per-vote")
+            return None
+        if self.pay_per_vote is not None and self.pay_per_hour is not None:
+            raise OptionError("give either --pay or --pay-per-vote; got both")
+        if self.pay_per_hour is not None and self.seconds is None:
+            raise OptionError("--pay needs --seconds, the mean time of one comparison")
+        from adaptive.ledger import Pay
+
+        return Pay(self.pay_per_vote, self.pay_per_hour, self.seconds, self.fee or 0.0, currency or "")
+
+    def plan(self, n_items: int, voters: int = 1, settings: Settings | None = None) -> BallotPlan:
+        """Return the plan that the options ask for; the settings of a campaign add the cost of its checks.
+
+        Raises
+        ------
+        OptionError, LedgerError, PlanError
+        """
+        self._check_way(_WAYS)
+        if self.seconds is not None:
+            checked_positive(self.seconds, "seconds_per_comparison")
+        shape: Any = {"n_ballots": self.ballots, "fraction": self.fraction}
+        has_checks = settings is not None and settings.probing is not None
+        if self.euros is not None or (self.hours is not None and has_checks):
+            plan: BallotPlan = self._within(lambda n: plan_one_way(n_items, **shape, comparisons=n), voters, settings)
+            return plan
+        return plan_one_way(
             n_items,
-            n_ballots=self.ballots,
-            fraction=self.fraction,
+            **shape,
             presentations=self.presentations,
             top_presentations=self.top,
             comparisons=self.budget,
             hours=self.hours,
             seconds_per_comparison=self.seconds,
         )
-        if self.seconds is not None:
-            plan.cost(self.seconds)  # refuses invalid seconds before anything is printed
-        return plan
+
+    def continuous_plan(
+        self, n_items: int, batch: int | None, target: float | None, voters: int = 1, settings: Settings | None = None
+    ) -> ContinuousPlan:
+        """Return the continuous plan that the options ask for, as `plan` returns one of ballots.
+
+        Raises
+        ------
+        OptionError, LedgerError, PlanError
+        """
+        from adaptive.ledger import ContinuousPlan, batch_for
+
+        if self.presentations is not None or self.top is not None:
+            raise OptionError("--continuous does not take --presentations or --top")
+        self._check_way(_WAYS_OF_BATCHES)
+        size = batch_for(n_items) if batch is None else batch
+
+        def plan_of(budget: int) -> ContinuousPlan:
+            return ContinuousPlan(n_items=n_items, budget=budget, batch=size, target=target)
+
+        return self._within(plan_of, voters, settings) if self.budget is None else plan_of(self.budget)
+
+    def _within(self, plan_of: Callable[[int], Any], voters: int, settings: Settings | None) -> Any:
+        """Return the largest plan that the hours or the money pay for."""
+        from adaptive.ledger import Settings, plan_within
+
+        if settings is None:
+            settings = Settings(pay=self.pay())
+        return plan_within(plan_of, voters, settings, money=self.euros, hours=self.hours, seconds=self.seconds)
+
+    def _check_way(self, ways: Sequence[str]) -> None:
+        names = [f"--{way}" for way in ways if getattr(self, way) is not None]
+        if len(names) != 1:
+            options = ", ".join(f"--{way}" for way in ways)
+            raise OptionError(f"exactly one of {options} is needed; got {' and '.join(names) or 'none'}")
+        if self.hours is not None and self.seconds is None:
+            raise OptionError("--hours needs --seconds, the mean time of one comparison")
 
 
 plan_options = gathered("options", PlanOptions)
 
 
-@command("plan", short_help="Plan ballots, with their cost, before any vote.")
+@dataclass(frozen=True)
+class BatchOptions:
+    """The options of a plan without ballots."""
+
+    continuous: bool = setting(
+        "--continuous", is_flag=True, help="Small matched batches up to --budget, --hours or --euros, not ballots."
+    )
+    batch: int | None = setting(
+        "--batch", type=int, help="Comparisons of a batch.  [default: as many as items, from 10 to 50]"
+    )
+    target: float | None = setting(
+        "--target", type=float, metavar="TAU_W", help="End at this expected tau_w, if much less is unlikely."
+    )
+
+    def plan(
+        self, options: PlanOptions, n_items: int, voters: int = 1, settings: Settings | None = None
+    ) -> BallotPlan | ContinuousPlan:
+        """Return the plan, of ballots or continuous.
+
+        Raises
+        ------
+        OptionError, LedgerError, PlanError
+        """
+        if self.continuous:
+            return options.continuous_plan(n_items, self.batch, self.target, voters, settings)
+        if self.batch is not None or self.target is not None:
+            raise OptionError("--batch and --target require --continuous")
+        return options.plan(n_items, voters, settings)
+
+
+batch_options = gathered("batches", BatchOptions)
+
+
+def print_plan(plan: BallotPlan | ContinuousPlan, n_voters: int | None, seconds: float | None) -> None:
+    """Print a plan with its hours and its advice."""
+    if isinstance(plan, BallotPlan):
+        click.echo(plan.to_text(n_voters=n_voters, seconds_per_comparison=seconds))
+        return
+    hours = "" if seconds is None else f", {plan.budget * seconds / 3600:,.2f} hours"
+    click.echo(f"{plan.n_items:,} items, batches of {plan.batch:,}, at most {plan.budget:,} comparisons{hours}")
+    advice = () if n_voters is None else plan.advice_for(n_voters)
+    for line in (["Advice:"] if advice else []) + [f"- {each.sentence}" for each in advice]:
+        click.echo(line)
+
+
+def print_cost(plan: BallotPlan | ContinuousPlan, n_voters: int, settings: Settings) -> None:
+    """Print the number of checks, and the cost with them."""
+    from adaptive.ledger import planned_spending
+
+    planned, pay = planned_spending(plan, n_voters, settings), settings.pay
+    if settings.probing is not None:
+        click.echo(f"Checks: {round(planned.n_probes):,} on average, in addition to the comparisons.")
+    if pay is None or planned.cost is None:
+        return
+    fee = f", {pay.text(planned.fee or 0.0)} of it the fee" if pay.fee else ""
+    hourly = "" if planned.hourly is None else f", {pay.text(planned.hourly)} an hour"
+    cost, per_answer = pay.text(planned.cost), f"{pay.per_answer:.4g} {pay.currency}".rstrip()
+    click.echo(f"Cost: {cost}{fee}. Voters get {per_answer} an answer{hourly}.")
+
+
+@command("plan", short_help="Plan a voting, with its cost, before any vote.")
 @click.option("--n-items", type=int, metavar="N", help="Number of items.")
 @click.option("--items", metavar="FILE", help="Or a file of the items.")
 @plan_options
+@batch_options
 @click.option("--voters", type=int, metavar="V", help="Number of voters, for the advice.")
 @json_option("")
 def plan_command(
-    n_items: int | None, items: str | None, options: PlanOptions, voters: int | None, as_json: bool
+    n_items: int | None,
+    items: str | None,
+    options: PlanOptions,
+    batches: BatchOptions,
+    voters: int | None,
+    as_json: bool,
 ) -> None:
-    """Plan a voting: items and comparisons of each ballot, person-hours (with --seconds) and advice.
+    """Plan a voting: items and comparisons of each ballot, person-hours (with --seconds), cost and advice.
 
     Example:
       ballots plan --n-items 990 --presentations 20 --seconds 5
       ballots plan --items items.csv --hours 40 --seconds 5 --voters 100
       ballots plan --n-items 990 --ballots 5 --fraction 0.6 --budget 20000
+      ballots plan --n-items 66 --euros 300 --pay 12 --seconds 6 --continuous
     """
     if (n_items is None) == (items is None):
         raise OptionError(f"give exactly one of --n-items and --items; got {'none' if items is None else 'both'}")
-    planned = options.plan(len(read_items(items or "")) if n_items is None else n_items)
-    seconds = options.seconds
+    plan = batches.plan(options, len(read_items(items or "")) if n_items is None else n_items)
+    seconds, pay = options.seconds, options.pay()
+    if voters is not None:
+        checked_integer(voters, "n_voters", least=1)
     if not as_json:
-        click.echo(planned.to_text(n_voters=voters, seconds_per_comparison=seconds))
+        print_plan(plan, voters, seconds)
+        if pay is not None:
+            from adaptive.ledger import Settings
+
+            print_cost(plan, voters or 1, Settings(pay=pay))
         return
-    hours = None if seconds is None else planned.cost(seconds)
-    advice = planned.advice if voters is None else planned.advice_for(voters)
-    cost = {"seconds_per_comparison": seconds, "hours": hours, "n_voters": voters}
-    print_json({**planned.to_dict(), **cost, "advice": [asdict(each) for each in advice]})
+    is_of_ballots = isinstance(plan, BallotPlan)
+    advice = plan.advice_for(voters) if voters is not None else plan.advice if isinstance(plan, BallotPlan) else ()
+    print_json(
+        {
+            **({} if is_of_ballots else {"mode": "continuous"}),
+            **plan.to_dict(),
+            "seconds_per_comparison": seconds,
+            "hours": None if seconds is None else plan.n_comparisons * seconds / 3600,
+            "cost": None if pay is None else pay.cost(plan.n_comparisons),
+            "n_voters": voters,
+            "advice": [asdict(each) for each in advice],
+        }
+    )
 
 
 @command("pair", short_help="Make items from pairs of tokens.")

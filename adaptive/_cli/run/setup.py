@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from adaptive._cli.plan import PlanOptions, plan_options
+from adaptive._cli.plan import BatchOptions, PlanOptions, batch_options, plan_options, print_cost, print_plan
 from adaptive._cli.run.campaign import created
 from adaptive.errors import ProtocolError
 from rankcorr import OptionError
 from rankcorr._cli.console import command, gathered, option, setting, whole
 
 if TYPE_CHECKING:
-    from adaptive.ledger import Pay, Probing, Settings
+    from adaptive.ledger import Probing
 
 
 def _number(name: str, metavar: str, what: str, default: float | None = None) -> Any:
@@ -39,11 +39,6 @@ class AskingOptions:
     )
     repeats: float = _number("--repeats", "SHARE", "Share of the comparisons to ask the same voter again.", 0.0)
     overlap: float = _number("--overlap", "SHARE", "Share of the comparisons to ask a second voter too.", 0.0)
-    pay_per_vote: float | None = _number("--pay-per-vote", "AMOUNT", "Pay of a voter for an answer.")
-    pay_per_hour: float | None = _number(
-        "--pay-per-hour", "AMOUNT", "Or pay for an hour of answers, each of --seconds."
-    )
-    fee: float | None = _number("--fee", "SHARE", "Fee of the platform, as a share of the pay.")
     currency: str | None = setting("--currency", metavar="TEXT", help="Currency of the pay.")
 
     def probing(self, items: Collection[Hashable]) -> Probing | None:
@@ -56,20 +51,6 @@ class AskingOptions:
         per_sheet = 1 if self.probes_per_sheet is None else self.probes_per_sheet
         probing = Probing(known, per_sheet, self.repeats, self.overlap)
         return None if probing == Probing() else probing
-
-    def pay(self, seconds: float | None) -> Pay | None:
-        """Return the pay of a campaign; None without pay."""
-        from adaptive.ledger import Pay
-
-        if self.pay_per_vote is None and self.pay_per_hour is None:
-            if self.fee is not None or self.currency is not None:
-                raise OptionError("--fee and --currency require --pay-per-vote or --pay-per-hour")
-            return None
-        if self.pay_per_vote is not None and self.pay_per_hour is not None:
-            raise OptionError("give either --pay-per-vote or --pay-per-hour; got both")
-        if self.pay_per_hour is not None and seconds is None:
-            raise OptionError("--pay-per-hour needs --seconds, the mean time of one comparison")
-        return Pay(self.pay_per_vote, self.pay_per_hour, seconds, self.fee or 0.0, self.currency or "")
 
 
 @command(short_help="Plan a campaign and create its ledger.")
@@ -92,11 +73,7 @@ class AskingOptions:
     metavar="SHARE",
     help="Share of a ballot's comparisons that must be answered before it closes.",
 )
-@click.option(
-    "--continuous", is_flag=True, help="Draw small matched batches up to --budget comparisons, instead of ballots."
-)
-@click.option("--batch", type=int, help="Comparisons of a batch.  [default: as many as items, from 10 to 50]")
-@click.option("--target", type=float, metavar="TAU_W", help="End at this expected tau_w, if much less is unlikely.")
+@batch_options
 @gathered("asking", AskingOptions)
 def init(
     ledger: str,
@@ -107,9 +84,7 @@ def init(
     name: str,
     sheet_size: int | None,
     least_answered: float,
-    continuous: bool,
-    batch: int | None,
-    target: float | None,
+    batches: BatchOptions,
     asking: AskingOptions,
 ) -> None:
     """Plan a campaign on the items of a file, and create it in LEDGER: a file, or the URL of a PostgreSQL database.
@@ -131,22 +106,17 @@ def init(
     if "://" not in ledger and Ledger(ledger).exists():
         raise ProtocolError(f"{ledger}: already exists, and is never overwritten")
     labels, contents = read_item_file(items)
-    plan: Any = _continuous_plan(options, len(labels), batch, target) if continuous else options.plan(len(labels))
-    probing, pay = asking.probing(labels), asking.pay(options.seconds)
+    probing, pay = asking.probing(labels), options.pay(asking.currency)
     settings = Settings(sheet_size=sheet_size, least_answered=least_answered, probing=probing, pay=pay)
     if voters < 1:
         raise ProtocolError(f"voting needs at least one voter; got {voters}")
+    plan = batches.plan(options, len(labels), voters, settings)
     with created(ledger) as made:
         made.new_campaign(plan, labels, voters, seed, name=name, settings=settings, contents=contents)
     where = whole(made.name if "://" in ledger else ledger)
-    if continuous:
-        click.echo(f"{len(labels):,} items, batches of {plan.batch:,}, at most {plan.budget:,} comparisons")
-        for advice in plan.advice_for(voters):
-            click.echo(f"- {advice.sentence}")
-    else:
-        click.echo(plan.to_text(n_voters=voters, seconds_per_comparison=options.seconds))
-    _say_cost(plan, voters, settings)
-    click.echo(f"\n{where} is made; {'batch' if continuous else 'ballot'} 1 can be opened.")
+    print_plan(plan, voters, options.seconds)
+    print_cost(plan, voters, settings)
+    click.echo(f"\n{where} is made; {'batch' if batches.continuous else 'ballot'} 1 can be opened.")
 
 
 @command(short_help="Upgrade the tables of an earlier release.")
@@ -167,28 +137,3 @@ def migrate(ledger: str) -> None:
     found.close()
     done = "is up to date" if before is None else f"is upgraded from revision {before}"
     click.echo(f"{whole(found.name)} {done}")
-
-
-def _say_cost(plan: Any, n_voters: int, settings: Settings) -> None:
-    """Print the number of checks, and the cost with them."""
-    from adaptive.ledger import planned_spending
-
-    planned = planned_spending(plan, n_voters, settings)
-    if settings.probing is not None:
-        click.echo(f"Checks: {round(planned.n_probes):,} on average, in addition to the comparisons.")
-    pay = settings.pay
-    if pay is None or planned.cost is None:
-        return
-    fee = f", {pay.text(planned.fee or 0.0)} of it the fee" if pay.fee else ""
-    hourly = "" if planned.hourly is None else f", {pay.text(planned.hourly)} an hour"
-    cost, each = pay.text(planned.cost), f"{pay.per_answer:.4g} {pay.currency}"
-    click.echo(f"Cost: {cost}{fee}. Voters get {each} an answer{hourly}.")
-
-
-def _continuous_plan(options: PlanOptions, n_items: int, batch: int | None, target: float | None) -> Any:
-    from adaptive.ledger import ContinuousPlan, batch_for
-
-    if options.budget is None or any((options.presentations, options.hours, options.top)):
-        raise OptionError("--continuous requires --budget, and does not take --presentations, --hours or --top")
-    size = batch_for(n_items) if batch is None else batch
-    return ContinuousPlan(n_items=n_items, budget=options.budget, batch=size, target=target)

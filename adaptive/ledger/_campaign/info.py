@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any, Final, Literal, get_args
 
 from adaptive._advice import Advice, advice_on_total
+from adaptive._budget import answers_for
 from adaptive._plan import BallotPlan
 from adaptive.ledger._campaign.wording import is_line
 from adaptive.ledger._store.encoding import label_text, value_of
@@ -171,6 +172,21 @@ class Pay:
     def cost(self, n_answers: float) -> float:
         """Return the cost of a number of answers, including the fee."""
         return n_answers * self.per_answer * (1 + self.fee)
+
+    def answers(self, money: float) -> int:
+        """Return the number of answers that an amount pays for, including the fee.
+
+        Raises
+        ------
+        PlanError
+            If the amount is not a finite number above 0, or pays for no answer.
+
+        Examples
+        --------
+        >>> Pay(per_hour=12, seconds=6, fee=0.25).answers(300)
+        12000
+        """
+        return answers_for(money, per_answer=self.per_answer, fee=self.fee)
 
     def hours(self, n_answers: float) -> float | None:
         """Return the person-hours of a number of answers; None if the time of an answer is not known."""

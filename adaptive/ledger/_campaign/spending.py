@@ -1,13 +1,18 @@
 """Compute the number of answers and their cost, so far and for the whole campaign."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TypeVar
 
 import sqlalchemy as sa
 
+from adaptive._budget import answers_for
 from adaptive._plan import BallotPlan
+from adaptive.errors import PlanError
 from adaptive.ledger._campaign.info import CampaignInfo, ContinuousPlan, Settings, slots_of_batch
 from adaptive.ledger._store import schema
+
+Plan = TypeVar("Plan", BallotPlan, ContinuousPlan)
 
 
 @dataclass(frozen=True)
@@ -136,6 +141,88 @@ def planned_spending(
         hourly=hourly,
         currency=pay.currency,
     )
+
+
+def plan_within(
+    plan_of: Callable[[int], Plan],
+    n_slots: int,
+    settings: Settings,
+    *,
+    money: float | None = None,
+    hours: float | None = None,
+    seconds: float | None = None,
+) -> Plan:
+    """Return the largest plan that an amount of money, or of person-hours, pays for with all its checks.
+
+    Parameters
+    ----------
+    plan_of : callable
+        Returns the plan with at most a number of comparisons, or raises PlanError if there is none.
+    n_slots : int
+        Number of voters that ballots are drawn for.
+    settings : Settings
+        Holds the pay, which `money` needs, and the checks.
+    money, hours : float or None
+        The most to spend; give exactly one of the two.
+    seconds : float or None
+        Time that an answer takes; None: the time in the pay settings.
+
+    Raises
+    ------
+    PlanError
+        If neither or both are given, the pay or the seconds are not known, or the smallest plan costs more.
+
+    See Also
+    --------
+    planned_spending : The cost of a plan.
+    adaptive.plan_for_budget : Plan from hours or comparisons, without checks.
+
+    Examples
+    --------
+    >>> from adaptive.ledger import ContinuousPlan, Pay, Probing, Settings, plan_within
+    >>> settings = Settings(pay=Pay(per_hour=12, seconds=6), sheet_size=10, probing=Probing(repeats=0.1))
+    >>> plan_within(lambda n: ContinuousPlan(66, budget=n), 10, settings, money=300).budget
+    13640
+    """
+    if (money is None) == (hours is None):
+        raise PlanError(f"a plan is within money or hours; got {'neither' if money is None else 'both'}")
+    pay = settings.pay
+    time = seconds if seconds is not None or pay is None else pay.seconds
+    if money is not None and pay is None:
+        raise PlanError("a budget of money needs the pay of an answer")
+    if hours is not None and time is None:
+        raise PlanError("a budget of hours needs the seconds that an answer takes")
+
+    def is_within(plan: Plan) -> bool:
+        spending = planned_spending(plan, n_slots, settings, seconds=time)
+        amount, limit = (spending.hours, hours) if money is None else (spending.cost, money)
+        return amount is not None and limit is not None and amount <= limit
+
+    if pay is not None and money is not None:
+        n_answers = pay.answers(money)
+    else:
+        n_answers = answers_for((hours or 0.0) * 3600, per_answer=time or 0.0)
+    largest = plan_of(n_answers)
+    if is_within(largest):
+        return largest
+    # Checks are paid too, so search for the largest number of comparisons that leaves room for them.
+    plan, low, high = None, 0, largest.n_comparisons
+    while high - low > 1:
+        middle = (low + high) // 2
+        try:
+            smaller = plan_of(middle)
+        except PlanError:  # below the smallest plan
+            low = middle
+            continue
+        if is_within(smaller):
+            plan, low = smaller, middle
+        else:
+            high = middle
+    if plan is None:
+        spending = planned_spending(plan_of(high), n_slots, settings, seconds=time)
+        limit, cost = (f"{hours:g} hours", spending.hours) if money is None else (f"{money:g}", spending.cost)
+        raise PlanError(f"a budget of {limit} is too small: the smallest plan takes {cost:.4g}, with its checks")
+    return plan
 
 
 def spending_of(connection: sa.Connection, info: CampaignInfo) -> Spending | None:
