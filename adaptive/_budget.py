@@ -14,7 +14,7 @@ from adaptive._plan import LARGEST_COUNT, BallotPlan, checked_integer, checked_p
 from adaptive.errors import PlanError
 from rankcorr._checks import real_number, shown
 
-_MOST_BALLOTS = 7
+MOST_BALLOTS = 7
 
 
 def plan_for_budget(
@@ -214,7 +214,7 @@ def plan_one_way(
     )
 
 
-def most_ballots(n_items: int, fraction: float, *, most: int = _MOST_BALLOTS) -> int:
+def most_ballots(n_items: int, fraction: float, *, most: int = MOST_BALLOTS) -> int:
     """Return the most ballots, up to `most`, whose last one has two items; at least 2, even if there is no such plan.
 
     Examples

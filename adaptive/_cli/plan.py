@@ -109,7 +109,9 @@ class PlanOptions:
         shape: Any = {"n_ballots": self.ballots, "fraction": self.fraction}
         has_checks = settings is not None and settings.probing is not None
         if self.euros is not None or (self.hours is not None and has_checks):
-            plan: BallotPlan = self._within(lambda n: plan_one_way(n_items, **shape, comparisons=n), voters, settings)
+            plan: BallotPlan = self._affordable(
+                lambda n: plan_one_way(n_items, **shape, comparisons=n), voters, settings
+            )
             return plan
         return plan_one_way(
             n_items,
@@ -140,15 +142,15 @@ class PlanOptions:
         def plan_of(budget: int) -> ContinuousPlan:
             return ContinuousPlan(n_items=n_items, budget=budget, batch=size, target=target)
 
-        return self._within(plan_of, voters, settings) if self.budget is None else plan_of(self.budget)
+        return self._affordable(plan_of, voters, settings) if self.budget is None else plan_of(self.budget)
 
-    def _within(self, plan_of: Callable[[int], Any], voters: int, settings: Settings | None) -> Any:
+    def _affordable(self, plan_of: Callable[[int], Any], voters: int, settings: Settings | None) -> Any:
         """Return the largest plan that the hours or the money pay for."""
-        from adaptive.ledger import Settings, plan_within
+        from adaptive.ledger import Settings, affordable_plan
 
         if settings is None:
             settings = Settings(pay=self.pay())
-        return plan_within(plan_of, voters, settings, money=self.euros, hours=self.hours, seconds=self.seconds)
+        return affordable_plan(plan_of, voters, settings, money=self.euros, hours=self.hours, seconds=self.seconds)
 
     def _check_way(self, ways: Sequence[str]) -> None:
         names = [f"--{way}" for way in ways if getattr(self, way) is not None]

@@ -18,7 +18,7 @@ from adaptive.ledger._campaign.item_sheets import (
     read_item_sheet,
     read_known_pairs,
 )
-from adaptive.ledger._campaign.spending import PlannedSpending, plan_within, planned_spending
+from adaptive.ledger._campaign.spending import PlannedSpending, affordable_plan, planned_spending
 from adaptive.ledger._campaign.status import BallotProgress, CampaignStatus, VoterRow
 from adaptive.ledger._campaign.stored import ItemContent, is_asset
 from adaptive.ledger._campaign.voting_pages import PageTexts, VotingPages
@@ -56,7 +56,7 @@ __all__ += ["ContinuousPlan", "KnownPair", "Pay", "Probing", "Settings", "batch_
 __all__ += ["ItemContent", "ItemFault", "ItemSheet", "is_asset"]
 __all__ += ["read_item_file", "read_item_sheet", "read_known_pairs"]
 __all__ += ["PageTexts", "VotingPages", "is_line"]
-__all__ += ["PlannedSpending", "plan_within", "planned_spending"]
+__all__ += ["PlannedSpending", "affordable_plan", "planned_spending"]
 __all__ += ["BallotProgress", "CampaignStatus", "VoterRow"]
 __all__ += ["DECISIONS", "Origin", "Participant", "PlatformVoters", "Visit", "Voter"]
 __all__ += ["Holder", "TokenKind", "TokenRow"]

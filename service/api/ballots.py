@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adaptive import BallotPlan, BallotVotes, PlanError, draw_ballot, score_ballots
-from adaptive._budget import plan_one_way
+from adaptive._budget import MOST_BALLOTS, plan_one_way
 from adaptive._protocol import ballot_rng
 from adaptive._record import BallotRecord
 from service.api import work
@@ -26,10 +26,16 @@ scores = Blueprint("scores", __name__, url_prefix="/v1/scores", description="Fro
 @plans.post("", name="planBallots")
 @plans.arguments(schemas.PlanRequest)
 @plans.response(200, schemas.PlanAnswer)
-def plan(*, seconds_per_comparison: float | None = None, n_voters: int | None = None, **chosen: Any) -> dict[str, Any]:
+def plan(
+    *,
+    n_ballots: int | None = None,
+    seconds_per_comparison: float | None = None,
+    n_voters: int | None = None,
+    **options: Any,
+) -> dict[str, Any]:
     """Plan the ballots: their sizes, comparisons and cost, with advice on weak points."""
-    work.admit(work.of_plan(chosen["n_ballots"]))
-    planned = plan_one_way(**chosen, seconds_per_comparison=seconds_per_comparison)
+    work.admit(work.of_plan(n_ballots or MOST_BALLOTS))
+    planned = plan_one_way(**options, n_ballots=n_ballots, seconds_per_comparison=seconds_per_comparison)
     if max(planned.n_comparisons, planned.top_presentations) > LARGEST:
         raise PlanError(f"a plan has at most {LARGEST} comparisons; this one has {planned.n_comparisons}")
     numbers = planned.to_dict()

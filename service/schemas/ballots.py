@@ -8,6 +8,7 @@ from typing import Any, Final
 from marshmallow import ValidationError, post_load, validates_schema
 
 from adaptive import BallotCertificate, BallotPlan
+from adaptive._budget import answers_for
 from service.schemas import fields
 from service.schemas.ballot_fields import (
     LABELS,
@@ -19,7 +20,7 @@ from service.schemas.ballot_fields import (
     VotedBallots,
     VoterNames,
 )
-from service.schemas.base import WAYS, Answer, Request, check_way
+from service.schemas.base import WAYS, Answer, Budget, Money, Request, check_one
 from service.schemas.ranking_fields import BEST_FIRST, RANKS_ARRAY
 from service.schemas.shapes import COUNT, NUMBER, NUMBER_OR_NULL, TEXT, WHOLE, exactly, list_of
 
@@ -37,10 +38,15 @@ class Sizes(Request):
 class PlanRequest(Sizes):
     """A plan from a number of presentations, a budget, or the needs of the top items: exactly one of these."""
 
-    n_ballots = fields.Whole(least=2, most=MAX_BALLOTS, load_default=7, about="n_b.")
+    n_ballots = fields.Whole(least=2, most=MAX_BALLOTS, about="n_b; by default 7, or as many as so few items allow.")
     fraction = Fraction(load_default=0.5, about="alpha: the share of its items that a ballot passes on.")
     presentations = fields.Whole(least=1, most=LARGEST, about="M: presentations of each item in each ballot.")
     comparisons = fields.Whole(least=1, most=LARGEST, about="A budget: the most comparisons, of all ballots together.")
+    budget = Budget(
+        most=LARGEST,
+        optional=("fee",),
+        about="Or a budget: comparisons of all ballots, or money; money needs seconds_per_comparison as well.",
+    )
     hours = fields.Number(
         above=0, most=1e12, about="A budget: the most person-hours; seconds_per_comparison is needed as well."
     )
@@ -53,13 +59,31 @@ class PlanRequest(Sizes):
     refused = (
         {"properties": dict.fromkeys(WAYS, fields.NOTHING)},
         *({"required": list(pair)} for pair in combinations(WAYS, 2)),
+        {
+            "properties": {"budget": {"type": "object"}, "seconds_per_comparison": fields.NOTHING},
+            "required": ["budget"],
+        },
     )
     together = MappingProxyType({"hours": ["seconds_per_comparison"]})
 
     @validates_schema
     def check_presentations(self, data: dict[str, Any], **_: Any) -> None:
         """Refuse a request that sets the presentations in no way or in several ways."""
-        check_way(data, "seconds_per_comparison")
+        check_one(data, *WAYS)
+        of_time = "hours" if "hours" in data else "money" if isinstance(data.get("budget"), Money) else None
+        if of_time and "seconds_per_comparison" not in data:
+            raise ValidationError(f"this field is needed: the budget is of {of_time}", "seconds_per_comparison")
+
+    @post_load
+    def gather(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
+        """Turn a budget into comparisons or hours."""
+        budget = data.pop("budget", None)
+        if isinstance(budget, Money):
+            per_answer = (budget.pay or 0.0) * data["seconds_per_comparison"] / 3600
+            data["comparisons"] = answers_for(budget.euros, per_answer=per_answer, fee=budget.fee)
+        elif budget is not None:
+            data["comparisons"] = budget
+        return data
 
 
 class PlanInputs(Sizes):

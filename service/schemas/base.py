@@ -1,6 +1,7 @@
 """Define the parts that all schemas share."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar, Final
 
@@ -11,7 +12,7 @@ from rankcorr._weights import WEIGHER_PATTERN, Weigher, named_weigher
 from rankcorr.errors import WeightError
 from service.http.problems import MAX_ERRORS, shown, unknown_fields
 from service.schemas import fields
-from service.schemas.shapes import TEXT, list_of
+from service.schemas.shapes import TEXT, WHOLE, Shape, exactly, list_of, one_of
 
 
 class Request(Schema):
@@ -49,7 +50,7 @@ class Answer(Schema):
         unknown = EXCLUDE
 
 
-WAYS: Final = ("presentations", "comparisons", "hours", "top_presentations")
+WAYS: Final = ("presentations", "comparisons", "budget", "hours", "top_presentations")
 
 
 def check_one(data: Mapping[str, Any], *names: str) -> None:
@@ -60,11 +61,47 @@ def check_one(data: Mapping[str, Any], *names: str) -> None:
         raise ValidationError(f"exactly one of {', '.join(names)} is needed; {got}")
 
 
-def check_way(data: Mapping[str, Any], seconds: str) -> None:
-    """Refuse a plan that sets the presentations in no way or in several ways; hours need the field of `seconds`."""
-    check_one(data, *WAYS)
-    if "hours" in data and seconds not in data:
-        raise ValidationError("this field is needed: the budget is of hours", seconds)
+@dataclass(frozen=True)
+class Money:
+    """An amount to spend, and what it buys."""
+
+    euros: float
+    pay: float | None = None
+    fee: float = 0.0
+
+
+class Budget(fields.Documented):
+    """A number of comparisons, or an amount of money with the pay for an hour and the fee of a platform."""
+
+    _parts: Final = MappingProxyType(
+        {
+            "euros": fields.Number(above=0, most=1e12, about="The most to spend, in any currency."),
+            "pay": fields.Number(above=0, most=1e9, about="Of a voter for an hour."),
+            "fee": fields.Number(least=0, most=10, about="Of the platform, as a share of the pay; 0 if left out."),
+        }
+    )
+
+    def __init__(self, *, most: int, optional: Sequence[str], **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._number = fields.Whole(least=1, most=most)
+        self.optional = optional
+        documented = {name: Shape(part.documented)(part.metadata["description"]) for name, part in self._parts.items()}
+        self.documented = one_of(
+            WHOLE(minimum=1, maximum=most, title="comparisons"), exactly(optional=optional, **documented)(title="money")
+        )
+
+    def read(self, value: Any) -> int | Money:
+        """Check a value, and return it as the library call takes it."""
+        if not isinstance(value, dict):
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                raise ValidationError(f"must be a number of comparisons, or an object with euros; got {shown(value)}")
+            number: int = self._number.read(value)
+            return number
+        if unknown := [name for name in value if name not in self._parts]:
+            raise ValidationError(unknown_fields(unknown))
+        if missing := [name for name in self._parts if name not in value and name not in self.optional]:
+            raise ValidationError({name: ["this field is needed"] for name in missing})
+        return Money(**{name: fields.read_at(self._parts[name], entry, name) for name, entry in value.items()})
 
 
 class WeigherField(fields.Documented):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from adaptive._budget import most_ballots, plan_for_budget, plan_for_top, plan_one_way
+from adaptive._budget import answers_for, most_ballots, plan_for_budget, plan_for_top, plan_one_way
 from adaptive._plan import plan_ballots
 from adaptive.errors import PlanError
 from tests.adaptive.plans import NO_INTEGERS, NOT_POSITIVE, PAPER, shapes
@@ -130,7 +130,7 @@ def test_a_wanted_top_is_at_least_1():
     [{}, {"presentations": 4, "comparisons": 100}, {"hours": 1, "seconds_per_comparison": 5, "presentations": 2}],
 )
 def test_a_plan_follows_from_exactly_one_number(numbers):
-    message = "exactly one of presentations, top_presentations, comparisons, hours is wanted"
+    message = "exactly one of presentations, top_presentations, comparisons, hours is needed"
     with pytest.raises(PlanError, match=message):
         plan_one_way(100, n_ballots=3, fraction=0.5, **numbers)
 
@@ -153,3 +153,34 @@ def test_the_most_ballots_are_as_many_as_make_a_plan(n_items, fraction):
     if most < 50:
         with pytest.raises(PlanError, match="every ballot needs two items"):
             plan_one_way(n_items, n_ballots=most + 1, fraction=fraction, presentations=2)
+
+
+def test_without_a_number_of_ballots_there_are_as_many_as_the_items_allow():
+    assert plan_one_way(66, n_ballots=None, fraction=0.5, presentations=2).n_ballots == 6
+    assert plan_one_way(990, n_ballots=None, fraction=0.5, presentations=2).n_ballots == 7
+    with pytest.raises(PlanError, match="fraction must be a number between 0 and 1"):
+        plan_one_way(66, n_ballots=None, fraction=float("nan"), presentations=2)
+
+
+@given(st.floats(0.01, 1e6), st.floats(1e-3, 5), st.sampled_from([0.0, 0.25, 1 / 3, 0.2]))
+@example(300, 0.02, 0.0)
+@example(0.3, 0.1, 0.0)  # 0.3 / 0.1 is a little less than 3, but three answers cost a little more than 0.3
+def test_money_pays_for_these_answers_and_not_for_one_more(money, per_answer, fee):
+    assume(money >= per_answer * (1 + fee))
+    number = answers_for(money, per_answer=per_answer, fee=fee)
+    assert number * per_answer * (1 + fee) <= money < (number + 1) * per_answer * (1 + fee)
+
+
+@pytest.mark.parametrize(
+    ("money", "pay", "message"),
+    [
+        (0.01, {"per_answer": 0.02}, r"a budget of 0\.01 pays for not even one answer, at 0\.02 each"),
+        (1e300, {"per_answer": 0.02}, r"pays for more than 9007199254740992 answers"),
+        (0, {"per_answer": 0.02}, r"money must be a finite number above 0; got 0"),
+        (1, {"per_answer": float("nan")}, r"per_answer must be a finite number above 0; got nan"),
+        (1, {"per_answer": 0.1, "fee": -0.1}, r"fee must be a share of the pay, from 0 on; got -0\.1"),
+    ],
+)
+def test_money_that_makes_no_budget(money, pay, message):
+    with pytest.raises(PlanError, match=message):
+        answers_for(money, **pay)

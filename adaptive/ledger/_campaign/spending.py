@@ -12,7 +12,7 @@ from adaptive.errors import PlanError
 from adaptive.ledger._campaign.info import CampaignInfo, ContinuousPlan, Settings, slots_of_batch
 from adaptive.ledger._store import schema
 
-Plan = TypeVar("Plan", BallotPlan, ContinuousPlan)
+Plan = TypeVar("Plan", bound=BallotPlan | ContinuousPlan)
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ def planned_spending(
     )
 
 
-def plan_within(
+def affordable_plan(
     plan_of: Callable[[int], Plan],
     n_slots: int,
     settings: Settings,
@@ -179,9 +179,9 @@ def plan_within(
 
     Examples
     --------
-    >>> from adaptive.ledger import ContinuousPlan, Pay, Probing, Settings, plan_within
+    >>> from adaptive.ledger import ContinuousPlan, Pay, Probing, Settings, affordable_plan
     >>> settings = Settings(pay=Pay(per_hour=12, seconds=6), sheet_size=10, probing=Probing(repeats=0.1))
-    >>> plan_within(lambda n: ContinuousPlan(66, budget=n), 10, settings, money=300).budget
+    >>> affordable_plan(lambda n: ContinuousPlan(66, budget=n), 10, settings, money=300).budget
     13640
     """
     if (money is None) == (hours is None):
@@ -193,7 +193,7 @@ def plan_within(
     if hours is not None and time is None:
         raise PlanError("a budget of hours needs the seconds that an answer takes")
 
-    def is_within(plan: Plan) -> bool:
+    def is_affordable(plan: Plan) -> bool:
         spending = planned_spending(plan, n_slots, settings, seconds=time)
         amount, limit = (spending.hours, hours) if money is None else (spending.cost, money)
         return amount is not None and limit is not None and amount <= limit
@@ -203,7 +203,7 @@ def plan_within(
     else:
         n_answers = answers_for((hours or 0.0) * 3600, per_answer=time or 0.0)
     largest = plan_of(n_answers)
-    if is_within(largest):
+    if is_affordable(largest):
         return largest
     # Checks are paid too, so search for the largest number of comparisons that leaves room for them.
     plan, low, high = None, 0, largest.n_comparisons
@@ -214,7 +214,7 @@ def plan_within(
         except PlanError:  # below the smallest plan
             low = middle
             continue
-        if is_within(smaller):
+        if is_affordable(smaller):
             plan, low = smaller, middle
         else:
             high = middle

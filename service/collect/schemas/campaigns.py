@@ -2,37 +2,38 @@
 
 import secrets
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Final, TypeAlias, TypeVar, get_args
+from typing import Any, Final, TypeVar, get_args
 
 from marshmallow import ValidationError, post_load, validates_schema
 from marshmallow.fields import List
 
 from adaptive import ledger
-from adaptive._budget import most_ballots, plan_one_way
+from adaptive._budget import plan_one_way
 from adaptive._plan import BallotPlan
 from adaptive._tuning.outlook import Outlook
 from adaptive.errors import AdaptiveError
 from service.collect.content import why_no_asset
 from service.collect.state import collecting
 from service.schemas import shapes
-from service.schemas.base import WAYS, Answer, Request, check_one, check_way
+from service.schemas.base import WAYS, Answer, Budget, Money, Request, check_one
 from service.schemas.fields import Choice, Documented, Dumped, Flag, Number, Part, Seed, Text, Whole, placed, vocabulary
 
 T = TypeVar("T")
-Planner: TypeAlias = Callable[[int], BallotPlan | ledger.ContinuousPlan]
 
 MOST_ITEMS: Final = 200_000
 MOST_VOTERS: Final = 100_000
 MOST_COMPARISONS: Final = 2_000_000
 SHEET_SIZE: Final = 20
 LEASE_MINUTES: Final = 60.0
-_OF_BALLOTS: Final = ("n_ballots", "fraction", *WAYS)
+_WAYS_OF_BATCHES: Final = ("budget", "hours")
+_OF_BALLOTS: Final = ("n_ballots", "fraction", *(way for way in WAYS if way not in _WAYS_OF_BATCHES))
 MODE: Final = vocabulary(
     "CampaignMode", get_args(ledger.Mode), "Ballots of a plan, or small batches that are matched by all votes before."
 )
 _TEXTS: Final = ("title", "question", "instructions", "consent", "thanks")
-_CONTINUOUS: Final = ("budget", "batch", "target")
+_CONTINUOUS: Final = ("batch", "target")
 
 
 class Line(Text):
@@ -117,18 +118,81 @@ class PagesRequest(Request):
         return made(lambda: ledger.VotingPages.from_dict(data))
 
 
+@dataclass(frozen=True)
+class Planner:
+    """A plan to be made, once the items, the voters and the settings are known."""
+
+    is_continuous: bool
+    budget: int | Money | None
+    hours: float | None
+    seconds: float | None
+    options: Mapping[str, Any]
+
+    def settings(self, settings: ledger.Settings) -> ledger.Settings:
+        """Return the settings with the pay that the budget names."""
+        money = self.budget
+        if not isinstance(money, Money) or money.pay is None:
+            return settings
+        if settings.pay is not None:
+            raise placed(["cannot be combined with settings.pay"], "plan", "budget", "pay")
+        if self.seconds is None:
+            raise placed(["this field is needed: the pay is for an hour"], "plan", "seconds")
+        pay = ledger.Pay(per_hour=money.pay, seconds=self.seconds, fee=money.fee)
+        return replace(settings, pay=pay)
+
+    def plan(self, n_items: int, n_voters: int, settings: ledger.Settings) -> BallotPlan | ledger.ContinuousPlan:
+        """Return the plan, if it has at most as many comparisons as a campaign may have."""
+        money, pay = self.budget, settings.pay
+        if isinstance(money, Money) and pay is None:
+            raise placed(["this field is needed: the budget is of money"], "settings", "pay")
+        if self.hours is not None and self.seconds is None and (pay is None or pay.seconds is None):
+            raise placed(["this field is needed: the budget is of hours"], "plan", "seconds")
+        plan = made(lambda: self._plan(n_items, n_voters, settings), "plan")
+        if plan.n_comparisons > MOST_COMPARISONS:
+            message = f"at most {MOST_COMPARISONS:,} comparisons; this plan has {plan.n_comparisons:,}"
+            raise ValidationError(message, "plan")
+        return plan
+
+    def _plan(self, n_items: int, n_voters: int, settings: ledger.Settings) -> BallotPlan | ledger.ContinuousPlan:
+        options: dict[str, Any] = dict(self.options)
+        if self.is_continuous:
+            options = {"batch": ledger.batch_for(n_items), **options}
+        else:
+            options = {"fraction": 0.5, "n_ballots": None, **options}
+
+        def plan_of(n_comparisons: int | None) -> BallotPlan | ledger.ContinuousPlan:
+            if self.is_continuous:
+                return ledger.ContinuousPlan(n_items, n_comparisons or 0, **options)
+            ways = {} if n_comparisons is None else {"comparisons": n_comparisons}
+            return plan_one_way(n_items, **options, **ways)
+
+        if isinstance(self.budget, Money) or self.hours is not None:
+            money = self.budget.euros if isinstance(self.budget, Money) else None
+            return ledger.affordable_plan(
+                plan_of, n_voters, settings, money=money, hours=self.hours, seconds=self.seconds
+            )
+        return plan_of(self.budget)
+
+
 class PlanChoice(Request):
-    """A ballot plan, with one of four ways to set how often items are presented; or a continuous plan."""
+    """A plan of ballots or a continuous plan, from one of the ways to set the number of comparisons."""
 
     mode = Choice(MODE, load_default="ballots")
     n_ballots = Whole(least=2, most=100, about="n_b; by default 7, or as many as so few items allow.")
     fraction = Number(above=0, below=1, about="alpha: the share of items that go on; 0.5 if left out.")
     presentations = Whole(least=1, most=10_000, about="Of each item in each ballot.")
     comparisons = Whole(least=1, most=MOST_COMPARISONS, about="Or the most, of all ballots.")
-    hours = Number(above=0, most=1e6, about="Or the most person-hours, with pay.seconds or seconds.")
+    budget = Budget(
+        most=MOST_COMPARISONS,
+        optional=("pay", "fee"),
+        about="Or the most, in either mode: comparisons, or money for comparisons and checks. The pay is that of "
+        "settings, or an hourly pay given here, which needs seconds and becomes the campaign's.",
+    )
+    hours = Number(
+        above=0, most=1e6, about="Or the most person-hours for comparisons and checks, with pay.seconds or seconds."
+    )
     top_presentations = Whole(least=1, most=100_000, about="Or the fewest of a top item, in all.")
     seconds = Number(above=0, most=3_600, about="Mean time of an answer.")
-    budget = Whole(least=1, most=MOST_COMPARISONS, about="Continuous: comparisons in all.")
     batch = Whole(
         least=1,
         most=10_000,
@@ -138,30 +202,20 @@ class PlanChoice(Request):
 
     @validates_schema
     def check_mode(self, data: dict[str, Any], **_: Any) -> None:
-        """Refuse options of the other mode, and a request with no way or several ways to set the presentations."""
+        """Refuse options of the other mode, and a request with no way or several ways to set the comparisons."""
         continuous = data["mode"] == "continuous"
         other = [name for name in (_OF_BALLOTS if continuous else _CONTINUOUS) if name in data]
         if other:
             raise ValidationError({name: [f"cannot be combined with mode {data['mode']!r}"] for name in other})
-        if continuous:
-            if "budget" not in data:
-                raise ValidationError("this field is needed: a continuous campaign has a budget", "budget")
-            return
-        check_way(data, "seconds")
+        check_one(data, *(_WAYS_OF_BATCHES if continuous else WAYS))
 
     @post_load
-    def planner(self, data: dict[str, Any], **_: Any) -> tuple[Planner, float | None]:
-        """Return a function from the number of items to the plan, and the seconds per answer."""
-        seconds = data.pop("seconds", None)
-        if data.pop("mode") == "continuous":
-            return (lambda n: ledger.ContinuousPlan(n, **{"batch": ledger.batch_for(n), **data})), seconds
-        fraction, n_ballots = data.pop("fraction", 0.5), data.pop("n_ballots", None)
-
-        def plan(n_items: int) -> BallotPlan:
-            number = n_ballots or most_ballots(n_items, fraction)
-            return plan_one_way(n_items, n_ballots=number, fraction=fraction, seconds_per_comparison=seconds, **data)
-
-        return plan, seconds
+    def planner(self, data: dict[str, Any], **_: Any) -> Planner:
+        """Return the plan to be made, once the items, the voters and the settings are known."""
+        is_continuous = data.pop("mode") == "continuous"
+        return Planner(
+            is_continuous, **{name: data.pop(name, None) for name in ("budget", "hours", "seconds")}, options=data
+        )
 
 
 class PayRequest(Request):
@@ -218,12 +272,13 @@ class CampaignRequest(Request):
     def gather(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
         """Return the arguments of `found`."""
         sheet = checked_sheet(data.pop("items_csv"))
-        (planner, _), chosen = data.pop("plan"), data.pop("settings")
+        planner: Planner = data.pop("plan")
+        settings = planner.settings(settings_of(data.pop("settings"), sheet))
         return {
-            "plan": checked_plan(planner, len(sheet.items)),
+            "plan": planner.plan(len(sheet.items), data["voters"], settings),
             "items": sheet.items,
             "contents": sheet.contents,
-            "settings": settings_of(chosen, sheet),
+            "settings": settings,
             "seed": data.pop("seed", None) or secrets.randbits(53),
             **data,
         }
@@ -261,12 +316,12 @@ class OutlookRequest(Request):
     def gather(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
         """Return plan, settings and seconds per answer."""
         sheet = checked_sheet(data["items_csv"]) if "items_csv" in data else None
-        planner, seconds = data.pop("plan")
+        planner: Planner = data.pop("plan")
         n_items = data["n_items"] if sheet is None else len(sheet.items)
-        plan = checked_plan(planner, n_items)
-        chosen = settings_of(data.pop("settings"), sheet)
-        asked = {name: data[name] for name in ("voters", "accuracy")}
-        return {"plan": plan, "seconds": seconds, "settings": chosen, **asked}
+        settings = planner.settings(settings_of(data.pop("settings"), sheet))
+        plan = planner.plan(n_items, data["voters"], settings)
+        options = {name: data[name] for name in ("voters", "accuracy")}
+        return {"plan": plan, "seconds": planner.seconds, "settings": settings, **options}
 
 
 class ItemSheetAnswer(Answer):
@@ -387,15 +442,6 @@ def checked_sheet(text: str) -> ledger.ItemSheet:
     if len(sheet.items) > MOST_ITEMS:
         raise ValidationError(f"at most {MOST_ITEMS:,} items; got {len(sheet.items):,}", "items_csv")
     return sheet
-
-
-def checked_plan(planner: Planner, n_items: int) -> BallotPlan | ledger.ContinuousPlan:
-    """Return the plan for a number of items, if it has at most as many comparisons as a campaign may have."""
-    plan = made(lambda: planner(n_items), "plan")
-    if plan.n_comparisons > MOST_COMPARISONS:
-        message = f"at most {MOST_COMPARISONS:,} comparisons; this plan has {plan.n_comparisons:,}"
-        raise ValidationError(message, "plan")
-    return plan
 
 
 def made(make: Callable[[], T], *path: str) -> T:

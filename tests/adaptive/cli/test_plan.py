@@ -59,3 +59,32 @@ def test_plan_is_that_of_the_library(arguments, plan):
 def test_plan_counts_the_items_of_a_file(items):
     arguments = ("--ballots", 2, "--presentations", 4)
     assert run_ok("plan", "--items", items, *arguments) == run_ok("plan", "--n-items", 10, *arguments)
+
+
+def test_plan_has_as_many_ballots_as_the_items_allow():
+    plan = json.loads(run_ok("plan", "--n-items", 66, "--hours", 20, "--seconds", 6, "--json"))
+    assert (plan["n_ballots"], plan["sizes"]) == (6, [66, 33, 16, 8, 4, 2])
+    assert plan["hours"] <= 20
+
+
+MONEY = ("plan", "--n-items", 66, "--euros", 300, "--pay", 12, "--fee", 0.25, "--seconds", 6)
+
+
+@pytest.mark.parametrize("mode", [[], ["--continuous"]])
+def test_plan_from_money(mode):
+    plan = json.loads(run_ok(*MONEY, *mode, "--json"))
+    assert 297 < plan["cost"] <= 300
+    assert plan["hours"] == pytest.approx(plan["cost"] / 15)  # 12 and a quarter of it
+    assert f"Cost: {plan['cost']:.2f}, " in run_ok(*MONEY, *mode)
+
+
+def test_plan_of_batches_advises_on_voters():
+    arguments = ("plan", "--n-items", 45, "--continuous", "--budget", 12_000, "--voters", 3)
+    assert run_ok(*arguments).splitlines() == [
+        "45 items, batches of 45, at most 12,000 comparisons",
+        "Advice:",
+        "- 3 voters can answer at most 2,970 of 12,000 comparisons, each pair once: plan for 13 voters, or fewer "
+        "comparisons.",
+    ]
+    (advice,) = json.loads(run_ok(*arguments, "--json"))["advice"]
+    assert (advice["code"], advice["bound"]) == ("too_many_comparisons", 2_970)

@@ -99,3 +99,13 @@ def test_numbers_that_json_would_round():
 def test_the_most_ballots():
     found = answer(PATH, n_items=4, n_ballots=10_000, fraction=0.9, presentations=1)
     assert found["sizes"] == [4] * 10_000
+
+
+def test_a_budget_of_money_is_one_of_hours():
+    money = {"euros": 300, "pay": 12, "fee": 0.25}  # 15 an hour
+    paid = answer(PATH, n_items=66, budget=money, seconds_per_comparison=6)
+    assert paid == answer(PATH, n_items=66, hours=20, seconds_per_comparison=6)
+    assert paid["plan"]["n_ballots"] == 6
+    assert answer(PATH, **SIZES, budget=20_000) == answer(PATH, **SIZES, comparisons=20_000)
+    assert "the budget is of money" in str(problem(PATH, **SIZES, budget=money)["errors"])
+    assert "pay" in str(problem(PATH, **SIZES, budget={"euros": 3}, seconds_per_comparison=6)["errors"])

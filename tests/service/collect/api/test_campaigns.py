@@ -108,7 +108,16 @@ def test_pairs_whose_answer_is_known_are_read_from_csv(admin):
         ({"plan": {"presentations": 4, "hours": 1}}, "/plan", "exactly one of presentations"),
         ({"plan": {"hours": 1}}, "/plan/seconds", "this field is needed"),
         ({"plan": {"mode": "continuous", "presentations": 4}}, "/plan/presentations", "cannot be combined with mode"),
-        ({"plan": {"mode": "continuous"}}, "/plan/budget", "a continuous campaign has a budget"),
+        ({"plan": {"mode": "continuous"}}, "/plan", "exactly one of budget, hours is needed; got none"),
+        ({"plan": {"budget": {"euros": 9}}}, "/settings/pay", "the budget is of money"),
+        ({"plan": {"budget": {"euros": 9, "pay": 12}}}, "/plan/seconds", "the pay is for an hour"),
+        ({"plan": {"budget": {"euros": 9, "pay": 2}, "seconds": 6}, "settings": {"pay": {"per_vote": 1}}},
+         "/plan/budget/pay", "cannot be combined with settings.pay"),
+        ({"plan": {"budget": {"pay": 12}}}, "/plan/budget/euros", "this field is needed"),
+        ({"plan": {"budget": {"euros": 9, "pounds": 12}}}, "/plan/budget/pounds", "unknown field"),
+        ({"plan": {"budget": {"euros": -1}}}, "/plan/budget/euros", "above 0"),
+        ({"plan": {"budget": "300"}}, "/plan/budget", "a number of comparisons, or an object with euros"),
+        ({"plan": {"budget": {"euros": 1e-9, "pay": 12}, "seconds": 6}}, "/plan", "pays for not even one answer"),
         ({"plan": {"mode": "both"}}, "/plan/mode", 'must be one of "ballots", "continuous"'),
         ({"plan": {"presentations": 4, "n_ballots": 9}}, "/plan", "every ballot needs two items"),
         ({"plan": {"mode": "continuous", "budget": 9, "colour": 1}}, "/plan/colour", "unknown field"),
@@ -175,6 +184,37 @@ def test_a_plan_that_its_voters_cannot_finish_is_advised_against(admin, plan, mo
     assert "voter_sees_pair_twice" not in [each["code"] for each in planned(admin, n_items=45, plan=plan)["advice"]]
     more = planned(admin, n_items=45, voters=60, plan=plan)["advice"]
     assert "too_many_comparisons" not in [each["code"] for each in more]
+
+
+PAY = {"per_hour": 12, "seconds": 6, "fee": 0.25, "currency": "EUR"}  # 2.5 cents an answer, 1.667 of them hours of 6 s
+
+
+@pytest.mark.parametrize("mode", ["ballots", "continuous"])
+def test_a_plan_from_money_or_hours_stays_within_it_in_both_modes(admin, mode):
+    by_money = planned(admin, n_items=66, plan={"mode": mode, "budget": {"euros": 300}}, settings={"pay": PAY})
+    assert 297 < by_money["spending"]["cost"] <= 300
+    own_pay = {"mode": mode, "budget": {"euros": 300, "pay": 12, "fee": 0.25}, "seconds": 6}
+    assert planned(admin, n_items=66, plan=own_pay)["plan"] == by_money["plan"]
+    by_hours = planned(admin, n_items=66, plan={"mode": mode, "hours": 20}, settings={"pay": PAY})
+    assert 19.8 < by_hours["spending"]["hours"] <= 20
+    assert by_hours["plan"] == by_money["plan"]  # 300 at 15 an hour
+    assert planned(admin, n_items=66, plan={"mode": mode, "hours": 20, "seconds": 6})["plan"] == by_hours["plan"]
+    with_checks = {"pay": PAY, "repeats": 0.2}
+    fewer = planned(admin, n_items=66, plan={"mode": mode, "budget": {"euros": 300}}, settings=with_checks)["spending"]
+    assert 295 < fewer["cost"] <= 300
+    assert fewer["n_comparisons"] < by_money["spending"]["n_comparisons"]
+
+
+def test_a_budget_of_comparisons_holds_in_both_modes(admin):
+    ballots = planned(admin, n_items=66, plan={"budget": 900})["plan"]
+    assert ballots == planned(admin, n_items=66, plan={"comparisons": 900})["plan"]
+    assert planned(admin, n_items=66, plan={"mode": "continuous", "budget": 900})["plan"]["comparisons"] == [900]
+
+
+def test_the_pay_of_a_budget_is_that_of_the_campaign(admin):
+    plan = {"mode": "continuous", "budget": {"euros": 30, "pay": 12}, "seconds": 6}
+    pay = admin.make(plan=plan).get().json["settings"]["pay"]
+    assert (pay["per_hour"], pay["seconds"], pay["fee"]) == (12, 6, 0)
 
 
 def test_a_plan_costs_before_and_after_the_campaign_is_made_the_same(admin):
