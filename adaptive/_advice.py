@@ -110,11 +110,11 @@ def advice_on_voters(sizes: Sequence[int], *, presentations: int, n_voters: int)
     """
     # This also holds if one item appears M + 1 times: N_k - 1 is then even and does not divide the odd M.
     repeats = {ballot: -(-presentations // (size - 1)) for ballot, size in enumerate(sizes, start=1)}
-    seen = {ballot: count for ballot, count in repeats.items() if count > n_voters}
-    if seen:
-        compared = f"In {_ballots(list(seen))} a pair is compared {_from_to(list(seen.values()))} times"
+    excess = {ballot: count for ballot, count in repeats.items() if count > n_voters}
+    if excess:
+        compared = f"In {_ballots(list(excess))} a pair is compared {_from_to(list(excess.values()))} times"
         sentence = f"{compared}, but n_voters is {n_voters}: a voter sees it more than once."
-        yield Advice("voter_sees_pair_twice", max(seen.values()), n_voters, sentence)
+        yield Advice("voter_sees_pair_twice", max(excess.values()), n_voters, sentence)
 
 
 def advice_on_total(n_comparisons: int, n_possible: int, *, n_voters: int, n_needed: int) -> Iterator[Advice]:
@@ -168,7 +168,9 @@ def _ballots(numbers: Sequence[int]) -> str:
         else:
             runs.append([number])
     parts = [
-        part for run in runs for part in ([f"{run[0]} to {run[-1]}"] if len(run) > 2 else [str(each) for each in run])
+        part
+        for run in runs
+        for part in ([f"{run[0]} to {run[-1]}"] if len(run) > 2 else [str(number) for number in run])
     ]
     if len(numbers) == 1:
         return f"ballot {parts[0]}"

@@ -72,28 +72,28 @@ def plan_for_budget(
             raise PlanError("seconds_per_comparison belongs to a budget of hours; got comparisons")
         raise PlanError("a budget of hours needs seconds_per_comparison as well")
 
-    def planned(presentations: int) -> BallotPlan:
+    def plan_with(presentations: int) -> BallotPlan:
         return BallotPlan(n_items, n_ballots=n_ballots, fraction=fraction, presentations=presentations)
 
-    smallest = planned(1)
+    smallest = plan_with(1)
     enough = f"the smallest plan, with 1 presentation, has {smallest.n_comparisons} comparisons"
     if hours is None or seconds_per_comparison is None:
         most = checked_integer(comparisons, "comparisons", least=1)
         if smallest.n_comparisons > most:
             raise PlanError(f"a budget of {most} comparisons is too small: {enough}")
-        return planned(_largest(lambda m: planned(m).n_comparisons <= most))
+        return plan_with(_largest(lambda m: plan_with(m).n_comparisons <= most))
     most_hours = checked_positive(hours, "hours")
     seconds = checked_positive(seconds_per_comparison, "seconds_per_comparison")
     if smallest.cost(seconds) > most_hours:
         # Rounded up, so that the budget in the message is enough.
         takes = four_digits(smallest.cost(seconds), ROUND_CEILING)
         raise PlanError(f"a budget of {most_hours} hours is too small: {enough} and takes {takes} hours")
-    if planned(LARGEST_COUNT).cost(seconds) <= most_hours:
+    if plan_with(LARGEST_COUNT).cost(seconds) <= most_hours:
         raise PlanError(
             f"a budget of {most_hours} hours at {seconds} seconds per comparison is too large: it pays for more than "
             f"{LARGEST_COUNT} presentations"
         )
-    return planned(_largest(lambda m: planned(m).cost(seconds) <= most_hours))
+    return plan_with(_largest(lambda m: plan_with(m).cost(seconds) <= most_hours))
 
 
 def plan_for_top(n_items: int, *, n_ballots: int, fraction: float, top_presentations: int) -> BallotPlan:

@@ -110,19 +110,19 @@ class BallotCertificate(Result):
     @property
     def broken(self) -> tuple[str, ...]:
         """Guarantees that do not hold, one sentence each; empty for every ballot drawn by `draw_ballot`."""
-        wanted, n_items = self.presentations, self.n_items
-        one_more = wanted % 2 == 1 and n_items % 2 == 1
-        most = wanted + one_more
-        fewest_repeats = wanted // (n_items - 1)
-        most_repeats = fewest_repeats + (wanted % (n_items - 1) > 0)
-        found = (
+        target, n_items = self.presentations, self.n_items
+        one_more = target % 2 == 1 and n_items % 2 == 1
+        most = target + one_more
+        fewest_repeats = target // (n_items - 1)
+        most_repeats = fewest_repeats + (target % (n_items - 1) > 0)
+        guarantees = (
             (
-                self.presentations_min == wanted
+                self.presentations_min == target
                 and self.presentations_max == most
                 and (self.item_with_one_more is not None) == one_more
-                and self.n_comparisons == -(-wanted * n_items // 2),
+                and self.n_comparisons == -(-target * n_items // 2),
                 f"items are presented {self.presentations_min} to {self.presentations_max} times in "
-                f"{self.n_comparisons} comparisons, not {wanted} times each" + ", one of them once more" * one_more,
+                f"{self.n_comparisons} comparisons, not {target} times each" + ", one of them once more" * one_more,
             ),
             (self.n_self_pairs == 0, f"{self.n_self_pairs} comparisons are of an item with itself"),
             (
@@ -137,11 +137,11 @@ class BallotCertificate(Result):
                 f"voters get a pair again in {self.n_voter_repeats} comparisons, not {self.n_unavoidable_repeats}",
             ),
             (
-                wanted < 2 or self.n_components == 1,
+                target < 2 or self.n_components == 1,
                 f"the comparisons fall into {self.n_components} parts that are not connected",
             ),
         )
-        return tuple(sentence for holds, sentence in found if not holds)
+        return tuple(sentence for holds, sentence in guarantees if not holds)
 
 
 @dataclass(frozen=True, eq=False)
@@ -290,15 +290,15 @@ def draw_ballot(
     """
     labels = _checked_names("item", items, least=2)
     names = _checked_names("voter", voters, least=1)
-    wanted = checked_integer("presentations", presentations, least=1)
+    n_presentations = checked_integer("presentations", presentations, least=1)
     check_rng(rng, DrawError)
-    n_comparisons = -(-len(labels) * wanted // 2)
+    n_comparisons = -(-len(labels) * n_presentations // 2)
     if n_comparisons > LIMIT:
         raise DrawError(f"a ballot holds at most {LIMIT} comparisons; got {shown(n_comparisons)}")
     from adaptive import _kernels as kernels
 
-    left, right, voter = kernels.draw_comparisons(len(labels), wanted, len(names), rng)
-    return Ballot(labels, wanted, names, left, right, voter)
+    left, right, voter = kernels.draw_comparisons(len(labels), n_presentations, len(names), rng)
+    return Ballot(labels, n_presentations, names, left, right, voter)
 
 
 def checked_integer(name: str, value: object, *, least: int) -> int:
@@ -316,15 +316,15 @@ def _checked_names(kind: str, names: object, *, least: int) -> Names:
         raise DrawError(f"{kind}s must be a number or a list of names; got {shown(names)}")
     if isinstance(names, range) and (names.start, names.step) == (0, 1):
         return range(_checked_count(kind, max(names.stop, 0), least=least))
-    found = tuple(names.tolist() if isinstance(names, np.ndarray) else names)
-    for name in found:
+    labels = tuple(names.tolist() if isinstance(names, np.ndarray) else names)
+    for name in labels:
         if is_unhashable(name):
             raise DrawError(f"{kind}s must be hashable; got {shown(name)}")
         if name != name:  # noqa: PLR0124 - this finds nan of every numeric type
             raise DrawError(f"{kind}s must equal themselves; got {shown(name)}")
-    check_unique(found, f"{kind}s", DrawError)
-    _checked_count(kind, len(found), least=least)
-    return found
+    check_unique(labels, f"{kind}s", DrawError)
+    _checked_count(kind, len(labels), least=least)
+    return labels
 
 
 def _checked_count(kind: str, count: int, *, least: int) -> int:

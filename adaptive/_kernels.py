@@ -253,10 +253,10 @@ def counted_pairs(n_items: int, copies: int, sparse: bool, first: Array, second:
     If `sparse`, those are the pairs listed in `first` and `second`, whose keys are in `members`; otherwise all others.
     """
     if copies == 0 and sparse:
-        once = np.empty(first.size, np.int32)
+        ones = np.empty(first.size, np.int32)
         for pair in range(first.size):
-            once[pair] = 1
-        return first, second, once
+            ones[pair] = 1
+        return first, second, ones
     n_pairs = n_items * (n_items - 1) // 2
     if copies == 0:
         n_pairs -= first.size

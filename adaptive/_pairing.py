@@ -298,14 +298,14 @@ def _pairs(
     counts = np.array([len(group) - 1 - place for group in groups for place in range(len(group))], np.int64)
     ends = np.cumsum(counts)
     n_pairs = int(ends[-1])
-    chosen = np.arange(n_pairs) if sample is None else _sampled(n_pairs, sample, rng)
-    row = np.searchsorted(ends, chosen, side="right")  # the token that pair number `chosen` begins with
-    partner = row + 1 + chosen - (ends[row] - counts[row])
+    numbers = np.arange(n_pairs) if sample is None else _sample_pairs(n_pairs, sample, rng)
+    row = np.searchsorted(ends, numbers, side="right")  # the token that pair number `numbers` begins with
+    partner = row + 1 + numbers - (ends[row] - counts[row])
     pairs = zip(row.tolist(), partner.tolist(), strict=True)
     return tuple((texts[left], texts[right]) for left, right in pairs), n_pairs
 
 
-def _sampled(n_pairs: int, sample: object, rng: object) -> np.ndarray[Any, np.dtype[np.int64]]:
+def _sample_pairs(n_pairs: int, sample: object, rng: object) -> np.ndarray[Any, np.dtype[np.int64]]:
     size = whole_number(sample)
     if size is None or not 1 <= size <= n_pairs:
         raise TokenError(f"sample must be an integer from 1 to the number of pairs, {n_pairs}; got {shown(sample)}")
@@ -322,9 +322,9 @@ def _checked_tokens(tokens: Iterable[TokenLike]) -> list[Token]:
         if not isinstance(row, tuple | list) or len(row) not in {2, 3}:
             raise TokenError(f"tokens[{index}] must be a Token or (text, area); got {shown(row)}")
         token = Token(*row)
-        for what, text in (("token", token.text), ("area", token.area)):
+        for role, text in (("token", token.text), ("area", token.area)):
             if not isinstance(text, str) or not text.strip():
-                raise TokenError(f"tokens[{index}]: the {what} must be a text that is not blank; got {shown(text)}")
+                raise TokenError(f"tokens[{index}]: the {role} must be a text that is not blank; got {shown(text)}")
         checked.append(token._replace(frequency=_checked_frequency(token.frequency, index)))
     if not checked:
         raise TokenError("pairs need two tokens; got none")
@@ -351,13 +351,13 @@ def _first_fault(tokens: Sequence[Token], place: Callable[[int], str]) -> tuple[
     areas: dict[tuple[str, str], int] = {}
     texts: dict[str, int] = {}
     for index, token in enumerate(tokens):
-        earlier = areas.setdefault((token.text, token.area), index)
-        if earlier != index:
-            message = f"{shown(token.text)} is in area {shown(token.area)} already, by {place(earlier)}"
+        first_index = areas.setdefault((token.text, token.area), index)
+        if first_index != index:
+            message = f"{shown(token.text)} is in area {shown(token.area)} already, by {place(first_index)}"
             return index, "token", message
-        earlier = texts.setdefault(token.text, index)
-        if tokens[earlier].frequency != token.frequency:
-            frequencies = f"{tokens[earlier].frequency:g} by {place(earlier)} and {token.frequency:g} here"
+        first_index = texts.setdefault(token.text, index)
+        if tokens[first_index].frequency != token.frequency:
+            frequencies = f"{tokens[first_index].frequency:g} by {place(first_index)} and {token.frequency:g} here"
             return index, "frequency", f"{shown(token.text)} has two frequencies, {frequencies}; it needs one"
     return None
 
@@ -378,8 +378,8 @@ def _check_areas(by_area: dict[str, list[str]]) -> None:
         raise TokenError(f"area {shown(area)} has one token, {shown(by_area[area][0])}; a pair needs two")
     areas = _areas_of(Token(text, area) for area, texts in by_area.items() for text in texts)
     first: dict[tuple[str, str], str] = {}
-    for text, own in areas.items():
-        for both in combinations(own, 2):  # in the order of by_area, whatever the token
+    for text, area_pair in areas.items():
+        for both in combinations(area_pair, 2):  # in the order of by_area, whatever the token
             other = first.setdefault(both, text)
             if other != text:
                 raise TokenError(
@@ -426,16 +426,16 @@ _NEEDED = {"token": "a text", "area": "an area", "frequency": "a frequency, or n
 
 def _columns(table: TextTable, header: Record) -> dict[str, int]:
     """Return the position of each column."""
-    wanted = "token, area and, if known, frequency"
+    columns = "token, area and, if known, frequency"
     check_spelling(table, header, _NEEDED)
     for name in header.cells:
         if name not in _NEEDED:
-            table.fail(f"unknown column; the first line must name the columns {wanted}", header.line, name)
+            table.fail(f"unknown column; the first line must name the columns {columns}", header.line, name)
         if header.cells.count(name) > 1:
             table.fail("more than one column has this name", header.line, name)
     for name in ("token", "area"):
         if name not in header.cells:
-            table.fail(f'no column "{name}"; the first line must name the columns {wanted}', header.line)
+            table.fail(f'no column "{name}"; the first line must name the columns {columns}', header.line)
     return {name: header.cells.index(name) for name in _NEEDED if name in header.cells}
 
 

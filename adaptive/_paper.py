@@ -376,10 +376,10 @@ def write_figures(out: str | os.PathLike[str], *, seed: int, n_items: int = N_IT
     figure_class()  # before the simulations
     for_figure_2, for_figure_4 = np.random.default_rng(checked_seed(seed, SimilarityError)).spawn(2)
     similarity = exponential_similarity(n_items)
-    alike = VoterPool(np.full(N_VOTERS, NONCONFORMITY), np.full(N_VOTERS, OVERSIGHT))
+    equal_voters = VoterPool(np.full(N_VOTERS, NONCONFORMITY), np.full(N_VOTERS, OVERSIGHT))
     varied = VoterPopulation(N_VOTERS).draw(for_figure_4)
     figures = {
-        "figure_2": draw_rescaling(simulate_protocol(alike, similarity, for_figure_2)),
+        "figure_2": draw_rescaling(simulate_protocol(equal_voters, similarity, for_figure_2)),
         "figure_3": draw_similarities({name: distribution(n_items) for name, distribution in SIMILARITIES.items()}),
         "figure_4": draw_scores(simulate_protocol(varied, similarity, for_figure_4), true_ranking(similarity)),
     }

@@ -128,10 +128,10 @@ class BallotPlan(TableResult):
     @property
     def advice(self) -> tuple[Advice, ...]:
         """Advice by the heuristics of section 2.7, for any number of voters."""
-        given = advice_on(
+        advice = advice_on(
             self.sizes, fraction=self.fraction, presentations=self.presentations, n_comparisons=self.n_comparisons
         )
-        return tuple(given)
+        return tuple(advice)
 
     def advice_for(self, n_voters: int) -> tuple[Advice, ...]:
         """Return the advice for a known number of voters: `advice`, and whether a voter would see a pair twice.
@@ -213,7 +213,7 @@ class BallotPlan(TableResult):
                 f"Top items are presented {counted(self.top_presentations, 'time')}; "
                 f"in a uniform ballot of the same cost, every item {self.uniform_presentations:,.1f} times.",
                 *(["Advice:"] if advice else []),
-                *(f"- {each.sentence}" for each in advice),
+                *(f"- {note.sentence}" for note in advice),
             ]
         )
 
@@ -245,9 +245,9 @@ class BallotPlan(TableResult):
             raise PlanError(f"the plan {fault}; its keys are {', '.join(_KEYS)}")
         plan = cls(**{name: data[name] for name in _INPUTS})
         for name, value in plan.to_dict().items():
-            given = list(data[name]) if isinstance(data[name], tuple) else data[name]
-            if not isinstance(given, list if isinstance(value, list) else Real) or given != value:
-                raise PlanError(f"{name} is {shown(given)}, but the inputs of the plan give {shown(value)}")
+            entry = list(data[name]) if isinstance(data[name], tuple) else data[name]
+            if not isinstance(entry, list if isinstance(value, list) else Real) or entry != value:
+                raise PlanError(f"{name} is {shown(entry)}, but the inputs of the plan give {shown(value)}")
         return plan
 
     def __str__(self) -> str:

@@ -123,17 +123,17 @@ def run_protocol(
     (array([1., 2., 3., 4., 5., 6., 7., 8.]), array([3, 3, 2, 2, 1, 1, 1, 1]))
     """
     labels = checked_items(plan, items)
-    standing, records = Position.first(plan), []
-    while standing.n_closed < plan.n_ballots:
-        ballot = draw_ballot(standing.labels(labels), plan.presentations, voters, rng)
-        record, standing = close_ballot(plan, standing, ballot, vote(ballot), rng=rng, select=select, average=average)
+    position, records = Position.first(plan), []
+    while position.n_closed < plan.n_ballots:
+        ballot = draw_ballot(position.labels(labels), plan.presentations, voters, rng)
+        record, position = close_ballot(plan, position, ballot, vote(ballot), rng=rng, select=select, average=average)
         records.append(record)
-    return ProtocolResult(plan, labels, standing.mean, tuple(records))
+    return ProtocolResult(plan, labels, position.mean, tuple(records))
 
 
 def close_ballot(
     plan: BallotPlan,
-    standing: Position,
+    position: Position,
     ballot: Ballot,
     answers: ArrayLike,
     *,
@@ -146,7 +146,7 @@ def close_ballot(
     Parameters
     ----------
     plan : BallotPlan
-    standing : Position
+    position : Position
         Position of the protocol when the ballot was drawn.
     ballot : Ballot
     answers : array_like of shape (n_comparisons,)
@@ -158,10 +158,10 @@ def close_ballot(
     ProtocolError, VoteError
         As `run_protocol`.
     """
-    number, places = standing.n_closed + 1, standing.places
-    previous = standing.mean[places] if standing.n_closed else None
+    number, places = position.n_closed + 1, position.places
+    previous = position.mean[places] if position.n_closed else None
     scores = score_ballot(ballot, answers, ballot_number=number, previous_mean=previous, average=average)
-    mean = standing.mean.copy()
+    mean = position.mean.copy()
     mean[places] = scores.ybar
     if number < plan.n_ballots:
         selection = _checked_selection(select(scores, plan.sizes[number], rng), plan.sizes[number], len(places))
@@ -170,7 +170,7 @@ def close_ballot(
     record = BallotRecord(
         number=number, items=ballot.items, places=places, n_tied_at_cut=selection.n_tied_at_cut, **vars(scores)
     )
-    return record, Position(number, places[selection.chosen], mean)
+    return record, Position(number, places[selection.places], mean)
 
 
 def ballot_rng(seed: int, number: int, use: Literal["draw", "cut", "probe"]) -> np.random.Generator:
@@ -213,29 +213,29 @@ def checked_items(plan: BallotPlan, items: Items) -> Sequence[Hashable]:
     return labels
 
 
-def checked_labels(labels: Items, what: str, error: type[AdaptiveError] = ProtocolError) -> Sequence[Hashable]:
+def checked_labels(labels: Items, role: str, error: type[AdaptiveError] = ProtocolError) -> Sequence[Hashable]:
     """Return a range for an integer, else a tuple of unique labels; messages of `error` begin with `what`."""
     if isinstance(labels, int | np.integer) and not isinstance(labels, bool):
         if not 0 <= labels <= LIMIT:
-            raise error(f"{what} must be from 0 to {LIMIT} in number; got {shown(labels)}")
+            raise error(f"{role} must be from 0 to {LIMIT} in number; got {shown(labels)}")
         return range(int(labels))
     if isinstance(labels, str | bytes) or not isinstance(labels, Sequence | np.ndarray):
-        raise error(f"{what} must be a number or a list of labels; got {shown(labels)}")
+        raise error(f"{role} must be a number or a list of labels; got {shown(labels)}")
     if isinstance(labels, range) and labels == range(len(labels)):
         return labels
     names = tuple(labels.tolist() if isinstance(labels, np.ndarray) else labels)
     try:
-        check_unique(names, what, error)
+        check_unique(names, role, error)
     except TypeError:
-        raise error(f"{what} must be hashable, as strings and tuples are; got {shown(names)}") from None
+        raise error(f"{role} must be hashable, as strings and tuples are; got {shown(names)}") from None
     return names
 
 
 def _checked_selection(selection: Selection, n_selected: int, n_items: int) -> Selection:
-    chosen = np.asarray(selection.chosen)
+    places = np.asarray(selection.places)
     indices = (
-        chosen.dtype.kind in "iu" and chosen.shape == (n_selected,) and chosen.min() >= 0 and chosen.max() < n_items
+        places.dtype.kind in "iu" and places.shape == (n_selected,) and places.min() >= 0 and places.max() < n_items
     )
-    if not indices or np.bincount(chosen).max() > 1:
-        raise ProtocolError(f"select must return {n_selected} different indices below {n_items}; got {shown(chosen)}")
+    if not indices or np.bincount(places).max() > 1:
+        raise ProtocolError(f"select must return {n_selected} different indices below {n_items}; got {shown(places)}")
     return selection

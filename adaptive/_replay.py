@@ -141,30 +141,30 @@ def score_ballots(plan: BallotPlan, ballots: Sequence[BallotVotes], *, items: It
     if not 1 <= len(ballots) <= plan.n_ballots:
         raise ProtocolError(f"from 1 to {plan.n_ballots} ballots of the plan can be scored; got {len(ballots)}")
     known = set(labels)
-    standing, records = Position.first(plan), []
+    position, records = Position.first(plan), []
     for number, votes in enumerate(ballots, start=1):
         rng = ballot_rng(seed, number, "cut")
         try:
-            ballot = _ballot(plan, number, standing.labels(labels), votes, known)
-            record, standing = close_ballot(plan, standing, ballot, votes.answers, rng=rng)
+            ballot = _ballot(plan, number, position.labels(labels), votes, known)
+            record, position = close_ballot(plan, position, ballot, votes.answers, rng=rng)
         except VoteError as error:
             raise VoteError(f"ballot {number}: {error}") from error
         records.append(record)
-    finished = standing.n_closed == plan.n_ballots
-    result = ProtocolResult(plan, labels, standing.mean, tuple(records))
-    return InterimResult(result, None if finished else tuple(standing.labels(labels)))
+    finished = position.n_closed == plan.n_ballots
+    result = ProtocolResult(plan, labels, position.mean, tuple(records))
+    return InterimResult(result, None if finished else tuple(position.labels(labels)))
 
 
 def _ballot(
     plan: BallotPlan, number: int, items: Sequence[Hashable], votes: BallotVotes, known: set[Hashable]
 ) -> Ballot:
     """Make a ballot of the given comparisons; the scores do not depend on the voters."""
-    wanted = plan.comparisons[number - 1]
+    n_planned = plan.comparisons[number - 1]
     if len(votes.left) != len(votes.right):
         raise VoteError(f"{len(votes.left)} items on the left have {len(votes.right)} on the right")
-    if len(votes.left) != wanted:
+    if len(votes.left) != n_planned:
         raise VoteError(
-            f"the plan has {wanted} comparisons; got {len(votes.left)} (comparisons without an answer count too)"
+            f"the plan has {n_planned} comparisons; got {len(votes.left)} (comparisons without an answer count too)"
         )
     place = {label: index for index, label in enumerate(items)}
     left, right = (_places(labels, place, known) for labels in (votes.left, votes.right))
@@ -172,7 +172,7 @@ def _ballot(
         itself = [items[index] for index in left[left == right].tolist()]
         raise VoteError(offending("an item cannot meet itself", itself))
     presentations = np.bincount(np.concatenate([left, right]), minlength=len(items))
-    one_more = 2 * wanted - plan.presentations * len(items)  # 1 if M and N_k are both odd
+    one_more = 2 * n_planned - plan.presentations * len(items)  # 1 if M and N_k are both odd
     wrong = (presentations < plan.presentations) | (presentations > plan.presentations + one_more)
     if wrong.any():
         index = int(np.flatnonzero(wrong)[0])
@@ -181,15 +181,15 @@ def _ballot(
             f"{shown(items[index])} is presented {presentations[index]} times"
         )
     names: Names = items if isinstance(items, range) else tuple(items)
-    return Ballot(names, plan.presentations, range(1), left, right, np.zeros(wanted, np.int32))
+    return Ballot(names, plan.presentations, range(1), left, right, np.zeros(n_planned, np.int32))
 
 
 def _places(labels: Sequence[Hashable], place: dict[Hashable, int], known: set[Hashable]) -> NDArray[np.int32]:
-    found = np.array([place.get(label, -1) for label in labels], np.int32)
-    if (found < 0).any():
-        strange = [labels[index] for index in np.flatnonzero(found < 0).tolist()]
+    places = np.array([place.get(label, -1) for label in labels], np.int32)
+    if (places < 0).any():
+        strange = [labels[index] for index in np.flatnonzero(places < 0).tolist()]
         unknown = dict.fromkeys(label for label in strange if label not in known)
         if unknown:
             raise VoteError(offending("the plan has no such items", unknown))
         raise VoteError(offending("these items were not selected for it", dict.fromkeys(strange)))
-    return found
+    return places

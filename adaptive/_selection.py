@@ -22,7 +22,7 @@ class Selection(Result):
 
     Attributes
     ----------
-    chosen : ndarray of intp, shape (n_selected,), read-only
+    places : ndarray of intp, shape (n_selected,), read-only
         Indices of the items, best first; equal items keep their order, except those tied at the cut.
     n_tied_at_cut : int
         Items that share the score at the cut, where only some could be chosen; 0 when the cut separates two scores.
@@ -36,11 +36,11 @@ class Selection(Result):
     >>> import numpy as np
     >>> from adaptive import select_top
     >>> selection = select_top([0.2, 0.9, 0.4], 2, np.random.default_rng(0))
-    >>> selection.chosen, selection.n_tied_at_cut
+    >>> selection.places, selection.n_tied_at_cut
     (array([1, 2]), 0)
     """
 
-    chosen: NDArray[np.intp]
+    places: NDArray[np.intp]
     n_tied_at_cut: int
 
 
@@ -76,7 +76,7 @@ def select_top(scores: ArrayLike, n_selected: int, rng: np.random.Generator) -> 
     >>> import numpy as np
     >>> from adaptive import select_top
     >>> select_top([0.2, 0.9, 0.4], 2, np.random.default_rng(0))
-    Selection(chosen=array([1, 2]), n_tied_at_cut=0)
+    Selection(places=array([1, 2]), n_tied_at_cut=0)
     >>> select_top([0.4, 0.9, 0.4, 0.4], 2, np.random.default_rng(0)).n_tied_at_cut
     3
     """
@@ -88,14 +88,14 @@ def select_top(scores: ArrayLike, n_selected: int, rng: np.random.Generator) -> 
         raise ProtocolError(f"cannot select {n_selected} of {values.size} items")
     # Stable, because the order of equal items under another sort depends on the processor, and the next draw on it.
     order = (-values).argsort(kind="stable")
-    chosen, n_tied = order[:n_selected], 0
+    places, n_tied = order[:n_selected], 0
     cut = values[order[n_selected - 1]]
     if n_selected < values.size and values[order[n_selected]] == cut:
         tied = np.flatnonzero(values == cut)
         n_tied = tied.size
         n_above = np.count_nonzero(values > cut)
-        chosen = np.concatenate([order[:n_above], rng.permutation(tied)[: n_selected - n_above]])
-    return Selection(read_only(chosen), n_tied)
+        places = np.concatenate([order[:n_above], rng.permutation(tied)[: n_selected - n_above]])
+    return Selection(read_only(places), n_tied)
 
 
 def select_by_mean(scores: BallotScores, n_selected: int, rng: np.random.Generator) -> Selection:
@@ -113,13 +113,13 @@ def select_by_mean(scores: BallotScores, n_selected: int, rng: np.random.Generat
     >>> from adaptive._scores import score_ballot
     >>> ballot = draw_ballot(["apple", "pear"], 1, 1, np.random.default_rng(0))
     >>> scores = score_ballot(ballot, [0], ballot_number=2, previous_mean=np.array([0.5, 0.75]))
-    >>> select_by_mean(scores, 1, np.random.default_rng(0)).chosen
+    >>> select_by_mean(scores, 1, np.random.default_rng(0)).places
     array([1])
     """
     return select_top(scores.ybar, n_selected, rng)
 
 
-def select_again(chosen: NDArray[np.intp], n_tied_at_cut: int) -> Select:
+def select_again(places: NDArray[np.intp], n_tied_at_cut: int) -> Select:
     """Return a function that repeats a recorded selection, whatever its generator.
 
     The function raises a ProtocolError if the scores could not have led to these items. It allows for the last digits
@@ -127,30 +127,30 @@ def select_again(chosen: NDArray[np.intp], n_tied_at_cut: int) -> Select:
 
     Parameters
     ----------
-    chosen : ndarray of intp, shape (n_selected,)
+    places : ndarray of intp, shape (n_selected,)
     n_tied_at_cut : int
 
     Examples
     --------
     >>> from types import SimpleNamespace
     >>> scores = SimpleNamespace(ybar=np.array([0.4, 0.9, 0.4, 0.4]))
-    >>> select_again(np.array([1, 3]), 3)(scores, 2, np.random.default_rng(0)).chosen
+    >>> select_again(np.array([1, 3]), 3)(scores, 2, np.random.default_rng(0)).places
     array([1, 3])
     """
 
     def select(scores: BallotScores, n_selected: int, rng: np.random.Generator) -> Selection:  # noqa: ARG001
         values = scores.ybar
-        kept = np.zeros(values.size, bool)
-        kept[chosen] = True
-        if chosen.size != n_selected or np.count_nonzero(kept) != n_selected:
-            raise ProtocolError(f"{n_selected} different items must be selected; got {chosen.size}")
-        others = values[~kept].max(initial=-np.inf)
-        if (np.diff(values[chosen]) > _SLACK).any() or others > values[chosen[-1]] + _SLACK:
+        is_selected = np.zeros(values.size, bool)
+        is_selected[places] = True
+        if places.size != n_selected or np.count_nonzero(is_selected) != n_selected:
+            raise ProtocolError(f"{n_selected} different items must be selected; got {places.size}")
+        others = values[~is_selected].max(initial=-np.inf)
+        if (np.diff(values[places]) > _SLACK).any() or others > values[places[-1]] + _SLACK:
             raise ProtocolError("the items selected are not the best by the votes")
-        cut = values[chosen[-1]]
+        cut = values[places[-1]]
         tied = [int(np.count_nonzero(np.abs(values - cut) <= slack)) * (others >= cut - slack) for slack in (0, _SLACK)]
         if n_tied_at_cut not in tied:
             raise ProtocolError(f"the votes leave {tied[0]} items tied at the cut; got {n_tied_at_cut}")
-        return Selection(chosen, n_tied_at_cut)
+        return Selection(places, n_tied_at_cut)
 
     return select

@@ -21,7 +21,7 @@ from rankcorr._io.records import Record, TextTable, delimiters_of, listed
 Label: TypeAlias = str | tuple[str, ...]
 
 
-def check_spelling(table: TextTable, header: Record, wanted: Iterable[str]) -> None:
+def check_spelling(table: TextTable, header: Record, columns: Iterable[str]) -> None:
     """Refuse a column that differs from a missing one only in capitals or outer spaces.
 
     Raises
@@ -29,7 +29,7 @@ def check_spelling(table: TextTable, header: Record, wanted: Iterable[str]) -> N
     Exception
         The table's error, with file, line and column.
     """
-    missing = {name.casefold(): name for name in wanted if name not in header.cells}
+    missing = {name.casefold(): name for name in columns if name not in header.cells}
     for cell in header.cells:
         near = missing.get(cell.strip().casefold())
         if near is not None:
@@ -44,27 +44,27 @@ def check_width(table: TextTable, header: Record, record: Record) -> None:
     Exception
         The table's error, with file and line.
     """
-    wanted, got = len(header.cells), len(record.cells)
-    if got != wanted:
-        lacking = f", none for {listed(header.cells[got:])}" if got < wanted else ""
-        table.fail(f"{wanted} cells are wanted, as in the first row; got {got}{lacking}", record.line)
+    n_expected, got = len(header.cells), len(record.cells)
+    if got != n_expected:
+        lacking = f", none for {listed(header.cells[got:])}" if got < n_expected else ""
+        table.fail(f"{n_expected} cells are wanted, as in the first row; got {got}{lacking}", record.line)
 
 
-def open_table(path: str | os.PathLike[str], asked: str) -> tuple[TextTable, Record, Iterator[Record]]:
+def open_table(path: str | os.PathLike[str], columns: str) -> tuple[TextTable, Record, Iterator[Record]]:
     """Open a table whose first line names the columns, and return the rows after it."""
     table = TextTable(os.fspath(path), error=TableError)
     text = table.text()
     if text.lstrip()[0] in "{[":
         table.fail(
-            f'is JSON; a table like CSV is wanted, whose first line names the columns, with "{asked}" among them'
+            f'is JSON; a table like CSV is wanted, whose first line names the columns, with "{columns}" among them'
         )
-    return table, *header_and_records(table, text, asked)
+    return table, *header_and_records(table, text, columns)
 
 
-def header_and_records(table: TextTable, text: str, *asked: str) -> tuple[Record, Iterator[Record]]:
-    """Return the first row of a table's text, and the rows after it; the columns `asked` decide on the delimiter."""
+def header_and_records(table: TextTable, text: str, *columns: str) -> tuple[Record, Iterator[Record]]:
+    """Return the first row of a table's text, and the rows after it; `columns` decide on the delimiter."""
     # A table of one column has no delimiter; an error about missing columns is more helpful.
-    delimiter = table.delimiter(text, asked) if delimiters_of(text)[1] else ","
+    delimiter = table.delimiter(text, columns) if delimiters_of(text)[1] else ","
     records = table.records(text, delimiter)
     return next(records), records
 
@@ -115,8 +115,8 @@ def label_in(table: TextTable, header: Record, record: Record, columns: Sequence
 def check_text(table: TextTable, cell: str, line: int, column: str) -> None:
     """Refuse a cell that cannot be a name: it is empty, begins or ends with a space, or has several lines."""
     if not cell.strip():
-        wanted = "an item" if column[-1].isdigit() else f"its {column}"
-        table.fail(f"empty cell; every row needs {wanted}", line, column)
+        entry = "an item" if column[-1].isdigit() else f"its {column}"
+        table.fail(f"empty cell; every row needs {entry}", line, column)
     if cell != cell.strip():
         table.fail(f"{shown(cell)} begins or ends with a space", line, column)
     if "\n" in cell or "\r" in cell:
@@ -210,9 +210,9 @@ def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     for row in chain([header], rows):
         if any(isinstance(cell, str) and "\r" in cell for cell in row):
             # The module quotes a carriage return only where lines end with one, and readers would end the row there.
-            own = io.StringIO()
-            csv.writer(own, lineterminator="\r\n").writerow(row)
-            file.write(own.getvalue()[:-2] + "\n")
+            row_text = io.StringIO()
+            csv.writer(row_text, lineterminator="\r\n").writerow(row)
+            file.write(row_text.getvalue()[:-2] + "\n")
         else:
             writer.writerow(row)
     return file.getvalue()

@@ -170,7 +170,7 @@ def run_matched_ballots(
             ballot = draw_ballot(votes.items, plan.presentations, voters, rng)
         else:
             strengths = interim_strengths(votes, strengths)
-            chosen = select_top(strengths.theta, size, rng).chosen
+            chosen = select_top(strengths.theta, size, rng).places
             ballot = draw_matched_ballot(strengths, chosen, plan.presentations, rng=rng, noise=match.noise)
         votes = with_answers(votes, ballot, vote(ballot))
     return bradley_terry(votes, voters=True)

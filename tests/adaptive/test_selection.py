@@ -16,7 +16,7 @@ from tests.adaptive.ballots import SEEDS
 def test_the_largest_scores_are_selected_best_first(scores, data, seed):
     n_selected = data.draw(st.integers(1, len(scores)))
     selection = select_top(scores, n_selected, np.random.default_rng(seed))
-    chosen = selection.chosen.tolist()
+    chosen = selection.places.tolist()
     assert len(set(chosen)) == n_selected
     assert [scores[place] for place in chosen] == sorted(scores, reverse=True)[:n_selected]
     assert selection.n_tied_at_cut == naive.n_tied_at_cut(scores, n_selected)
@@ -36,7 +36,7 @@ def test_ties_at_the_cut_are_broken_evenly():
     for _ in range(3000):
         selection = select_top([1, 2, 1, 1, 0], 3, rng)
         assert selection.n_tied_at_cut == 3
-        counts[selection.chosen] += 1
+        counts[selection.places] += 1
     assert counts[1] == 3000
     assert counts[4] == 0
     # 2 of 3 go on: 2000 each, with a standard deviation of sqrt(3000 * 2/3 * 1/3) = 26
@@ -44,13 +44,13 @@ def test_ties_at_the_cut_are_broken_evenly():
 
 
 def test_infinite_scores_have_an_order():
-    assert select_top([-np.inf, 0.0, np.inf], 2, np.random.default_rng(0)).chosen.tolist() == [2, 1]
+    assert select_top([-np.inf, 0.0, np.inf], 2, np.random.default_rng(0)).places.tolist() == [2, 1]
 
 
 def test_select_by_mean_looks_at_the_mean():
     x, y, ybar = np.array([0.9, 0.1]), np.array([0.8, 0.2]), np.array([0.3, 0.7])
     scores = BallotScores(None, x, y, 1.0, ybar)
-    assert select_by_mean(scores, 1, np.random.default_rng(0)).chosen.tolist() == [1]
+    assert select_by_mean(scores, 1, np.random.default_rng(0)).places.tolist() == [1]
 
 
 @pytest.mark.parametrize(
@@ -75,8 +75,8 @@ def scores_of(ybar):
 def test_a_selection_can_be_repeated_without_its_generator(ybar, data, seed):
     n_selected = data.draw(st.integers(1, len(ybar)))
     made = select_top(ybar, n_selected, np.random.default_rng(seed))
-    again = select_again(made.chosen, made.n_tied_at_cut)(scores_of(ybar), n_selected, None)
-    assert (again.chosen.tolist(), again.n_tied_at_cut) == (made.chosen.tolist(), made.n_tied_at_cut)
+    again = select_again(made.places, made.n_tied_at_cut)(scores_of(ybar), n_selected, None)
+    assert (again.places.tolist(), again.n_tied_at_cut) == (made.places.tolist(), made.n_tied_at_cut)
 
 
 @pytest.mark.parametrize(

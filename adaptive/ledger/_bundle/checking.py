@@ -286,7 +286,7 @@ def _seed_replays(contents: Contents) -> bool:
         wrong = "" if _is_drawn(contents, stored, again) else "comparisons"
         if not wrong and stored.record is not None and number < info.ballot_plan.n_ballots:
             rng = ballot_rng(info.seed, number, "cut")
-            chosen = select_top(stored.record["ybar"], info.ballot_plan.sizes[number], rng).chosen
+            chosen = select_top(stored.record["ybar"], info.ballot_plan.sizes[number], rng).places
             if stored.places[chosen].tolist() != stored.record["selected"]:
                 wrong = "items of those that tie at the cut"
         if wrong and opened.get(number) == np.__version__:

@@ -96,7 +96,7 @@ def test_each_ballot_has_a_stream_for_its_draw_and_one_for_its_cut(memory):
         record = campaign.close(number)
         if number < 3:
             assert record.n_tied_at_cut == size
-            chosen = select_top(record.ybar, PLAN.sizes[number], stream(number, 1)).chosen
+            chosen = select_top(record.ybar, PLAN.sizes[number], stream(number, 1)).places
             items = [items[place] for place in chosen]
 
 
