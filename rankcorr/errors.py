@@ -563,11 +563,13 @@ class MissingMeasuresError(ImportError):
 
 
 class RankColumnWarning(UserWarning):
-    r"""Ranks in a run that contradict its scores; the scores are used.
+    r"""A column that may hold ranks or scores: the message says which was taken, and how to choose.
+
+    Ranks in a run that contradict its scores are reported too; the scores are used.
 
     See Also
     --------
-    read_run : Issues this warning.
+    rankcorr.evaluation.read_run : Issues this warning.
 
     Examples
     --------

@@ -241,7 +241,8 @@ def compare(
     details.check()
     reference, *others = files.read([gold], systems)
     matches = [options.match_items(reference, other, files.missing) for other in others]
-    rows, notes = [], []
+    rows: list[dict[str, Any]] = []
+    notes = options.reading_notes([reference, *others])
     n_steps = len(others) * len(COEFFICIENTS) * details.n_resamples_each
     with progress_bar(n_steps, "resample", "coefficients") as advance:
         for other, match in zip(others, matches, strict=True):
@@ -345,14 +346,16 @@ def run_tests(
         first, *rest = others
         results, notes = _differences(reference, first, rest, {**shared, **asked, **paired})
         rows = _difference_rows(rest, results)
-        document |= {"a": options.described(first), "comparisons": rows, "warnings": notes}
+        document |= {"a": options.described(first), "comparisons": rows}
     else:
         tests, notes = _tests(reference, others, {**shared, **asked})
         rows = [
             _test_row(other, test) | match.described()
             for other, test, match in zip(others, tests, matches, strict=True)
         ]
-        document |= {"systems": rows, "warnings": notes}
+        document |= {"systems": rows}
+    notes = options.reading_notes([reference, *others]) + notes
+    document |= {"warnings": notes}
     if as_json:
         console.print_json(document)
         return

@@ -53,7 +53,8 @@ class BoardOptions:
         golds, others = options.by_name(read[:n_golds]), options.by_name(read[n_golds:], self.swap)
         with progress_bar(None, "resample", "leaderboard") as advance, collected_notices() as notices:
             board = leaderboard(golds, others, **asked, n_resamples=self.resamples, progress=advance)
-        return board, read[:n_golds], read[n_golds:], console.notes_of(notices, [self.coefficient])
+        notes = options.reading_notes(read) + console.notes_of(notices, [self.coefficient])
+        return board, read[:n_golds], read[n_golds:], notes
 
 
 board_options: Decorator = gathered("asked", BoardOptions)

@@ -12,9 +12,9 @@ from typing import Any, Final, NamedTuple
 import click
 
 from rankcorr import Coefficient, InverseSquare, OptionError, Ranking, RankingError, TableError, Uniform, WeightError
-from rankcorr._checks import checked_level, counted, repeated
+from rankcorr._checks import checked_level, collected_notices, counted, repeated
 from rankcorr._cli import console
-from rankcorr._cli.console import Decorator, choice_option, choice_setting, gathered, option, setting, whole
+from rankcorr._cli.console import Decorator, Note, choice_option, choice_setting, gathered, option, setting, whole
 from rankcorr._coefficients import BY_NAME, COEFFICIENTS, VARIANTS, named_coefficient
 from rankcorr._io.tables import DUPLICATES, Label, read_numbers
 from rankcorr._ranking import MISSING, Missing, RankingLike, align
@@ -90,12 +90,16 @@ def swap_option(default: str | None = SWAPS[0], what: str = "What systems exchan
 
 @dataclass(frozen=True)
 class Named:
-    """A ranking, its names in tables and in figures, and the scores that it was made from unless these were ranks."""
+    """A ranking, its names in tables and in figures, and the scores that it was made from unless these were ranks.
+
+    `messages` are notes on how the file was read.
+    """
 
     name: str
     ranking: Ranking
     scores: Mapping[Label, float] | None = None
     short: str = ""
+    messages: tuple[str, ...] = ()
 
     def exchanging(self, swap: Swap) -> RankingLike:
         """Return the scores or the ranking, as `swap` needs; the library refuses a ranking without scores."""
@@ -110,6 +114,11 @@ class Named:
     def in_figures(self) -> Named:
         """The ranking with its short name, which fits into a figure."""
         return replace(self, name=self.short)
+
+
+def reading_notes(rankings: Iterable[Named]) -> list[Note]:
+    """Notes on how files were read."""
+    return console.notes_of([message for ranking in rankings for message in ranking.messages], [])
 
 
 def check_stdin(paths: Sequence[str]) -> None:
@@ -229,7 +238,7 @@ class Files:
 
     def _one(self, name: str, path: str, column: str | None) -> Named:
         try:
-            numbers = read_numbers(
+            table = read_numbers(
                 path,
                 id_columns=self.ids or None,
                 score_column=column,
@@ -243,9 +252,11 @@ class Files:
                     f"{error}; this looks like a TREC file, which 'rankcorr evaluate QRELS RUN' reads"
                 ) from error
             raise
-        if self.ranks:
-            return Named(name, Ranking.from_ranks(numbers))
-        return Named(name, Ranking.from_scores(numbers), numbers)
+        with collected_notices() as notices:
+            has_ranks = self.ranks or table.has_ranks()
+        if has_ranks:
+            return Named(name, Ranking.from_ranks(table.numbers), messages=tuple(notices))
+        return Named(name, Ranking.from_scores(table.numbers), table.numbers)
 
     def described(self) -> dict[str, Any]:
         """The options, ready for JSON."""

@@ -45,6 +45,7 @@ def _of_systems(command: Command) -> Command:
 def _matching(files: Files, gold: str, systems: Sequence[str]) -> tuple[Named, list[Named]]:
     """Read gold and systems, whose items must match."""
     reference, *others = files.read([gold], systems)
+    console.print_notes(options.reading_notes([reference, *others]))
     for other in others:
         options.match_items(reference, other, files.missing)
     return reference, others

@@ -11,12 +11,12 @@ from fractions import Fraction
 from itertools import chain
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
-from rankcorr._checks import check_choice, real_text, shown
-from rankcorr._io.records import Record, TextTable, delimiters_of, listed, printable
+from rankcorr._checks import check_choice, give_notice, real_text, shown
+from rankcorr._io.records import Record, TextTable, delimiters_of, is_rank_column, listed, printable
 from rankcorr._ranking import Ranking
-from rankcorr.errors import OptionError
+from rankcorr.errors import OptionError, RankColumnWarning
 
-__all__ = ["read_numbers", "read_ranking"]
+__all__ = ["TableNumbers", "read_numbers", "read_ranking"]
 
 _COMMENTS = re.compile(r"\A(?:[ \t]*(?:#[^\n]*)?\n)+")
 _BY_SPACE = re.compile(r"\s*\S+ \S+ \S")
@@ -53,7 +53,8 @@ def read_ranking(
         Column of the numbers. Either option may be omitted if only one column is left for it, and both if the file has
         two columns: the first is then the id.
     ranks : bool
-        The numbers are ranks (smaller is better), not scores.
+        The numbers are ranks (smaller is better), not scores. Those of a column named "rank" or "ranks" always are; a
+        `RankColumnWarning` says so.
     header : bool
         The first line names the columns. Without it columns are named "1", "2", ...
     unordered : bool
@@ -88,8 +89,28 @@ def read_ranking(
     array([1., 2.])
     """
     options: dict[str, Any] = {"header": header, "unordered": unordered, "duplicates": duplicates}
-    numbers = read_numbers(path, id_columns=id_columns, score_column=score_column, **options)
-    return Ranking.from_ranks(numbers) if ranks else Ranking.from_scores(numbers)
+    table = read_numbers(path, id_columns=id_columns, score_column=score_column, **options)
+    return Ranking.from_ranks(table.numbers) if ranks or table.has_ranks() else Ranking.from_scores(table.numbers)
+
+
+class TableNumbers(NamedTuple):
+    """The numbers of a file by label, in its order, with the names of the file and of their column."""
+
+    numbers: dict[Label, float]
+    file: str
+    column: str
+
+    def has_ranks(self, *, stacklevel: int = 4) -> bool:
+        """Whether the column is named as one of ranks; a warning says that the numbers are read as ranks."""
+        if not is_rank_column(self.column):
+            return False
+        give_notice(
+            f'{self.file}: column "{printable(self.column)}" is read as ranks (1 is best); rename it if larger numbers '
+            "are better",
+            RankColumnWarning,
+            stacklevel=stacklevel,
+        )
+        return True
 
 
 def read_numbers(
@@ -101,7 +122,7 @@ def read_numbers(
     unordered: bool = False,
     duplicates: Duplicates = "error",
     words: bool = False,
-) -> dict[Label, float]:
+) -> TableNumbers:
     r"""Read the numbers that make a ranking, by label, with the parameters and errors of `read_ranking`.
 
     A whole number is an int, so that no two beyond 2^53 become one. The order is that of the file. `words` reads gold
@@ -114,7 +135,7 @@ def read_numbers(
     >>> with TemporaryDirectory() as folder:
     ...     file = Path(folder, "gold.csv")
     ...     _ = file.write_text("item,score\nant,3\nbee,0.5\n")
-    ...     read_numbers(file)
+    ...     read_numbers(file).numbers
     {'ant': 3, 'bee': 0.5}
     """
     check_choice("duplicates", duplicates, DUPLICATES)
@@ -137,7 +158,8 @@ def read_numbers(
     if unordered and len(columns.ids) != 2:
         raise OptionError(f"unordered needs two id columns, whose order does not count; got {len(columns.ids)}")
     rows = records if header else chain([first], records)
-    return _items(table, rows, columns, unordered=unordered, duplicates=duplicates, as_spelled=words)
+    numbers = _items(table, rows, columns, unordered=unordered, duplicates=duplicates, as_spelled=words)
+    return TableNumbers(numbers, table.name, columns.names[columns.score] if header else "")
 
 
 class _Columns(NamedTuple):

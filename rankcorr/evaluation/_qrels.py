@@ -9,11 +9,20 @@ from typing import Any, ClassVar, Final, NoReturn, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr._checks import check_choice, counted, offending, repeated, shown
+from rankcorr._checks import check_choice, counted, give_notice, offending, repeated, shown
 from rankcorr._frames import columns_of
 from rankcorr._identifiers import comparable
+from rankcorr._io.records import is_rank_column
 from rankcorr._scores import read_only
-from rankcorr.errors import ColumnError, LabelError, MissingValueError, NonNumericError, OptionError, SplitQueryError
+from rankcorr.errors import (
+    ColumnError,
+    LabelError,
+    MissingValueError,
+    NonNumericError,
+    OptionError,
+    RankColumnWarning,
+    SplitQueryError,
+)
 from rankcorr.evaluation._columns import (
     DUPLICATES,
     Codes,
@@ -176,7 +185,8 @@ class QueryColumns:
             "q_id" for the query, "document", "document_id", "doc_id", "docno", "docid", "doc" for the document,
             "relevance", "rel", "label", "gold" for the value of qrels, "score", "sim" for that of a run. A frame with
             the columns "qid" and "docno" is one of PyTerrier, in which "query" is text, and one with "query-id" and
-            "corpus-id" one of BEIR, in which "score" is the relevance, too.
+            "corpus-id" one of BEIR, in which "score" is the relevance, too. A column `value` named "rank" is read as
+            ranks, with a `RankColumnWarning`.
         duplicates, name
             As in `from_columns`.
 
@@ -195,8 +205,15 @@ class QueryColumns:
         columns = columns_of(frame)
         if columns is None:
             raise ColumnError(f"a data frame is wanted; got {shown(frame)}")
-        found = [columns[each] for each in cls.chosen_columns(columns, query, document, value)]
-        return cls.from_columns(*found, duplicates=duplicates, name=name)
+        *names, value_column = cls.chosen_columns(columns, query, document, value)
+        ids, values = [columns[column] for column in names], columns[value_column]
+        if is_rank_column(value_column):
+            give_notice(
+                f"column {value_column!r} is read as ranks (1 is best); rename it if larger numbers are better",
+                RankColumnWarning,
+            )
+            values = -checked_values(values, "rank")
+        return cls.from_columns(*ids, values, duplicates=duplicates, name=name)
 
     @classmethod
     def chosen_columns(

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from rankcorr._checks import check_choice, checked_flag, counted, give_notice, offending, shown
 from rankcorr._coefficients import COEFFICIENTS, Coefficient, CoefficientLike, different_coefficients
+from rankcorr._io.records import is_rank_column
 from rankcorr._io.tables import Duplicates, read_numbers
 from rankcorr._ranking import as_ranking
 from rankcorr._results import Result, TableResult, read_only
 from rankcorr._workers import Progress
-from rankcorr.errors import LowCoverageWarning, NonNumericError, OptionError, SelfPairWarning
+from rankcorr.errors import LowCoverageWarning, NonNumericError, OptionError, SelfPairWarning, TableError
 from rankcorr.evaluation._metrics import name_of
 from rankcorr.inference._bootstrap import bootstrap_interval
 from rankcorr.inference._permutation import permutation_test
@@ -94,8 +95,12 @@ def read_pairs(
     if word_columns is not None and (isinstance(word_columns, str) or len(word_columns) != 2):
         raise OptionError(f"word_columns must be a list of two names of columns; got {shown(word_columns)}")
     options: dict[str, Any] = {"header": header, "unordered": unordered, "duplicates": duplicates}
-    numbers = read_numbers(path, id_columns=word_columns, score_column=score_column, words=True, **options)
-    return cast("dict[Pair, float]", numbers)
+    table = read_numbers(path, id_columns=word_columns, score_column=score_column, words=True, **options)
+    if is_rank_column(table.column):
+        raise TableError(
+            f'{table.file}: column "{table.column}" holds ranks, and similarities are wanted: larger is more similar'
+        )
+    return cast("dict[Pair, float]", table.numbers)
 
 
 def as_pairs(gold: PairsLike, *, unordered: bool = False) -> dict[Pair, float]:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from rankcorr._checks import check_choice, check_unique, checked_flag, checked_resamples, checked_seed, offending, shown
 from rankcorr._coefficients import Coefficient
 from rankcorr._frames import arrow
+from rankcorr._io.records import is_rank_column
 from rankcorr._scores import read_only
 from rankcorr._workers import checked_workers, mapped
 from rankcorr.errors import MetricError, MissingValueError, OptionError, UndefinedQueryError, UnjudgedError
@@ -119,6 +120,8 @@ class QueryEvaluator:
         if wrong := [name for name in names if not isinstance(name, str) or not name]:
             raise OptionError(offending("names of columns must be text; got", wrong))
         check_unique(names, "names of columns", OptionError)
+        if ranks := list(filter(is_rank_column, (self.relevance, *scores))):
+            raise OptionError(f"column {ranks[0]!r} holds ranks; scores are wanted, of which the largest is the best")
         check_choice("unjudged", self.unjudged, UNJUDGED)
         check_choice("unretrieved", self.unretrieved, UNRETRIEVED)
         check_choice("undefined", self.undefined, UNDEFINED)

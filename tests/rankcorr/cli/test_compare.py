@@ -426,3 +426,19 @@ def test_missing_items_are_passed_on():
     null = null_distribution(GOLD, LESS, missing="bottom")
     assert row["coefficients"]["tau_w"]["chance"] == null.mean
     assert row["worst"][0]["label"] == contributions(GOLD, LESS, missing="bottom").worst(1)[0].label
+
+
+@pytest.mark.parametrize("command", ["compare", "test", "leaderboard"])
+def test_a_column_of_ranks_is_never_read_as_scores(folder, command):
+    order = {"x": 9.5, "y": 7, "z": 3, "v": 1}
+    (folder / "export.csv").write_text(
+        "item,rank,score\n" + "".join(f"{item},{rank},{score}\n" for rank, (item, score) in enumerate(order.items(), 1))
+    )
+    arguments = ["export.csv", "export.csv", "--id", "item", "--score", "score", "--score", "rank", "--json"]
+    content = json.loads(run_ok(command, *arguments))
+    (row,) = content["rows" if command == "leaderboard" else "systems"]
+    assert row.get("tau_w", row.get("statistic", (row.get("total") or {}).get("statistic"))) == 1
+    note = content["warnings"][0]
+    message = 'export.csv: column "rank" is read as ranks (1 is best); rename it if larger numbers are better'
+    assert note["message"] == message
+    assert f"note: {message}" in run(command, *arguments[:-1]).stderr

@@ -18,6 +18,8 @@ from rankcorr.evaluation import (
     ColumnError,
     DuplicateDocumentError,
     Qrels,
+    QueryEvaluator,
+    RankColumnWarning,
     Run,
     SplitQueryError,
     compare_runs,
@@ -366,3 +368,17 @@ def test_folds_that_cannot_be_pooled():
         Qrels.pooled([])
     with pytest.raises(SplitQueryError, match="more than one: '1'"):
         Qrels.pooled([Qrels.from_dict({1: {"a": 1}}), Qrels.from_dict({"1": {"a": 1}})])
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_a_column_named_rank_is_read_as_ranks(kind):
+    frame = kind({"qid": ["q", "q", "r"], "docno": ["a", "b", "a"], "Rank": [2, 1, 1]})
+    with pytest.raises(ColumnError, match="there is no column for the score"):
+        Run.from_frame(frame)
+    with pytest.warns(RankColumnWarning, match="column 'Rank' is read as ranks .1 is best.; rename it if") as notes:
+        assert Run.from_frame(frame, value="Rank").to_dict() == {"q": {"a": -2, "b": -1}, "r": {"a": -1}}
+    assert notes[0].filename == __file__
+    with pytest.warns(RankColumnWarning):
+        assert Qrels.from_frame(frame, value="Rank")["q"] == {"a": -2, "b": -1}
+    with pytest.raises(OptionError, match="column 'rank' holds ranks; scores are wanted"):
+        QueryEvaluator("tau_w", scores=["score", "rank"])

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from rankcorr import LabelMismatchError, OptionError, Ranking, RankingError, TableError, weighted_tau
 from rankcorr._io.tables import read_numbers, read_ranking
+from rankcorr.errors import RankColumnWarning
 
 FILE = "f.csv"
 
@@ -131,7 +132,7 @@ def test_duplicates_that_have_no_mean_or_meaning(write):
     with pytest.raises(TableError, match=r':5: "x" is inf and -inf, here and above, and has no mean'):
         read_ranking(path, duplicates="mean")
     assert read_ranking(path, duplicates="first") == Ranking.from_scores({"x": 2, "y": 1})
-    message = r":4: .* is also on line 2; ids must be unique: merge repeats with --duplicates mean"
+    message = r":4: .* is also on line 2; ids must be unique: merge repeats with duplicates=\"mean\""
     with pytest.raises(TableError, match=message):
         read_ranking(path)
     with pytest.raises(OptionError, match="duplicates must be one of 'error', 'mean', 'first'; got 'last'"):
@@ -353,5 +354,19 @@ def test_real_pairs_without_a_value(data_dir: Path):
 
 def test_numbers_come_as_they_are(write):
     path = write("id,s\nx,9007199254740993\ny,0.5\nz,-inf\n")
-    assert read_numbers(path) == {"x": 2**53 + 1, "y": 0.5, "z": -math.inf}
-    assert read_ranking(path) == Ranking.from_scores(read_numbers(path))
+    assert read_numbers(path).numbers == {"x": 2**53 + 1, "y": 0.5, "z": -math.inf}
+    assert read_ranking(path) == Ranking.from_scores(read_numbers(path).numbers)
+
+
+@pytest.mark.parametrize("name", ["rank", "Rank", " RANKS "])
+def test_a_column_named_rank_is_read_as_ranks(write, name):
+    path = write(f"id,{name},score\nx,1,0.9\ny,2,0.5\nz,3,0.1\n")
+    best_first = read_ranking(path, id_columns=["id"], score_column="score")
+    with pytest.warns(RankColumnWarning, match=f'column "{name}" is read as ranks .1 is best.; rename it if') as notes:
+        assert read_ranking(path, id_columns=["id"], score_column=name) == best_first
+    assert notes[0].filename == __file__
+    assert read_ranking(path, id_columns=["id"], score_column=name, ranks=True) == best_first
+    with pytest.warns(RankColumnWarning):  # the only column of numbers
+        assert read_ranking(write(f"id,{name}\nx,1\ny,2\nz,3\n")) == best_first
+    assert read_ranking(write("id,page_rank\nx,3\ny,2\nz,1\n")) == best_first
+    assert read_ranking(write("rank,3\nx,2\ny,1\n"), header=False).labels == ("rank", "x", "y")

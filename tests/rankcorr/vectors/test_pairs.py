@@ -181,6 +181,8 @@ def test_the_columns_of_pairs(tmp_path):
     assert read_pairs(file, word_columns=["word2", "word1"], score_column="lch")["jewel", "gem"] == 3.6
     with pytest.raises(TableError, match=r"say which column holds the numbers \(--score\); the columns are"):
         read_pairs(file)
+    with pytest.raises(TableError, match='column "Rank" holds ranks, and similarities are wanted'):
+        read_pairs(written(tmp_path / "ranks.csv", "word1,word2,Rank\ngem,jewel,1\ncord,smile,2\n"))
     with pytest.raises(TableError, match=r"say which column holds the words \(--words\) and the numbers"):
         read_pairs(written(tmp_path / "two.csv", "word1,gold\ngem,3.94\n"))
     for wrong in ("word1", ["word1"], ["word1", "word2", "gold"]):
@@ -201,7 +203,7 @@ def test_pairs_in_both_orders(tmp_path):
     assert averaged == {("jewel", "gem"): 3, ("x", "y"): 0}
     vectors = {"gem": [1.0, 0.0], "jewel": [0.9, 0.1], "x": [1.0, 0.0], "y": [0.0, 1.0]}
     assert evaluate_vectors(vectors, averaged, coefficients=["rho"], n_resamples=10).pairs == tuple(averaged)
-    message = r':3: column "a, b": "gem", "jewel" is also on line 2, as "jewel", "gem"; .* --duplicates mean or'
+    message = r':3: column "a, b": "gem", "jewel" is also on line 2, as "jewel", "gem"; .* duplicates="mean" or'
     for call in (lambda: read_pairs(file, unordered=True), lambda: evaluate_vectors(vectors, file)):
         with pytest.raises(TableError, match=message):
             call()
