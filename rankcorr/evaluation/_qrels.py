@@ -205,14 +205,15 @@ class QueryColumns:
         columns = columns_of(frame)
         if columns is None:
             raise ColumnError(f"a data frame is wanted; got {shown(frame)}")
-        *names, value_column = cls.chosen_columns(columns, query, document, value)
-        ids, values = [columns[column] for column in names], columns[value_column]
+        query_column, document_column, value_column = cls.chosen_columns(columns, query, document, value)
+        values = columns[value_column]
         if is_rank_column(value_column):
             give_notice(
                 f"column {value_column!r} is read as ranks (1 is best); rename it if larger numbers are better",
                 RankColumnWarning,
             )
             values = -checked_values(values, "rank")
+        ids = columns[query_column], columns[document_column]
         return cls.from_columns(*ids, values, duplicates=duplicates, name=name)
 
     @classmethod
