@@ -206,5 +206,5 @@ def _of_items(votes: Comparisons, items: tuple[Hashable, ...]) -> Comparisons:
     """Return the same votes, with the items of all files."""
     place = {item: number for number, item in enumerate(items)}
     own = np.array([place[item] for item in votes.items], np.int32)
-    silent = None if votes.unanswered is None else votes.unanswered.renumbered(items=own)
+    silent = None if votes.unanswered is None else votes.unanswered.renumber(items=own)
     return replace(votes, items=items, left=own[votes.left], right=own[votes.right], unanswered=silent)

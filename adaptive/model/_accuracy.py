@@ -62,15 +62,15 @@ class DrawnRanks(Result):
 
     def coefficients(self, coefficient: Coefficient, workers: int | None = None) -> Array:
         """Return the coefficient of each drawn ranking, as x, with the estimate; shape (n_samples,)."""
-        return correlated(coefficient, self.ranks, self.n_tied, self.estimate, workers)
+        return correlate_rows(coefficient, self.ranks, self.n_tied, self.estimate, workers)
 
 
-def correlated(coefficient: Coefficient, ranks: Array, n_tied: Array, other: Ranking, workers: int | None) -> Array:
+def correlate_rows(coefficient: Coefficient, ranks: Array, n_tied: Array, other: Ranking, workers: int | None) -> Array:
     """Return the coefficient of each row of ranks, as x, with another ranking of the same items in the same order."""
     swapped = coefficient.swapped
     rows = [slice(start, start + _BLOCK_ROWS) for start in range(0, len(ranks), _BLOCK_ROWS)]
-    found = in_threads(lambda part: swapped.of_rows(other, ranks[part], n_tied[part]), rows, checked_workers(workers))
-    return np.concatenate(found)
+    blocks = in_threads(lambda part: swapped.of_rows(other, ranks[part], n_tied[part]), rows, checked_workers(workers))
+    return np.concatenate(blocks)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -168,8 +168,8 @@ class TopProbabilities(TableResult):
         return item_table(self.items, order, rank=self.rank, probability=self.probability)
 
     def __repr__(self) -> str:
-        sure, open_ = (int(np.count_nonzero(held)) for held in (self.probability >= 0.95, self.is_open))
-        return f"<TopProbabilities of {len(self.items):,} items, k = {self.k}: {sure} sure, {open_} open>"
+        n_certain, open_ = (int(np.count_nonzero(mask)) for mask in (self.probability >= 0.95, self.is_open))
+        return f"<TopProbabilities of {len(self.items):,} items, k = {self.k}: {n_certain} sure, {open_} open>"
 
     @property
     def is_open(self) -> Array:
@@ -259,65 +259,65 @@ class ExpectedCorrelation(JsonResult):
         )
 
 
-def rank_intervals_of(drawn: DrawnRanks, level: float) -> RankIntervals:
+def rank_intervals_of(draws: DrawnRanks, level: float) -> RankIntervals:
     """Return the intervals between the quantiles (1 - level) / 2 and (1 + level) / 2 of the drawn ranks."""
     confidence = checked_level(level, error=ModelError)
     tails = [(1 - confidence) / 2, 0.5, (1 + confidence) / 2]
     # Take quantiles that are drawn ranks, because values between two ranks are not ranks.
-    n_samples = len(drawn.ranks)
+    n_samples = len(draws.ranks)
     places = [min(n_samples - 1, max(0, int(np.ceil(tail * n_samples - 1e-9)) - 1)) for tail in tails]
-    low, median, high = drawn.by_item[:, places].T.copy()
-    return RankIntervals(drawn.items, drawn.estimate.ranks, low, median, high, confidence, n_samples)
+    low, median, high = draws.by_item[:, places].T.copy()
+    return RankIntervals(draws.items, draws.estimate.ranks, low, median, high, confidence, n_samples)
 
 
-def top_probabilities_of(drawn: DrawnRanks, k: int) -> TopProbabilities:
+def top_probabilities_of(draws: DrawnRanks, k: int) -> TopProbabilities:
     """Return the share of drawn rankings that put each item in the top k; ties at the cut share the places left."""
-    number = checked_k(k, len(drawn.items))
-    held = in_top_shares(drawn.ranks, number)
-    return TopProbabilities(drawn.items, drawn.estimate.ranks, held.mean(axis=0), number, len(held))
+    number = checked_k(k, len(draws.items))
+    shares = in_top_shares(draws.ranks, number)
+    return TopProbabilities(draws.items, draws.estimate.ranks, shares.mean(axis=0), number, len(shares))
 
 
-def cut_of(drawn: DrawnRanks, k: int) -> Cut:
+def cut_of(draws: DrawnRanks, k: int) -> Cut:
     """Return the confidence of the cut after the estimated top k."""
-    number = checked_k(k, len(drawn.items))
-    chosen = in_top_shares(drawn.estimate.ranks[np.newaxis], number)[0]
-    held = in_top_shares(drawn.ranks, number)
-    sure, tied = chosen == 1, (chosen > 0) & (chosen < 1)
-    agreed = held[:, chosen == 0].sum(axis=1) < 1e-9
+    number = checked_k(k, len(draws.items))
+    estimated = in_top_shares(draws.estimate.ranks[np.newaxis], number)[0]
+    shares = in_top_shares(draws.ranks, number)
+    certain, tied = estimated == 1, (estimated > 0) & (estimated < 1)
+    agreed = shares[:, estimated == 0].sum(axis=1) < 1e-9
     if tied.any():
         # Tied items fill the places left, each choice equally likely: 1 / C(n, places).
         from math import comb
 
-        places = number - int(sure.sum())
+        places = number - int(certain.sum())
         chance = 1 / comb(int(tied.sum()), places)  # in integers: C of over 1,000 tied items is too large for a float
-        agreed = (held[:, sure] == 1).all(axis=1) * agreed * chance
-    return Cut(number, float(np.mean(agreed)), float(np.mean(held @ chosen)), len(held))
+        agreed = (shares[:, certain] == 1).all(axis=1) * agreed * chance
+    return Cut(number, float(np.mean(agreed)), float(np.mean(shares @ estimated)), len(shares))
 
 
 def expected_correlation_of(
-    drawn: DrawnRanks, coefficient: CoefficientLike, level: float, workers: int | None
+    draws: DrawnRanks, coefficient: CoefficientLike, level: float, workers: int | None
 ) -> ExpectedCorrelation:
     """Return mean and interval of the coefficient of drawn rankings with the estimate."""
-    chosen, confidence = as_coefficient(coefficient), checked_level(level, error=ModelError)
-    values = drawn.coefficients(chosen, workers)
+    coefficient_value, confidence = as_coefficient(coefficient), checked_level(level, error=ModelError)
+    values = draws.coefficients(coefficient_value, workers)
     read_only(values)
-    kept = values[~np.isnan(values)]
+    defined = values[~np.isnan(values)]
     mean, low, high = float("nan"), float("nan"), float("nan")
-    if kept.size:
-        mean = float(kept.mean())
-        low, high = np.quantile(kept, [(1 - confidence) / 2, (1 + confidence) / 2]).tolist()
-    return ExpectedCorrelation(mean, low, high, confidence, chosen, values.size, values)
+    if defined.size:
+        mean = float(defined.mean())
+        low, high = np.quantile(defined, [(1 - confidence) / 2, (1 + confidence) / 2]).tolist()
+    return ExpectedCorrelation(mean, low, high, confidence, coefficient_value, values.size, values)
 
 
 def in_top_shares(ranks: Array, k: int) -> Array:
     """Return each item's share in the top k of each row, summing to k: 1 or 0, or a fraction for ties at the cut."""
-    held = (ranks <= k).astype(np.float64)
+    shares = (ranks <= k).astype(np.float64)
     # The ranks of a tied group with mid-rank r that straddles the cut begin at r - (size - 1) / 2.
-    for row in np.flatnonzero(held.sum(axis=1) != k).tolist():
+    for row in np.flatnonzero(shares.sum(axis=1) != k).tolist():
         values, place, sizes = np.unique(ranks[row], return_inverse=True, return_counts=True)
         before = values - (sizes - 1) / 2 - 1
-        held[row] = np.clip((k - before) / sizes, 0.0, 1.0)[place]
-    return held
+        shares[row] = np.clip((k - before) / sizes, 0.0, 1.0)[place]
+    return shares
 
 
 def checked_k(k: int, n_items: int) -> int:

@@ -53,7 +53,7 @@ class ShownPairs(Result):
         left, right = np.concatenate([self.left, other.left]), np.concatenate([self.right, other.right])
         return ShownPairs(left, right, voter)
 
-    def renumbered(self, *, items: ArrayLike | None = None, voters: ArrayLike | None = None) -> ShownPairs:
+    def renumber(self, *, items: ArrayLike | None = None, voters: ArrayLike | None = None) -> ShownPairs:
         """Return the same pairs with index k of items (voters) replaced by ``items[k]`` (``voters[k]``)."""
         places = None if items is None else np.asarray(items, np.int32)
         casts = None if voters is None else np.asarray(voters, np.int32)
@@ -107,8 +107,8 @@ def check_lengths(columns: Mapping[str, Sized]) -> None:
     """
     lengths = {column: len(entries) for column, entries in columns.items()}
     if len(set(lengths.values())) > 1:
-        found = ", ".join(f"{column} has {length}" for column, length in lengths.items())
-        raise ComparisonError(f"every comparison needs one entry in each column; {found}")
+        sizes = ", ".join(f"{column} has {length}" for column, length in lengths.items())
+        raise ComparisonError(f"every comparison needs one entry in each column; {sizes}")
 
 
 def coded_labels(
@@ -164,20 +164,20 @@ def coded_labels(
     return names, [np.ascontiguousarray(column) for column in by_column]
 
 
-def selected(columns: Columns, which: ArrayLike) -> Columns:
+def select_rows(columns: Columns, rows: ArrayLike) -> Columns:
     """Return some rows, by a mask or by indices."""
-    chosen, n_rows = np.asarray(which), columns.left.size
-    if chosen.shape == (0,) and chosen.dtype.kind == "f":  # an empty list
-        chosen = chosen.astype(np.intp)
-    if chosen.ndim != 1 or chosen.dtype.kind not in "biu":
-        raise ComparisonError(f"select takes a mask or indices; got {chosen.dtype} of shape {chosen.shape}")
-    if chosen.dtype.kind == "b" and chosen.size != n_rows:
-        raise ComparisonError(f"a mask needs {n_rows} entries, one for each comparison; got {chosen.size}")
-    if chosen.dtype.kind != "b" and (wrong := chosen[(chosen < 0) | (chosen >= n_rows)]).size:
+    index, n_rows = np.asarray(rows), columns.left.size
+    if index.shape == (0,) and index.dtype.kind == "f":  # an empty list
+        index = index.astype(np.intp)
+    if index.ndim != 1 or index.dtype.kind not in "biu":
+        raise ComparisonError(f"select takes a mask or indices; got {index.dtype} of shape {index.shape}")
+    if index.dtype.kind == "b" and index.size != n_rows:
+        raise ComparisonError(f"a mask needs {n_rows} entries, one for each comparison; got {index.size}")
+    if index.dtype.kind != "b" and (wrong := index[(index < 0) | (index >= n_rows)]).size:
         raise ComparisonError(f"{_indices(n_rows, 'comparison')}; got {wrong[0]}")
-    kept = {name: getattr(columns, name)[chosen] for name in ("left", "right", "winner")}
-    voter = None if columns.voter is None else columns.voter[chosen]
-    return columns._replace(**kept, voter=voter, n_unanswered=0, unanswered=None)
+    parts = {name: getattr(columns, name)[index] for name in ("left", "right", "winner")}
+    voter = None if columns.voter is None else columns.voter[index]
+    return columns._replace(**parts, voter=voter, n_unanswered=0, unanswered=None)
 
 
 def joined_columns(first: Columns, then: Columns) -> Columns:
@@ -192,7 +192,7 @@ def joined_columns(first: Columns, then: Columns) -> Columns:
         voters = all_names([voters, then.voters], None, "voters")
         places = places_among(then.voters, voters, "voter", "other")
         voter = np.concatenate([first.voter, places[then.voter]])
-        silent = None if silent is None else silent.renumbered(voters=places)
+        silent = None if silent is None else silent.renumber(voters=places)
     if first.unanswered is not None:
         silent = first.unanswered if silent is None else first.unanswered.followed_by(silent)
     names, both = ("left", "right", "winner"), (first, then)
@@ -214,9 +214,9 @@ def checked_codes(values: object) -> NDArray[np.int8]:
     array = _whole_numbers("winner", values)
     wrong = np.flatnonzero((array < RIGHT) | (array > LEFT))
     if wrong.size:
-        found = array[wrong[0]]
-        apart = "; an unanswered comparison is counted, not kept" if found == UNANSWERED else ""
-        raise VoteError(f"winner[{wrong[0]}] is {found}; it must be 1 (left), 0 (tie) or -1 (right){apart}")
+        code = array[wrong[0]]
+        hint = "; an unanswered comparison is counted, not kept" if code == UNANSWERED else ""
+        raise VoteError(f"winner[{wrong[0]}] is {code}; it must be 1 (left), 0 (tie) or -1 (right){hint}")
     return array.astype(np.int8)
 
 
@@ -246,14 +246,14 @@ def same_labels(names: Sequence[Hashable], others: Sequence[Hashable]) -> bool:
     return names is others or (len(names) == len(others) and tuple(names) == tuple(others))
 
 
-def all_names(several: Sequence[Sequence[Hashable]], given: Items | None, what: str) -> Sequence[Hashable]:
+def all_names(columns: Sequence[Sequence[Hashable]], known: Items | None, role: str) -> Sequence[Hashable]:
     """Return the names given, or all that occur, in the order of first appearance."""
-    if given is not None:
-        return checked_labels(given, what, ComparisonError)
-    first = several[0] if several else ()
-    if set(first).issuperset(chain.from_iterable(several[1:])):
+    if known is not None:
+        return checked_labels(known, role, ComparisonError)
+    first = columns[0] if columns else ()
+    if set(first).issuperset(chain.from_iterable(columns[1:])):
         return first
-    return tuple(dict.fromkeys(chain.from_iterable(several)))
+    return tuple(dict.fromkeys(chain.from_iterable(columns)))
 
 
 def places_among(names: Sequence[Hashable], among: Sequence[Hashable], kind: str, where: str) -> NDArray[np.int32]:
@@ -307,9 +307,9 @@ class CountedVotes(TableResult):
             object.__setattr__(self, "voters", checked_labels(self.voters, "voters", ComparisonError))
             columns["voter"] = checked_indices("voter", self.voter, "voter", len(self.voters))
         check_lengths(columns)
-        if (alike := np.flatnonzero(left == right)).size:
-            item = items[int(left[alike[0]])]
-            raise ComparisonError(f"comparison {alike[0]}: item {shown(item)} is compared with itself")
+        if (selfsame := np.flatnonzero(left == right)).size:
+            item = items[int(left[selfsame[0]])]
+            raise ComparisonError(f"comparison {selfsame[0]}: item {shown(item)} is compared with itself")
         object.__setattr__(self, "items", items)
         object.__setattr__(self, "n_unanswered", self._checked_unanswered())
         for name, column in columns.items():
@@ -323,8 +323,10 @@ class CountedVotes(TableResult):
         if pairs is None:
             return number
         if not isinstance(pairs, ShownPairs) or (pairs.voter is None) != (self.voter is None):
-            wanted = "without voters" if self.voter is None else "with voters"
-            raise ComparisonError(f"unanswered must be ShownPairs {wanted}, as the comparisons are; got {shown(pairs)}")
+            requirement = "without voters" if self.voter is None else "with voters"
+            raise ComparisonError(
+                f"unanswered must be ShownPairs {requirement}, as the comparisons are; got {shown(pairs)}"
+            )
         columns = {"unanswered.left": pairs.left, "unanswered.right": pairs.right}
         for name, column in columns.items():
             checked_indices(name, column, "item", len(self.items))

@@ -301,15 +301,15 @@ def fit_named(
     <Strengths (Thurstone) of 1 vote: <Ranking of 2 items, 0 tied: 'a' 1, 'b' 2>>
     """
     check_choice("model", model, tuple(MODELS))
-    given = {name: value for name, value in options.items() if value is not None}
-    for name in given:
+    settings = {name: value for name, value in options.items() if value is not None}
+    for name in settings:
         if name not in MODELS[model]:
             of = " and ".join(other for other, names in MODELS.items() if name in names) or "no model"
             raise OptionError(f"{name} is an option of {of}; {model} does not have it")
     if model == "borda":
         return borda(comparisons)
     fit = bradley_terry if model == "bradley-terry" else thurstone
-    return fit(comparisons, progress=progress, **given)
+    return fit(comparisons, progress=progress, **settings)
 
 
 def _fitted(
@@ -338,13 +338,13 @@ def _fitted(
     rows = likelihood.rows_of(comparisons, model)
     begin = None if start is None else _start(start, comparisons, model, own_oversight)
     accuracy = float(tolerance)
-    found = fit(
+    solution = fit(
         rows, own_prior, own_oversight, start=begin, tolerance=accuracy, max_iterations=n_iterations, progress=progress
     )
-    return Strengths(comparisons, model, own_prior, **vars(found), oversight=own_oversight)
+    return Strengths(comparisons, model, own_prior, **vars(solution), oversight=own_oversight)
 
 
-def refitted(strengths: Strengths, comparisons: Comparisons) -> Strengths:
+def refit(strengths: Strengths, comparisons: Comparisons) -> Strengths:
     """Fit the same model to other votes on the same items, starting from the earlier fit."""
     options = (strengths.oversight, strengths.prior, strengths, TOLERANCE, MAX_ITERATIONS, None)
     return _fitted(comparisons, strengths.model, *options)

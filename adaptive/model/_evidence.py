@@ -169,33 +169,37 @@ def misfit(votes: Comparisons, rows: Rows, at: Parameters) -> Misfit:
     >>> round(bradley_terry(circle).misfit.pairs, 1)
     10.2
     """
-    kept = np.flatnonzero(votes.winner)
-    left, right, group = votes.left[kept], votes.right[kept], rows.group[kept]
-    apart = at.theta[left] - at.theta[right]
-    margin = at.discrimination[group] * apart
-    chose_left = votes.winner[kept] > 0
-    likely = _recalibrated(rows.model, margin, at.side[group], at.oversight[group], chose_left)
+    decided = np.flatnonzero(votes.winner)
+    left, right, group = votes.left[decided], votes.right[decided], rows.group[decided]
+    difference = at.theta[left] - at.theta[right]
+    margin = at.discrimination[group] * difference
+    chose_left = votes.winner[decided] > 0
+    likely = _recalibrate(rows.model, margin, at.side[group], at.oversight[group], chose_left)
     residual: Array = chose_left - likely
     variance = likely * (1.0 - likely)
     lower, upper = np.minimum(left, right).astype(np.int64), np.maximum(left, right)
     pair, of_pair = np.unique(lower * votes.n_items + upper, return_inverse=True)
     number = np.bincount(of_pair, minlength=pair.size)
-    own = np.arange(kept.size)  # votes whose products say nothing: a voter who sees a pair again has the same opinion
+    repeats = np.arange(
+        decided.size
+    )  # votes whose products say nothing: a voter who sees a pair again has the same opinion
     if votes.voter is not None:
-        own = np.unique(of_pair * votes.n_voters + votes.voter[kept], return_inverse=True)[1]
-    favoured = residual * np.where(apart >= 0, 1.0, -1.0)
+        repeats = np.unique(of_pair * votes.n_voters + votes.voter[decided], return_inverse=True)[1]
+    favoured = residual * np.where(difference >= 0, 1.0, -1.0)
     distance = np.abs(margin)
     distance -= float(variance @ distance) / max(float(variance.sum()), 1e-9)
     spread = float(variance @ distance**2)
     return Misfit(
-        pairs=_excess(residual * np.where(left < right, 1.0, -1.0), variance, of_pair, own),
+        pairs=_excess(residual * np.where(left < right, 1.0, -1.0), variance, of_pair, repeats),
         far=float(favoured @ distance) / math.sqrt(spread) if spread > 0 else 0.0,
-        voters=0.0 if votes.voter is None else _excess(favoured, variance, votes.voter[kept], np.arange(kept.size)),
+        voters=0.0
+        if votes.voter is None
+        else _excess(favoured, variance, votes.voter[decided], np.arange(decided.size)),
         n_repeated=int(number[number > 1].sum()),
     )
 
 
-def _recalibrated(model: VoteModel, margin: Array, side: Array, oversight: Array, chose_left: Array) -> Array:
+def _recalibrate(model: VoteModel, margin: Array, side: Array, oversight: Array, chose_left: Array) -> Array:
     """Return P(left), given no tie, with all margins multiplied by the factor that makes the votes most likely.
 
     Oversights are those of the fit, or none, whichever makes the votes more likely.
@@ -213,21 +217,21 @@ def _recalibrated(model: VoteModel, margin: Array, side: Array, oversight: Array
         return -float(np.sum(np.log(np.maximum(np.where(chose_left, left, 1.0 - left), 1e-300))))
 
     # Not Fisher's scoring: in one of twenty small sets of votes its steps went past the maximum, and back.
-    found = [
+    optima = [
         (minimize_scalar(cost, bounds=_LOG_FACTORS, method="bounded", options={"xatol": 1e-3}, args=(slips,)), slips)
         for slips in (oversight, np.zeros_like(oversight))
     ]
-    best, slips = min(found, key=lambda each: each[0].fun)
+    best, slips = min(optima, key=lambda optimum: optimum[0].fun)
     return likely(best.x, slips)
 
 
-def _excess(residual: Array, variance: Array, group: Array, own: Array) -> float:
+def _excess(residual: Array, variance: Array, group: Array, repeats: Array) -> float:
     """Return the sum of products of two residuals of a group, over its standard deviation if all are independent.
 
-    Products of two residuals with the same number in `own` are left out.
+    Products of two residuals with the same number in `repeats` are left out.
     """
 
     def products(values: Array) -> float:
-        return float(np.sum(np.bincount(group, values) ** 2) - np.sum(np.bincount(own, values) ** 2))
+        return float(np.sum(np.bincount(group, values) ** 2) - np.sum(np.bincount(repeats, values) ** 2))
 
     return products(residual) / math.sqrt(2.0 * products(variance) + _LEAST_VARIANCE)

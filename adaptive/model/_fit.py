@@ -131,10 +131,10 @@ class _Fit:
             step = curved.solve_definite(slope, forcing)
         largest = float(np.abs(step).max(initial=0.0))
         # The likelihood is curved in differences only: the ends of a long chain may move far.
-        apart = float(np.abs(step[self.rows.left] - step[self.rows.right]).max(initial=0.0))
-        scale = min(1.0, _LARGEST_STEP / apart) if apart > 0 else 1.0
-        taken, ahead = self._climb(curved, lambda part: replace(now, theta=now.theta + part * scale * step))
-        return taken * scale * largest, ahead
+        change = float(np.abs(step[self.rows.left] - step[self.rows.right]).max(initial=0.0))
+        scale = min(1.0, _LARGEST_STEP / change) if change > 0 else 1.0
+        part_taken, ahead = self._climb(curved, lambda part: replace(now, theta=now.theta + part * scale * step))
+        return part_taken * scale * largest, ahead
 
     def _climb(self, curved: Curvature, moved: Callable[[float], Parameters]) -> tuple[float, Curvature]:
         """Take a step, shortened until the posterior does not fall; return the part taken and the new curvature."""
@@ -266,8 +266,8 @@ def _estimated_sd(
         nonlocal last
         if logarithm not in slopes:
             at = replace(last, sd=math.exp(logarithm))
-            held = _Fit(rows, prior, oversight, at, _SD_FIT_TOLERANCE, progress, holds_groups=True)
-            last = held.run(max_iterations).parameters
+            subfit = _Fit(rows, prior, oversight, at, _SD_FIT_TOLERANCE, progress, holds_groups=True)
+            last = subfit.run(max_iterations).parameters
             slopes[logarithm] = evidence_slope(rows, last) - (logarithm - start_log) / _SD_WIDTH**2
         return slopes[logarithm]
 
@@ -283,17 +283,17 @@ def _estimated_sd(
             here, step = ahead, 2.0 * step
         return here
 
-    found = peak_from(start_log)
+    peak = peak_from(start_log)
     if (
-        found < math.log(_SMALL) and rows.n_items <= _MAX_DENSE
+        peak < math.log(_SMALL) and rows.n_items <= _MAX_DENSE
     ):  # on a long chain `SD_START` may lie in a valley between two peaks
         lower = last
         other = peak_from(high)
         if _evidence(rows, last) > _evidence(rows, lower):
-            found = other
+            peak = other
         else:
             last = lower
-    return {low: SD_RANGE[0], high: SD_RANGE[1]}.get(found, math.exp(found)), last
+    return {low: SD_RANGE[0], high: SD_RANGE[1]}.get(peak, math.exp(peak)), last
 
 
 def _evidence(rows: Rows, at: Parameters) -> float:

@@ -116,11 +116,15 @@ def vote_terms(winner: int, margin: float, oversight: float, nu: float, link: in
 @helper
 def chance(winner: int, margin: float, oversight: float, nu: float, link: int, half: bool) -> float:
     """Return the probability of an answer, as in `vote_terms`, without slopes; few branches, as they take most time."""
-    own = -margin if winner < 0 else margin  # margin of the chosen side, or of the left one
+    signed_margin = -margin if winner < 0 else margin  # margin of the chosen side, or of the left one
     if link == NORMAL:
-        win, tie, loss = 0.5 * math.erfc(-own / math.sqrt(2.0)), 0.0, 0.5 * math.erfc(own / math.sqrt(2.0))
+        win, tie, loss = (
+            0.5 * math.erfc(-signed_margin / math.sqrt(2.0)),
+            0.0,
+            0.5 * math.erfc(signed_margin / math.sqrt(2.0)),
+        )
     else:
-        x = math.exp(-0.5 * max(own, _LEAST_MARGIN))
+        x = math.exp(-0.5 * max(signed_margin, _LEAST_MARGIN))
         win = 1.0 / (1.0 + nu * x + x * x)
         tie, loss = nu * x * win, x * x * win
     if winner == 0 and not half:
@@ -201,18 +205,18 @@ def solve_curvature(
     weight: Array,
     precision: float,
     diagonal: Array,
-    wanted: Array,
+    target: Array,
     tolerance: float,
     most: int,
     x: Array,
 ) -> int:
-    """Solve the system of `apply_curvature` for `wanted`, from x = 0, by conjugate gradients; the result is in `x`.
+    """Solve the system of `apply_curvature` for `target`, from x = 0, by conjugate gradients; the result is in `x`.
 
-    Every column ends when its residual, in the norm of the inverse diagonal, is `tolerance` times that of `wanted`.
+    Every column ends when its residual, in the norm of the inverse diagonal, is `tolerance` times that of `target`.
     Return the number of iterations, or -1 if the matrix turns out to be indefinite. The matrix is never built: memory
     is linear in votes.
     """
-    n_items, n_columns = wanted.shape
+    n_items, n_columns = target.shape
     # Few arrays, since each takes .03 s to compile.
     of_items, of_columns = np.empty((3, n_items, n_columns)), np.empty((4, n_columns))
     residual, direction, image = of_items[0], of_items[1], of_items[2]
@@ -222,7 +226,7 @@ def solve_curvature(
     for i in range(n_items):
         for c in range(n_columns):
             x[i, c] = 0.0
-            residual[i, c] = wanted[i, c]
+            residual[i, c] = target[i, c]
             direction[i, c] = residual[i, c] / diagonal[i]
             size[c] += residual[i, c] * direction[i, c]
     for c in range(n_columns):
@@ -275,10 +279,12 @@ def group_slopes(votes: Votes, voters: Voters, theta: Array, out: Array) -> None
     out[:] = 0.0
     for k in range(left.size):
         v = group[k]
-        own = discrimination[v] * (theta[left[k]] - theta[right[k]])
-        _, score, curvature, _, tie, in_oversight = vote_terms(winner[k], own + side[v], oversight[v], nu, link, half)
-        out[0, v] += score * own
-        out[1, v] += curvature * own * own
+        difference = discrimination[v] * (theta[left[k]] - theta[right[k]])
+        _, score, curvature, _, tie, in_oversight = vote_terms(
+            winner[k], difference + side[v], oversight[v], nu, link, half
+        )
+        out[0, v] += score * difference
+        out[1, v] += curvature * difference * difference
         out[2, v] += score
         out[3, v] += curvature
         out[4, v] += in_oversight
@@ -297,13 +303,15 @@ def voter_information(votes: Votes, voters: Voters, theta: Array, out: Array) ->
     out[:] = 0.0
     for k in range(left.size):
         v = group[k]
-        own = discrimination[v] * (theta[left[k]] - theta[right[k]])
+        difference = discrimination[v] * (theta[left[k]] - theta[right[k]])
         of_odds = oversight[v] * (1.0 - oversight[v])
         for outcome in range(-1, 2):
             if outcome == 0 and (half or nu == 0.0):  # not a separate outcome
                 continue
-            probability, score, _, _, _, in_oversight = vote_terms(outcome, own + side[v], oversight[v], nu, link, half)
-            slopes = (score * own, in_oversight * of_odds, score)
+            probability, score, _, _, _, in_oversight = vote_terms(
+                outcome, difference + side[v], oversight[v], nu, link, half
+            )
+            slopes = (score * difference, in_oversight * of_odds, score)
             for i in range(3):
                 for j in range(3):
                     out[v, i, j] += probability * slopes[i] * slopes[j]

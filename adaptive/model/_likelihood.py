@@ -149,13 +149,13 @@ class Prior(Result):
 
     def __post_init__(self) -> None:
         for name in ("sd", "discrimination_sd", "oversight_votes", "side_sd"):
-            given = getattr(self, name)
-            if name == "sd" and given is None:
+            option = getattr(self, name)
+            if name == "sd" and option is None:
                 continue
-            value = real_number(given)
+            value = real_number(option)
             if not value > 0 or (math.isinf(value) and name != "sd"):
-                wanted = "None or a positive number" if name == "sd" else "a positive number"
-                raise ModelError(f"{name} of a prior must be {wanted}; got {shown(given)}")
+                requirement = "None or a positive number" if name == "sd" else "a positive number"
+                raise ModelError(f"{name} of a prior must be {requirement}; got {shown(option)}")
             object.__setattr__(self, name, value)
 
 
@@ -245,12 +245,12 @@ class Curvature:
         """Diagonal of H, the curvature of votes and prior."""
         return np.asarray(self.diagonals[int(self.observed)] + self.precision)
 
-    def solve(self, wanted: Array, tolerance: float) -> Array | None:
-        """Return H^-1 wanted, shape (n_items,) or (n_items, n_columns) as `wanted` is; None if H is indefinite."""
+    def solve(self, target: Array, tolerance: float) -> Array | None:
+        """Return H^-1 target, shape (n_items,) or (n_items, n_columns) as `target` is; None if H is indefinite."""
         from adaptive.model._kernels import solve_curvature
 
-        columns = np.array(wanted.reshape(self.rows.n_items, -1), order="C")
-        found = np.empty_like(columns)
+        columns = np.array(target.reshape(self.rows.n_items, -1), order="C")
+        solution = np.empty_like(columns)
         if (self.diagonal <= 0.0).any():
             return None
         precision = self.precision
@@ -260,19 +260,19 @@ class Curvature:
             columns -= columns.mean(axis=0)
             precision = 1e-12 * float(self.diagonal.max())
         system = self.rows.left, self.rows.right, self.weight, precision, self.diagonal
-        n_iterations = solve_curvature(*system, columns, tolerance, 10 * self.rows.n_items + 100, found)
+        n_iterations = solve_curvature(*system, columns, tolerance, 10 * self.rows.n_items + 100, solution)
         if n_iterations < 0:
             return None
         if self.precision == 0:
-            found -= found.mean(axis=0)
-        return found.reshape(wanted.shape)
+            solution -= solution.mean(axis=0)
+        return solution.reshape(target.shape)
 
-    def solve_definite(self, wanted: Array, tolerance: float) -> Array:
-        """Return H^-1 wanted where only rounding can make H indefinite, which is a ModelError."""
-        found = self.solve(wanted, tolerance)
-        if found is None:
+    def solve_definite(self, target: Array, tolerance: float) -> Array:
+        """Return H^-1 target where only rounding can make H indefinite, which is a ModelError."""
+        solution = self.solve(target, tolerance)
+        if solution is None:
             raise ModelError(INDEFINITE)
-        return found
+        return solution
 
     def matrix(self) -> Array:
         """Return H as a dense matrix, shape (n_items, n_items)."""
@@ -297,8 +297,8 @@ class Curvature:
         n_columns = max(2, _PROBE_NUMBERS // n_items)
         signs = np.random.default_rng(0).choice([-1.0, 1.0], (n_items, n_columns))
         solved = self.solve_definite(signs, _PROBE_TOLERANCE)
-        apart = np.einsum("vc,vc->v", signs[left] - signs[right], solved[left] - solved[right])
-        return float(np.sum(signs * solved)) / n_columns, apart / n_columns
+        contrasts = np.einsum("vc,vc->v", signs[left] - signs[right], solved[left] - solved[right])
+        return float(np.sum(signs * solved)) / n_columns, contrasts / n_columns
 
 
 def kernel_input(rows: Rows, at: Parameters) -> tuple[Votes, Voters]:

@@ -170,8 +170,8 @@ def run_matched_ballots(
             ballot = draw_ballot(votes.items, plan.presentations, voters, rng)
         else:
             strengths = interim_strengths(votes, strengths)
-            chosen = select_top(strengths.theta, size, rng).places
-            ballot = draw_matched_ballot(strengths, chosen, plan.presentations, rng=rng, noise=match.noise)
+            places = select_top(strengths.theta, size, rng).places
+            ballot = draw_matched_ballot(strengths, places, plan.presentations, rng=rng, noise=match.noise)
         votes = with_answers(votes, ballot, vote(ballot))
     return bradley_terry(votes, voters=True)
 
@@ -224,56 +224,56 @@ def draw_matched_ballot(
     pairs = history.shown_pairs
     if history.voters is None or pairs.voter is None:
         raise ModelError("matched ballots need to know who voted; these votes are of unknown voters")
-    chosen = _checked_places(places, history.n_items)
-    wanted = checked_integer("presentations", presentations, least=1)
+    items = _checked_places(places, history.n_items)
+    n_presentations = checked_integer("presentations", presentations, least=1)
     check_rng(rng, DrawError)
     from adaptive.model._matching_kernels import matched_comparisons
 
-    rest = wanted % (chosen.size - 1)
-    sparse = 2 * rest <= chosen.size - 1
-    orders = _round_orders(strengths, chosen, rest, sparse, noise, rng)
+    rest = n_presentations % (items.size - 1)
+    sparse = 2 * rest <= items.size - 1
+    orders = _round_orders(strengths, items, rest, sparse, noise, rng)
     before = len(history.voters), pairs.left, pairs.right, pairs.voter, history.n_items
-    left, right, voter = matched_comparisons(orders, chosen, wanted, *before, rng)
-    labels = [history.items[place] for place in chosen.tolist()]
+    left, right, voter = matched_comparisons(orders, items, n_presentations, *before, rng)
+    labels = [history.items[place] for place in items.tolist()]
     if not left.size:
-        return draw_ballot(labels, wanted, history.voters, rng)
-    return Ballot(tuple(labels), wanted, tuple(history.voters), left, right, voter)
+        return draw_ballot(labels, n_presentations, history.voters, rng)
+    return Ballot(tuple(labels), n_presentations, tuple(history.voters), left, right, voter)
 
 
 def _checked_places(places: ArrayLike, n_items: int) -> Array:
-    chosen = np.asarray(places)
-    if chosen.ndim != 1 or chosen.dtype.kind not in "iu" or chosen.size < 2:
+    indices = np.asarray(places)
+    if indices.ndim != 1 or indices.dtype.kind not in "iu" or indices.size < 2:
         raise DrawError(f"places must be indices of at least 2 items; got {shown(places)}")
-    if chosen.min() < 0 or chosen.max() >= n_items or np.unique(chosen).size < chosen.size:
+    if indices.min() < 0 or indices.max() >= n_items or np.unique(indices).size < indices.size:
         raise DrawError(f"places must be different indices from 0 to {n_items - 1}; got {shown(places)}")
-    return chosen.astype(np.int64)
+    return indices.astype(np.int64)
 
 
 def _round_orders(
-    strengths: Strengths, chosen: Array, rest: int, sparse: bool, noise: float, rng: np.random.Generator
+    strengths: Strengths, items: Array, rest: int, sparse: bool, noise: float, rng: np.random.Generator
 ) -> Array:
-    """Return a ranking of the ballot's items for each of its rounds, as indices into `chosen`.
+    """Return a ranking of the ballot's items for each of its rounds, as indices into `items`.
 
     If more than half of all pairs are needed (not `sparse`), the rounds make the pairs to leave out: each item of the
     upper half of the list is next to one of the lower half, a different one in each round. If the number of items is
     odd, that number marks the place of sitting out. It is random but the same in two rounds, because the items that sit
     out meet each other at the end, and should be neighbours too.
     """
-    n_rounds = rest if sparse else chosen.size - 1 - rest
-    width = 1.0 / np.sqrt(strengths.curvature.diagonal[chosen])
-    drawn = strengths.theta[chosen] + noise * width * rng.standard_normal((n_rounds, chosen.size))
-    orders = falling_orders(drawn)
-    if chosen.size % 2:
-        out = rng.integers(0, chosen.size + 1, (n_rounds + 1) // 2).repeat(2)[:n_rounds]
-        column = np.arange(chosen.size + 1)
-        padded = np.concatenate([orders, np.full((n_rounds, 1), chosen.size)], axis=1)
+    n_rounds = rest if sparse else items.size - 1 - rest
+    width = 1.0 / np.sqrt(strengths.curvature.diagonal[items])
+    draws = strengths.theta[items] + noise * width * rng.standard_normal((n_rounds, items.size))
+    orders = falling_orders(draws)
+    if items.size % 2:
+        out = rng.integers(0, items.size + 1, (n_rounds + 1) // 2).repeat(2)[:n_rounds]
+        column = np.arange(items.size + 1)
+        padded = np.concatenate([orders, np.full((n_rounds, 1), items.size)], axis=1)
         source = column - (column > out[:, np.newaxis])
-        source[column == out[:, np.newaxis]] = chosen.size
+        source[column == out[:, np.newaxis]] = items.size
         orders = np.take_along_axis(padded, source, axis=1)
     if not sparse:
         half = orders.shape[1] // 2
         turned = half + (np.arange(half) + np.arange(n_rounds)[:, np.newaxis]) % half
-        apart = np.empty_like(orders)
-        apart[:, ::2], apart[:, 1::2] = orders[:, :half], np.take_along_axis(orders, turned, axis=1)
-        orders = apart
+        spread_orders = np.empty_like(orders)
+        spread_orders[:, ::2], spread_orders[:, 1::2] = orders[:, :half], np.take_along_axis(orders, turned, axis=1)
+        orders = spread_orders
     return np.ascontiguousarray(orders)

@@ -185,7 +185,7 @@ def next_comparisons(
     >>> next_comparisons(bradley_terry(votes), 2, rng=np.random.default_rng(1))
     <Matches of 2 comparisons for 2 voters>
     """
-    wanted, own_focus, own_first = checked_options(size, n0, focus, first)
+    n_comparisons, own_focus, own_first = checked_options(size, n0, focus, first)
     if not isinstance(strengths, Strengths):
         raise ModelError(f"comparisons are chosen by Strengths; got {shown(strengths)}")
     history = strengths.comparisons if voter_history is None else voter_history
@@ -197,22 +197,22 @@ def next_comparisons(
     from adaptive.model._matching_kernels import deal_matches
 
     presentations = strengths.comparisons.presentations
-    chosen, order, aim = _chosen_items(strengths, presentations, n0, own_focus, own_first, wanted, rng)
+    candidates, order, aim = _chosen_items(strengths, presentations, n0, own_focus, own_first, n_comparisons, rng)
     # New items are at the beginning of the order, and meet each other.
     any_new = bool((presentations < own_first).any())
     distance = 0.0 if any_new else telling_distance(strengths.tie_parameter)
-    places = np.full(chosen.size, -1, np.int64)
+    places = np.full(candidates.size, -1, np.int64)
     if not any_new:
-        at_random = rng.random(chosen.size) < RANDOM
+        at_random = rng.random(candidates.size) < RANDOM
         places[at_random] = rng.integers(0, order.size, int(np.count_nonzero(at_random)))
-    left, right, voter = np.empty((3, wanted), np.int32)
+    left, right, voter = np.empty((3, n_comparisons), np.int32)
     around, lacking = _places_around(strengths.theta, order, distance, aim), np.maximum(own_first - presentations, 0)
     n_left, n_right = (np.bincount(side, minlength=order.size) for side in (pairs.left, pairs.right))
     load = np.bincount(seen_by[seen_by >= 0], minlength=len(names))
-    before = pairs.left, pairs.right, seen_by, n_left - n_right, load, _often_asked(strengths, pairs)
-    n_made = deal_matches(chosen, places, order, around, lacking, *before, rng, left, right, voter)
+    before = pairs.left, pairs.right, seen_by, n_left - n_right, load, _frequent_pairs(strengths, pairs)
+    n_made = deal_matches(candidates, places, order, around, lacking, *before, rng, left, right, voter)
     reason = ""
-    if n_made < wanted:
+    if n_made < n_comparisons:
         reason = f"{'the voter has' if len(names) == 1 else 'the voters have'} seen all other pairs"
     return Matches(_names(strengths.items), names, left[:n_made], right[:n_made], voter[:n_made], reason)
 
@@ -226,9 +226,9 @@ def _chosen_items(
     """
     n_items = presentations.size
     width = 1.0 / np.sqrt(strengths.curvature.diagonal)
-    drawn = strengths.theta + width * rng.standard_normal((DRAWS, n_items))
+    draws = strengths.theta + width * rng.standard_normal((DRAWS, n_items))
     ranks = np.empty((DRAWS, n_items))
-    for row, order in zip(ranks, falling_orders(drawn), strict=True):
+    for row, order in zip(ranks, falling_orders(draws), strict=True):
         row[order] = np.arange(1.0, n_items + 1)
     of_tau, of_rho = rank_doubts(ranks, n0)
     # Shuffle items of equal strength: neighbours in the order of their labels could be alike, and teach little.
@@ -253,15 +253,15 @@ def _chosen_items(
         key[fresh] = np.finfo(float).max * (1 - 0.5 * rng.random(int(fresh.sum())))
         order = np.concatenate([rng.permutation(np.flatnonzero(fresh)), order[~fresh[order]]])
         aim[:] = np.nan
-    chosen = falling_orders(key[np.newaxis])[0]
+    candidates = falling_orders(key[np.newaxis])[0]
     part = max(LEAST_PART, n_items // PARTS)
     n_parts = 0 if fresh.any() else min(MOST_PARTS, -(-size // part))
     more = [falling_orders((np.log(gain) + rng.gumbel(size=n_items))[np.newaxis])[0, :part] for _ in range(1, n_parts)]
-    chosen = np.concatenate([chosen[:part], *more, chosen[part:]])
-    return chosen, order, aim
+    candidates = np.concatenate([candidates[:part], *more, candidates[part:]])
+    return candidates, order, aim
 
 
-def _often_asked(strengths: Strengths, pairs: ShownPairs) -> Array:
+def _frequent_pairs(strengths: Strengths, pairs: ShownPairs) -> Array:
     """Return the keys of pairs that are not to be asked again while others are open.
 
     If votes on the same pair agree more than the strengths explain, a further vote on it would only repeat what is
@@ -282,12 +282,12 @@ def _far_doubts(strengths: Strengths, far: Array, order: Array, n0: float) -> tu
     """Return the cost to tau_w and rho_w of items that belong at strengths above `far`, and the strengths to aim at."""
     from adaptive.model._matching_kernels import far_doubts
 
-    found, n_items = strengths.rank_chances, order.size
+    chances, n_items = strengths.rank_chances, order.size
     own_ranks = np.empty(n_items)
     own_ranks[order] = np.arange(1.0, n_items + 1)
     of_tau, of_rho, aim = np.empty((3, n_items))
     step = max(STEP, telling_distance(strengths.tie_parameter))
-    levels = (found.strengths, found.ranks, found.last, found.chances)
+    levels = (chances.strengths, chances.ranks, chances.last, chances.chances)
     far_doubts(strengths.theta, own_ranks, far, *levels, float(n0), step, of_tau, of_rho, aim)
     return of_tau, of_rho, aim
 
@@ -371,8 +371,8 @@ def rank_doubts(ranks: Array, n0: float) -> tuple[Array, Array]:
 
 def checked_options(size: int, n0: float, focus: float, first: int) -> tuple[int, float, int]:
     """Return size, focus and first as plain numbers; ModelError if one of the options is out of range."""
-    wanted, own_first = checked_count(size, "size", ModelError), whole_number(first)
-    if wanted > MAX_SIZE:
+    n_comparisons, own_first = checked_count(size, "size", ModelError), whole_number(first)
+    if n_comparisons > MAX_SIZE:
         raise ModelError(f"size must be at most {MAX_SIZE:,}; got {shown(size)}")
     if own_first is None or own_first < 0:
         raise ModelError(f"first must be a whole number, not negative; got {shown(first)}")
@@ -383,7 +383,7 @@ def checked_options(size: int, n0: float, focus: float, first: int) -> tuple[int
     own_focus = real_number(focus)
     if not 0 <= own_focus <= 1:
         raise ModelError(f"focus must be a number from 0 to 1; got {shown(focus)}")
-    return wanted, own_focus, own_first
+    return n_comparisons, own_focus, own_first
 
 
 def _voters(voters: Items | None, before: Sequence[Hashable] | None, pairs: ShownPairs) -> tuple[Names, Array]:
@@ -393,14 +393,14 @@ def _voters(voters: Items | None, before: Sequence[Hashable] | None, pairs: Show
     names = before or range(1) if voters is None else checked_labels(voters, "voters", ModelError)
     if not len(names):
         raise ModelError("comparisons need at least one voter; got none")
-    own = _names(names)
+    labels = _names(names)
     if before is None or pairs.voter is None:
-        return own, unknown
-    if own == before:
-        return own, pairs.voter
-    index = {name: place for place, name in enumerate(own)}
+        return labels, unknown
+    if labels == before:
+        return labels, pairs.voter
+    index = {name: place for place, name in enumerate(labels)}
     places = np.array([index.get(name, -1) for name in before], np.int32)[pairs.voter]
-    return own, read_only(places)
+    return labels, read_only(places)
 
 
 def _names(labels: Sequence[Hashable]) -> Names:
@@ -581,7 +581,7 @@ def interim_strengths(votes: Comparisons, before: Strengths | None, *, voters: b
     return bradley_terry(votes, start=before, tolerance=TOLERANCE, prior=WHILE_MATCHING, voters=voters)
 
 
-def with_answers(votes: Comparisons, asked: Asked, answers: ArrayLike) -> Comparisons:
+def with_answers(votes: Comparisons, ballot: Asked, answers: ArrayLike) -> Comparisons:
     """Append the answers to the comparisons asked to the votes so far; VoteError if they do not fit."""
-    codes = checked_answers(asked, answers)
-    return votes.joined(Comparisons.from_ballots([(asked, codes)], items=votes.items, voters=votes.voters))
+    codes = checked_answers(ballot, answers)
+    return votes.joined(Comparisons.from_ballots([(ballot, codes)], items=votes.items, voters=votes.voters))

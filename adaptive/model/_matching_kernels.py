@@ -34,17 +34,17 @@ def opponent(
     place: int,
     around: Array,
     order: Array,
-    seen: PairSet,
+    history: PairSet,
     base: int,
-    taken: PairSet,
+    batch: PairSet,
     exhausted: Array,
     rng: Rng,
 ) -> int:
     """Return an item that the voter has not yet compared with `item`, or -1.
 
     It is the one at `place` in `order`, unless that is negative. Otherwise the search goes outwards from the place
-    ``around[0, item]`` or ``around[1, item]``. `base` is the voter's offset in the keys of `seen`; pairs in `taken` are
-    left out. Up to the distance ``exhausted[way, item]`` from these two places, all pairs of the item are taken.
+    ``around[0, item]`` or ``around[1, item]``. `base` is the voter's offset in the keys of `history`; pairs in `batch`
+    are left out. Up to the distance ``exhausted[way, item]`` from these two places, all pairs of the item are taken.
     """
     n_items = order.size
     start = 1 + below(rng, NEAR)
@@ -53,7 +53,7 @@ def opponent(
     if place >= 0:
         other = order[place]
         key = key_of(n_items, item, other)
-        if other != item and not contains(taken, key) and not contains(seen, base + key):
+        if other != item and not contains(batch, key) and not contains(history, base + key):
             return int(other)
     middle = around[way, item]
     nearest, all_taken = exhausted[way, item], True  # all_taken: from `nearest` to the previous distance
@@ -67,33 +67,33 @@ def opponent(
                 continue
             other = order[at]
             key = key_of(n_items, item, other)
-            if contains(taken, key):
+            if contains(batch, key):
                 continue
             all_taken = all_taken and step == nearest
-            if not contains(seen, base + key):
+            if not contains(history, base + key):
                 return int(other)
         if step > nearest and all_taken:
             exhausted[way, item] = step
     other = order[middle]  # the only place at distance 0, unless it is the item's own
     if other != item:
         key = key_of(n_items, item, other)
-        if not contains(taken, key) and not contains(seen, base + key):
+        if not contains(batch, key) and not contains(history, base + key):
             return int(other)
     return -1
 
 
 @helper
-def pairs_seen(left: Array, right: Array, voter: Array, asked: Array, n_items: int, size: int) -> PairSet:
-    """Return the pairs that the voters in `asked` have seen, with room for `size` more."""
+def seen_pairs(left: Array, right: Array, voter: Array, is_queued: Array, n_items: int, size: int) -> PairSet:
+    """Return the pairs that the voters in `is_queued` have seen, with room for `size` more."""
     n_rows = size
     for k in range(left.size):
-        n_rows += voter[k] >= 0 and asked[voter[k]]
+        n_rows += voter[k] >= 0 and is_queued[voter[k]]
     n_keys = n_items * n_items
-    seen = pair_set(n_keys * asked.size, n_rows)
+    history = pair_set(n_keys * is_queued.size, n_rows)
     for k in range(left.size):
-        if voter[k] >= 0 and asked[voter[k]]:
-            insert(seen, voter[k] * n_keys + key_of(n_items, left[k], right[k]))
-    return seen
+        if voter[k] >= 0 and is_queued[voter[k]]:
+            insert(history, voter[k] * n_keys + key_of(n_items, left[k], right[k]))
+    return history
 
 
 @helper
@@ -112,7 +112,7 @@ def by_load(load: Array, most: int, rng: Rng) -> Array:
 
 @kernel
 def deal_matches(
-    chosen: Array,
+    candidates: Array,
     places: Array,
     order: Array,
     around: Array,
@@ -130,27 +130,27 @@ def deal_matches(
 ) -> int:
     """Fill `left`, `right` and `voter`; return how many comparisons could be made.
 
-    Items are served in the order of `chosen`, which starts again when it ends. An item served because it is `lacking`
-    comparisons is skipped once it has them. The voter is one with the lowest `load`: the fewest comparisons, including
-    earlier ones. `excess` says how much more often each item was on the left than on the right. The item meets the one
-    at its place in `places`, or, if that is negative, one of those still open to the voter that are nearest in `order`
-    to one of its two places `around`. Pairs in `often` repeat only if nothing else is left.
+    Items are served in the order of `candidates`, which starts again when it ends. An item served because it is
+    `lacking` comparisons is skipped once it has them. The voter is one with the lowest `load`: the fewest comparisons,
+    including earlier ones. `excess` says how much more often each item was on the left than on the right. The item
+    meets the one at its place in `places`, or, if that is negative, one of those still open to the voter that are
+    nearest in `order` to one of its two places `around`. Pairs in `often` repeat only if nothing else is left.
     """
     n_items, size, n_voters = order.size, left.size, load.size
     n_keys = n_items * n_items
     # Pairs of this batch repeat only if nothing else is left for a voter. Without the memory of exhausted distances,
     # half of all pairs of 1,500 items take 15 s instead of 0.1 s, because most nearby pairs are taken.
-    taken, n_taken = pair_set(n_keys, size + often.size), often.size
+    batch, n_taken = pair_set(n_keys, size + often.size), often.size
     for k in range(often.size):
-        insert(taken, often[k])
+        insert(batch, often[k])
     exhausted = np.zeros((2, n_items), np.int64)
     was_lacking = lacking.copy()
     queue = by_load(load, history_voter.size, rng)
     # For a single comparison, building a set of all pairs seen would take most of the time.
-    asked = np.zeros(n_voters, np.bool_)
+    is_queued = np.zeros(n_voters, np.bool_)
     for v in queue[:size]:
-        asked[v] = True
-    seen = pairs_seen(history_left, history_right, history_voter, asked, n_items, size)
+        is_queued[v] = True
+    history = seen_pairs(history_left, history_right, history_voter, is_queued, n_items, size)
     # The first `n_level` of the queue have the lowest load and are served in turn, from `head` on. When all of them
     # have been served, the voters whose load they have reached join them, and are served first.
     level, n_level = load[queue[0]], 0
@@ -162,22 +162,22 @@ def deal_matches(
                 n_level += 1
             level, n_turns = level + 1, n_level
             head = head if head < n_level else 0
-        item, place = chosen[served % chosen.size], places[served % chosen.size]
+        item, place = candidates[served % candidates.size], places[served % candidates.size]
         served += 1
         if served <= n_items and was_lacking[item] > 0 and lacking[item] <= 0:
             continue
         v = queue[head]
-        if not asked[v]:  # an earlier voter had nothing left
-            asked[:] = True
-            seen = pairs_seen(history_left, history_right, history_voter, asked, n_items, size)
+        if not is_queued[v]:  # an earlier voter had nothing left
+            is_queued[:] = True
+            history = seen_pairs(history_left, history_right, history_voter, is_queued, n_items, size)
             for k in range(n_made):
-                insert(seen, voter[k] * n_keys + key_of(n_items, left[k], right[k]))
-        other = opponent(item, place, around, order, seen, v * n_keys, taken, exhausted, rng)
+                insert(history, voter[k] * n_keys + key_of(n_items, left[k], right[k]))
+        other = opponent(item, place, around, order, history, v * n_keys, batch, exhausted, rng)
         if other >= 0:
             misses = 0
             key = key_of(n_items, item, other)
-            insert(seen, v * n_keys + key)
-            insert(taken, key)
+            insert(history, v * n_keys + key)
+            insert(batch, key)
             n_taken += 1
             lead = excess[item] - excess[other]
             if lead == 0:
@@ -192,11 +192,11 @@ def deal_matches(
             head, n_turns = head + 1 if head + 1 < n_level else 0, n_turns - 1
             continue
         misses += 1
-        if misses < chosen.size:
+        if misses < candidates.size:
             continue
         misses = 0
         if n_taken > 0:
-            taken, n_taken = pair_set(n_keys, size), 0
+            batch, n_taken = pair_set(n_keys, size), 0
             exhausted[:] = 0
             continue
         # Nothing is left for this voter.
@@ -234,15 +234,15 @@ def far_doubts(
     level, weighted by cost, but at most `step` above the item.
     """
     for i in range(theta.size):
-        own = 1.0 / (own_ranks[i] + n0)
+        item_weight = 1.0 / (own_ranks[i] + n0)
         tau, rho, height = 0.0, 0.0, 0.0
         for g in range(levels.size):  # they fall
             if levels[g] <= far[i] or last[g] >= own_ranks[i]:
                 break
             other = 1.0 / (ranks[g] + n0)
-            both = chances[i, g] * (own * own + other * other)
+            both = chances[i, g] * (item_weight * item_weight + other * other)
             away = own_ranks[i] - ranks[g]
-            tau += both * abs(other - own)
+            tau += both * abs(other - item_weight)
             rho += both * away * away
             height += both * away * away * (levels[g] - theta[i])
         of_tau[i], of_rho[i] = tau, rho
@@ -364,8 +364,10 @@ def matched_pairs(orders: Array, n_items: int, copies: int, sparse: bool, rng: R
 
 
 @kernel
-def spare_voters(left: Array, right: Array, voter: Array, seen: PairSet, n_items: int, n_voters: int, rng: Rng) -> int:
-    """Exchange voters until no voter gets a pair in `seen` or a repeat; return the number of pairs that still do."""
+def spare_voters(
+    left: Array, right: Array, voter: Array, history: PairSet, n_items: int, n_voters: int, rng: Rng
+) -> int:
+    """Exchange voters until no voter gets a pair in `history` or a repeat; return the number of pairs that still do."""
     n_keys = n_items * n_items
     now = pair_set(n_keys * n_voters, left.size)
     keys = np.empty(left.size, np.int64)
@@ -373,7 +375,7 @@ def spare_voters(left: Array, right: Array, voter: Array, seen: PairSet, n_items
     for k in range(left.size):
         keys[k] = key_of(n_items, left[k], right[k])
         mine = voter[k] * n_keys + keys[k]
-        if contains(seen, mine) or contains(now, mine):
+        if contains(history, mine) or contains(now, mine):
             wrong[k] = True
         else:
             insert(now, mine)
@@ -387,7 +389,7 @@ def spare_voters(left: Array, right: Array, voter: Array, seen: PairSet, n_items
             if wrong[other] or u == v:
                 continue
             mine, theirs = v * n_keys + keys[k], u * n_keys + keys[other]
-            if contains(seen, mine) or contains(now, mine) or contains(seen, theirs) or contains(now, theirs):
+            if contains(history, mine) or contains(now, mine) or contains(history, theirs) or contains(now, theirs):
                 continue
             discard(now, v * n_keys + keys[other])
             insert(now, mine)
@@ -419,11 +421,11 @@ def matched_comparisons(
         return first, second, repeats
     left, right, voter = dealt_comparisons(n_items, presentations, n_voters, first, second, repeats, rng)
     n_keys = n_all * n_all
-    seen = pair_set(n_keys * n_voters, history_left.size)
+    history = pair_set(n_keys * n_voters, history_left.size)
     for k in range(history_left.size):
-        insert(seen, history_voter[k] * n_keys + key_of(n_all, history_left[k], history_right[k]))
+        insert(history, history_voter[k] * n_keys + key_of(n_all, history_left[k], history_right[k]))
     own_left, own_right = np.empty(left.size, np.int64), np.empty(left.size, np.int64)
     for k in range(left.size):
         own_left[k], own_right[k] = items[left[k]], items[right[k]]
-    spare_voters(own_left, own_right, voter, seen, n_all, n_voters, rng)
+    spare_voters(own_left, own_right, voter, history, n_all, n_voters, rng)
     return left, right, voter

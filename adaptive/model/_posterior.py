@@ -104,10 +104,14 @@ def shared_opinions(curved: Curvature, at: Parameters, voter: Array) -> Opinions
 
     rows, n_votes = curved.rows, curved.rows.left.size
     of_voter = voter.astype(np.int64) * rows.n_items
-    found, opinion = np.unique(np.concatenate([of_voter + rows.left, of_voter + rows.right]), return_inverse=True)
+    opinion_keys, opinion = np.unique(
+        np.concatenate([of_voter + rows.left, of_voter + rows.right]), return_inverse=True
+    )
     slope, weight = at.discrimination[rows.group] * curved.score, curved.weight[:, np.newaxis]
     votes, signs = np.tile(np.arange(n_votes), 2), np.repeat([1.0, -1.0], n_votes)
-    behind = csr_array((signs, (votes, opinion)), (n_votes, found.size))  # K = behind behind' - 2: two for each vote
+    behind = csr_array(
+        (signs, (votes, opinion)), (n_votes, opinion_keys.size)
+    )  # K = behind behind' - 2: two for each vote
     items = csr_array((signs, (votes, np.concatenate([rows.left, rows.right]))), (n_votes, rows.n_items))
     pulls = items.multiply(weight).tocsr()  # W X
     heavier = pulls.multiply(weight).tocsr()  # W W X
@@ -119,14 +123,14 @@ def shared_opinions(curved: Curvature, at: Parameters, voter: Array) -> Opinions
     moved, shared = behind.T @ pulls, behind.T @ behind.multiply(weight)
     absorbed = inverse @ (moved.T @ moved - 2.0 * (pulls.T @ pulls))
     total = shared.multiply(shared).sum() - 4.0 * curved.weight @ curved.weight  # tr(K W K W)
-    once = moved.T @ (behind.T @ heavier)
-    twice = moved.T @ (shared @ moved) - 2.0 * (once + once.T) + 4.0 * (pulls.T @ heavier)  # X' W K W K W X
+    crossing = moved.T @ (behind.T @ heavier)
+    twice = moved.T @ (shared @ moved) - 2.0 * (crossing + crossing.T) + 4.0 * (pulls.T @ heavier)  # X' W K W K W X
     information = total + (absorbed * absorbed.T).sum() - 2.0 * twice.multiply(inverse).sum()
-    together = np.square(behind.T @ slope).sum() - 2.0 * slope @ slope + absorbed.trace()
-    variance = together / information if information > _LEAST_SHARE * total else 0.0
+    agreement = np.square(behind.T @ slope).sum() - 2.0 * slope @ slope + absorbed.trace()
+    variance = agreement / information if information > _LEAST_SHARE * total else 0.0
     # The noise of a vote already includes an opinion on each side, so both together cannot vary more than it does.
     variance = min(variance, 0.5 * _NOISE[rows.model.link])
-    return Opinions(math.sqrt(max(0.0, variance)), opinion[:n_votes], opinion[n_votes:], found.size)
+    return Opinions(math.sqrt(max(0.0, variance)), opinion[:n_votes], opinion[n_votes:], opinion_keys.size)
 
 
 def draw(
@@ -144,7 +148,7 @@ def draw(
     """
     if curved.rows.n_items > MAX_DENSE:
         return draw_normal(curved, at, opinions, n_draws, rng, progress)
-    return _settled(curved, at, opinions, n_draws, rng, progress)
+    return _draw_by_chains(curved, at, opinions, n_draws, rng, progress)
 
 
 def draw_normal(
@@ -156,9 +160,9 @@ def draw_normal(
     progress: Progress | None = None,
 ) -> Array:
     """Draw strengths that are normal around the fitted ones with the covariance of `covariance`; their mean is 0."""
-    drawn = at.theta + _solved(curved, opinions, n_draws, rng, progress)
-    drawn -= drawn.mean(axis=1, keepdims=True)
-    return drawn
+    draws = at.theta + _draw_by_solving(curved, opinions, n_draws, rng, progress)
+    draws -= draws.mean(axis=1, keepdims=True)
+    return draws
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,26 +197,26 @@ class PooledVotes:
         count = np.diff(places, append=order.size).astype(np.float64)
         shared = np.array(columns[4:]) if columns[4:] else np.full((2, places.size), -1)
         n_opinions, sd = (0, 0.0) if opinions is None else (opinions.n_opinions, opinions.sd)
-        return cls(_rows_with(rows, *columns[:4]), count, shared, n_opinions, sd)._renumbered()
+        return cls(_rows_with(rows, *columns[:4]), count, shared, n_opinions, sd)._renumber()
 
-    def select(self, kept: Array) -> PooledVotes:
-        """Keep the rows where `kept` is true, and the opinions that several of their votes share."""
+    def select(self, mask: Array) -> PooledVotes:
+        """Keep the rows where `mask` is true, and the opinions that several of their votes share."""
         rows = self.rows
-        rows = _rows_with(rows, rows.left[kept], rows.right[kept], rows.winner[kept], rows.group[kept])
-        return replace(self, rows=rows, count=self.count[kept], opinions=self.opinions[:, kept])._renumbered()
+        rows = _rows_with(rows, rows.left[mask], rows.right[mask], rows.winner[mask], rows.group[mask])
+        return replace(self, rows=rows, count=self.count[mask], opinions=self.opinions[:, mask])._renumber()
 
     @cached_property
     def spread(self) -> Array:
         """Standard deviation of the shared part of each opinion, as in `Opinions.spread`."""
-        held = self.opinions >= 0
-        votes = np.bincount(self.opinions[held], np.tile(self.count, (2, 1))[held], self.n_opinions)
+        has_opinion = self.opinions >= 0
+        votes = np.bincount(self.opinions[has_opinion], np.tile(self.count, (2, 1))[has_opinion], self.n_opinions)
         return np.asarray(self.sd * np.sqrt(1.0 - 1.0 / np.maximum(votes, 1.0)))
 
-    def _renumbered(self) -> PooledVotes:
+    def _renumber(self) -> PooledVotes:
         """Number the opinions that several votes share from 0."""
-        several = self.spread > 0
-        places = np.append(np.where(several, np.cumsum(several) - 1, -1), -1)  # the last is that of -1
-        return replace(self, opinions=places[self.opinions], n_opinions=int(several.sum()))
+        is_shared = self.spread > 0
+        places = np.append(np.where(is_shared, np.cumsum(is_shared) - 1, -1), -1)  # the last is that of -1
+        return replace(self, opinions=places[self.opinions], n_opinions=int(is_shared.sum()))
 
     def kernel_votes(self) -> ReadVotes:
         """Convert the votes to the arrays that the loops take."""
@@ -229,14 +233,14 @@ class PooledVotes:
         from adaptive.model._posterior_kernels import Shared
 
         opinion, item = self.opinions.ravel(), np.concatenate([self.rows.left, self.rows.right])
-        held = opinion >= 0
+        has_opinion = opinion >= 0
         alone = np.zeros(self.rows.n_items, bool)
-        alone[item[~held]] = alone[others.left] = alone[others.right] = True
-        order = np.argsort(opinion[held], kind="stable")
+        alone[item[~has_opinion]] = alone[others.left] = alone[others.right] = True
+        order = np.argsort(opinion[has_opinion], kind="stable")
         n_rows = self.count.size
-        sides = (2 * np.tile(np.arange(n_rows), 2) + np.repeat([0, 1], n_rows))[held][order]
-        start = np.concatenate([[0], np.cumsum(np.bincount(opinion[held], minlength=self.n_opinions))])
-        of_item = item[held][order][start[:-1]].astype(np.int64)
+        sides = (2 * np.tile(np.arange(n_rows), 2) + np.repeat([0, 1], n_rows))[has_opinion][order]
+        start = np.concatenate([[0], np.cumsum(np.bincount(opinion[has_opinion], minlength=self.n_opinions))])
+        of_item = item[has_opinion][order][start[:-1]].astype(np.int64)
         return Shared(start, sides, self.spread, np.where(alone[of_item], -1, of_item))
 
 
@@ -379,7 +383,7 @@ class _State:
     rng: np.random.Generator
 
 
-def _settled(
+def _draw_by_chains(
     curved: Curvature,
     at: Parameters,
     opinions: Opinions | None,
@@ -403,9 +407,9 @@ def _settled(
         n_pilots = max(n_chains, _PILOTS)
         others_at = Paraboloid.of(others, at, heavy.theta[np.newaxis])
         if others.n_opinions:
-            whole = others_at.matrix + _laplacian(votes.rows, weight) + np.diag(heavy.precisions)
+            precision = others_at.matrix + _laplacian(votes.rows, weight) + np.diag(heavy.precisions)
             mean = (curved.precision == 0) / n_items  # as in `covariance`: without a prior the matrix is singular
-            spread = _inverse(whole + mean) - mean
+            spread = _inverse(precision + mean) - mean
             center = center + spread @ others_at.shift
     mean = float(np.trace(spread)) / n_items if curved.precision == 0 else 0.0
     factor = np.linalg.cholesky(0.5 * (spread + spread.T) + mean)
@@ -418,17 +422,17 @@ def _settled(
     n_numbers = n_items + votes.n_opinions + (n_items if votes.n_opinions else 0) + 5
 
     def begin(theta: Array, seed: int) -> _State:
-        own = np.random.default_rng(seed)
-        opinion = shared.spread * own.standard_normal(shared.spread.size)
+        rng = np.random.default_rng(seed)
+        opinion = shared.spread * rng.standard_normal(shared.spread.size)
         shape = np.array([0.0, math.log(heavy.scale), math.log(heavy.scale), math.log(DEGREES), math.log(2.0)])
-        return _State(theta - spread @ (moves @ opinion), opinion, shape, own)  # strengths make up for opinions
+        return _State(theta - spread @ (moves @ opinion), opinion, shape, rng)  # strengths make up for opinions
 
     def move(state: _State, n_sweeps: Sequence[int]) -> list[Array]:
         """Return the strengths after each of these numbers of sweeps."""
         pull = others_at.slope.copy()
         if pull.size:
             pull -= others_at.matrix @ (state.theta - others_at.center)
-        found = []
+        draws = []
         for number in n_sweeps:
             numbers = (
                 state.rng.standard_normal((number, n_numbers)),
@@ -439,8 +443,8 @@ def _settled(
             level = state.theta.mean()  # the votes carry no information on it
             state.theta -= level
             state.shape[0] -= level
-            found.append(state.theta.copy())
-        return found
+            draws.append(state.theta.copy())
+        return draws
 
     # Draw the seeds: a generator's state does not count what it spawned, and some generators cannot spawn.
     seeds = rng.integers(0, 2**63, n_pilots).tolist()
@@ -451,17 +455,17 @@ def _settled(
         in_threads(lambda state: move(state, [first]), states, workers)
         others_at = Paraboloid.of(others, at, np.array([state.theta for state in states]))
     blocks = [(state, min(_ROWS_EACH, n_draws - _ROWS_EACH * place)) for place, state in enumerate(states[:n_chains])]
-    drawn = in_threads(
+    draws = in_threads(
         lambda block: move(block[0], [first] + [_SWEEPS] * (block[1] - 1)),
         blocks,
         workers,
         progress,
         lambda block: block[1],
     )
-    return np.concatenate(drawn)
+    return np.concatenate(draws)
 
 
-def _solved(
+def _draw_by_solving(
     curved: Curvature, opinions: Opinions | None, n_draws: int, rng: np.random.Generator, progress: Progress | None
 ) -> Array:
     """Draw around zero, each time by solving a linear system; the numbers do not depend on the size of blocks."""
@@ -470,7 +474,7 @@ def _solved(
     rows = curved.rows
     n_votes, n_items = rows.left.size, rows.n_items
     if n_items**2 <= _PAIRS_PER_VOTE * n_votes and curved.precision > 0:
-        return _factored(curved, opinions, n_draws, rng, progress)
+        return _draw_by_factor(curved, opinions, n_draws, rng, progress)
     vote = np.arange(n_votes)
     width = np.sqrt(curved.weight)
     places = np.concatenate([rows.left, rows.right]), np.concatenate([vote, vote])
@@ -478,23 +482,23 @@ def _solved(
     if opinions is not None and opinions.sd > 0:
         causes = hstack([causes, _moves(rows, curved.weight, (opinions.left, opinions.right), opinions.spread)])
     causes = causes.tocsr()
-    drawn = np.empty((n_draws, n_items))
+    draws = np.empty((n_draws, n_items))
     block = max(1, min(64, _BLOCK_NUMBERS // max(1, causes.shape[1] + n_items)))
     for start in range(0, n_draws, block):
         stop = min(n_draws, start + block)
         noise = rng.standard_normal((stop - start, n_items + causes.shape[1]))
-        wanted = causes @ np.ascontiguousarray(noise[:, n_items:].T)
-        wanted += curved.precision**0.5 * noise[:, :n_items].T
-        drawn[start:stop] = curved.solve_definite(wanted, _TOLERANCE).T
+        forcing = causes @ np.ascontiguousarray(noise[:, n_items:].T)
+        forcing += curved.precision**0.5 * noise[:, :n_items].T
+        draws[start:stop] = curved.solve_definite(forcing, _TOLERANCE).T
         if progress is not None:
             progress(stop - start)
-    return drawn
+    return draws
 
 
-def _factored(
+def _draw_by_factor(
     curved: Curvature, opinions: Opinions | None, n_draws: int, rng: np.random.Generator, progress: Progress | None
 ) -> Array:
-    """Draw as `_solved` does, from a dense Cholesky factor of H; many votes take as much memory."""
+    """Draw as `_draw_by_solving` does, from a dense Cholesky factor of H; many votes take as much memory."""
     from scipy.linalg import solve_triangular
 
     rows, n_items = curved.rows, curved.rows.n_items
@@ -502,16 +506,16 @@ def _factored(
     spread = np.zeros(1) if opinions is None else opinions.spread
     sides = np.zeros((2, rows.left.size), np.int64) if opinions is None else (opinions.left, opinions.right)
     moves = _moves(rows, curved.weight, sides, spread).tocsr()
-    drawn = np.empty((n_draws, n_items))
+    draws = np.empty((n_draws, n_items))
     for start in range(0, n_draws, 64):
         stop = min(n_draws, start + 64)
         noise = rng.standard_normal((stop - start, n_items + moves.shape[1])).T
         pushed = moves @ noise[n_items:] if moves.shape[1] else np.zeros((n_items, stop - start))
         noise = noise[:n_items] + solve_triangular(factor, pushed, lower=True, check_finite=False)
-        drawn[start:stop] = solve_triangular(factor, noise, lower=True, trans="T", check_finite=False).T
+        draws[start:stop] = solve_triangular(factor, noise, lower=True, trans="T", check_finite=False).T
         if progress is not None:
             progress(stop - start)
-    return drawn
+    return draws
 
 
 def _moves(rows: Rows, weight: Array, opinions: Array | tuple[Array, Array], spread: Array) -> Any:
@@ -526,9 +530,11 @@ def _moves(rows: Rows, weight: Array, opinions: Array | tuple[Array, Array], spr
     places = np.concatenate([rows.left, rows.left, rows.right, rows.right])
     causes = np.concatenate([left, right, left, right])
     effects = np.concatenate([weight, -weight, -weight, weight]) * spread[causes]
-    held = spread[causes] > 0  # most opinions are behind a single vote
+    is_shared = spread[causes] > 0  # most opinions are behind a single vote
     shared = np.cumsum(spread > 0) - 1
-    return coo_array((effects[held], (places[held], shared[causes[held]])), (rows.n_items, int((spread > 0).sum())))
+    return coo_array(
+        (effects[is_shared], (places[is_shared], shared[causes[is_shared]])), (rows.n_items, int((spread > 0).sum()))
+    )
 
 
 def covariance(curved: Curvature, opinions: Opinions | None) -> Array:

@@ -162,8 +162,8 @@ def change_opinions(
         for place in range(shared.start[k], shared.start[k + 1]):
             row = shared.sides[place] >> 1
             v = votes.group[row]
-            own = offset[row] + (change if shared.sides[place] & 1 == 0 else -change)
-            margin = voters.discrimination[v] * (theta[votes.left[row]] - theta[votes.right[row]] + own)
+            opinion_difference = offset[row] + (change if shared.sides[place] & 1 == 0 else -change)
+            margin = voters.discrimination[v] * (theta[votes.left[row]] - theta[votes.right[row]] + opinion_difference)
             margin += voters.side[v]
             ahead[row] = chance(votes.winner[row], margin, voters.oversight[v], voters.nu, voters.link, voters.half)
             gain += votes.times[row] * math.log(ahead[row] / now[row])
@@ -275,8 +275,8 @@ def sweep(
                     pull[j] -= away * matrix[i, j]
         last = n_items + n_opinions
         if n_opinions > 0:
-            own = slice(n_items, last)
-            numbers = normal[turn, own], log_uniform[turn, own]
+            columns = slice(n_items, last)
+            numbers = normal[turn, columns], log_uniform[turn, columns]
             change_opinions(votes, voters, shared, theta, opinion, offset, now, ahead, *numbers)
             again = slice(last, last + n_items)
             change = exchange(theta, opinion, shared, shape, prior, normal[turn, again], log_uniform[turn, again])

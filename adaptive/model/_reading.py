@@ -46,10 +46,12 @@ def columns_of_labels(
     """Number the labels of `Comparisons.from_labels`."""
     sides = {"left": listed_column(left, "left"), "right": listed_column(right, "right")}
     words = {**OWN_WORDS, **words_of(answers)}
-    said = read_answers(listed_column(winner, "winner"), words, lambda row: in_arrays("winner", row))
+    answers_read = read_answers(listed_column(winner, "winner"), words, lambda row: in_arrays("winner", row))
     if voter is None and voters is not None:
         raise ComparisonError("voters without voter: it is not known who answered which comparison")
-    return _numbered(sides, said, None if voter is None else listed_column(voter, "voter"), items, voters, in_arrays)
+    return _number_labels(
+        sides, answers_read, None if voter is None else listed_column(voter, "voter"), items, voters, in_arrays
+    )
 
 
 def columns_of_votes(votes: VoteColumns, items: Items | None) -> Columns:
@@ -70,22 +72,22 @@ def columns_of_votes(votes: VoteColumns, items: Items | None) -> Columns:
         votes = votes.of_items(items)
     sides = {"left": list(votes.left or ()), "right": list(votes.right or ())}
     voter = None if votes.voter is None else list(votes.voter)
-    return _numbered(sides, votes.answer, voter, items, None, votes.place)
+    return _number_labels(sides, votes.answer, voter, items, None, votes.place)
 
 
 def columns_of_ballots(
     ballots: Iterable[tuple[Asked, ArrayLike]], items: Items | None, voters: Items | None
 ) -> Columns:
     """Join the columns of `Comparisons.from_ballots`."""
-    drawn = list(ballots)
-    for number, pair in enumerate(drawn):
+    pairs = list(ballots)
+    for number, pair in enumerate(pairs):
         if not (isinstance(pair, tuple | list) and len(pair) == 2 and isinstance(pair[0], Asked)):
             raise ComparisonError(f"ballots[{number}] must be a Ballot and its answers; got {shown(pair)}")
-    all_items = all_names([ballot.items for ballot, _ in drawn], items, "items")
-    all_voters = all_names([ballot.voters for ballot, _ in drawn], voters, "voters")
+    all_items = all_names([ballot.items for ballot, _ in pairs], items, "items")
+    all_voters = all_names([ballot.voters for ballot, _ in pairs], voters, "voters")
     none = np.empty(0, np.int32)
     parts = [(none, none, np.empty(0, np.int8), none)]
-    for number, (ballot, answers) in enumerate(drawn):
+    for number, (ballot, answers) in enumerate(pairs):
         try:
             codes = checked_answers(ballot, answers)
         except VoteError as error:
@@ -95,7 +97,7 @@ def columns_of_ballots(
         voter = places_among(ballot.voters, all_voters, "voter", where)[ballot.voter]
         parts.append((places[ballot.left], places[ballot.right], codes, voter))
     left, right, winner, voter = (np.concatenate(columns) for columns in zip(*parts, strict=True))
-    return _answered(all_items, left, right, winner, all_voters, voter)
+    return _split_answers(all_items, left, right, winner, all_voters, voter)
 
 
 def columns_of_pairs(pairs: ArrayLike, n_items: int) -> Columns:
@@ -112,29 +114,29 @@ def columns_of_pairs(pairs: ArrayLike, n_items: int) -> Columns:
     return Columns(items, array[:, 0], array[:, 1], np.full(len(array), LEFT, np.int8), None, None)
 
 
-def _numbered(
+def _number_labels(
     sides: dict[str, list[Any]],
-    said: Sequence[str | None],
+    answers: Sequence[str | None],
     voter: list[Any] | None,
     items: Items | None,
     voters: Items | None,
     where: Where,
 ) -> Columns:
-    check_lengths({**sides, "winner": said, **({} if voter is None else {"voter": voter})})
+    check_lengths({**sides, "winner": answers, **({} if voter is None else {"voter": voter})})
     known = None if items is None else checked_labels(items, "items", ComparisonError)
     all_items, (left, right) = coded_labels(sides, known, "item", where)
-    if (alike := np.flatnonzero(left == right)).size:
-        row = int(alike[0])
+    if (selfsame := np.flatnonzero(left == right)).size:
+        row = int(selfsame[0])
         raise ComparisonError(f"{where('right', row)}: item {shown(sides['right'][row])} is compared with itself")
     all_voters, casts = None, None
     if voter is not None:
         known = None if voters is None else checked_labels(voters, "voters", ComparisonError)
         all_voters, (casts,) = coded_labels({"voter": voter}, known, "voter", where)
-    winner = np.fromiter(map(_CODES.__getitem__, said), np.int8, len(said))
-    return _answered(all_items, left, right, winner, all_voters, casts)
+    winner = np.fromiter(map(_CODES.__getitem__, answers), np.int8, len(answers))
+    return _split_answers(all_items, left, right, winner, all_voters, casts)
 
 
-def _answered(
+def _split_answers(
     items: Sequence[Hashable],
     left: NDArray[np.int32],
     right: NDArray[np.int32],
@@ -143,25 +145,29 @@ def _answered(
     voter: NDArray[np.int32] | None,
 ) -> Columns:
     """Separate answered from unanswered comparisons."""
-    kept = winner != UNANSWERED
-    if kept.all():
+    is_answered = winner != UNANSWERED
+    if is_answered.all():
         return Columns(items, left, right, winner, voters, voter)
-    silent = ShownPairs(left[~kept], right[~kept], None if voter is None else voter[~kept])
-    voter = None if voter is None else voter[kept]
-    return Columns(items, left[kept], right[kept], winner[kept], voters, voter, len(silent), silent)
+    silent = ShownPairs(left[~is_answered], right[~is_answered], None if voter is None else voter[~is_answered])
+    voter = None if voter is None else voter[is_answered]
+    return Columns(
+        items, left[is_answered], right[is_answered], winner[is_answered], voters, voter, len(silent), silent
+    )
 
 
 def _check_ids(votes: VoteColumns) -> None:
     """Refuse a repeated comparison id, because its vote would count twice."""
-    ids = [each for each in votes.comparison or () if each is not None]
+    ids = [id_ for id_ in votes.comparison or () if id_ is not None]
     if len(set(ids)) == len(ids):
         return
     first: dict[Hashable, int] = {}
-    for row, each in enumerate(votes.comparison or ()):
-        if each is not None and first.setdefault(each, row) != row:
+    for row, comparison_id in enumerate(votes.comparison or ()):
+        if comparison_id is not None and first.setdefault(comparison_id, row) != row:
             of = "on line" if votes.records.table.name else "in row"
-            before = f"{of} {votes.records.lines[first[each]]}"
-            raise ComparisonError(f"{votes.place('comparison', row)}: comparison {shown(each)} is also {before}")
+            before = f"{of} {votes.records.lines[first[comparison_id]]}"
+            raise ComparisonError(
+                f"{votes.place('comparison', row)}: comparison {shown(comparison_id)} is also {before}"
+            )
 
 
 def _items_of_numbers(votes: VoteColumns) -> range:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adaptive.errors import AdaptiveError, ModelError
-from adaptive.model._accuracy import N_SAMPLES, correlated
+from adaptive.model._accuracy import N_SAMPLES, correlate_rows
 from adaptive.model._strengths import Strengths
 from rankcorr import BootstrapInterval, Ranking, RankingError, align, bootstrap_interval
 from rankcorr._checks import checked_level, counted, first_few, shown
@@ -125,8 +125,8 @@ class ScoredLeaderboard(TableResult):
     def __repr__(self) -> str:
         parts = zip(self.systems, self.scores, strict=True)
         best = first_few([f"{name} {score.statistic:.3f}" for name, score in parts])
-        what = f"{counted(len(self.systems), 'system')}, {self.scores[0].known.coefficient}"
-        return f"<ScoredLeaderboard of {what}: {best}>"
+        subject = f"{counted(len(self.systems), 'system')}, {self.scores[0].known.coefficient}"
+        return f"<ScoredLeaderboard of {subject}: {best}>"
 
 
 def score_system(
@@ -190,21 +190,29 @@ def score_system(
     """
     if not isinstance(strengths, Strengths):
         raise ModelError(f"systems are scored by Strengths; got {shown(strengths)}")
-    confidence, chosen = checked_level(level, error=ModelError), as_coefficient(coefficient)
+    confidence, coefficient_value = checked_level(level, error=ModelError), as_coefficient(coefficient)
     ranking = as_ranking(system)
-    drawn = strengths.drawn(n_samples, seed)
-    gold, own = align(strengths.ranking, ranking, names=("the fitted ranking", "the system"), missing=missing)
-    known = bootstrap_interval(
-        gold, own, coefficient=chosen, level=confidence, n_resamples=n_resamples, seed=seed, workers=workers
+    draws = strengths.drawn(n_samples, seed)
+    gold, system_ranking = align(
+        strengths.ranking, ranking, names=("the fitted ranking", "the system"), missing=missing
     )
-    ranks, n_tied = drawn.ranks, drawn.n_tied
+    known = bootstrap_interval(
+        gold,
+        system_ranking,
+        coefficient=coefficient_value,
+        level=confidence,
+        n_resamples=n_resamples,
+        seed=seed,
+        workers=workers,
+    )
+    ranks, n_tied = draws.ranks, draws.n_tied
     if gold.labels != strengths.ranking.labels:
         place = {label: position for position, label in enumerate(strengths.items)}
         places = np.array([place.get(label, -1) for label in gold.labels or ()])
         # Items that only the system has are tied below all others, as in `align`.
-        theta = np.where(places >= 0, drawn.theta[:, places], -np.inf)
+        theta = np.where(places >= 0, draws.theta[:, places], -np.inf)
         ranks, _, n_tied = midrank_rows(theta, descending=True)
-    values = read_only(correlated(chosen, ranks, n_tied, own, workers))
+    values = read_only(correlate_rows(coefficient_value, ranks, n_tied, system_ranking, workers))
     low, high, error = combined(known, values, confidence, gold)
     return SystemScore(known.statistic, low, high, known, error, values, confidence)
 
@@ -250,19 +258,19 @@ def score_leaderboard(
     """
     if not isinstance(systems, Mapping) or not systems:
         raise ModelError(f"systems must be a mapping of name to ranking, not empty; got {shown(systems)}")
-    given: dict[str, Any] = {"missing": missing, "level": level, "n_samples": n_samples, "n_resamples": n_resamples}
-    given |= {"seed": seed, "workers": workers}
-    found: dict[Any, SystemScore] = {}
+    options: dict[str, Any] = {"missing": missing, "level": level, "n_samples": n_samples, "n_resamples": n_resamples}
+    options |= {"seed": seed, "workers": workers}
+    scores: dict[Any, SystemScore] = {}
     for name, system in systems.items():
         try:
-            found[name] = score_system(strengths, system, coefficient, **given)
+            scores[name] = score_system(strengths, system, coefficient, **options)
         except (AdaptiveError, RankingError) as error:
             raise type(error)(f"system {shown(name)}: {error}") from error
-    names = sorted(found, key=lambda name: (math.isnan(found[name].statistic), -found[name].statistic))
-    values = np.nan_to_num(np.array([found[name].values for name in names]), nan=-np.inf)
+    names = sorted(scores, key=lambda name: (math.isnan(scores[name].statistic), -scores[name].statistic))
+    values = np.nan_to_num(np.array([scores[name].values for name in names]), nan=-np.inf)
     leads = values == values.max(axis=0)
     best = (leads / leads.sum(axis=0)).mean(axis=1)
-    return ScoredLeaderboard(tuple(names), tuple(found[name] for name in names), read_only(best))
+    return ScoredLeaderboard(tuple(names), tuple(scores[name] for name in names), read_only(best))
 
 
 def combined(known: BootstrapInterval, values: Array, level: float, gold: Ranking) -> tuple[float, float, float]:

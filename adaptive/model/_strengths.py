@@ -146,7 +146,7 @@ class Strengths(TableResult):
         was = "was" if n_never == 1 else "were"
         unlimited = ", so only the prior limits the strength"
         unsure = self.prior.sd is None
-        found = (
+        warnings = (
             (not self.converged, f"the fit has not converged in {self.n_iterations} iterations"),
             (
                 votes.n_comparisons > 0 and not self.signal.found,
@@ -180,7 +180,7 @@ class Strengths(TableResult):
                 "voters are not known: intervals are as if all votes were independent",
             ),
         )
-        return tuple(sentence for holds, sentence in found if holds)
+        return tuple(sentence for holds, sentence in warnings if holds)
 
     @cached_property
     def curvature(self) -> Curvature:
@@ -287,12 +287,12 @@ class Strengths(TableResult):
             A number of samples that is not positive, or an invalid seed.
         """
         key = (checked_count(n_samples, "n_samples", ModelError), checked_seed(seed, ModelError))
-        kept: tuple[tuple[int, int], DrawnRanks] | None = self.__dict__.get("_drawn")
-        if kept is None or kept[0] != key:
+        cached: tuple[tuple[int, int], DrawnRanks] | None = self.__dict__.get("_drawn")
+        if cached is None or cached[0] != key:
             theta = self.sample(key[0], np.random.default_rng(key[1]), progress=progress)
-            kept = key, DrawnRanks.of(self.ranking, theta)
-            self.__dict__["_drawn"] = kept
-        return kept[1]
+            cached = key, DrawnRanks.of(self.ranking, theta)
+            self.__dict__["_drawn"] = cached
+        return cached[1]
 
     def rank_intervals(self, level: float = 0.9, *, n_samples: int = N_SAMPLES, seed: int = 0) -> RankIntervals:
         """Return an interval for each item's true rank.
@@ -512,14 +512,16 @@ class StoppingRule:
         after = f"after {counted(strengths.comparisons.n_comparisons, 'vote')}"
         if not strengths.signal.found:
             return StopDecision(False, expected, f"the votes cannot be told from coin flips {after}")
-        found = f"expected {self.coefficient.name} is {told_apart(expected.mean, self.target, 3)} {after}"
+        statement = f"expected {self.coefficient.name} is {told_apart(expected.mean, self.target, 3)} {after}"
         if not expected.mean >= self.target:
-            return StopDecision(False, expected, f"{found}, below the target of {self.target}")
+            return StopDecision(False, expected, f"{statement}, below the target of {self.target}")
         # A ranking without the coefficient is not known to be good enough.
         short = float(np.mean(~(expected.values >= self.target - SHORT)))
         if short > RISK:
-            return StopDecision(False, expected, f"{found}, but below {self.target - SHORT:g} in {short:.1%} of draws")
-        return StopDecision(True, expected, f"{found}, at least the target of {self.target}")
+            return StopDecision(
+                False, expected, f"{statement}, but below {self.target - SHORT:g} in {short:.1%} of draws"
+            )
+        return StopDecision(True, expected, f"{statement}, at least the target of {self.target}")
 
 
 def stopping_rule(

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from adaptive._record import item_table
 from adaptive.errors import ModelError
 from adaptive.model._comparisons import Comparisons
-from adaptive.model._estimators import n_unbounded, refitted
+from adaptive.model._estimators import n_unbounded, refit
 from adaptive.model._likelihood import Curvature, kernel_input
 from adaptive.model._strengths import Strengths
 from rankcorr import Ranking
@@ -61,12 +61,12 @@ def wilson_interval(share: float, n: float, z: float) -> tuple[float, float]:
     return min(share, max(0.0, centre - half)), max(share, min(1.0, centre + half))
 
 
-def step_without(strengths: Strengths, left_out: Array) -> Array:
+def omit_votes(strengths: Strengths, left_out: Array) -> Array:
     """Return the strengths without some of the votes, by one Newton step from the fit."""
     curved, at = strengths.curvature, strengths.parameters
     rows = curved.rows
-    kept = curved.weight.copy()
-    kept[left_out] = 0.0
+    weight = curved.weight.copy()
+    weight[left_out] = 0.0
     slope, diagonal = curved.slope.copy(), curved.diagonal.copy()
     own_slope = at.discrimination[rows.group[left_out]] * curved.score[left_out]
     for side, sign in ((rows.left[left_out], 1.0), (rows.right[left_out], -1.0)):
@@ -75,7 +75,7 @@ def step_without(strengths: Strengths, left_out: Array) -> Array:
     # An item compared only by this voter keeps the prior's curvature; without a prior it keeps a little, and its place.
     diagonal = np.maximum(diagonal, max(curved.precision, 1e-9))
     alone = np.stack([diagonal - curved.precision] * 2)
-    reduced = Curvature(rows, curved.precision, math.nan, curved.score, slope, np.stack([kept] * 2), alone)
+    reduced = Curvature(rows, curved.precision, math.nan, curved.score, slope, np.stack([weight] * 2), alone)
     step = reduced.solve(slope - curved.precision * at.theta, 1e-4)
     return at.theta if step is None else at.theta + np.clip(step, -4.0, 4.0)
 
@@ -89,14 +89,14 @@ class JudgedVotes:
     variance: Array
 
     @classmethod
-    def of(cls, strengths: Strengths, theta: Array, own: Array) -> JudgedVotes:
-        """Take the votes in the rows `own`, without ties, and the strengths `theta`."""
+    def of(cls, strengths: Strengths, theta: Array, rows: Array) -> JudgedVotes:
+        """Take the votes in some rows, without ties, and the strengths `theta`."""
         votes = strengths.comparisons
-        own = own[votes.winner[own] != 0]
-        left, right = votes.left[own], votes.right[own]
+        rows = rows[votes.winner[rows] != 0]
+        left, right = votes.left[rows], votes.right[rows]
         diagonal = strengths.curvature.diagonal
         return cls(
-            votes.winner[own].astype(np.float64), theta[left] - theta[right], 1 / diagonal[left] + 1 / diagonal[right]
+            votes.winner[rows].astype(np.float64), theta[left] - theta[right], 1 / diagonal[left] + 1 / diagonal[right]
         )
 
     @property
@@ -245,10 +245,10 @@ class VoterReport(TableResult):
         return {"voter": list(self.voters)} | {name: getattr(self, name).tolist() for name in names}
 
     def __repr__(self) -> str:
-        found = self.at_random
-        which = offending("at random", found) if found else "none at random"
+        flipping = self.at_random
+        verdict = offending("at random", flipping) if flipping else "none at random"
         n_voters, n_votes = counted(len(self.voters), "voter"), counted(int(self.n_votes.sum()), "vote")
-        return f"<VoterReport of {n_voters}, {n_votes}: {which}>"
+        return f"<VoterReport of {n_voters}, {n_votes}: {verdict}>"
 
 
 def voter_report(strengths: Strengths, *, level: float = 0.9, coefficient: CoefficientLike = "tau_w") -> VoterReport:
@@ -295,7 +295,7 @@ def voter_report(strengths: Strengths, *, level: float = 0.9, coefficient: Coeff
     array([3, 1])
     """
     votes, voters = votes_of_voters(strengths)
-    confidence, chosen = checked_level(level, error=ModelError), as_coefficient(coefficient)
+    confidence, coefficient_value = checked_level(level, error=ModelError), as_coefficient(coefficient)
     from scipy.special import ndtri
 
     z = float(ndtri((1 + confidence) / 2))
@@ -306,12 +306,14 @@ def voter_report(strengths: Strengths, *, level: float = 0.9, coefficient: Coeff
     order = np.argsort(voters, kind="stable")
     places = np.split(order, np.cumsum(n_votes)[:-1])
     for voter in np.flatnonzero(n_votes).tolist():
-        own = places[voter]
-        others = step_without(strengths, own)
+        rows = places[voter]
+        others = omit_votes(strengths, rows)
         without[voter] = np.nan
         if are_bounded(strengths, votes.select(voters != voter)):
-            without[voter] = chosen.of_pair(strengths.ranking, Ranking.from_scores(others, labels=strengths.items))
-        judged = JudgedVotes.of(strengths, others, own)
+            without[voter] = coefficient_value.of_pair(
+                strengths.ranking, Ranking.from_scores(others, labels=strengths.items)
+            )
+        judged = JudgedVotes.of(strengths, others, rows)
         evidence[voter] = judged.evidence(strengths)
         if n := judged.n_decided:
             agreed = judged.n_agreed / n
@@ -328,7 +330,7 @@ def voter_report(strengths: Strengths, *, level: float = 0.9, coefficient: Coeff
         random=random_chances(evidence),
         without=without,
         level=confidence,
-        coefficient=chosen,
+        coefficient=coefficient_value,
     )
 
 
@@ -338,10 +340,10 @@ def _parameters(strengths: Strengths, z: float, n_voters: int) -> dict[str, Any]
 
     ends = ("", "_low", "_high")
     names = [name + end for name in ("discrimination", "oversight", "side_bias") for end in ends]
-    found = {name: np.full(n_voters, np.nan) for name in names}
+    estimates = {name: np.full(n_voters, np.nan) for name in names}
     model, at, prior = strengths.model, strengths.parameters, strengths.prior
     if not model.voters:
-        return found
+        return estimates
     information = np.empty((n_voters, 3, 3))
     voter_information(*kernel_input(strengths.curvature.rows, at), at.theta, information)
     fits_e = strengths.oversight > 0
@@ -355,18 +357,21 @@ def _parameters(strengths: Strengths, z: float, n_voters: int) -> dict[str, Any]
         information[:, 2, :2] = information[:, :2, 2] = 0.0
     errors = z * np.sqrt(np.diagonal(np.linalg.inv(information), axis1=1, axis2=2))
     logs = np.log(at.discrimination)
-    found["discrimination"] = at.discrimination.copy()
-    found["discrimination_low"], found["discrimination_high"] = np.exp(logs - errors[:, 0]), np.exp(logs + errors[:, 0])
+    estimates["discrimination"] = at.discrimination.copy()
+    estimates["discrimination_low"], estimates["discrimination_high"] = (
+        np.exp(logs - errors[:, 0]),
+        np.exp(logs + errors[:, 0]),
+    )
     if fits_e:
         from scipy.special import expit, logit
 
         odds = logit(at.oversight)
-        found["oversight"] = at.oversight.copy()
-        found["oversight_low"], found["oversight_high"] = expit(odds - errors[:, 1]), expit(odds + errors[:, 1])
+        estimates["oversight"] = at.oversight.copy()
+        estimates["oversight_low"], estimates["oversight_high"] = expit(odds - errors[:, 1]), expit(odds + errors[:, 1])
     if model.side_bias:
-        found["side_bias"] = at.side.copy()
-        found["side_bias_low"], found["side_bias_high"] = at.side - errors[:, 2], at.side + errors[:, 2]
-    return found
+        estimates["side_bias"] = at.side.copy()
+        estimates["side_bias_low"], estimates["side_bias_high"] = at.side - errors[:, 2], at.side + errors[:, 2]
+    return estimates
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -453,7 +458,7 @@ def influence(strengths: Strengths, voter: Hashable, coefficient: CoefficientLik
     >>> influence(bradley_terry(votes, prior=2), "Bob", "tau")
     <Influence of voter 'Bob', 1 vote: tau 1.0000 between the rankings with and without>
     """
-    chosen = as_coefficient(coefficient)
+    coefficient_value = as_coefficient(coefficient)
     votes, _ = votes_of_voters(strengths)
     others = votes.without_voter(voter)
     if not are_bounded(strengths, others):
@@ -461,7 +466,15 @@ def influence(strengths: Strengths, voter: Hashable, coefficient: CoefficientLik
             f"without the votes of {shown(voter)} the strengths are infinite, because they have no prior; "
             "fit them with prior=, a standard deviation"
         )
-    without = refitted(strengths, others)
-    whole, rest = strengths.ranking, without.ranking
+    rest_strengths = refit(strengths, others)
+    ranking, rest = strengths.ranking, rest_strengths.ranking
     n_votes = votes.n_comparisons - others.n_comparisons
-    return Influence(voter, n_votes, without, chosen.of_pair(whole, rest), chosen, whole.ranks, rest.ranks)
+    return Influence(
+        voter,
+        n_votes,
+        rest_strengths,
+        coefficient_value.of_pair(ranking, rest),
+        coefficient_value,
+        ranking.ranks,
+        rest.ranks,
+    )

@@ -7,7 +7,7 @@ from numpy.testing import assert_array_equal
 
 from adaptive import Comparisons, bradley_terry, next_comparisons
 from adaptive._kernels import contains, key_of, random_order
-from adaptive.model._matching_kernels import by_load, pairs_seen
+from adaptive.model._matching_kernels import by_load, seen_pairs
 from tests.adaptive.model.votes import comparisons
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -22,7 +22,7 @@ def seen_by(votes):
 @given(comparisons(voters=True), st.lists(st.booleans(), min_size=3, max_size=3))
 def test_pairs_seen_are_those_of_the_voters_asked(votes, asked):
     n_items = votes.n_items
-    found = pairs_seen(votes.left, votes.right, votes.voter, np.array(asked), n_items, 1)
+    found = seen_pairs(votes.left, votes.right, votes.voter, np.array(asked), n_items, 1)
     seen = set(seen_by(votes))
     for voter in range(3):
         for low in range(n_items):

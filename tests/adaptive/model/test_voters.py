@@ -12,7 +12,7 @@ from scipy.special import betaln
 
 from adaptive import Comparisons, bradley_terry, influence, thurstone, voter_report
 from adaptive.errors import ComparisonError, ModelError
-from adaptive.model._voters import random_chances, step_without
+from adaptive.model._voters import omit_votes, random_chances
 
 N_ITEMS = 30
 NAMES = tuple(f"v{number}" for number in range(12))
@@ -45,7 +45,7 @@ def test_one_step_without_a_voter_is_close_to_a_refit():
     report = voter_report(strengths)
     for place, name in enumerate(NAMES[:4]):
         found = influence(strengths, name)
-        stepped = step_without(strengths, np.flatnonzero(votes.voter == place))
+        stepped = omit_votes(strengths, np.flatnonzero(votes.voter == place))
         moved = np.abs(found.strengths.theta - strengths.theta).max()
         assert np.abs(stepped - found.strengths.theta).max() < 0.1 * moved
         assert abs(report.without[place] - found.statistic) < 0.02
