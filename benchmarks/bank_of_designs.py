@@ -23,9 +23,10 @@ from report import heading, machine, row
 
 from rankcorr import Coefficient, Ranking, Rho, RhoW, Tau, TauW, leaderboard
 from rankcorr.evaluation._grouped import grouped
-from rankcorr.evaluation._query_tests import QueryContest, verdicts
-from rankcorr.inference._exchange import Exchange, on_one_scale, orbits_of
-from rankcorr.inference._leaderboard_groups import contested
+from rankcorr.evaluation._query_tests import pvalues, standings, verdicts
+from rankcorr.inference._exchange import Exchange, on_one_scale, orbits_of, score_codes
+from rankcorr.inference._leaderboard_groups import Competitor, Contest, entered, gold_sets_of, systems_of
+from rankcorr.inference._multiple_tests import Standings
 from rankcorr.inference._resampling import Draws
 
 Array = np.ndarray
@@ -192,11 +193,87 @@ def one_of_queries(draw: Callable[..., Array], n: int, test: str, n_resamples: i
     return float(verdicts(np.diff(values, axis=1), test, 1 - LEVEL, Draws(n_resamples, seed)).pvalues[0])
 
 
+def standings_of_runs(values: Array, n_resamples: int, seed: int) -> tuple[Array, Standings]:
+    """Return the order of runs from best to worst, and the results of their tests."""
+    order = np.argsort(-values.mean(axis=0), kind="stable")
+    values, draws = values[:, order], Draws(n_resamples, seed)
+    first, second = np.triu_indices(values.shape[1], 1)
+    paired = pvalues(values[:, first] - values[:, second], "randomization", draws)
+    return order, standings(values, paired, 1 - LEVEL, draws)
+
+
 def board_of_queries(draw: Callable[..., Array], k: int, n: int, n_resamples: int, seed: int) -> bool:
     """Return whether a board over n queries finds a difference between exchangeable runs."""
     values = draw(np.random.default_rng([k, n, seed]), n, k)
-    values = values[:, np.argsort(-values.mean(axis=0), kind="stable")]
-    return contested(QueryContest(values, "randomization", Draws(n_resamples, seed)), 1 - LEVEL)[2][-1] != 1
+    return max(standings_of_runs(values, n_resamples, seed)[1].least_ranks) > 1
+
+
+def standings_of_systems(
+    gold: Array, systems: Array, name: str, swap: str, n_resamples: int, seed: int
+) -> tuple[Array, Standings]:
+    """Return the order of systems from best to worst, and the results of their tests."""
+    coefficient, sets = COEFFICIENTS[name], gold_sets_of(gold)
+    named = {str(number): scores for number, scores in enumerate(systems)}
+    entries = entered(sets, systems_of(named), "raise")
+    totals = np.array([float(coefficient(entry.gold, entry.system)) for (entry,) in entries])
+    codes = score_codes(list(named.values()), list(named)) if swap == "scores" else [None] * len(named)
+    order = np.argsort(-totals, kind="stable")
+    competitors = [Competitor(str(row), entries[row], totals[row], codes[row]) for row in order.tolist()]
+    return order, Contest(coefficient, sets, competitors, Draws(n_resamples, seed)).standings(1 - LEVEL)
+
+
+def judge(order: Array, standings: Standings, qualities: Array) -> tuple[float, float]:
+    """Return whether a board tells apart two systems of the same quality, and the share of other pairs told apart."""
+    ordered = np.asarray(qualities)[order]
+    first, second = np.triu_indices(len(ordered), 1)
+    differs, apart = ordered[first] != ordered[second], standings.corrected[first, second] <= LEVEL
+    return float((apart & ~differs).any()), float((apart & differs).sum() / max(1, differs.sum()))
+
+
+def clusters_of_runs(rng: Rng, n: int, qualities: Array) -> Array:
+    """Draw values of runs over n queries, lowered by the quality of each."""
+    noise = 0.2 * rng.standard_normal((n, 1)) + 0.1 * rng.standard_normal((n, len(qualities)))
+    return noise - 0.03 * np.asarray(qualities)
+
+
+def near_duplicates(rng: Rng, n: int, qualities: Array) -> Array:
+    """Draw values of equally good runs over n queries, the first 16 of which hardly differ."""
+    values = 0.2 * rng.standard_normal((n, 1)) + 0.1 * rng.standard_normal((n, len(qualities)))
+    values[:, :16] = values[:, :1] + 0.01 * rng.standard_normal((n, 16))
+    return values
+
+
+# Designs of boards with several qualities: queries, the quality of each run, and how values are drawn.
+BOARDS_OF_RUNS: dict[str, tuple[int, Array, Callable[..., Array]]] = {
+    "5 x 2 equal runs, 300 queries": (300, np.repeat(np.arange(5), 2), clusters_of_runs),
+    "8 x 2 equal runs, 1,000 queries": (1_000, np.repeat(np.arange(8), 2), clusters_of_runs),
+    "10 runs, 50 queries": (50, np.arange(10), clusters_of_runs),
+    "20 runs, 15 queries": (15, np.arange(20), clusters_of_runs),
+    **{f"16 of 20 runs alike, {n} queries": (n, np.zeros(20), near_duplicates) for n in (10, 15, 20, 60)},
+}
+# The same for items: number of items, and the noise of each system.
+BOARDS_OF_SYSTEMS: dict[str, tuple[int, Array]] = {
+    "5 x 2 equal systems, 200 items": (200, np.repeat([0.2, 0.4, 0.7, 1.1, 1.8], 2)),
+    "10 systems, 200 items": (200, np.linspace(0.4, 1.5, 10)),
+    "16 of 20 systems alike, 15 items": (15, np.ones(20)),
+    "16 of 20 systems alike, 50 items": (50, np.ones(20)),
+}
+
+
+def judged_runs(design: str, n_resamples: int, seed: int) -> tuple[float, float]:
+    """Judge one board of runs with several qualities."""
+    n, qualities, draw = BOARDS_OF_RUNS[design]
+    return judge(*standings_of_runs(draw(np.random.default_rng([7, seed]), n, qualities), n_resamples, seed), qualities)
+
+
+def judged_systems(design: str, name: str, swap: str, n_resamples: int, seed: int) -> tuple[float, float]:
+    """Judge one board of systems with several qualities."""
+    n, spreads = BOARDS_OF_SYSTEMS[design]
+    gold, *systems = noisy(np.random.default_rng([9, seed]), n, len(spreads), spreads=tuple(spreads))
+    if "alike" in design:
+        noise = np.random.default_rng([10, seed]).standard_normal((16, n))
+        systems[:16] = systems[0] + 0.05 * noise
+    return judge(*standings_of_systems(gold, np.array(systems), name, swap, n_resamples, seed), spreads)
 
 
 def error(share: float, number: int) -> float:
@@ -305,6 +382,23 @@ def main() -> None:
                     )
                 row(design, k, *texts)
 
+        designs = [name for name in (*BOARDS_OF_RUNS, *BOARDS_OF_SYSTEMS) if options.boards and options.only in name]
+        if designs:
+            heading(
+                f"boards of several qualities: share of {options.boards:,} that tell apart equal ones, and share of "
+                "the other pairs told apart",
+                *("design", "runs, or coefficient and exchange", "wrong", "told apart"),
+            )
+        for design in designs:
+            kinds = ["runs"] if design in BOARDS_OF_RUNS else itertools.product(("tau_w", "rho_w"), SWAPS[1:])
+            for kind in kinds:
+                task = (
+                    partial(judged_runs, design, 499) if kind == "runs" else partial(judged_systems, design, *kind, 499)
+                )
+                wrong, apart = ran(task, options.boards).mean(axis=0).tolist()
+                label = kind if kind == "runs" else " ".join(kind)
+                row(design, label, add("qualities", design, label, 0, wrong, options.boards), f"{apart:.3f}")
+
         designs = {name: draw for name, draw in QUERY_DESIGNS.items() if options.only in name}
         if designs:
             heading(
@@ -332,7 +426,7 @@ def main() -> None:
             share = float(ran(partial(board_of_queries, draw, k, n, max(399, 25 * k)), number).mean())
             row(design, k, n, add("query boards", design, f"{k} runs", n, share, number))
 
-    for table in ("level", "boards", "queries", "query boards"):
+    for table in ("level", "boards", "qualities", "queries", "query boards"):
         found = [cell for cell in cells if cell["table"] == table]
         if found:
             worst = max(found, key=lambda cell: cell["share"] - 2 * cell["error"])

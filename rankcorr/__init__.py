@@ -60,15 +60,9 @@ from rankcorr.errors import (
 )
 from rankcorr.inference._bootstrap import BootstrapInterval, bootstrap_interval
 from rankcorr.inference._leaderboard import Leaderboard, LeaderboardRow, leaderboard
+from rankcorr.inference._multiple_tests import holm
 from rankcorr.inference._null import NullDistribution, null_distribution
-from rankcorr.inference._paired import (
-    ComparedPair,
-    SystemComparison,
-    SystemComparisons,
-    compare_many,
-    compare_systems,
-    holm,
-)
+from rankcorr.inference._paired import ComparedPair, SystemComparison, SystemComparisons, compare_many, compare_systems
 from rankcorr.inference._permutation import PermutationTest, permutation_test
 
 __version__ = "0.1.0"

@@ -256,3 +256,28 @@ def possible_ranks(better):
         below = sum(1 for other in range(number) if better[own][other])
         found.append((1 + above, number - below))
     return found
+
+
+def step_down(statistics, exchanged, exact=False):
+    """P-values of pairs, each corrected for the pairs whose statistic is not larger; `exchanged` has a row a draw."""
+    pvalues = []
+    for own in statistics:
+        found = []
+        for other in statistics:
+            if other < own:
+                continue
+            left = [number for number, statistic in enumerate(statistics) if statistic <= other]
+            count = sum(1 for row in exchanged if max(row[number] for number in left) >= other)
+            found.append(count / len(exchanged) if exact else (1 + count) / (1 + len(exchanged)))
+        pvalues.append(max(found))
+    return pvalues
+
+
+def groups(better):
+    """Groups of systems from best to worst: the first of each is better than all systems of the groups after it."""
+    numbers, leader = [1] if better else [], 0
+    for system in range(1, len(better)):
+        if all(better[leader][later] for later in range(system, len(better))):
+            leader = system
+        numbers.append(numbers[-1] + (leader == system))
+    return numbers

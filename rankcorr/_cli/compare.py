@@ -24,8 +24,9 @@ from rankcorr._workers import Progress, progress_bar
 from rankcorr.inference._bootstrap import METHODS, bootstrap_interval
 from rankcorr.inference._copula import MIN_RESAMPLES
 from rankcorr.inference._exchange import SWAPS
+from rankcorr.inference._multiple_tests import holm
 from rankcorr.inference._orbit import MAX_EXACT
-from rankcorr.inference._paired import SystemComparison, compare_systems, holm
+from rankcorr.inference._paired import SystemComparison, compare_systems
 from rankcorr.inference._permutation import PermutationTest, permutation_test
 
 CI_RESAMPLES: Final = 2_000

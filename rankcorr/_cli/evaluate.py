@@ -20,7 +20,7 @@ from rankcorr._weights import Uniform
 from rankcorr._workers import progress_bar
 from rankcorr.errors import OptionError, RankingError
 from rankcorr.evaluation._columns import DUPLICATES
-from rankcorr.evaluation._compare import RunComparison, compare_evaluated, corrected_together
+from rankcorr.evaluation._compare import HOLM, STEP_DOWN, RunComparison, compare_evaluated, corrected_together
 from rankcorr.evaluation._evaluate import Evaluation, evaluate
 from rankcorr.evaluation._files import FORMATS, qrels_of, read_groups, read_qrels, read_run, runs_of
 from rankcorr.evaluation._matching import UNJUDGED, UNRETRIEVED, Coverage
@@ -35,10 +35,7 @@ from rankcorr.plots._queries import plot_pairs
 RESAMPLES: Final = 10_000
 EXIT_WORSE: Final = 3
 
-_DIFFERENCES = (
-    *("difference", "low", "high", "p (two-sided)", "p (corrected)", "detectable", "effect size"),
-    *("better", "worse", "queries"),
-)
+_CORRECTIONS = {STEP_DOWN: "p (step-down)", HOLM: "p (Holm)"}
 
 
 class Level(click.types.FloatParamType):
@@ -93,8 +90,8 @@ class QueryOptions:
         is_flag=False,
         flag_value=0.05,
         metavar="[LEVEL]",
-        help=f"Exit with {EXIT_WORSE} if a run is significantly worse than the run of --versus by any metric: its p "
-        "(corrected) is at most LEVEL, by default 0.05; or if it has no value for a query for which that run has one. "
+        help=f"Exit with {EXIT_WORSE} if a run is significantly worse than the run of --versus by any metric: its "
+        "corrected p is at most LEVEL, by default 0.05; or if it has no value for a query for which that run has one. "
         "Give the option after the files.",
     )
     names: tuple[str, ...] = setting(options.names_option("run"))
@@ -243,7 +240,7 @@ def evaluate_command(qrels: str, runs: tuple[str, ...], asked: QueryOptions, wei
     for comparison in comparisons:
         click.echo(f"\n{_heading(comparison)}\n")
         cells = [[whole(pair.first), *_difference_cells(pair)] for pair in comparison.pairs]
-        console.print_table(["run", *_DIFFERENCES], cells)
+        console.print_table(["run", *_difference_headings(comparison.correction)], cells)
         for pair in comparison.pairs:
             if pair.fragile:
                 decides = options.decisive_text("query", pair.pvalue, (pair.least, pair.most), comparison.level)
@@ -378,6 +375,12 @@ def _heading(comparison: RunComparison, within: str = "") -> str:
     )
 
 
+def _difference_headings(correction: str) -> list[str]:
+    """Return the headings of a table of differences; that of the corrected p-values names the method."""
+    figures = ("difference", "low", "high", "p (two-sided)", _CORRECTIONS[correction], "detectable", "effect size")
+    return [*figures, "better", "worse", "queries"]
+
+
 def _difference_cells(pair: PairedDifference) -> list[str]:
     return [
         *(number_text(value) for value in (pair.difference, pair.low, pair.high)),
@@ -397,7 +400,7 @@ def _print_group_differences(comparison: RunComparison) -> None:
         for group in comparison.groups
         for pair in group.pairs
     ]
-    console.print_table(["group", "run", *_DIFFERENCES], rows, left=[1])
+    console.print_table(["group", "run", *_difference_headings(HOLM)], rows, left=[1])
 
 
 def _print_worst(found: Mapping[str, Any]) -> None:

@@ -73,10 +73,11 @@ def leaderboard_command(
 ) -> None:
     """Rank the SYSTEM files by their agreement with GOLD and further gold sets.
 
-    Each system is tested against the best one. The p-values are corrected for having picked the best system from the
-    same data. A group holds the systems that do not differ significantly from its first. 'ranks' are those that tests
-    of all pairs leave possible: a system with 1 among them may be the best. With several gold sets, a SYSTEM file holds
-    the items of all of them. Items are resampled within each set, so the results do not extend to other gold sets.
+    All pairs of systems are tested together. The p-values are those against the best system, corrected for all pairs
+    (step-down). 'ranks' are those that these tests leave possible: a system with 1 among them may be the best. The
+    first system of a group is significantly better than all systems of later groups; others may not differ. With
+    several gold sets, a SYSTEM file holds the items of all of them. Items are resampled within each set, so the results
+    do not extend to other gold sets.
 
     Example:
       rankcorr leaderboard gold.csv system_a.csv system_b.csv
@@ -106,7 +107,7 @@ def _print(board: Leaderboard, golds: list[Named], asked: BoardOptions) -> None:
     lacking = any(row["n_missing"] for row in rows)
     console.print_table(
         [
-            *("rank", "ranks", "group", "system", *headings, "low", "high", "p (two-sided, corrected)", "n"),
+            *("rank", "ranks", "group", "system", *headings, "low", "high", "p (two-sided, step-down)", "n"),
             *(["missing"] * lacking),
         ],
         [

@@ -28,22 +28,24 @@ from rankcorr.evaluation._query_tests import (
     TESTS,
     Means,
     PairedDifference,
-    QueryContest,
     Test,
     bounds,
+    corrected_pvalues,
     effect_sizes,
+    pvalues,
+    standings,
     studentized,
     verdicts,
     without_one,
 )
 from rankcorr.evaluation._values import UndefinedPolicy
 from rankcorr.inference._copula import ROUNDING
-from rankcorr.inference._leaderboard_groups import contested
+from rankcorr.inference._multiple_tests import holm
 from rankcorr.inference._orbit import alpha_of
-from rankcorr.inference._paired import holm
 from rankcorr.inference._resampling import Draws, Values
 
 COLUMNS, PAIRS, GROUPS = range(3)  # parts of the resamples
+STEP_DOWN, HOLM = "step-down", "holm"
 LEFT_OUT = 2  # a part of those of pairs, after the paired and the joint ones
 
 
@@ -57,7 +59,8 @@ class RunScore(Result):
     rank : float
         1 is the best; tied runs share their mid-rank. nan without a mean.
     group : int or None
-        Number of the group, from 1: tests do not separate its runs from the first. None without a mean.
+        Number of the group, from 1. The first run of a group is significantly better than all runs of later groups;
+        other runs of two groups may not differ. None without a mean.
     least_rank, largest_rank : int or None
         The ranks that tests of all pairs leave possible, for all runs together: a run with `least_rank` 1 may be the
         best. The correction for all pairs takes more evidence than the one test of `pvalue`, so `least_rank` may be 1
@@ -67,8 +70,8 @@ class RunScore(Result):
     n_queries : int
         Number of queries with a value.
     pvalue, corrected_pvalue : float
-        P-value of the test against the best run; the corrected one allows for having picked the best after seeing the
-        results. nan for the best run.
+        P-value of the test against the best run, without correction and corrected for all pairs of runs (step-down).
+        nan for the best run.
 
     See Also
     --------
@@ -162,6 +165,11 @@ class RunComparison(TableResult):
     unit : str
         The unit that is resampled, flipped and exchanged: always "queries".
     baseline : str or None
+    correction : str
+        How the p-values of `pairs` are corrected: "step-down", by the largest difference of all of them in the same
+        exchanges, or "holm", by Holm's method over several metrics (`corrected_together`). P-values of `rows` and
+        groups are corrected for all pairs of runs, by the step-down. P-values of `groups` are corrected by Holm's
+        method.
     level : float
     n_resamples, seed : int
 
@@ -193,6 +201,7 @@ class RunComparison(TableResult):
     test: str
     unit: str
     baseline: str | None
+    correction: str
     level: float
     n_resamples: int
     seed: int
@@ -274,9 +283,9 @@ def compare_runs(
       be unbounded.
     - The interval of a run's mean is a bootstrap-t interval, from resampled queries: it speaks of further queries like
       these, without any comparison.
-    - P-values of pairs are corrected by Holm's method. P-values against the best run, and the groups, are those of
-      `leaderboard`: runs exchange places within queries, and the range of all runs corrects for having picked the best
-      run after seeing the results.
+    - P-values of pairs are corrected for all of them, step-down: the signs of all pairs are flipped together, and the
+      largest difference in each flip is what chance gives. With a baseline, these are the pairs with it. Ranks, groups
+      and p-values against the best run come from all pairs in the same way. Student's test is corrected so too.
 
     docs/results/by-query.md has measured levels, also for runs that fail on a few queries.
 
@@ -423,6 +432,7 @@ def compare_evaluated(
         test=test,
         unit="queries",
         baseline=baseline,
+        correction=STEP_DOWN,
         level=confidence,
         n_resamples=draws.n_resamples,
         seed=draws.seed,
@@ -432,7 +442,8 @@ def compare_evaluated(
 def corrected_together(comparisons: Iterable[RunComparison]) -> tuple[RunComparison, ...]:
     """Correct the p-values of several comparisons as one family by Holm's method, such as those of several metrics.
 
-    Pairs over all queries are one family, and pairs within groups of queries another.
+    One comparison alone is returned unchanged. Pairs over all queries are one family, and pairs within groups of
+    queries another.
 
     See Also
     --------
@@ -451,6 +462,8 @@ def corrected_together(comparisons: Iterable[RunComparison]) -> tuple[RunCompari
     [('tau_w', 0.03125, 0.0625), ('ap', 0.03125, 0.0625)]
     """
     given = tuple(comparisons)
+    if len(given) == 1:
+        return given
     whole = iter(holm([pair.pvalue for each in given for pair in each.pairs]))
     by_group = iter(holm([pair.pvalue for each in given for group in each.groups for pair in group.pairs]))
     return tuple(
@@ -458,6 +471,7 @@ def corrected_together(comparisons: Iterable[RunComparison]) -> tuple[RunCompari
             each,
             pairs=_corrected(each.pairs, whole),
             groups=tuple(replace(group, pairs=_corrected(group.pairs, by_group)) for group in each.groups),
+            correction=HOLM,
         )
         for each in given
     )
@@ -492,7 +506,21 @@ def _scored(
     order = np.argsort(-found.means, kind="stable").tolist()  # nan sorts last
     ranked = [run for run in order if not math.isnan(found.means[run])]
     low, high = bounds(found, studentized(values, plan.draws.of_part(COLUMNS)), plan.level)
-    tests = contested(QueryContest(values[:, ranked], plan.test, plan.draws.of_part(PAIRS)), plan.level)
+    draws = plan.draws.of_part(PAIRS)
+    everyone = list(combinations(order, 2))
+    pairs = everyone
+    if plan.baseline is not None:
+        base = plan.names.index(plan.baseline)
+        pairs = [(run, base) for run in order if run != base]
+    whole = _pairs(values, pairs, plan._replace(draws=draws))
+    listed = np.array([pair.pvalue for pair in whole])
+    if plan.baseline is None:
+        paired = listed
+    else:
+        one, other = np.array(everyone).T
+        paired = pvalues(values[:, one] - values[:, other], plan.test, draws.of_part(PAIRED))
+    is_ranked = np.array([run in ranked and other in ranked for run, other in everyone])
+    tests = standings(values[:, ranked], paired[is_ranked], plan.level, draws.of_part(PAIRED).fewer(draws.n_resamples))
     rows = [
         RunScore(
             run=plan.names[run],
@@ -504,13 +532,15 @@ def _scored(
         )
         for run, place in zip(order, tests.places(found.means[order]), strict=True)
     ]
-    pairs = list(combinations(order, 2))
-    if plan.baseline is not None:
-        base = plan.names.index(plan.baseline)
-        pairs = [(run, base) for run in order if run != base]
-    whole = _pairs(values, pairs, plan._replace(draws=plan.draws.of_part(PAIRS)))
-    corrected = iter(holm([pair.pvalue for pair in whole]))
-    return order, tuple(rows), _corrected(whole, corrected), _by_group(values, order, pairs, groups, plan)
+    if plan.baseline is None:
+        places = {run: place for place, run in enumerate(ranked)}
+        corrected = [
+            tests.corrected[places[one], places[other]] if pair_is_ranked else math.nan
+            for (one, other), pair_is_ranked in zip(pairs, is_ranked, strict=True)
+        ]
+    else:
+        corrected = corrected_pvalues(values, pairs, draws.of_part(PAIRED).fewer(draws.n_resamples), listed).tolist()
+    return order, tuple(rows), _corrected(whole, iter(corrected)), _by_group(values, order, pairs, groups, plan)
 
 
 def _pairs(values: Values, pairs: Sequence[tuple[int, int]], plan: Plan) -> list[PairedDifference]:

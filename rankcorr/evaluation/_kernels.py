@@ -496,24 +496,6 @@ def flipped_sums(rng: np.random.Generator, differences: Array, sums: Array) -> N
 
 
 @kernel
-def exchanged_sums(rng: np.random.Generator, values: Array, sums: Array) -> None:
-    """Sum, over queries, the values of runs that exchange places at random within each query.
-
-    `values` has a row for each query; `sums` gets a row for each resample and a column for each place.
-    """
-    n_queries, n_runs = values.shape
-    places = np.empty(n_runs)
-    for resample in range(sums.shape[0]):
-        sums[resample] = 0.0
-        for query in range(n_queries):
-            for run in range(n_runs):
-                places[run] = values[query, run]
-            shuffle(rng, places, n_runs)
-            for run in range(n_runs):
-                sums[resample, run] += places[run]
-
-
-@kernel
 def drawn_counts(rng: np.random.Generator, counts: Array) -> None:
     """Draw as many queries with replacement as there are, and count the draws of each; a row for each resample."""
     n_queries = counts.shape[1]

@@ -8,13 +8,15 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Final, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rankcorr._results import Result
 from rankcorr.inference._copula import ROUNDING
-from rankcorr.inference._leaderboard_groups import reached_by, step_down
+from rankcorr.inference._multiple_tests import Standings, standings_of, step_down
 from rankcorr.inference._orbit import MAX_EXACT, POWER, Orbit, all_swaps
 from rankcorr.inference._paired import N_LEFT_OUT, LeftOut
 from rankcorr.inference._resampling import Draws, Values
@@ -40,7 +42,7 @@ class PairedDifference(Result):
         Mean difference, and the differences that the same test does not reject: 0 is outside exactly if the p-value is
         at most 1 - level.
     pvalue, corrected_pvalue : float
-        Two-sided, and corrected by Holm's method over all pairs listed with it.
+        Two-sided, and corrected for all pairs listed with it; `RunComparison.correction` names the method.
     effect_size : float
         Mean difference over the standard deviation of the differences.
     n_queries, n_better, n_worse : int
@@ -273,85 +275,78 @@ def _divided(numerator: Values, denominator: Values) -> Values:
     return np.asarray(np.divide(numerator, denominator, out=undefined, where=denominator != 0))
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class QueryContest:
-    """Runs from best to worst, with a value for each query, for `leaderboard_groups.contested`.
+def corrected_pvalues(values: Values, pairs: Sequence[tuple[int, int]], draws: Draws, paired: Values) -> Values:
+    """Return p-values of pairs of runs, corrected for all these pairs together; nan without a test.
 
-    The lead of the best run over another is compared with the range, from best to worst, of all runs after they
-    exchange places at random within each query (Tukey's test of all pairs, randomized), step-down. Leads over a run are
-    scaled down if it differs from the best by more than two runs do on average, as Tukey and Kramer scale by standard
-    errors.
+    The differences of all pairs have the same random signs, one for each query, and each is compared with the largest
+    one of all pairs (`step_down`). Each difference is divided by the root of its sum of squares plus the average one,
+    neither of which depends on signs: near-duplicates then do not make other pairs look unusual, and a pair with few
+    distinct values is not divided by next to nothing. No p-value is below `paired`, the one without correction.
 
-    Attributes
+    Parameters
     ----------
     values : ndarray of float64, shape (n_queries, n_runs)
-        nan where a query has no value; the ranges are of the queries that all runs at hand have.
-    test : str
+        nan where a query has no value; each pair is compared over the queries with a value for both.
+    pairs : sequence of tuple of int
+        Columns of the first and the second run of each pair.
     draws : Draws
+        Those of the paired tests, so that all have the same signs.
+    paired : ndarray of float64, shape (n_pairs,)
     """
+    if len(pairs) < 2:
+        return paired
+    first, second = np.array(pairs).T
+    differences = values[:, first] - values[:, second]
+    n_known = (~np.isnan(differences)).sum(axis=0)
+    np.nan_to_num(differences, copy=False)
+    squares = (differences**2).sum(axis=0) / np.maximum(1, n_known) ** 2
+    scales = n_known * np.sqrt(squares + squares[n_known > 0].mean()) if n_known.any() else np.ones(n_known.size)
+    scales[scales <= ROUNDING] = 1.0
+    is_exact = len(values) <= MAX_EXACT
+    signs = np.asarray(1.0 - 2.0 * all_swaps(len(values)), np.float64) if is_exact else None
+    # Where no value is missing, the difference of the sums of two runs is the sum of their differences.
+    is_complete = not np.isnan(values).any()
+    sums = _flipped(values - values.mean(axis=1, keepdims=True), signs, draws) if is_complete else None
 
-    values: Values
-    test: Test
-    draws: Draws
+    def exchanged(part: NDArray[np.intp]) -> Values:
+        if sums is not None:
+            flipped = sums[:, first[part]] - sums[:, second[part]]
+        else:
+            flipped = _flipped(differences[:, part], signs, draws)
+        return np.abs(flipped)[np.newaxis] / scales[part]
 
-    @property
-    def n_systems(self) -> int:
-        """Number of runs."""
-        return int(self.values.shape[1])
+    observed = np.abs(differences.sum(axis=0)) / scales
+    return np.maximum(step_down(observed, exchanged, is_exact=is_exact), paired)  # nan stays nan
 
-    def pvalues(self, leader: int, others: Sequence[int]) -> tuple[Values, Values]:
-        """P-value of the paired test of a run and each other one, and its lead over the queries that both have.
 
-        All tests draw the same signs or queries, so that a pair has the same p-value wherever it is tested.
-        """
-        differences = self.values[:, [leader]] - self.values[:, list(others)]
-        return pvalues(differences, self.test, self.draws.of_part(PAIRED)), Means.of(differences).means
+def _flipped(columns: Values, signs: Values | None, draws: Draws) -> Values:
+    """Sums of columns with the given signs, or with random ones, shape (n_draws, n_columns)."""
+    from rankcorr.evaluation._kernels import flipped_sums
 
-    def corrected(self, rows: Sequence[int], stage: int = 0) -> Values:
-        """P-value of the first of some runs against each other one, corrected for having been chosen; step-down."""
-        values = self._complete(rows)
-        n_queries, n_runs = values.shape
-        if n_queries == 0:
-            return np.full(n_runs - 1, np.nan)
-        ranges = self._ranges(values, rows[0], stage)
-        leads = (values[:, :1] - values[:, 1:]).mean(axis=0) * self._scales(values)[0, 1:]
-        return step_down(ranges[np.newaxis], leads)
+    if signs is not None:
+        return np.asarray(signs @ columns)
+    rows = np.ascontiguousarray(columns.T)
 
-    def joint(self) -> Values:
-        """P-value of each run, a row, being better than each other one, corrected for all pairs; no step down."""
-        values = self._complete(range(self.n_systems))
-        if not len(values):
-            return np.ones((self.n_systems, self.n_systems))
-        means = values.mean(axis=0)
-        leads = (means[:, np.newaxis] - means) * self._scales(values)
-        ranges = self._ranges(values, 0, 0)[np.newaxis, :, -1]
-        return np.where(leads > 0, reached_by(ranges, leads), 1.0)
+    def task(rng: np.random.Generator, size: int) -> Values:
+        sums = np.empty((size, len(rows)))
+        flipped_sums(rng, rows, sums)
+        return sums
 
-    def _complete(self, rows: Sequence[int]) -> Values:
-        """Values of some runs, for the queries that all of them have."""
-        values = self.values[:, list(rows)]
-        return np.ascontiguousarray(values[~np.isnan(values).any(axis=1)])
+    return np.concatenate(draws.in_blocks(task, columns.shape[0]))
 
-    def _ranges(self, values: Values, *part: int) -> Values:
-        """Range of the means of the first 1, 2, .. runs after exchanges, shape (n_resamples, n_runs)."""
-        from rankcorr.evaluation._kernels import exchanged_sums
 
-        def task(rng: np.random.Generator, size: int) -> Values:
-            sums = np.empty((size, values.shape[1]))
-            exchanged_sums(rng, values, sums)
-            return np.asarray(np.maximum.accumulate(sums, axis=1) - np.minimum.accumulate(sums, axis=1))
+def standings(values: Values, paired: Values, level: float, draws: Draws) -> Standings:
+    """Return the results of all tests of runs from best to worst, columns of `values`.
 
-        return np.concatenate(self.draws.of_part(JOINT, *part).in_blocks(task, 2 * values.size)) / len(values)
-
-    @staticmethod
-    def _scales(values: Values) -> Values:
-        """By how much the lead of each run, a row, over each other one is scaled down."""
-        n_queries, n_runs = values.shape
-        if n_runs == 2 or n_queries < 2:
-            return np.ones((n_runs, n_runs))
-        spread = np.cov(values, rowvar=False)
-        variances = np.diag(spread)[:, np.newaxis] + np.diag(spread) - 2 * spread
-        typical = np.sqrt(variances.sum() / (n_runs * (n_runs - 1)))
-        # Less two of its standard errors: only a spread that surely exceeds the typical one counts.
-        own = np.sqrt(np.maximum(0.0, variances)) * (1 - min(1.0, 2 / np.sqrt(2 * n_queries)))
-        return np.asarray(np.divide(typical, own, out=np.ones(own.shape), where=own > typical))
+    `paired` has the p-value of each pair, in the order of `itertools.combinations`.
+    """
+    number = values.shape[1]
+    pairs = list(combinations(range(number), 2))
+    corrected, leads = np.full((number, number), math.nan), np.zeros((number, number))
+    if pairs:
+        first, second = np.array(pairs).T
+        leads[first, second] = np.nan_to_num(Means.of(values[:, first] - values[:, second]).means)
+        leads -= leads.T
+        corrected[first, second] = corrected_pvalues(values, pairs, draws, paired)
+        corrected[second, first] = corrected[first, second]
+    return standings_of(np.array([math.nan, *paired[: number - 1]][:number]), corrected, leads, level)

@@ -173,15 +173,18 @@ class Exchange:
         with np.errstate(invalid="ignore"):
             return np.asarray(np.maximum(squares + squares.T - 2 * ranks @ ranks.T, 0) / (has @ has.T))
 
-    def sure_distances(self, system: int) -> Values:
-        """The same for one system and each other one, minus two standard errors over the items; at least 0."""
-        both = self.present * self.present[system]
-        ranks, n_both = self._shares(), both.sum(axis=1)
-        squares = both * (ranks - ranks[system]) ** 2
-        with np.errstate(invalid="ignore", divide="ignore"):
-            means = squares.sum(axis=1) / n_both
-            variances = (both * (squares - means[:, np.newaxis]) ** 2).sum(axis=1) / n_both
-            return np.asarray(np.maximum(0, means - 2 * np.sqrt(variances / n_both)))
+    def sure_distances(self) -> Values:
+        """Return the same minus one standard error over the items; at least 0."""
+        sure = np.empty((len(self.present), len(self.present)))
+        ranks = self._shares()
+        for system, row in enumerate(ranks):
+            both = self.present * self.present[system]
+            squares, n_both = both * (ranks - row) ** 2, both.sum(axis=1)
+            with np.errstate(invalid="ignore", divide="ignore"):
+                means = squares.sum(axis=1) / n_both
+                variances = (both * (squares - means[:, np.newaxis]) ** 2).sum(axis=1) / n_both
+                sure[system] = np.maximum(0, means - np.sqrt(variances / n_both))
+        return sure
 
     def _shares(self) -> Values:
         """Ranks as shares of the number of items; 0 where a system lacks the item."""

@@ -33,17 +33,16 @@ from rankcorr.inference._leaderboard_groups import (
     MEAN,
     PLACES,
     SUM,
-    TESTED,
     TOTALS,
     Competitor,
     Contest,
     Entered,
-    contested,
     entered,
     gold_sets_of,
     systems_of,
     unused_labels,
 )
+from rankcorr.inference._multiple_tests import TESTED
 from rankcorr.inference._null import null_of
 from rankcorr.inference._orbit import MAX_EXACT, alpha_of
 from rankcorr.inference._resampling import Draws, SortedItems, Values, derived_seed
@@ -87,7 +86,8 @@ class LeaderboardRow(Result):
     rank : float
         1 is the best; tied systems share their mid-rank. nan if the coefficient is undefined.
     group : int or None
-        Number of the group, from 1 for that of the best; None if the coefficient is undefined.
+        Number of the group, from 1 for that of the best. The first system of a group is significantly better than all
+        systems of later groups; others of two groups may not differ. None if the coefficient is undefined.
     least_rank, largest_rank : int or None
         The ranks that tests of all pairs leave possible, for all systems together: a system with `least_rank` 1 may be
         the best. The correction for all pairs takes more evidence than the one test of `pvalue`, so `least_rank` may
@@ -97,8 +97,8 @@ class LeaderboardRow(Result):
     total, mean : Score
         The sum over gold sets, and the mean.
     pvalue, corrected_pvalue : float
-        P-value of the two-sided test against the best system; the corrected one allows for having picked the best after
-        seeing the results. nan for the best system. With ``missing="intersection"`` the test is over the items that
+        P-value of the two-sided test against the best system, without correction and corrected for all pairs of systems
+        (step-down). nan for the best system. With ``missing="intersection"`` the test is over the items that
         both have, where either may be the better; the p-value is nan if a coefficient is undefined over these items.
     n_unused : int
         Number of items of the system that are in no gold set and are left out: none with ``missing="bottom"``.
@@ -248,22 +248,19 @@ def leaderboard(
     - Intervals are percentile intervals, from the same items for all systems. `bootstrap_interval` describes their
       coverage.
     - P-values are those of the paired test of `compare_systems`, two-sided, each system against the best; for several
-      gold sets the sum of the differences counts. All swaps are enumerated if both systems have at most 12 items in
-      all.
-    - Corrected p-values allow for having picked the best system after seeing the same data. All systems exchange their
-      places at random, and the lead of the best over another is compared with the resulting range from best to worst
-      (Tukey's test of all pairs, randomized). Systems that differ significantly are removed, and the others are tested
-      again among themselves. Leads over a system are scaled down if it differs from the best by more than two of the
-      systems do on average. No corrected p-value is below that of the paired test.
-    - Groups are runs of the ranking. The best system leads the first. A system joins the group of the one before it
-      unless it differs significantly from the leader of that group; then it leads the next group, and is tested in the
-      same way against those below it. Two systems differ significantly if the corrected p-value is below 1 - level. In
-      a later group, whose leader and all systems below it are m of k, the limit is (1 - level) m / k (Ryan's levels),
-      so that the error rate of all groups together stays within 1 - level. A leader never differs significantly from a
-      system that does at least as well over the items of the test.
-
-    - The ranks that tests leave possible come from all pairs of systems at once, without removing any: a system is
-      surely better than another if its lead exceeds the range in enough exchanges.
+      gold sets the sum of the differences counts. All swaps are enumerated if two systems have at most 12 items in all.
+      More than two systems take 199 swaps each, or more for a higher level.
+    - Corrected p-values are corrected for all pairs of systems, and so for having picked the best after seeing the same
+      data. All systems exchange their places at random. The largest lead is compared with the largest difference of two
+      systems in these exchanges, the next one with the largest of the remaining pairs, and so on (step-down). The lead
+      over a system that is less alike than others is scaled down. No corrected p-value against the best is below that
+      of the paired test.
+    - The ranks of a system run from 1 plus the number of systems that are significantly better to the number of all
+      less those that are significantly worse. All are right together with the probability `level`.
+    - Groups follow from the same tests. The best system leads the first group. A group ends before the first system
+      from which on all are significantly worse than its leader; that system leads the next group. Other systems of two
+      groups may not differ. Two systems differ significantly if their corrected p-value is at most 1 - level, and one
+      is ahead over the items that both have.
 
     docs/results/leaderboards.md has measured levels.
 
@@ -295,8 +292,8 @@ def leaderboard(
     level : float, default 0.95
         Level of confidence.
     n_resamples : int, default 1000
-        Number of resamples of each interval and of each test. It must exceed n_systems / (2 (1 - level)); otherwise no
-        test could separate the last two systems.
+        Number of resamples of each interval and of the test of all pairs, at least 1 / (1 - level) - 1: with fewer, no
+        test could tell two systems apart.
     seed : int, default 0
         The same seed gives the same result; another one shows the Monte Carlo error.
     workers : int, optional
@@ -336,8 +333,7 @@ def leaderboard(
     B. Carterette, Multiple testing in statistical analysis of systems-based information retrieval experiments, ACM
     Transactions on Information Systems 30 (2012): randomized tests of all pairs by the range.
 
-    T. A. Ryan, Significance tests for multiple comparison of proportions, variances, and other statistics,
-    Psychological Bulletin 57 (1960).
+    P. H. Westfall and S. S. Young, Resampling-Based Multiple Testing, Wiley 1993: the step-down.
 
     Examples
     --------
@@ -405,7 +401,7 @@ def leaderboard(
         if column in columns
     }
     contest = Contest(chosen, golds, competitors, draws.of_part(1))
-    tests = contested(contest, confidence)
+    tests = contest.standings(confidence)
     if untested := [names[s] for s, p in zip(defined[1:], tests.pvalues[1:], strict=True) if math.isnan(p)]:
         why = "all items that have weight are tied among those that the best system and each of these has"
         warn_undefined(offending(why, untested), stacklevel=3)
@@ -532,11 +528,10 @@ def _check_reach(competitors: Sequence[Competitor], n_resamples: int, level: flo
     sizes = sorted(sum(part.gold.n_items for part in each.parts) for each in competitors)
     if n_systems < 2 or (n_systems == 2 and sizes[0] <= MAX_EXACT):  # no exchange is drawn, or all are
         return
-    smallest = alpha * 2 / n_systems
-    if 1 / (1 + n_resamples) >= smallest:
+    if 1 / (1 + n_resamples) > alpha:
         raise OptionError(
-            f"n_resamples must be at least {math.floor(1 / smallest + 1e-9):,} to compare {n_systems} systems at level "
-            f"{level:g}, or no test could tell the last two of them apart; got {n_resamples:,}"
+            f"n_resamples must be at least {math.ceil(1 / alpha - 1e-9) - 1:,} at level {level:g}, or no test could "
+            f"tell two systems apart; got {n_resamples:,}"
         )
 
 

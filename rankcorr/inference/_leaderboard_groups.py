@@ -6,7 +6,7 @@ import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +16,10 @@ from rankcorr._checks import offending, shown
 from rankcorr._coefficients import Coefficient
 from rankcorr._frames import by_name
 from rankcorr._ranking import Missing, Ranking, align, as_ranking
-from rankcorr._scores import midranks
 from rankcorr._workers import Progress, silent
 from rankcorr.errors import DimensionError, LabelError, LabelMismatchError, OptionError, TooFewItemsError
-from rankcorr.inference._copula import ROUNDING
 from rankcorr.inference._exchange import Codes, Exchange, codes_of_items, orbits_of
+from rankcorr.inference._multiple_tests import TESTED, Standings, standings_of, step_down
 from rankcorr.inference._orbit import MAX_EXACT, alpha_of
 from rankcorr.inference._resampling import Draws, Values
 
@@ -28,10 +27,11 @@ SUM, MEAN = TOTALS = ("sum", "mean")
 ONLY_GOLD = "gold"
 
 # Names of the other columns of `Leaderboard.table`.
-PLACES, TESTED = ("rank", "group", "least_rank", "largest_rank", "system"), ("pvalue", "corrected_pvalue")
+PLACES = ("rank", "group", "least_rank", "largest_rank", "system")
 COLUMNS = (*PLACES, "low", "high", *TESTED, "n_missing")
 PAIRED, JOINT = range(2)
-ROUNDED: Final = 12
+# Exchanges of each paired test on a board of more than two systems: the smallest p-value is a tenth of 0.05.
+PAIRED_DRAWS = 199
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -182,33 +182,17 @@ class Competitor:
     exponents: Values | None = None
 
 
-class Testable(Protocol):
-    """Input of the groups: systems from best to worst, and tests between them."""
-
-    @property
-    def n_systems(self) -> int:
-        """Number of systems."""
-
-    def pvalues(self, leader: int, others: Sequence[int]) -> tuple[Values, Values]:
-        """P-value of the paired test of a system and each other one, and its lead; nan without a test."""
-
-    def corrected(self, rows: Sequence[int], stage: int = 0) -> Values:
-        """P-value of the first of some systems against each other one, corrected for having been chosen."""
-
-    def joint(self) -> Values:
-        """P-value of each system, a row, being better than each other one, corrected for all pairs."""
-
-
 class Contest:
     """Systems, from best to worst, that compete on the sum of their coefficients over gold sets.
 
-    The lead of the best system over another is compared with the range, from best to worst, of all systems after they
-    exchange places at random: Tukey's test of all pairs, randomized. It therefore allows for having picked the best
-    after seeing the results. Systems that differ significantly are removed, and the others are tested again among
-    themselves (a step-down test). Systems that are less alike than others differ by more. The distance of two systems
-    is the root of the mean squared difference of their ranks. If it surely exceeds the average distance of two systems,
-    their lead is scaled down by the ratio, as Tukey and Kramer scale by standard errors. No p-value is below that of
-    the paired test of the two.
+    All systems exchange their places at random, and the lead of each over each other one is compared with the largest
+    difference of two systems in these exchanges: a randomized test of all pairs, step-down. It therefore allows for
+    having picked the best after seeing the results.
+
+    Systems that are less alike than others differ by more. The distance of two systems is the root of the mean squared
+    difference of their ranks. If it exceeds the average distance of two systems by more than its standard error, their
+    lead is scaled down by the ratio, as Tukey and Kramer scale by standard errors. No p-value of the best system is
+    below that of the paired test of the two.
     """
 
     def __init__(
@@ -219,11 +203,6 @@ class Contest:
         self._set_names = list(golds)
         self._systems = systems
         self._draws = draws
-        several = range(len(systems)) if len(systems) > 1 else ()
-        self._together = [self._exchange(gold, several, number) for number, gold in enumerate(self._golds) if several]
-        squares = sum((np.nan_to_num(each.distances()) for each in self._together), np.zeros(()))
-        self._distances = np.sqrt(squares)
-        self._all_ranges: Values | None = None
 
     @property
     def n_systems(self) -> int:
@@ -232,65 +211,74 @@ class Contest:
 
     @property
     def is_exact(self) -> bool | None:
-        """Whether all swaps are enumerated; None without a test. More than two systems draw ranges."""
+        """Whether all swaps are enumerated; None without a test. More than two systems exchange places at random."""
         if self.n_systems < 2:
             return None
         return self.n_systems == 2 and sum(each.n_items for each in self._pair(0, 1)) <= MAX_EXACT
 
-    def pvalues(self, leader: int, others: Sequence[int]) -> tuple[Values, Values]:
-        """P-value of the paired test of a system and each other one, and its lead over the items that both have.
+    def standings(self, level: float) -> Standings:
+        """Return the results of all tests: of the best system against each other one, and of all pairs together."""
+        number = self.n_systems
+        pvalues = np.full(number, math.nan)
+        corrected, leads = np.full((number, number), math.nan), np.zeros((number, number))
+        if number > 1:
+            pvalues[1:], paired_leads = self._paired(level)
+            if number > 2:
+                corrected, leads = self._jointly()
+                corrected[0] = corrected[:, 0] = np.maximum(corrected[0], pvalues)  # nan stays nan
+            else:
+                corrected[0] = corrected[:, 0] = pvalues
+            # A system that leads over its own items may not do so over those that both have.
+            leads[0, 1:] = np.where(paired_leads > 0, paired_leads, 0.0)
+            for first, second in np.argwhere(np.triu(corrected <= alpha_of(level), 1)).tolist():
+                if first > 0 and not self._is_ahead(first, second):
+                    leads[first, second] = 0.0
+        return standings_of(pvalues, corrected, leads, level)
+
+    def _paired(self, level: float) -> tuple[Values, Values]:
+        """P-value of the paired test of the best system and each other one, and its lead over the items of both.
 
         Both are nan if a coefficient is undefined over these items.
         """
+        draws = self._draws.of_part(PAIRED)
+        if self.n_systems > 2:
+            draws = draws.fewer(max(PAIRED_DRAWS, math.ceil(10 / alpha_of(level)) - 1))
         pairs = []
-        for other in others:
+        for other in range(1, self.n_systems):
             self._draws.progress(0)  # the caller may stop the work between its steps
-            pairs.append(self._pair(leader, other))
-        orbits = orbits_of(pairs, self._draws.of_part(PAIRED, leader))
+            pairs.append(self._pair(0, other))
+        orbits = orbits_of(pairs, draws)
         leads = np.array([orbit.observed for orbit in orbits])
         pvalues = np.array([orbit.pvalue() for orbit in orbits])
         return np.where(np.isnan(leads), np.nan, pvalues), leads
 
-    def corrected(self, rows: Sequence[int], stage: int = 0) -> Values:
-        """P-value of the first of some systems against each other one, corrected for having been chosen; step-down.
+    def _is_ahead(self, first: int, second: int) -> bool:
+        """Whether a system leads over a lower one over the items that both have."""
+        one, other = self._systems[first], self._systems[second]
+        if all(own.gold.labels == part.gold.labels for own, part in zip(one.parts, other.parts, strict=True)):
+            return True
+        self._draws.progress(0)
+        values = np.sum([pair.observed() for pair in self._pair(first, second)], axis=0)
+        return bool(values[0] > values[1])
 
-        Shape (len(rows) - 1,), in the order of `rows`.
-        """
-        return step_down(self._ranges(rows, stage), self._leads(rows, rows[0])[1:])
+    def _jointly(self) -> tuple[Values, Values]:
+        """P-values of all pairs from exchanges of all systems, corrected for all pairs, and the leads."""
+        together = [self._exchange(gold, number) for number, gold in enumerate(self._golds)]
+        n_numbers = 2 * self.n_systems * sum(each.n_items for each in together)
+        draws = self._draws.of_part(JOINT)
+        totals = np.concatenate(draws.in_blocks(partial(_drawn_totals, together), n_numbers), axis=1)
+        sums = np.array([system.total for system in self._systems])
+        leads = sums[:, np.newaxis] - sums
+        first, second = np.triu_indices(self.n_systems, 1)
+        scaled = np.abs(leads) * _scales(together)
 
-    def joint(self) -> Values:
-        """P-value of each system, a row, being better than each other one, corrected for all pairs.
+        def exchanged(pairs: NDArray[np.intp]) -> Values:
+            return np.asarray(np.abs(totals[:, :, first[pairs]] - totals[:, :, second[pairs]]))
 
-        The lead is compared with the range of all systems, as in `corrected`, but without a step down; shape
-        (n_systems, n_systems). It is 1 where a system is not ahead.
-        """
-        rows = range(self.n_systems)
-        ranges = self._ranges(rows, 0)[:, :, -1]
-        leads = np.array([self._leads(rows, first) for first in rows])
-        return np.where(leads > 0, reached_by(ranges, leads), 1.0)
-
-    def _leads(self, rows: Sequence[int], first: int) -> Values:
-        """Lead of one system over each of some, scaled down where the two surely differ more than two do on average."""
-        among = self._distances[np.ix_(rows, rows)]
-        typical = np.sqrt((among**2).sum() / (len(rows) * (len(rows) - 1)))
-        sure = sum((np.nan_to_num(each.sure_distances(first)) for each in self._together), np.zeros(()))
-        own = np.sqrt(sure)[list(rows)]
-        totals = np.array([self._systems[row].total for row in rows])
-        scales = np.divide(typical, own, out=np.ones(own.size), where=own > typical)
-        return np.asarray((self._systems[first].total - totals) * scales)
-
-    def _ranges(self, rows: Sequence[int], stage: int) -> Values:
-        """Range of the first 1, 2, .. of some systems in exchanges, shape (n_scales, n_resamples, len(rows))."""
-        if len(rows) == self.n_systems and self._all_ranges is not None:
-            return self._all_ranges
-        together = [self._exchange(gold, rows, number) for number, gold in enumerate(self._golds)]
-        numbers_each = 2 * len(rows) * sum(each.n_items for each in together)
-        draws = self._draws.of_part(JOINT, rows[0], stage)
-        totals = np.concatenate(draws.in_blocks(partial(_drawn_totals, together), numbers_each), axis=1)
-        ranges = np.asarray(np.maximum.accumulate(totals, axis=2) - np.minimum.accumulate(totals, axis=2))
-        if len(rows) == self.n_systems:
-            self._all_ranges = ranges
-        return ranges
+        corrected = np.full(leads.shape, math.nan)
+        corrected[first, second] = step_down(scaled[first, second], exchanged)
+        corrected[second, first] = corrected[first, second]
+        return corrected, leads
 
     def _pair(self, leader: int, other: int) -> list[Exchange]:
         """Two systems that exchange places in each gold set, over the items that both have."""
@@ -301,9 +289,9 @@ class Contest:
             pairs.append(self._made(number, (leader, other), gold, systems, None))
         return pairs
 
-    def _exchange(self, gold: Ranking, rows: Sequence[int], number: int) -> Exchange:
-        """Systems that exchange places in one gold set; each may lack items."""
-        parts = [self._systems[row].parts[number] for row in rows]
+    def _exchange(self, gold: Ranking, number: int) -> Exchange:
+        """All systems, which exchange places in one gold set; each may lack items."""
+        parts = [system.parts[number] for system in self._systems]
         present = np.ones((len(parts), gold.n_items), bool)
         rankings = []
         for row, part in enumerate(parts):
@@ -314,7 +302,7 @@ class Contest:
                 has = set(part.gold.labels or ())
                 present[row] = [label in has for label in gold.labels or ()]
                 rankings.append(align(gold, part.system, missing="gold")[1])
-        return self._made(number, rows, gold, rankings, present)
+        return self._made(number, range(self.n_systems), gold, rankings, present)
 
     def _made(
         self, number: int, rows: Sequence[int], gold: Ranking, rankings: list[Ranking], has: NDArray[np.bool_] | None
@@ -330,104 +318,9 @@ def _drawn_totals(together: Sequence[Exchange], rng: np.random.Generator, size: 
     return np.asarray(np.sum([each.drawn(rng, size) for each in together], axis=0))
 
 
-def reached_by(ranges: Values, leads: Values) -> Values:
-    """Corrected p-value of each lead: the share of ranges, shape (n_scales, n_resamples), that are at least as large.
-
-    The larger one of the scales; the observed range counts too, and an undefined one as larger.
-    """
-    found = []
-    for row in np.sort(np.where(np.isnan(ranges), np.inf, ranges), axis=1):
-        found.append((1 + row.size - np.searchsorted(row, leads - ROUNDING)) / (1 + row.size))
-    return np.asarray(np.max(found, axis=0))
-
-
-def step_down(ranges: Values, leads: Values) -> Values:
-    """Corrected p-values of the leads of one system over others, the largest lead first.
-
-    `ranges`, shape (n_scales, n_resamples, n_systems), are those of the first 1, 2, .. exchanged systems.
-    """
-    pvalues, largest = np.empty(leads.size), 0.0
-    for n_before, row in enumerate(np.argsort(-leads, kind="stable").tolist()):
-        # The systems with larger leads have been removed; any of the exchanged ones may represent the others.
-        largest = max(largest, reached_by(ranges[:, :, leads.size - n_before], leads[[row]])[0])
-        pvalues[row] = largest
-    return pvalues
-
-
-class Standings(NamedTuple):
-    """Results of the tests, for systems from best to worst.
-
-    `pvalues` are those of the best system against each, and `corrected` the same corrected; both are nan for the best.
-    Groups count from 1. The least and the largest ranks are those that the tests of all pairs leave possible.
-    """
-
-    pvalues: Values
-    corrected: Values
-    groups: list[int]
-    least_ranks: list[int]
-    largest_ranks: list[int]
-
-    def places(self, values: Values) -> list[dict[str, Any]]:
-        """Ranks, group and p-values of each system for its row, from best to worst.
-
-        `values` are those that they are ranked by; those without one, nan, come last and were not tested.
-        """
-        n_ranked = len(self.groups)
-        ranks = midranks(np.round(values[:n_ranked], ROUNDED), descending=True)[0].tolist() if n_ranked else []
-        tested = (self.groups, self.least_ranks, self.largest_ranks, self.pvalues.tolist(), self.corrected.tolist())
-        untested = (math.nan, None, None, None, math.nan, math.nan)
-        places = [*zip(ranks, *tested, strict=True), *[untested] * (len(values) - n_ranked)]
-        names = ("rank", "group", "least_rank", "largest_rank", *TESTED)
-        return [dict(zip(names, place, strict=True)) for place in places]
-
-
-def contested(contest: Testable, level: float) -> Standings:
-    """Test systems from best to worst.
-
-    The first group is separated from the others at 1 - level. A later one, among m of all k systems, is separated at
-    (1 - level) m / k, as in Ryan's procedure. The error rate of all groups together thus stays within 1 - level.
-
-    The ranks of a system run from 1 plus the number of systems that are surely better to the number of all less that of
-    those surely worse: simultaneous confidence sets, as of Mogstad and others, with `Testable.joint` for the pairs.
-    """
-    n_systems, alpha = contest.n_systems, alpha_of(level)
-    pvalues, corrected, leads = (np.full(n_systems, np.nan) for _ in range(3))
-    if n_systems > 1:
-        pvalues[1:], leads[1:] = contest.pvalues(0, range(1, n_systems))
-        corrected[1:] = _with_removals(contest, pvalues, alpha)
-    groups, leader = [1] * min(1, n_systems), 0
-    joint, joint_alpha = corrected, alpha
-    for row in range(1, n_systems):
-        apart = bool(joint[row] < joint_alpha)
-        if leader > 0 and apart:
-            (pvalue,), (lead,) = contest.pvalues(leader, [row])
-            apart = bool(pvalue < joint_alpha and lead > 0)
-        elif apart:
-            apart = bool(leads[row] > 0)
-        groups.append(groups[-1] + apart)
-        if apart and row + 1 < n_systems:
-            leader, joint = row, np.full(n_systems, np.nan)
-            joint[row + 1 :] = contest.corrected(range(row, n_systems))
-            joint_alpha = alpha * (n_systems - row) / n_systems
-    if n_systems == 2:
-        better = np.array([[False, groups[1] > 1], [False, False]])
-    else:
-        better = contest.joint() < alpha if n_systems > 2 else np.zeros((n_systems, n_systems), bool)
-        better[:1] &= corrected < alpha  # which the paired tests may raise
-    least, largest = 1 + better.sum(axis=0), n_systems - better.sum(axis=1)
-    return Standings(pvalues, corrected, groups, least.tolist(), largest.tolist())
-
-
-def _with_removals(contest: Testable, pvalues: Values, alpha: float) -> Values:
-    """Corrected p-values of the best against each other system, after those that differ have been removed."""
-    corrected = np.full(pvalues.size, np.nan)
-    left, largest = np.arange(1, pvalues.size), 0.0
-    for stage in range(pvalues.size):
-        joint = contest.corrected([0, *left.tolist()], stage) if left.size > 1 else pvalues[left]
-        corrected[left] = np.maximum(np.maximum(joint, pvalues[left]), largest)  # nan stays nan
-        apart = corrected[left] < alpha
-        if not apart.any() or apart.all():
-            break
-        largest = float(corrected[left][apart].max())
-        left = left[~apart]
-    return corrected[1:]
+def _scales(together: Sequence[Exchange]) -> Values:
+    """By how much the lead of each system, a row, over each other one is scaled down."""
+    squares = np.sum([np.nan_to_num(each.distances()) for each in together], axis=0)
+    sure = np.sqrt(np.sum([np.nan_to_num(each.sure_distances()) for each in together], axis=0))
+    typical = np.sqrt(squares.sum() / (len(squares) * (len(squares) - 1)))
+    return np.asarray(np.divide(typical, sure, out=np.ones(sure.shape), where=sure > typical))

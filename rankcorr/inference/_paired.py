@@ -9,7 +9,6 @@ from itertools import combinations, product
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from rankcorr._checks import (
     check_choice,
@@ -26,17 +25,10 @@ from rankcorr._ranking import MISSING, Missing, Ranking, RankingLike, align, as_
 from rankcorr._results import Computed, Result, TableResult
 from rankcorr._scores import split_labels
 from rankcorr._workers import Progress
-from rankcorr.errors import (
-    DimensionError,
-    LabelError,
-    NonNumericError,
-    OptionError,
-    RankingError,
-    TooFewItemsError,
-    UndefinedCorrelationWarning,
-)
+from rankcorr.errors import LabelError, OptionError, RankingError, TooFewItemsError, UndefinedCorrelationWarning
 from rankcorr.inference._exchange import SWAPS, Exchange, Swap, codes_of_items, on_one_scale, orbits_of, score_codes
 from rankcorr.inference._leaderboard_groups import named_golds, systems_of
+from rankcorr.inference._multiple_tests import holm
 from rankcorr.inference._null import ALTERNATIVES, Alternative
 from rankcorr.inference._orbit import MAX_EXACT, Orbit, alpha_of
 from rankcorr.inference._resampling import BLOCK_NUMBERS, Draws, SortedItems, derived_seed
@@ -49,62 +41,6 @@ BOUND: Final = 2.0  # no two correlations differ by more
 MOST_LEFT_OUT: Final = 1_000
 # Exchanges drawn without an item: its p-value shows which side of the level it is on, not its last digit.
 N_LEFT_OUT: Final = 999
-
-
-def holm(pvalues: ArrayLike) -> NDArray[np.float64]:
-    """Holm's correction: p-values that may each be compared with the level alpha, however many tests there are.
-
-    The p-values are put in ascending order. The k-th of m becomes the largest of (m - j + 1) p_j over j <= k, and at
-    most 1. The chance that any true null hypothesis is rejected at the level alpha is then at most alpha, however the
-    tests depend on each other.
-
-    Parameters
-    ----------
-    pvalues : array_like of shape (n_tests,)
-        nan is a test without a result: it stays nan, and does not count among the m.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_tests,)
-        In the order of `pvalues`.
-
-    Raises
-    ------
-    RankingError
-        `OptionError` for a value outside [0, 1], `NonNumericError`, `DimensionError`.
-
-    See Also
-    --------
-    compare_many : Tests of many pairs, corrected by this method.
-    rankcorr.evaluation.corrected_together : The same for comparisons of runs.
-
-    References
-    ----------
-    S. Holm, A simple sequentially rejective multiple test procedure, Scandinavian Journal of Statistics 6 (1979).
-
-    Examples
-    --------
-    >>> from rankcorr import holm
-    >>> holm([0.01, 0.04, 0.03, float("nan")])
-    array([0.03, 0.06, 0.06,  nan])
-    """
-    try:
-        array = np.asarray(pvalues)
-    except ValueError as error:  # rows of different lengths
-        raise DimensionError("p-values must have one dimension; their rows differ in length") from error
-    if array.ndim != 1:
-        raise DimensionError(f"p-values must have one dimension; got an array of shape {array.shape}")
-    if array.size and array.dtype.kind not in "iuf":
-        raise NonNumericError(f"every p-value must be a real number; got an array of {array.dtype}")
-    array = array.astype(np.float64)
-    wrong = np.flatnonzero((array < 0) | (array > 1))
-    if wrong.size:
-        raise OptionError(f"a p-value is between 0 and 1, or nan; pvalues[{wrong[0]}] is {array[wrong[0]]}")
-    corrected = np.full(array.size, np.nan)
-    order = np.argsort(array)[: np.count_nonzero(~np.isnan(array))]  # nan sorts last
-    factors = np.arange(order.size, 0, -1)
-    corrected[order] = np.minimum(1.0, np.maximum.accumulate(factors * array[order]))
-    return corrected
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,15 @@ blueprint = Blueprint(
 )
 
 _BY_QUERY: Final = ("queries", "values", "standardized")
-_COMPARED: Final = ("metric", "standardized", "unit", "rows", "pairs", "groups")  # `by_query` has the values by query
+_COMPARED: Final = (
+    "metric",
+    "standardized",
+    "unit",
+    "correction",
+    "rows",
+    "pairs",
+    "groups",
+)  # `by_query` has the values by query
 
 
 @blueprint.post("", name="evaluateRuns")

@@ -277,7 +277,10 @@ PAIRED: Final = fields.Component.at_least(
     low=UNDEFINED("The interval inverts the test; null where it is unbounded."),
     high=UNDEFINED,
     pvalue=TWO_SIDED,
-    corrected_pvalue=UNDEFINED("Two-sided; by Holm's method, over all pairs, or all pairs of groups, and all metrics."),
+    corrected_pvalue=UNDEFINED(
+        "Two-sided, by the method that correction names; within groups of queries by Holm's, over all groups and "
+        "metrics."
+    ),
     effect_size=UNDEFINED("Mean difference over the standard deviation of the differences."),
     **dict.fromkeys(("n_queries", "n_better", "n_worse"), COUNT),
     detectable=UNDEFINED("The least true difference that the test finds with a power of 0.8."),
@@ -291,17 +294,18 @@ COMPARISON_OF_RUNS: Final = fields.Component.at_least(
     metric=TEXT,
     standardized=TRUTH,
     unit=TEXT("The unit that is resampled, flipped and exchanged: queries."),
+    correction=TEXT("How p-values of pairs are corrected: step-down for one metric, holm for several together."),
     rows=list_of(
         at_least(
             run=TEXT,
             rank=UNDEFINED("Mid-rank; null without a mean."),
-            group=WHOLE_OR_NULL("Runs of one group cannot be told apart."),
+            group=WHOLE_OR_NULL("The first run of a group is significantly better than all of later groups."),
             least_rank=LEAST_RANK,
             largest_rank=LARGEST_RANK,
             **dict.fromkeys(("mean", "low", "high"), UNDEFINED),
             n_queries=COUNT,
             pvalue=TWO_SIDED("Two-sided, of the test against the best."),
-            corrected_pvalue=UNDEFINED("Two-sided, corrected for a best one that was found by looking."),
+            corrected_pvalue=UNDEFINED("Against the best, two-sided, corrected for all pairs of runs (step-down)."),
         ),
         about="Runs, best first.",
     ),

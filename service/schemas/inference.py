@@ -123,14 +123,14 @@ LEAST_RANK: Final = LARGEST_RANK("With largest_rank, the ranks that tests of all
 _ROW: Final = at_least(
     system=TEXT,
     rank=UNDEFINED("Mid-rank; null where the coefficient is undefined."),
-    group=WHOLE_OR_NULL("Systems of one group cannot be told apart."),
+    group=WHOLE_OR_NULL("The first system of a group is significantly better than all of later groups."),
     least_rank=LEAST_RANK,
     largest_rank=LARGEST_RANK,
     scores=map_of(SCORE.reference, about="By gold set."),
     total=SCORE.reference,
     mean=SCORE.reference,
     pvalue=TWO_SIDED("Two-sided, of the paired test against the best."),
-    corrected_pvalue=UNDEFINED("Two-sided, corrected for a best one that was found by looking."),
+    corrected_pvalue=UNDEFINED("Against the best, two-sided, corrected for all pairs of systems (step-down)."),
     n_unused=WHOLE("Items of the system that are in no gold set."),
     optional=["n_unused"],
 )

@@ -72,7 +72,7 @@ def test_the_table():
         f"tau_w: 95 % intervals, tests against the best (200 resamples of items and swaps of {board.swap}, seed 0)",
         "",
     ]
-    assert " ".join(lines[3].split()) == "rank ranks group system tau_w low high p (two-sided, corrected) n"
+    assert " ".join(lines[3].split()) == "rank ranks group system tau_w low high p (two-sided, step-down) n"
     for line, row in zip(lines[4:], board.rows, strict=True):
         numbers = (row.total.statistic, row.total.low, row.total.high)
         assert line.split() == [
@@ -111,7 +111,7 @@ def test_several_gold_sets_have_a_column_each():
             f"tau_w: {heading}, its 90 % intervals, tests against the best (200 resamples of items and swaps of ranks, "
             "seed 0)"
         )
-        assert " ".join(lines[4].split()[3:]) == "system gold 1 gold 2 sum low high p (two-sided, corrected) n"
+        assert " ".join(lines[4].split()[3:]) == "system gold 1 gold 2 sum low high p (two-sided, step-down) n"
         board = leaderboard(GOLDS | {"half.csv": HALF}, SYSTEMS, by=by, level=0.9, n_resamples=200)
         for line, row in zip(lines[5:], board.rows, strict=True):
             ranked = row.total if by == "sum" else row.scores[1]

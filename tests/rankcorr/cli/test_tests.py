@@ -10,7 +10,8 @@ from rankcorr import Ranking, TopK, UndefinedCorrelationWarning
 from rankcorr._cli.compare import TEST_RESAMPLES as RESAMPLES
 from rankcorr._cli.console import pvalue_text
 from rankcorr._results import json_ready
-from rankcorr.inference._paired import compare_systems, holm
+from rankcorr.inference._multiple_tests import holm
+from rankcorr.inference._paired import compare_systems
 from rankcorr.inference._permutation import permutation_test
 from tests.coefficients import collapsed
 from tests.rankcorr.cli.commands import CONSTANT, GOLD, LONG, SYSTEM, refusal, run, run_json, run_ok, write_scores

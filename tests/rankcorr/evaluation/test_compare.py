@@ -38,9 +38,11 @@ def test_the_better_runs_lead_and_the_poor_one_is_told_apart():
     assert [row.rank for row in found.rows] == [1.0, 2.0, 3.0]
     assert all(row.low < row.mean < row.high for row in found.rows)
     assert len(found.pairs) == 3
-    corrected = [pair.corrected_pvalue for pair in found.pairs]
-    np.testing.assert_allclose(corrected, holm([pair.pvalue for pair in found.pairs]))
-    assert found.rows[1].pvalue == found.pair(found.runs[0], found.runs[1]).pvalue
+    for row in found.rows[1:]:  # one pair has one set of p-values
+        pair = found.pair(found.runs[0], row.run)
+        assert (row.pvalue, row.corrected_pvalue) == (pair.pvalue, pair.corrected_pvalue)
+    assert all(pair.corrected_pvalue >= pair.pvalue for pair in found.pairs)
+    assert found.correction == "step-down"
     assert (found.unit, found.metric, found.test) == ("queries", "tau_w", "randomization")
 
 
@@ -320,4 +322,6 @@ def test_metrics_are_corrected_together():
         np.testing.assert_array_equal([pair.corrected_pvalue for pair in pairs], wanted)
     assert len(whole) == 9
     assert [pair.pvalue for pair in whole] == [pair.pvalue for each in alone for pair in each.pairs]
+    assert {each.correction for each in together} == {"holm"}
+    assert corrected_together(alone[:1]) == (alone[0],)
     assert corrected_together([]) == ()

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from rankcorr import DimensionError, NonNumericError, OptionError
-from rankcorr.inference._paired import holm
+from rankcorr.inference._multiple_tests import holm
 
 PVALUES = st.lists(st.one_of(st.just(float("nan")), st.sampled_from([0.0, 0.01, 0.02, 1.0]), st.floats(0, 1)))
 

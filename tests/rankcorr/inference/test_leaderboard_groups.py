@@ -2,16 +2,16 @@
 
 import math
 import warnings
+from itertools import combinations
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.testing import assert_array_equal
 
 from rankcorr import Tau, TauW, UndefinedCorrelationWarning
 from rankcorr.inference._leaderboard import leaderboard
-from rankcorr.inference._leaderboard_groups import Competitor, Contest, contested, entered, gold_sets_of, systems_of
+from rankcorr.inference._leaderboard_groups import Competitor, Contest, entered, gold_sets_of, systems_of
 from rankcorr.inference._paired import compare_systems
 from rankcorr.inference._resampling import Draws
 from tests import naive
@@ -19,64 +19,17 @@ from tests.coefficients import collapsed
 from tests.rankcorr.inference.cases import data
 
 
-class KnownContest:
-    """Stands in for a contest with known p-values: systems are numbers, and those far apart are told apart."""
-
-    def __init__(self, systems):
-        self.systems = systems
-        self.asked = []
-
-    @property
-    def n_systems(self):
-        return len(self.systems)
-
-    def pvalues(self, leader, others):
-        gaps = np.array([self.systems[other] - self.systems[leader] for other in others], float)
-        return np.where(np.abs(gaps) > 5, 0.001, 0.5), gaps
-
-    def corrected(self, rows, stage=0):
-        self.asked.append((list(rows), stage))
-        return np.where(self.pvalues(rows[0], rows[1:])[0] < 0.01, 0.004 * len(rows), 0.9)
-
-    def joint(self):
-        gaps = np.subtract.outer(self.systems, self.systems) * -1.0
-        return np.where(gaps > 5, 0.004 * len(self.systems), 1.0)
-
-
-def test_groups_are_runs_and_each_has_a_leader():
-    contest = KnownContest([0, 1, 6, 7, 3, 20, 21])
-    pvalues, corrected, groups, *ranks = contested(contest, 0.95)
-    # The fifth is in the second group, though the best cannot be told from it: groups are runs.
-    assert groups == [1, 1, 2, 2, 2, 3, 3]
-    assert_array_equal(pvalues, [np.nan, 0.5, 0.001, 0.001, 0.5, 0.001, 0.001])
-    assert_array_equal(corrected, [np.nan, 0.9, 0.028, 0.028, 0.9, 0.028, 0.028])
-    assert list(zip(*ranks, strict=True)) == naive.possible_ranks((contest.joint() < 0.05).tolist())
-    # All; those that are left, once more; then each leader and all below it.
-    assert contest.asked == [([0, *range(1, 7)], 0), ([0, 1, 4], 1), (list(range(2, 7)), 0), ([5, 6], 0)]
-
-
-def test_later_groups_are_tested_at_smaller_levels():
-    # The leader of the second group and four more: 5/7 of 0.05 is above 0.02, and 0.9 of 0.0278 is not.
-    assert contested(KnownContest([0, 6, 7, 7, 7, 7, 20]), 0.95)[2] == [1, 2, 2, 2, 2, 2, 3]
-    assert contested(KnownContest([0, 6, 7, 7, 7, 7, 20]), 0.97)[2] == [1, 2, 2, 2, 2, 2, 3]
-    assert contested(KnownContest([0, 6, 7, 7, 7, 7, 20]), 0.972)[2] == [1, 1, 1, 1, 1, 1, 1]
-
-
-@pytest.mark.parametrize(("n_systems", "expected"), [(0, []), (1, [1])])
-def test_nobody_to_be_told_apart_from(n_systems, expected):
-    assert contested(KnownContest([0] * n_systems), 0.95)[2] == expected
-
-
 @pytest.mark.needs_numba
 @given(st.integers(0, 1_000))
-def test_possible_ranks_are_those_of_all_pairs(seed):
+def test_possible_ranks_and_groups_are_those_of_all_pairs(seed):
     gold, systems = data(sizes=(40,), seed=seed, noise={"a": 0.1, "b": 0.4, "c": 1.0, "d": 8.0})
     board = leaderboard(gold["set 0"], systems, n_resamples=300, seed=seed)
-    found = [(row.least_rank, row.largest_rank) for row in board.rows]
-    assert found[0][0] == 1
-    assert all(least <= place <= largest for place, (least, largest) in enumerate(found, start=1))
-    # The best is not surely better than those that its own tests do not tell apart from it.
-    assert found[0][1] >= sum(row.group == 1 for row in board.rows)
+    ranks = [(row.least_rank, row.largest_rank) for row in board.rows]
+    assert ranks[0][0] == 1
+    assert all(least <= place <= largest for place, (least, largest) in enumerate(ranks, start=1))
+    assert all(row.least_rank >= row.group for row in board.rows)
+    # The best is surely better than those whose corrected p-value says so.
+    assert ranks[0][1] == 4 - sum(row.corrected_pvalue <= 0.05 for row in board.rows[1:])
 
 
 def test_two_systems_have_the_ranks_of_their_paired_test():
@@ -100,10 +53,10 @@ def test_groups_of_systems_that_cannot_be_told_apart():
 @pytest.mark.needs_numba
 def test_a_leader_that_is_worse_over_shared_items_is_not_told_apart():
     rng = np.random.default_rng(0)
-    gold = {f"i{item}": float(item) for item in range(200)}
+    gold = {f"i{item}": float(item) for item in range(400)}
     # Both rank the even items; "all" does so better, but knows nothing of the odd ones, which "even" leaves out.
-    even = {label: value + 30 * rng.normal() for label, value in gold.items() if value % 2 == 0}
-    both = {label: value + 15 * rng.normal() if label in even else 200 * rng.random() for label, value in gold.items()}
+    even = {label: value + 60 * rng.normal() for label, value in gold.items() if value % 2 == 0}
+    both = {label: value + 30 * rng.normal() if label in even else 400 * rng.random() for label, value in gold.items()}
     options = {"coefficient": "tau", "missing": "intersection", "n_resamples": 999}
     board = leaderboard(gold, {"all": both, "even": even}, **collapsed(**options))
     assert [(row.system, row.group) for row in board.rows] == [("even", 1), ("all", 1)]
@@ -124,19 +77,22 @@ def contest_of(gold, systems, coefficient, n_resamples=500, missing="raise"):
 
 
 @pytest.mark.needs_numba
-def test_the_corrected_p_value_of_alike_systems_is_that_of_the_range():
-    """Without scaling and step-down: the share of exchanges in which best and worst lie as far apart."""
+def test_corrected_p_values_are_those_of_the_largest_difference():
     gold, systems = data(sizes=(40,), noise={"a": 0.5, "b": 1.0, "c": 2.0})
     contest = contest_of(gold, systems, Tau())
-    exchange = contest._exchange(gold_sets_of(gold)["set 0"], range(3), 0)
-    drawn = exchange.drawn(np.random.default_rng(5), 20_000)
-    lead = np.subtract(*[contest._systems[row].total for row in (0, 2)])
-    distances = np.sqrt(exchange.distances())
+    exchange = contest._exchange(gold_sets_of(gold)["set 0"], 0)
+    totals = [system.total for system in contest._systems]
+    distances, sure = np.sqrt(exchange.distances()), np.sqrt(exchange.sure_distances())
     typical = math.sqrt((distances**2).sum() / 6)
-    scaled = lead * min(1, typical / math.sqrt(exchange.sure_distances(0)[2]))
-    expected = np.mean(np.ptp(drawn, axis=2) >= scaled, axis=1).max()  # of either scale
-    found = contest.corrected([0, 1, 2])[1]
-    assert abs(found - expected) < 4 * math.sqrt(expected * (1 - expected) / 500) + 1 / 500
+    pairs = list(combinations(range(3), 2))
+    scaled = [(totals[one] - totals[other]) * min(1, typical / sure[one, other]) for one, other in pairs]
+    drawn = exchange.drawn(np.random.default_rng(5), 20_000)
+    differences = [np.abs(scale[:, [0, 0, 1]] - scale[:, [1, 2, 2]]) for scale in drawn]
+    expected = np.max([naive.step_down(scaled, scale.tolist()) for scale in differences], axis=0)
+    corrected, leads = contest._jointly()
+    for pair, pvalue in zip(pairs, expected, strict=True):
+        assert abs(corrected[pair] - pvalue) < 4 * math.sqrt(pvalue * (1 - pvalue) / 500) + 1 / 500
+        assert leads[pair] == totals[pair[0]] - totals[pair[1]]
 
 
 @pytest.mark.needs_numba
@@ -145,9 +101,9 @@ def test_who_is_told_apart_makes_room_for_the_others():
     board = leaderboard(gold, systems, coefficient="tau", n_resamples=999)
     alone = leaderboard(gold, {name: systems[name] for name in "ab"}, coefficient="tau", n_resamples=999)
     last = board.rows[-1]
-    assert (last.system, last.corrected_pvalue) == ("c", 0.001)
-    # Two are left, and their test is that of a board of two, but for the draws.
-    assert board.rows[1].corrected_pvalue == pytest.approx(alone.rows[1].corrected_pvalue, abs=0.02)
+    assert (last.system, last.corrected_pvalue) == ("c", 0.005)  # the least p-value of 199 exchanges
+    # One pair is left, and its correction costs little.
+    assert alone.rows[1].corrected_pvalue <= board.rows[1].corrected_pvalue + 0.02
 
 
 def test_systems_that_lack_items_exchange_those_that_both_have():
@@ -155,11 +111,11 @@ def test_systems_that_lack_items_exchange_those_that_both_have():
     del systems["fair"]["0-3"], systems["alike"]["0-5"]
     with warnings.catch_warnings(action="ignore", category=UndefinedCorrelationWarning):
         contest = contest_of(gold, systems, TauW(), missing="intersection")
-    exchange = contest._exchange(gold_sets_of(gold)["set 0"], range(4), 0)
+    exchange = contest._exchange(gold_sets_of(gold)["set 0"], 0)
     assert exchange.present.sum(axis=1).tolist() == [30, 29, 29, 30]
     totals = [competitor.total for competitor in contest._systems]
     assert exchange.observed() == pytest.approx(totals, abs=1e-12)
-    assert np.isfinite(contest.corrected(range(4))).all()
+    assert np.isfinite(contest.standings(0.95).corrected[0, 1:]).all()
 
 
 @pytest.mark.needs_numba
