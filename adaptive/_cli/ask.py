@@ -26,7 +26,7 @@ from rankcorr import OptionError
 from rankcorr._checks import counted, real_number, repeated
 from rankcorr._cli.console import command, gathered, option, setting
 from rankcorr._io.files import sync_folder
-from rankcorr._io.records import printable
+from rankcorr._io.source import printable
 from rankcorr._workers import progress_bar
 
 _WINNERS: Final = {"left": "left", "right": "right", "tie": "tie", None: "cannot say"}

@@ -24,7 +24,7 @@ from adaptive.plots import AT_RANDOM, LEVEL, SCALES, TOP, Scale, agreement, plot
 from rankcorr import OptionError
 from rankcorr._checks import checked_level, counted, repeated
 from rankcorr._cli import console
-from rankcorr._io.records import printable
+from rankcorr._io.source import printable
 from rankcorr._workers import progress_bar
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ from adaptive.model._comparisons import Comparisons
 from adaptive.model._reading import columns_of_votes
 from rankcorr import OptionError, Ranking
 from rankcorr._cli.console import command, gathered, json_option, print_json, setting
-from rankcorr._io.records import printable
+from rankcorr._io.source import printable
 
 if TYPE_CHECKING:
     from adaptive.ledger import ContinuousPlan, Pay, Settings

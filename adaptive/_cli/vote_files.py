@@ -23,7 +23,7 @@ from adaptive.model._reading import columns_of_votes
 from rankcorr import OptionError
 from rankcorr._checks import repeated
 from rankcorr._cli.console import Command, Decorator, choice_option, option, stacked
-from rankcorr._io.records import printable
+from rankcorr._io.source import printable
 
 FILES_HELP: Final = """
     VOTES are CSV, TSV or JSON with the columns left, right (or left_1, left_2, ...) and winner: left, right, tie, or

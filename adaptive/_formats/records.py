@@ -19,7 +19,8 @@ from adaptive._tables import check_text, check_width, header_and_records, label_
 from adaptive.errors import ComparisonError, TableError
 from rankcorr._checks import repeated, shown
 from rankcorr._frames import columns_of, python_values
-from rankcorr._io.records import Record, TextTable, listed, printable
+from rankcorr._io.records import Record, TextTable, listed
+from rankcorr._io.source import printable
 from rankcorr.errors import OptionError
 
 WHOLE_NUMBER: Final = re.compile(r"[0-9]{1,9}")

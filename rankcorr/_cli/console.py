@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias, TypeVar, cast
 import click
 
 from rankcorr._checks import counted, shell_options
-from rankcorr._io.records import printable
+from rankcorr._io.source import printable
 from rankcorr._results import json_ready, latex_table, markdown_table, text_table
 from rankcorr.errors import MissingArrowError, MissingMeasuresError, RankingError
 from rankcorr.plots._style import FORMS, THEMES, MissingMatplotlibError, figure_class, save_figure, theme

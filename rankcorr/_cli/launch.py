@@ -12,7 +12,7 @@ from importlib.metadata import packages_distributions
 from importlib.util import find_spec
 from pathlib import Path
 
-from rankcorr._io.records import printable
+from rankcorr._io.source import printable
 
 
 def ballots() -> None:

@@ -5,46 +5,29 @@ bytes -> text -> records -> numbers. The caller decides what the columns mean.
 
 import codecs
 import csv
-import gzip
 import io
 import math
 import re
-import sys
-import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import KW_ONLY, dataclass
-from typing import NamedTuple, NoReturn
+from dataclasses import dataclass
+from typing import NamedTuple
 
-from rankcorr.errors import TableError
+from rankcorr._io.source import HEAD_BYTES, Source, printable
 
 _DELIMITERS = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "pipe"}
 _BREAK = re.compile(r"\r\n|\r|\n")
-_GZIP = b"\x1f\x8b"  # no text in UTF-8 begins with these
-_OTHER_FILES = {  # first bytes of a format, and what to do with it
-    b"PK\x03\x04": "a zip, as a workbook is (.xlsx, .ods): save its sheet as {form}",
-    b"\xd0\xcf\x11\xe0": "an old workbook (.xls): save its sheet as {form}",
-    b"SQLite format 3\0": "a database of SQLite, and no table in text",
-    b"%PDF-": "a PDF, and no table in text",
-    b"PAR1": "a Parquet file: save it as {form}",
-    b"ARROW1": "an Arrow file: save it as {form}",
-    b"FEA1": "a file of Feather's first version: save it as {form}",
-    b"\xff\xfe": "text in UTF-16; save the file as UTF-8",
-    b"\xfe\xff": "text in UTF-16; save the file as UTF-8",
-}
-_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 # float() alone would take 1_000 and digits of other scripts. No digit can match in two ways here, so a long
 # cell takes linear time.
 _NUMBER = re.compile(r"[+-]?(?:(?P<mantissa>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf(?:inity)?)", re.I)
 _INTEGER = re.compile(r"[+-]?[0-9]{1,300}")
 _NAN = re.compile(r"[+-]?nan", re.I)
+_DECIMAL_COMMA = re.compile(r"[+-]?[0-9]*,[0-9]+")
+# Excel's line, as it is, or saved again as a cell of the table.
+_NAMED_DELIMITER = re.compile(r'"?sep=(.)"?[,;\t|]*(?=[\r\n]|\Z)', re.IGNORECASE)
+# An object or an array of JSON. A line of TREC may begin with a bracket too, but not go on like this.
+_JSON = re.compile(r'\s*(?:\{\s*(?:["}]|\Z)|\[\s*(?:[{\[\]]|\Z))')
+_ROOT = re.compile(r"\s*<([A-Za-z][\w:.-]*)(?:\s[^<>]*)?>")
 _SHOWN_COLUMNS = 20
-_SHOWN_CHARACTERS = 60
-
-
-def printable(text: str, limit: int | None = _SHOWN_CHARACTERS) -> str:
-    """Return text fit for one line of a terminal: control characters escaped, a long end cut off."""
-    cut = text if limit is None or len(text) <= limit else text[:limit] + "..."
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in cut)
 
 
 def listed(names: Sequence[str]) -> str:
@@ -73,62 +56,31 @@ class Record(NamedTuple):
 
 
 @dataclass(eq=False)
-class TextTable:
-    """One file, or standard input for the path "-"; its name is part of every error.
+class TextTable(Source):
+    """A file of text, as a `Source`.
 
     Parameters
     ----------
-    path : str
-    error : type of exception
-        What `fail` raises.
+    path, error, data, form
+        As in `Source`.
     wanted : str
         Text that the message asks for when a table has only one column.
-    data : bytes, optional
-        Content of the file, if it was read already; `path` is its name then.
     encoding : str, optional
         Encoding that the caller asked for. None: UTF-8, and the caller offers no other.
-    form : str
-        Format that messages recommend for a file in another one.
     """
 
-    path: str
-    _: KW_ONLY
-    error: type[Exception] = TableError
     wanted: str = "an id and a score are wanted"
-    data: bytes | None = None
     encoding: str | None = None
-    form: str = "CSV"
 
-    @property
-    def name(self) -> str:
-        """Name in messages."""
-        return "<stdin>" if self.path == "-" else printable(self.path, limit=None)
-
-    def fail(self, message: str, line: int | None = None, column: str | None = None) -> NoReturn:
-        """Raise the error, with the place where it occurred."""
-        place = self.name if line is None else f"{self.name}:{line}"
-        if column is not None:
-            place += f': column "{printable(column)}"'
-        raise self.error(f"{place}: {message}")
-
-    def unpacked(self) -> bytes:
-        """Whole content of the file, unpacked if compressed by gzip."""
-        data = self._bytes()
-        if data.startswith(_GZIP):
-            try:
-                data = gzip.decompress(data)
-            except (OSError, EOFError, zlib.error) as error:
-                self.fail(f"cannot be decompressed: {error}")
-        return data
+    def __post_init__(self) -> None:
+        self._named_delimiter: str | None = None
 
     def text(self) -> str:
         """Whole text of the file, decoded, unpacked if compressed by gzip, and not empty."""
         codec = codecs.lookup(self.encoding or "utf-8").name
         is_utf_8 = codec in ("utf-8", "utf-8-sig")
         data = self.unpacked()
-        for start, what in _OTHER_FILES.items():
-            if data.startswith(start) and (is_utf_8 or start not in _UTF_16):
-                self.fail(f"is {what.format(form=self.form)}{self._or_encoding() if start in _UTF_16 else ''}")
+        self.check_format(data[:HEAD_BYTES], refuse_utf_16=is_utf_8, advice=self._or_encoding())
         try:
             text = data.decode("utf-8-sig" if is_utf_8 else codec).removeprefix("\ufeff")
         except UnicodeDecodeError as error:
@@ -144,39 +96,42 @@ class TextTable:
             self.fail("a null byte; this is not a text file", line)
         if not text.strip():
             self.fail("the file is empty")
-        return text
+        if is_markup(text):
+            self.fail(f"is XML or HTML: save its content as {self.form}")
+        return self._without_named_delimiter(text)
+
+    def _without_named_delimiter(self, text: str) -> str:
+        """Leave the first line empty if it names the delimiter, as Excel writes and reads it: ``sep=;``."""
+        line = _NAMED_DELIMITER.match(text)
+        if line is None:
+            return text
+        self._named_delimiter = line[1]
+        if self._named_delimiter not in _DELIMITERS:
+            self.fail(f'"{printable(line[1])}" separates the columns; use comma, tab, semicolon or pipe', 1)
+        if not text[line.end() :].strip():
+            self.fail("there is no line after the one that names the delimiter")
+        return text[line.end() :]
 
     def _or_encoding(self) -> str:
         return "" if self.encoding is None else ", or name its encoding, as utf-16 or latin-1"
 
-    def _bytes(self) -> bytes:
-        if self.data is not None:
-            return self.data
-        if self.path == "-":
-            if sys.stdin is None:
-                self.fail("standard input is closed")
-            return sys.stdin.buffer.read()
-        try:
-            with open(self.path, "rb") as file:
-                return file.read()
-        except OSError as error:
-            self.fail(f"cannot be read: {error.strerror or error}")
-        except ValueError as error:  # a null byte in the path
-            self.fail(f"cannot be read: {error}")
-
     def delimiter(self, text: str, asked: Sequence[str]) -> str:
         """Delimiter of the first line; if it has several, the one that yields the requested columns."""
-        line, found = delimiters_of(text)
-        if not found:
+        line, delimiters = delimiters_of(text)
+        if not delimiters:
             next(self.records(text, ","), None)  # an open quote gives the better error
             self.fail(f"one column; {self.wanted}, separated by comma, tab, semicolon or pipe", line)
-        if len(found) > 1:
-            fitting = [d for d in found if asked and set(asked) <= self._first_cells(text, d)]
-            found = fitting or found
-        if len(found) > 1 and "\t" not in found:
-            names = " and ".join(_DELIMITERS[d] for d in found)
+        if self._named_delimiter is not None:
+            if self._named_delimiter not in delimiters:
+                self.fail(f"no {_DELIMITERS[self._named_delimiter]}, which should separate columns by line 1", line)
+            return self._named_delimiter
+        if len(delimiters) > 1:
+            fitting = [d for d in delimiters if asked and set(asked) <= self._first_cells(text, d)]
+            delimiters = fitting or delimiters
+        if len(delimiters) > 1 and "\t" not in delimiters:
+            names = " and ".join(_DELIMITERS[d] for d in delimiters)
             self.fail(f"{names} could both separate the columns; put cells that contain one into quotes", line)
-        return found[0]  # tabs take precedence
+        return delimiters[0]  # tabs take precedence
 
     def _first_cells(self, text: str, delimiter: str) -> set[str]:
         try:
@@ -207,7 +162,8 @@ class TextTable:
                 self.fail("empty cell; every row needs a number", line, column)
             if _NAN.fullmatch(digits):
                 self.fail(f'"{digits}" is not a value; every row needs a number', line, column)
-            self.fail(f'"{printable(cell)}" is not a number', line, column)
+            hint = "; write a point before decimals, not a comma" if _DECIMAL_COMMA.fullmatch(digits) else ""
+            self.fail(f'"{printable(cell)}" is not a number{hint}', line, column)
         if _INTEGER.fullmatch(digits):
             return int(digits)  # a float would tie integers beyond 2^53
         number, mantissa = float(digits), match["mantissa"]
@@ -216,12 +172,35 @@ class TextTable:
         return number
 
 
+def is_json(text: str) -> bool:
+    r"""Whether a text begins as an object of JSON or an array of objects does.
+
+    Examples
+    --------
+    >>> [is_json(text) for text in ('{ "q1": {', '[\n  {"query_id"', '{q1} 0 d1 2', '[1] Q0 d1 1 0.5 bm25')]
+    [True, True, False, False]
+    """
+    return _JSON.match(text) is not None
+
+
+def is_markup(text: str) -> bool:
+    """Whether a text is one element of XML or HTML, from a tag at its beginning to the same at its end.
+
+    Examples
+    --------
+    >>> is_markup("<pairs><pair>gem, jewel, 3.94</pair></pairs>"), is_markup("<unk>,<s>,3.94")
+    (True, False)
+    """
+    root = _ROOT.match(text)
+    return root is not None and re.search(rf"</{re.escape(root[1])}\s*>\s*\Z", text[-1_000:]) is not None
+
+
 def delimiters_of(text: str) -> tuple[int, list[str]]:
     """Line number of the first line that is not blank, and the delimiters that it has outside quotes."""
     start = next(match.start() for match in re.finditer(r"\S", text))
     begin = max(text.rfind("\n", 0, start), text.rfind("\r", 0, start)) + 1
     line = 1 + len(_BREAK.findall(text, 0, begin))
-    found, state = set(), "start"  # of a cell; then "plain", or "quoted" and "closed"
+    delimiters, state = set(), "start"  # of a cell; then "plain", or "quoted" and "closed"
     for character in text[begin:]:
         if state == "quoted":
             state = "closed" if character == '"' else state
@@ -231,8 +210,8 @@ def delimiters_of(text: str) -> tuple[int, list[str]]:
             break
         else:
             state = "start" if character in _DELIMITERS else "plain"
-            found.update({character} & _DELIMITERS.keys())
-    return line, [d for d in _DELIMITERS if d in found]
+            delimiters.update({character} & _DELIMITERS.keys())
+    return line, [d for d in _DELIMITERS if d in delimiters]
 
 
 def _explained(message: str, delimiter: str) -> str:

@@ -12,7 +12,8 @@ from itertools import chain
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
 from rankcorr._checks import check_choice, give_notice, real_text, shown
-from rankcorr._io.records import Record, TextTable, delimiters_of, is_rank_column, listed, printable
+from rankcorr._io.records import Record, TextTable, delimiters_of, is_json, is_rank_column, listed
+from rankcorr._io.source import printable
 from rankcorr._ranking import Ranking
 from rankcorr.errors import OptionError, RankColumnWarning
 
@@ -143,6 +144,8 @@ def read_numbers(
         raise OptionError(f"id_columns is {shown(id_columns)}; it must be a list of one or more column names")
     table = TextTable(os.fspath(path))
     text = table.text()
+    if is_json(text):
+        table.fail("is JSON: save it as CSV")
     if words:  # comments become blank lines, so that the numbers of lines stay
         text = _COMMENTS.sub(lambda found: "\n" * found[0].count("\n"), text)
     asked = [*(id_columns or ()), *(() if score_column is None else (score_column,))] if header else []

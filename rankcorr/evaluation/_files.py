@@ -16,7 +16,8 @@ import numpy as np
 
 from rankcorr._checks import check_choice, check_unique, counted, give_notice, offending, real_text, shown
 from rankcorr._frames import arrow
-from rankcorr._io.records import TextTable, printable
+from rankcorr._io.records import TextTable, is_json
+from rankcorr._io.source import printable
 from rankcorr.errors import (
     ColumnError,
     DuplicateDocumentError,
@@ -27,7 +28,7 @@ from rankcorr.errors import (
     TableError,
 )
 from rankcorr.evaluation._columns import DUPLICATES, Duplicates
-from rankcorr.evaluation._json_files import is_json, json_rows
+from rankcorr.evaluation._json_files import json_rows
 from rankcorr.evaluation._partitions.joined_columns import as_table
 from rankcorr.evaluation._qrels import GROUP, QUERY, Qrels, QueryColumns, Run, is_hit
 

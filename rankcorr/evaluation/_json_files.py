@@ -9,26 +9,14 @@ from collections.abc import Iterator
 from typing import Any, Final, NoReturn
 
 from rankcorr._checks import first_few, shown
-from rankcorr._io.records import TextTable, printable
+from rankcorr._io.records import TextTable
+from rankcorr._io.source import printable
 from rankcorr.evaluation._qrels import HIT, listed_values
 
 MOST_DIGITS: Final = 310  # of a whole number; the largest float has 309
 METADATA: Final = "mteb_model_meta"
-# An object or an array of JSON. A line of TREC may begin with a bracket too, but not go on like this.
-_BEGINNING: Final = re.compile(r'\s*(?:\{\s*(?:["}]|\Z)|\[\s*(?:[{\[\]]|\Z))')
 
 Row = tuple[str, str, float]
-
-
-def is_json(text: str) -> bool:
-    r"""Whether a text begins as an object of JSON or an array of objects does.
-
-    Examples
-    --------
-    >>> [is_json(text) for text in ('{ "q1": {', '[\n  {"query_id"', '{q1} 0 d1 2', '[1] Q0 d1 1 0.5 bm25')]
-    [True, True, False, False]
-    """
-    return _BEGINNING.match(text) is not None
 
 
 def json_rows(table: TextTable, text: str, value_name: str) -> Iterator[Row]:

@@ -5,19 +5,18 @@ bytes -> form -> words, only the needed ones -> `WordVectors`. The file is strea
 
 from __future__ import annotations
 
-import gzip
 import os
-import sys
-import zlib
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from typing import Any, BinaryIO, Final, Literal, NoReturn, TypeAlias, cast, get_args
+from itertools import takewhile
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 import numpy as np
 
 from rankcorr._checks import check_choice, counted, shown
-from rankcorr._io.records import printable
+from rankcorr._io.source import Source
 from rankcorr._workers import Progress, silent
 from rankcorr.errors import OptionError
 from rankcorr.vectors._words import KeptVectors, MissingGensimError, VectorFileError, VectorsLike, WordVectors
@@ -28,20 +27,10 @@ FORMS: Final[tuple[Form, ...]] = get_args(Form)
 GENSIM_ENDINGS: Final = (".kv", ".model")
 # Text has no control characters except tabs and ends of lines; binary numbers soon have one.
 _CONTROLS: Final = bytes(set(range(32)) - set(b"\t\n\r\x0b\x0c")) + b"\x7f"
-HEAD_BYTES: Final = 1 << 16
-CHUNK_BYTES: Final = 1 << 22
 MAX_LINE_BYTES: Final = 1 << 26
-
-_GZIP: Final = b"\x1f\x8b"
-_OTHER_FILES: Final = {  # first bytes of a format, and what to do with it
-    b"PK\x03\x04": "a zip: unpack it first",
-    b"\xba\x16\x4f\x2f": "a model of fastText: save its vectors as text (.vec)",
-    b"\x93NUMPY": "an array of numpy, which has no words",
-    b"\x80": "a pickle, perhaps one of gensim; form 'gensim' loads it, which runs what code it holds",
-    b"\xff\xfe": "text in UTF-16; save the file as UTF-8",
-    b"\xfe\xff": "text in UTF-16; save the file as UTF-8",
-}
+_PICKLE: Final = b"\x80"
 _BOM: Final = b"\xef\xbb\xbf"
+
 Undecodable: TypeAlias = Literal["error", "omit"]
 
 UNDECODABLE: Final[tuple[Undecodable, ...]] = get_args(Undecodable)
@@ -126,7 +115,7 @@ def read_vectors(
     if form == "gensim" or (form is None and name.endswith(GENSIM_ENDINGS)):
         return read_gensim(name, words)
     _check_encoding(encoding)
-    source = Source(name)
+    source = VectorSource(name)
     form = form or _form_of(source)
     reader = BinaryReader if form == "word2vec-binary" else TextReader
     kept = None if words is None else frozenset(words)
@@ -138,7 +127,7 @@ def as_vectors(source: VectorsLike, words: Collection[str] | None = None) -> Wor
     return read_vectors(source, words=words) if isinstance(source, str | os.PathLike) else WordVectors.of(source, words)
 
 
-def _form_of(source: Source) -> Form:
+def _form_of(source: VectorSource) -> Form:
     """Form of a file by its first two lines."""
     first, newline, rest = source.head.partition(b"\n")
     if not is_header(first.split()):
@@ -150,28 +139,24 @@ def _form_of(source: Source) -> Form:
     return "word2vec"
 
 
-class Source:
-    """One file, or standard input for the path "-"; its name is part of every error."""
+class VectorSource(Source):
+    """A file of vectors: its first bytes, and its lines."""
 
     def __init__(self, path: str) -> None:
-        self.name: str = "<stdin>" if path == "-" else printable(path, limit=None)
-        self._chunks = self._read(path)
-        self.head: bytes = next(self._chunks, b"")
-        if not self.head.strip():
+        super().__init__(path, error=VectorFileError, form="text, a word and its numbers in each line")
+        self._parts = super().chunks()
+        head = next(self._parts)
+        if not head.strip():
             self.fail("the file is empty")
-        for start, what in _OTHER_FILES.items():
-            if self.head.startswith(start):
-                self.fail(f"is {what}")
-        self.head = self.head.removeprefix(_BOM)
-
-    def fail(self, message: str, line: int | None = None) -> NoReturn:
-        """Raise the error, with the place where it occurred."""
-        raise VectorFileError(f"{self.name if line is None else f'{self.name}:{line}'}: {message}")
+        self.check_format(head)
+        if head.startswith(_PICKLE):
+            self.fail("is a pickle, perhaps one of gensim; form 'gensim' loads it, which runs what code it holds")
+        self.head: bytes = head.removeprefix(_BOM)
 
     def chunks(self) -> Iterator[bytes]:
         """All bytes, in parts; can be read once."""
         yield self.head
-        yield from self._chunks
+        yield from self._parts
 
     def lines(self) -> Iterator[bytes]:
         """Lines without their ends; can be read once."""
@@ -181,56 +166,12 @@ class Source:
             rest += first
             if others:
                 yield rest
-                *whole, rest = others
-                yield from whole
+                *lines, rest = others
+                yield from lines
             if len(rest) > MAX_LINE_BYTES:
                 self.fail(f"a line of more than {MAX_LINE_BYTES:,} bytes: this is no text")
         if rest:
             yield rest
-
-    def _read(self, path: str) -> Iterator[bytes]:
-        try:
-            if path == "-":
-                if sys.stdin is None:
-                    self.fail("standard input is closed")
-                yield from self._of(sys.stdin.buffer)
-            else:
-                with open(path, "rb") as file:
-                    yield from self._of(file)
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            self.fail(f"cannot be decompressed: {error}")
-        except OSError as error:
-            self.fail(f"cannot be read: {error.strerror or error}")
-        except ValueError as error:  # a null byte in the path
-            if isinstance(error, VectorFileError):
-                raise
-            self.fail(f"cannot be read: {error}")
-
-    @staticmethod
-    def _of(file: BinaryIO) -> Iterator[bytes]:
-        start = file.read(HEAD_BYTES)
-        if not start.startswith(_GZIP):
-            yield start
-        else:
-            packed = cast(BinaryIO, _Joined(start, file))
-            file = cast(BinaryIO, gzip.GzipFile(fileobj=packed, mode="rb"))
-            yield file.read(HEAD_BYTES)
-        while chunk := file.read(CHUNK_BYTES):
-            yield chunk
-
-
-class _Joined:
-    """The bytes read already, and then the rest of a stream that cannot be rewound."""
-
-    def __init__(self, start: bytes, file: BinaryIO) -> None:
-        self._start = start
-        self._file = file
-
-    def read(self, size: int = -1) -> bytes:
-        if not self._start:
-            return self._file.read(size)
-        part, self._start = (self._start, b"") if size < 0 else (self._start[:size], self._start[size:])
-        return part
 
 
 def _check_encoding(encoding: str) -> None:
@@ -247,7 +188,7 @@ def _check_encoding(encoding: str) -> None:
 class Reader(ABC):
     """Base of the readers of text and of binary files."""
 
-    source: Source
+    source: VectorSource
     form: Form
     words: frozenset[str] | None
     encoding: str
@@ -316,7 +257,7 @@ class TextReader(Reader):
             if not stripped:
                 continue
             if not dimension:
-                dimension = len(stripped.split()) - 1
+                dimension = _dimension_of(self.source.head, stripped)
             self.kept.dimension = dimension or None
             n_words += 1
             if n_said is not None and n_words > n_said:
@@ -352,6 +293,14 @@ class TextReader(Reader):
             got = f"{shown(wrong[0])} is not a number" if wrong else f"got {len(cells):,}"
             raise VectorFileError(f"{place}: {dimension:,} numbers are wanted after the word; {got}")
         return np.array([float(cell) for cell in cells])
+
+
+def _dimension_of(head: bytes, first_line: bytes) -> int:
+    """How many numbers end most of the first lines of a file without a header; words such as ". . ." have spaces."""
+    lines = head.split(b"\n")[:-1] or [first_line]
+    cells_of_lines = [line.split() for line in lines if line.strip()]
+    counts = Counter(sum(1 for _ in takewhile(is_number, reversed(cells[1:]))) for cells in cells_of_lines)
+    return counts.most_common(1)[0][0]
 
 
 def is_number(cell: bytes) -> bool:

@@ -49,5 +49,5 @@ def test_record_says_what_a_file_is_that_is_no_table(data, message, opened, fold
 def test_record_says_what_a_workbook_is(opened, folder):
     with zipfile.ZipFile(folder / "votes.xlsx", "w") as archive:
         archive.writestr("xl/workbook.xml", "<workbook/>")
-    wanted = "votes.xlsx: is a zip, as a workbook is (.xlsx, .ods): save its sheet as CSV"
+    wanted = "votes.xlsx: is a zip: unpack it first, or save the sheet of a workbook (.xlsx, .ods) as CSV"
     assert refusal("run", "record", opened, "votes.xlsx") == wanted

@@ -202,7 +202,7 @@ def test_without_pyarrow(tmp_path, monkeypatch):
 
 def test_other_formats_say_what_is_read(tmp_path):
     (tmp_path / "run.xlsx").write_bytes(b"PK\x03\x04")
-    with pytest.raises(TableError, match="save its sheet as Parquet, or as text of TREC or BEIR"):
+    with pytest.raises(TableError, match=r"\(.xlsx, .ods\) as Parquet, or as text of TREC or BEIR"):
         read_run(tmp_path / "run.xlsx")
     path = file_of(tmp_path, COLUMNS)
     assert "is a Parquet file: save it as CSV" in refusal("compare", path, path)

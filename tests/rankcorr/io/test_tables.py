@@ -48,6 +48,11 @@ XY = Ranking.from_scores([1, 2], ["x", "y"])
         ",s\nx,1\ny,2\n",
         'id,s\nx,"1"\ny,.2e1\n',
         'the 5" id,s\nx,1\ny,2\n',
+        "sep=;\r\nid;s\r\nx;1\r\ny;2\r\n",
+        "\ufeffsep=,\nid,s\nx,1\ny,2\n",
+        "SEP=\t\nid\ts, of 10\nx\t1\ny\t2\n",
+        '"sep=;"\nid;"s, of 10"\nx;1\ny;2\n',
+        "sep=;;\nid;s, of 10\nx;1\ny;2\n",
         '"a ""b;"" id",s\nx,1\ny,2\n',
     ],
 )
@@ -170,6 +175,10 @@ def test_infinite_scores_and_large_integers_have_their_order(write, scores, rank
     assert read_ranking(write("id,s\n" + rows)).ranks.tolist() == ranks
 
 
+def test_tags_alone_are_no_markup(write):
+    assert read_ranking(write("<s>,s\n<unk>,1\n</s>,2\n")).labels == ("<unk>", "</s>")
+
+
 def test_stdin_is_a_dash(monkeypatch):
     assert read_text("id,s\nx,1\ny,2\n") == XY
     monkeypatch.setattr("sys.stdin", None)
@@ -231,6 +240,20 @@ def test_what_csv_writes_is_read_back(rows, delimiter, header):
         ('id,s\n"x\n",1\ny,2\n"x\n",3\n', ':5: column "id": "x\\n" is also on line 2; ids must be unique'),
         ('id,s\n"x\r\n\ry",1\r\rz,q\n', ':6: column "s": "q" is not a number'),
         ('id,"s\nt"\nx,1\ny,\x1b[31m\n', ':4: column "s\\nt": "\\x1b[31m" is not a number'),
+        ("sep=;\nid;s\nx;1\ny;high\n", ':4: column "s": "high" is not a number'),
+        ("sep=;\nid,s\nx,1\n", ":2: no semicolon, which should separate columns by line 1"),
+        ("sep=!\nid!s\nx!1\n", ':1: "!" separates the columns; use comma, tab, semicolon or pipe'),
+        ("sep=;\n", ": there is no line after the one that names the delimiter"),
+        ("id;s\nx;1\ny;-1,5\n", ':3: column "s": "-1,5" is not a number; write a point before decimals, not a comma'),
+        ('<?xml version="1.0"?>\n<pairs><pair>gem</pair></pairs>', ": is XML or HTML: save its content as CSV"),
+        ("<pairs>\n<pair>gem, jewel, 3.94</pair>\n</pairs>\n", ": is XML or HTML: save its content as CSV"),
+        ("<!doctype html>\n<p>not found", ": is XML or HTML: save its content as CSV"),
+        ("<html lang='en'><head></head>", ": is XML or HTML: save its content as CSV"),
+        ('{"gem, jewel": 3.94}', ": is JSON: save it as CSV"),
+        ('[\n {"id": "gem"}]', ": is JSON: save it as CSV"),
+        ("PK\x03\x04", ": is a zip: unpack it first, or save the sheet of a workbook (.xlsx, .ods) as CSV"),
+        (b"\xd0\xcf\x11\xe0\xa1", ": is an old workbook (.xls): save its sheet as CSV"),
+        (b"\xfd7zXZ\0\0", ": is compressed by xz: unpack it first, or compress it by gzip"),
         ("id,s\nx,1\n\0y,2\n", ":3: a null byte; this is not a text file"),
         (b"id,s\r\nx,1\r\ncaf\xe9,2\n", ":3: byte 0xe9 is not UTF-8; save the file as UTF-8"),
         (b"\xef\xbb\xbfid,s\rx,\xff\n", ":2: byte 0xff is not UTF-8"),

@@ -66,8 +66,8 @@ def test_each_form_is_told_from_the_file(tmp_path, content, form, dtype, packed)
 def test_what_was_written_is_read_whatever_the_size_of_a_chunk(tmp_path_factory, vectors, size):
     folder = tmp_path_factory.mktemp("vectors")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reading, "HEAD_BYTES", 8 + size)
-        patch.setattr(reading, "CHUNK_BYTES", size)
+        patch.setattr("rankcorr._io.source.HEAD_BYTES", 8 + size)
+        patch.setattr("rankcorr._io.source.CHUNK_BYTES", size)
         for content, form, dtype in (
             (text_of(vectors), "word2vec", np.float64),
             (text_of(vectors, header=False), "glove", np.float64),
@@ -100,6 +100,19 @@ def test_words_of_glove_may_have_spaces(tmp_path):
     assert read_vectors(file).words == ("the", ". . .", "at name@domain.com")
 
 
+@pytest.mark.parametrize("first", [". . .", "at name@domain.com", ". .", "1", "nan", "<html>"])
+def test_the_first_word_of_a_file_without_a_header_may_have_spaces(tmp_path, first):
+    vectors = {first: [0.5, 1.0, 2.0], "the": [1.0, 2.0, 0.25], ". . . .": [1.0, 1.0, 3.0]}
+    content = text_of(vectors, header=False)
+    assert_same(read_vectors(written(tmp_path / "v", content)), vectors)
+
+
+def test_the_first_line_without_a_header_may_be_longer_than_the_beginning_that_is_read(tmp_path, monkeypatch):
+    monkeypatch.setattr("rankcorr._io.source.HEAD_BYTES", 8)
+    vectors = {". . .": [0.5, 1.0, 2.0], "the": [1.0, 2.0, 0.25]}
+    assert_same(read_vectors(written(tmp_path / "v", text_of(vectors, header=False))), vectors)
+
+
 def test_standard_input(monkeypatch):
     for content in (binary_of(VECTORS), text_of(VECTORS).encode()):
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
@@ -129,7 +142,14 @@ def test_standard_input(monkeypatch):
         (b"a 1 2\n\xff 1 2\n", VectorFileError, r"v:2: b'\\xff' is not text in utf-8; give the encoding"),
         ("0 3\n", VectorFileError, r"v:1: the header says that there are no words"),
         ("3 0\n", VectorFileError, r"v:1: the header says a dimension of 0; it must be 1 to 1,000,000"),
+        ("a x 2\nb 3 4\nc 5 6\n", VectorFileError, r"v:1: 2 numbers are wanted after the word; b'x' is not a number"),
+        ("a 1\nb 3 4\nc 5 6\n", VectorFileError, r"v:1: a word and 2 numbers are wanted; got 2 cells"),
+        ("to inf 1 2\nb 3 4\nc 5 6\n", VectorFileError, r"v:1: a word and 2 numbers are wanted; got 4 cells"),
         (b"PK\x03\x04", VectorFileError, "v: is a zip: unpack it first"),
+        (b"BZh91AY", VectorFileError, "v: is compressed by bzip2: unpack it first, or compress it by gzip"),
+        (b"\x93NUMPY\x01", VectorFileError, "v: is an array of numpy, which has no names: save it as text, a word and"),
+        ("\n<!DOCTYPE html>\n<p>404</p>", VectorFileError, "v: is XML or HTML: save its content as text, a word"),
+        ('<?xml version="1.0"?>\n<vectors/>', VectorFileError, "v: is XML or HTML"),
         (b"\xba\x16\x4f\x2f\x0c", VectorFileError, "v: is a model of fastText: save its vectors as text"),
         (b"\x80\x04\x95", VectorFileError, "v: is a pickle, perhaps one of gensim"),
         (b"\x1f\x8bnonsense", VectorFileError, "v: cannot be decompressed"),

@@ -1,0 +1,136 @@
+"""Bytes of a file or of standard input, unpacked if compressed by gzip; files of other formats are refused by name."""
+
+import gzip
+import io
+import re
+import sys
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import KW_ONLY, dataclass
+from typing import BinaryIO, Final, NoReturn, cast
+
+from rankcorr.errors import TableError
+
+HEAD_BYTES: Final = 1 << 16
+CHUNK_BYTES: Final = 1 << 22
+GZIP: Final = b"\x1f\x8b"  # no text in UTF-8 begins with these
+UTF_16: Final = (b"\xff\xfe", b"\xfe\xff")
+OTHER_FORMATS: Final = {  # first bytes of a format, and what to do with it
+    b"PK\x03\x04": "a zip: unpack it first, or save the sheet of a workbook (.xlsx, .ods) as {form}",
+    b"\xd0\xcf\x11\xe0": "an old workbook (.xls): save its sheet as {form}",
+    b"SQLite format 3\0": "a database of SQLite, and no table in text",
+    b"%PDF-": "a PDF, and no table in text",
+    b"PAR1": "a Parquet file: save it as {form}",
+    b"ARROW1": "an Arrow file: save it as {form}",
+    b"FEA1": "a file of Feather's first version: save it as {form}",
+    b"\x93NUMPY": "an array of numpy, which has no names: save it as {form}",
+    b"\xba\x16\x4f\x2f": "a model of fastText: save its vectors as text (.vec)",
+    b"BZh": "compressed by bzip2: unpack it first, or compress it by gzip",
+    b"\xfd7zXZ\0": "compressed by xz: unpack it first, or compress it by gzip",
+    b"\x28\xb5\x2f\xfd": "compressed by zstd: unpack it first, or compress it by gzip",
+    b"7z\xbc\xaf": "a 7z archive: unpack it first",
+} | dict.fromkeys(UTF_16, "text in UTF-16; save the file as UTF-8")
+_MARKUP: Final = re.compile(rb"(?:\xef\xbb\xbf)?\s*<(?:\?xml\s|!doctype\s|html(?:\s[^<>]*)?>\s*<)", re.IGNORECASE)
+_SHOWN_CHARACTERS: Final = 60
+
+
+def printable(text: str, limit: int | None = _SHOWN_CHARACTERS) -> str:
+    """Return text fit for one line of a terminal: control characters escaped, a long end cut off."""
+    cut = text if limit is None or len(text) <= limit else text[:limit] + "..."
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in cut)
+
+
+@dataclass(eq=False)
+class Source:
+    """One file, or standard input for the path "-"; its name is part of every error.
+
+    Parameters
+    ----------
+    path : str
+    error : type of exception
+        What `fail` raises.
+    data : bytes, optional
+        Content of the file, if it was read already; `path` is its name then.
+    form : str
+        Format that messages recommend for a file in another one.
+    """
+
+    path: str
+    _: KW_ONLY
+    error: type[Exception] = TableError
+    data: bytes | None = None
+    form: str = "CSV"
+
+    @property
+    def name(self) -> str:
+        """Name in messages."""
+        return "<stdin>" if self.path == "-" else printable(self.path, limit=None)
+
+    def fail(self, message: str, line: int | None = None, column: str | None = None) -> NoReturn:
+        """Raise the error, with the place where it occurred."""
+        place = self.name if line is None else f"{self.name}:{line}"
+        if column is not None:
+            place += f': column "{printable(column)}"'
+        raise self.error(f"{place}: {message}")
+
+    def unpacked(self) -> bytes:
+        """Whole content of the file, unpacked if compressed by gzip."""
+        if self.data is not None and not self.data.startswith(GZIP):
+            return self.data
+        return b"".join(self.chunks())
+
+    def chunks(self) -> Iterator[bytes]:
+        """Content of the file in parts, unpacked if compressed by gzip; the first part is never missing."""
+        try:
+            with self._opened() as file:
+                head = file.read(HEAD_BYTES)
+                if head.startswith(GZIP):
+                    packed = cast(BinaryIO, _Joined(head, file))
+                    file = cast(BinaryIO, gzip.GzipFile(fileobj=packed, mode="rb"))  # noqa: PLW2901
+                    head = file.read(HEAD_BYTES)
+                yield head
+                while chunk := file.read(CHUNK_BYTES):
+                    yield chunk
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            self.fail(f"cannot be decompressed: {error}")
+        except OSError as error:
+            self.fail(f"cannot be read: {error.strerror or error}")
+
+    def check_format(self, head: bytes, *, refuse_utf_16: bool = True, advice: str = "") -> None:
+        """Refuse a file whose first bytes are those of another format; `advice` follows that on UTF-16."""
+        for start, description in OTHER_FORMATS.items():
+            if head.startswith(start) and (refuse_utf_16 or start not in UTF_16):
+                self.fail(f"is {description.format(form=self.form)}{advice if start in UTF_16 else ''}")
+        if _MARKUP.match(head):
+            self.fail(f"is XML or HTML: save its content as {self.form}")
+
+    @contextmanager
+    def _opened(self) -> Iterator[BinaryIO]:
+        if self.data is not None:
+            yield io.BytesIO(self.data)
+        elif self.path == "-":
+            if sys.stdin is None:
+                self.fail("standard input is closed")
+            yield sys.stdin.buffer
+        else:
+            try:
+                file = open(self.path, "rb")  # noqa: SIM115 - closed below
+            except ValueError as error:  # a null byte in the path
+                self.fail(f"cannot be read: {error}")
+            with file:
+                yield file
+
+
+class _Joined:
+    """The bytes read already, and then the rest of a stream that cannot be rewound."""
+
+    def __init__(self, head: bytes, file: BinaryIO) -> None:
+        self._head = head
+        self._file = file
+
+    def read(self, size: int = -1) -> bytes:
+        if not self._head:
+            return self._file.read(size)
+        part, self._head = (self._head, b"") if size < 0 else (self._head[:size], self._head[size:])
+        return part
