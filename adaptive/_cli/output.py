@@ -39,9 +39,9 @@ def print_note(message: str) -> None:
 def print_rows(rows: Sequence[Any], columns: Mapping[str, Callable[[Any], str]], as_json: bool) -> None:
     """Print values as a table, with the text that each of `columns` makes of them, or as JSON with all their fields."""
     if as_json:
-        print_json([asdict(each) for each in rows])
+        print_json([asdict(row) for row in rows])
     else:
-        print_table(list(columns), [[text(each) for text in columns.values()] for each in rows])
+        print_table(list(columns), [[text(row) for text in columns.values()] for row in rows])
 
 
 def write_whole(path: str, text: str) -> None:
@@ -83,24 +83,24 @@ def quiet_executor(workers: int) -> Iterator[Executor | None]:
             yield executor
 
 
-def print_verified(found: Verified, as_json: bool) -> None:
+def print_verified(verified: Verified, as_json: bool) -> None:
     """Print what has been checked."""
     counted = ("items", "ballots", "closed", "comparisons", "events", "votes")
-    counts = {name: getattr(found, f"n_{name}") for name in counted}
+    counts = {name: getattr(verified, f"n_{name}") for name in counted}
     if as_json:
-        about = {"replayed": found.result is not None, "chain_digest": found.chain_digest}
-        unchecked = {name: list(fields) for name, fields in found.unchecked.items()}
-        print_json({"campaign": found.name, "key": found.key, **counts, **about, "unchecked": unchecked})
+        about = {"replayed": verified.result is not None, "chain_digest": verified.chain_digest}
+        unchecked = {name: list(fields) for name, fields in verified.unchecked.items()}
+        print_json({"campaign": verified.name, "key": verified.key, **counts, **about, "unchecked": unchecked})
         return
-    click.echo(f"campaign {whole(found.name)}, {found.key}")
+    click.echo(f"campaign {whole(verified.name)}, {verified.key}")
     for name, count in counts.items():
         click.echo(f"{name:<12}{count:>10,}")
-    if found.chain_digest is not None:
-        click.echo(f"chain digest {found.chain_digest}")
-    replayed = "; the votes give all records to the last bit" if found.result is not None else ""
+    if verified.chain_digest is not None:
+        click.echo(f"chain digest {verified.chain_digest}")
+    replayed = "; the votes give all records to the last bit" if verified.result is not None else ""
     click.echo(f"all digests hold{replayed}")
-    if "seed" not in found.unchecked["plan.json"]:
+    if "seed" not in verified.unchecked["plan.json"]:
         click.echo("the seed gives all draws, and the choice among items that tie at a cut")
     click.echo("\nNot checked: nothing else repeats these fields. Compare the chain digest with one you noted earlier.")
-    for name, fields in found.unchecked.items():
+    for name, fields in verified.unchecked.items():
         click.echo(f"  {name}: {', '.join(fields)}")

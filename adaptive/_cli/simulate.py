@@ -39,8 +39,8 @@ _judge_option = console.choice_option("--judge", get_args(Judge), "Voters judge 
 _workers_option = console.option("--workers", type=click.IntRange(min=1), default=1, help="Number of processes.")
 
 
-def _simulations_option(default: int, what: str = "Number of simulations.") -> Decorator:
-    return console.option("--simulations", type=int, default=default, metavar="S", help=what)
+def _simulations_option(default: int, description: str = "Number of simulations.") -> Decorator:
+    return console.option("--simulations", type=int, default=default, metavar="S", help=description)
 
 
 @console.command("simulate", short_help="Simulate the accuracy of a plan.")
@@ -105,9 +105,9 @@ def simulate_command(
             progress=advance,
         )
     if as_json:
-        asked = {"similarity": similarity, "judge": judge, "voters": voters}
-        chosen = {**asked, "simulations": simulations, "seed": seed, "ties": TIES}
-        console.print_json({"plan": planned.to_dict(), "options": chosen, "coefficients": result.to_dict()})
+        inputs = {"similarity": similarity, "judge": judge, "voters": voters}
+        document = {**inputs, "simulations": simulations, "seed": seed, "ties": TIES}
+        console.print_json({"plan": planned.to_dict(), "options": document, "coefficients": result.to_dict()})
         return
     click.echo(
         f"{planned.n_items:,} items ({console.whole(similarity)}), {planned.n_comparisons:,} comparisons, "
@@ -119,7 +119,7 @@ def simulate_command(
         [[name, presentations[name], *cells] for name, cells in result.cells().items()],
     )
     click.echo(f"\n{LEGEND}")
-    if any(np.isnan(each).any() for named in result.statistics.values() for each in named.values()):
+    if any(np.isnan(values).any() for named in result.statistics.values() for values in named.values()):
         print_note(
             "some simulations have no coefficient, because their ranking does not tell the items apart; it is nan"
         )
@@ -127,13 +127,13 @@ def simulate_command(
 
 def _presentations(plan: BallotPlan) -> dict[str, str]:
     """How often an item is presented, by approach."""
-    own = MatchedBallots().plan(plan.n_items, plan.n_comparisons)
+    matched = MatchedBallots().plan(plan.n_items, plan.n_comparisons)
     adaptive, uniform = _range(plan), str(uniform_presentations(plan))
     return {
         "adaptive": adaptive,
         "uniform": uniform,
         "matched": f"mean {plan.uniform_presentations:.1f}",
-        "matched_ballots": _range(own),
+        "matched_ballots": _range(matched),
         "adaptive_fitted": adaptive,
         "uniform_fitted": uniform,
         "full_rankings": "-",
@@ -144,7 +144,7 @@ def _range(plan: BallotPlan) -> str:
     return f"{plan.presentations} to {plan.top_presentations}"
 
 
-def given_similarity(chosen: str, n_items: int | None) -> NDArray[np.float64]:
+def given_similarity(source: str, n_items: int | None) -> NDArray[np.float64]:
     """Similarities of --similarity, a name or a file.
 
     Raises
@@ -154,16 +154,16 @@ def given_similarity(chosen: str, n_items: int | None) -> NDArray[np.float64]:
     TableError
         As `read_similarities`.
     """
-    if chosen not in SIMILARITIES:
-        if not Path(chosen).exists():
-            raise OptionError(f"--similarity must be one of {', '.join(SIMILARITIES)}, or a file; got '{chosen}'")
-        values = read_similarities(chosen)
+    if source not in SIMILARITIES:
+        if not Path(source).exists():
+            raise OptionError(f"--similarity must be one of {', '.join(SIMILARITIES)}, or a file; got '{source}'")
+        values = read_similarities(source)
         if n_items not in {None, values.size}:
-            raise OptionError(f"--n-items is {n_items}, but {chosen} has {values.size} similarities")
+            raise OptionError(f"--n-items is {n_items}, but {source} has {values.size} similarities")
         return values
     if n_items is None:
         raise OptionError("give --n-items, unless --similarity is a file")
-    return named_similarity(chosen, n_items)
+    return named_similarity(source, n_items)
 
 
 @dataclass(frozen=True)
@@ -373,14 +373,14 @@ def table2_command(simulations: int, seed: int, workers: int, embedding: str | N
     with quiet_executor(workers) as executor, progress_bar(total, "simulation", "Table 2") as advance:
         table = table2(n_simulations=simulations, seed=seed, executor=executor, embedding=values, progress=advance)
     if as_json:
-        chosen = {"simulations": simulations, "seed": seed, "seeds": row_seeds(seed), "ties": TIES}
-        console.print_json({"options": {**chosen, "embedding": embedding}, "coefficients": table.to_dict()})
+        choices = {"simulations": simulations, "seed": seed, "seeds": row_seeds(seed), "ties": TIES}
+        console.print_json({"options": {**choices, "embedding": embedding}, "coefficients": table.to_dict()})
         return
-    own = "" if values is None else f", embedding of {values.size:,} items from {console.whole(embedding)}"
-    click.echo(f"{simulations} simulations, seed {seed}{own}\n")
+    origin = "" if values is None else f", embedding of {values.size:,} items from {console.whole(embedding)}"
+    click.echo(f"{simulations} simulations, seed {seed}{origin}\n")
     click.echo(f"{table.to_text()}\n\n{LEGEND}")
     statistics = [result.statistics for result in table.results.values()]
-    if any(np.isnan(each).any() for rows in statistics for row in rows.values() for each in row.values()):
+    if any(np.isnan(numbers).any() for rows in statistics for row in rows.values() for numbers in row.values()):
         print_note("some simulations have no coefficient, because all items are tied: nan")
 
 

@@ -148,11 +148,11 @@ class _Converter(OpenAPIConverter):
     limits: HttpLimits
 
     def schema2jsonschema(self, schema: Any) -> dict[str, Any]:
-        found: dict[str, Any] = super().schema2jsonschema(schema)  # type: ignore[no-untyped-call]
-        refused, together = (list(getattr(schema, "refused", ())), dict(getattr(schema, "together", {})))
+        document: dict[str, Any] = super().schema2jsonschema(schema)  # type: ignore[no-untyped-call]
+        refused, dependent = list(getattr(schema, "refused", ())), dict(getattr(schema, "dependent_required", {}))
         if refused:
-            found["not"] = {"anyOf": refused} if len(refused) > 1 else refused[0]
-        return found | ({"dependentRequired": together} if together else {})
+            document["not"] = {"anyOf": refused} if len(refused) > 1 else refused[0]
+        return document | ({"dependentRequired": dependent} if dependent else {})
 
 
 class _Plugin(MarshmallowPlugin):

@@ -64,7 +64,7 @@ class PlanRequest(Sizes):
             "required": ["budget"],
         },
     )
-    together = MappingProxyType({"hours": ["seconds_per_comparison"]})
+    dependent_required = MappingProxyType({"hours": ["seconds_per_comparison"]})
 
     @validates_schema
     def check_presentations(self, data: dict[str, Any], **_: Any) -> None:

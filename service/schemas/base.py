@@ -23,12 +23,12 @@ class Request(Schema):
     refused : tuple of mapping
         JSON Schemas of requests that `validates_schema` refuses although each field is valid. The document lists them
         under `not`, because client generators make no class of an object that has `oneOf`.
-    together : mapping
+    dependent_required : mapping
         Fields that each field requires.
     """
 
     refused: ClassVar[tuple[Mapping[str, Any], ...]] = ()
-    together: ClassVar[Mapping[str, list[str]]] = MappingProxyType({})
+    dependent_required: ClassVar[Mapping[str, list[str]]] = MappingProxyType({})
 
     class Meta:  # noqa: D106
         unknown = RAISE
@@ -55,9 +55,9 @@ WAYS: Final = ("presentations", "comparisons", "budget", "hours", "top_presentat
 
 def check_one(data: Mapping[str, Any], *names: str) -> None:
     """Refuse a request that has none or several of these fields."""
-    given = [name for name in names if name in data]
-    if len(given) != 1:
-        got = offending("got", given) if given else "got none"
+    present = [name for name in names if name in data]
+    if len(present) != 1:
+        got = offending("got", present) if present else "got none"
         raise ValidationError(f"exactly one of {', '.join(names)} is needed; {got}")
 
 

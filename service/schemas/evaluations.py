@@ -70,12 +70,14 @@ class ByQuery(fields.Documented):
         """
         if not isinstance(value, dict) or not value:
             raise ValidationError(f"must be an object of query to an object, or of columns; got {shown(value)}")
-        found = self._of_columns(value) if any(isinstance(each, list) for each in value.values()) else self._of(value)
-        g.n_items = g.get("n_items", 0) + len(found)
+        documents = (
+            self._of_columns(value) if any(isinstance(entry, list) for entry in value.values()) else self._of(value)
+        )
+        g.n_items = g.get("n_items", 0) + len(documents)
         of = "documents of an evaluation, over qrels, runs and queries"
         fields.check_limit("max_query_documents", g.n_items, of=of)
         deadline()()
-        return found
+        return documents
 
     def _of(self, value: dict[str, Any]) -> Qrels | Run:
         for query, numbers in value.items():

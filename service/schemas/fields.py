@@ -167,15 +167,15 @@ def place_of_other(values: Collection[Any], types: AbstractSet[type]) -> int | N
 
 def read_each(field: Documented, value: Mapping[str, Any]) -> dict[str, Any]:
     """Read the values of an object that are of one kind, and refuse all that are wrong at once."""
-    found, errors = {}, {}
-    for name, each in value.items():
+    values, errors = {}, {}
+    for name, entry in value.items():
         try:
-            found[name] = field.read(each)
+            values[name] = field.read(entry)
         except ValidationError as error:
             errors[Name(name)] = error.messages
     if errors:
         raise ValidationError(errors)
-    return found
+    return values
 
 
 def check_label_bytes(field: str, labels: Sequence[str | int], times: int) -> None:
@@ -191,11 +191,11 @@ def check_text_bytes(answer: Any) -> None:
     while waiting:
         value = waiting.pop()
         inner = value.values() if isinstance(value, dict) else value
-        for each in inner:
-            if isinstance(each, str):
-                count += sizes.get(each) or sizes.setdefault(each, len(each.encode()))
-            elif isinstance(each, dict | list | tuple):
-                waiting.append(each)
+        for entry in inner:
+            if isinstance(entry, str):
+                count += sizes.get(entry) or sizes.setdefault(entry, len(entry.encode()))
+            elif isinstance(entry, dict | list | tuple):
+                waiting.append(entry)
     check_limit("max_label_bytes", count, of="bytes of labels in an answer")
 
 
@@ -230,7 +230,7 @@ class Number(Documented):
     """A finite number; text and booleans are refused."""
 
     documented: Mapping[str, Any] = NUMBER
-    wanted = "a number"
+    kind = "a number"
 
     def __init__(
         self,
@@ -250,7 +250,7 @@ class Number(Documented):
         """Check a value, and return it as the library call takes it."""
         number = self._parsed(value)
         if number is None or not self._fits(number):
-            raise ValidationError(f"must be {self.wanted}{self._range()}; got {shown(value)}")
+            raise ValidationError(f"must be {self.kind}{self._range()}; got {shown(value)}")
         return number
 
     def _parsed(self, value: Any) -> float | int | None:
@@ -272,7 +272,7 @@ class Whole(Number):
     """A whole number; 2.0 counts as one, as in JSON Schema."""
 
     documented: Mapping[str, Any] = WHOLE
-    wanted = "a whole number"
+    kind = "a whole number"
 
     def _parsed(self, value: Any) -> int | None:
         if type(value) is float and value.is_integer() and abs(value) < 2**63:

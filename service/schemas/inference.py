@@ -114,8 +114,8 @@ class LeaderboardRequest(WeightOptions):
         """Keep scores with the rankings if tests may swap scores."""
         if data["swap"] == "ranks":
             return data
-        found = {name: scores_in(given) for name, given in original["systems"].items()}
-        return data | {"scores": {name: scores for name, scores in found.items() if scores is not None}}
+        scores_of = {name: scores_in(ranking) for name, ranking in original["systems"].items()}
+        return data | {"scores": {name: scores for name, scores in scores_of.items() if scores is not None}}
 
 
 LARGEST_RANK: Final = WHOLE_OR_NULL

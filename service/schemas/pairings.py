@@ -61,15 +61,15 @@ class Tokens(fields.Documented):
         deadline()(0)
         check_keys(entry, {"token", "area"}, {"frequency"}, place)
         checks = {"token": self._text, "area": self._text, "frequency": self._frequency}
-        for name, given in entry.items():
-            fields.read_at(checks[name], given, place, name)
+        for name, field in entry.items():
+            fields.read_at(checks[name], field, place, name)
         return Token(entry["token"], entry["area"], entry.get("frequency"))
 
 
 class PairingRequest(Request):
     """Tokens, and which pairs of them become items."""
 
-    together = MappingProxyType({"sample": ["seed"], "seed": ["sample"]})
+    dependent_required = MappingProxyType({"sample": ["seed"], "seed": ["sample"]})
 
     tokens = Tokens(required=True)
     sample = fields.Count(

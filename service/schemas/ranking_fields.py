@@ -67,12 +67,12 @@ class RankingField(fields.Documented):
         """Check a value, and return it as the library call takes it."""
         deadline()()
         way = _way(value)
-        given = value[way]
+        numbers = value[way]
         if "labels" in value:
             check_labels(value["labels"], "labels")
-        fields.check_limit("max_items", _n_items(way, given), of="items of a ranking")
+        fields.check_limit("max_items", _n_items(way, numbers), of="items of a ranking")
         try:
-            ranking = _ordered(given) if way == "order" else _ranked(way, given, value.get("labels"))
+            ranking = _ordered(numbers) if way == "order" else _ranked(way, numbers, value.get("labels"))
         except RankingError as error:
             at = "labels" if "labels" in value and isinstance(error, LabelError | LengthError) else way
             raise ValidationError({at: [str(error)]}) from error
@@ -109,36 +109,36 @@ def _way(value: Any) -> str:
     return ways[0]
 
 
-def _n_items(way: str, given: Any) -> int:
-    if not isinstance(given, list) and (way == "order" or not isinstance(given, dict)):
+def _n_items(way: str, numbers: Any) -> int:
+    if not isinstance(numbers, list) and (way == "order" or not isinstance(numbers, dict)):
         form = "an array" if way == "order" else "an object of label to number, or an array of numbers"
-        raise ValidationError({way: [f"must be {form}; got {shown(given)}"]})
+        raise ValidationError({way: [f"must be {form}; got {shown(numbers)}"]})
     if way == "order":
         return sum(
-            len(entry) or 1 if isinstance(entry, list) else 1 for entry in given
+            len(entry) or 1 if isinstance(entry, list) else 1 for entry in numbers
         )  # an empty group is refused later
-    return len(given)
+    return len(numbers)
 
 
-def _ranked(way: str, given: Any, labels: Any) -> Ranking:
-    numbers = list(given.values()) if isinstance(given, dict) else given
+def _ranked(way: str, values: Any, labels: Any) -> Ranking:
+    numbers = list(values.values()) if isinstance(values, dict) else values
     if (wrong := fields.place_of_other(numbers, fields.NUMBER_TYPES)) is not None:
-        key = Name(list(given)[wrong] if isinstance(given, dict) else wrong)
+        key = Name(list(values)[wrong] if isinstance(values, dict) else wrong)
         raise ValidationError({way: {key: [f"must be a number; got {shown(numbers[wrong])}"]}})
-    names = list(given) if isinstance(given, dict) else labels
+    names = list(values) if isinstance(values, dict) else labels
     return (Ranking.from_scores if way == "scores" else Ranking.from_ranks)(numbers, names)
 
 
-def _ordered(given: list[Any]) -> Ranking:
-    if not set(map(type, given)) <= fields.LABEL_TYPES:
-        given[:] = map(whole, given)
-        for place, entry in enumerate(given):
+def _ordered(groups: list[Any]) -> Ranking:
+    if not set(map(type, groups)) <= fields.LABEL_TYPES:
+        groups[:] = map(whole, groups)
+        for place, entry in enumerate(groups):
             if isinstance(entry, list):
                 check_labels(entry, "order", str(place))
             elif type(entry) not in fields.LABEL_TYPES:
                 message = f"must be a label (text or whole number) or a list of tied labels; got {shown(entry)}"
                 raise ValidationError({"order": {str(place): [message]}})
-    return Ranking.from_order(given)
+    return Ranking.from_order(groups)
 
 
 def whole(label: Any) -> Any:

@@ -31,7 +31,7 @@ class _LedgerCommands(WithExamples):
         if module is None:
             return None
         commands = vars(import_module(f"adaptive._cli.run.{module}")).values()
-        return next(each for each in commands if isinstance(each, click.Command) and each.name == cmd_name)
+        return next(command for command in commands if isinstance(command, click.Command) and command.name == cmd_name)
 
 
 @click.group(cls=_LedgerCommands, no_args_is_help=False, short_help="Run a campaign, and keep its votes in a ledger.")

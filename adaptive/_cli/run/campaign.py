@@ -25,8 +25,8 @@ def ledger_argument(command: Command) -> Command:
 
     @functools.wraps(command)
     def with_campaign(ledger: str, campaign: str | None, **values: Any) -> Any:
-        with opened(ledger, campaign) as found:
-            return command(found, **values)
+        with opened(ledger, campaign) as opened_campaign:
+            return command(opened_campaign, **values)
 
     option = click.option("--campaign", metavar="KEY", help="Key or name of the campaign, if LEDGER has several.")
     argument = click.argument("ledger")
@@ -38,8 +38,8 @@ def opened(ledger: str, campaign: str | None = None) -> Iterator[Campaign]:
     """Open a ledger and one of its campaigns, and close the connections after the block."""
     from adaptive.ledger import Ledger
 
-    with closing(Ledger.open(ledger)) as found:
-        yield found.campaign(campaign)
+    with closing(Ledger.open(ledger)) as connection:
+        yield connection.campaign(campaign)
 
 
 @contextmanager
@@ -53,12 +53,12 @@ def created(ledger: str) -> Iterator[Ledger]:
 
     target = Path(ledger)
     if "://" in ledger or os.path.lexists(target) or not os.access(target.parent, os.W_OK):
-        with closing(Ledger.create(ledger)) as found:
-            yield found
+        with closing(Ledger.create(ledger)) as new_ledger:
+            yield new_ledger
         return
     try:
-        with new_file(target) as part, closing(Ledger.create(part)) as found:  # closing merges the -wal file
-            yield found
+        with new_file(target) as part, closing(Ledger.create(part)) as new_ledger:  # closing merges the -wal file
+            yield new_ledger
     except OSError as error:
         raise TableError(f"{ledger}: cannot be created: {error.strerror or error}") from error
 

@@ -36,7 +36,7 @@ def status(campaign: Campaign, by: str | None, as_json: bool) -> None:
     elif by == "ballot":
         print_rows(campaign.ballot_progress(), _OF_BALLOT, as_json)
     elif by == "item":
-        print_rows([replace(each, item=item_cells(each.item)) for each in campaign.item_progress()], _OF_ITEM, as_json)
+        print_rows([replace(row, item=item_cells(row.item)) for row in campaign.item_progress()], _OF_ITEM, as_json)
     else:
         _show_status(campaign, as_json)
 
@@ -68,29 +68,29 @@ def _show_status(campaign: Campaign, as_json: bool) -> None:
         click.echo(f"spent: {so_far}; expected in the end: {in_the_end}")
 
 
-def _answered(each: Any) -> str:
-    return f"{each.n_answered:,} of {each.n_comparisons:,}"
+def _answered(row: Any) -> str:
+    return f"{row.n_answered:,} of {row.n_comparisons:,}"
 
 
 _OF_VOTER: Final[dict[str, Callable[[Any], str]]] = {
-    "voter": lambda each: each.name or each.key,
+    "voter": lambda row: row.name or row.key,
     "answered": _answered,
-    "votes": lambda each: f"{each.n_votes:,}",
-    "last vote": lambda each: _to_seconds(each.last_vote),
-    "": lambda each: "excluded" if each.excluded else "",
+    "votes": lambda row: f"{row.n_votes:,}",
+    "last vote": lambda row: _to_seconds(row.last_vote),
+    "": lambda row: "excluded" if row.excluded else "",
 }
 _OF_BALLOT: Final[dict[str, Callable[[Any], str]]] = {
-    "ballot": lambda each: str(each.ballot),
-    "state": lambda each: each.state,
-    "items": lambda each: f"{each.n_items:,}",
+    "ballot": lambda row: str(row.ballot),
+    "state": lambda row: row.state,
+    "items": lambda row: f"{row.n_items:,}",
     "answered": _answered,
-    "sheets done": lambda each: f"{each.n_sheets_done:,} of {each.n_sheets:,}",
-    "opened": lambda each: _to_seconds(each.opened_at),
-    "closed": lambda each: _to_seconds(each.closed_at),
+    "sheets done": lambda row: f"{row.n_sheets_done:,} of {row.n_sheets:,}",
+    "opened": lambda row: _to_seconds(row.opened_at),
+    "closed": lambda row: _to_seconds(row.closed_at),
 }
 _OF_ITEM: Final[dict[str, Callable[[Any], str]]] = {
-    "item": lambda each: " ".join(each.item),
-    "answered": lambda each: f"{each.n_answered:,} of {each.presentations:,}",
+    "item": lambda row: " ".join(row.item),
+    "answered": lambda row: f"{row.n_answered:,} of {row.presentations:,}",
 }
 
 
@@ -121,16 +121,16 @@ def close(campaign: Campaign, preview: bool, least_answered: float | None, as_js
     """
     if least_answered is not None and not 0 <= least_answered <= 1:
         raise OptionError(f"--least-answered is a share from 0 to 1; got {least_answered:g}")
-    open_ones = [each for each in campaign.ballots() if each.state != "closed"]
+    open_ones = [ballot for ballot in campaign.ballots() if ballot.state != "closed"]
     if not open_ones:
         raise ProtocolError(f"no {campaign.info.unit} is open: there is nothing to close")
     if preview:
         with progress_bar(N_SAMPLES, "draw", "possible rankings") as advance:
-            seen = campaign.preview(least_answered=least_answered, progress=advance)
-        if seen.of_ballot is None:
-            _show_batches(seen, campaign.status(), as_json)
+            view = campaign.preview(least_answered=least_answered, progress=advance)
+        if view.of_ballot is None:
+            _show_batches(view, campaign.status(), as_json)
         else:
-            _show(seen.of_ballot, as_json)
+            _show(view.of_ballot, as_json)
         return
     before = campaign.status()
     closed = campaign.close(open_ones[0].number, least_answered=least_answered)
@@ -148,7 +148,7 @@ def close(campaign: Campaign, preview: bool, least_answered: float | None, as_js
         print_json({**about, "status": asdict(now)})
     else:
         click.echo(text)
-        if undecided := sum(not each.corrected for each in campaign.conflicts()):
+        if undecided := sum(not conflict.corrected for conflict in campaign.conflicts()):
             print_note(f"{counted(undecided, 'conflict')} undecided: see `ballots run conflicts`")
 
 
@@ -170,32 +170,34 @@ def reopen(campaign: Campaign, reason: str) -> None:
     click.echo(f"{campaign.info.unit} {ballots[-1].number} is open again")
 
 
-def _shares(seen: Preview | ClosePreview) -> str:
+def _shares(view: Preview | ClosePreview) -> str:
     """Return the answered share and the wanted one as text; rounding does not hide that too few are answered."""
-    share, least = (round(100 * part, 10) for part in (seen.n_answered / seen.n_comparisons, seen.least_answered))
+    share, least = (round(100 * part, 10) for part in (view.n_answered / view.n_comparisons, view.least_answered))
     return f"({told_apart(share, least, 0)}%; {least:.12g}% are wanted)"
 
 
-def _show_batches(seen: Preview, now: CampaignStatus, as_json: bool) -> None:
-    wanted, ready = seen.least_answered, seen.is_ready
+def _show_batches(view: Preview, now: CampaignStatus, as_json: bool) -> None:
+    least_answered, ready = view.least_answered, view.is_ready
     if as_json:
-        print_json({"status": asdict(now), "expected_tau_w": seen.expected, "least_answered": wanted, "ready": ready})
-        return
-    click.echo(f"{described(now)} {_shares(seen)}")
-    if seen.expected is not None and seen.cut is not None:
-        click.echo(
-            f"expected tau_w {seen.expected:.2f}; the top {seen.cut.k:,} are the true ones with probability "
-            f"{seen.cut.confidence:.2f}"
+        print_json(
+            {"status": asdict(now), "expected_tau_w": view.expected, "least_answered": least_answered, "ready": ready}
         )
-    click.echo("it can be closed, which ends the campaign" if ready else f"it cannot be closed yet: {seen.reason}")
+        return
+    click.echo(f"{described(now)} {_shares(view)}")
+    if view.expected is not None and view.cut is not None:
+        click.echo(
+            f"expected tau_w {view.expected:.2f}; the top {view.cut.k:,} are the true ones with probability "
+            f"{view.cut.confidence:.2f}"
+        )
+    click.echo("it can be closed, which ends the campaign" if ready else f"it cannot be closed yet: {view.reason}")
 
 
 def _show(preview: ClosePreview, as_json: bool) -> None:
     if as_json:
-        found = asdict(preview)
-        found["silent"] = [item_cells(item) for item in preview.silent]
-        found["fewest"] = [{"item": item_cells(item), "n_answered": number} for item, number in preview.fewest]
-        print_json({**found, "cut": None if preview.cut is None else asdict(preview.cut), "ready": preview.is_ready})
+        document = asdict(preview)
+        document["silent"] = [item_cells(item) for item in preview.silent]
+        document["fewest"] = [{"item": item_cells(item), "n_answered": number} for item, number in preview.fewest]
+        print_json({**document, "cut": None if preview.cut is None else asdict(preview.cut), "ready": preview.is_ready})
         return
     click.echo(f"ballot {preview.ballot}: {_answered(preview)} comparisons answered {_shares(preview)}")
     if preview.silent:
@@ -250,24 +252,24 @@ def result(campaign: Campaign, out: str | None, interim: bool, top: int | None, 
         emit(text, out, f"{len(scores.items):,} items written to {out}")
         return
     with progress_bar(N_SAMPLES, "draw", "possible rankings") as advance:
-        found = campaign.result(interim=interim, top=top, progress=advance)
+        result = campaign.result(interim=interim, top=top, progress=advance)
     if as_json:
-        print_json(found.to_dict())
+        print_json(result.to_dict())
     else:
-        emit(found.to_csv(), out, f"{len(found.items):,} items written to {out}")
-    _notes(found)
+        emit(result.to_csv(), out, f"{len(result.items):,} items written to {out}")
+    _notes(result)
 
 
-def _notes(found: CampaignResult) -> None:
-    for caveat in found.strengths.warnings:
+def _notes(result: CampaignResult) -> None:
+    for caveat in result.strengths.warnings:
         print_note(caveat)
-    if found.cut is not None:
-        reached = "" if found.expected is None else f"; expected tau_w of the strengths {found.expected:.2f}"
-        sure = f"{found.cut.confidence:.2f}"
-        print_note(f"the top {found.top:,} are the true ones with probability {sure}{reached}")
-    if found.agreement is not None:
-        left_out = counted(len(found.excluded), "voter")
+    if result.cut is not None:
+        reached = "" if result.expected is None else f"; expected tau_w of the strengths {result.expected:.2f}"
+        confidence = f"{result.cut.confidence:.2f}"
+        print_note(f"the top {result.top:,} are the true ones with probability {confidence}{reached}")
+    if result.agreement is not None:
+        left_out = counted(len(result.excluded), "voter")
         print_note(
-            f"{left_out} left out of the strengths, whose ranking has tau_w {found.agreement:.3f} with that of all; "
+            f"{left_out} left out of the strengths, whose ranking has tau_w {result.agreement:.3f} with that of all; "
             f"closed ballots keep their scores"
         )

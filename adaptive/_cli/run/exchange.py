@@ -52,19 +52,19 @@ def export(campaign: Campaign, out: str, form: str, names: bool, unanswered: boo
         campaign.write_bundle(out, names=names)
         click.echo(f"the campaign is written to {whole(out)}")
         return
-    found = campaign.export_votes(cast(Any, form), unanswered=unanswered, names=names, guard=not no_guard)
-    if len(found.files) == 1:
-        (text,) = found.files.values()
-        emit(text, out, found.to_text())
+    export = campaign.export_votes(cast(Any, form), unanswered=unanswered, names=names, guard=not no_guard)
+    if len(export.files) == 1:
+        (text,) = export.files.values()
+        emit(text, out, export.to_text())
         return
     folder = Path(out)
     try:
         folder.mkdir(exist_ok=True)
     except OSError as error:
         raise ProtocolError(f"{out}: cannot be a folder: {error.strerror}") from error
-    for name, text in found.files.items():
+    for name, text in export.files.items():
         write_whole(str(folder / name), text)
-    click.echo(found.to_text())
+    click.echo(export.to_text())
 
 
 @command("import", short_help="Read a bundle, or votes of other programs.")
@@ -85,9 +85,9 @@ def import_command(ledger: str, file: str, campaign: str | None, reading: Readin
       ballots run import voting.db votes.csv --columns winner=choice --answers A=left,B=right,same=tie
     """
     if file != "-" and zipfile.is_zipfile(file):
-        with created(ledger) as found:
-            made = found.restore(file)
-        click.echo(f"campaign {whole(made.info.name)} is restored: {counted(made.info.n_items, 'item')}")
+        with created(ledger) as new_ledger:
+            restored = new_ledger.restore(file)
+        click.echo(f"campaign {whole(restored.info.name)} is restored: {counted(restored.info.n_items, 'item')}")
         return
     if "://" not in ledger and not Path(ledger).exists():
         raise ProtocolError(
@@ -96,8 +96,8 @@ def import_command(ledger: str, file: str, campaign: str | None, reading: Readin
     with opened(ledger, campaign) as into:
         recorded = into.import_votes(file, **reading._asdict())
     aside = recorded.n_conflicts + recorded.n_late
-    kept = f", {aside:,} kept aside" if aside else ""
-    click.echo(f"{counted(recorded.n_new, 'new vote')}{kept}")
+    aside_text = f", {aside:,} kept aside" if aside else ""
+    click.echo(f"{counted(recorded.n_new, 'new vote')}{aside_text}")
 
 
 @command(short_help="Copy the ledger, while votes arrive.")
@@ -111,8 +111,8 @@ def backup(ledger: str, copy: str) -> None:
     Example:
       ballots run backup voting.db voting-monday.db
     """
-    with closing(Ledger.open(ledger)) as found:
-        found.back_up(copy)
+    with closing(Ledger.open(ledger)) as source:
+        source.back_up(copy)
     click.echo(f"{whole(ledger)} is copied to {whole(copy)}")
 
 

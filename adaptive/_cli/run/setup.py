@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from adaptive.ledger import Probing
 
 
-def _number(name: str, metavar: str, what: str, default: float | None = None) -> Any:
-    return setting(name, type=float, default=default, show_default=False, metavar=metavar, help=what)
+def _number(name: str, metavar: str, description: str, default: float | None = None) -> Any:
+    return setting(name, type=float, default=default, show_default=False, metavar=metavar, help=description)
 
 
 @dataclass(frozen=True)
@@ -111,9 +111,9 @@ def init(
     if voters < 1:
         raise ProtocolError(f"voting needs at least one voter; got {voters}")
     plan = batches.plan(options, len(labels), voters, settings)
-    with created(ledger) as made:
-        made.new_campaign(plan, labels, voters, seed, name=name, settings=settings, contents=contents)
-    where = whole(made.name if "://" in ledger else ledger)
+    with created(ledger) as new_ledger:
+        new_ledger.new_campaign(plan, labels, voters, seed, name=name, settings=settings, contents=contents)
+    where = whole(new_ledger.name if "://" in ledger else ledger)
     print_plan(plan, voters, options.seconds)
     print_cost(plan, voters, settings)
     click.echo(f"\n{where} is made; {'batch' if batches.continuous else 'ballot'} 1 can be opened.")
@@ -130,10 +130,10 @@ def migrate(ledger: str) -> None:
     """
     from adaptive.ledger import Ledger
 
-    found = Ledger(ledger)
-    if not found.exists():
+    store = Ledger(ledger)
+    if not store.exists():
         raise ProtocolError(f"{ledger}: does not exist")
-    before = found.migrate()
-    found.close()
-    done = "is up to date" if before is None else f"is upgraded from revision {before}"
-    click.echo(f"{whole(found.name)} {done}")
+    before = store.migrate()
+    store.close()
+    outcome = "is up to date" if before is None else f"is upgraded from revision {before}"
+    click.echo(f"{whole(store.name)} {outcome}")

@@ -55,11 +55,11 @@ def quality(campaign: Campaign, fast: float, as_json: bool) -> None:
       ballots run quality voting.db
       ballots run quality voting.db --fast 2 --json
     """
-    found = campaign.quality(Limits(fast_seconds=fast))
+    quality = campaign.quality(Limits(fast_seconds=fast))
     if as_json:
-        print_json(asdict(found))
+        print_json(asdict(quality))
     else:
-        _show_quality(found)
+        _show_quality(quality)
 
 
 @command(short_help="Exclude a voter from the scores, or include them.")
@@ -82,77 +82,77 @@ def exclude(campaign: Campaign, voter: str, reason: str | None, back: bool, prev
     if preview:
         if reason is not None or back:
             raise OptionError("--preview changes nothing, so leave out --reason and --back")
-        seen = campaign.voters.named(voter).preview_exclusion()
+        effect = campaign.voters.named(voter).preview_exclusion()
         if as_json:
-            changes = [{"item": item_cells(item), "now": now, "then": then} for item, now, then in seen.changes]
-            print_json({**asdict(seen), "changes": changes})
+            changes = [{"item": item_cells(item), "now": now, "then": then} for item, now, then in effect.changes]
+            print_json({**asdict(effect), "changes": changes})
         else:
-            _show_exclusion(seen)
+            _show_exclusion(effect)
         return
     if as_json:
         raise OptionError("--json requires --preview")
     if reason is None:
         raise OptionError("--reason is required; to see the effect first, use --preview")
-    found = campaign.voters.named(voter)
+    record = campaign.voters.named(voter)
     if back:
-        found.include(reason)
+        record.include(reason)
     else:
-        found.exclude(reason)
+        record.exclude(reason)
     click.echo(f"voter {voter} {'is included again' if back else 'is excluded'}")
 
 
-def _left(each: Any) -> str:
-    left = each.left.share
-    return "-" if left is None else f"{left:.2f} ({each.left_low:.2f} to {each.left_high:.2f})"
+def _left(row: Any) -> str:
+    left = row.left.share
+    return "-" if left is None else f"{left:.2f} ({row.left_low:.2f} to {row.left_high:.2f})"
 
 
 _OF_VOTER: Final[dict[str, Callable[[Any], str]]] = {
-    "voter": lambda each: each.voter,
-    "votes": lambda each: f"{each.n_votes:,}",
-    "seconds": lambda each: "-" if each.seconds is None else f"{each.seconds:.1f}",
-    "fast": lambda each: str(each.fast),
+    "voter": lambda row: row.voter,
+    "votes": lambda row: f"{row.n_votes:,}",
+    "seconds": lambda row: "-" if row.seconds is None else f"{row.seconds:.1f}",
+    "fast": lambda row: str(row.fast),
     "left": _left,
-    "attention": lambda each: str(each.attention),
-    "gold": lambda each: str(each.gold),
-    "repeats": lambda each: str(each.repeats),
-    "agreement": lambda each: str(each.agreement),
-    "random": lambda each: "-" if each.random is None else f"{each.random:.2f}",
-    "flags": lambda each: "excluded" if each.excluded else " ".join(flag.kind for flag in each.flags),
+    "attention": lambda row: str(row.attention),
+    "gold": lambda row: str(row.gold),
+    "repeats": lambda row: str(row.repeats),
+    "agreement": lambda row: str(row.agreement),
+    "random": lambda row: "-" if row.random is None else f"{row.random:.2f}",
+    "flags": lambda row: "excluded" if row.excluded else " ".join(flag.kind for flag in row.flags),
 }
 
 
-def _show_quality(found: CampaignQuality) -> None:
-    if not found.voters:
+def _show_quality(quality: CampaignQuality) -> None:
+    if not quality.voters:
         click.echo("no voter has answered yet")
         return
-    print_rows(found.voters, _OF_VOTER, as_json=False)
-    if found.n_pairs:
-        click.echo(f"{counted(found.n_pairs, 'pair')} asked of several voters: {_agreement(found)}")
-    for each in found.voters:
-        for flag in each.flags:
-            click.echo(f"voter {each.voter}: {flag.reason}")
+    print_rows(quality.voters, _OF_VOTER, as_json=False)
+    if quality.n_pairs:
+        click.echo(f"{counted(quality.n_pairs, 'pair')} asked of several voters: {_agreement(quality)}")
+    for row in quality.voters:
+        for flag in row.flags:
+            click.echo(f"voter {row.voter}: {flag.reason}")
 
 
-def _agreement(found: CampaignQuality) -> str:
+def _agreement(quality: CampaignQuality) -> str:
     """Return the agreement with its intervals, or the number of pairs still needed."""
-    agreeing = f"{found.agreement} pairs of answers agree"
-    if found.n_missing:
-        return f"{agreeing}; agreement and alpha need {counted(found.n_missing, 'more pair')}"
-    interval = f"90 % interval {found.agreement_low:.0%} to {found.agreement_high:.0%}"
-    share = f"{agreeing} ({found.agreement.share:.0%}, {interval})"
-    if found.alpha is None:
+    agreeing = f"{quality.agreement} pairs of answers agree"
+    if quality.n_missing:
+        return f"{agreeing}; agreement and alpha need {counted(quality.n_missing, 'more pair')}"
+    interval = f"90 % interval {quality.agreement_low:.0%} to {quality.agreement_high:.0%}"
+    share = f"{agreeing} ({quality.agreement.share:.0%}, {interval})"
+    if quality.alpha is None:
         return share
-    return f"{share}; Krippendorff's alpha {found.alpha:.2f} ({found.alpha_low:.2f} to {found.alpha_high:.2f})"
+    return f"{share}; Krippendorff's alpha {quality.alpha:.2f} ({quality.alpha_low:.2f} to {quality.alpha_high:.2f})"
 
 
-def _show_exclusion(seen: ExclusionPreview) -> None:
-    done = "included again" if seen.excluded else "excluded"
+def _show_exclusion(effect: ExclusionPreview) -> None:
+    outcome = "included again" if effect.excluded else "excluded"
     click.echo(
-        f"voter {seen.voter} {done}: {counted(seen.n_votes, 'vote')}, and {seen.n_others:,} by the others; tau_w "
-        f"of the rankings with and without them {seen.tau_w:.3f}"
+        f"voter {effect.voter} {outcome}: {counted(effect.n_votes, 'vote')}, and {effect.n_others:,} by the others; "
+        f"tau_w of the rankings with and without them {effect.tau_w:.3f}"
     )
-    if seen.changes:
+    if effect.changes:
         print_table(
             ["item", "rank now", "rank then"],
-            [[" ".join(item_cells(item)), f"{now:g}", f"{then:g}"] for item, now, then in seen.changes],
+            [[" ".join(item_cells(item)), f"{now:g}", f"{then:g}"] for item, now, then in effect.changes],
         )

@@ -40,17 +40,17 @@ def open_command(
     check_other(out, campaign)
     if (voter is not None or unanswered) and not again:
         raise OptionError("--voter and --unanswered require --again")
-    what = campaign.info.unit
+    unit = campaign.info.unit
     if again:
-        shown = campaign.asked(voter=voter, unanswered=unanswered)
-        if not shown and not any(each.state == "open" for each in campaign.ballots()):
-            raise ProtocolError(f"no {what} is open: there is nothing to show")
+        comparisons = campaign.asked(voter=voter, unanswered=unanswered)
+        if not comparisons and not any(ballot.state == "open" for ballot in campaign.ballots()):
+            raise ProtocolError(f"no {unit} is open: there is nothing to show")
         number = len(campaign.ballots())
     else:
         number = campaign.open_next(at_once=at_once)
-        shown = campaign.asked(number=number)
-    about = "open batches" if again and what == "batch" else f"{what} {number}"
-    emit(comparisons_csv(shown), out, f"{about}: {len(shown):,} comparisons written to {out}")
+        comparisons = campaign.asked(number=number)
+    about = "open batches" if again and unit == "batch" else f"{unit} {number}"
+    emit(comparisons_csv(comparisons), out, f"{about}: {len(comparisons):,} comparisons written to {out}")
 
 
 @command(short_help="Record votes, some or all, in any order.")
@@ -76,8 +76,8 @@ def record(campaign: Campaign, votes: str, reading: Reading, as_json: bool) -> N
         print_json({**asdict(recorded), "status": asdict(status)})
         return
     aside = "".join(
-        f", {counted(number, what)} kept aside"
-        for number, what in ((recorded.n_conflicts, "conflict"), (recorded.n_late, "late vote"))
+        f", {counted(number, noun)} kept aside"
+        for number, noun in ((recorded.n_conflicts, "conflict"), (recorded.n_late, "late vote"))
         if number
     )
     checks = f", {counted(recorded.n_probes, 'answer')} to checks" if recorded.n_probes else ""
@@ -107,11 +107,11 @@ def correct(campaign: Campaign, comparison: str, winner: str, reason: str) -> No
 
 
 _OF_CONFLICT: Final[dict[str, Callable[[Any], str]]] = {
-    "comparison": lambda each: each.comparison,
-    "voter": lambda each: each.voter,
-    "recorded": lambda each: each.recorded or "none",
-    "conflicting": lambda each: each.conflicting,
-    "corrected": lambda each: "yes" if each.corrected else "no",
+    "comparison": lambda row: row.comparison,
+    "voter": lambda row: row.voter,
+    "recorded": lambda row: row.recorded or "none",
+    "conflicting": lambda row: row.conflicting,
+    "corrected": lambda row: "yes" if row.corrected else "no",
 }
 
 
@@ -124,9 +124,9 @@ def conflicts(campaign: Campaign, as_json: bool) -> None:
     Example:
       ballots run conflicts voting.db
     """
-    found = campaign.conflicts()
-    if found or as_json:
-        print_rows(found, _OF_CONFLICT, as_json)
+    conflicts = campaign.conflicts()
+    if conflicts or as_json:
+        print_rows(conflicts, _OF_CONFLICT, as_json)
     else:
         click.echo("no conflicts")
 
