@@ -46,10 +46,12 @@ def as_list(values: ListLike) -> Ranking:
     >>> as_list(["queen", ["king", "knave"]])
     <Ranking of 3 items, 2 tied: 'queen' 1, 'king' 2.5, 'knave' 2.5>
     """
-    entries = values.tolist() if isinstance(values, np.ndarray) and values.dtype.kind == "U" else values
     if isinstance(values, Ranking):
         return values
-    words = [word for entry in entries for word in _words(entry)] if isinstance(entries, list | tuple) else []
+    entries = values.tolist() if isinstance(values, np.ndarray) and values.dtype.kind == "U" else values
+    if not isinstance(entries, list | tuple):
+        return Ranking.from_scores(values)
+    words = [word for entry in entries for word in _words(entry)]
     if not words or None in words:
         return Ranking.from_scores(values)
     if all(real_text(word) for word in words if word is not None):
