@@ -9,7 +9,7 @@ PIP_INSTALL_GROUP := $(PIP_INSTALL) 'pip>=25.1' && $(PIP_INSTALL)  # the first t
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo serve collect test test-all figures check docs bench release-check format clean
+.PHONY: help demo serve collect test test-all figures check paper docs bench release-check format clean
 .DELETE_ON_ERROR:
 .NOTPARALLEL:  # two installs into one .venv must not overlap
 
@@ -56,6 +56,9 @@ check: .venv/.check ## Check format, lint, types and the way of imports
 	$(BIN)/ruff check
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
+
+paper: .venv/.test ## Simulate Table 2 of the paper, and draw its Figures 2, 3 and 4 into build/paper
+	@$(BIN)/python benchmarks/paper.py --workers 2 --figures build/paper
 
 docs: .venv/.docs ## Build the site in docs/_build, with a page for each public name
 	$(BIN)/python -m sphinx -b html -j auto -W --keep-going --quiet docs docs/_build

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from paper import FRACTION, N_BALLOTS, N_ITEMS, row_seeds
 from report import heading, machine, row
 from table2_as_published import published_amplitude
 
 from adaptive import AccuracyCurve, VoterPopulation, simulate_curve
-from adaptive._paper import FRACTION, N_BALLOTS, N_ITEMS, row_seeds
 from adaptive.simulation._approaches import APPROACHES, Approach
 from adaptive.simulation._similarity import SIMILARITIES
 from rankcorr.plots._style import COLOURS, SYMBOLS, add_axes, canvas, save_figure

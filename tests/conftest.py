@@ -41,7 +41,7 @@ WIDE = (
     "tests/rankcorr/test_kernels.py::test_kernels_compile_where",
     "tests/rankcorr/test_kernels.py::test_each_kernel_is",
     # Commands, simulations and figures.
-    *("tests/adaptive/cli/", "tests/adaptive/paper/", "tests/adaptive/plots/", "tests/adaptive/simulation/"),
+    *("tests/adaptive/cli/", "tests/adaptive/plots/", "tests/adaptive/simulation/"),
     *("tests/adaptive/tuning/", "tests/rankcorr/cli/test_plot.py", "tests/rankcorr/plots/test_style.py"),
     *("tests/test_figures.py", "adaptive/_tuning/", "adaptive/simulation/", "docs/how-to/plan-votes.md"),
     "tests/service/collect/api/test_campaigns.py::test_the_accuracy",

@@ -7,7 +7,7 @@ from adaptive._cli.fit import fit_command, next_command, plot
 from adaptive._cli.output import print_verified
 from adaptive._cli.plan import draw_command, pair_command, plan_command, score_command
 from adaptive._cli.run import run
-from adaptive._cli.simulate import figures_command, simulate_command, table2_command, tune_command, votes_needed_command
+from adaptive._cli.simulate import simulate_command, tune_command, votes_needed_command
 from adaptive.errors import AdaptiveError
 from rankcorr import RankingError, __version__
 from rankcorr._cli.console import OneLineErrors, command, json_option
@@ -54,11 +54,11 @@ def verify_command(bundle: str, as_json: bool) -> None:
     print_verified(verify_bundle(bundle), as_json)
 
 
-for each in (
+for ballots_command in (
     *(pair_command, plan_command, draw_command, score_command, fit_command, next_command, ask_command, plot),
-    *(simulate_command, tune_command, votes_needed_command, run, verify_command, table2_command, figures_command),
+    *(simulate_command, tune_command, votes_needed_command, run, verify_command),
 ):
-    main.add_command(each)
+    main.add_command(ballots_command)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,4 @@
-"""The commands that simulate votings: `ballots simulate`, `tune`, `votes-needed`, `table2` and `figures`.
-
-They simulate the accuracy of a plan, the best plan for a budget, the votes for an accuracy, and the paper's results.
-"""
+"""The commands `ballots simulate`, `tune` and `votes-needed`: accuracy of a plan, best plan, votes for an accuracy."""
 
 import math
 from dataclasses import dataclass
@@ -14,7 +11,6 @@ from numpy.typing import NDArray
 
 from adaptive._cli.output import print_note, quiet_executor
 from adaptive._cli.plan import PlanOptions, plan_options
-from adaptive._paper import row_seeds, table2, write_figures
 from adaptive._plan import BallotPlan
 from adaptive._tuning.candidates import CANDIDATES, candidates_for
 from adaptive._tuning.needed import votes_needed
@@ -31,7 +27,6 @@ from rankcorr._cli import console
 from rankcorr._cli.console import Decorator
 from rankcorr._coefficients import COEFFICIENTS, CoefficientName
 from rankcorr._workers import progress_bar
-from rankcorr.plots._style import MissingMatplotlibError
 
 _SIMILARITY_HELP = f"Name of a distribution, {', '.join(SIMILARITIES)}, or a CSV file with the column similarity."
 Judge: TypeAlias = Literal["relatedness", "similarity"]
@@ -345,60 +340,3 @@ def _items(
         return votes, None, votes.n_items
     values = given_similarity(similarity, votes.n_items if n_items is None else n_items)
     return votes, values, values.size
-
-
-@console.command("table2", short_help="Simulate Table 2 of the paper, as its text describes it.")
-@_simulations_option(50)
-@console.seed_option()
-@_workers_option
-@click.option(
-    "--embedding",
-    metavar="FILE",
-    help="Your own cosines: a CSV file with the column similarity.  [default: those of the paper, summarised]",
-)
-@console.json_option()
-def table2_command(simulations: int, seed: int, workers: int, embedding: str | None, as_json: bool) -> None:
-    """Simulate Table 2: mean +- sd (standard error) of the coefficients with the true ranking.
-
-    990 items and 100 voters; 7 ballots, each of half the items, at 20 presentations, against a uniform ballot of equal
-    cost. Each similarity has separate simulations. Items that tie in an estimate share their mid-rank. The numbers
-    differ from the paper's, because its code does not match its text.
-
-    Example:
-      ballots table2 --workers 2
-      ballots table2 --simulations 200 --embedding cosines.csv --json
-    """
-    values = None if embedding is None else read_similarities(embedding)
-    total = simulations * len(SIMILARITIES)
-    with quiet_executor(workers) as executor, progress_bar(total, "simulation", "Table 2") as advance:
-        table = table2(n_simulations=simulations, seed=seed, executor=executor, embedding=values, progress=advance)
-    if as_json:
-        choices = {"simulations": simulations, "seed": seed, "seeds": row_seeds(seed), "ties": TIES}
-        console.print_json({"options": {**choices, "embedding": embedding}, "coefficients": table.to_dict()})
-        return
-    origin = "" if values is None else f", embedding of {values.size:,} items from {console.whole(embedding)}"
-    click.echo(f"{simulations} simulations, seed {seed}{origin}\n")
-    click.echo(f"{table.to_text()}\n\n{LEGEND}")
-    statistics = [result.statistics for result in table.results.values()]
-    if any(np.isnan(numbers).any() for rows in statistics for row in rows.values() for numbers in row.values()):
-        print_note("some simulations have no coefficient, because all items are tied: nan")
-
-
-@console.command("figures", short_help="Draw Figures 2, 3 and 4 of the paper.")
-@click.option("--out", required=True, metavar="DIR", help="Folder of the files; created if it does not exist.")
-@console.seed_option(what="Same seed, same figures.")
-def figures_command(out: str, seed: int) -> None:
-    """Draw Figures 2, 3 and 4 from a simulation, and write each as PNG and SVG.
-
-    Figure 2: how the scores of ballot 2 are rescaled. Figure 3: the three similarity distributions. Figure 4: scores
-    against the true rank. Needs matplotlib.
-
-    Example:
-      ballots figures --out figures
-    """
-    try:
-        paths = write_figures(out, seed=seed)
-    except MissingMatplotlibError as error:
-        raise click.ClickException(str(error)) from error
-    for path in paths:
-        click.echo(console.whole(path))

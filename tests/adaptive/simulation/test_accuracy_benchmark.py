@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from adaptive._paper import row_seeds
 from adaptive.simulation._similarity import exponential_similarity
 from adaptive.simulation._simulate import simulate_curve
 from adaptive.simulation._voters import VoterPopulation
@@ -27,7 +26,12 @@ def rows(printed):
 
 def test_states_of_matching_and_their_json(accuracy, bench, capsys):
     curves = accuracy.bench_matched(bench, (63, 126))
-    options = {"n_simulations": 2, "seed": row_seeds(7)["exponential"], "n_ballots": 3, "approaches": ("matched",)}
+    options = {
+        "n_simulations": 2,
+        "seed": accuracy.row_seeds(7)["exponential"],
+        "n_ballots": 3,
+        "approaches": ("matched",),
+    }
     expected = simulate_curve([63, 126], VoterPopulation(), exponential_similarity(24), **options)
     assert curves["exponential"].to_dict() == expected.to_dict()
     found = rows(capsys.readouterr().out)
