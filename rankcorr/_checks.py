@@ -267,13 +267,16 @@ def warn_undefined(why: str, *, statistic: str = "the correlation", stacklevel: 
     give_notice(f"{statistic} is undefined: {why}", UndefinedCorrelationWarning, stacklevel=stacklevel + 1)
 
 
-def give_notice(message: str, category: type[Warning], *, stacklevel: int = 3) -> None:
-    """Warn, or leave the message to `collected_notices`; by default at the line that called the public function."""
+def give_notice(message: str, category: type[Warning] | None, *, stacklevel: int = 3) -> None:
+    """Warn, or leave the message to `collected_notices`; by default at the line that called the public function.
+
+    A category of None says that the caller asked for what happened: only collected notices tell how much of it.
+    """
     collected = _collected.get()
-    if collected is None:
-        warnings.warn(message, category, stacklevel=stacklevel)
-    else:
+    if collected is not None:
         collected.append(message)
+    elif category is not None:
+        warnings.warn(message, category, stacklevel=stacklevel)
 
 
 @contextmanager

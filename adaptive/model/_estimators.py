@@ -71,7 +71,7 @@ class BordaScores(TableResult):
         Raises
         ------
         TooFewItemsError
-            There is no item.
+            There are fewer than two items.
         """
         return Ranking.from_scores(np.where(np.isnan(self.scores), -np.inf, self.scores), labels=self.items)
 

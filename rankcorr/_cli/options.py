@@ -238,25 +238,25 @@ class Files:
 
     def _one(self, name: str, path: str, column: str | None) -> Named:
         try:
-            table = read_numbers(
-                path,
-                id_columns=self.ids or None,
-                score_column=column,
-                header=not self.no_header,
-                unordered=self.unordered,
-                duplicates=self.duplicates,
-            )
+            with collected_notices() as notices:
+                table = read_numbers(
+                    path,
+                    id_columns=self.ids or None,
+                    score_column=column,
+                    header=not self.no_header,
+                    unordered=self.unordered,
+                    duplicates=self.duplicates,
+                )
+                has_ranks = self.ranks or table.has_ranks()
         except TableError as error:
             if is_trec(path):
                 raise TableError(
                     f"{error}; this looks like a TREC file, which 'rankcorr evaluate QRELS RUN' reads"
                 ) from error
             raise
-        with collected_notices() as notices:
-            has_ranks = self.ranks or table.has_ranks()
         if has_ranks:
             return Named(name, Ranking.from_ranks(table.numbers), messages=tuple(notices))
-        return Named(name, Ranking.from_scores(table.numbers), table.numbers)
+        return Named(name, Ranking.from_scores(table.numbers), table.numbers, messages=tuple(notices))
 
     def described(self) -> dict[str, Any]:
         """The options, ready for JSON."""

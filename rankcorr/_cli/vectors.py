@@ -168,10 +168,11 @@ def vectors_command(vectors: tuple[str, ...], asked: VectorOptions, weights: Wei
         for name in asked.metrics:
             check_choice("--metric", name, COEFFICIENTS)
         metrics = [weights.of(name) for name in asked.metrics or COEFFICIENTS]
-    golds = asked.read_gold()
+    with collected_notices() as notices:
+        golds = asked.read_gold()
+    notes = console.notes_of(notices, [])
     found = {path: asked.read(path, golds) for path in vectors}
     results: Results = {}
-    notes = []
     for gold, pairs in golds.items():
         with collected_notices() as notices, _errors_of(gold):
             several = len(found) > 1 and asked.oov == "omit"

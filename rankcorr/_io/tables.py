@@ -11,7 +11,7 @@ from fractions import Fraction
 from itertools import chain
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
-from rankcorr._checks import check_choice, give_notice, real_text, shown
+from rankcorr._checks import check_choice, counted, give_notice, real_text, shown
 from rankcorr._io.records import Record, TextTable, delimiters_of, is_json, is_rank_column, listed
 from rankcorr._io.source import printable
 from rankcorr._ranking import Ranking
@@ -161,7 +161,7 @@ def read_numbers(
     if unordered and len(columns.ids) != 2:
         raise OptionError(f"unordered needs two id columns, whose order does not count; got {len(columns.ids)}")
     rows = records if header else chain([first], records)
-    numbers = _items(table, rows, columns, unordered=unordered, duplicates=duplicates, as_spelled=words)
+    numbers = _items(table, rows, columns, unordered=unordered, duplicates=duplicates, are_pairs=words)
     return TableNumbers(numbers, table.name, columns.names[columns.score] if header else "")
 
 
@@ -227,7 +227,7 @@ def _items(
     *,
     unordered: bool,
     duplicates: Duplicates,
-    as_spelled: bool,
+    are_pairs: bool,
 ) -> dict[Label, float]:
     names, width = columns.names, len(columns.names)
     lines: dict[Label, tuple[int, tuple[str, ...]]] = {}
@@ -246,22 +246,27 @@ def _items(
             before, spelling = lines[label]
             there = f"line {before}" if spelling == ids else f"line {before}, as {listed(spelling)}"
             table.fail(
-                f"{listed(ids)} is also on {there}; ids must be unique: "
-                'merge repeats with duplicates="mean" or duplicates="first"',
+                f"{listed(ids)} is also on {there}; ids must be unique: merge repeats with "
+                f'duplicates="mean" or duplicates="first"{" (in Python, of read_pairs)" if are_pairs else ""}',
                 line,
                 column,
             )
         number = table.number(cells[columns.score], line, names[columns.score])
         lines.setdefault(label, (line, ids))
-        given = numbers.setdefault(label, [])
-        given.append(number)
-        if duplicates == "mean" and {*given} >= {math.inf, -math.inf}:
+        repeats = numbers.setdefault(label, [])
+        repeats.append(number)
+        if duplicates == "mean" and {*repeats} >= {math.inf, -math.inf}:
             table.fail(f"{listed(ids)} is inf and -inf, here and above, and has no mean", line)
     if len(numbers) < 2:
         table.fail(f"a ranking needs at least two items; got {len(numbers)}")
+    if n_more := sum(map(len, numbers.values())) - len(numbers):
+        lines_that_repeat = counted(n_more, "line that repeats", "lines that repeat")
+        effect = "dropped; its first number counts" if duplicates == "first" else "merged into its mean"
+        be, item = "was" if n_more == 1 else "were", "a pair" if are_pairs else "an item"
+        give_notice(f"{table.name}: {lines_that_repeat} {item} {be} {effect}", None)
     return {
-        lines[label][1] if as_spelled and unordered else label: each[0] if duplicates == "first" else _mean(each)
-        for label, each in numbers.items()
+        lines[label][1] if are_pairs and unordered else label: repeats[0] if duplicates == "first" else _mean(repeats)
+        for label, repeats in numbers.items()
     }
 
 

@@ -362,6 +362,7 @@ def _read(kind: Any, path: Any, form: str | None, duplicates: str, name: str | N
         rows = kind.from_columns(columns.queries, columns.documents, columns.values, duplicates=duplicates, name=name)
     except DuplicateDocumentError as error:
         raise DuplicateDocumentError(f"{table.name}{_where(columns)}: {error}") from error
+    _note_repeats(table, rows, len(columns.values), duplicates)
     if kind is Run and columns.ranks:
         _check_ranks(table, columns)
     return rows
@@ -384,11 +385,24 @@ def _of_arrow(kind: Any, table: TextTable, duplicates: str, name: str | None) ->
         read.validate(full=True)  # wrong offsets in a damaged file would end the process
         *ids, values = read.columns
         ids = [column.cast(pa.string()) if pa.types.is_integer(column.type) else column for column in ids]
-        return kind.from_columns(*ids, values, duplicates=duplicates, name=name)
+        rows = kind.from_columns(*ids, values, duplicates=duplicates, name=name)
     except RankingError as error:
         raise type(error)(f"{table.name}: {error}") from error
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         table.fail(f"cannot be read as Parquet or Arrow: {error}")
+    _note_repeats(table, rows, len(values), duplicates)
+    return rows
+
+
+def _note_repeats(table: TextTable, rows: QueryColumns, n_rows: int, duplicates: str) -> None:
+    """Say how many rows of a file were dropped because their query has the document already."""
+    if n_dropped := n_rows - rows.values.size:
+        rows_that_repeat = counted(n_dropped, "row that repeats", "rows that repeat")
+        be, value = "was" if n_dropped == 1 else "were", "first" if duplicates == "first" else "largest"
+        text = (
+            f"{table.name}: {rows_that_repeat} a document of a query {be} dropped; its {value} {rows.value_name} counts"
+        )
+        give_notice(text, None)
 
 
 def _columns_of(source: Any, chosen: Callable[[list[str]], list[str]]) -> Any:

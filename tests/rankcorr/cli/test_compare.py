@@ -208,6 +208,10 @@ def test_word_pairs_in_either_order_and_twice(tmp_path):
         (row,) = document["systems"]
         assert row["tau_w"] == weighted_tau([3, 2, 1], system)
         assert (document["options"]["unordered"], document["options"]["duplicates"]) == (True, duplicates)
+        effect = {"first": "dropped; its first number counts", "mean": "merged into its mean"}[duplicates]
+        assert [note["message"].rpartition("/")[2] for note in document["warnings"]] == [
+            f"system.tsv.gz: 1 line that repeats an item was {effect}"
+        ]
         assert {tuple(item["label"]) for item in row["worst"]} <= {("gem", "jewel"), ("moon", "sun"), ("bus", "car")}
 
 

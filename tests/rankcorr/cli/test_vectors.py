@@ -86,7 +86,9 @@ def test_pairs_in_both_orders_are_one_pair_and_relata_are_two():
     message = refusal("evaluate-vectors", "v.bin", *few, stdin=both)
     assert '"w1", "w2" is also on line 2, as "w2", "w1"; ids must be unique' in message
     assert "--duplicates mean" in message
-    (found,) = run_json("evaluate-vectors", "v.bin", "--duplicates", "mean", *few, stdin=both)["evaluations"]
+    document = run_json("evaluate-vectors", "v.bin", "--duplicates", "mean", *few, stdin=both)
+    assert document["warnings"][0]["message"] == "<stdin>: 1 line that repeats a pair was merged into its mean"
+    (found,) = document["evaluations"]
     assert found["pairs"] == [["w2", "w1"], ["w3", "w4"], ["w3", "w5"]]
     assert (found["n_pairs"], found["n_compared"]) == (3, 3)
     (found,) = run_json("evaluate-vectors", "v.bin", "--relata", *few, stdin=both)["evaluations"]

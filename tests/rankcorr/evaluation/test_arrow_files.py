@@ -153,7 +153,9 @@ def test_columns_that_cannot_be_used_name_the_file(tmp_path, columns, error, mes
 
 def test_duplicates_may_be_settled_and_repeated_columns_may_not(tmp_path):
     path = file_of(tmp_path, {**COLUMNS, "document": ["a", "b", "a"]})
-    assert read_run(path, duplicates="max").to_dict() == {"2": {"a": 1.5}, "1": {"b": 2.0}}
+    with collected_notices() as notices:
+        assert read_run(path, duplicates="max").to_dict() == {"2": {"a": 1.5}, "1": {"b": 2.0}}
+    assert "1 row that repeats a document of a query was dropped; its largest score counts" in notices[0]
     twice = pa.table([COLUMNS["query"], *COLUMNS.values()], names=["query", *COLUMNS])
     for write in (as_parquet, as_stream):
         with pytest.raises(RankingError, match=r"run.parquet: .*'query'"):

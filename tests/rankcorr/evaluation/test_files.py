@@ -8,6 +8,7 @@ from functools import partial
 import pytest
 
 from rankcorr import OptionError, TableError
+from rankcorr._checks import collected_notices
 from rankcorr.evaluation import DuplicateDocumentError, RankColumnWarning, read_qrels, read_run
 
 FILE = "file.txt"
@@ -185,6 +186,10 @@ def test_duplicates_name_the_line_or_are_chosen(write, duplicates, kept):
         read_run(path)
     with pytest.warns(RankColumnWarning):
         assert read_run(path, duplicates=duplicates)["q"] == {"a": kept, "b": 0.5}
+    with collected_notices() as notices:
+        read_run(path, duplicates=duplicates)
+    value = {"first": "first", "max": "largest"}[duplicates]
+    assert f"file.txt: 1 row that repeats a document of a query was dropped; its {value} score counts" in notices[0]
 
 
 def predictions(query, **scores):

@@ -13,6 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rankcorr import LabelMismatchError, OptionError, Ranking, RankingError, TableError, weighted_tau
+from rankcorr._checks import collected_notices
 from rankcorr._io.tables import read_numbers, read_ranking
 from rankcorr.errors import RankColumnWarning
 
@@ -130,6 +131,23 @@ def test_repeated_ids_have_their_mean_or_the_first_number(write, numbers, mean):
     for duplicates, value in (("mean", mean), ("first", first)):
         found = read_ranking(write(text), duplicates=duplicates)
         assert found == Ranking.from_scores({"twice": value, **others})
+
+
+@pytest.mark.parametrize(
+    ("duplicates", "text", "message"),
+    [
+        ("mean", "x,1\ny,2\nx,3\n", "f.csv: 1 line that repeats an item was merged into its mean"),
+        ("mean", "x,1\ny,2\nx,3\nx,3\ny,1\n", "f.csv: 3 lines that repeat an item were merged into its mean"),
+        ("first", "x,1\ny,2\nx,3\nx,1\n", "f.csv: 2 lines that repeat an item were dropped; its first number counts"),
+        ("first", "x,1\ny,2\n", None),
+    ],
+)
+def test_programs_that_collect_notices_hear_how_many_lines_repeat_an_item(write, duplicates, text, message):
+    path = write("id,s\n" + text)
+    with collected_notices() as notices:
+        read_numbers(path, duplicates=duplicates)
+    assert [notice.rpartition("/")[2] for notice in notices] == [message] * (message is not None)
+    read_numbers(path, duplicates=duplicates)  # the caller asked for it: no warning
 
 
 def test_duplicates_that_have_no_mean_or_meaning(write):
