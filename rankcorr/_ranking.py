@@ -11,7 +11,17 @@ from numpy.typing import NDArray
 from rankcorr._checks import N_SHOWN, check_choice, first_few, is_unhashable, offending, repeated, shown
 from rankcorr._frames import python_values
 from rankcorr._identifiers import warn_unicode_twins
-from rankcorr._scores import Positions, Ranks, ScoresLike, checked_numbers, is_masked, midranks, read_only, split_labels
+from rankcorr._scores import (
+    Positions,
+    Ranks,
+    ScoresLike,
+    check_count,
+    checked_numbers,
+    is_masked,
+    midranks,
+    read_only,
+    split_labels,
+)
 from rankcorr.errors import (
     DimensionError,
     DuplicateLabelError,
@@ -179,7 +189,7 @@ class Ranking:
 
     @classmethod
     def _from_numbers(
-        cls, numbers_: ScoresLike, labels: Iterable[Hashable] | None, *, what: str, descending: bool
+        cls, numbers_: ScoresLike, labels: Iterable[Hashable] | None, *, what: str, descending: bool, least: int = 1
     ) -> Ranking:
         if labels is None and type(numbers_) is np.ndarray and numbers_.ndim == 1 and numbers_.size > 1:
             # Most calls pass plain numbers, and the checks below would take as long as the ranking of 100 of them.
@@ -194,7 +204,7 @@ class Ranking:
         keys, values = split_labels(numbers_, what)
         if keys is not None and labels is not None:
             raise OptionError(f"labels were given twice: as keys of the {what}s and as the argument 'labels'")
-        checked = checked_numbers(values, what=what, n_dimensions=1, labels=keys)
+        checked = checked_numbers(values, what=what, n_dimensions=1, labels=keys, least=least)
         names = keys if labels is None else labels
         ranks, best_first, n_ties = midranks(checked, descending=descending)
         return cls.unchecked(ranks, best_first, n_ties, None if names is None else _checked_labels(names, checked.size))
@@ -286,8 +296,11 @@ RankingLike: TypeAlias = Ranking | ScoresLike
 
 
 def as_ranking(ranking: RankingLike) -> Ranking:
-    """Return a `Ranking` unchanged, and read anything else as scores."""
-    return ranking if isinstance(ranking, Ranking) else Ranking.from_scores(ranking)
+    """Return a `Ranking` unchanged, and read anything else as scores; a correlation needs two items."""
+    if isinstance(ranking, Ranking):
+        check_count(ranking.n_items)
+        return ranking
+    return Ranking._from_numbers(ranking, None, what="score", descending=True, least=2)
 
 
 def stacked(rankings: Sequence[Ranking]) -> tuple[Ranks, NDArray[np.int64]]:
@@ -388,8 +401,14 @@ def align(
     >>> align(gold, system, missing="gold")[1]
     <Ranking of 3 items, 0 tied: 'cat' 1, 'ant' 2, 'bee' 3>
     """
+    return aligned(as_ranking(x), as_ranking(y), names=names, missing=missing)
+
+
+def aligned(
+    first: Ranking, second: Ranking, *, names: tuple[str, str] = ("x", "y"), missing: Missing = "raise", least: int = 2
+) -> tuple[Ranking, Ranking]:
+    """Do what `align` does for rankings that must have `least` items in common, one or two."""
     check_choice("missing", missing, MISSING)
-    first, second = as_ranking(x), as_ranking(y)
     if (first.labels is None) != (second.labels is None):
         with_labels, without = names if second.labels is None else names[::-1]
         raise LabelError(
@@ -431,8 +450,8 @@ def align(
         if missing == "bottom":
             return first.extend(y_only), _in_order_of(first.extend(y_only), second.extend(x_only))
         if missing == "gold":
-            return first, _in_order_of(first, _restricted(second, first, names[::-1]).extend(x_only))
-        first = _restricted(first, second, names)
+            return first, _in_order_of(first, _restricted(second, first, names[::-1], least).extend(x_only))
+        first = _restricted(first, second, names, least)
     return first, _in_order_of(first, second)
 
 
@@ -451,13 +470,13 @@ def needs_labels(missing: Missing) -> str:
     return "" if missing == "raise" else f" (missing={missing!r} needs labels, to know which items are missing)"
 
 
-def _restricted(first: Ranking, second: Ranking, names: tuple[str, str]) -> Ranking:
+def _restricted(first: Ranking, second: Ranking, names: tuple[str, str], least: int) -> Ranking:
     """Items of the first ranking that are also in the second, ranked again."""
     both = set(second.labels or ())
     kept = [position for position, label in enumerate(first.labels or ()) if label in both]
-    if len(kept) < 2:
+    if len(kept) < least:
         raise TooFewItemsError(
-            f"{names[0]} and {names[1]} must have at least two labels in common; "
+            f"{names[0]} and {names[1]} must have at least {'two labels' if least == 2 else 'one label'} in common; "
             f"they have {first.n_items} and {second.n_items} items, {len(kept)} in common"
         )
     return first.take(np.array(kept))

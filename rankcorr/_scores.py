@@ -34,9 +34,9 @@ def split_labels(numbers_: ScoresLike, what: str) -> tuple[list[Hashable] | None
 
 
 def checked_numbers(
-    values: ArrayLike, *, what: str, n_dimensions: int, labels: Sequence[Hashable] | None = None
+    values: ArrayLike, *, what: str, n_dimensions: int, labels: Sequence[Hashable] | None = None, least: int = 2
 ) -> NDArray[Any]:
-    """Check real numbers of at least two items; the result is float64 or int64 and sorts as `values` do."""
+    """Check real numbers of at least `least` items; the result is float64 or int64 and sorts as `values` do."""
     if is_masked(values):
         masked = np.argwhere(np.ma.getmaskarray(values))
         raise MissingValueError(f"every item needs a {what}; null or masked: {_places(what, masked, labels)}")
@@ -52,7 +52,7 @@ def checked_numbers(
         wanted = "one dimension" if n_dimensions == 1 else f"{n_dimensions} dimensions"
         got = shown(values) if array.ndim == 0 else f"an array of shape {array.shape}"
         raise DimensionError(f"{what}s must have {wanted}; got {got}")
-    _check_count(array.shape[-1])
+    check_count(array.shape[-1], least)
     array = _orderable(array, what, labels)
     if array.dtype.kind == "f" and np.count_nonzero(np.isnan(array)):
         places = _places(what, np.argwhere(np.isnan(array)), labels)
@@ -122,9 +122,11 @@ def midrank_rows(values: NDArray[Any], *, descending: bool) -> tuple[Ranks, Posi
     return ranks, best_first, ties
 
 
-def _check_count(n_items: int) -> None:
-    if n_items < 2:
-        raise TooFewItemsError(f"a ranking needs at least two items; got {n_items}")
+def check_count(n_items: int, least: int = 2) -> None:
+    """Refuse fewer items than a ranking (one) or a comparison of rankings (two) needs."""
+    if n_items < least:
+        number = "one item" if least == 1 else "two items"
+        raise TooFewItemsError(f"a ranking needs at least {number}; got {n_items}")
 
 
 def _places(what: str, indices: NDArray[np.intp], labels: Sequence[Hashable] | None) -> str:

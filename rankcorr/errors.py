@@ -42,7 +42,7 @@ class DimensionError(RankingError):
 
 
 class TooFewItemsError(RankingError):
-    """Fewer than two items: there is nothing to rank.
+    """Fewer items than needed: none to rank, or fewer than two to correlate.
 
     See Also
     --------

@@ -71,7 +71,7 @@ class BordaScores(TableResult):
         Raises
         ------
         TooFewItemsError
-            There are fewer than two items.
+            There is no item.
         """
         return Ranking.from_scores(np.where(np.isnan(self.scores), -np.inf, self.scores), labels=self.items)
 

@@ -311,7 +311,7 @@ def evaluate(
     Returns
     -------
     Evaluation
-        For a query of qrels that a run lacks, rank correlations are undefined; precision and the measures of
+        For a query of qrels that a run lacks, rank correlations are undefined; overlap, precision and the measures of
         ir_measures are 0, as in ir_measures. Queries that are not in qrels are left out, and listed in
         `Evaluation.coverage`.
 

@@ -43,7 +43,6 @@ UndefinedPolicy: TypeAlias = Literal["omit", "zero", "error"]
 
 UNDEFINED: Final[tuple[UndefinedPolicy, ...]] = get_args(UndefinedPolicy)
 NOT_IN_RUN: Final = "the run does not have the query"
-SHORT_LIST: Final = "fewer than two documents in qrels or in the run"
 FIRST: Final = "0"  # name, for ir_measures, of a query before all others, which are named "1", "2", ...
 
 
@@ -98,20 +97,17 @@ class Competition:
 
     def _overlap(self, metric: RBO) -> QueryValues:
         joint, qrels = self._joint, self._joint.qrels
-        values, undefined = np.full(qrels.n_queries, math.nan), {}
-        for query in range(qrels.n_queries):
+        values = np.zeros(qrels.n_queries)  # an empty list has no item in common with another
+        for query in np.flatnonzero(joint.retrieved).tolist():
             self._progress(1)
             gold = slice(int(qrels.offsets[query]), int(qrels.offsets[query + 1]))
             run = slice(int(joint.starts[query]), int(joint.stops[query]))
-            if gold.stop - gold.start < 2 or run.stop - run.start < 2:
-                undefined[query] = SHORT_LIST
-                continue
             lists = [
                 Ranking.from_scores(scores[rows], labels=codes[rows])
                 for scores, codes, rows in ((qrels.values, qrels.codes, gold), (joint.values, joint.codes, run))
             ]
             values[query] = rank_biased_overlap(*lists, p=metric.p, ties=metric.ties).extrapolated
-        return self._explained(values, undefined)
+        return QueryValues(values)
 
     def _average_precision(self) -> QueryValues:
         place, gains, group = self._relevance()

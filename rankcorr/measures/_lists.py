@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr._checks import offending, real_text, shown
-from rankcorr._ranking import Missing, Ranking, RankingLike, align, as_ranking
+from rankcorr._ranking import Missing, Ranking, RankingLike, aligned
 from rankcorr._scores import ScoresLike, split_labels
 from rankcorr.errors import NonNumericError, OptionError, RankingError
 
@@ -34,7 +34,7 @@ class RelevanceError(RankingError):
 
 
 def as_list(values: ListLike) -> Ranking:
-    """Read a list of words or of tuples of words as an order, best first, and anything else as `as_ranking` does.
+    """Read a list of words or of tuples of words as an order, best first, and anything else as scores.
 
     Raises
     ------
@@ -46,12 +46,14 @@ def as_list(values: ListLike) -> Ranking:
     >>> as_list(["queen", ["king", "knave"]])
     <Ranking of 3 items, 2 tied: 'queen' 1, 'king' 2.5, 'knave' 2.5>
     """
+    if isinstance(values, Ranking):
+        return values
     entries = values.tolist() if isinstance(values, np.ndarray) and values.dtype.kind == "U" else values
-    if not isinstance(entries, list | tuple) or not entries:
-        return as_ranking(values)
+    if not isinstance(entries, list | tuple):
+        return Ranking.from_scores(values)
     words = [word for entry in entries for word in _words(entry)]
-    if None in words:
-        return as_ranking(values)
+    if not words or None in words:
+        return Ranking.from_scores(values)
     if all(real_text(word) for word in words if word is not None):
         raise NonNumericError(
             f"{shown(values)} may hold labels or scores: write Ranking.from_order(...) for labels, best first, or "
@@ -125,7 +127,7 @@ def average_precision(gold: ScoresLike, system: ListLike, *, missing: Missing = 
     0.9166666666666666
     """
     known, relevance = _relevance(gold)
-    first, second = align(known, as_list(system), names=("gold", "system"), missing=missing)
+    first, second = aligned(known, as_list(system), names=("gold", "system"), missing=missing, least=1)
     if known.labels is not None and first.labels is not None:
         by_label = dict(zip(known.labels, relevance.tolist(), strict=True))
         relevance = np.array([by_label.get(label, 0) for label in first.labels])

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr._checks import check_choice, checked_level
-from rankcorr._ranking import Ranking, align
+from rankcorr._ranking import Ranking, aligned
 from rankcorr._results import Result
 from rankcorr.measures._lists import ListLike, as_list
 
@@ -110,7 +110,7 @@ def rank_biased_overlap(x: ListLike, y: ListLike, *, p: float = 0.9, ties: Overl
     ----------
     x, y : Ranking, mapping of label to score, list of labels, or array_like of shape (n_items,)
         Plain numbers are scores: larger is better. A list of text is labels, best first, as `Ranking.from_order` takes
-        them. Two rankings without labels must have the same length, and hold the same items.
+        them. Two rankings without labels must have the same length, and hold the same items. One item is a list too.
     p : float, default 0.9
         Persistence, between 0 and 1, both excluded: the weight of depth d is (1 - p) p^(d-1).
     ties : {"w", "a", "b"}
@@ -149,7 +149,7 @@ def rank_biased_overlap(x: ListLike, y: ListLike, *, p: float = 0.9, ties: Overl
     persistence = checked_level(p, "p")
     first, second = as_list(x), as_list(y)
     if first.labels is None or second.labels is None:
-        first, second = align(first, second)
+        first, second = aligned(first, second, least=1)
     short, long = (first, second) if first.n_items <= second.n_items else (second, first)
     extrapolated, minimum, residual, n_common = _overlap(short, long, persistence, ties)
     return RankBiasedOverlap(

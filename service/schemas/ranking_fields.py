@@ -9,6 +9,7 @@ from flask import g
 from marshmallow import ValidationError
 
 from rankcorr import Ranking, RankingError
+from rankcorr._scores import check_count
 from rankcorr.errors import LabelError, LengthError
 from service.http.problems import Name, shown, unknown_fields
 from service.http.state import deadline
@@ -70,8 +71,10 @@ class RankingField(fields.Documented):
         numbers = value[way]
         if "labels" in value:
             check_labels(value["labels"], "labels")
-        fields.check_limit("max_items", _n_items(way, numbers), of="items of a ranking")
+        n_items = _n_items(way, numbers)
+        fields.check_limit("max_items", n_items, of="items of a ranking")
         try:
+            check_count(n_items)
             ranking = _ordered(numbers) if way == "order" else _ranked(way, numbers, value.get("labels"))
         except RankingError as error:
             at = "labels" if "labels" in value and isinstance(error, LabelError | LengthError) else way

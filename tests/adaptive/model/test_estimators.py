@@ -287,7 +287,7 @@ def test_what_is_not_scored():
         borda([(0, 1)])
     nothing = borda(Comparisons.from_labels([], [], []))
     assert isinstance(nothing, BordaScores)
-    with pytest.raises(TooFewItemsError, match="a ranking needs at least two items; got 0"):
+    with pytest.raises(TooFewItemsError, match="a ranking needs at least one item; got 0"):
         _ = nothing.ranking
 
 

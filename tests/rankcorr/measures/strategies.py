@@ -15,7 +15,7 @@ def in_groups(draw, order):
 
 
 @st.composite
-def grouped(draw, min_items=2, max_items=7):
+def grouped(draw, min_items=1, max_items=7):
     """Some of the labels in an order that is cut into groups of ties."""
     return in_groups(draw, draw(st.permutations(LABELS))[: draw(st.integers(min_items, max_items))])
 

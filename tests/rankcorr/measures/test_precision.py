@@ -14,6 +14,7 @@ from rankcorr import (
     NonNumericError,
     OptionError,
     Ranking,
+    TooFewItemsError,
 )
 from rankcorr.measures import RelevanceError, average_precision
 from tests.rankcorr.measures import naive
@@ -45,6 +46,14 @@ def test_average_precision_is_the_mean_precision_at_the_relevant_items(pair, n_r
     places = np.flatnonzero(gold[np.argsort(-system)]) + 1
     precision = np.arange(1, places.size + 1) / places
     assert_allclose(average_precision(gold, system), precision.mean(), rtol=1e-14)
+
+
+def test_one_item():
+    assert average_precision({"a": 1}, ["a"]) == average_precision([1], [0.5]) == 1
+    assert average_precision({"a": 1}, ["b", "a"], missing="intersection") == 1
+    assert average_precision({"a": 1}, ["b", "a"], missing="bottom") == 0.5
+    with pytest.raises(TooFewItemsError, match=r"must have at least one label in common; .* 0 in common"):
+        average_precision({"a": 1}, ["b"], missing="intersection")
 
 
 def test_by_hand():
