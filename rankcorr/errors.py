@@ -586,6 +586,27 @@ class RankColumnWarning(UserWarning):
     """
 
 
+class SelfHitWarning(UserWarning):
+    """A run retrieved a document with the id of its query, which may be the query itself.
+
+    See Also
+    --------
+    rankcorr.evaluation.evaluate : Issues this warning.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from rankcorr.evaluation import SelfHitWarning, evaluate
+    >>> qrels, run = {"q": {"a": 1, "b": 0}}, {"q": {"q": 3, "a": 2, "b": 1}}
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", SelfHitWarning)
+    ...     evaluate(qrels, run, metrics="ap").mean()
+    0.5
+    >>> evaluate(qrels, run, metrics="ap", self_hits="omit").mean()
+    1.0
+    """
+
+
 class UnicodeFormWarning(UserWarning):
     r"""Identifiers that look the same but differ in their Unicode normalisation (NFC, NFD), and so are not matched.
 

@@ -23,7 +23,7 @@ from rankcorr.evaluation._columns import DUPLICATES
 from rankcorr.evaluation._compare import HOLM, STEP_DOWN, RunComparison, compare_evaluated, corrected_together
 from rankcorr.evaluation._evaluate import Evaluation, evaluate
 from rankcorr.evaluation._files import FORMATS, qrels_of, read_groups, read_qrels, read_run, runs_of
-from rankcorr.evaluation._matching import UNJUDGED, UNRETRIEVED, Coverage
+from rankcorr.evaluation._matching import SELF_HITS, UNJUDGED, UNRETRIEVED, Coverage
 from rankcorr.evaluation._metrics import METRIC_NAMES, Metric, name_of
 from rankcorr.evaluation._nulls import chance_level
 from rankcorr.evaluation._qrels import Qrels, Run, grouped_queries
@@ -63,6 +63,11 @@ class QueryOptions:
         "--unretrieved", UNRETRIEVED, "Judged documents that a run did not retrieve: are last, or left out."
     )
     depth: int | None = console.count_setting("--depth", "Keep the first K documents of each query.")
+    self_hits: Any = choice_setting(
+        "--self-hits",
+        SELF_HITS,
+        "Retrieved documents with the id of their query: count, with a note or without, or are left out as in BEIR.",
+    )
     undefined: Any = choice_setting(
         "--undefined",
         UNDEFINED,
@@ -205,7 +210,7 @@ def evaluate_command(qrels: str, runs: tuple[str, ...], asked: QueryOptions, wei
     with collected_notices() as notices:
         gold, found, baseline = asked.read(qrels, runs)
         groups = asked.read_groups(gold.queries)
-        policies = ("unjudged", "unretrieved", "depth", "undefined", "seed", "standardized")
+        policies = ("unjudged", "unretrieved", "depth", "self_hits", "undefined", "seed", "standardized")
         chosen: dict[str, Any] = {name: getattr(asked, name) for name in policies}
         with progress_bar(len(found), "run", "evaluation") as advance:
             evaluation = evaluate(gold, found, metrics=metrics, progress=advance, **chosen)
@@ -351,12 +356,14 @@ def _coverage_text(coverage: Coverage, policies: dict[str, Any]) -> str:
     """Return one line on the documents of a run: how many were compared, left out or missing."""
     unjudged = {"zero": "of relevance 0", "omit": "left out", "error": ""}[policies["unjudged"]]
     unretrieved = {"last": "last", "omit": "left out"}[policies["unretrieved"]]
+    self_hits = "left out" if policies["self_hits"] == "omit" else "counted"
     absent, unknown = (counted(len(each), "query", "queries") for each in (coverage.not_in_run, coverage.not_in_qrels))
     parts = [
         f"{coverage.n_compared:,} documents compared",
         f"{coverage.n_unjudged:,} unjudged ({unjudged})" if coverage.n_unjudged else "",
         f"{coverage.n_unretrieved:,} not retrieved ({unretrieved})" if coverage.n_unretrieved else "",
         f"{coverage.n_cut:,} beyond the depth" if coverage.n_cut else "",
+        f"{coverage.n_self_hits:,} with the id of the query ({self_hits})" if coverage.n_self_hits else "",
         f"{absent} not in the run" if coverage.not_in_run else "",
         f"{unknown} not in qrels, left out" if coverage.not_in_qrels else "",
         f"{coverage.n_negative:,} negative judgements" if coverage.n_negative else "",

@@ -25,6 +25,7 @@ from rankcorr.errors import (
     PartialMismatchError,
     QueryMismatchError,
     RankColumnWarning,
+    SelfHitWarning,
     SplitQueryError,
     UndefinedQueryError,
     UnjudgedError,
@@ -65,7 +66,7 @@ from rankcorr.evaluation._query_tests import PairedDifference
 from rankcorr.evaluation._worst import DocumentDifference, QueryDifference, worst
 
 __all__ = ["ColumnError", "DuplicateDocumentError", "MetricError", "MissingArrowError", "MissingMeasuresError"]
-__all__ += ["PartialMismatchError", "QueryMismatchError", "RankColumnWarning", "SplitQueryError"]
+__all__ += ["PartialMismatchError", "QueryMismatchError", "RankColumnWarning", "SelfHitWarning", "SplitQueryError"]
 __all__ += ["UndefinedQueryError", "UnjudgedError"]
 __all__ += ["GroupComparison", "PairedDifference", "RunComparison", "RunScore"]
 __all__ += ["compare_evaluated", "compare_runs", "corrected_together"]

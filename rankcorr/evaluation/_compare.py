@@ -18,7 +18,7 @@ from rankcorr._workers import Progress
 from rankcorr.errors import OptionError
 from rankcorr.evaluation._evaluate import Evaluation, evaluate
 from rankcorr.evaluation._files import QrelsLike, RunsLike, runs_of
-from rankcorr.evaluation._matching import Coverage, Unjudged, Unretrieved
+from rankcorr.evaluation._matching import Coverage, SelfHits, Unjudged, Unretrieved
 from rankcorr.evaluation._metrics import MetricLike, as_metrics
 from rankcorr.evaluation._nulls import RESAMPLES
 from rankcorr.evaluation._qrels import grouped_queries
@@ -265,6 +265,7 @@ def compare_runs(
     unjudged: Unjudged = "zero",
     unretrieved: Unretrieved = "last",
     depth: int | None = None,
+    self_hits: SelfHits = "warn",
     undefined: UndefinedPolicy = "omit",
     level: float = 0.95,
     n_resamples: int = 10_000,
@@ -291,7 +292,7 @@ def compare_runs(
 
     Parameters
     ----------
-    qrels, runs, unjudged, unretrieved, depth, undefined
+    qrels, runs, unjudged, unretrieved, depth, self_hits, undefined
         As in `evaluate`. Pairs are compared over the queries with a value for both.
     metric : str, Coefficient or measure of ir_measures
         One metric of `evaluate`.
@@ -358,6 +359,7 @@ def compare_runs(
     Draws.checked(n_resamples, seed, workers, progress)
     _checked_level(found, test, baseline, level)
     policies: dict[str, Any] = {"unjudged": unjudged, "unretrieved": unretrieved, "depth": depth}
+    policies["self_hits"] = self_hits
     tested: dict[str, Any] = {"test": test, "baseline": baseline, "level": level, "n_resamples": n_resamples}
     shared: dict[str, Any] = {"standardized": wanted, "seed": seed, "workers": workers, "progress": progress}
     evaluation = evaluate(

@@ -13,19 +13,30 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr._checks import check_choice, checked_flag, counted, first_few, offending, shown, warn_undefined
+from rankcorr._checks import (
+    check_choice,
+    checked_flag,
+    counted,
+    first_few,
+    give_notice,
+    offending,
+    shown,
+    warn_undefined,
+)
 from rankcorr._coefficients import Coefficient, CoefficientLike, as_coefficient
 from rankcorr._results import Computed, Result, TableResult, json_ready, mean_of
 from rankcorr._scores import read_only
 from rankcorr._workers import Progress, silent
-from rankcorr.errors import ColumnError, OptionError, UndefinedQueryError
+from rankcorr.errors import ColumnError, OptionError, SelfHitWarning, UndefinedQueryError
 from rankcorr.evaluation._columns import checked_values, coded
 from rankcorr.evaluation._files import QrelsLike, RunsLike, qrels_of, runs_of
 from rankcorr.evaluation._grouped import Values, grouped, reasons
 from rankcorr.evaluation._matching import (
+    SELF_HITS,
     UNJUDGED,
     UNRETRIEVED,
     Coverage,
+    SelfHits,
     Unjudged,
     Unretrieved,
     checked_depth,
@@ -129,7 +140,7 @@ class Evaluation(TableResult):
     chance : tuple of ChanceLevel
         How values were standardized.
     options : dict
-        `unjudged`, `unretrieved`, `depth`, `undefined`, `n_resamples` and `seed` as given.
+        `unjudged`, `unretrieved`, `depth`, `self_hits`, `undefined`, `n_resamples` and `seed` as given.
 
     See Also
     --------
@@ -265,6 +276,7 @@ def evaluate(
     unjudged: Unjudged = "zero",
     unretrieved: Unretrieved = "last",
     depth: int | None = None,
+    self_hits: SelfHits = "warn",
     undefined: UndefinedPolicy = "omit",
     standardized: bool = True,
     n_resamples: int = RESAMPLES,
@@ -293,6 +305,10 @@ def evaluate(
         that it retrieved, or left out.
     depth : int, optional
         Number of documents kept for each query of a run, for all metrics; ties at the cut are broken by descending id.
+    self_hits : {"warn", "keep", "omit"}
+        How to treat a retrieved document with the id of its query, as where queries are documents of the collection
+        (ArguAna). "keep" counts it like any other, "warn" does so with a `SelfHitWarning`, and "omit" leaves it out
+        before the cut at `depth`, as BEIR does.
     undefined : {"omit", "zero", "error"}
         How a query counts if a metric is undefined for it, because it has fewer than two documents or all its scores
         are tied: not at all, as 0, or as an error.
@@ -326,6 +342,8 @@ def evaluate(
     -----
     UndefinedCorrelationWarning
         A metric is undefined for all queries.
+    SelfHitWarning
+        A run retrieved a document with the id of its query, and `self_hits` is "warn".
 
     See Also
     --------
@@ -346,6 +364,7 @@ def evaluate(
     named = as_metrics(metrics)
     check_choice("unjudged", unjudged, UNJUDGED)
     check_choice("unretrieved", unretrieved, UNRETRIEVED)
+    check_choice("self_hits", self_hits, SELF_HITS)
     check_choice("undefined", undefined, UNDEFINED)
     wanted, level = checked_flag(standardized, "standardized"), checked_depth(depth)
     report = progress or silent
@@ -356,7 +375,15 @@ def evaluate(
     values, mapped = np.full(shape, np.nan), np.full(shape, np.nan)
     coverage, why, chance = [], [], []
     for i, (name, run) in enumerate(found.items()):
-        joint = joined(gold, run, level, name=f"run {shown(name)}" if len(found) > 1 else "the run")
+        title = f"run {shown(name)}" if len(found) > 1 else "the run"
+        joint = joined(gold, run, level, self_hits=self_hits, name=title)
+        if joint.n_self_hits and self_hits == "warn":
+            queries = counted(joint.n_self_hits, "query has", "queries have")
+            give_notice(
+                f"{title}: {queries} a hit with the id of the query itself; "
+                'self_hits="omit" leaves it out, as BEIR does',
+                SelfHitWarning,
+            )
         pairs = matched(
             joint, unjudged=unjudged, unretrieved=unretrieved, workers=draws.workers, progress=draws.progress
         )
@@ -387,7 +414,7 @@ def evaluate(
         is_correlation = np.array([isinstance(metric, Coefficient) for metric in named.values()])
         mapped[:, is_correlation & wanted] = np.nan_to_num(mapped[:, is_correlation & wanted])
         values = np.nan_to_num(values)
-    policies = {"unjudged": unjudged, "unretrieved": unretrieved, "depth": level, "undefined": undefined}
+    policies = {"unjudged": unjudged, "unretrieved": unretrieved, "depth": level, "self_hits": self_hits}
     return Evaluation(
         queries=gold.queries,
         runs=tuple(found),
@@ -397,7 +424,7 @@ def evaluate(
         coverage=tuple(coverage),
         undefined=tuple(why),
         chance=tuple(chance),
-        options={**policies, "n_resamples": draws.n_resamples, "seed": draws.seed},
+        options={**policies, "undefined": undefined, "n_resamples": draws.n_resamples, "seed": draws.seed},
     )
 
 

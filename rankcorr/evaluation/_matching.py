@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr._checks import checked_count, first_few, offending, shown
-from rankcorr._identifiers import warn_unicode_twins
+from rankcorr._identifiers import comparable, warn_unicode_twins
 from rankcorr._results import Result
 from rankcorr._scores import read_only
 from rankcorr._workers import Progress, in_threads
@@ -23,8 +23,11 @@ from rankcorr.evaluation._qrels import Qrels, Run
 Unjudged: TypeAlias = Literal["zero", "omit", "error"]
 Unretrieved: TypeAlias = Literal["last", "omit"]
 
+SelfHits: TypeAlias = Literal["warn", "keep", "omit"]
+
 UNJUDGED: Final[tuple[Unjudged, ...]] = get_args(Unjudged)
 UNRETRIEVED: Final[tuple[Unretrieved, ...]] = get_args(Unretrieved)
+SELF_HITS: Final[tuple[SelfHits, ...]] = get_args(SelfHits)
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +52,8 @@ class Coverage(Result):
         Number of documents of the run beyond the depth.
     n_negative : int
         Number of judgements below 0, which rank below documents of relevance 0.
+    n_self_hits : int
+        Number of queries of qrels for which the run retrieved a document with the id of the query.
 
     See Also
     --------
@@ -72,6 +77,7 @@ class Coverage(Result):
     n_unretrieved: int
     n_cut: int
     n_negative: int
+    n_self_hits: int = 0
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -113,6 +119,7 @@ class Joined:
     documents: tuple[Hashable, ...]
     not_in_qrels: tuple[Hashable, ...]
     n_cut: int
+    n_self_hits: int = 0
 
     @property
     def retrieved(self) -> NDArray[np.bool_]:
@@ -125,10 +132,11 @@ def checked_depth(depth: object) -> int | None:
     return None if depth is None else checked_count(depth, "depth")
 
 
-def joined(qrels: Qrels, run: Run, depth: int | None, *, name: str = "the run") -> Joined:
+def joined(qrels: Qrels, run: Run, depth: int | None, *, self_hits: SelfHits = "keep", name: str = "the run") -> Joined:
     """Find the queries and documents of qrels in a run, and keep the best `depth` documents of each query.
 
-    Ties at the cut are broken by descending id, as in trec_eval.
+    Ties at the cut are broken by descending id, as in trec_eval. Documents with the id of their query are left out
+    before the cut if `self_hits` is "omit".
 
     Raises
     ------
@@ -151,17 +159,38 @@ def joined(qrels: Qrels, run: Run, depth: int | None, *, name: str = "the run") 
     stops = np.where(places >= 0, run.offsets[places + 1], 0)
     codes, values = mapped[run.codes], run.values
     whole = Joined(qrels, starts, stops, read_only(codes), read_only(values), documents, _unknown(run, qrels), 0)
+    is_self_hit = _self_hits(whole)
+    joint = replace(whole, n_self_hits=int(np.count_nonzero(is_self_hit)))
+    if joint.n_self_hits and self_hits == "omit":
+        joint = _with_rows(joint, ~is_self_hit)
     if depth is None:
-        return whole
-    kept = _within(whole, depth)
-    n_before = np.append(0, np.cumsum(kept))
+        return joint
+    is_kept = _within(joint, depth)
+    n_cut = int((joint.stops - joint.starts).sum() - is_kept.sum())
+    return replace(_with_rows(joint, is_kept), n_cut=n_cut)
+
+
+def _self_hits(joint: Joined) -> NDArray[np.bool_]:
+    """Which rows of the run have the id of their query as document; only those of queries of qrels."""
+    queries, documents = comparable(joint.qrels.queries, joint.documents)
+    code_of = dict(zip(documents, range(len(documents)), strict=True))
+    query_codes = np.array([code_of.get(query, -1) for query in queries], np.int64)
+    is_self_hit = np.zeros(joint.codes.size, bool)
+    if (query_codes >= 0).any():
+        rows = _rows(joint)
+        is_self_hit[rows] = joint.codes[rows] == np.repeat(query_codes, joint.stops - joint.starts)
+    return is_self_hit
+
+
+def _with_rows(joint: Joined, is_kept: NDArray[np.bool_]) -> Joined:
+    """Return some rows of the run."""
+    n_before = np.append(0, np.cumsum(is_kept))
     return replace(
-        whole,
-        starts=n_before[starts],
-        stops=n_before[stops],
-        codes=read_only(codes[kept]),
-        values=read_only(values[kept]),
-        n_cut=int((stops - starts).sum() - kept.sum()),
+        joint,
+        starts=n_before[joint.starts],
+        stops=n_before[joint.stops],
+        codes=read_only(joint.codes[is_kept]),
+        values=read_only(joint.values[is_kept]),
     )
 
 
@@ -212,6 +241,7 @@ def matched(
         n_unretrieved=int(n[:, 2].sum()),
         n_cut=joint.n_cut,
         n_negative=int((qrels.values < 0).sum()),
+        n_self_hits=joint.n_self_hits,
     )
     return Matched(x, y, offsets, codes, joint.documents, coverage)
 

@@ -40,10 +40,11 @@ GROUP: Final = "group"
 HIT: Final = frozenset({"corpus_id", "score"})  # keys of a document that a search of sentence-transformers found
 _LISTS: Final = (list, tuple, set, frozenset, np.ndarray)
 # Columns of packages whose frames have others of a known name: the text of a query in PyTerrier, scores as relevance in
-# BEIR's qrels.
+# BEIR's and ranx's qrels.
 PACKAGES: Final = (
     {"query": "qid", "document": "docno"},
     {"query": "query-id", "document": "corpus-id", "relevance": "score", "score": "score"},
+    {"query": "q_id", "document": "doc_id", "relevance": "score", "score": "score"},
 )
 
 
@@ -184,9 +185,9 @@ class QueryColumns:
             Names of the columns. By default the frame's column with one of these names: "query", "query_id", "qid",
             "q_id" for the query, "document", "document_id", "doc_id", "docno", "docid", "doc" for the document,
             "relevance", "rel", "label", "gold" for the value of qrels, "score", "sim" for that of a run. A frame with
-            the columns "qid" and "docno" is one of PyTerrier, in which "query" is text, and one with "query-id" and
-            "corpus-id" one of BEIR, in which "score" is the relevance, too. A column `value` named "rank" is read as
-            ranks, with a `RankColumnWarning`.
+            the columns "qid" and "docno" is one of PyTerrier, in which "query" is text. In qrels with "query-id" and
+            "corpus-id", as in BEIR, or "q_id" and "doc_id", as in ranx, "score" is the relevance, too. A column `value`
+            named "rank" is read as ranks, with a `RankColumnWarning`.
         duplicates, name
             As in `from_columns`.
 
@@ -236,7 +237,9 @@ class QueryColumns:
         known = {"query": QUERY, "document": DOCUMENT, cls.value_name: cls.value_columns}
         for package in PACKAGES:
             if {package["query"], package["document"]} <= set(listed):
-                known |= {what: (name,) for what, name in package.items() if what in known}
+                known |= {field: (package[field],) for field in ("query", "document")}
+                if cls.value_name in package and set(known[cls.value_name]).isdisjoint(listed):
+                    known[cls.value_name] = (package[cls.value_name],)
         asked = zip((query, document, value), known.items(), strict=True)
         return [_column(listed, name, *names, cls.__name__) for name, names in asked]
 

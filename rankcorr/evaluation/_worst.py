@@ -16,7 +16,7 @@ from rankcorr._results import Result
 from rankcorr.errors import OptionError
 from rankcorr.evaluation._evaluate import Evaluation, evaluate
 from rankcorr.evaluation._files import QrelsLike, RunsLike, qrels_of, runs_of
-from rankcorr.evaluation._matching import Matched, Unjudged, Unretrieved, joined, matched
+from rankcorr.evaluation._matching import Matched, SelfHits, Unjudged, Unretrieved, joined, matched
 from rankcorr.evaluation._metrics import Metric, MetricLike, as_metrics, name_of
 from rankcorr.evaluation._qrels import Qrels, Run, with_common_ids
 
@@ -107,6 +107,7 @@ def worst(
     unjudged: Unjudged = "zero",
     unretrieved: Unretrieved = "last",
     depth: int | None = None,
+    self_hits: SelfHits = "warn",
 ) -> tuple[QueryDifference, ...]:
     """List the queries with the largest difference between two runs, and up to five documents that cause it.
 
@@ -115,7 +116,7 @@ def worst(
 
     Parameters
     ----------
-    qrels, runs, metric, unjudged, unretrieved, depth
+    qrels, runs, metric, unjudged, unretrieved, depth, self_hits
         As in `compare_runs`.
     first, second : str, optional
         Names of the two runs; optional if there are only two.
@@ -161,6 +162,7 @@ def worst(
     if len(pair) < 2:
         raise OptionError(f"two different runs are wanted; got {shown(first)} twice")
     policies: dict[str, Any] = {"unjudged": unjudged, "unretrieved": unretrieved, "depth": depth}
+    policies["self_hits"] = self_hits
     evaluation = evaluate(gold, pair, metrics=[chosen], standardized=False, **policies)
     matches = matches_of(gold, pair, evaluation)
     return worst_evaluated(gold, matches, evaluation, chosen, str(first), str(second), k=k)
@@ -170,7 +172,8 @@ def matches_of(gold: Qrels, runs: Mapping[str, Run], evaluation: Evaluation) -> 
     """Match runs with qrels by the options of their evaluation, for `worst_evaluated`."""
     options = evaluation.options
     policies = {name: options[name] for name in ("unjudged", "unretrieved")}
-    return {name: matched(joined(gold, run, options["depth"]), **policies) for name, run in runs.items()}
+    depth, self_hits = options["depth"], options["self_hits"]
+    return {name: matched(joined(gold, run, depth, self_hits=self_hits), **policies) for name, run in runs.items()}
 
 
 def worst_evaluated(

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from marshmallow import ValidationError
 
-from rankcorr._checks import collected_notices
+from rankcorr._checks import collected_notices, json_options
 from rankcorr._coefficients import COEFFICIENTS, Coefficient, named_coefficient
 from rankcorr._results import json_ready
 from rankcorr.evaluation import Evaluation, Qrels, Run, RunComparison, compare_evaluated, corrected_together, evaluate
@@ -73,7 +73,7 @@ def evaluate_runs(
         "chance": found.chance,
         "by_query": {name: getattr(found, name) for name in _BY_QUERY} if by_query else None,
         "comparisons": [{name: json_ready(getattr(each, name)) for name in _COMPARED} for each in compared],
-        "warnings": list(dict.fromkeys(notices)),
+        "warnings": list(dict.fromkeys(map(json_options, notices))),
     }
     try:
         check_text_bytes(answer)  # the answer repeats the name of a query for each run that lacks it

@@ -7,6 +7,7 @@ from typing import Any, Final
 from flask import g
 from marshmallow import ValidationError, validates_schema
 
+from rankcorr import RankingError
 from rankcorr.evaluation import Qrels, Run
 from rankcorr.evaluation._metrics import METRIC_NAMES, ir_measures_package
 from rankcorr.evaluation._nulls import RESAMPLES
@@ -70,9 +71,12 @@ class ByQuery(fields.Documented):
         """
         if not isinstance(value, dict) or not value:
             raise ValidationError(f"must be an object of query to an object, or of columns; got {shown(value)}")
-        documents = (
-            self._of_columns(value) if any(isinstance(entry, list) for entry in value.values()) else self._of(value)
-        )
+        try:
+            documents = (
+                self._of_columns(value) if any(isinstance(entry, list) for entry in value.values()) else self._of(value)
+            )
+        except RankingError as error:  # here, so that the field and the run are named
+            raise ValidationError(str(error)) from error
         g.n_items = g.get("n_items", 0) + len(documents)
         of = "documents of an evaluation, over qrels, runs and queries"
         fields.check_limit("max_query_documents", g.n_items, of=of)
@@ -93,7 +97,10 @@ class ByQuery(fields.Documented):
     def _of_columns(self, value: dict[str, Any]) -> Qrels | Run:
         names = ("query", "document", self.kind.value_name)
         if value.keys() != set(names):
-            raise ValidationError(f"columns must be {', '.join(names)}; got {shown(list(value))}")
+            raise ValidationError(
+                f"must be an object of query to an object of document to {self.kind.value_name}, or the columns "
+                f"{', '.join(names)}; got lists, under {shown(list(value))}"
+            )
         for name in names[:2]:
             check_labels(value[name], name)
         numbers = value[names[2]]
@@ -217,6 +224,7 @@ class EvaluationRequest(ItemWeights):
     metrics = MetricNames(load_default=("tau_w",))
     unjudged = fields.Choice(fields.UNJUDGED_DOCUMENTS, load_default=fields.UNJUDGED_DOCUMENTS.words[0])
     unretrieved = fields.Choice(fields.UNRETRIEVED_DOCUMENTS, load_default=fields.UNRETRIEVED_DOCUMENTS.words[0])
+    self_hits = fields.Choice(fields.SELF_HITS_OF_RUNS, load_default=fields.SELF_HITS_OF_RUNS.words[0])
     undefined = fields.Choice(fields.UNDEFINED_QUERIES, load_default=fields.UNDEFINED_QUERIES.words[0])
     depth = fields.Whole(least=1, most=LARGEST_DEPTH, about="Number of documents to keep of each query and run.")
     standardized = fields.Part(
@@ -270,6 +278,7 @@ COVERAGE: Final = fields.Component.at_least(
     **dict.fromkeys(("n_unjudged", "n_unretrieved"), COUNT),
     n_cut=COUNT("Documents beyond the depth."),
     n_negative=COUNT("Judgements below 0, which rank below 0."),
+    n_self_hits=COUNT("Queries with a hit that has their id."),
 )
 _LEFT_OUT: Final = at_least(label=fields.LABEL_SCHEMA, difference=UNDEFINED, pvalue=TWO_SIDED)
 PAIRED: Final = fields.Component.at_least(

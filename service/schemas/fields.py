@@ -26,7 +26,7 @@ from adaptive.simulation._similarity import SIMILARITIES
 from rankcorr._coefficients import COEFFICIENTS, VARIANTS
 from rankcorr._ranking import MISSING
 from rankcorr._weights import SCHEMES, TIED_WEIGHTS
-from rankcorr.evaluation._matching import UNJUDGED, UNRETRIEVED
+from rankcorr.evaluation._matching import SELF_HITS, UNJUDGED, UNRETRIEVED
 from rankcorr.evaluation._query_tests import TESTS
 from rankcorr.evaluation._values import UNDEFINED
 from rankcorr.inference._bootstrap import METHODS
@@ -98,6 +98,7 @@ MODEL: Final = vocabulary(
 )
 UNJUDGED_DOCUMENTS: Final = vocabulary("Unjudged", UNJUDGED, "Retrieved without a judgement: of relevance 0, or not.")
 UNRETRIEVED_DOCUMENTS: Final = vocabulary("Unretrieved", UNRETRIEVED, "Judged and not retrieved: last, or left out.")
+SELF_HITS_OF_RUNS: Final = vocabulary("SelfHits", SELF_HITS, "A hit with the id of its query: counts, or is left out.")
 UNDEFINED_QUERIES: Final = vocabulary("UndefinedQueries", UNDEFINED, "Treatment of a query without a value.")
 QUERY_TEST: Final = vocabulary("QueryTest", TESTS, "Paired test over queries.")
 TIES_MODEL: Final = vocabulary("TiesModel", TIES, "Ties have a separate parameter, or are half a win each.")

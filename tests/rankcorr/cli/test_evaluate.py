@@ -271,3 +271,17 @@ def test_runs_of_three_columns(tmp_path, monkeypatch):
     assert note["message"].endswith("are read as ranks (1 is best); --form scores reads them as scores")
     assert run_json("evaluate", "qrels.txt", "whole.txt", "--form", "scores")["means"][0]["mean"] == 1
     assert "--form scores reads scores" in refusal("evaluate", "qrels.txt", "scores.txt", "--form", "msmarco")
+
+
+def test_queries_among_their_hits(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "qrels.txt").write_text("q1 0 d1 1\nq1 0 d2 0\n")
+    (tmp_path / "x.run").write_text("q1 Q0 q1 1 0.9 x\nq1 Q0 d1 2 0.7 x\nq1 Q0 d2 3 0.5 x\n")
+    arguments = ["evaluate", "qrels.txt", "x.run", "--metric", "ap"]
+    (note,) = run_json(*arguments)["warnings"]
+    assert note["message"] == (
+        "the run: 1 query has a hit with the id of the query itself; --self-hits omit leaves it out, as BEIR does"
+    )
+    text = run_ok(*arguments, "--self-hits", "omit")
+    assert "x: 2 documents compared, 1 with the id of the query (left out)" in text
+    assert "x    ap      1.0000        1" in text

@@ -1,10 +1,22 @@
+from typing import ClassVar
+
 import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from rankcorr import OptionError, UnicodeFormWarning
-from rankcorr.evaluation import Coverage, Qrels, QueryMismatchError, Run, UnjudgedError, evaluate, worst
+from rankcorr.evaluation import (
+    Coverage,
+    Qrels,
+    QueryMismatchError,
+    Run,
+    SelfHitWarning,
+    UnjudgedError,
+    compare_runs,
+    evaluate,
+    worst,
+)
 from rankcorr.evaluation._matching import checked_depth, joined, matched, trec_order
 from tests.rankcorr.evaluation.cases import QRELS, RUNS, naive_match, naive_order
 
@@ -122,3 +134,45 @@ def test_a_depth_is_a_positive_whole_number(depth):
     with pytest.raises(OptionError, match="depth must be a positive whole number"):
         checked_depth(depth)
     assert checked_depth(None) is None
+
+
+class TestSelfHits:
+    """Queries that are documents of the collection, as in ArguAna."""
+
+    gold: ClassVar = {"a": {"b": 1, "c": 0}, "b": {"a": 1, "c": 0}, "x": {"c": 1, "a": 0}}
+    run: ClassVar = {"a": {"a": 9, "c": 5, "b": 4}, "b": {"b": 9, "a": 5}, "x": {"c": 2, "a": 1}}
+    without: ClassVar = {"a": {"c": 5, "b": 4}, "b": {"a": 5}, "x": {"c": 2, "a": 1}}
+
+    @pytest.mark.parametrize("depth", [None, 1, 2])
+    def test_they_are_left_out_before_the_cut(self, depth):
+        options = {"metrics": ["ap", "ndcg@2", "tau_w", "rbo"], "depth": depth, "undefined": "zero"}
+        result = evaluate(self.gold, self.run, self_hits="omit", **options)
+        expected = evaluate(self.gold, self.without, **options)
+        assert result.values.tobytes() == expected.values.tobytes()
+        assert (result.coverage[0].n_self_hits, expected.coverage[0].n_self_hits) == (2, 0)
+        assert result.coverage[0].n_cut == expected.coverage[0].n_cut
+
+    def test_they_count_and_are_named_by_default(self):
+        message = r'the run: 2 queries have a hit with the id of the query itself; self_hits="omit" leaves it out, as B'
+        with pytest.warns(SelfHitWarning, match=message) as notes:
+            result = evaluate(self.gold, self.run, metrics="ap")
+        assert notes[0].filename == __file__
+        kept = evaluate(self.gold, self.run, metrics="ap", self_hits="keep")
+        assert result.values.tobytes() == kept.values.tobytes()
+        assert result.of().tolist() == [pytest.approx(1 / 3), 0.5, 1]
+
+    def test_whole_numbers_equal_their_text(self):
+        result = evaluate({7: {"d": 1}}, {"7": {"7": 2, "d": 1}}, metrics="ap", self_hits="omit")
+        assert (result.of().tolist(), result.coverage[0].n_self_hits) == ([1.0], 1)
+        result = evaluate({7: {1: 1}}, {7: {7: 2, 1: 1}}, metrics="ap", self_hits="omit")
+        assert (result.of().tolist(), result.coverage[0].n_self_hits) == ([1.0], 1)
+
+    def test_comparisons_leave_them_out_too(self):
+        runs = {"one": self.run, "two": {**self.run, "b": {"a": 2, "c": 1}}}
+        options = {"metric": "ap", "self_hits": "omit"}
+        assert compare_runs(self.gold, runs, n_resamples=9, **options).pairs[0].difference == 0
+        assert [pair.difference for pair in worst(self.gold, runs, **options)] == [0, 0, 0]
+
+    def test_an_unknown_treatment(self):
+        with pytest.raises(OptionError, match="self_hits must be one of 'warn', 'keep', 'omit'; got 'drop'"):
+            evaluate(self.gold, self.run, self_hits="drop")

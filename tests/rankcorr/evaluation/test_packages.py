@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from rankcorr import TableError
-from rankcorr.evaluation import ColumnError, DuplicateDocumentError, Qrels, Run, evaluate, read_run
+from rankcorr.evaluation import ColumnError, DuplicateDocumentError, Qrels, Run, evaluate, read_qrels, read_run
 
 RELEVANT = {"q1": {"d1", "d3"}, "q2": ["d2"]}
 RUN = {"q1": {"d2": 0.9, "d1": 0.75, "d3": 0.25}, "q2": {"d2": 0.5, "d1": 0.5}}
@@ -129,3 +129,14 @@ def test_a_run_may_list_its_documents_best_first(kind):
 def test_lists_of_ids_are_not_taken_for_files():
     with pytest.raises(ColumnError, match=r"run 'q1': 'd1' is no file\. If the lists are ids .* write Run\.from_dict"):
         evaluate({"q1": {"d1": 1, "d2": 0}}, {"q1": ["d1", "d2"]})
+
+
+def test_the_parquet_files_of_ranx(tmp_path):
+    """Both `Qrels.save` and `Run.save` of ranx 0.3 write the columns q_id, doc_id and score."""
+    frame = pd.DataFrame({"q_id": ["q1", "q1", "q2"], "doc_id": ["a", "b", "a"], "score": [2, 0, 1]})
+    frame.to_parquet(tmp_path / "ranx.parquet")
+    assert read_qrels(tmp_path / "ranx.parquet").to_dict() == {"q1": {"a": 2, "b": 0}, "q2": {"a": 1}}
+    assert read_run(tmp_path / "ranx.parquet").to_dict() == {"q1": {"a": 2, "b": 0}, "q2": {"a": 1}}
+    graded = frame.assign(relevance=[1, 1, 1])
+    assert Qrels.from_frame(graded)["q1"] == {"a": 1, "b": 1}
+    assert Run.from_frame(graded)["q1"] == {"a": 2, "b": 0}

@@ -103,18 +103,36 @@ def test_columns_are_what_objects_are():
 
 
 @pytest.mark.parametrize(
-    "policies", [{}, {"unjudged": "omit"}, {"unretrieved": "omit"}, {"undefined": "zero"}, {"depth": 1}, {"depth": 2}]
+    "policies",
+    [
+        {},
+        {"unjudged": "omit"},
+        {"unretrieved": "omit"},
+        {"undefined": "zero"},
+        {"depth": 1},
+        {"depth": 2},
+        {"self_hits": "omit"},
+    ],
 )
 def test_policies_and_what_was_left_out_are_the_librarys(policies):
     found = answer(PATH, qrels=QRELS, runs={"x": RUN}, metrics=["tau_w", "ap"], by_query=True, **policies)
     expected = evaluate(QRELS, RUN, metrics=["tau_w", "ap"], standardized=False, **policies)
     assert found["by_query"]["values"] == json_ready(expected.values)
     (coverage,), (row,) = expected.coverage, found["coverage"]
-    for name in ("n_queries", "n_compared", "n_unjudged", "n_unretrieved", "n_cut", "n_negative"):
+    for name in ("n_queries", "n_compared", "n_unjudged", "n_unretrieved", "n_cut", "n_negative", "n_self_hits"):
         assert row[name] == getattr(coverage, name)
     assert (row["not_in_run"], row["n_not_in_run"], row["not_in_qrels"]) == (["q3", "q4"], 2, ["q9"])
     reasons = [(each["metric"], each["reason"], each["queries"]) for each in found["undefined"]]
     assert reasons == [(each.metric, each.reason, list(each.queries)) for each in expected.undefined]
+
+
+def test_a_query_among_its_hits_is_named():
+    runs = {"x": {"q": {"q": 3, "a": 2}}}
+    (warning,) = answer(PATH, qrels={"q": {"a": 1}}, runs=runs, metrics=["ap"])["warnings"]
+    assert warning.endswith('a hit with the id of the query itself; "self_hits": "omit" leaves it out, as BEIR does')
+    content = answer(PATH, qrels={"q": {"a": 1}}, runs=runs, metrics=["ap"], self_hits="omit")
+    assert (content["warnings"], content["means"][0]["mean"]) == ([], 1)
+    assert content["coverage"][0]["n_self_hits"] == 1
 
 
 def test_a_metric_without_a_value_is_null_with_a_warning():
@@ -144,7 +162,14 @@ ONE = {"qrels": {"q": {"a": 1, "b": 0}}, "runs": {"x": {"q": {"a": 1, "b": 2}}, 
         ({"runs": {}}, "/runs", "must be an object of name to run"),
         ({"runs": {"x": {"q": {"a": "z"}}}}, "/runs/x/q/a", "the score must be a number"),
         ({"runs": {"": ONE["qrels"]}}, "/runs", "must be an object of name to run"),
-        ({"qrels": {"query": ["q"], "document": ["a"]}}, "/qrels", "columns must be query, document, relevance; got"),
+        ({"qrels": {"query": ["q"], "document": ["a"]}}, "/qrels", "columns query, document, relevance; got"),
+        (
+            {"runs": {"x": ONE["qrels"], "y": {"q": ["a", "b"]}}},
+            "/runs/y",
+            "object of document to score, or the columns",
+        ),
+        ({"runs": {"x": ONE["qrels"], "y": {"q": {}}}}, "/runs/y", "there is no row: a query, a document and a score"),
+        ({"qrels": {"q": {}}}, "/qrels", "there is no row: a query, a document and a relevance"),
         (
             {"qrels": {"query": [1.5], "document": ["a"], "relevance": [1]}},
             "/qrels/query/0",
