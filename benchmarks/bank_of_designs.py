@@ -135,7 +135,7 @@ def pvalues_of(scores: Array, name: str, n_resamples: int, seed: int) -> dict[st
         exchange = Exchange.of(COEFFICIENTS[name], gold, systems, codes if kind == "scores" else None)
         (orbit,) = orbits_of([[exchange]], Draws(n_resamples, seed))
         found[kind] = (orbit.observed, orbit.pvalue(), *orbit.interval(1 - LEVEL, bound=2.0))
-    found["auto"] = found["scores" if on_one_scale(codes, seed) else "ranks"]
+    found["auto"] = found["scores" if on_one_scale(codes) else "ranks"]
     return found
 
 
@@ -219,7 +219,7 @@ def standings_of_systems(
     codes = score_codes(list(named.values()), list(named)) if swap == "scores" else [None] * len(named)
     order = np.argsort(-totals, kind="stable")
     competitors = [Competitor(str(row), entries[row], totals[row], codes[row]) for row in order.tolist()]
-    return order, Contest(coefficient, sets, competitors, Draws(n_resamples, seed)).standings(1 - LEVEL)
+    return order, Contest(coefficient, sets, competitors, Draws(n_resamples, seed), swap).standings(1 - LEVEL)
 
 
 def judge(order: Array, standings: Standings, qualities: Array) -> tuple[float, float]:

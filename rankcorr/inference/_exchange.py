@@ -43,10 +43,10 @@ BELOW_ALL: Final = np.iinfo(np.int64).max
 STAY: Final = np.uint32(2**32 - 1)
 GO: Final = np.uint32(0)
 
-# How often systems that share a scale are treated as if they did not. With this many exchanges drawn, none reaches the
-# observed difference in one of a hundred cases.
+# How often systems that share a scale are treated as if they did not, and the number of exchanges that decide it.
 RARE: Final = 0.01
-N_SCALE: Final = 99
+N_SCALE: Final = 1_999
+MOST_CODES: Final = 256  # steps at which distribution functions are compared
 
 Places: TypeAlias = NDArray[np.int64]
 Codes: TypeAlias = Places | Mapping[Hashable, int]
@@ -248,32 +248,48 @@ def common_scale(halves: NDArray[Any], has: NDArray[np.bool_]) -> Values:
     return places
 
 
-def on_one_scale(codes: Places, seed: int) -> bool:
+def on_one_scale(codes: Places) -> bool:
     """Whether the scores of some systems, as `score_codes`, may have been drawn alike.
 
     The largest difference of a system's distribution function from the mean of all is compared with the same after
-    exchanges: all of those of two systems with up to 12 items, else up to 99 random ones. Systems of one scale are
+    exchanges: all of those of two systems with up to 12 items, else up to 1,999 random ones. Systems of one scale are
     mistaken for others once in a hundred times. Scores without a tie, of the same values in all systems, are ranks, and
     no exchange keeps them so.
+
+    The exchanges depend on the scores alone: no seed, and no order of the systems or items, changes the decision.
     """
     n_systems, n_items = codes.shape
     ascending = np.sort(codes, axis=1)
     if np.array_equal(ascending, np.broadcast_to(ascending[0], codes.shape)) and np.all(np.diff(ascending[0])):
         return False
     places = np.unique(codes, return_inverse=True)[1].reshape(codes.shape)
-    places = places[np.lexsort(places.T)]  # the order of the systems is of no account
+    places = places[np.lexsort(np.sort(places, axis=1).T)]
+    places = places[:, np.lexsort((*places, *np.sort(places, axis=0)))]
+    counts = np.bincount(places.ravel())
+    if counts.size > MOST_CODES:
+        places = ((np.cumsum(counts) - counts) * MOST_CODES // places.size)[places]
     n_codes = int(places.max()) + 1
-    pooled = np.cumsum(np.bincount(places.ravel(), minlength=n_codes)) / n_systems
+    pooled = np.cumsum(np.bincount(places.ravel(), minlength=n_codes))
 
-    def distance(rows: NDArray[np.intp]) -> float:
-        return max(float(np.abs(np.cumsum(np.bincount(row, minlength=n_codes)) - pooled).max()) for row in rows)
+    def distance(rows: NDArray[np.intp]) -> int:
+        # In whole numbers: n_systems times the number of items up to each code.
+        shifted = (rows + n_codes * np.arange(n_systems)[:, np.newaxis]).ravel()
+        numbers = np.bincount(shifted, minlength=n_systems * n_codes).reshape(n_systems, n_codes)
+        return int(np.abs(n_systems * np.cumsum(numbers, axis=1) - pooled).max())
 
     observed = distance(places)
     if n_systems == 2 and n_items <= MAX_EXACT:
         swapped = (np.where(swap == 1, places[::-1], places) for swap in all_swaps(n_items))
         return float(np.mean([distance(rows) >= observed for rows in swapped])) > RARE
-    rng = np.random.default_rng(seed)
-    return any(distance(rng.permuted(places, axis=0)) >= observed for _ in range(N_SCALE))
+    # Hoeffding's bound for each system and code: such a difference needs no exchanges.
+    if 2 * n_systems * n_codes * np.exp(-2 * (observed / n_systems) ** 2 / n_items) < RARE / 10:
+        return False
+    rng, number = np.random.default_rng(n_items), 0
+    for _ in range(N_SCALE):
+        number += distance(rng.permuted(places, axis=0)) >= observed
+        if number > RARE * N_SCALE:
+            return True
+    return False
 
 
 def score_codes(rankings: Sequence[RankingLike], names: Sequence[str]) -> list[Codes]:

@@ -28,7 +28,7 @@ from rankcorr._results import Computed, Result, TableResult, json_ready
 from rankcorr._workers import Progress
 from rankcorr.errors import ManyGoldSetsWarning, OptionError, StandardizationError
 from rankcorr.inference._bootstrap import percentile_interval, resampled
-from rankcorr.inference._exchange import SWAPS, Codes, Swap, codes_of_items, on_one_scale, score_codes
+from rankcorr.inference._exchange import SWAPS, Codes, Swap, score_codes
 from rankcorr.inference._leaderboard_groups import (
     MEAN,
     PLACES,
@@ -45,7 +45,7 @@ from rankcorr.inference._leaderboard_groups import (
 from rankcorr.inference._multiple_tests import TESTED
 from rankcorr.inference._null import null_of
 from rankcorr.inference._orbit import MAX_EXACT, alpha_of
-from rankcorr.inference._resampling import Draws, SortedItems, Values, derived_seed
+from rankcorr.inference._resampling import Draws, SortedItems, Values
 from rankcorr.inference._standardization import standardize
 
 MANY_GOLD_SETS: Final = 5
@@ -100,6 +100,9 @@ class LeaderboardRow(Result):
         P-value of the two-sided test against the best system, without correction and corrected for all pairs of systems
         (step-down). nan for the best system. With ``missing="intersection"`` the test is over the items that
         both have, where either may be the better; the p-value is nan if a coefficient is undefined over these items.
+    swap : str or None
+        What the test of `pvalue` exchanges, "scores" or "ranks": the scores of these two systems decide. None for the
+        best system.
     n_unused : int
         Number of items of the system that are in no gold set and are left out: none with ``missing="bottom"``.
 
@@ -130,6 +133,7 @@ class LeaderboardRow(Result):
     mean: Score
     pvalue: float
     corrected_pvalue: float
+    swap: str | None
     n_unused: int
 
 
@@ -148,7 +152,7 @@ class Leaderboard(Computed, TableResult):
     standardized : bool
         Whether coefficients are standardized, so that chance gives 0 on average in each gold set.
     swap : str
-        What the tests exchange, "ranks" or "scores".
+        What all systems exchange together, "ranks" or "scores"; of two systems, what their test exchanges.
     exact : bool or None
         Whether tests enumerate all swaps, as for two systems with at most 12 items; otherwise they are drawn. None if
         fewer than two systems have a coefficient, because nothing is tested then.
@@ -280,8 +284,9 @@ def leaderboard(
         Standardize each coefficient (`NullDistribution.standardize`). Chance then gives 0 on average in each gold set,
         whatever its length and ties, so that coefficients can be added and averaged.
     swap : {"auto", "scores", "ranks"}
-        What systems exchange in tests, as in `compare_systems`. "auto" takes scores if all systems have them and their
-        distributions may be one in each gold set, else ranks.
+        What systems exchange in tests, as in `compare_systems`. "auto" takes scores if systems have them and their
+        distributions may be one in each gold set, else ranks. It decides for each pair with the best system, and once
+        for the exchange of all systems.
     missing : {"raise", "intersection", "bottom", "gold"}
         How to treat items of gold that a system lacks. "raise": raise an error. "intersection": leave them out of that
         gold set for that system; scores are then of different items, and tests use the items that both systems have.
@@ -368,7 +373,7 @@ def leaderboard(
         )
     unused = unused_labels(sets, found, missing)
     entries = entered(sets, found, missing, draws.progress)
-    codes = _codes(systems, sets, swap, draws.seed)
+    codes = _codes(systems, swap)
     columns = list(range(len(sets))) if by in TOTALS else [list(sets).index(by)]
 
     values = np.column_stack([_coefficients(chosen, [row[g] for row in entries]) for g in range(len(sets))])
@@ -384,7 +389,7 @@ def leaderboard(
             name=names[system],
             parts=[entries[system][column] for column in columns],
             total=deciding[system],
-            codes=None if codes is None else codes[system],
+            codes=codes[system],
             exponents=None if exponents is None else exponents[system, columns],
         )
         for system in defined
@@ -400,12 +405,13 @@ def leaderboard(
         for column, name in enumerate(sets)
         if column in columns
     }
-    contest = Contest(chosen, golds, competitors, draws.of_part(1))
+    contest = Contest(chosen, golds, competitors, draws.of_part(1), swap)
     tests = contest.standings(confidence)
     if untested := [names[s] for s, p in zip(defined[1:], tests.pvalues[1:], strict=True) if math.isnan(p)]:
         why = "all items that have weight are tied among those that the best system and each of these has"
         warn_undefined(offending(why, untested), stacklevel=3)
     _warn_of_undefined(names, list(sets), scores, draws.n_resamples)
+    paired_swaps = contest.paired_swaps + [None] * (len(names) - len(competitors))
     rows = [
         LeaderboardRow(
             system=names[system],
@@ -413,16 +419,19 @@ def leaderboard(
             total=totals[system],
             mean=_divided(totals[system], len(sets)),
             n_unused=unused[system],
+            swap=paired_swap,
             **place,
         )
-        for system, place in zip(best_first.tolist(), tests.places(deciding[best_first]), strict=True)
+        for system, place, paired_swap in zip(
+            best_first.tolist(), tests.places(deciding[best_first]), paired_swaps, strict=True
+        )
     ]
     return Leaderboard(
         rows=tuple(rows),
         gold_sets=tuple(sets),
         by=by,
         standardized=standardized,
-        swap="ranks" if codes is None else "scores",
+        swap=contest.swap,
         exact=contest.is_exact,
         unit="items",
         level=confidence,
@@ -465,19 +474,15 @@ def _interval(value: float, resamples: Values, entries: Sequence[Entered], level
     return Score(float(value), low, high, n_items, n_missing, resamples.size - kept.size)
 
 
-def _codes(systems: Any, sets: dict[str, Ranking], swap: Swap, seed: int) -> list[Codes] | None:
-    """Codes of the scores of all systems together, if they exchange scores."""
+def _codes(systems: Any, swap: Swap) -> list[Codes | None]:
+    """Codes of the scores of all systems together; None for a system that has ranks alone, or exchanges them."""
     named = by_name(systems) or {}
     given = {name: named[name] for name in named.keys()}  # noqa: SIM118
-    if swap == "ranks" or (swap == "auto" and any(isinstance(each, Ranking) for each in given.values())):
-        return None
-    codes = score_codes(list(given.values()), [f"system {name!r}" for name in given])
-    if swap == "auto":
-        for number, gold in enumerate(sets.values()):
-            rows = np.array([codes_of_items(own, gold.labels) for own in codes])
-            if not on_one_scale(rows, derived_seed(seed, 3, number)):
-                return None
-    return codes
+    if swap == "ranks":
+        return [None] * len(given)
+    scored = {name: scores for name, scores in given.items() if swap == "scores" or not isinstance(scores, Ranking)}
+    codes = dict(zip(scored, score_codes(list(scored.values()), [f"system {name!r}" for name in scored]), strict=True))
+    return [codes.get(name) for name in given]
 
 
 def _divided(total: Score, number: int) -> Score:

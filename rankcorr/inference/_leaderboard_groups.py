@@ -18,7 +18,7 @@ from rankcorr._frames import by_name
 from rankcorr._ranking import Missing, Ranking, align, as_ranking
 from rankcorr._workers import Progress, silent
 from rankcorr.errors import DimensionError, LabelError, LabelMismatchError, OptionError, TooFewItemsError
-from rankcorr.inference._exchange import Codes, Exchange, codes_of_items, orbits_of
+from rankcorr.inference._exchange import Codes, Exchange, Swap, codes_of_items, on_one_scale, orbits_of
 from rankcorr.inference._multiple_tests import TESTED, Standings, standings_of, step_down
 from rankcorr.inference._orbit import MAX_EXACT, alpha_of
 from rankcorr.inference._resampling import Draws, Values
@@ -170,7 +170,7 @@ class Competitor:
     total : float
         The value that it is ranked by: the sum of its coefficients in these.
     codes : Codes or None
-        `score_codes`, if systems exchange scores.
+        `score_codes`, if it may exchange scores.
     exponents : ndarray of float64, shape (n_gold_sets,), or None
         Exponents of the maps that standardize its coefficient in each gold set.
     """
@@ -196,13 +196,27 @@ class Contest:
     """
 
     def __init__(
-        self, coefficient: Coefficient, golds: Mapping[str, Ranking], systems: Sequence[Competitor], draws: Draws
+        self,
+        coefficient: Coefficient,
+        golds: Mapping[str, Ranking],
+        systems: Sequence[Competitor],
+        draws: Draws,
+        swap: Swap = "auto",
     ) -> None:
         self._coefficient = coefficient
         self._golds = list(golds.values())
         self._set_names = list(golds)
         self._systems = systems
         self._draws = draws
+        self._swap = swap
+        self._is_by_scores = self._have_one_scale(range(len(systems)), self._golds)
+        # What the paired test of each system with the best exchanges, None for the best.
+        self.paired_swaps: list[str | None] = [None] * len(systems)
+
+    @property
+    def swap(self) -> str:
+        """What all systems exchange together."""
+        return "scores" if self._is_by_scores else "ranks"
 
     @property
     def n_systems(self) -> int:
@@ -247,6 +261,7 @@ class Contest:
         for other in range(1, self.n_systems):
             self._draws.progress(0)  # the caller may stop the work between its steps
             pairs.append(self._pair(0, other))
+        self.paired_swaps[1:] = ["scores" if pair[0].by_scores else "ranks" for pair in pairs]
         orbits = orbits_of(pairs, draws)
         leads = np.array([orbit.observed for orbit in orbits])
         pvalues = np.array([orbit.pvalue() for orbit in orbits])
@@ -281,13 +296,30 @@ class Contest:
         return corrected, leads
 
     def _pair(self, leader: int, other: int) -> list[Exchange]:
-        """Two systems that exchange places in each gold set, over the items that both have."""
+        """Two systems that exchange places in each gold set, over the items that both have.
+
+        Their scores alone decide what they exchange, whatever those of other systems are.
+        """
         first, second = self._systems[leader], self._systems[other]
-        pairs = []
-        for number, parts in enumerate(zip(first.parts, second.parts, strict=True)):
-            gold, *systems = common(*parts, (first.name, second.name), self._set_names[number])
-            pairs.append(self._made(number, (leader, other), gold, systems, None))
-        return pairs
+        aligned = [
+            common(*parts, (first.name, second.name), self._set_names[number])
+            for number, parts in enumerate(zip(first.parts, second.parts, strict=True))
+        ]
+        by_scores = self._have_one_scale((leader, other), [gold for gold, *_ in aligned])
+        return [
+            self._made(number, (leader, other), gold, systems, None, by_scores)
+            for number, (gold, *systems) in enumerate(aligned)
+        ]
+
+    def _have_one_scale(self, rows: Sequence[int], golds: Sequence[Ranking]) -> bool:
+        """Whether some systems exchange scores: they have them, and on one scale in each gold set."""
+        codes = [self._systems[row].codes for row in rows]
+        if self._swap == "ranks" or not codes or any(own is None for own in codes):
+            return False
+        if self._swap == "scores":
+            return True
+        known = [own for own in codes if own is not None]
+        return all(on_one_scale(np.array([codes_of_items(own, gold.labels) for own in known])) for gold in golds)
 
     def _exchange(self, gold: Ranking, number: int) -> Exchange:
         """All systems, which exchange places in one gold set; each may lack items."""
@@ -302,13 +334,20 @@ class Contest:
                 has = set(part.gold.labels or ())
                 present[row] = [label in has for label in gold.labels or ()]
                 rankings.append(align(gold, part.system, missing="gold")[1])
-        return self._made(number, range(self.n_systems), gold, rankings, present)
+        return self._made(number, range(self.n_systems), gold, rankings, present, self._is_by_scores)
 
     def _made(
-        self, number: int, rows: Sequence[int], gold: Ranking, rankings: list[Ranking], has: NDArray[np.bool_] | None
+        self,
+        number: int,
+        rows: Sequence[int],
+        gold: Ranking,
+        rankings: list[Ranking],
+        has: NDArray[np.bool_] | None,
+        by_scores: bool,
     ) -> Exchange:
         systems = [self._systems[row] for row in rows]
-        codes = [codes_of_items(each.codes, gold.labels) for each in systems if each.codes is not None]
+        given = [system.codes for system in systems if system.codes is not None and by_scores]
+        codes = [codes_of_items(own, gold.labels) for own in given]
         exchange = Exchange.of(self._coefficient, gold, rankings, np.array(codes) if codes else None, has)
         exponents = [each.exponents[number] for each in systems if each.exponents is not None]
         return replace(exchange, exponents=np.array(exponents)) if exponents else exchange

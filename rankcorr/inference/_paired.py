@@ -31,7 +31,7 @@ from rankcorr.inference._leaderboard_groups import named_golds, systems_of
 from rankcorr.inference._multiple_tests import holm
 from rankcorr.inference._null import ALTERNATIVES, Alternative
 from rankcorr.inference._orbit import MAX_EXACT, Orbit, alpha_of
-from rankcorr.inference._resampling import BLOCK_NUMBERS, Draws, SortedItems, derived_seed
+from rankcorr.inference._resampling import BLOCK_NUMBERS, Draws, SortedItems
 
 NAMES: Final = ("gold", "a", "b")
 TURNED: Final[dict[Alternative, Alternative]] = {"two-sided": "two-sided", "greater": "less", "less": "greater"}
@@ -237,7 +237,7 @@ def compare_systems(
     difference = float(values[0] - values[1])
     # Tests take two systems in one order, so that a and b draw the same numbers as b and a.
     turned = SortedItems.of(chosen, first, [second, third]).is_turned
-    exchange = _exchange(chosen, (first, second, third), (a, b), swap, turned, draws.seed)
+    exchange = _exchange(chosen, (first, second, third), (a, b), swap, turned)
 
     orbit, least, most, fragile = Orbit(math.nan, np.empty((1, 0)), np.empty(0), False), None, None, False
     pvalue = low = high = detectable = math.nan
@@ -475,7 +475,6 @@ def _exchange(
     given: tuple[RankingLike, RankingLike],
     swap: Swap,
     turned: bool,
-    seed: int,
 ) -> Exchange:
     """The exchange of two systems, which enter in reverse if `turned`."""
     gold, *systems = aligned
@@ -484,7 +483,7 @@ def _exchange(
         codes = np.array([codes_of_items(own, gold.labels) for own in score_codes(given, NAMES[1:])])
     if turned:
         systems, codes = systems[::-1], None if codes is None else codes[::-1]
-    by_scores = codes is not None and (swap == "scores" or on_one_scale(codes, derived_seed(seed, 3, 0)))
+    by_scores = codes is not None and (swap == "scores" or on_one_scale(codes))
     return Exchange.of(coefficient, gold, systems, codes if by_scores else None)
 
 

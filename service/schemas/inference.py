@@ -7,7 +7,18 @@ from marshmallow import post_load, validates_schema
 from service.schemas import fields
 from service.schemas.base import NOTICES, Answer, Request, WeightOptions, check_one
 from service.schemas.ranking_fields import NamedRankings, RankingField, scores_in
-from service.schemas.shapes import NUMBER, NUMBER_OR_NULL, TEXT, TRUTH, WHOLE, WHOLE_OR_NULL, at_least, list_of, map_of
+from service.schemas.shapes import (
+    NUMBER,
+    NUMBER_OR_NULL,
+    TEXT,
+    TEXT_OR_NULL,
+    TRUTH,
+    WHOLE,
+    WHOLE_OR_NULL,
+    at_least,
+    list_of,
+    map_of,
+)
 
 UNDEFINED: Final = NUMBER_OR_NULL
 
@@ -131,6 +142,7 @@ _ROW: Final = at_least(
     mean=SCORE.reference,
     pvalue=TWO_SIDED("Two-sided, of the paired test against the best."),
     corrected_pvalue=UNDEFINED("Against the best, two-sided, corrected for all pairs of systems (step-down)."),
+    swap=TEXT_OR_NULL("What the paired test exchanges; null for the best."),
     n_unused=WHOLE("Items of the system that are in no gold set."),
     optional=["n_unused"],
 )

@@ -265,7 +265,7 @@ def refused(drawn, n_items=30, n_samples=300, n_systems=2):
     for seed in range(n_samples):
         rows = drawn(np.random.default_rng([5, seed]), (n_systems, n_items))
         codes = np.unique(-rows, return_inverse=True)[1].reshape(rows.shape)
-        number += not on_one_scale(codes, seed)
+        number += not on_one_scale(codes)
     return number / n_samples
 
 
@@ -284,11 +284,27 @@ def test_systems_that_are_shifted_or_stretched_are_on_two_scales():
     assert refused(lambda rng, shape: np.exp(1 + rng.normal(size=shape)) * [[1], [9]], n_samples=40) == 1
 
 
+@given(st.integers(2, 4), st.integers(2, 20), st.integers(0, 50))
+def test_the_order_of_systems_and_items_does_not_decide_the_scale(n_systems, n_items, seed):
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, 9, (n_systems, n_items)) + rng.integers(0, 3, (n_systems, 1))
+    turned = codes[rng.permutation(n_systems)][:, rng.permutation(n_items)]
+    assert on_one_scale(codes) == on_one_scale(turned)
+
+
+def test_long_lists_are_compared_in_steps():
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=(2, 1_000))
+    for stretch, expected in ((1.0, True), (1.6, False)):
+        codes = np.unique(-scores * [[1], [stretch]], return_inverse=True)[1].reshape(scores.shape)
+        assert on_one_scale(codes) is expected
+
+
 def test_permutations_of_the_same_numbers_are_ranks_unless_some_are_tied():
-    assert not on_one_scale(np.array([[0, 1, 2, 3], [3, 0, 1, 2]]), 0)
-    assert not on_one_scale(np.array([[0, 1, 2, 3], [0, 1, 2, 3]]), 0)
-    assert on_one_scale(np.array([[0, 1, 1, 3], [1, 0, 1, 3]]), 0)
-    assert on_one_scale(np.zeros((2, 4), np.int64), 0)
+    assert not on_one_scale(np.array([[0, 1, 2, 3], [3, 0, 1, 2]]))
+    assert not on_one_scale(np.array([[0, 1, 2, 3], [0, 1, 2, 3]]))
+    assert on_one_scale(np.array([[0, 1, 1, 3], [1, 0, 1, 3]]))
+    assert on_one_scale(np.zeros((2, 4), np.int64))
 
 
 def test_distances_are_of_the_items_that_both_have():

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankcorr import Tau, TauW, UndefinedCorrelationWarning
+from rankcorr import Ranking, Tau, TauW, UndefinedCorrelationWarning
 from rankcorr.inference._leaderboard import leaderboard
 from rankcorr.inference._leaderboard_groups import Competitor, Contest, entered, gold_sets_of, systems_of
 from rankcorr.inference._paired import compare_systems
@@ -141,3 +141,28 @@ def test_equally_good_systems_are_told_apart_in_no_more_than_one_of_twenty_board
         wrong += board.rows[-1].group > 1
     # A binomial count with p = 0.05 exceeds this with probability 0.001.
     assert wrong <= n_boards * 0.05 + 3.1 * math.sqrt(n_boards * 0.05 * 0.95)
+
+
+@pytest.mark.needs_numba
+def test_another_system_does_not_decide_what_two_exchange():
+    rng = np.random.default_rng(1)
+    gold = rng.normal(size=60)
+    systems = {name: gold + noise * rng.normal(size=60) for name, noise in (("a", 0.9), ("b", 1.1), ("c", 1.4))}
+    boards = [leaderboard(gold, systems | {"c": 100 * systems["c"]}, n_resamples=300)]
+    boards += [leaderboard(gold, systems, n_resamples=300), leaderboard(gold, systems, n_resamples=300, seed=5)]
+    boards.append(leaderboard(gold, systems | {"c": Ranking.from_scores(systems["c"])}, n_resamples=300))
+    rows = [next(row for row in board.rows if row.system == "b") for board in boards]
+    assert {row.swap for row in rows} == {"scores"}
+    assert rows[0].pvalue == rows[1].pvalue == rows[3].pvalue
+    assert [board.swap for board in boards[:2]] == ["ranks", "scores"]
+    assert [board.rows[-1].swap for board in (boards[0], boards[3])] == ["ranks", "ranks"]
+    assert boards[0].rows[0].swap is None
+
+
+def test_the_seed_does_not_decide_what_is_exchanged():
+    rng = np.random.default_rng(28)
+    gold = rng.normal(size=100)
+    one, other = gold + 0.5 * rng.normal(size=100), gold + 1.2 * rng.normal(size=100)
+    results = [compare_systems(gold, one, other, n_resamples=500, seed=seed) for seed in range(6)]
+    assert len({result.swap for result in results}) == 1
+    assert max(result.pvalue for result in results) - min(result.pvalue for result in results) < 0.1
