@@ -1,54 +1,18 @@
-// Requests of an organiser: JSON in, JSON out, named errors, and polling that costs nothing while nothing changes.
+// What an organiser's page asks of the server, and polling that costs nothing while nothing changes.
+
+import { Problem, request } from "../requests.js";
 
 const PATIENCE = 60_000; // milliseconds, long enough to simulate the accuracy of a plan
 const EVERY = 5_000;
 const LONGEST = 60_000;
 const SHARE = 5; // the longer the server takes for a path, the less often the page asks for it
-const KIND = "urn:rankcorr:problem:";
 
-/** An error that the server names; status 0 means that it sent no answer. */
-export class Problem extends Error {
-  constructor(status, body = {}) {
-    super(body.detail ?? `status ${status}`);
-    this.status = status;
-    this.kind = (body.type ?? "").replace(KIND, "");
-    this.errors = body.errors ?? {};
-  }
-}
+export { Problem };
 
-/** An answer: its JSON (null if it has none or nothing has changed) and the ETag of its state. */
-export async function ask(method, path, { body, headers = {}, token } = {}) {
-  const sent = { ...headers };
-  if (body !== undefined) sent["Content-Type"] = "application/json";
-  if (token !== undefined) sent.Authorization = `Bearer ${token}`;
-  const controller = new AbortController();
-  const timer = setTimeout(() => controller.abort(), PATIENCE);
-  let response;
-  let text;
-  try {
-    response = await fetch(path, {
-      method,
-      headers: sent,
-      body: body === undefined ? undefined : JSON.stringify(body),
-      credentials: "same-origin",
-      cache: "no-store",
-      redirect: "error",
-      signal: controller.signal,
-    });
-    text = await response.text();
-  } catch {
-    throw new Problem(0);
-  } finally {
-    clearTimeout(timer);
-  }
-  let found = null;
-  try {
-    found = text === "" ? null : JSON.parse(text);
-  } catch {
-    throw new Problem(0);
-  }
-  if (!response.ok && response.status !== 304) throw new Problem(response.status, found ?? {});
-  return { json: found, tag: response.headers.get("ETag"), status: response.status };
+/** An answer: its JSON (null if it has none or nothing has changed), the ETag of its state, and its status. */
+export function ask(method, path, { body, file, headers = {}, token } = {}) {
+  const authorization = token === undefined ? {} : { Authorization: `Bearer ${token}` };
+  return request(method, path, { patience: PATIENCE, body, file, headers: { ...headers, ...authorization } });
 }
 
 /** The API of one campaign, for the organiser whose session this browser has. */
@@ -95,7 +59,7 @@ class Watch {
     this.failed = failed;
     this.every = every;
     this.tag = null;
-    this.asked = null;
+    this.seen = null; // the path of the last data
     this.wait = every;
     this.timer = null;
     this.running = false;
@@ -131,13 +95,13 @@ class Watch {
   async once() {
     const path = this.path();
     const began = Date.now();
-    const known = path === this.asked && this.tag !== null;
+    const known = path === this.seen && this.tag !== null;
     try {
       const answer = await ask("GET", path, { headers: known ? { "If-None-Match": this.tag } : {} });
       this.wait = Math.max(this.every, SHARE * (Date.now() - began));
       this.failed(null);
       if (answer.status === 304) return;
-      this.asked = path;
+      this.seen = path;
       this.tag = answer.tag;
       this.show(answer.json);
     } catch (error) {

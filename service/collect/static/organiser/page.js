@@ -222,7 +222,7 @@ export function show(view, focus = false) {
 /** The error in words, with the name of the field if it concerns one. */
 export function explained(error) {
   if (!(error instanceof Problem)) return String(error);
-  if (error.status === 0) return text("errors.unreachable");
+  if (error.status === 0 || (error.status >= 500 && error.kind === "")) return text("errors.unreachable");
   if (has(`errors.${error.kind}`)) return text(`errors.${error.kind}`);
   return error.message;
 }

@@ -1,32 +1,16 @@
-// Requests to the server: JSON in, JSON out, named errors.
+// What a voter's page asks of the server, and how it waits for an answer.
+
+import { Problem, request } from "../requests.js";
 
 const PATIENCE = 20_000; // milliseconds until a request counts as lost
 export const MOST_FAILURES = 5; // failures of one request in a row; they take about 12 seconds
-const KIND = "urn:rankcorr:problem:";
 
-/** An error that the server names. */
-export class Problem extends Error {
-  constructor(status, body, retryAfter) {
-    super(body.detail ?? `status ${status}`);
-    this.status = status;
-    this.kind = (body.type ?? "").replace(KIND, "");
-    this.body = body;
-    this.retryAfter = retryAfter;
-  }
+export { Problem };
 
-  /** Whether the same request may succeed later. */
-  get passes() {
-    return this.status === 408 || this.status === 429 || this.status >= 500;
-  }
-
-  /** Whether the voter must start again at the welcome page. */
-  get needsWelcome() {
-    return this.status === 401 || this.kind === "consent-needed" || this.kind === "consent-changed";
-  }
+/** Whether the voter must start again at the welcome page. */
+export function needsWelcome(problem) {
+  return problem.status === 401 || problem.kind === "consent-needed" || problem.kind === "consent-changed";
 }
-
-/** No answer arrived, so it is unknown whether the server did the work. */
-export class Unreachable extends Error {}
 
 /** The API for a voter of one campaign. */
 export class Api {
@@ -37,29 +21,7 @@ export class Api {
   /** The answer's JSON; null if it has none. */
   async ask(method, path, body) {
     const headers = { "Rankcorr-Campaign": this.campaign };
-    if (body !== undefined) headers["Content-Type"] = "application/json";
-    let response;
-    let text;
-    try {
-      response = await fetch(path, {
-        method,
-        headers,
-        body: body === undefined ? undefined : JSON.stringify(body),
-        credentials: "same-origin",
-        cache: "no-store",
-        redirect: "error",
-        signal: timeout(PATIENCE),
-      });
-      text = await response.text();
-    } catch (error) {
-      throw new Unreachable(String(error));
-    }
-    const answer = parsed(text);
-    if (!response.ok) {
-      throw new Problem(response.status, answer ?? {}, seconds(response.headers.get("Retry-After")));
-    }
-    if (answer === undefined) throw new Unreachable("the answer is not JSON");
-    return answer;
+    return (await request(method, path, { patience: PATIENCE, body, headers })).json;
   }
 
   me() {
@@ -104,15 +66,11 @@ export async function untilAnswered(call, onwait = () => {}) {
       return await call();
     } catch (error) {
       failures = isFailure(error) ? failures + 1 : 0;
-      if (!mayPass(error) || failures === MOST_FAILURES) throw error;
+      if (!error.mayPass || failures === MOST_FAILURES) throw error;
       onwait(error);
       await pause(waiting(tries, error));
     }
   }
-}
-
-export function mayPass(error) {
-  return error instanceof Unreachable || (error instanceof Problem && error.passes);
 }
 
 /** Whether the server crashed on a request, and may do so every time. */
@@ -138,24 +96,4 @@ export function newId() {
   bytes[8] = (bytes[8] & 0x3f) | 0x80;
   const digits = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
   return digits.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
-}
-
-function timeout(milliseconds) {
-  const controller = new AbortController();
-  setTimeout(() => controller.abort(), milliseconds);
-  return controller.signal;
-}
-
-function parsed(text) {
-  if (text === "") return null;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-function seconds(header) {
-  const value = Number.parseFloat(header ?? "");
-  return Number.isFinite(value) && value >= 0 ? value : undefined;
 }

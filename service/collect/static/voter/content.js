@@ -1,5 +1,7 @@
 // An item as a voter sees it.
 
+const LONG = 60; // characters of a text that is read rather than recognised
+
 /** Put content into an element: text, markdown as sanitised HTML, a picture or a sound. */
 export function fill(place, content) {
   place.className = `content content-${content.kind}`;
@@ -23,6 +25,12 @@ export function isPlain(content) {
   return content.kind === "text" || content.kind === "image";
 }
 
+/** A short name of an item: its text, or the description of a picture or sound; undefined if it has none. */
+export function nameOf({ text, alt }) {
+  const name = text ?? alt;
+  return name && name.length <= LONG ? name : undefined;
+}
+
 function node(content) {
   if (content.kind === "image") return element("img", { src: content.url, alt: content.alt ?? "" });
   if (content.kind === "audio") {
@@ -39,7 +47,7 @@ function node(content) {
   if (content.html !== undefined) box.innerHTML = content.html;
   else box.textContent = content.text;
   if (content.html !== undefined) box.classList.add("prose");
-  box.classList.toggle("is-long", (content.text ?? "").length > 60);
+  box.classList.toggle("is-long", (content.text ?? "").length > LONG);
   return box;
 }
 

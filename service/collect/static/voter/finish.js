@@ -1,6 +1,6 @@
 // Finish: wait until the server has every vote, then show the code; and let the voter withdraw.
 
-import { Api, Problem, untilAnswered } from "./api.js";
+import { Api, Problem, needsWelcome, untilAnswered } from "./api.js";
 import { rememberedOf } from "./memory.js";
 import { campaign, changeLanguage, data, find, isPreview, pageOf, show, tell, text } from "./page.js";
 import { Sender, Store } from "./queue.js";
@@ -49,9 +49,9 @@ async function drained(me) {
       find("send-again").hidden = false;
     },
     refused: (_entry, refusal) => {
-      if (refusal.needsWelcome) problem = refusal;
+      if (needsWelcome(refusal)) problem = refusal;
       else if (refusal.kind === "late") find("late").hidden = false;
-      return refusal.needsWelcome ? "keep" : "remove";
+      return needsWelcome(refusal) ? "keep" : "remove";
     },
   });
   find("send-again").addEventListener("click", () => {
@@ -85,7 +85,7 @@ function explain(error) {
     showUnfinished(missing > 0 ? text("finish.unfinished-pairs", { missing }) : text("finish.unfinished-none"));
   } else if (error.status === 401) {
     show("link");
-  } else if (error.needsWelcome) {
+  } else if (needsWelcome(error)) {
     location.replace(pageOf(""));
   } else {
     show("failed");

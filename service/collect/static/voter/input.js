@@ -1,6 +1,6 @@
 // How a voter answers: buttons, keys, touch. Each answer records how it was given.
 
-const KEYS = { 1: "left", 2: "right", ArrowLeft: "left", ArrowRight: "right" };
+const KEYS = { 1: "left", 2: "right", ArrowLeft: "left", ArrowRight: "right", 0: "tie", 9: "cannot say" };
 const BUSY = "input, select, textarea, dialog, [contenteditable]";
 const PLAYER = "audio, video"; // uses the arrow keys itself
 
@@ -17,17 +17,12 @@ export function listen(section, choose, keysOn) {
   document.addEventListener("keydown", (event) => {
     if (section.hidden || event.repeat || event.ctrlKey || event.metaKey || event.altKey || !keysOn()) return;
     if (event.target.closest?.(event.key.startsWith("Arrow") ? `${BUSY}, ${PLAYER}` : BUSY)) return;
-    const answer = event.key === "0" ? middle(section) : KEYS[event.key];
+    const answer = KEYS[event.key];
     const button = answer && section.querySelector(`[data-answer="${answer}"]`);
     if (!button || isOff(button)) return;
     event.preventDefault();
     choose(answer, "key");
   });
-}
-
-/** The meaning of key 0: a tie, or "cannot say" if there are no ties. */
-export function middle(section) {
-  return section.querySelector('[data-answer="tie"], [data-answer="cannot say"]')?.dataset.answer;
 }
 
 /** A disabled button that keeps the focus. */

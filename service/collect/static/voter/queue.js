@@ -1,6 +1,6 @@
 // Votes being sent: kept in IndexedDB under their event id and sent again until the server answers.
 
-import { MOST_FAILURES, Problem, isFailure, mayPass, waiting } from "./api.js";
+import { MOST_FAILURES, Problem, isFailure, waiting } from "./api.js";
 
 const DATABASE = "rankcorr";
 const STORE = "unsent";
@@ -118,7 +118,7 @@ export class Sender {
           tries = failures = 0;
           continue;
         }
-        if (mayPass(error)) {
+        if (error.mayPass) {
           this.on.waiting?.(error);
           await this.#rest(waiting(tries, error), error.retryAfter !== undefined);
           continue;

@@ -1,6 +1,6 @@
 // Displays the comparison page; it makes no decisions.
 
-import { fill, isPlain, pictures } from "./content.js";
+import { fill, isPlain, nameOf, pictures } from "./content.js";
 import { isOff, switchOff } from "./input.js";
 import { find, show, tell, text } from "./page.js";
 
@@ -19,6 +19,7 @@ export function showPair(pair, { canUndo, canSkip, ready }) {
   for (const side of ["left", "right"]) {
     fill(find(`content-${side}`), pair[side]);
     find(`option-${side}`).classList.toggle("is-plain", isPlain(pair[side]));
+    nameButton(side, pair[side]);
   }
   find("practice").hidden = !pair.practice;
   find("feedback").hidden = true;
@@ -34,6 +35,19 @@ export function showPair(pair, { canUndo, canSkip, ready }) {
   question.focus({ preventScroll: true });
   question.scrollIntoView({ block: "nearest" });
   if (question.getBoundingClientRect().top < 0) window.scrollTo(0, 0);
+}
+
+/** Screen readers read the item's name on its button; a long text only describes the button. */
+function nameButton(side, content) {
+  const button = find(`option-${side}`).querySelector(".choose");
+  const name = nameOf(content);
+  if (name === undefined) {
+    button.removeAttribute("aria-label");
+    button.setAttribute("aria-describedby", `content-${side}`);
+  } else {
+    button.setAttribute("aria-label", `${text("vote.choose")}: ${name}`);
+    button.removeAttribute("aria-describedby");
+  }
 }
 
 export function allow({ canUndo, canSkip }) {
@@ -67,9 +81,9 @@ export function showFeedback({ expected, agrees }) {
   box.scrollIntoView({ block: "nearest" });
 }
 
-/** Name of an answer in the language of the interface. */
-export function named(answer) {
-  return text(`said.${answer}`);
+/** Name of an answer: the item of this pair that was chosen, or else the words of the interface. */
+export function named(answer, pair) {
+  return nameOf(pair?.[answer] ?? {}) ?? text(`said.${answer}`);
 }
 
 export function showProgress({ answered, of }) {

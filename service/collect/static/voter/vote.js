@@ -1,7 +1,7 @@
 // Comparisons: sheet after sheet, one pair at a time. One vote may be in flight while the voter reads the next pair;
 // the answer to that pair waits until the first vote has arrived.
 
-import { Api, Problem, Unreachable, newId, untilAnswered } from "./api.js";
+import { Api, Problem, needsWelcome, newId, untilAnswered } from "./api.js";
 import { prefetch } from "./content.js";
 import { listen } from "./input.js";
 import { rememberedOf } from "./memory.js";
@@ -19,12 +19,16 @@ const api = isPreview ? preview(JSON.parse(data.preview)) : new Api(campaign);
 const remembered = rememberedOf(campaign);
 const stopwatch = new Stopwatch();
 let sender;
-let sheet = null;
-let current = null; // the pair on display
-let waiting = null; // the voter's next action, due when the last vote has arrived
-let isComplete = false; // whether the last vote of the sheet is in flight
-let isUndoing = false;
-let notice = ""; // the message to show with the next pair
+
+// The phase is one of: "loading"; "asking", while a pair is on display; "retracting", while an answer is being undone;
+// "ending", while the last vote of the sheet is in flight; "resting", on the views without a pair.
+const state = {
+  phase: "loading",
+  sheet: null,
+  pair: null, // on display
+  next: null, // the voter's next action, due when the last vote has arrived
+  notice: "", // the message to show with the next pair
+};
 
 wire();
 if (!changeLanguage(remembered)) await begin();
@@ -57,63 +61,70 @@ function isStillDone({ available, progress: { answered, of } }) {
 
 /** Load the current sheet, or the next one. */
 async function openSheet() {
-  const { sheet: given, me, reason, retry_after: seconds } = await untilAnswered(() => api.nextSheet(), onwait);
+  const { sheet, me, reason, retry_after: seconds } = await untilAnswered(() => api.nextSheet(), onwait);
+  say(""); // what was said of the sheet before
   sayNotice();
   if (reason === "wait") return waitFor(seconds);
-  if (given === null) return nothing(me);
-  sheet = new Sheet(given, remembered);
-  isComplete = false;
+  if (sheet === null) return nothing(me);
+  state.sheet = new Sheet(sheet, remembered);
   return advance();
 }
 
 /** Ask again until other voters return a sheet or start to answer. */
 function waitFor(seconds) {
-  current = sheet = null;
-  find("pause").hidden = true;
+  rest();
   find("wait-text").textContent = text("wait.text", { minutes: Math.ceil(seconds / 60) });
   show("wait", { focus: document.activeElement === document.body });
   setTimeout(reopen, 1000 * Math.min(seconds, LONGEST_WAIT));
 }
 
+/** No pair is on display. */
+function rest() {
+  Object.assign(state, { phase: "resting", sheet: null, pair: null });
+  find("pause").hidden = true;
+}
+
 /** Show the first pair without an answer, or that the sheet is done. */
 function advance() {
-  if (sheet.open.length > 0) return present(sheet.open[0]);
-  current = null;
+  const { open } = state.sheet;
+  if (open.length > 0) return present(open[0]);
+  state.pair = null;
   stopwatch.stop();
   if (sender.isIdle) return complete();
-  isComplete = true; // once the last vote has arrived
+  state.phase = "ending";
   return undefined;
 }
 
 function present(pair) {
-  current = pair;
+  Object.assign(state, { phase: "asking", pair });
   stopwatch.stop();
   find("pause").hidden = isPreview;
   showPair(pair, { ...allowed(), ready: () => stopwatch.start() });
-  showProgress(sheet.progress);
-  if (sheet.open[1] !== undefined) prefetch(sheet.open[1]);
+  showProgress(state.sheet.progress);
+  if (state.sheet.open[1] !== undefined) prefetch(state.sheet.open[1]);
 }
 
 function allowed() {
-  return { canUndo: sheet.last !== undefined, canSkip: sheet.open.length > 1 && !current?.practice };
+  const { sheet, pair } = state;
+  return { canUndo: sheet.last !== undefined, canSkip: sheet.open.length > 1 && !pair?.practice };
 }
 
 function choose(answer, how) {
-  if (current === null || current.answer !== null || isUndoing) return;
-  const response = stopwatch.read();
-  const given = { answer, given_by: how, layout: layout(), ...(response === undefined ? {} : { response_ms: response }) };
+  const { phase, pair } = state;
+  if (phase !== "asking" || pair.answer !== null) return;
+  const time = stopwatch.read();
+  const given = { answer, given_by: how, layout: layout(), ...(time === undefined ? {} : { response_ms: time }) };
   mark(answer);
-  const pair = current;
   whenIdle(() => vote(pair, given), text("said.saving"));
 }
 
 /** Run an action now, or when the last vote has arrived; a later action replaces it. */
-function whenIdle(wish, message) {
+function whenIdle(action, message) {
   if (sender.isIdle) {
-    waiting = null;
-    return wish();
+    state.next = null;
+    return action();
   }
-  waiting = wish;
+  state.next = action;
   say(find("message").hidden ? message : text("said.held"));
   return undefined;
 }
@@ -122,7 +133,7 @@ async function vote(pair, given) {
   const id = newId();
   stopwatch.stop();
   warn("");
-  sheet.answered(pair, given.answer, id);
+  state.sheet.answered(pair, given.answer, id);
   const added = sender.add({ kind: "cast", event_id: id, vote: { pair: pair.id, ...given } });
   say(isPreview ? "" : text("said.saving"));
   if (!pair.practice) advance(); // the feedback on practice comes from the server
@@ -133,63 +144,64 @@ function sent(entry, answer) {
   warn("");
   find("send-again").hidden = true;
   if (entry.kind === "retract") return takenBack(entry);
-  const pair = sheet?.pair(answer.pair);
-  if (pair === undefined) return undefined; // from another page, or from before a reload
+  const pair = state.sheet?.pair(answer.pair);
+  if (pair === undefined) return say(""); // from another page, or from before a reload
   pair.answer = answer.answer;
   pair.event_id = answer.event_id;
-  const { answered, of } = sheet.progress;
-  showProgress(sheet.progress);
+  const { answered, of } = state.sheet.progress;
+  showProgress(state.sheet.progress);
   say(text(isPreview ? "vote.count" : "said.saved", { done: answered, of }));
-  if (pair === current && pair.practice) {
+  if (pair === state.pair && pair.practice) {
     if (answer.feedback) showFeedback(answer.feedback);
     else advance();
-  } else if (current !== null) {
+  } else if (state.pair !== null) {
     allow(allowed());
   }
   return undefined;
 }
 
 function idle() {
-  const wish = waiting;
-  waiting = null;
-  if (wish !== null) wish();
-  else if (isComplete) complete();
+  const action = state.next;
+  state.next = null;
+  if (action !== null) action();
+  else if (state.phase === "ending") complete();
 }
 
 /** Handle a vote that the server refuses; the voter sees the answer that counts. */
 function refused(entry, problem) {
-  if (problem.needsWelcome) {
+  if (needsWelcome(problem)) {
     leaveTo("");
     return "keep";
   }
-  waiting = null;
-  isUndoing = false;
+  state.next = null;
+  if (state.phase === "retracting") state.phase = state.pair === null ? "resting" : "asking";
+  say(""); // nothing is being saved now
   const id = entry.kind === "retract" ? entry.pair : entry.vote.pair;
-  const pair = sheet?.pair(id);
+  const pair = state.sheet?.pair(id);
+  const { answer } = problem.body;
   if (problem.kind === "late") {
     forgetAnswer(remembered, id);
-    notice = text(entry.kind === "retract" ? "said.not-undone" : "said.late");
-    if (sheet !== null || entry.kind === "retract") setTimeout(reopen, 0);
+    state.notice = text(entry.kind === "retract" ? "said.not-undone" : "said.late");
+    if (state.sheet !== null || entry.kind === "retract") setTimeout(reopen, 0);
   } else if (entry.kind === "retract") {
     forgetAnswer(remembered, id);
-    notice = text("said.not-undone");
+    state.notice = text("said.not-undone");
     setTimeout(reopen, 0);
-  } else if (sheet === null && problem.body.answer) {
-    notice = text("said.conflict", { answer: named(problem.body.answer) }); // left over from before
-  } else if (pair !== undefined && problem.body.answer) {
-    pair.answer = problem.body.answer;
+  } else if (state.sheet === null && answer) {
+    state.notice = text("said.conflict-before", { answer: named(answer) }); // left over from before
+  } else if (pair !== undefined && answer) {
+    pair.answer = answer;
     pair.event_id = null;
     forgetAnswer(remembered, id);
-    notice = text("said.conflict", { answer: named(problem.body.answer) });
-    if (pair === current) advance();
-    else if (current !== null) present(current);
-    if (current !== null) sayNotice(); // otherwise the sheet is complete, and that message shows it
+    state.notice = text("said.conflict", { answer: named(answer, pair) });
+    if (pair === state.pair) advance();
+    else if (state.pair !== null) present(state.pair);
+    if (state.pair !== null) sayNotice(); // otherwise the sheet is complete, and that message shows it
   } else if (problem.status === 404 || problem.status === 409) {
-    notice = text("said.refused"); // not on this voter's sheet, or another voter has answered
+    state.notice = text("said.refused"); // not on this voter's sheet, or another voter has answered
     setTimeout(reopen, 0);
   } else if (pair !== undefined) {
-    sheet.reopened(pair);
-    isComplete = false;
+    state.sheet.reopened(pair);
     present(pair);
     warn(text("said.refused"));
   }
@@ -197,13 +209,13 @@ function refused(entry, problem) {
 }
 
 function sayNotice() {
-  warn(notice);
-  notice = "";
+  warn(state.notice);
+  state.notice = "";
 }
 
 async function reopen() {
   try {
-    isComplete = false;
+    if (state.phase === "ending") state.phase = "loading";
     await openSheet();
   } catch (error) {
     failed(error);
@@ -211,45 +223,46 @@ async function reopen() {
 }
 
 function undo() {
-  if (isUndoing) return;
-  if (waiting !== null) {
-    waiting = null; // not sent yet
+  if (state.phase === "retracting") return;
+  if (state.next !== null) {
+    state.next = null; // not sent yet
     mark(null);
+    say("");
     return;
   }
-  const target = sheet === null ? lastRemembered(remembered) : sheet.last;
+  const target = state.sheet === null ? lastRemembered(remembered) : state.sheet.last;
   if (target === undefined) return;
-  isUndoing = true;
+  state.phase = "retracting";
   const entry = { kind: "retract", event_id: newId(), target: target.event_id, pair: target.pair };
   whenIdle(() => sender.add(entry), text("said.saving"));
 }
 
 async function takenBack(entry) {
   forgetAnswer(remembered, entry.pair);
-  isComplete = isUndoing = false;
   remembered.set({ complete: false });
-  const pair = sheet?.pair(entry.pair);
+  const pair = state.sheet?.pair(entry.pair);
   if (pair === undefined) {
+    state.phase = "loading";
     await reopen();
   } else {
-    sheet.reopened(pair);
+    state.sheet.reopened(pair);
     present(pair);
   }
   say(text("said.taken-back"));
 }
 
 function skip() {
-  if (current === null || waiting !== null || isUndoing) return;
-  sheet.skip(current);
+  if (state.phase !== "asking" || state.next !== null) return;
+  state.sheet.skip(state.pair);
   advance();
   say(text("said.skipped"));
 }
 
 function pause() {
   stopwatch.stop();
-  if (waiting !== null) isUndoing = false;
-  waiting = null;
+  Object.assign(state, { phase: "resting", next: null });
   mark(null);
+  say("");
   const how = { invitation: "invitation", platform: "platform" }[remembered.value.arrival] ?? "browser";
   find("resume-how").textContent = text(`paused.${how}`);
   find("pause").hidden = true;
@@ -263,11 +276,8 @@ async function resume() {
 
 /** Every pair of the sheet is answered, and the server has all answers. */
 async function complete(known) {
-  isComplete = false;
-  current = null;
-  sheet = null;
+  rest();
   remembered.set({ complete: true });
-  find("pause").hidden = true;
   try {
     const me = known ?? (await untilAnswered(() => api.me(), onwait));
     sayNotice();
@@ -279,9 +289,7 @@ async function complete(known) {
 }
 
 function nothing(me) {
-  find("pause").hidden = true;
-  sheet = null;
-  current = null;
+  rest();
   if (me.progress.answers === 0) return leaveTo(data.platform === undefined ? "" : "finish");
   return showDone(me);
 }
@@ -306,7 +314,7 @@ async function more() {
 }
 
 function onwait(problem) {
-  const isBusy = problem instanceof Problem;
+  const isBusy = problem.status !== 0;
   const key = sender === undefined || sender.isIdle ? "unreachable" : isBusy ? "said.busy" : "said.waiting";
   warn(text(key));
   say(""); // no vote is being saved now
@@ -326,9 +334,9 @@ function sendAgain() {
 }
 
 function failed(error) {
-  if (error instanceof Problem && error.needsWelcome) leaveTo("");
-  else if (error instanceof Problem || error instanceof Unreachable) show("failed");
-  else throw error;
+  if (!(error instanceof Problem)) throw error;
+  if (needsWelcome(error)) leaveTo("");
+  else show("failed");
 }
 
 function leaveTo(name) {
@@ -343,6 +351,11 @@ function showKeys() {
 /** Keys count only if their switch is visible: not on phones, where voters could not switch them off. */
 function keysCount() {
   return remembered.value.keys && find("keys").offsetParent !== null && find("feedback").hidden;
+}
+
+/** Whether the voter looks at a pair, and nothing is being sent. */
+function isUndisturbed() {
+  return state.phase === "asking" && state.next === null && sender.isIdle;
 }
 
 function wire() {
@@ -365,6 +378,6 @@ function wire() {
   let left = 0;
   document.addEventListener("visibilitychange", () => {
     if (document.hidden) left = performance.now();
-    else if (performance.now() - left > STALE && current !== null && waiting === null && sender.isIdle) reopen();
+    else if (performance.now() - left > STALE && isUndisturbed()) reopen();
   });
 }

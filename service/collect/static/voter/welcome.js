@@ -1,6 +1,6 @@
 // Welcome: identify the visitor and ask for consent. The secret of the link leaves the address as this page starts.
 
-import { Api, Problem, Unreachable } from "./api.js";
+import { Api, Problem } from "./api.js";
 import { Memory, rememberedOf } from "./memory.js";
 import { campaign, changeLanguage, data, find, home, isPreview, pageOf, show, tell, text } from "./page.js";
 
@@ -170,7 +170,7 @@ function explain(error, again) {
     show("link");
   } else if (error instanceof Problem && error.status === 429) {
     tell("message", text("welcome.full"));
-  } else if (error instanceof Unreachable || error instanceof Problem) {
+  } else if (error instanceof Problem) {
     tell("message", text("unreachable"));
     setTimeout(again, 1000 * Math.max(3, error.retryAfter ?? 0));
   } else {

@@ -161,7 +161,7 @@ def test_the_keyboard_alone_is_enough(site, visit):
     expect(page.locator("#agree")).to_be_focused()
     page.keyboard.press("Enter")
     given = {}
-    for key, side in (("1", "left"), ("ArrowRight", "right"), ("0", "tie")):
+    for key, side in (("9", "cannot say"), ("ArrowRight", "right"), ("0", "tie")):
         ready(page)
         before = shown(page)
         given[before] = side
@@ -183,6 +183,13 @@ def test_the_keyboard_alone_is_enough(site, visit):
     expect(page.locator("#code")).to_have_text("C0DE")
     assert votes(campaign) == given
     assert {row[0] for row in query(campaign, "SELECT given_by FROM vote_event")} >= {"key"}
+
+
+def test_buttons_are_named_after_the_items(site, visit):
+    page = voter(site, visit, site.campaign())
+    left, right = shown(page)
+    for name in (f"This one: {left}", f"This one: {right}"):
+        expect(page.get_by_role("button", name=name, exact=True)).to_be_visible()
 
 
 def test_keys_can_be_switched_off_and_stay_off(site, visit):

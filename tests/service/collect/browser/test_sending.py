@@ -161,8 +161,9 @@ def test_two_windows_keep_one_vote_and_show_it(page, site, visit, campaign):
     answer(page, "left", done=1)
     answer(other, "right")
     expect(other.locator(WARNING)).to_have_text(
-        "You have already answered this pair, perhaps in another window. The recorded answer is: the first option."
+        f"You answered the previous pair elsewhere: {first[0]}. That answer counts."
     )
+    expect(other.locator("#status")).to_have_text("")  # nothing is being saved any more
     assert shown(other) != first
     expect(other.locator("#count")).to_have_text("1 of 4")
     assert (votes(campaign), events(campaign)) == ({first: "left"}, 1)
@@ -177,9 +178,51 @@ def test_the_last_pair_of_a_sheet_may_be_answered_in_another_window_too(page, si
     answer(page, "tie")
     answer(other, "right")
     expect(other.get_by_role("heading", name="This part is complete")).to_be_visible()
-    expect(other.locator(WARNING)).to_contain_text("The recorded answer is: both alike.")
+    expect(other.locator(WARNING)).to_contain_text("elsewhere: both alike.")
+    expect(other.locator("#status")).to_have_text("")
     assert votes(campaign)[last] == "tie"
     assert events(campaign) == 4
+
+
+def test_what_was_said_of_a_sheet_is_gone_with_it(site, visit, campaign):
+    page = voter(site, visit, campaign)
+    for number in range(4):
+        answer(page, done=number + 1)
+    page.locator("#more").click()
+    ready(page)
+    expect(page.locator("#count")).to_have_text("0 of 4")
+    expect(page.locator("#status")).to_have_text("")
+
+
+def test_a_choice_that_is_taken_back_before_it_is_sent_is_no_longer_being_saved(page, campaign):
+    answer(page, done=1)
+    answer_unsent(page)
+    ready(page)
+    page.locator('[data-answer="right"]').click()
+    expect(page.locator("#status")).to_have_text("This answer will be sent after the last one.")
+    page.locator("#undo").click()
+    expect(page.locator("#status")).to_have_text("")
+    assert (events(campaign), unsent(page)) == (1, 1)
+
+
+@pytest.mark.parametrize("scrolled", [0, 10_000])
+def test_the_notice_of_a_lost_connection_covers_nothing_on_a_phone(site, visit, scrolled):
+    visit.breaks_requests = True
+    long = [" ".join([f"Item {number} with a description that is long."] * 9) for number in range(6)]
+    campaign = site.campaign(items=long)
+    phone = {"viewport": {"width": 375, "height": 667}, "has_touch": True, "is_mobile": True}
+    page = voter(site, visit, campaign, **phone)
+    page.route(VOTES, lambda route: route.abort())
+    answer(page)
+    expect(page.locator(WARNING)).to_contain_text("No connection")
+    page.evaluate("top => scrollTo(0, top)", scrolled)
+    notice = page.locator(WARNING).bounding_box()
+    assert notice["y"] >= 0
+    assert notice["y"] + notice["height"] <= 667  # it is seen
+    places = ["#question"] if scrolled == 0 else ["#middle button", "#tools button"]
+    for place in places:
+        for box in [each.bounding_box() for each in page.locator(place).all()]:
+            assert box["y"] + box["height"] <= notice["y"] or box["y"] >= notice["y"] + notice["height"]
 
 
 def test_a_double_click_is_one_vote(site, visit, campaign):
@@ -287,6 +330,7 @@ def test_a_refused_vote_is_asked_for_again(page, campaign):
     page.route(VOTES, lambda route: route.fulfill(status=422, json=refusal), times=1)
     page.locator('[data-answer="left"]').click()
     expect(page.locator(WARNING)).to_have_text("The answer could not be saved. Please answer again.")
+    expect(page.locator("#status")).to_have_text("")
     assert shown(page) == first
     answer(page, "right", done=1)
     assert votes(campaign) == {first: "right"}
@@ -345,5 +389,6 @@ def test_a_vote_left_over_that_is_refused_is_spoken_of(page, site, visit, campai
     page.unroute(VOTES)  # not before, or the page might be told before it is left
     page.goto(site.link(campaign, "vote"))
     ready(page)
-    expect(page.locator(WARNING)).to_contain_text("The recorded answer is: the second option.")
+    expect(page.locator(WARNING)).to_have_text("You answered a pair elsewhere: the second option. That answer counts.")
+    expect(page.locator("#status")).to_have_text("")
     assert unsent(page) == 0
