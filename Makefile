@@ -27,9 +27,10 @@ serve: .venv/.service ## Install the service, and start it on http://127.0.0.1:8
 COLLECT_BIND ?= 127.0.0.1:8080
 
 collect: .venv/.service ## Install the service, and collect votes on a sample campaign on http://127.0.0.1:8080
-	@mkdir -p .collect
+	@mkdir -p .collect/images
 	@test -s .collect/token || (umask 077 && $(BIN)/python -c 'import secrets; print(secrets.token_urlsafe(32))' > .collect/token)
 	@export RANKCORR_LEDGER=.collect/votes.db RANKCORR_BIND=$(COLLECT_BIND) && \
+		export RANKCORR_ASSETS="$${RANKCORR_ASSETS:-.collect/images}" && \
 		export RANKCORR_PUBLIC_URL="$${RANKCORR_PUBLIC_URL:-http://$(COLLECT_BIND)}" && \
 		export RANKCORR_TOKENS="$${RANKCORR_TOKENS:-$$(cat .collect/token)}" && \
 		RANKCORR_NOTICE="$$($(BIN)/python -m service.collect.sample --url "$$RANKCORR_PUBLIC_URL")" && \

@@ -3,6 +3,9 @@
 Images and sounds are files of one folder, of types that a browser shows or plays.
 """
 
+import hashlib
+import os
+import tempfile
 from collections.abc import Hashable
 from functools import cache, lru_cache
 from pathlib import Path
@@ -40,6 +43,17 @@ TYPES: Final = {
     ".flac": "audio/flac",
     ".weba": "audio/webm",
 }
+
+
+# First bytes of images that organisers may upload, after so many bytes, and the ending of their names. SVG is left out,
+# because it can hold scripts.
+_SIGNATURES: Final = (
+    (0, b"\x89PNG\r\n\x1a\n", ".png"),
+    (0, b"\xff\xd8\xff", ".jpg"),
+    (0, b"GIF8", ".gif"),
+    (8, b"WEBP", ".webp"),
+    (4, b"ftypavif", ".avif"),
+)
 
 
 def shown_content(content: ItemContent, label: Hashable) -> Content:
@@ -104,6 +118,40 @@ def asset_file(folder: str, name: str) -> Path | None:
         return None
     root, found = Path(folder).resolve(), Path(folder, name).resolve()  # after following symbolic links
     return found if found.is_relative_to(root) and found.is_file() else None
+
+
+def image_name(image: bytes) -> str | None:
+    r"""Return the name under which an uploaded image is stored, its checksum; None for data of other types.
+
+    >>> image_name(b"\x89PNG\r\n\x1a\n"), image_name(b"<svg/>")
+    ('4c4b6a3be1314ab86138bef4314dde02.png', None)
+    """
+    ending = next((end for at, start, end in _SIGNATURES if image[at : at + len(start)] == start), None)
+    return None if ending is None else hashlib.sha256(image).hexdigest()[:32] + ending
+
+
+def store_image(folder: str, name: str, image: bytes) -> None:
+    """Write an image into the assets folder under its `image_name`; an image that is already there is left as it is.
+
+    Raises
+    ------
+    OSError
+        If the folder cannot be written, or is full; no part of the image stays there.
+    """
+    target = Path(folder, name)
+    if target.exists():
+        return
+    handle, draft = tempfile.mkstemp(prefix=".upload-", dir=folder)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(image)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(draft).chmod(0o644)
+        Path(draft).replace(target)
+    except BaseException:
+        Path(draft).unlink(missing_ok=True)
+        raise
 
 
 def why_no_asset(folder: str, name: str) -> str | None:

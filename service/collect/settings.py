@@ -96,7 +96,9 @@ class CollectSettings(HttpSettings):
         _hosts,
         "further host names of the service, separated by commas; loopback and the host of the public URL always work",
     )
-    assets: str = setting("", _folder, "folder with the images and sounds of items (empty: none are served)")
+    assets: str = setting(
+        "", _folder, "folder with the images and sounds of items, to which organisers upload (empty: none)"
+    )
     joins_per_minute: int = setting(300, whole_number(0), "new voters of a campaign in a minute, 0: no limit")
     address_joins_per_minute: int = setting(100, whole_number(0), "new voters of an address in a minute, 0: no limit")
     unanswered_sheets: int = setting(

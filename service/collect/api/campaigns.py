@@ -13,9 +13,12 @@ from adaptive.model._matching import Matching
 from service.collect.access import founder, organiser, own_origin
 from service.collect.api import blueprints
 from service.collect.api.links import organiser_url
+from service.collect.content import store_image
 from service.collect.schemas import answers
 from service.collect.schemas import campaigns as schemas
 from service.collect.state import collecting, ledger
+from service.environment import variable
+from service.http import logs
 from service.http.problems import Problem
 from service.http.state import state
 from service.openapi.blueprint import Blueprint
@@ -55,6 +58,22 @@ def check(sheet: ItemSheet) -> dict[str, Any]:
     shown = zip(sheet.items[:_SHOWN], sheet.contents[:_SHOWN], strict=True)
     first = [{"item": item, **asdict(content)} for item, content in shown]
     return {"n_items": len(sheet.items), "first": first, "faults": sheet.faults}
+
+
+@making.post("/images", name="uploadImage")
+@making.arguments(schemas.ImageRequest, as_kwargs=False)
+@making.response(201, schemas.ImageAnswer)
+def upload(request: tuple[bytes, str]) -> dict[str, str]:
+    """Store an image for an item; the same image has the same name, however often it is sent."""
+    (image, name), folder = request, collecting().settings.assets
+    if not folder:
+        raise Problem(403, f"this server stores no images, because {variable('assets')} is empty")
+    try:
+        store_image(folder, name, image)
+    except OSError as error:
+        logs.log.error("an image cannot be stored in %s: %s", folder, error)
+        raise Problem(503, f"the image cannot be stored in {variable('assets')}; ask the administrator") from error
+    return {"content": name}
 
 
 @making.post("/plan", name="planCampaign")

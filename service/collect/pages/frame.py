@@ -95,6 +95,7 @@ def organiser_page(page: str, key: str | None = None) -> Response:
         script_texts=text.section("organiser"),
         query=query,
         exports=EXPORTS,
+        stores_images=bool(collecting().settings.assets),
     )
 
 

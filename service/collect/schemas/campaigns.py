@@ -1,5 +1,6 @@
 """Define the requests that create a campaign, and their answers: its items, plan, settings, and pages for voters."""
 
+import binascii
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -14,7 +15,7 @@ from adaptive._budget import plan_one_way
 from adaptive._plan import BallotPlan
 from adaptive._tuning.outlook import Outlook
 from adaptive.errors import AdaptiveError
-from service.collect.content import why_no_asset
+from service.collect.content import image_name, why_no_asset
 from service.collect.state import collecting
 from service.schemas import shapes
 from service.schemas.base import WAYS, Answer, Budget, Money, Request, check_one
@@ -293,6 +294,30 @@ class ItemSheetRequest(Request):
     def sheet(self, data: dict[str, Any], **_: Any) -> ledger.ItemSheet:
         """Parse the table."""
         return sheet_of(data["items_csv"])
+
+
+class ImageRequest(Request):
+    """An image for an item."""
+
+    image = Text(required=True, about="The file (PNG, JPEG, GIF, WebP or AVIF) in base64.")
+
+    @post_load
+    def decode(self, data: dict[str, Any], **_: Any) -> tuple[bytes, str]:
+        """Return the file, and the name to store it under."""
+        try:
+            image = binascii.a2b_base64(data["image"], strict_mode=True)
+        except (ValueError, binascii.Error) as error:
+            raise ValidationError("must be base64", "image") from error
+        name = image_name(image)
+        if name is None:
+            raise ValidationError("must be a PNG, JPEG, GIF, WebP or AVIF file", "image")
+        return image, name
+
+
+class ImageAnswer(Answer):
+    """A stored image."""
+
+    content = Dumped(shapes.TEXT, about="For the column content of the items; the image is at /assets/ and this name.")
 
 
 class OutlookRequest(Request):

@@ -21,19 +21,16 @@ export class Problem extends Error {
 
 /**
  * Send a request; the answer has its JSON (null if it has none, or nothing has changed), its ETag and its status. A
- * request without an answer after `patience` milliseconds counts as lost. A `file` is sent as it is, in place of a JSON
- * `body`.
+ * request without an answer after `patience` milliseconds counts as lost.
  */
-export async function request(method, path, { patience, body, file, headers = {} }) {
+export async function request(method, path, { patience, body, headers = {} }) {
   const controller = new AbortController();
   const timer = setTimeout(() => controller.abort(), patience);
-  const type = file === undefined ? "application/json" : file.type;
-  const content = file ?? (body === undefined ? undefined : JSON.stringify(body));
   try {
     const response = await fetch(path, {
       method,
-      headers: content === undefined ? headers : { ...headers, "Content-Type": type },
-      body: content,
+      headers: body === undefined ? headers : { ...headers, "Content-Type": "application/json" },
+      body: body === undefined ? undefined : JSON.stringify(body),
       credentials: "same-origin",
       cache: "no-store",
       redirect: "error",

@@ -1,19 +1,24 @@
 """A whole campaign over HTTP, with voters of the voter model, ends as it would without the network."""
 
+import json
 import random
+import shutil
+import subprocess
 import threading
 from functools import partial
 
 import numpy as np
+import pytest
 
 from adaptive._plan import plan_ballots
 from adaptive._protocol import Position, ballot_rng, close_ballot
 from adaptive._votes import Vote
 from adaptive.simulation._similarity import exponential_similarity
 from adaptive.simulation._voters import VoterPopulation
+from tests.documents import PAGES, fenced
 from tests.service.collect.browsing import Voter
 from tests.service.collect.killing import Killed
-from tests.service.collect.live import LiveVoter, insist
+from tests.service.collect.live import LiveVoter, collecting, insist
 from tests.service.collect.simulated import Minds, asking, run_ballots, simulated_campaign
 
 N_ITEMS, N_VOTERS, SEED = 20, 5, 7
@@ -92,3 +97,15 @@ def asked_and_answered(campaign, stored, voting):
     )
     answers = [voting.answer(places[voter], stored.number, left, right) for left, right, voter in rows]
     return ballot, [int(Vote[answer.upper()]) for answer in answers]
+
+
+@pytest.mark.skipif(not shutil.which("jq") or not shutil.which("curl"), reason="jq or curl is not installed")
+def test_the_session_of_the_page_runs(tmp_path):
+    (commands,) = fenced(PAGES["docs/reference/campaign-http.md"], "bash")
+    plan = plan_ballots(8, n_ballots=2, fraction=0.5, presentations=4)
+    with collecting(tmp_path, plan=plan, items=range(8)) as (server, campaign):
+        command = ["bash", "-euo", "pipefail", "-c", f"SERVER={server.url} KEY={campaign.key}\n{commands}"]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+    end = json.loads(done.stdout[done.stdout.rindex('{"') :])
+    assert (end["outcome"], end["answers"]) == ("complete", 16)

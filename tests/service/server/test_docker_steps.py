@@ -15,7 +15,7 @@ import pytest
 from tests.service.live import REPOSITORY, running
 
 PAIR = {"gold": {"scores": [3, 1, 2]}, "system": {"scores": [1, 2, 3]}}
-FOLDERS = ("/src", "/wheels", "/opt/rankcorr")
+FOLDERS = ("/src", "/wheels", "/opt/rankcorr", "/assets")
 
 Step = tuple[str, str]
 

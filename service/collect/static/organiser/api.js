@@ -10,9 +10,9 @@ const SHARE = 5; // the longer the server takes for a path, the less often the p
 export { Problem };
 
 /** An answer: its JSON (null if it has none or nothing has changed), the ETag of its state, and its status. */
-export function ask(method, path, { body, file, headers = {}, token } = {}) {
+export function ask(method, path, { body, headers = {}, token } = {}) {
   const authorization = token === undefined ? {} : { Authorization: `Bearer ${token}` };
-  return request(method, path, { patience: PATIENCE, body, file, headers: { ...headers, ...authorization } });
+  return request(method, path, { patience: PATIENCE, body, headers: { ...headers, ...authorization } });
 }
 
 /** The API of one campaign, for the organiser whose session this browser has. */

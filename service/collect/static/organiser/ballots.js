@@ -1,6 +1,7 @@
 // Open and close ballots, and preview the effect of closing.
 
 import {
+  ballotState,
   begin,
   button,
   campaign,
@@ -59,7 +60,7 @@ function all(ballots) {
   const last = ballots.at(-1);
   const columns = [
     { head: text("columns.ballot"), cell: (row) => number(row.ballot) },
-    { head: text("columns.state"), cell: (row) => stateBadge(row.state) },
+    { head: text("columns.state"), cell: (row) => stateBadge(ballotState(row)) },
     { head: text("columns.items"), cell: (row) => number(row.n_items), number: true },
     {
       head: text("columns.answered"),
@@ -198,7 +199,8 @@ async function preview(ballot) {
   if (found.preview !== null) rows.push(...ofBallot(found.preview));
   if (found.expected !== null) rows.push([text("ballots.expected"), number(found.expected, 3)]);
   if (found.cut !== null) rows.push([text("ballots.confidence", { k: number(found.cut.k) }), sure(found.cut)]);
-  const buttons = [button(text("ballots.close-now"), "close", ask, "primary")];
+  const buttons = [];
+  if (!hasSilent(found)) buttons.push(button(text("ballots.close-now"), "close", ask, found.ready ? "primary" : ""));
   if (about.plan.mode === "continuous") {
     buttons.push(button(text("ballots.draw"), "draw", (pressed) => open(pressed, { at_once: true })));
   }
@@ -210,10 +212,21 @@ async function preview(ballot) {
     element(
       "p",
       { class: found.ready ? "notice notice-good" : "notice notice-warning" },
-      text(found.ready ? "ballots.can-close" : "ballots.cannot-close"),
+      verdict(found, percent(Math.floor(1000 * share) / 1000, 1), percent(least)),
     ),
     element("p", { class: "row" }, ...buttons),
   );
+}
+
+/** Whether an item has no answer yet, which keeps a ballot open. */
+function hasSilent({ preview: found }) {
+  return found !== null && found.silent.length > 0;
+}
+
+/** Whether this can be closed now, or what is missing. */
+function verdict(found, share, least) {
+  if (found.ready) return text("ballots.can-close");
+  return hasSilent(found) ? text("ballots.silent-first") : text("ballots.too-few", { share, least });
 }
 
 function heading(ballot) {
@@ -240,6 +253,7 @@ function ofBallot(found) {
 }
 
 function sure(cut) {
+  if (cut.k === 1) return text("ballots.sure-one", { confidence: percent(cut.confidence) });
   return text("ballots.sure", { confidence: percent(cut.confidence), overlap: number(cut.overlap, 1), k: number(cut.k) });
 }
 
@@ -264,7 +278,7 @@ async function close(event) {
   await once(event.submitter, find("close-error"), async () => {
     await campaign.post(`/ballots/${seen.ballot}/close`, body, { "If-Match": seen.tag });
     closing.close();
-    say(text("ballots.closed"));
+    say(text(about.plan.mode === "continuous" ? "ballots.ended" : "ballots.closed"));
   });
   seen = null;
   watch.now();

@@ -2,6 +2,8 @@
 
 import { duration, element, facts, money, number, percent, table, text } from "./page.js";
 
+const IMPOSSIBLE = "too_many_comparisons"; // said at once, while the organiser types
+
 export function outlook({ plan, spending, advice, outlook: found }, simulated) {
   const rows = [[text("outlook.comparisons"), number(spending.n_comparisons)]];
   if (spending.n_probes > 0) rows.push([text("outlook.probes"), number(spending.n_probes)]);
@@ -12,12 +14,16 @@ export function outlook({ plan, spending, advice, outlook: found }, simulated) {
     if (spending.fee > 0) rows.push([text("outlook.fee"), money(spending.fee, spending.currency)]);
     if (spending.hourly !== null) rows.push([text("outlook.hourly"), money(spending.hourly, spending.currency)]);
   }
-  const parts = [element("dl", { class: "facts" }, ...facts(rows)), element("h3", {}, text("outlook.accuracy"))];
+  const parts = [element("dl", { class: "facts" }, ...facts(rows))];
+  const impossible = advice.filter(({ code }) => code === IMPOSSIBLE);
+  parts.push(...impossible.map((each) => element("p", { class: "notice notice-warning" }, advised(each))));
+  parts.push(element("h3", {}, text("outlook.accuracy")));
   parts.push(...accuracy(found, simulated));
   if (plan.mode === "ballots") parts.push(sizes(plan));
-  if (simulated && advice.length > 0) { // the simulation decides which advice applies
+  const suggestions = advice.filter(({ code }) => code !== IMPOSSIBLE);
+  if (simulated && suggestions.length > 0) { // the simulation decides which advice applies
     parts.push(element("h3", {}, text("outlook.advice")));
-    parts.push(element("ul", { class: "advice" }, ...advice.map((each) => element("li", {}, advised(each)))));
+    parts.push(element("ul", { class: "advice" }, ...suggestions.map((each) => element("li", {}, advised(each)))));
   }
   return parts;
 }

@@ -3,6 +3,7 @@
 import { givenLinks } from "./given.js";
 import {
   badge,
+  ballotState,
   begin,
   button,
   campaign,
@@ -132,7 +133,7 @@ function ballotTable(ballots) {
   if (ballots.length === 0) return element("p", { class: "muted" }, text("overview.no-ballot"));
   const columns = [
     { head: text("columns.ballot"), cell: (row) => number(row.ballot) },
-    { head: text("columns.state"), cell: (row) => stateBadge(row.state) },
+    { head: text("columns.state"), cell: (row) => stateBadge(ballotState(row)) },
     { head: text("columns.items"), cell: (row) => number(row.n_items), number: true, lesser: true },
     {
       head: text("columns.answered"),

@@ -162,6 +162,11 @@ export function badge(words, kind = "") {
   return element("span", { class: kind === "" ? "badge" : `badge badge-${kind}` }, words);
 }
 
+/** The state of a ballot or batch: "answered" if it is open, and no comparison of it is left. */
+export function ballotState({ state, n_counted: done, n_comparisons: all }) {
+  return state === "open" && done >= all ? "answered" : state;
+}
+
 /** The state of a ballot or a campaign; its colour only repeats the word. */
 export function stateBadge(state) {
   const kinds = { open: "good", closing: "warning", ready: "warning" };
@@ -180,7 +185,8 @@ export function linkBox(url, name, qr = null, ...more) {
 /** A button that copies the content of a field, and a place to confirm it. */
 export function copyButton(field) {
   const copied = element("span", { class: "muted small", role: "status" });
-  const copy = element("button", { type: "button", class: "button" }, text("links.copy"));
+  const name = `${text("links.copy")}: ${field.getAttribute("aria-label")}`;
+  const copy = element("button", { type: "button", class: "button", "aria-label": name }, text("links.copy"));
   copy.addEventListener("click", async () => {
     field.select();
     try {
@@ -208,7 +214,7 @@ export function plot(address, name, tag) {
     { class: "plot" },
     waits,
     image,
-    element("figcaption", {}, words, " ", element("a", { href: address, download: `${name}.svg` }, "SVG")),
+    element("figcaption", {}, words, " ", element("a", { href: address, download: `${name}.svg`, "aria-label": `SVG: ${words}` }, "SVG")),
   );
 }
 

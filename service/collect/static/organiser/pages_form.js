@@ -5,6 +5,8 @@ import { element, fill, find, languageName, text } from "./page.js";
 const OF_PLATFORM = ["screened-out-code", "quota-full-code", "study-minutes"];
 const LONG = ["instructions", "consent", "thanks"];
 
+const isNew = find("first-question") !== null; // its first question is among the fields that everybody fills in
+
 /** Convert texts of the pages to the form and back. */
 export class PagesForm {
   constructor() {
@@ -36,9 +38,10 @@ export class PagesForm {
     this.draw();
   }
 
-  /** The pages in the server's format. */
+  /** The pages in the server's format; in a new campaign, a text without a title has its question as title. */
   read() {
     this.keep();
+    if (isNew) for (const each of this.texts) each.title ||= each.question;
     return {
       texts: this.texts,
       consent_version: find("consent-version").value.trim(),
@@ -105,8 +108,8 @@ export class PagesForm {
         element("label", { for: `${name}-${at}` }, text(`form.${name}`)),
         made,
       );
-    const line = (name) => {
-      const input = element("input", { id: `${name}-${at}`, class: "input", maxlength: "500", required: true, lang: texts.language, dir: "auto", placeholder: text(`examples.${name}`) });
+    const line = (name, required) => {
+      const input = element("input", { id: `${name}-${at}`, class: "input", maxlength: "500", required, lang: texts.language, dir: "auto", placeholder: text(isNew && name === "title" ? "examples.title-of-question" : `examples.${name}`) });
       input.value = texts[name];
       return field(name, input);
     };
@@ -115,6 +118,8 @@ export class PagesForm {
       input.value = texts[name];
       return field(name, input);
     };
+    const isFirst = isNew && at === 0;
+    if (isFirst) fill(find("first-question"), line("question", true));
     const drop = element("button", { type: "button", class: "button button-quiet" }, text("form.remove-language", { language: languageName(texts.language) }));
     drop.addEventListener("click", () => this.remove(at));
     return element(
@@ -124,8 +129,8 @@ export class PagesForm {
       element(
         "div",
         { class: "stack" },
-        line("title"),
-        line("question"),
+        line("title", !isNew),
+        isFirst ? null : line("question", true),
         ...LONG.map(prose),
         this.texts.length > 1 ? element("p", {}, drop) : null,
       ),

@@ -56,7 +56,11 @@ function list(study, found, decision, isOneOfMany) {
       "p",
       { class: "row" },
       ...copyButton(field),
-      element("a", { class: "button", href: address, download: `${decision}.csv` }, text("participants.csv")),
+      element(
+        "a",
+        { class: "button", href: address, download: `${decision}.csv`, "aria-label": `${text("participants.csv")}: ${title}` },
+        text("participants.csv"),
+      ),
     ),
     reasons.length > 0 ? why(reasons) : null,
   );

@@ -131,7 +131,6 @@ function ranking() {
   const columns = [
     { head: text("columns.rank"), cell: (row) => number(row.rank, row.rank % 1 === 0 ? 0 : 1), number: true },
     { head: text("columns.item"), cell: item, wide: true },
-    { head: text("columns.strength"), cell: (row) => number(row.strength, 2), number: true },
   ];
   if (rows[0].rank_low !== undefined) {
     columns.push(
@@ -144,6 +143,7 @@ function ranking() {
       { head: text("columns.in-top", { k: number(found.top) }), cell: (row) => percent(row.in_top), number: true },
     );
   }
+  columns.push({ head: text("columns.strength"), cell: (row) => number(row.strength, 2), number: true });
   if (rows[0].wins !== undefined) {
     columns.push({
       head: text("columns.record"),

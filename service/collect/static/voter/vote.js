@@ -317,7 +317,7 @@ function onwait(problem) {
   const isBusy = problem.status !== 0;
   const key = sender === undefined || sender.isIdle ? "unreachable" : isBusy ? "said.busy" : "said.waiting";
   warn(text(key));
-  say(""); // no vote is being saved now
+  say(state.next === null ? "" : text("said.held")); // no vote is being saved now
 }
 
 /** The server fails on the last answer: it is kept here, and sent again when the voter asks. */

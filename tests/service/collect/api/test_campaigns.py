@@ -1,5 +1,7 @@
 """Making a campaign, after its items and its plan were looked at."""
 
+import base64
+
 import pytest
 
 from tests.adaptive.ledger.campaigns import query
@@ -47,6 +49,38 @@ def illustrator(make_app, tmp_path):
     folder.mkdir()
     (folder / "ash.png").write_bytes(b"png")
     return Organiser(make_app(tokens=(ADMIN,), assets=str(folder)), ADMIN)
+
+
+def test_an_image_is_stored_once_under_its_checksum(illustrator, tmp_path):
+    image = b"\x89PNG\r\n\x1a\n and more"
+    body = {"image": base64.b64encode(image).decode()}
+    for _ in range(2):
+        answer = illustrator.call("POST", "/v1/campaigns/images", json=body)
+        assert answer.status_code == 201
+    name = answer.json["content"]
+    assert sorted(path.name for path in (tmp_path / "assets").iterdir()) == sorted([name, "ash.png"])
+    with illustrator.client.get(f"/assets/{name}") as served:
+        assert (served.data, served.mimetype) == (image, "image/png")
+    csv = f"item,kind,content,alt_text\noak,image,{name},An oak\nfir,,,\n"
+    assert illustrator.call("POST", "/v1/campaigns/check", json={"items_csv": csv}).json["faults"] == []
+
+
+@pytest.mark.parametrize("image", [b"<svg xmlns='http://www.w3.org/2000/svg'/>", b"", b"RIFF"])
+def test_only_images_are_stored(illustrator, image, tmp_path):
+    body = {"image": base64.b64encode(image).decode()}
+    assert illustrator.call("POST", "/v1/campaigns/images", json=body).status_code == 422
+    assert illustrator.call("POST", "/v1/campaigns/images", json={"image": "no base64!"}).status_code == 422
+    assert [path.name for path in (tmp_path / "assets").iterdir()] == ["ash.png"]
+
+
+def test_images_need_a_folder_and_a_token(admin, illustrator, tmp_path):
+    body = {"image": base64.b64encode(b"\x89PNG\r\n\x1a\n").decode()}
+    assert admin.call("POST", "/v1/campaigns/images", json=body).status_code == 403
+    assert illustrator.call("POST", "/v1/campaigns/images", json=body, token="another").status_code == 401
+    (tmp_path / "assets" / "ash.png").unlink()
+    (tmp_path / "assets").rmdir()
+    answer = illustrator.call("POST", "/v1/campaigns/images", json=body)
+    assert (answer.status_code, "RANKCORR_ASSETS" in answer.json["detail"]) == (503, True)
 
 
 @pytest.mark.parametrize(

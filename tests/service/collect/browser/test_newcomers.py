@@ -61,6 +61,7 @@ def test_a_vote_that_the_server_always_fails_at_is_kept_and_sent_when_the_voter_
     page.wait_for_timeout(1_500)
     assert len(failures) == 5  # it is not asked any more
     page.locator("#finish-link, .bottom-link").first.click()
+    page.wait_for_url("**/finish*")
     expect(page.get_by_role("button", name="Try again")).to_be_visible(timeout=FAILURES)
     is_broken = False
     page.get_by_role("button", name="Try again").click()
@@ -127,7 +128,7 @@ def test_a_continuous_campaign_from_the_form_to_its_end(site, visit):
     page = visit(f"{site.url}/o/new#{ADMIN}")
     table = "item\n" + "\n".join(f"term {number}" for number in range(8)) + "\n"
     page.set_input_files("#file", {"name": "terms.csv", "mimeType": "text/csv", "buffer": table.encode()})
-    page.locator("[name=mode][value=continuous]").check()
+    page.locator("#advanced > summary").click()
     page.locator("#budget").fill("24")
     page.locator("#sheet-size").fill("6")
     make(page)

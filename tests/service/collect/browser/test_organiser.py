@@ -40,11 +40,14 @@ def wait_for_image(image):
     assert image.evaluate("(image) => image.naturalWidth") > 0
 
 
+def advanced(page):
+    """Open what not everybody needs."""
+    page.locator("#advanced > summary").click()
+
+
 def make(page):
-    """Fill in the rest of the form, and make the campaign."""
-    page.locator("#title-0").fill("Terms")
+    """Ask a question, and make the campaign."""
     page.locator("#question-0").fill("Which is clearer?")
-    page.locator("#open-link-allowed").check()
     check_all(page)
     page.locator("#make").click()
 
@@ -58,6 +61,7 @@ def test_a_campaign_is_made_from_a_file(site, visit):
     expect(page.locator("#name")).to_have_value("terms")
     expect(page.locator("#outlook")).to_contain_text("Comparisons")
     expect(page.locator("#outlook")).to_contain_text("By strengths", timeout=60_000)
+    advanced(page)
     page.locator("#pay").select_option("per_hour")
     expect(page.locator("#outlook")).to_contain_text("EUR")
     make(page)
@@ -75,9 +79,63 @@ def test_a_campaign_is_made_from_a_file(site, visit):
     expect(page.locator("#state")).to_have_text("open")
 
 
+def test_a_campaign_needs_items_a_question_and_a_link_by_the_keyboard_alone(site, visit):
+    page = visit(f"{site.url}/o/new#{ADMIN}", viewport={"width": 375, "height": 667})
+    expect(page.locator("#form")).to_be_visible()
+    asked = (
+        "[...document.querySelectorAll('#form :is(input, select, textarea)')].filter((each) => each.checkVisibility())"
+    )
+    assert page.evaluate(f"{asked}.map((each) => each.id)") == ["items", "file", "question-0", "open-link-allowed"]
+    assert page.evaluate("document.documentElement.scrollHeight") < 1_400
+    page.locator("#items").focus()
+    for item in ("Green tea", "Coffee, strong", "", "Cocoa"):
+        page.keyboard.type(item)
+        page.keyboard.press("Enter")
+    expect(page.locator("#sheet .notice-good")).to_have_text("3 items, no errors.")
+    expect(page.locator("#sheet li")).to_have_text(["Green tea", "Coffee, strong", "Cocoa"])
+    for _ in range(2):
+        page.keyboard.press("Tab")
+    expect(page.locator("#question-0")).to_be_focused()
+    page.keyboard.type("Which is better?")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Campaign created")).to_be_focused()
+    _, _, rest = page.locator("#made-link input").input_value().rpartition("/o/")
+    key, _, token = rest.partition("#")
+    campaign = Organiser(site.app, token, key)
+    about, pages = campaign.get().json, campaign.get("/pages").json["pages"]
+    assert about["name"] == pages["texts"][0]["title"] == pages["texts"][0]["question"] == "Which is better?"
+    assert pages["open_link"] is True
+    assert (about["plan"]["mode"], about["plan"]["comparisons"]) == ("continuous", [30])
+
+
+def test_errors_in_a_list_have_the_lines_of_the_list(site, visit):
+    page = visit(f"{site.url}/o/new#{ADMIN}")
+    page.locator("#items").fill("ash\n\noak\nfir\noak\n")
+    rows = page.locator("#sheet tbody tr")
+    expect(rows).to_have_count(1)
+    expect(rows).to_contain_text("'oak' is also on line 3")
+    expect(rows.locator("th")).to_have_text("5")
+
+
+def test_a_budget_fits_the_items_and_the_voters_or_is_advised_against(site, visit):
+    page = visit(f"{site.url}/o/new#{ADMIN}")
+    page.locator("#items").fill("\n".join(f"term {number}" for number in range(12)))
+    comparisons = page.locator("#outlook dt", has_text="Comparisons").locator("+ dd")
+    expect(comparisons).to_have_text("120")  # ten for each item
+    advanced(page)
+    page.locator("#voters").fill("1")
+    expect(comparisons).to_have_text("66")  # each pair once
+    expect(page.locator("#outlook .notice-warning")).to_have_count(0)
+    page.locator("#voters").fill("3")
+    page.locator("#budget").fill("12000")
+    expect(page.locator("#outlook .notice-warning")).to_contain_text("each pair once: they can answer 198")
+
+
 def test_the_form_of_a_new_campaign_says_what_it_asks_for(site, visit):
     page = visit(f"{site.url}/o/new#{ADMIN}")
     page.set_input_files("#file", {"name": "terms.csv", "mimeType": "text/csv", "buffer": CSV.encode()})
+    advanced(page)
+    page.locator("[name=mode][value=ballots]").check()
     amount = page.locator("#amount-label")
     expect(amount).to_have_text("Times each ballot shows an item")
     page.locator("#way").select_option("hours")
@@ -99,6 +157,8 @@ def test_known_pairs_are_in_the_cost_before_the_campaign_is_made(site, visit):
     visit.breaks_requests = True
     page = visit(f"{site.url}/o/new#{ADMIN}")
     page.set_input_files("#file", {"name": "terms.csv", "mimeType": "text/csv", "buffer": CSV.encode()})
+    advanced(page)
+    page.locator("[name=mode][value=ballots]").check()
     page.locator("#repeats").fill("0")
     page.locator("#overlap").fill("0")
     page.get_by_text("Pairs with a known answer").click()
@@ -119,7 +179,6 @@ def test_what_is_wrong_with_a_file_is_listed_by_line(site, visit):
     expect(rows.nth(1)).to_contain_text("RANKCORR_ASSETS")
     expect(rows.nth(2)).to_contain_text("'oak' is also on line 3")
     check(page)
-    page.locator("#title-0").fill("T")
     page.locator("#question-0").fill("Q")
     page.locator("#make").click()
     expect(page.locator("#form-error")).to_have_text("Please add items first.")

@@ -109,6 +109,32 @@ def test_every_page_of_an_organiser_on_every_screen(site, desk, organiser, path)
     check_screens(page)
 
 
+def test_images_are_uploaded_and_shown(site, visit):
+    page = visit(f"{site.url}/o/new#{ADMIN}")
+    files = []
+    for name, colour in (("tall tower.png", "teal"), ("bridge.png", "navy")):
+        data = io.BytesIO()
+        Image.new("RGB", (60, 40), colour).save(data, "PNG")
+        files.append({"name": name, "mimeType": "image/png", "buffer": data.getvalue()})
+    large = io.BytesIO()
+    noise = np.random.default_rng(1).integers(0, 256, (900, 2_000, 3), dtype=np.uint8)
+    Image.fromarray(noise).save(large, "PNG")
+    files.append({"name": "noise.png", "mimeType": "image/png", "buffer": large.getvalue()})
+    page.locator("#items").fill("no picture")
+    page.set_input_files("#file", files)
+    expect(page.locator("#sheet .notice-good")).to_have_text("4 items, no errors.")
+    expect(page.locator("#sheet img")).to_have_count(3)
+    sizes = "(images) => Promise.all(images.map(async (image) => (await image.decode(), image.naturalWidth)))"
+    page.locator("#sheet img").last.scroll_into_view_if_needed()
+    assert page.locator("#sheet img").evaluate_all(sizes) == [60, 60, 1600]
+    expect(page.locator("#items")).to_have_value(
+        re.compile('^"tall tower",image,[0-9a-f]{32}.png,"tall tower"$', re.MULTILINE)
+    )
+    check_screens(page)
+    page.set_input_files("#file", [{"name": "a.png", "mimeType": "image/png", "buffer": b"no image"}])
+    expect(page.locator("#sheet .notice-bad")).to_contain_text("must be a PNG, JPEG, GIF, WebP or AVIF file")
+
+
 @pytest.mark.parametrize("path", ["", "/o/new", "/o/nowhere/at/all"])
 def test_the_other_pages_on_every_screen(site, visit, path):
     visit.breaks_requests = True
