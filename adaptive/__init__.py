@@ -15,7 +15,7 @@ tokens -> pairs -> plan -> ballot -> votes -> scores -> selection -> the next ba
 - voters: `voter_report`, `influence`
 - systems against the ranking: `score_system`, `score_leaderboard`
 - before paying: `simulate` and `simulate_curve` with voters from a `VoterPopulation`; `tune_plan`, `votes_needed`
-- errors: all are subclasses of `AdaptiveError`
+- errors: all are subclasses of `AdaptiveError`, except for `TableError`, which is that of rankcorr
 """
 
 from adaptive._advice import Advice
@@ -40,7 +40,6 @@ from adaptive.errors import (
     PlanError,
     ProtocolError,
     SimilarityError,
-    TableError,
     TokenError,
     VoteError,
 )
@@ -62,6 +61,7 @@ from adaptive.simulation._similarity import (
 )
 from adaptive.simulation._simulate import AccuracyCurve, SimulationResult, simulate, simulate_curve
 from adaptive.simulation._voters import VoterPool, VoterPopulation, true_ranking
+from rankcorr.errors import TableError
 
 # Read by rankcorr._cli.launch: other projects have a package of this name.
 __distribution__ = "rankcorr-adaptive"

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from adaptive._tables import check_spelling, check_width, csv_text, header_and_records
-from adaptive.errors import TableError, TokenError
+from adaptive.errors import TokenError
 from rankcorr._checks import give_notice, real_number, shown, whole_number
 from rankcorr._io.records import Record, TextTable
 from rankcorr._results import TableResult, json_ready
@@ -180,7 +180,7 @@ def read_tokens(path: str | os.PathLike[str]) -> tuple[Token, ...]:
     >>> tokens[0]
     Token(text='machine learning', area='computing', frequency=120.0)
     """
-    return _read(TextTable(os.fspath(path), error=TableError))
+    return _read(TextTable(os.fspath(path)))
 
 
 def pair_tokens(

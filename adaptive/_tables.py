@@ -14,9 +14,9 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from itertools import chain
 from typing import Any, TypeAlias
 
-from adaptive.errors import TableError
 from rankcorr._checks import shown
 from rankcorr._io.records import Record, TextTable, delimiters_of, listed
+from rankcorr.errors import TableError
 
 Label: TypeAlias = str | tuple[str, ...]
 
@@ -52,7 +52,7 @@ def check_width(table: TextTable, header: Record, record: Record) -> None:
 
 def open_table(path: str | os.PathLike[str], columns: str) -> tuple[TextTable, Record, Iterator[Record]]:
     """Open a table whose first line names the columns, and return the rows after it."""
-    table = TextTable(os.fspath(path), error=TableError)
+    table = TextTable(os.fspath(path))
     text = table.text()
     if text.lstrip()[0] in "{[":
         table.fail(

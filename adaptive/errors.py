@@ -1,8 +1,8 @@
-"""Define the errors of plans, draws, votes and files: each is an `AdaptiveError` and therefore a `ValueError`."""
+"""Define the errors of plans, draws and votes: each is an `AdaptiveError` and therefore a `ValueError`."""
 
 
 class AdaptiveError(ValueError):
-    """Base of every error that adaptive raises on bad input.
+    """Base of every error that adaptive raises on bad input, except for `rankcorr.TableError`, for files.
 
     See Also
     --------
@@ -43,7 +43,7 @@ class TokenError(AdaptiveError):
     See Also
     --------
     pair_tokens : Raises it.
-    TableError : The same for tokens in a file.
+    rankcorr.TableError : The same for tokens in a file.
 
     Examples
     --------
@@ -136,7 +136,7 @@ class SimilarityError(AdaptiveError):
     See Also
     --------
     simulate, exponential_similarity : Raise it.
-    TableError : The same for similarities in a file.
+    rankcorr.TableError : The same for similarities in a file.
 
     Examples
     --------
@@ -145,30 +145,6 @@ class SimilarityError(AdaptiveError):
     Traceback (most recent call last):
         ...
     adaptive.errors.SimilarityError: every similarity must lie in [-1, 1]: similarity[1] is 1.5
-    """
-
-
-class TableError(AdaptiveError):
-    r"""A file with invalid content; the message names file, line and column.
-
-    See Also
-    --------
-    read_comparisons, read_tokens, read_similarities : Raise it.
-    rankcorr.TableError : The same for rankings and pairs.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> from adaptive import TableError, read_tokens
-    >>> with TemporaryDirectory() as folder:
-    ...     file = Path(folder, "tokens.csv")
-    ...     _ = file.write_text("token,area\nsales,\n")
-    ...     try:
-    ...         read_tokens(file)
-    ...     except TableError as error:
-    ...         print(str(error).replace(f"{folder}/", ""))
-    tokens.csv:2: column "area": empty cell; every token needs an area
     """
 
 

@@ -241,7 +241,7 @@ class OptionError(RankingError):
 
 
 class TableError(RankingError):
-    r"""A file that does not hold a ranking; the message names file, line and column.
+    r"""A file with invalid content; the message names file, line and column. Raised by adaptive too.
 
     See Also
     --------

@@ -21,13 +21,14 @@ from adaptive._cli.vote_files import check_voter_name
 from adaptive._formats.records import Cells, records_of_file
 from adaptive._formats.votes import VoteFile, VoteRow, read_votes, vote_columns, votes_csv
 from adaptive._plan import checked_positive
-from adaptive.errors import TableError, VoteError
+from adaptive.errors import VoteError
 from rankcorr import OptionError
 from rankcorr._checks import counted, real_number, repeated
 from rankcorr._cli.console import command, gathered, option, setting
 from rankcorr._io.files import sync_folder
 from rankcorr._io.source import printable
 from rankcorr._workers import progress_bar
+from rankcorr.errors import TableError
 
 _WINNERS: Final = {"left": "left", "right": "right", "tie": "tie", None: "cannot say"}
 _SAME_ITEM: Final = {"left": "right", "right": "left"}  # answers that agree once the sides are exchanged

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from adaptive.errors import TableError
 from rankcorr import UndefinedCorrelationWarning
 from rankcorr._cli.console import print_json, print_table, whole
 from rankcorr._io.files import write_atomically
+from rankcorr.errors import TableError
 
 if TYPE_CHECKING:
     from adaptive.ledger import Verified

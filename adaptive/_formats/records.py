@@ -16,12 +16,12 @@ from typing import Any, Final, NoReturn
 
 from adaptive._record import has_half_a_pair
 from adaptive._tables import check_text, check_width, header_and_records, label_columns, named_column
-from adaptive.errors import ComparisonError, TableError
+from adaptive.errors import ComparisonError
 from rankcorr._checks import repeated, shown
 from rankcorr._frames import columns_of, python_values
 from rankcorr._io.records import Record, TextTable, listed
 from rankcorr._io.source import printable
-from rankcorr.errors import OptionError
+from rankcorr.errors import OptionError, TableError
 
 WHOLE_NUMBER: Final = re.compile(r"[0-9]{1,9}")
 _SPACE: Final = re.compile(r"[ \t\r\n]*")
@@ -47,7 +47,7 @@ def records_of_file(
         raise OptionError(
             f"encoding must be one that Python knows, as 'utf-16' or 'latin-1'; got {shown(encoding)}"
         ) from None
-    table = TextTable(os.fspath(path), error=TableError, data=data, encoding=encoding)
+    table = TextTable(os.fspath(path), data=data, encoding=encoding)
     text = table.text()
     return Objects.of(table, text) if text.lstrip()[0] in "{[" else Cells.of(table, text)
 

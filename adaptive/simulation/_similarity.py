@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from adaptive._tables import check_spelling, check_width, header_and_records
-from adaptive.errors import SimilarityError, TableError
+from adaptive.errors import SimilarityError
 from rankcorr._checks import checked_count, shown
 from rankcorr._io.records import TextTable, listed
 
@@ -247,7 +247,7 @@ def read_similarities(path: str | os.PathLike[str], *, column: str = "similarity
     ...     read_similarities(file)
     array([ 0.71, -0.02])
     """
-    table = TextTable(os.fspath(path), error=TableError)
+    table = TextTable(os.fspath(path))
     header, records = header_and_records(table, table.text(), column)
     check_spelling(table, header, [column])
     if header.cells.count(column) != 1:

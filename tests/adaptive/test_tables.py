@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 
 from adaptive._pairing import FewRareTokensWarning, pair_tokens, pairing_csv
 from adaptive._tables import check_spelling, check_width, csv_text, item_columns, read_items
-from adaptive.errors import TableError
 from rankcorr._io.records import Record, TextTable
+from rankcorr.errors import TableError
 
-TABLE = TextTable("f.csv", error=TableError)
+TABLE = TextTable("f.csv")
 # One line of text without spaces around it; delimiters, quotes and other scripts are common.
 CELLS = st.text(st.sampled_from("aßЖ,;|\"' 1_-"), min_size=1, max_size=6).filter(lambda text: text == text.strip())
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from adaptive.errors import TableError
 from rankcorr._checks import counted
 from rankcorr._cli.console import Command
 from rankcorr._io.files import new_file
+from rankcorr.errors import TableError
 
 if TYPE_CHECKING:
     from adaptive.ledger import Campaign, CampaignStatus, Ledger

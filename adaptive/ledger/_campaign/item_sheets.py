@@ -9,12 +9,12 @@ from typing import Any, Final, NoReturn, TypeVar
 
 from adaptive._formats.votes import VoteFile, VoteRow, read_votes
 from adaptive._tables import Label, header_and_records, item_label_columns, label_in, named_column, open_table
-from adaptive.errors import TableError
 from adaptive.ledger._campaign.info import KINDS, KnownPair
 from adaptive.ledger._campaign.stored import ItemContent, content_faults, is_asset
 from adaptive.ledger.errors import LedgerError
 from rankcorr._checks import shown
 from rankcorr._io.records import Record, TextTable
+from rankcorr.errors import TableError
 
 T = TypeVar("T")
 _MOST_FAULTS: Final = 100

@@ -15,6 +15,7 @@ from adaptive._budget import plan_one_way
 from adaptive._plan import BallotPlan
 from adaptive._tuning.outlook import Outlook
 from adaptive.errors import AdaptiveError
+from rankcorr.errors import TableError
 from service.collect.content import image_name, why_no_asset
 from service.collect.state import collecting
 from service.schemas import shapes
@@ -473,5 +474,5 @@ def made(make: Callable[[], T], *path: str) -> T:
     """Return what `make` returns; turn an error of the libraries into an error of the field."""
     try:
         return make()
-    except AdaptiveError as error:
+    except (AdaptiveError, TableError) as error:
         raise placed([str(error)], *path) from error

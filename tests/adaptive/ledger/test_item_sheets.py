@@ -2,9 +2,9 @@
 
 import pytest
 
-from adaptive.errors import TableError
 from adaptive.ledger._campaign.item_sheets import read_item_file, read_item_sheet
 from adaptive.ledger._campaign.stored import ItemContent
+from rankcorr.errors import TableError
 
 
 def faults(text):

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from adaptive.errors import AdaptiveError, SimilarityError, TableError
+from adaptive.errors import SimilarityError
 from adaptive.simulation._similarity import (
     SIMILARITIES,
     checked_similarity,
@@ -19,6 +19,7 @@ from adaptive.simulation._similarity import (
     power_law_similarity,
     read_similarities,
 )
+from rankcorr.errors import TableError
 
 SIZES = st.integers(2, 3000)
 
@@ -158,9 +159,8 @@ def test_read_another_column(write):
     ],
 )
 def test_what_is_wrong_with_a_file(write, content, error, message):
-    with pytest.raises(error, match=message) as caught:
+    with pytest.raises(error, match=message):
         read_similarities(write(content))
-    assert isinstance(caught.value, AdaptiveError)
 
 
 def test_a_missing_file(tmp_path):

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from adaptive._plan import plan_ballots
-from adaptive.errors import TableError
 from adaptive.ledger import LedgerError, Settings
 from adaptive.ledger._campaign.info import KnownPair, Pay, Probing
 from adaptive.ledger._campaign.item_sheets import read_known_pairs
 from adaptive.ledger._campaign.spending import expected_probes
 from adaptive.ledger._store.encoding import json_of
+from rankcorr.errors import TableError
 from tests.adaptive.ledger.checks.ballots import drawn_for, known_pairs, probes_of
 
 GOLD = KnownPair("gold", "a", "b", "left")

@@ -5,9 +5,9 @@ import json
 import pytest
 
 from adaptive._plan import plan_ballots
-from adaptive.errors import TableError, VoteError
+from adaptive.errors import VoteError
 from adaptive.ledger import Settings
-from rankcorr.errors import OptionError
+from rankcorr.errors import OptionError, TableError
 from tests.adaptive.ledger.voted import VOTERS, ledger_at, voted
 
 PLAN = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=3)
