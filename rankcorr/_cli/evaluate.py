@@ -29,11 +29,12 @@ from rankcorr.evaluation._nulls import chance_level
 from rankcorr.evaluation._qrels import Qrels, Run, grouped_queries
 from rankcorr.evaluation._query_tests import TESTS, PairedDifference
 from rankcorr.evaluation._values import UNDEFINED
-from rankcorr.evaluation._worst import QueryDifference, matches_of, worst_evaluated
+from rankcorr.evaluation._worst import Direction, QueryDifference, matches_of, worst_evaluated
 from rankcorr.plots._queries import plot_pairs
 
 RESAMPLES: Final = 10_000
 EXIT_WORSE: Final = 3
+WORSE_AND_BETTER: Final[tuple[Direction, ...]] = ("worse", "better")
 
 _CORRECTIONS = {STEP_DOWN: "p (step-down)", HOLM: "p (Holm)"}
 
@@ -108,7 +109,8 @@ class QueryOptions:
     )
     worst: int | None = console.count_setting(
         "--worst",
-        "List the K queries with the largest differences from the run of --versus, and the documents that cause them.",
+        "List the K queries on which each run is worst, and the K on which it is best, compared with the run of "
+        "--versus, and the documents that cause the differences.",
     )
     plot: str | None = setting(
         console.figure_option("--plot", "Draw the differences from the run of --versus by query")
@@ -312,7 +314,7 @@ def _comparisons(
 def _worst(
     gold: Qrels, runs: dict[str, Run], evaluation: Evaluation, metrics: Sequence[Metric], baseline: str, k: int | None
 ) -> list[dict[str, Any]]:
-    """The queries with the largest differences between each other run and the baseline, by each metric."""
+    """The queries on which each other run is most worse than the baseline, and most better, by each metric."""
     if k is None:
         return []
     matches = matches_of(gold, runs, evaluation)
@@ -322,7 +324,10 @@ def _worst(
             "coefficient": name_of(metric if isinstance(metric, Coefficient) else TauW()),
             "first": run,
             "second": baseline,
-            "queries": worst_evaluated(gold, matches, evaluation, metric, run, baseline, k=k),
+            **{
+                direction: worst_evaluated(gold, matches, evaluation, metric, run, baseline, k=k, direction=direction)
+                for direction in WORSE_AND_BETTER
+            },
         }
         for metric in metrics
         for run in runs
@@ -410,15 +415,17 @@ def _print_group_differences(comparison: RunComparison) -> None:
     console.print_table(["group", "run", *_difference_headings(HOLM)], rows, left=[1])
 
 
-def _print_worst(found: Mapping[str, Any]) -> None:
+def _print_worst(entry: Mapping[str, Any]) -> None:
     """Print queries with their documents; the first line of each query has the values of both runs."""
-    first, second = whole(found["first"]), whole(found["second"])
-    click.echo(
-        f"\n{found['metric']}: queries with the largest differences between {first} and {second}, and their documents"
-    )
-    click.echo(f"cost: {found['coefficient']} lost through this document by {first}, minus that lost by {second}\n")
+    metric, first, second = entry["metric"], whole(entry["first"]), whole(entry["second"])
     header = ["query", first, second, "difference", "document", "relevance", f"rank in {first}", f"rank in {second}"]
-    console.print_table([*header, "cost"], _worst_rows(found["queries"]), left=[4])
+    for direction in WORSE_AND_BETTER:
+        title = f"{metric}: queries on which {first} is {direction} than {second}, largest differences first"
+        click.echo(f"\n{title}{'' if entry[direction] else ': none'}")
+        if entry[direction]:
+            cost = f"cost: {entry['coefficient']} lost through this document by {first}, minus that lost by {second}"
+            click.echo(f"{cost}\n")
+            console.print_table([*header, "cost"], _worst_rows(entry[direction]), left=[4])
 
 
 def _worst_rows(queries: Iterable[QueryDifference]) -> Iterable[list[str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from rankcorr.evaluation._matching import Matched, SelfHits, Unjudged, Unretriev
 from rankcorr.evaluation._metrics import Metric, MetricLike, as_metrics, name_of
 from rankcorr.evaluation._qrels import Qrels, Run, with_common_ids
 
+Direction: TypeAlias = Literal["either", "worse", "better"]
+
+DIRECTIONS: Final[tuple[Direction, ...]] = get_args(Direction)
 N_DOCUMENTS: Final = 5
 
 
@@ -104,6 +107,7 @@ def worst(
     first: str | None = None,
     second: str | None = None,
     k: int = 10,
+    direction: Direction = "either",
     unjudged: Unjudged = "zero",
     unretrieved: Unretrieved = "last",
     depth: int | None = None,
@@ -122,11 +126,14 @@ def worst(
         Names of the two runs; optional if there are only two.
     k : int, default 10
         Number of queries.
+    direction : {"either", "worse", "better"}
+        List the queries with the largest differences in either direction, or only those for which the first run is
+        worse, or better, than the second.
 
     Returns
     -------
     tuple of QueryDifference
-        The largest difference first, whichever run is better; a query needs a value for both runs to be listed.
+        The largest difference first; a query needs a value for both runs to be listed.
 
     Raises
     ------
@@ -152,6 +159,7 @@ def worst(
     """
     (chosen,) = as_metrics([metric]).values()
     k = checked_count(k, "k")
+    check_choice("direction", direction, DIRECTIONS)
     gold, found = with_common_ids(qrels_of(qrels), runs_of(runs))
     names = tuple(found)
     if first is None and second is None and len(names) == 2:
@@ -165,7 +173,7 @@ def worst(
     policies["self_hits"] = self_hits
     evaluation = evaluate(gold, pair, metrics=[chosen], standardized=False, **policies)
     matches = matches_of(gold, pair, evaluation)
-    return worst_evaluated(gold, matches, evaluation, chosen, str(first), str(second), k=k)
+    return worst_evaluated(gold, matches, evaluation, chosen, str(first), str(second), k=k, direction=direction)
 
 
 def matches_of(gold: Qrels, runs: Mapping[str, Run], evaluation: Evaluation) -> dict[str, Matched]:
@@ -185,11 +193,13 @@ def worst_evaluated(
     second: str,
     *,
     k: int,
+    direction: Direction = "either",
 ) -> tuple[QueryDifference, ...]:
     """Do what `worst` does for runs that are already evaluated and matched, with checked arguments."""
     values = [evaluation.of(name_of(metric), run) for run in (first, second)]
     differences = values[0] - values[1]
-    order = np.argsort(-np.abs(differences), kind="stable")[: np.count_nonzero(~np.isnan(differences))]
+    is_listed = {"either": ~np.isnan(differences), "worse": differences < 0, "better": differences > 0}[direction]
+    order = np.argsort(np.where(is_listed, -np.abs(differences), 1), kind="stable")[: np.count_nonzero(is_listed)]
     coefficient = metric if isinstance(metric, Coefficient) else TauW()
     return tuple(
         QueryDifference(

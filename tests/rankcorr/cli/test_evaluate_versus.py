@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from rankcorr.evaluation import compare_runs, corrected_together, evaluate, worst
+from rankcorr.evaluation._worst import DIRECTIONS
 from tests.rankcorr.cli.commands import run, run_json, run_ok
 from tests.rankcorr.cli.test_evaluate import RUNS, files
 from tests.rankcorr.evaluation.test_compare import decided_by_one
@@ -112,28 +113,48 @@ def test_documents_without_judgement_and_queries_that_a_run_lacks(tmp_path, monk
     Path("x.run").write_text("q1 Q0 new 1 3 x\nq1 Q0 a 2 2 x\nq1 Q0 b 3 1 x\nq2 Q0 a 1 2 x\nq2 Q0 b 2 1 x\n")
     Path("y.run").write_text("q1 Q0 a 2 2 x\nq1 Q0 b 3 1 x\n")
     output = run_ok("evaluate", "q.txt", "x.run", "y.run", "--metric", "ap", "--versus", "y", "--worst", "2", *FEW)
-    _, lacking, *judged = rows_below(output, "cost: tau_w lost")
+    _, *judged = rows_below(output, "cost: tau_w lost")
+    _, lacking = rows_below(output.partition("x is better than y")[2], "cost: tau_w lost")
     assert lacking == ["q2", "1.0000", "0.0000", "1.0000", "-", "-", "-", "-", "-"]
     assert ["new", "unjudged"] in [row[-5:-3] for row in judged]
 
 
-def test_the_queries_that_differ_most_and_their_documents(files):
+@pytest.mark.parametrize(("direction", "first", "second"), [("worse", "c", "a"), ("better", "a", "c")])
+def test_the_queries_that_differ_most_and_their_documents(files, direction, first, second):
     runs = {name: files[1][name] for name in ("a", "c")}
-    chosen = ["a.run.gz", "c.run.gz", "--metric", "ap", "--versus", "c", "--worst", "2", *FEW]
-    expected = worst(files[0], runs, metric="ap", first="a", second="c", k=2)
-    output = run_ok("evaluate", "qrels.txt", *chosen)
-    assert "and their documents\ncost: tau_w lost through this document by a, minus that lost by c\n" in output
+    chosen = ["a.run.gz", "c.run.gz", "--metric", "ap", "--versus", second, "--worst", "2", *FEW]
+    expected = worst(files[0], runs, metric="ap", first=first, second=second, k=2, direction=direction)
+    title = f"ap: queries on which {first} is {direction} than {second}, largest differences first\n"
+    output = run_ok("evaluate", "qrels.txt", *chosen).partition(title)[2]
+    assert output.startswith(f"cost: tau_w lost through this document by {first}, minus that lost by {second}\n")
     header, *rows = rows_below(output, "cost: tau_w lost")
-    assert " ".join(header) == "query a c difference document relevance rank in a rank in c cost"
+    assert " ".join(header) == (
+        f"query {first} {second} difference document relevance rank in {first} rank in {second} cost"
+    )
     values = (expected[0].first, expected[0].second, expected[0].difference)
     assert rows[0][:4] == [expected[0].query, *(f"{value:z.4f}" for value in values)]
     documents = [row[-5] for row in rows]
     assert documents == [document.document for each in expected for document in each.documents]
     content = json.loads(run_ok("evaluate", "qrels.txt", *chosen, "--json"))
-    (found,) = content["worst"]
-    assert (found["metric"], found["coefficient"], found["first"], found["second"]) == ("ap", "tau_w", "a", "c")
-    assert [each["query"] for each in found["queries"]] == [each.query for each in expected]
-    assert [each["cost"] for each in found["queries"][0]["documents"]] == [d.cost for d in expected[0].documents]
+    (entry,) = content["worst"]
+    assert (entry["metric"], entry["coefficient"], entry["first"], entry["second"]) == ("ap", "tau_w", first, second)
+    assert [each["query"] for each in entry[direction]] == [each.query for each in expected]
+    assert [each["cost"] for each in entry[direction][0]["documents"]] == [d.cost for d in expected[0].documents]
+
+
+def test_each_direction_of_the_largest_differences(files):
+    runs = {name: files[1][name] for name in ("a", "b")}
+    differences = {name: worst(files[0], runs, k=999, direction=name) for name in DIRECTIONS}
+    values = {name: [entry.difference for entry in entries] for name, entries in differences.items()}
+    assert values["worse"] == sorted(value for value in values["either"] if value < 0)
+    assert values["better"] == sorted((value for value in values["either"] if value > 0), reverse=True)
+    assert [*map(abs, values["either"])] == sorted(map(abs, values["either"]), reverse=True)
+    assert values["worse"]
+    assert values["better"]
+    arguments = ["evaluate", "qrels.txt", "c.run.gz", "c.run.gz", "--name", "x", "--name", "y", "--versus", "y", *FEW]
+    assert "tau_w: queries on which x is worse than y, largest differences first: none\n" in run_ok(
+        *arguments, "--worst", "1"
+    )
 
 
 def test_the_figure_has_a_panel_for_each_pair(files, tmp_path):  # noqa: ARG001
