@@ -20,6 +20,7 @@ from adaptive._scores import Average, Scores, running_mean, score_ballot
 from adaptive._selection import Select, Selection, select_by_mean
 from adaptive.errors import AdaptiveError, ProtocolError
 from rankcorr._checks import check_choice, check_unique, checked_seed, shown
+from rankcorr._identifiers import identifier_text, plain_identifier
 from rankcorr._results import Result, read_only
 
 Items: TypeAlias = int | Sequence[Hashable]
@@ -223,9 +224,9 @@ def checked_labels(labels: Items, role: str, error: type[AdaptiveError] = Protoc
         raise error(f"{role} must be a number or a list of labels; got {shown(labels)}")
     if isinstance(labels, range) and labels == range(len(labels)):
         return labels
-    names = tuple(labels.tolist() if isinstance(labels, np.ndarray) else labels)
+    names = tuple(labels.tolist() if isinstance(labels, np.ndarray) else map(plain_identifier, labels))
     try:
-        check_unique(names, role, error)
+        check_unique(names if len(set(map(type, names))) <= 1 else map(identifier_text, names), role, error)
     except TypeError:
         raise error(f"{role} must be hashable, as strings and tuples are; got {shown(names)}") from None
     return names

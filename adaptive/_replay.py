@@ -14,6 +14,7 @@ from adaptive._protocol import Items, Position, ballot_rng, checked_items, close
 from adaptive._record import ProtocolResult
 from adaptive.errors import ProtocolError, VoteError
 from rankcorr._checks import offending, shown
+from rankcorr._identifiers import identifier_text
 from rankcorr._results import Result, read_only
 
 
@@ -140,7 +141,7 @@ def score_ballots(plan: BallotPlan, ballots: Sequence[BallotVotes], *, items: It
     labels = checked_items(plan, items)
     if not 1 <= len(ballots) <= plan.n_ballots:
         raise ProtocolError(f"from 1 to {plan.n_ballots} ballots of the plan can be scored; got {len(ballots)}")
-    known = set(labels)
+    known = set(map(identifier_text, labels))
     position, records = Position.first(plan), []
     for number, votes in enumerate(ballots, start=1):
         rng = ballot_rng(seed, number, "cut")
@@ -166,7 +167,7 @@ def _ballot(
         raise VoteError(
             f"the plan has {n_planned} comparisons; got {len(votes.left)} (comparisons without an answer count too)"
         )
-    place = {label: index for index, label in enumerate(items)}
+    place = {identifier_text(label): index for index, label in enumerate(items)}
     left, right = (_places(labels, place, known) for labels in (votes.left, votes.right))
     if (left == right).any():
         itself = [items[index] for index in left[left == right].tolist()]
@@ -185,10 +186,10 @@ def _ballot(
 
 
 def _places(labels: Sequence[Hashable], place: dict[Hashable, int], known: set[Hashable]) -> NDArray[np.int32]:
-    places = np.array([place.get(label, -1) for label in labels], np.int32)
+    places = np.array([place.get(identifier_text(label), -1) for label in labels], np.int32)
     if (places < 0).any():
         strange = [labels[index] for index in np.flatnonzero(places < 0).tolist()]
-        unknown = dict.fromkeys(label for label in strange if label not in known)
+        unknown = dict.fromkeys(label for label in strange if identifier_text(label) not in known)
         if unknown:
             raise VoteError(offending("the plan has no such items", unknown))
         raise VoteError(offending("these items were not selected for it", dict.fromkeys(strange)))

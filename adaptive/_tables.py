@@ -218,6 +218,45 @@ def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     return file.getvalue()
 
 
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")
+_NUMBER = re.compile(r"[+-][0-9]+(\.[0-9]+)?")
+
+
+def guarded(cell: str) -> str:
+    """Return a cell that no spreadsheet runs as a formula.
+
+    A cell that begins with =, +, -, @, a tab or a carriage return and is not a number gets an apostrophe in front,
+    which tells spreadsheets that text follows. A cell that already looks guarded gets another apostrophe, so that
+    reading back removes exactly what writing added.
+
+    See Also
+    --------
+    adaptive.ledger.Campaign.export_votes : Writes such cells.
+
+    Examples
+    --------
+    >>> from adaptive.ledger import guarded
+    >>> guarded("=1+1"), guarded("-1.5"), guarded("'=1+1"), guarded("plum")
+    ("'=1+1", '-1.5', "''=1+1", 'plum')
+    """
+    return "'" + cell if _is_formula(cell) else cell
+
+
+def unguarded(cell: str) -> str:
+    """Return the cell that `guarded` was given.
+
+    Examples
+    --------
+    >>> unguarded("'=1+1"), unguarded("''=1+1"), unguarded("'plum'")
+    ('=1+1', "'=1+1", "'plum'")
+    """
+    return cell[1:] if cell.startswith("'") and _is_formula(cell[1:]) else cell
+
+
+def _is_formula(cell: str) -> bool:
+    return _FORMULA.match(cell) is not None and _NUMBER.fullmatch(cell) is None
+
+
 def items_csv(rows: Sequence[Mapping[str, Any]], safe: Callable[[str], str] = str) -> str:
     """Return rows of items as CSV: the columns of the labels, made `safe` for spreadsheets, then all others."""
     names = [name for name in rows[0] if name != "item"]

@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple, cast
 import click
 import numpy as np
 
+from adaptive._cli.output import print_note
 from adaptive._formats.answers import NAMED_ANSWERS, Answers
 from adaptive._formats.votes import FORMATS, ROLES, read_votes
 from adaptive._tables import item_cells, read_items
@@ -21,16 +22,18 @@ from adaptive.model._comparisons import Comparisons
 from adaptive.model._likelihood import TIES
 from adaptive.model._reading import columns_of_votes
 from rankcorr import OptionError
-from rankcorr._checks import repeated
+from rankcorr._checks import collected_notices, repeated
 from rankcorr._cli.console import Command, Decorator, choice_option, option, stacked
+from rankcorr._identifiers import warn_unicode_twins
 from rankcorr._io.source import printable
 
 FILES_HELP: Final = """
     VOTES are CSV, TSV or JSON with the columns left, right (or left_1, left_2, ...) and winner: left, right, tie, or
     empty where there is no answer; voter, if voters are known. Other formats are found by their columns: arenas
     (model_a, model_b and winner, or winner_model_a, ...), pairs (winner, loser), exports of Label Studio (JSON, CSV)
-    and of potato. For other names and encodings use --columns, --answers and --encoding. VOTES may also be the ledger
-    of `ballots run`, a file or a URL. Several files are read as one list of votes.
+    and of potato. A column n, count or weight says how often a row counts. For other names and encodings use --columns,
+    --answers and --encoding. VOTES may also be the ledger of `ballots run`, a file or a URL. Several files are read as
+    one list of votes.
 """
 _SQLITE: Final = b"SQLite format 3\0"  # the first bytes of its files
 ANSWERS_HELP: Final = (
@@ -67,16 +70,19 @@ class Reading(NamedTuple):
     columns: dict[str, str] | None = None
     answers: Answers | None = None
     encoding: str = "utf-8"
+    ignore: tuple[str, ...] = ()
+    instances: str | None = None
 
 
 def reading_options(command: Command) -> Command:
     """Add the options about the format of files of votes; the command gets them as `reading`."""
 
     @wraps(command)
-    def run(*args: Any, form: str, columns: Any, answers: Any, encoding: str, **options: Any) -> Any:
+    def run(*args: Any, form: str, columns: Any, answers: Any, ignore: tuple[str, ...], **options: Any) -> Any:
         if unknown := [role for role in columns or () if role not in ROLES]:
             raise OptionError(f"--columns names those of {', '.join(ROLES)}; got {printable(repr(unknown[0]))}")
-        return command(*args, reading=Reading(form, columns, answers, encoding), **options)
+        file = {name: options.pop(name) for name in ("encoding", "instances")}
+        return command(*args, reading=Reading(form, columns, answers, ignore=ignore, **file), **options)
 
     answers = f"WORD=ANSWER,...|{'|'.join(NAMED_ANSWERS)}"
     add = stacked(
@@ -95,6 +101,13 @@ def reading_options(command: Command) -> Command:
         ),
         option("--answers", type=PairsType(*NAMED_ANSWERS), metavar=answers, help=ANSWERS_HELP),
         option("--encoding", default="utf-8", help="Encoding of the files, such as utf-16 or latin-1."),
+        option(
+            "--ignore",
+            multiple=True,
+            metavar="COLUMN",
+            help="Leave out a column that may change the meaning of votes, such as weight or prompt; repeatable.",
+        ),
+        option("--instances", metavar="FILE", help="Data file of potato, with the items of a user_state.json."),
     )
     return cast(Command, add(run))
 
@@ -159,8 +172,13 @@ def read_files(paths: Sequence[str], reading: Reading, items: str | None) -> Num
         if known is None:
             raise OptionError("give a file of votes, or --items with the items to begin with")
         return NumberedVotes(Comparisons(known, *np.zeros((3, 0), np.int32)), 0)
-    read = [_read(path, reading, known) for path in paths]
-    files = [votes for votes, _ in read]
+    with collected_notices() as notices:
+        read = [_read(path, reading, known) for path in paths]
+        files = [_as_text(votes) for votes, _ in read]
+        warn_unicode_twins(chain.from_iterable(votes.items for votes in files), "item")
+        warn_unicode_twins(chain.from_iterable(votes.voters or () for votes in files), "voter")
+    for notice in dict.fromkeys(notices):
+        print_note(notice)
     if len({votes.voters is None for votes in files}) > 1:
         names = [printable(path) for path, votes in zip(paths, files, strict=True) if votes.voters is None]
         raise ComparisonError(f"either all votes have a voter or none; without voters: {', '.join(names)}")
@@ -179,7 +197,10 @@ def _read(path: str, reading: Reading, known: Sequence[Hashable] | None) -> tupl
         from adaptive.ledger import Ledger
 
         with closing(Ledger.open(path)) as ledger:  # counted votes exclude those of excluded voters
-            return _as_text(path, ledger.campaign().counted_votes(), known), ()  # ids like 1-3 are not numbers
+            counted = _as_text(ledger.campaign().counted_votes())
+        if known is not None and (others := [item for item in counted.items if item not in set(known)]):
+            raise ComparisonError(f"{path}: item {printable(repr(others[0]))} is not among the items of --items")
+        return counted, ()  # ids like 1-3 are not numbers
     votes = read_votes(path, **reading._asdict())
     return Comparisons(*columns_of_votes(votes, known)), votes.comparison or ()
 
@@ -193,12 +214,10 @@ def _first_bytes(path: str) -> bytes:
         return b""
 
 
-def _as_text(path: str, votes: Comparisons, known: Sequence[Hashable] | None) -> Comparisons:
-    """Return the same votes with labels as text, so that they match the labels in files."""
+def _as_text(votes: Comparisons) -> Comparisons:
+    """Return the same votes with labels as text, so that 7 in JSON or a ledger is "7" in CSV."""
     items = [item_cells(item) if isinstance(item, tuple) else str(item) for item in votes.items]
-    voters = [" ".join(item_cells(voter)) for voter in votes.voters or ()]
-    if known is not None and (others := [item for item in items if item not in set(known)]):
-        raise ComparisonError(f"{path}: item {printable(repr(others[0]))} is not among the items of --items")
+    voters = None if votes.voters is None else [" ".join(item_cells(voter)) for voter in votes.voters]
     return replace(votes, items=items, voters=voters)
 
 

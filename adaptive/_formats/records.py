@@ -7,6 +7,7 @@ the answers of each scheme, and the voter.
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 from abc import ABC, abstractmethod
@@ -15,7 +16,15 @@ from itertools import chain
 from typing import Any, Final, NoReturn
 
 from adaptive._record import has_half_a_pair
-from adaptive._tables import check_text, check_width, header_and_records, label_columns, named_column
+from adaptive._tables import (
+    check_text,
+    check_width,
+    guarded,
+    header_and_records,
+    label_columns,
+    named_column,
+    unguarded,
+)
 from adaptive.errors import ComparisonError
 from rankcorr._checks import repeated, shown
 from rankcorr._frames import columns_of, python_values
@@ -23,14 +32,32 @@ from rankcorr._io.records import Record, TextTable, listed
 from rankcorr._io.source import printable
 from rankcorr.errors import OptionError, TableError
 
+EXPORT_COLUMNS: Final = ("seconds", "received_at")  # the last columns of a campaign's export
+_LABEL_STUDIO_KINDS: Final = ("pairwise", "choices")
+_STATE: Final = "instance_id_to_label_to_value"
+_PREFERENCES: Final = frozenset({"selection", "scale_value"})
 WHOLE_NUMBER: Final = re.compile(r"[0-9]{1,9}")
 _SPACE: Final = re.compile(r"[ \t\r\n]*")
 
 
 def records_of_file(
-    path: str | os.PathLike[str], *, data: bytes | None = None, encoding: str = "utf-8"
+    path: str | os.PathLike[str],
+    *,
+    data: bytes | None = None,
+    encoding: str = "utf-8",
+    instances: Mapping[str, tuple[str, str]] | None = None,
+    guard: bool | None = None,
 ) -> Cells | Objects:
     """Read the rows of a file, which is JSON if it begins like an object or a list, and CSV or TSV otherwise.
+
+    Parameters
+    ----------
+    path, data, encoding
+        See `adaptive._formats.votes.read_votes`.
+    instances : mapping of str to (str, str), optional
+        The two items of each instance of potato, for a user_state.json, which has only their ids.
+    guard : bool, optional
+        Whether apostrophes before formulas are removed; by default if a campaign exported the file.
 
     Raises
     ------
@@ -49,7 +76,7 @@ def records_of_file(
         ) from None
     table = TextTable(os.fspath(path), data=data, encoding=encoding)
     text = table.text()
-    return Objects.of(table, text) if text.lstrip()[0] in "{[" else Cells.of(table, text)
+    return Objects.of(table, text, instances) if text.lstrip()[0] in "{[" else Cells.of(table, text, guard)
 
 
 class Records(ABC):
@@ -152,7 +179,7 @@ class Records(ABC):
 class Cells(Records):
     """Rows of CSV or TSV."""
 
-    def __init__(self, table: TextTable, header: Record, records: Iterable[Record]) -> None:
+    def __init__(self, table: TextTable, header: Record, records: Iterable[Record], guard: bool | None = None) -> None:
         self.rows: list[list[str]] = []
         lines: list[int] = []
         for record in records:
@@ -161,26 +188,39 @@ class Cells(Records):
             self.rows.append(record.cells)
             lines.append(record.line)
         super().__init__(table, header, lines)
+        self.is_guarded = self._is_export() if guard is None else guard and self.has_side("left")
+        if self.is_guarded:
+            self.header = Record(header.line, list(map(unguarded, header.cells)))
+
+    def _is_export(self) -> bool:
+        """Tell whether a campaign exported the rows, with an apostrophe before each cell that begins like a formula."""
+        names = self.header.cells
+        return (
+            names[:1] == ["comparison"]
+            and names[-2:] == list(EXPORT_COLUMNS)
+            and not any(guarded(cell) != cell and not cell.startswith("'") for row in self.rows for cell in row)
+        )
 
     @classmethod
-    def of(cls, table: TextTable, text: str) -> Cells:
+    def of(cls, table: TextTable, text: str, guard: bool | None = None) -> Cells:
         """Read the rows of a text; if the first row has two whole numbers, it is already a pair of winner and loser."""
         header, records = header_and_records(table, text, "winner")
         if len(header.cells) == 2 and all(map(WHOLE_NUMBER.fullmatch, header.cells)):
             return cls(table, Record(header.line, ["winner", "loser"]), chain([header], records))
-        return cls(table, header, records)
+        return cls(table, header, records, guard)
 
     def _entries(self, place: int) -> list[str]:
-        return [row[place] for row in self.rows]
+        entries = [row[place] for row in self.rows]
+        return list(map(unguarded, entries)) if self.is_guarded else entries
 
     def _labels(self, place: int) -> list[str]:
-        """Return a column of names; each distinct cell is checked once."""
-        entries = self._entries(place)
+        """Return a column of names; each distinct cell is checked once, as it is in the file."""
+        entries = [row[place] for row in self.rows]
         for entry in dict.fromkeys(entries):
             is_odd = entry != entry.strip() or "\n" in entry or "\r" in entry
             if not entry.strip() or (is_odd and not self.are_texts):
                 check_text(self.table, entry, self.lines[entries.index(entry)], self.names[place])
-        return entries
+        return self._entries(place)
 
 
 class Objects(Records):
@@ -191,9 +231,10 @@ class Objects(Records):
         super().__init__(table, Record(lines[0], list(dict.fromkeys(chain.from_iterable(objects)))), lines)
 
     @classmethod
-    def of(cls, table: TextTable, text: str) -> Objects:
+    def of(cls, table: TextTable, text: str, instances: Mapping[str, tuple[str, str]] | None = None) -> Objects:
         """Read the rows of a text; a list of two is a pair of winner and loser, and tasks of other tools are rows."""
         found: list[tuple[int, dict[str, Any]]] = []
+        annotations: list[tuple[int, dict[str, Any], dict[str, Any]]] = []
         tools: dict[str | None, None] = {}
         schemes: dict[str, str] = {}
         for line, entry in _values(table, text):
@@ -204,9 +245,15 @@ class Objects(Records):
             tool = _tool_of(value)
             tools[tool] = None
             if tool == "label_studio":
-                found += ((line, row) for row in _annotations(table, value, line, schemes))
+                annotations += ((line, *row) for row in _annotations(table, value, line, schemes))
+            elif tool == "potato" and _STATE in value:
+                found += ((line, row) for row in _states(table, value, line, schemes, instances))
             else:
                 found.append((line, _instance(table, value, line, schemes) if tool == "potato" else value))
+        # A result counts, and not a field of the data that has the name of its control.
+        answers = {name for name, kind in schemes.items() if kind in _LABEL_STUDIO_KINDS}
+        for line, data, results in annotations:
+            found.append((line, {**{name: data[name] for name in data if name not in answers}, **results}))
         if not found:
             table.fail("no votes")
         if len(tools) > 1:
@@ -340,13 +387,15 @@ def _tool_of(value: dict[str, Any]) -> str | None:
     """Return the tool that wrote an object as a task; other votes may have a key data or responses too."""
     if "annotations" in value or value.keys() <= {"id", "data"}:
         return "label_studio"
+    if _STATE in value:
+        return "potato"
     return "potato" if "label_annotations" in value or ("responses" in value and "winner" not in value) else None
 
 
 def _annotations(
     table: TextTable, task: dict[str, Any], line: int, schemes: dict[str, str]
-) -> Iterator[dict[str, Any]]:
-    """Return the annotations of a Label Studio task that were not cancelled, in the form of its CSV."""
+) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """Yield the data and the results of each annotation of a Label Studio task that was not cancelled."""
     data = task.get("data")
     if not isinstance(data, dict):
         table.fail(f"an object is wanted; got {shown(data)}", line, "data")
@@ -357,18 +406,21 @@ def _annotations(
         if annotation.get("was_cancelled"):
             continue
         who = annotation.get("completed_by")
-        row = {**data, "annotator": who.get("email", who.get("id")) if isinstance(who, dict) else who}
+        if isinstance(who, dict):  # an export may name some by their address, and others by number
+            who = who.get("email") or (None if who.get("id") is None else str(who["id"]))
+        row = {**data, "annotator": who}
+        answers: dict[str, Any] = {}
         results = annotation.get("result", [])
         if not isinstance(results, list) or not all(isinstance(result, dict) for result in results):
             table.fail(f"a list of objects is wanted; got {shown(results)}", line, "result")
         for result in results:
             name, kind = str(result.get("from_name", "pairwise")), str(result.get("type"))
             schemes[name] = kind
-            if kind in ("pairwise", "choices"):
-                if name in row:
+            if kind in _LABEL_STUDIO_KINDS:
+                if name in answers:
                     table.fail("more than one result has this name", line, name)
-                row[name] = [result.get("value")]
-        yield row
+                answers[name] = [result.get("value")]
+        yield row, answers
 
 
 def _instance(table: TextTable, entry: dict[str, Any], line: int, schemes: dict[str, str]) -> dict[str, Any]:
@@ -382,14 +434,94 @@ def _instance(table: TextTable, entry: dict[str, Any], line: int, schemes: dict[
             row[name] = entry[key]
     answers = entry.get("label_annotations", entry)
     for name, value in answers.items() if isinstance(answers, dict) else ():
-        if isinstance(value, dict) and {"selection", "scale_value"} & value.keys():
-            row[name] = value.get("selection", value.get("scale_value"))
+        if isinstance(value, dict) and _PREFERENCES & value.keys():
+            row[name] = _preference(table, value, line, name)
             schemes[name] = "pairwise"
     if answers is not entry and answers and not schemes.keys() & row.keys():
         table.fail(f"answers of a pairwise scheme are wanted; got {shown(answers)}", line, "label_annotations")
     if answers is entry and "preference" in entry and "preference" not in row:
         table.fail(f"an object with a selection is wanted; got {shown(entry['preference'])}", line, "preference")
     return row
+
+
+def _states(
+    table: TextTable,
+    state: dict[str, Any],
+    line: int,
+    schemes: dict[str, str],
+    instances: Mapping[str, tuple[str, str]] | None,
+) -> Iterator[dict[str, Any]]:
+    """Yield an instance with its answers for each that a potato user has answered, from a user_state.json."""
+    by_instance = state[_STATE]
+    if not isinstance(by_instance, dict):
+        table.fail(f"expected an object of instances; got {shown(by_instance)}", line, _STATE)
+    for instance, labels in by_instance.items():
+        if isinstance(labels, list):  # a log of [{"schema": ..., "name": ...}, value], of which the last entry counts
+            answers: dict[str, Any] = {}
+            for entry in labels:
+                is_label = isinstance(entry, list) and len(entry) == 2 and isinstance(entry[0], dict)
+                if not is_label or not {"schema", "name"} <= entry[0].keys():
+                    table.fail(f"expected a schema, a name and a value; got {shown(entry)}", line, instance)
+                answers.setdefault(str(entry[0]["schema"]), {})[str(entry[0]["name"])] = entry[1]
+        elif isinstance(labels, dict):
+            answers = labels
+        else:
+            table.fail(f"expected a list of answers; got {shown(labels)}", line, instance)
+        if instances is not None and instance not in instances:
+            table.fail(f"no instance has the id {shown(instance)}", line)
+        sides = {} if instances is None else dict(zip(("left", "right"), instances[instance], strict=True))
+        row = {"comparison": instance, "voter": state.get("user_id"), **sides}
+        for name, value in answers.items():
+            if isinstance(value, dict) and _PREFERENCES & value.keys():
+                row[name] = _preference(table, value, line, name)
+                schemes[name] = "pairwise"
+        yield row
+
+
+def potato_instances(path: str | os.PathLike[str], *, encoding: str = "utf-8") -> dict[str, tuple[str, str]]:
+    """Return the two items of each instance in a data file of potato, by id.
+
+    The items are the key responses, or the only key whose value is a list of two texts.
+
+    Raises
+    ------
+    TableError
+        With file and line: a file that is not JSON, an instance without an id or without two items, or a repeated id.
+    """
+    table = TextTable(os.fspath(path), encoding=encoding)
+    instances: dict[str, tuple[str, str]] = {}
+    for line, value in _values(table, table.text()):
+        if not isinstance(value, dict) or type(value.get("id")) not in (str, int):
+            table.fail(f"expected an object with an id; got {shown(value)}", line)
+        pairs = {
+            name: entry
+            for name, entry in value.items()
+            if isinstance(entry, list) and len(entry) == 2 and all(isinstance(item, str) for item in entry)
+        }
+        if "responses" not in pairs and len(pairs) != 1:
+            table.fail(f"expected two responses; got {shown(value)}", line)
+        name = str(value["id"])
+        if name in instances:
+            table.fail(f"the id {shown(name)} comes more than once", line)
+        left, right = pairs.get("responses") or next(iter(pairs.values()))
+        instances[name] = (left, right)
+    return instances
+
+
+def _preference(table: TextTable, value: Mapping[str, Any], line: int, column: str) -> Any:
+    """Return the selection of a pairwise scheme of potato, or the side that a scale prefers: A if it is negative."""
+    if "selection" in value:
+        return value["selection"]
+    scale = value["scale_value"]
+    if scale in (None, ""):
+        return None
+    try:
+        number = math.nan if isinstance(scale, bool) else float(scale)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number):
+        table.fail(f"expected a number, negative for A and positive for B; got {shown(scale)}", line, column)
+    return "tie" if number == 0 else "A" if number < 0 else "B"
 
 
 def _past_space(text: str, place: int) -> int:

@@ -8,28 +8,46 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, repeat
 from typing import Any, Final, Literal, NamedTuple, NoReturn, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
 from adaptive._formats.answers import ARENA_WORDS, OWN_WORDS, Answers, is_one, read_answers, words_of
-from adaptive._formats.records import WHOLE_NUMBER, Objects, Records, is_missing, records_of_file
+from adaptive._formats.records import WHOLE_NUMBER, Objects, Records, is_missing, potato_instances, records_of_file
 from adaptive._tables import Label, check_spelling, csv_text, item_cells, item_columns
 from adaptive._votes import Comparison
 from adaptive.errors import VoteError
-from rankcorr._checks import check_choice, shown
+from rankcorr._checks import check_choice, real_number, shown
+from rankcorr._identifiers import identifier_text
 from rankcorr._io.records import listed
+from rankcorr._io.source import printable
 from rankcorr.errors import OptionError
 
-Format: TypeAlias = Literal["auto", "csv", "arena", "one_hot", "pairs", "choix", "label_studio", "potato"]
+Format: TypeAlias = Literal["auto", "csv", "arena", "one_hot", "pairs", "choix", "crowd_kit", "label_studio", "potato"]
 Columns: TypeAlias = Mapping[str, str | Sequence[str]]
 
 ROLES: Final = ("left", "right", "winner", "voter")
 _ONE_HOT: Final = {"winner_model_a": "left", "winner_model_b": "right", "winner_tie": "tie"}
+# Columns by which a row counts several times.
+_COUNTS: Final = frozenset({"n", "n_votes", "num_votes", "votes", "times", "multiplicity", "weight", "weights"}) | {
+    *("count", "counts", "freq", "frequency")
+}
+# Words in the names of columns that change what a vote means.
+_GRADES: Final = frozenset(
+    {"degree", "grade", "grades", "margin", "magnitude", "rank", "ranks", "ranking", "strength"}
+) | {*("rating", "ratings", "score", "scores")}
+_PROMPTS: Final = frozenset({"prompt", "query", "question", "topic", "task", "instruction", "scenario", "context"}) | {
+    *("aspect", "criteria", "criterion", "dimension")
+}
+_MOST_VOTES: Final = 100_000_000  # 1.3 GB
 _WANTED: Final = (
-    "left, right and winner, model_a, model_b and winner or winner_model_a, ..., winner and loser, or those of Label "
-    "Studio or potato"
+    "left, right and winner, left, right and label, model_a, model_b and winner or winner_model_a, ..., winner and "
+    "loser, or those of Label Studio or potato"
 )
 
 
@@ -92,6 +110,8 @@ class VoteColumns:
         Whether the format was detected from the names of the columns and the labels.
     others : sequence of str
         Columns with more information on a vote; only "csv" has any.
+    unused : sequence of str
+        Columns of any format that are not read, except for those that the caller leaves out.
     comparison, voter, left, right : sequence of hashable, or None
     answer : sequence of {"left", "right", "tie", "cannot say"} or None
         None where there is no answer.
@@ -102,6 +122,7 @@ class VoteColumns:
     names: Mapping[str, str]
     was_found: bool
     others: Sequence[str]
+    unused: Sequence[str]
     comparison: Sequence[Hashable] | None
     voter: Sequence[Hashable] | None
     left: Sequence[Hashable] | None
@@ -111,6 +132,52 @@ class VoteColumns:
     def place(self, role: str, row: int) -> str:
         """Describe the place of an entry, for messages."""
         return self.records.place(row, self.names.get(role, role))
+
+    def counts(self) -> NDArray[np.int64] | None:
+        """Return how often each row counts; None if no column says so.
+
+        Raises
+        ------
+        TableError, ComparisonError
+            With the place: a count that is not a whole number, several columns of counts, or a column whose name says
+            that it changes the meaning of a vote, such as a grade, or a prompt that differs between votes on one item.
+        """
+        for name in self.unused:
+            words = set(re.findall(r"[a-z]+", name.casefold()))
+            if words & _GRADES:
+                self._refuse(name, "says how much an item is preferred, which this reader cannot use")
+            if words & _PROMPTS and self._mixes(name):
+                self._refuse(name, "differs between votes on the same item, and this reader would pool them")
+        names = [name for name in self.unused if name.strip().casefold() in _COUNTS]
+        if not names:
+            return None
+        if len(names) > 1:
+            self._refuse(names[1], f'counts votes, and so does "{printable(names[0])}"')
+        entries = self.records.column(names[0])
+        numbers = [_count(entry) for entry in entries]
+        if None in numbers:
+            row = numbers.index(None)
+            place, leave_out = self.records.place(row, names[0]), _leave_out(names[0])
+            message = f"a vote counts a whole number of times; got {shown(entries[row])}. {leave_out}"
+            raise self.records.table.error(f"{place}: {message}")
+        if (total := sum(number or 0 for number in numbers)) > _MOST_VOTES:
+            self._refuse(names[0], f"counts {total:,} votes; at most {_MOST_VOTES:,} can be read")
+        return np.array(numbers, np.int64)
+
+    def _refuse(self, column: str, fault: str) -> NoReturn:
+        """Raise an error about a column that may be left out."""
+        self.records.table.fail(f"{fault}. {_leave_out(column)}", self.records.header.line, column)
+
+    def _mixes(self, column: str) -> bool:
+        """Tell whether votes on the same item have several values of this column, some of which come again."""
+        values = [json.dumps(entry, default=str) for entry in self.records.column(column, optional=True)]
+        if len(set(values)) in (1, len(values)):
+            return False
+        first: dict[Hashable, str] = {}
+        sides = (self.left or (), self.right or ())
+        return any(
+            first.setdefault(item, value) != value for side in sides for item, value in zip(side, values, strict=True)
+        )
 
     def of_items(self, items: Sequence[Hashable]) -> VoteColumns:
         """Return pairs of numbers, the format "choix", as pairs of the items that they count from 0.
@@ -143,8 +210,12 @@ class VoteColumns:
         Raises
         ------
         TableError
-            With file and line: a comparison or a voter that is neither text nor a whole number.
+            With file and line: a comparison or a voter that is neither text nor a whole number, or a row that counts
+            several times.
         """
+        for name in set(self.others) & set(self.unused):
+            if name.strip().casefold() in _COUNTS and any(_count(n) != 1 for n in self.records.column(name)):
+                self._refuse(name, "counts votes, but here each row is one vote")
         nothing = repeat(None)  # without an end
         rows = zip(
             self.records.lines,
@@ -183,8 +254,11 @@ def read_votes(
     columns: Columns | None = None,
     answers: Answers | None = None,
     encoding: str = "utf-8",
+    ignore: Sequence[str] = (),
+    instances: str | os.PathLike[str] | None = None,
     needed: Sequence[str] = ("left", "right", "winner"),
     data: bytes | None = None,
+    guard: bool | None = None,
 ) -> VoteColumns:
     r"""Read votes from CSV, TSV or JSON, which may be compressed by gzip.
 
@@ -192,17 +266,24 @@ def read_votes(
     ----------
     path : str or path-like
         ``"-"`` is standard input, ``"./-"`` a file of that name.
-    format : {"auto", "csv", "arena", "one_hot", "pairs", "choix", "label_studio", "potato"}
+    format : {"auto", "csv", "arena", "one_hot", "pairs", "choix", "crowd_kit", "label_studio", "potato"}
         "auto" detects it from the names of the columns.
     columns : mapping of str to str or sequence of str, optional
         Columns of left, right, winner and voter whose names differ from those of the format.
     answers : mapping of answer to str or None, or {"left_won", "codes"}, optional
         Meanings of answers that are not words of the format: "left", "right", "tie", "cannot say", or None.
     encoding : str
+    ignore : sequence of str
+        Columns to leave out, although their names say that they change the meaning of a vote.
+    instances : str or path-like, optional
+        Data file of potato with the items of each instance, for a user_state.json.
     needed : sequence of {"comparison", "left", "right", "winner"}
         Required columns.
     data : bytes, optional
         Content of the file, if it was read already; `path` is then only its name.
+    guard : bool, optional
+        Whether to remove the apostrophes before cells that begin like formulas; by default if a campaign exported the
+        file.
 
     Raises
     ------
@@ -225,8 +306,9 @@ def read_votes(
     >>> votes.format, votes.left, votes.answer
     ('csv', ['apple', 'pear'], ['left', None])
     """
-    records = records_of_file(path, data=data, encoding=encoding)
-    votes = vote_columns(records, format, columns or {}, answers, needed=needed)
+    known = None if instances is None else potato_instances(instances, encoding=encoding)
+    records = records_of_file(path, data=data, encoding=encoding, instances=known, guard=guard)
+    votes = vote_columns(records, format, columns or {}, answers, ignore=ignore, needed=needed)
     if not records.lines:  # after the columns: an error about missing columns is more helpful
         records.table.fail("no votes, only the names of the columns", records.header.line)
     return votes
@@ -238,12 +320,19 @@ def vote_columns(
     columns: Columns,
     answers: Answers | None,
     *,
+    ignore: Sequence[str] = (),
     needed: Sequence[str] = ("left", "right", "winner"),
 ) -> VoteColumns:
     """Find the columns of votes and the meaning of each answer; options and errors are those of `read_votes`."""
     check_choice("format", format, FORMATS)
     if unknown := [role for role in columns if role not in ROLES]:
         raise OptionError(f"a column is named for {', '.join(ROLES)}; got {shown(unknown[0])}")
+    if isinstance(ignore, str):
+        raise OptionError(f"ignore is a list of columns; got {shown(ignore)}")
+    if absent := [name for name in ignore if name not in records.names]:
+        raise OptionError(f"ignore names a column that is not there: {shown(absent[0])}")
+    if records.tool == "potato" and "left" in needed and not records.has_side("left"):
+        records.table.fail("a user_state.json has no items: name the data file with instances= (--instances)")
     ids = records.labels("comparison") if "comparison" in needed else None
     name = _format_of(records, columns) if format == "auto" else format
     layout = _LAYOUTS[name]
@@ -272,10 +361,20 @@ def vote_columns(
     if name == "choix":
         sides = {side: _numbers(records, labels, used[side][0]) for side, labels in sides.items()}
     known = {"comparison", *chain.from_iterable(used.values())}
-    others = [each for each in records.names if each not in known] if name == "csv" else []
-    names = {role: found[0] for role, found in used.items()}
+    unused = [column for column in records.names if column not in known and column not in ignore]
+    others = [column for column in records.names if column not in known] if name == "csv" else []
     return VoteColumns(
-        records, name, names, format == "auto", others, ids, voters, sides.get("left"), sides.get("right"), answer
+        records,
+        format=name,
+        names={role: columns_of_role[0] for role, columns_of_role in used.items()},
+        was_found=format == "auto",
+        others=others,
+        unused=unused,
+        comparison=ids,
+        voter=voters,
+        left=sides.get("left"),
+        right=sides.get("right"),
+        answer=answer,
     )
 
 
@@ -349,6 +448,8 @@ def _format_of(records: Records, columns: Columns) -> str:
     if {"left", "right"} <= columns.keys():
         return "label_studio" if "winner" not in columns and _LAYOUTS["label_studio"].fits(records) else "csv"
     found = [name for name, layout in _LAYOUTS.items() if layout.fits(records)]
+    if "crowd_kit" in found:
+        found.remove("csv" if "winner" not in records.names else "crowd_kit")
     if len(found) > 1:
         records.table.fail(
             f"the columns fit the formats {' and '.join(found)}; say which by format=", records.header.line
@@ -384,6 +485,36 @@ def _marks_in_columns(records: Records, _: object, __: Mapping[str, str | None])
 
 def _first_wins(records: Records, _: object, __: Mapping[str, str | None]) -> tuple[str, Sequence[str | None]]:
     return "winner", ["left"] * len(records.lines)
+
+
+def _winner_by_label(records: Records, column: object, _: Mapping[str, str | None]) -> tuple[str, Sequence[str | None]]:
+    """Return the side whose item a column names, as crowd-kit does in `label`."""
+    name = "label" if column is None else str(column)
+    layout = _LAYOUTS["crowd_kit"]
+    sides = records.sides(layout.left, layout.right)[1]
+    answers: list[str | None] = []
+    for row, (winner, left, right) in enumerate(zip(records.column(name), sides["left"], sides["right"], strict=True)):
+        text = identifier_text(winner)
+        if is_missing(winner) or winner == "":
+            answers.append(None)
+        elif text in (identifier_text(left), identifier_text(right)):
+            answers.append("left" if text == identifier_text(left) else "right")
+        else:
+            items = f"{shown(left)} and {shown(right)}"
+            raise VoteError(f"{records.place(row, name)}: the winner is one of {items}; got {shown(winner)}")
+    return name, answers
+
+
+def _count(entry: object) -> int | None:
+    """Return the whole number from 0 on that a cell holds; None if it holds anything else."""
+    if isinstance(entry, str):
+        return int(float(entry)) if re.fullmatch(r"[0-9]{1,12}(\.0*)?", entry.strip()) else None
+    number = real_number(entry)
+    return int(number) if number >= 0 and number.is_integer() and number < 1e12 else None
+
+
+def _leave_out(column: str) -> str:
+    return f'Leave the column out with ignore=["{printable(column)}"] (--ignore "{printable(column)}")'
 
 
 def _answers_of_a_scheme(
@@ -493,6 +624,7 @@ _LAYOUTS: Final = {
     "one_hot": _Layout(*_MODELS, ("judge",), (*_MODELS, *list(_ONE_HOT)[:2]), None, _marks_in_columns),
     "pairs": _Layout(*_PAIR, ("voter",), _PAIR, None, _first_wins),
     "choix": _Layout(*_PAIR, ("voter",), (), None, _first_wins),
+    "crowd_kit": _Layout("left", "right", ("worker", "voter"), ("left", "right", "label"), None, _winner_by_label),
     "label_studio": _Layout(
         *_TEXTS, ("voter", "annotator"), ("annotation_id", "annotator"), _SIDES, _answers_of_a_scheme
     ),

@@ -6,6 +6,7 @@ bundle (what leaves) -> ledger (all of it, step by step). Callers use what this 
 servers, so that `import adaptive` does not load SQLAlchemy.
 """
 
+from adaptive._tables import guarded
 from adaptive.ledger._ballots.results import CampaignResult, ClosePreview, Preview
 from adaptive.ledger._ballots.shown_sheets import ShownPair
 from adaptive.ledger._bundle.checking import Verified
@@ -27,7 +28,7 @@ from adaptive.ledger._formats.exports import FORMATS
 from adaptive.ledger._ledger import Campaign, Ledger
 from adaptive.ledger._quality.flags import Flag, Limits
 from adaptive.ledger._quality.report import CampaignQuality, ExclusionPreview
-from adaptive.ledger._store.encoding import ANSWERS, guarded, pair_at, pair_id, time_text
+from adaptive.ledger._store.encoding import ANSWERS, pair_at, pair_id, time_text
 from adaptive.ledger._voters.identity import DECISIONS, Participant
 from adaptive.ledger._voters.newcomers import Origin
 from adaptive.ledger._voters.participation import Journey, SheetInHand, Visit

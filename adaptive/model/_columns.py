@@ -18,6 +18,7 @@ from adaptive._scores import Counts, Tally, count_votes
 from adaptive._votes import LEFT, RIGHT, UNANSWERED, Vote
 from adaptive.errors import ComparisonError, VoteError
 from rankcorr._checks import is_unhashable, shown, whole_number
+from rankcorr._identifiers import identifier_text, plain_identifier
 from rankcorr._results import Result, TableResult, read_only
 
 Indices = NDArray[np.int32]
@@ -131,10 +132,13 @@ def coded_labels(
     codes : list of ndarray of int32
         Index into `names` of each label, by column.
 
+    Labels equal names with the same text, so that 7 from JSON is the item "7" of CSV.
+
     Raises
     ------
     ComparisonError
-        A label that is not among the names, is missing (None or nan), or cannot be hashed.
+        A label that is not among the names, is missing (None or nan), or cannot be hashed; or labels of which some are
+        text and some whole numbers.
 
     Examples
     --------
@@ -145,7 +149,10 @@ def coded_labels(
     row_by_row: list[Any] = [None] * n_labels
     for place, column in enumerate(columns.values()):
         row_by_row[place :: len(columns)] = column  # takes two thirds of the time of a zip
+    row_by_row = plain_labels(row_by_row)
     try:
+        if {int, tuple} & set(map(type, row_by_row)) and (odd := other_kind(tuple(dict.fromkeys(row_by_row)))):
+            _refuse(columns, lambda label: plain_identifier(label) == odd[0], odd[1], where)
         if names is None:
             index: dict[Hashable, int] = defaultdict(count().__next__)  # numbers a label at its first lookup
             codes = np.fromiter(map(index.__getitem__, row_by_row), np.int32, n_labels)
@@ -155,13 +162,53 @@ def coded_labels(
         else:
             index = dict(zip(names, range(len(names)), strict=True))
             codes = np.fromiter(map(index.get, row_by_row, repeat(_UNKNOWN)), np.int32, n_labels)
+            unknown = np.flatnonzero(codes < 0).tolist()
+            if unknown and {type(names[0]), *map(type, row_by_row)} & {int, tuple}:
+                by_text = {identifier_text(name): place for place, name in enumerate(names)}
+                codes[unknown] = [by_text.get(identifier_text(row_by_row[row]), _UNKNOWN) for row in unknown]
     except TypeError:
         _refuse(columns, is_unhashable, "is no label: labels are hashable, as strings and tuples are", where)
     if (codes < 0).any():
         among = f"one of the {len(names)} {kind}s" if len(names) != 1 else f"{shown(names[0])}, the only {kind}"
-        _refuse(columns, lambda label: label not in index, f"is not {among}", where)
+        known = {*index, *map(identifier_text, index)}
+        _refuse(columns, lambda label: not {label, identifier_text(label)} & known, f"is not {among}", where)
     by_column = codes.reshape(-1, len(columns)).T
     return names, [np.ascontiguousarray(column) for column in by_column]
+
+
+def plain_labels(labels: list[Any]) -> list[Any]:
+    """Return labels with Python's types in the place of numpy's."""
+    if set(map(type, labels)) <= {str, int}:
+        return labels
+    return [plain_identifier(label) for label in labels]
+
+
+def other_kind(labels: Sequence[Hashable]) -> tuple[Hashable, str] | None:
+    """Return the first label that is a whole number among text or text among whole numbers, and a message about it.
+
+    Parts of tuples are compared with the same parts of other tuples.
+
+    Examples
+    --------
+    >>> other_kind(("a", "b", 7))
+    (7, "is a whole number, but 'a' is text: write all labels of a source in one way")
+    >>> other_kind((7, 8)), other_kind((("a", 7), ("b", 8)))
+    (None, None)
+    """
+    first: dict[int, tuple[type, Hashable]] = {}
+    for label in labels:
+        for place, part in enumerate(label, start=1) if type(label) is tuple else ((0, label),):
+            if type(part) in (str, int):
+                kind, other = first.setdefault(place, (type(part), label))
+                if kind is not type(part):
+                    words = ("a whole number", "text") if kind is str else ("text", "a whole number")
+                    if type(label) is tuple:
+                        words = (f"has {words[0]} in part {place}", words[1])
+                        return label, f"{words[0]}, but {shown(other)} has {words[1]}: write all labels in one way"
+                    return label, (
+                        f"is {words[0]}, but {shown(other)} is {words[1]}: write all labels of a source in one way"
+                    )
+    return None
 
 
 def select_rows(columns: Columns, rows: ArrayLike) -> Columns:
@@ -242,8 +289,12 @@ def _whole_numbers(column: str, values: object) -> NDArray[Any]:
 
 
 def same_labels(names: Sequence[Hashable], others: Sequence[Hashable]) -> bool:
-    """Tell whether two lists of labels are equal, entry by entry; one may be a range and the other a tuple."""
-    return names is others or (len(names) == len(others) and tuple(names) == tuple(others))
+    """Tell whether two lists of labels are equal, entry by entry: 7 and "7" are, and one may be a range."""
+    if names is others:
+        return True
+    if len(names) != len(others):
+        return False
+    return tuple(names) == tuple(others) or list(map(identifier_text, names)) == list(map(identifier_text, others))
 
 
 def all_names(columns: Sequence[Sequence[Hashable]], known: Items | None, role: str) -> Sequence[Hashable]:
@@ -253,7 +304,10 @@ def all_names(columns: Sequence[Sequence[Hashable]], known: Items | None, role: 
     first = columns[0] if columns else ()
     if set(first).issuperset(chain.from_iterable(columns[1:])):
         return first
-    return tuple(dict.fromkeys(chain.from_iterable(columns)))
+    by_text: dict[Any, Hashable] = {}
+    for name in chain.from_iterable(columns):
+        by_text.setdefault(identifier_text(name), name)
+    return tuple(by_text.values())
 
 
 def places_among(names: Sequence[Hashable], among: Sequence[Hashable], kind: str, where: str) -> NDArray[np.int32]:
@@ -268,7 +322,8 @@ def _difference(items: Sequence[Hashable], others: Sequence[Hashable]) -> str:
     start = "comparisons are joined if their items are the same, in the same order"
     if len(items) != len(others):
         return f"{start}; got {len(items)} and {len(others)} items"
-    place = next(place for place, pair in enumerate(zip(items, others, strict=True)) if pair[0] != pair[1])
+    pairs = enumerate(zip(map(identifier_text, items), map(identifier_text, others), strict=True))
+    place = next(place for place, pair in pairs if pair[0] != pair[1])
     return f"{start}; items[{place}] is {shown(items[place])} here and {shown(others[place])} there"
 
 

@@ -197,6 +197,7 @@ class Comparisons(CountedVotes):
         items: Items | None = None,
         format: Format = "auto",  # noqa: A002 - the same name as elsewhere
         answers: Answers | None = None,
+        ignore: Sequence[str] = (),
     ) -> Comparisons:
         """Make comparisons from a data frame of pandas, polars or pyarrow, one row for each.
 
@@ -206,7 +207,7 @@ class Comparisons(CountedVotes):
         Parameters
         ----------
         frame : data frame
-        left, right, winner, voter, items, format, answers
+        left, right, winner, voter, items, format, answers, ignore
             As in `read_comparisons`.
 
         Raises
@@ -233,7 +234,7 @@ class Comparisons(CountedVotes):
         array([1, 0, 1])
         """
         columns = _named(left, right, winner, voter)
-        return cls(*columns_of_votes(vote_columns(Frame(frame), format, columns, answers), items))
+        return cls(*columns_of_votes(vote_columns(Frame(frame), format, columns, answers, ignore=ignore), items))
 
     def select(self, rows: ArrayLike) -> Comparisons:
         """Return some of the comparisons; items and voters stay as they are.
@@ -402,11 +403,13 @@ def read_comparisons(
     items: Items | None = None,
     answers: Answers | None = None,
     encoding: str = "utf-8",
+    ignore: Sequence[str] = (),
+    instances: str | os.PathLike[str] | None = None,
 ) -> Comparisons:
     r"""Read comparisons from a file, which may be compressed by gzip.
 
     CSV and TSV name their columns in the first line. JSON has one object with these keys for each vote, in a list or
-    one after another. Other columns are ignored.
+    one after another.
 
     ============== ==================================== ============================================ ===================
     format         items                                winner                                       voter, if it is
@@ -419,19 +422,27 @@ def read_comparisons(
                                                         1 in one of them
     "pairs"        winner, loser: names                 the winner                                   voter
     "choix"        winner, loser: numbers from 0        the winner                                   voter
+    "crowd_kit"    left, right                          label: the item that won                     worker
     "label_studio" text1, text2                         the results of a Pairwise or Choices tag:    voter, annotator
                                                         left, right
-    "potato"       responses, a list of two             selection of a pairwise scheme: A, B, tie    user_id
+    "potato"       responses, a list of two             a pairwise scheme: A, B, tie, or a scale     user_id
     ============== ==================================== ============================================ ===================
 
     An empty winner is a comparison without an answer, and so is "cannot say". Label Studio's exports JSON, JSON-MIN and
-    CSV are read. The first line of a file of "choix" may be a pair already; in JSON a pair may be a list.
+    CSV are read. The first line of a file of "choix" may be a pair already; in JSON a pair may be a list. A scale of
+    potato prefers A if it is negative and B if it is positive.
+
+    A column named n, count, weight or like these says how often a row counts, in whole numbers. Columns that would
+    change the meaning of a vote are an error unless `ignore` leaves them out: grades, and prompts or questions that
+    differ between votes on the same item. All other columns are ignored.
+
+    Items and voters with the same text are one, whether a file writes 7 or "7". A file that has both is an error.
 
     Parameters
     ----------
     path : str or path-like
         ``"-"`` is standard input, ``"./-"`` a file of that name.
-    format : {"auto", "csv", "arena", "one_hot", "pairs", "choix", "label_studio", "potato"}
+    format : {"auto", "csv", "arena", "one_hot", "pairs", "choix", "crowd_kit", "label_studio", "potato"}
         "auto" finds it by the names of the columns. Columns winner and loser are "choix" if all their entries are whole
         numbers, and "pairs" otherwise.
     left, right : str or sequence of str, optional
@@ -448,6 +459,10 @@ def read_comparisons(
         and 0 that the right one did. With "codes", 1 is left, 0 a tie, -1 right and -2 no answer.
     encoding : str
         Encoding of the file by its Python name: "utf-16", "latin-1". UTF-8 may begin with a byte order mark.
+    ignore : sequence of str
+        Columns to leave out although they may change the meaning of a vote: a weight, a grade, or a prompt.
+    instances : str or path-like, optional
+        Data file of potato with the items of each instance; a user_state.json has only their ids.
 
     Returns
     -------
@@ -487,7 +502,9 @@ def read_comparisons(
     array([0, 1, 0])
     """
     columns = _named(left, right, winner, voter)
-    votes = read_votes(path, format=format, columns=columns, answers=answers, encoding=encoding)
+    votes = read_votes(
+        path, format=format, columns=columns, answers=answers, encoding=encoding, ignore=ignore, instances=instances
+    )
     return Comparisons(*columns_of_votes(votes, items))
 
 

@@ -40,6 +40,7 @@ from adaptive.model._estimators import bradley_terry
 from adaptive.model._likelihood import Prior
 from adaptive.model._strengths import Strengths
 from rankcorr._checks import check_rng, checked_count, counted, real_number, shown, whole_number
+from rankcorr._identifiers import identifier_text
 from rankcorr._results import Result, read_only
 
 Array: TypeAlias = NDArray[Any]
@@ -398,8 +399,8 @@ def _voters(voters: Items | None, before: Sequence[Hashable] | None, pairs: Show
         return labels, unknown
     if labels == before:
         return labels, pairs.voter
-    index = {name: place for place, name in enumerate(labels)}
-    places = np.array([index.get(name, -1) for name in before], np.int32)[pairs.voter]
+    index = {identifier_text(name): place for place, name in enumerate(labels)}
+    places = np.array([index.get(identifier_text(name), -1) for name in before], np.int32)[pairs.voter]
     return labels, read_only(places)
 
 

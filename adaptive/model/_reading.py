@@ -26,6 +26,7 @@ from adaptive.model._columns import (
     places_among,
 )
 from rankcorr._checks import shown
+from rankcorr._identifiers import warn_unicode_twins
 
 # Numbers in pairs imply all items below them, so ids of another kind would take gigabytes.
 MAX_SPARSE: Final = 100_000
@@ -72,7 +73,7 @@ def columns_of_votes(votes: VoteColumns, items: Items | None) -> Columns:
         votes = votes.of_items(items)
     sides = {"left": list(votes.left or ()), "right": list(votes.right or ())}
     voter = None if votes.voter is None else list(votes.voter)
-    return _number_labels(sides, votes.answer, voter, items, None, votes.place)
+    return _number_labels(sides, votes.answer, voter, items, None, votes.place, votes.counts())
 
 
 def columns_of_ballots(
@@ -121,7 +122,9 @@ def _number_labels(
     items: Items | None,
     voters: Items | None,
     where: Where,
+    counts: NDArray[np.int64] | None = None,
 ) -> Columns:
+    """Number the labels and check them; row k counts ``counts[k]`` times, or once."""
     check_lengths({**sides, "winner": answers, **({} if voter is None else {"voter": voter})})
     known = None if items is None else checked_labels(items, "items", ComparisonError)
     all_items, (left, right) = coded_labels(sides, known, "item", where)
@@ -133,6 +136,12 @@ def _number_labels(
         known = None if voters is None else checked_labels(voters, "voters", ComparisonError)
         all_voters, (casts,) = coded_labels({"voter": voter}, known, "voter", where)
     winner = np.fromiter(map(_CODES.__getitem__, answers), np.int8, len(answers))
+    for names, noun in ((all_items, "item"), (all_voters or (), "voter")):
+        if not isinstance(names, range):
+            warn_unicode_twins(names, noun, stacklevel=6)
+    if counts is not None:
+        left, right, winner = np.repeat(left, counts), np.repeat(right, counts), np.repeat(winner, counts)
+        casts = None if casts is None else np.repeat(casts, counts)
     return _split_answers(all_items, left, right, winner, all_voters, casts)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from adaptive import Comparisons, Strengths, next_comparisons
 from adaptive.model._estimators import Model, fit_named
+from rankcorr._checks import collected_notices
 from service.api import work
 from service.api.ballots import Labels, labels_at
 from service.http.state import deadline
@@ -25,7 +26,7 @@ def strengths(
     """Fit strengths to votes; return a ranking and its uncertainty."""
     n_items = item_count(comparisons, items)
     work.admit(*work.of_fit(len(comparisons.winner), n_items, standard_errors=standard_errors, **options))
-    found = fitted(comparisons, model, options, items)
+    found, notices = fitted(comparisons, model, options, items)
     content = found.to_dict(standard_errors=standard_errors)
     rows = content["items"]
     labels, ranks = [row["item"] for row in rows], [row["rank"] for row in rows]
@@ -34,7 +35,7 @@ def strengths(
         "n_unanswered": found.comparisons.n_unanswered,
         **content,
         "ranking": {"labels": labels, "ranks": ranks},
-        "warnings": notices_of(found),
+        "warnings": notices_of(found, *notices),
     }
 
 
@@ -57,7 +58,7 @@ def choose(
     n_items, n_votes = item_count(comparisons, items), len(comparisons.winner)
     n_fit, n_bytes = work.of_fit(n_votes, n_items, standard_errors=False, **options)
     work.admit(n_fit + work.of_matching(n_votes, n_items, size), n_bytes)
-    found = fitted(comparisons, model, options, items)
+    found, notices = fitted(comparisons, model, options, items)
     deadline()()
     rng = np.random.default_rng(seed)
     matches = next_comparisons(found, size, rng=rng, voters=voters, n0=n0, focus=focus)
@@ -67,7 +68,7 @@ def choose(
         "n_comparisons": matches.n_comparisons,
         "comparisons": {"left": left, "right": right, "voter": labels_at(matches.voters, matches.voter)},
         "converged": found.converged,
-        "warnings": notices_of(found, *reasons),
+        "warnings": notices_of(found, *reasons, *notices),
     }
 
 
@@ -78,14 +79,17 @@ def item_count(comparisons: Answered, items: Labels | None) -> int:
     return items if isinstance(items, int) else len(items)
 
 
-def fitted(comparisons: Answered, model: str, options: dict[str, Any], items: Labels | None) -> Strengths:
-    """Fit strengths to votes within the time limit."""
+def fitted(
+    comparisons: Answered, model: str, options: dict[str, Any], items: Labels | None
+) -> tuple[Strengths, list[str]]:
+    """Fit strengths to votes within the time limit; return notes on the votes as well."""
     clock = deadline()
-    votes = Comparisons.from_labels(
-        comparisons.left, comparisons.right, comparisons.winner, voter=comparisons.voter, items=items
-    )
+    with collected_notices() as notices:
+        votes = Comparisons.from_labels(
+            comparisons.left, comparisons.right, comparisons.winner, voter=comparisons.voter, items=items
+        )
     clock()
-    return cast(Strengths, fit_named(votes, cast(Model, model), progress=clock, **options))
+    return cast(Strengths, fit_named(votes, cast(Model, model), progress=clock, **options)), notices
 
 
 def notices_of(found: Strengths, *further: str) -> list[dict[str, Any]]:

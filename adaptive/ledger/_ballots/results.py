@@ -10,14 +10,14 @@ import sqlalchemy as sa
 
 from adaptive._plan import BallotPlan
 from adaptive._record import ProtocolResult, item_table, places_best_first
-from adaptive._tables import items_csv
+from adaptive._tables import guarded, items_csv
 from adaptive.errors import VoteError
 from adaptive.ledger._ballots.closing import scored
 from adaptive.ledger._ballots.stored import drawn_columns, standing_after, stored_ballots, too_few
 from adaptive.ledger._campaign.info import CampaignInfo
 from adaptive.ledger._campaign.stored import ItemContent, contents_of
 from adaptive.ledger._store import schema
-from adaptive.ledger._store.encoding import CANNOT_SAY, guarded
+from adaptive.ledger._store.encoding import CANNOT_SAY
 from adaptive.ledger._voters.identity import excluded_voters
 from adaptive.ledger._votes.reading import MOST_WITH_INTERVALS, standing_votes, votes_of
 from adaptive.ledger.errors import LedgerError

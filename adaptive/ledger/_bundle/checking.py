@@ -19,14 +19,14 @@ from adaptive._draw import Ballot, draw_ballot
 from adaptive._protocol import Position, ballot_rng, close_ballot
 from adaptive._record import BallotRecord, ProtocolResult, places_best_first
 from adaptive._selection import select_again, select_top
-from adaptive._tables import csv_text, item_cells, item_columns
+from adaptive._tables import csv_text, guarded, item_cells, item_columns
 from adaptive._votes import UNANSWERED
 from adaptive.errors import AdaptiveError
 from adaptive.ledger._ballots.draws import draw_digest, sheets_of
 from adaptive.ledger._ballots.stored import Scored, StoredBallot, ballot_of, chain_digest, record_dict
 from adaptive.ledger._bundle.contents import Contents, Row
 from adaptive.ledger._campaign.info import KINDS
-from adaptive.ledger._store.encoding import ANSWERS, CANNOT_SAY, digest_of, guarded, json_of, pair_id
+from adaptive.ledger._store.encoding import ANSWERS, CANNOT_SAY, digest_of, json_of, pair_id
 from adaptive.ledger.errors import BundleError
 from adaptive.model._comparisons import Comparisons
 from adaptive.model._estimators import bradley_terry

@@ -10,14 +10,14 @@ from typing import Any, Final, NoReturn
 import numpy as np
 import sqlalchemy as sa
 
-from adaptive._tables import csv_text
+from adaptive._tables import csv_text, guarded, unguarded
 from adaptive.errors import AdaptiveError, VoteError
 from adaptive.ledger._ballots.stored import DrawnColumns, Probe
 from adaptive.ledger._bundle.contents import COLUMNS, JSON, STORED_AS, Contents, Row
 from adaptive.ledger._campaign.stored import ItemContent
 from adaptive.ledger._campaign.voting_pages import VotingPages
 from adaptive.ledger._store import schema
-from adaptive.ledger._store.encoding import guarded, json_of, pair_at, pair_id, unguarded
+from adaptive.ledger._store.encoding import json_of, pair_at, pair_id
 from adaptive.ledger.errors import BundleError
 from rankcorr._numbers import LARGEST_EXACT
 

@@ -30,13 +30,14 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import sqlalchemy as sa
 
+from adaptive._formats.records import EXPORT_COLUMNS
 from adaptive._record import json_label
-from adaptive._tables import csv_text, item_cells, item_columns
+from adaptive._tables import csv_text, guarded, item_cells, item_columns
 from adaptive.ledger._campaign.info import CampaignInfo
 from adaptive.ledger._campaign.stored import ItemContent, contents_of
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.database import Database
-from adaptive.ledger._store.encoding import ANSWERS, answer_name, guarded, pair_id, time_text, value_of
+from adaptive.ledger._store.encoding import ANSWERS, answer_name, pair_id, time_text, value_of
 from adaptive.ledger._voters.identity import excluded_voters, file_name, keys_of, names_of
 from adaptive.ledger._votes.reading import in_force
 from rankcorr._checks import check_choice
@@ -144,7 +145,7 @@ def csv_votes(votes: Sequence[Answered], guard: bool) -> str:
     """Return our CSV; an extra column with the name of a standard one gets the prefix file_."""
     items = {label for vote in votes for label in (vote.left, vote.right)}
     ours = ["comparison", "voter", *item_columns("left", items), *item_columns("right", items), "winner"]
-    last = ["seconds", "received_at"]
+    last = list(EXPORT_COLUMNS)
     extra = list(dict.fromkeys(name for vote in votes for name in vote.extra))
     named = [f"file_{name}" if name in {*ours, *last} else name for name in extra]
     safe = guarded if guard else str

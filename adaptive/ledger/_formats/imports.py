@@ -2,7 +2,7 @@
 
 import os
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -14,7 +14,7 @@ from adaptive.ledger._ballots.stored import drawn_columns
 from adaptive.ledger._campaign.info import CampaignInfo
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.database import Database
-from adaptive.ledger._store.encoding import pair_id, unguarded
+from adaptive.ledger._store.encoding import pair_id
 from adaptive.ledger._voters.identity import file_name, voters_named
 from adaptive.ledger._votes.recording import Recorded, record_file
 from rankcorr._checks import shown
@@ -32,6 +32,8 @@ def import_votes(
     columns: Columns | None = None,
     answers: Answers | None = None,
     encoding: str = "utf-8",
+    ignore: Sequence[str] = (),
+    instances: str | os.PathLike[str] | None = None,
     guard: bool = True,
 ) -> Recorded:
     """Record the votes of a file in the open ballots: all of them, or none if one is invalid.
@@ -42,7 +44,7 @@ def import_votes(
 
     Parameters
     ----------
-    path, format, answers, encoding
+    path, format, answers, encoding, ignore, instances
         See `adaptive.read_comparisons`; numbers of "choix" count the items of the campaign.
     columns : mapping of {"left", "right", "winner", "voter"} to str or sequence of str, optional
         Names of columns that differ from those of the format.
@@ -56,32 +58,26 @@ def import_votes(
     TableError, VoteError
         If the file cannot be read, or a winner, comparison, pair or voter is unknown. The message gives file and line.
     """
-    votes = read_votes(path, format=format, columns=columns, answers=answers, encoding=encoding, needed=["winner"])
+    votes = read_votes(
+        path,
+        format=format,
+        columns=columns,
+        answers=answers,
+        encoding=encoding,
+        ignore=ignore,
+        instances=instances,
+        needed=["winner"],
+        guard=guard,
+    )
     if votes.format == "choix":
         votes = votes.of_items(info.items)
     rows = list(votes.file().rows)
     if votes.format in ("label_studio", "potato"):  # these formats write the parts of an item as one text
         parts: dict[Any, Label] = {" ".join(item): item for item in map(item_cells, info.items) if len(item) > 1}
         rows = [row._replace(left=parts.get(row.left, row.left), right=parts.get(row.right, row.right)) for row in rows]
-    if votes.format == "csv" and guard:
-        rows = [_without_guard(row) for row in rows]
     file = VoteFile(votes.records.table.name, tuple(rows))
     about = database.read(lambda connection: _matched(connection, info, file))
     return record_file(database, info, about)
-
-
-def _without_guard(row: VoteRow) -> VoteRow:
-    def bare(label: Label | None) -> Label | None:
-        if isinstance(label, tuple):
-            return tuple(map(unguarded, label))
-        return None if label is None else unguarded(label)
-
-    return row._replace(
-        voter=None if row.voter is None else unguarded(row.voter),
-        left=bare(row.left),
-        right=bare(row.right),
-        extra=tuple((unguarded(name), unguarded(cell)) for name, cell in row.extra),
-    )
 
 
 def _matched(connection: sa.Connection, info: CampaignInfo, file: VoteFile) -> VoteFile:

@@ -137,45 +137,6 @@ def digest_of(lines: Iterable[str]) -> str:
     return digest.hexdigest()
 
 
-_FORMULA: Final = re.compile(r"'*[=+\-@\t\r]")
-_NUMBER: Final = re.compile(r"[+-][0-9]+(\.[0-9]+)?")
-
-
-def guarded(cell: str) -> str:
-    """Return a cell that no spreadsheet runs as a formula.
-
-    A cell that begins with =, +, -, @, a tab or a carriage return and is not a number gets an apostrophe in front,
-    which tells spreadsheets that text follows. A cell that already looks guarded gets another apostrophe, so that
-    reading back removes exactly what writing added.
-
-    See Also
-    --------
-    Campaign.export_votes : Writes such cells.
-
-    Examples
-    --------
-    >>> from adaptive.ledger import guarded
-    >>> guarded("=1+1"), guarded("-1.5"), guarded("'=1+1"), guarded("plum")
-    ("'=1+1", '-1.5', "''=1+1", 'plum')
-    """
-    return "'" + cell if _is_formula(cell) else cell
-
-
-def unguarded(cell: str) -> str:
-    """Return the cell that `guarded` was given.
-
-    Examples
-    --------
-    >>> unguarded("'=1+1"), unguarded("''=1+1"), unguarded("'plum'")
-    ('=1+1', "'=1+1", "'plum'")
-    """
-    return cell[1:] if cell.startswith("'") and _is_formula(cell[1:]) else cell
-
-
-def _is_formula(cell: str) -> bool:
-    return _FORMULA.match(cell) is not None and _NUMBER.fullmatch(cell) is None
-
-
 CANNOT_SAY: Final = 2
 ANSWERS: Final = {"left": int(Vote.LEFT), "right": int(Vote.RIGHT), "tie": int(Vote.TIE), "cannot say": CANNOT_SAY}
 _ANSWER_NAMES: Final = {code: name for name, code in ANSWERS.items()}

@@ -165,3 +165,12 @@ def test_a_fit_that_has_not_converged_says_so(votes, monkeypatch):
     assert "not converged after 1 iteration," in result.stdout
     assert "the fit has not converged in 1 iterations" in result.stderr
     assert np.all(votes.presentations > 0)
+
+
+def test_numbers_of_json_are_the_items_of_csv(folder):
+    (folder / "v.json").write_text('[{"left": 7, "right": 8, "winner": "left", "voter": 1}]')
+    (folder / "v7.csv").write_text("left,right,winner,voter\n8,7,left,1\n")
+    assert invoke("fit", "v.json", "v7.csv").stdout.splitlines()[0] == "2 items, 2 votes, 1 voter"
+    (folder / "w.csv").write_text("winner,loser,weight\na,b,0.5\n")
+    assert '--ignore "weight"' in refusal("fit", "w.csv")
+    assert "2 items, 1 vote" in invoke("fit", "w.csv", "--ignore", "weight").stdout

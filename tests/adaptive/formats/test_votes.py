@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from contextlib import closing
 
 import numpy as np
 import pandas as pd
@@ -9,11 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adaptive import ComparisonError, Comparisons, TableError, VoteError, read_comparisons
+from adaptive import ComparisonError, Comparisons, TableError, VoteError, plan_ballots, read_comparisons
 from adaptive._draw import draw_ballot
 from adaptive._formats.votes import comparisons_csv, read_votes
 from adaptive._votes import LEFT, RIGHT, TIE, Comparison, comparisons_of
-from rankcorr import OptionError
+from adaptive.ledger import Ledger
+from rankcorr import OptionError, UnicodeFormWarning
 from tests.adaptive.model.votes import rows_of
 
 
@@ -29,7 +31,7 @@ def winners_of(votes):
     return [row[3] for row in rows_of(votes)]
 
 
-# --- names of columns and answers, encodings --------------------------------------------------------------------------
+# --- names of columns and answers, encodings -------------------------------------------------------------------------
 
 
 def test_answers_and_columns_of_others(write):
@@ -225,7 +227,7 @@ def test_images_of_label_studio_who_completed_them_and_what_was_cancelled(write)
         annotation["completed_by"] = who
     tasks[1]["annotations"][0]["was_cancelled"] = True
     votes = read_comparisons(write(json.dumps(tasks)), left="image1", right="image2")
-    assert votes.voters == ("x", 9)
+    assert votes.voters == ("x", "9")
     with pytest.raises(TableError, match='no column "text1"'):
         read_comparisons(write(json.dumps(tasks)))
 
@@ -242,11 +244,199 @@ def test_output_of_potato(write):
     assert (votes.n_unanswered, votes.voters) == (1, ("Ann", "Bob", "Cid"))
 
 
-def test_a_scale_of_potato_needs_its_answers(write):
-    path = write(json.dumps(instance("Ann", {"best": {"scale_value": "-2"}})))
-    with pytest.raises(VoteError, match=r"""votes\.csv:1: column "best": a winner is 'A', 'B', 'tie'; got '-2'"""):
-        read_comparisons(path)
-    assert winners_of(read_comparisons(path, answers={-2: "left"})) == ["left"]
+def test_a_scale_of_potato_prefers_a_if_it_is_negative(write):
+    """Of the slider: "A much better" is its smallest value, "B much better" its largest (potato's schema pairwise)."""
+    values = ["-2", 3, 0, -0.5, ""]
+    path = write("".join(json.dumps(instance("Ann", {"best": {"scale_value": value}})) + "\n" for value in values))
+    votes = read_comparisons(path)
+    assert (winners_of(votes), votes.n_unanswered) == (["left", "right", "tie", "left"], 1)
+    for value in ("much", True, [1]):
+        path = write(json.dumps(instance("Ann", {"best": {"scale_value": value}})))
+        with pytest.raises(TableError, match=r'votes\.csv:1: column "best": expected a number, negative for A'):
+            read_comparisons(path)
+
+
+STATE = {
+    "user_id": "Ann",
+    "instance_id_to_label_to_value": {
+        "i1": [[{"schema": "best", "name": "selection"}, "A"], [{"schema": "best", "name": "selection"}, "B"]],
+        "i2": {"best": {"selection": "tie"}, "why": {"text": "so"}},
+        "i3": [],
+    },
+    "instance_id_to_span_to_value": {},
+}
+DATA = [
+    {"id": "i1", "responses": ["fig", "plum"]},
+    {"id": "i2", "text": ["fig", "kiwi"]},
+    {"id": "i3", "text": ["a", "b"]},
+]
+
+
+def test_a_user_state_of_potato_with_its_instances(write):
+    data = write("\n".join(map(json.dumps, DATA)), "data.jsonl")
+    votes = read_comparisons(write(json.dumps(STATE, indent=1), "user_state.json"), instances=data)
+    assert rows_of(votes) == [("Ann", "fig", "plum", "right"), ("Ann", "fig", "kiwi", "tie")]
+    assert votes.n_unanswered == 1
+    scale = {**STATE, "instance_id_to_label_to_value": {"i1": [[{"schema": "best", "name": "scale_value"}, "-1"]]}}
+    assert winners_of(read_comparisons(write(json.dumps(scale)), instances=data)) == ["left"]
+
+
+@pytest.mark.parametrize(
+    ("labels", "data", "message"),
+    [
+        ({"i1": []}, None, r"a user_state\.json has no items: name the data file with instances= \(--instances\)"),
+        ([], DATA, "expected an object of instances; got"),
+        ({"i9": []}, DATA, "no instance has the id 'i9'"),
+        ({"i1": 3}, DATA, "expected a list of answers; got 3"),
+        ({"i1": [["A"]]}, DATA, "expected a schema, a name and a value; got"),
+        ({"i1": []}, [{"id": "i1", "text": "fig"}], r"data\.jsonl:1: expected two responses; got"),
+        ({"i1": []}, [{"text": ["a", "b"]}], r"data\.jsonl:1: expected an object with an id; got"),
+        ({"i1": []}, [DATA[0], DATA[0]], r"data\.jsonl:2: the id 'i1' comes more than once"),
+    ],
+)
+def test_a_user_state_without_its_items(write, labels, data, message):
+    state = write(json.dumps({"user_id": "Ann", "instance_id_to_label_to_value": labels}), "user_state.json")
+    instances = None if data is None else write("\n".join(map(json.dumps, data)), "data.jsonl")
+    with pytest.raises(TableError, match=message):
+        read_comparisons(state, instances=instances)
+
+
+def test_label_of_crowd_kit_names_the_winner(write):
+    text = "worker,left,right,label\nw1,fig,plum,plum\nw2,fig,plum,fig\nw2,plum,kiwi,\n"
+    votes = read_comparisons(write(text))
+    assert rows_of(votes) == [("w1", "fig", "plum", "right"), ("w2", "fig", "plum", "left")]
+    assert votes.n_unanswered == 1
+    frame = pd.DataFrame({"worker": ["w1"], "left": [7], "right": [8], "label": [8]})
+    assert Comparisons.from_frame(frame).wins.tolist() == [0, 1]
+    with pytest.raises(VoteError, match=r"votes\.csv:2: .*the winner is one of 'fig' and 'plum'; got 'kiwi'"):
+        read_comparisons(write("left,right,label\nfig,plum,kiwi\n"))
+    assert read_comparisons(write("left,right,label,winner\nfig,plum,x,tie\n")).n_ties == 1
+
+
+def test_a_data_field_may_have_the_name_of_the_control(write):
+    tasks = json.loads(json.dumps(TASKS))
+    for one in tasks:
+        one["data"]["pw"] = "a field of the data"
+    tasks[0]["annotations"].append({"completed_by": 9, "result": []})
+    votes = read_comparisons(write(json.dumps(tasks)))
+    assert winners_of(votes) == winners_of(read_comparisons(write(json.dumps(TASKS))))
+    assert votes.n_unanswered == read_comparisons(write(json.dumps(TASKS))).n_unanswered + 1
+
+
+# --- columns that change the meaning of a vote -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["n", "count", "Count", "weight", "n_votes", "freq"])
+def test_a_count_is_a_number_of_votes(write, name):
+    text = f"winner,loser,{name}\na,b,10\nb,a,1\nb,c,4.0\nc,a,0\n"
+    votes = read_comparisons(write(text))
+    assert votes.n_comparisons == 15
+    assert dict(zip(votes.items, votes.wins.tolist(), strict=True)) == {"a": 10, "b": 5, "c": 0}
+    frame = pd.DataFrame({"winner": ["a", "b", "b"], "loser": ["b", "a", "c"], name: [10, 1, 4.0]})
+    assert Comparisons.from_frame(frame).wins.tolist() == [10, 5, 0]
+    assert read_comparisons(write(text), ignore=[name]).n_comparisons == 4
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("def"), st.integers(0, 4)), min_size=1, max_size=8))
+def test_a_count_is_the_row_written_so_often(rows):
+    frame = pd.DataFrame(
+        [{"left": left, "right": right, "winner": "left", "voter": right, "n": number} for left, right, number in rows]
+    )
+    written_out = frame.loc[frame.index.repeat(frame["n"])].drop(columns="n")
+    items = sorted({*frame["left"], *frame["right"]})
+    votes = Comparisons.from_frame(frame, items=items)
+    assert rows_of(votes) == rows_of(Comparisons.from_frame(written_out, items=items))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("winner,loser,weight\na,b,1\na,c,0.5\n", r'csv:3: column "weight": a vote counts a whole number of times'),
+        ("winner,loser,n\na,b,\n", r'csv:2: column "n": a vote counts .* got \'\'\. Leave the column out with ignore='),
+        ("winner,loser,n\na,b,-1\n", "a vote counts a whole number of times; got '-1'"),
+        ("winner,loser,n,count\na,b,1,1\n", r'column "count": counts votes, and so does "n"'),
+        ("winner,loser,n\na,b,999999999999\n", "counts 999,999,999,999 votes; at most 100,000,000 can be read"),
+        ("left,right,winner,grade\na,b,left,2\n", r'column "grade": says how much an item is preferred'),
+        ("left,right,winner,rank_left\na,b,left,2\n", r'\(--ignore "rank_left"\)'),
+        ("left,right,winner,prompt\na,b,left,p\na,b,left,q\nb,a,left,q\n", r'column "prompt": differs between votes'),
+        ("left,right,winner,Question ID\na,b,left,p\na,c,tie,q\nb,a,left,q\n", r'column "Question ID": differs'),
+    ],
+)
+def test_a_column_that_changes_the_meaning_is_refused_or_left_out(write, text, message):
+    with pytest.raises(TableError, match=message):
+        read_comparisons(write(text))
+    column = text.splitlines()[0].split(",")[-1]
+    assert read_comparisons(write(text), ignore=[column]).n_comparisons >= 1
+    with pytest.raises(OptionError, match="ignore names a column that is not there: 'colour'"):
+        read_comparisons(write(text), ignore=["colour"])
+    with pytest.raises(OptionError, match="ignore is a list of columns; got 'prompt'"):
+        read_comparisons(write(text), ignore="prompt")
+
+
+@pytest.mark.parametrize("prompts", ["ppp", "pqr"])
+def test_a_prompt_that_changes_nothing_is_no_fault(write, prompts):
+    rows = "".join(f"a,{loser},left,{prompt}\n" for loser, prompt in zip("bcd", prompts, strict=True))
+    assert read_comparisons(write(f"left,right,winner,prompt\n{rows}")).n_comparisons == 3
+    by_pair = "left,right,winner,topic\na,b,left,p\nb,a,left,p\nc,d,tie,q\n"
+    assert read_comparisons(write(by_pair)).n_comparisons == 3
+
+
+# --- identifiers ------------------------------------------------------------------------------------------------------
+
+
+def test_a_mixture_of_text_and_numbers_is_an_error(write):
+    rows = [{"left": 7, "right": "8", "winner": "left"}]
+    with pytest.raises(ComparisonError, match=r"""csv:1: column "right": '8' is text, but 7 is a whole number"""):
+        read_comparisons(write(json.dumps(rows)))
+    with pytest.raises(ComparisonError, match=r"right\[0\]: 7 is a whole number, but '7' is text"):
+        Comparisons.from_labels(["7"], [7], ["left"])
+    with pytest.raises(ComparisonError, match=r"voter\[1\]: 'Ann' is text, but 1 is a whole number"):
+        Comparisons.from_labels(["a", "b"], ["b", "c"], ["left", "tie"], voter=[1, "Ann"])
+    with pytest.raises(ComparisonError, match=r"left\[1\]: \('b', 2\) has a whole number in part 2, but"):
+        Comparisons.from_labels([("a", "1"), ("b", 2)], [("c", "3"), ("d", "4")], ["left", "tie"])
+
+
+def test_numbers_equal_their_text(write):
+    numbers = write(json.dumps([{"left": 7, "right": 8, "winner": "left", "voter": 1}]), "v.json")
+    for items in ([7, 8, 9], ["7", "8", "9"], np.array([7, 8, 9]), [np.int64(7), np.int64(8), np.int64(9)]):
+        votes = read_comparisons(numbers, items=items)
+        assert votes.items == tuple(np.asarray(items).tolist())
+        assert votes.wins.tolist() == [1, 0, 0]
+    texts = read_comparisons(write("left,right,winner,voter\n8,7,left,1\n"), items=["7", "8"])
+    both = texts.joined(read_comparisons(numbers, items=[7, 8]))
+    assert (both.items, both.voters, both.wins.tolist()) == (("7", "8"), ("1",), [1, 1])
+    with pytest.raises(ComparisonError, match="items must be unique"):
+        read_comparisons(numbers, items=[7, "7", 8])
+    frame = pd.DataFrame({"left": [np.int64(7)], "right": [np.int64(8)], "winner": ["left"]}, dtype=object)
+    assert set(map(type, Comparisons.from_frame(frame).items)) == {int}
+    assert read_comparisons(numbers).without_voter("1").n_comparisons == 0
+
+
+def test_items_that_look_the_same_are_named():
+    with pytest.warns(UnicodeFormWarning, match=r"item ids that look the same .*'cafe\\u0301'"):
+        Comparisons.from_labels(["caf\u00e9"], ["cafe\u0301"], ["left"])
+
+
+# --- formulas ---------------------------------------------------------------------------------------------------------
+
+FORMULAS = ["=SUM(A1)", "'=SUM(A1)", "@x", "'plum", "-1.5", "plum"]
+
+
+@pytest.mark.parametrize("guard", [True, False])
+def test_exported_formulas_are_read_as_they_were(write, guard):
+    with closing(Ledger.in_memory()) as ledger:
+        campaign = ledger.new_campaign(plan_ballots(6, n_ballots=2, fraction=0.5, presentations=4), FORMULAS, 2, seed=1)
+        campaign.open_next()
+        text = campaign.export_votes("csv", unanswered=True, guard=guard).files["votes.csv"]
+    assert ("''=SUM(A1)" in text) == guard
+    votes = read_comparisons(write(text), items=FORMULAS)
+    assert (votes.n_unanswered, votes.items) == (12, tuple(FORMULAS))
+    assert set(read_comparisons(write(text)).items) == set(FORMULAS)
+
+
+def test_a_table_of_ours_keeps_apostrophes(write):
+    votes = Comparisons.from_labels(FORMULAS[:3], FORMULAS[3:], ["left", "tie", "right"])
+    assert read_comparisons(write(votes.to_csv())).items == votes.items
 
 
 @pytest.mark.parametrize(

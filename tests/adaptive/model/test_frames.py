@@ -100,7 +100,7 @@ def test_numbers_are_winners_only_where_it_is_said_what_they_mean(make):
     with pytest.raises(
         VoteError,
         match=r"^w\[0\]: a winner is 'left', 'right', 'tie', 'cannot say'; got 1(\.0)? \(also 0(\.0)?\)\. The option "
-        r'answers says what other answers mean: "left_won" \(1 left, 0 right\), "codes" \(1 left, 0 tie, -1 right\) or',
+        r'answers says what other answers mean: "left_won" \(1 left, 0 right\), "codes" \(1 left, 0 tie, -1 right;',
     ):
         Comparisons.from_frame(frame, **columns)
     for answers, winners in (

@@ -130,9 +130,11 @@ def test_compressed_and_from_standard_input(write, monkeypatch):
 
 
 def test_labels_of_json_may_be_numbers_and_lists(write):
-    rows = [{"left": 1, "right": [1, "x"], "winner": "left"}, {"left": "several\nlines ", "right": 1, "winner": "tie"}]
+    rows = [{"left": 1, "right": [1, "x"], "winner": "left"}, {"left": 2, "right": 1, "winner": "tie"}]
     votes = read_comparisons(write("\r\n".join(map(json.dumps, rows)), "v.jsonl"))
-    assert votes.items == (1, (1, "x"), "several\nlines ")
+    assert votes.items == (1, (1, "x"), 2)
+    rows = [{"left": "several\nlines ", "right": "1", "winner": "left"}]
+    assert read_comparisons(write(json.dumps(rows), "v.jsonl")).items == ("several\nlines ", "1")
     parts = [{"left_1": "a", "left_2": "b", "right_1": "a", "right_2": "c", "winner": "tie"}]
     assert read_comparisons(write(json.dumps(parts[0]), "v.jsonl")).items == (("a", "b"), ("a", "c"))
 
@@ -250,7 +252,7 @@ def test_refused_lines_of_json(write, text, error, message):
             ARENA,
             {"format": "brat"},
             OptionError,
-            "format must be one of 'auto', 'csv', 'arena', 'one_hot', 'pairs', 'choix', 'label_studio', 'potato'",
+            "format must be one of 'auto', 'csv', 'arena', 'one_hot', 'pairs', 'choix', 'crowd_kit', 'label_studio'",
         ),
         (ARENA, {"format": None}, OptionError, "format must be one of"),
         (ARENA, {"format": "choix"}, TableError, 'no column "loser"'),
@@ -274,13 +276,15 @@ def test_a_missing_file_is_named(tmp_path):
 @pytest.mark.real_data
 def test_votes_of_llmfao(data_dir):
     path = data_dir / "llmfao.csv"
-    votes = read_comparisons(path, voter="worker")
+    with pytest.raises(TableError, match=r'column "prompt": differs between votes on the same item'):
+        read_comparisons(path)
+    votes = read_comparisons(path, voter="worker", ignore=["prompt"])
     frame = pd.read_csv(path, dtype=str)
     assert rows_of(votes) == list(frame[["worker", "left", "right", "winner"]].itertuples(index=False, name=None))
     assert (votes.n_items, votes.n_voters, votes.parts) == (59, frame["worker"].nunique(), 1)
     assert votes.n_ties == (frame["winner"] == "tie").sum()
-    assert Comparisons.from_frame(frame, voter="worker") == votes
-    assert read_comparisons(path).voters is None
+    assert Comparisons.from_frame(frame, voter="worker", ignore=["prompt"]) == votes
+    assert read_comparisons(path, ignore=["prompt"]).voters is None
     won = frame["left"].where(frame["winner"] == "left", frame["right"])[frame["winner"] != "tie"].value_counts()
     assert dict(zip(votes.items, votes.wins.tolist(), strict=True)) == won.reindex(votes.items, fill_value=0).to_dict()
     assert votes.items[borda(votes).scores.argmax()] == "GPT 4"

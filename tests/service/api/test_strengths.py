@@ -19,7 +19,7 @@ COLUMNS = {
     "voter": ["Ann", "Ann", "Bob", "Bob", "Bob"],
 }
 REQUEST = {"comparisons": COLUMNS}
-LABEL = st.sampled_from([str, lambda number: -number, lambda number: number if number % 2 else str(number)])
+LABEL = st.sampled_from([str, lambda number: -number, lambda number: f"{number:03}"])
 
 
 def rows_of(columns):
@@ -138,3 +138,16 @@ def test_two_hundred_thousand_votes(make_client):
 def test_a_fit_ends_with_its_time(make_client):
     found = problem(PATH, make_client(max_seconds=2), **REQUEST)
     assert "(RANKCORR_MAX_SECONDS); this one needs more" in found["detail"]
+
+
+def test_numbers_equal_their_text_and_a_mixture_is_an_error():
+    votes = {"left": [7, 8], "right": [8, 7], "winner": ["left", "tie"]}
+    assert answer(PATH, comparisons=votes, items=["7", "8", "9"])["ranking"]["labels"][0] == "7"
+    found = problem(PATH, comparisons={**votes, "right": ["8", "7"]})
+    assert found["status"] == 422
+    assert "'8' is text, but 7 is a whole number" in found["detail"]
+
+
+def test_items_that_look_the_same_are_named_in_a_warning():
+    votes = {"left": ["caf\u00e9"], "right": ["cafe\u0301"], "winner": ["left"]}
+    assert any("look the same" in warning["message"] for warning in answer(PATH, comparisons=votes)["warnings"])

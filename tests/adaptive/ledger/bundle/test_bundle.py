@@ -14,12 +14,12 @@ from numpy.testing import assert_array_equal
 
 from adaptive._draw import draw_ballot
 from adaptive._formats.votes import VoteRow
+from adaptive._tables import unguarded
 from adaptive.ledger import ContinuousPlan, LateVoteError, Settings, VoteCast
 from adaptive.ledger._ballots.draws import store_ballot
 from adaptive.ledger._bundle.contents import gathered
 from adaptive.ledger._bundle.files import contents_of, verify_bundle
 from adaptive.ledger._campaign.info import KnownPair, Probing
-from adaptive.ledger._store.encoding import unguarded
 from adaptive.ledger._voters.identity import voter_named
 from adaptive.ledger._voters.participation import erase, withdraw
 from adaptive.ledger._votes.casting import correct, retract

@@ -6,12 +6,12 @@ import json
 
 import pytest
 
+from adaptive._tables import unguarded
 from adaptive.ledger import ContinuousPlan
 from adaptive.ledger._ballots.continuous import draw_batch, finish
 from adaptive.ledger._bundle.checking import check_strengths
 from adaptive.ledger._bundle.documents import croissant
 from adaptive.ledger._bundle.files import contents_of, verify_bundle
-from adaptive.ledger._store.encoding import unguarded
 from adaptive.ledger.errors import BundleError
 from tests.adaptive.ledger.bundle.zips import edited, members_of, packed
 from tests.adaptive.ledger.voted import ITEMS, PAIRS, VOTERS, ledger_at, record, rows_of

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from adaptive.ledger._store.encoding import guarded, unguarded
+from adaptive._tables import guarded, unguarded
 
 CELLS = st.one_of(st.text(), st.text("'=+-@\t\r1.a", max_size=6))
 
