@@ -97,7 +97,8 @@ def item_label_columns(table: TextTable, header: Record) -> list[int]:
     columns = label_columns(table, header, "item")
     if not columns:
         table.fail(
-            f'a column "item" is wanted, or "item_1", "item_2", ...; the columns are {listed(header.cells)}',
+            f'add a first line "item", or name a column "item" (or "item_1", "item_2", ...); the first line has '
+            f"{listed(header.cells)}",
             header.line,
         )
     return columns

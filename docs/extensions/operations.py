@@ -19,13 +19,13 @@ def documents():
     return {name: document_of(app) for name, app in apps.items()}
 
 
-def referred(document, part):
-    """What a reference stands for, or the part itself."""
+def resolve(document, part):
+    """Return what a reference stands for, or the part itself."""
     while "$ref" in part:
-        found = document
+        target = document
         for key in part["$ref"].removeprefix("#/").split("/"):
-            found = found[key]
-        part = found
+            target = target[key]
+        part = target
     return part
 
 
@@ -54,12 +54,12 @@ def kind(schema):
 def limits(schema):
     """Limits of a value, as the schema states them."""
     signs = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}
-    found = [f"{sign} {schema[key]:,}" for key, sign in signs.items() if key in schema]
+    parts = [f"{sign} {schema[key]:,}" for key, sign in signs.items() if key in schema]
     for key, unit in (("Length", "characters"), ("Items", "entries")):
         least, most = schema.get(f"min{key}"), schema.get(f"max{key}")
-        found += [f"at least {least} {unit}"] if least is not None else []
-        found += [f"at most {most:,} {unit}"] if most is not None else []
-    return ", ".join(found)
+        parts += [f"at least {least} {unit}"] if least is not None else []
+        parts += [f"at most {most:,} {unit}"] if most is not None else []
+    return ", ".join(parts)
 
 
 def cell(text):
@@ -77,10 +77,10 @@ def properties(schema):
     return ["| property | type | required | meaning |", "|---|---|---|---|", *rows, ""] if rows else []
 
 
-def operation(document, path, method, found):
+def operation(document, path, method, details):
     """Paragraphs of one operation."""
-    yield from (f"## {method.upper()} {path}", "", found.get("summary", ""), "", found.get("description", ""), "")
-    parameters = [referred(document, part) for part in found.get("parameters", [])]
+    yield from (f"## {method.upper()} {path}", "", details.get("summary", ""), "", details.get("description", ""), "")
+    parameters = [resolve(document, part) for part in details.get("parameters", [])]
     if parameters:
         yield from ("| parameter | in | type | meaning |", "|---|---|---|---|")
         for part in parameters:
@@ -88,16 +88,16 @@ def operation(document, path, method, found):
             text = " ".join(filter(None, (part.get("description", ""), limits(schema) and f"({limits(schema)})")))
             yield f"| `{part['name']}` | {part['in']} | {cell(kind(schema))} | {cell(text)} |"
         yield ""
-    if body := found.get("requestBody"):
-        for media, content in referred(document, body)["content"].items():
+    if body := details.get("requestBody"):
+        for media, content in resolve(document, body)["content"].items():
             yield from (f"Body, `{media}`: {kind(content.get('schema', {}))}.", "")
             if "example" in content:
                 yield from ("```json", json.dumps(content["example"], indent=1, ensure_ascii=False), "```", "")
     yield from ("| status | answer |", "|---|---|")
-    for status, answer in sorted(found["responses"].items()):
-        whole = referred(document, answer)
-        bodies = [kind(content.get("schema", {})) for content in whole.get("content", {}).values()]
-        text = whole.get("description", "").rstrip(".")
+    for status, answer in sorted(details["responses"].items()):
+        response = resolve(document, answer)
+        bodies = [kind(content.get("schema", {})) for content in response.get("content", {}).values()]
+        text = response.get("description", "").rstrip(".")
         yield f"| {status} | {cell('. '.join(filter(None, (text, *dict.fromkeys(bodies)))))} |"
     yield ""
 
@@ -116,8 +116,8 @@ def page(document):
         shared = operations.get("parameters", [])
         for method in METHODS:
             if method in operations:
-                whole = {**operations[method], "parameters": [*shared, *operations[method].get("parameters", [])]}
-                yield from operation(document, path, method, whole)
+                parameters = [*shared, *operations[method].get("parameters", [])]
+                yield from operation(document, path, method, {**operations[method], "parameters": parameters})
     for name, schema in document["components"]["schemas"].items():
         yield from (f"(schema-{name.lower()})=", f"## {name}", "", schema.get("description", ""), "")
         table = properties(schema)

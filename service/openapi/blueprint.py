@@ -75,17 +75,18 @@ class Blueprint(SmorestBlueprint):  # type: ignore[misc]
         **options
             As in flask-smorest.
         """
-        shown, described = EXAMPLES.get(name, {}), dict[str, Any](operationId=name)
-        if "example" in shown:
-            described["requestBody"] = {"content": {"application/json": {"example": shown["example"]}}}
-        if "links" in shown:
-            described["responses"] = {shown.get("status", 200): {"links": shown["links"]}}
+        example, description = EXAMPLES.get(name, {}), dict[str, Any](operationId=name)
+        if "example" in example:
+            description["requestBody"] = {"content": {"application/json": {"example": example["example"]}}}
+        if "links" in example:
+            description["responses"] = {example.get("status", 200): {"links": example["links"]}}
 
-        def served(view: Callable[..., Any]) -> Callable[..., Any]:
-            found: Callable[..., Any] = super(Blueprint, self).route(rule, **options)(self.doc(**described)(view))
-            return found
+        def register(view: Callable[..., Any]) -> Callable[..., Any]:
+            described_view = self.doc(**description)(view)
+            registered_view: Callable[..., Any] = super(Blueprint, self).route(rule, **options)(described_view)
+            return registered_view
 
-        return served
+        return register
 
     def arguments(self, schema: Any, *, as_kwargs: bool = True, **options: Any) -> Any:
         """Read a request by its schema; the view takes its fields by name, or one value without `as_kwargs`."""

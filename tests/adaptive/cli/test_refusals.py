@@ -46,7 +46,7 @@ TUNE = ("tune", "--budget", 80, "--voters", 5, "--simulations", 2)
         ([*PLAN, "--top", 3, "--batch", 3], r"--batch and --target require --continuous"),
         ([*PLAN, "--top", 3, "--continuous"], r"--continuous does not take --presentations or --top"),
         ([*PLAN, "--continuous"], r"exactly one of --budget, --hours, --euros is needed; got none"),
-        (["draw", "tokens.csv", *DRAWN], r'tokens\.csv:1: a column "item" is wanted'),
+        (["draw", "tokens.csv", *DRAWN], r'tokens\.csv:1: add a first line "item"'),
         (["score", "-", "-"], r"can be given only once"),
         (["score", "items.csv"], r'items\.csv:1: the columns left, right and winner, .* are wanted; got "item_1"'),
         (["score", "ballot.csv"], r"ballot\.csv: every item needs an answered comparison .* \(10 in all\)"),

@@ -80,7 +80,7 @@ def test_no_more_than_a_hundred_faults_are_listed():
     [
         (b"", "the file is empty"),
         (b"item\nf\xfcr\n", "line 2: byte 0xfc is not UTF-8"),
-        (b"name\nash\n", 'a column "item" is wanted'),
+        (b"name\nash\n", 'add a first line "item", or name a column "item"'),
         (b"item,item\nash,oak\n", "more than one column has this name"),
         (b"item\n", "no items, only the names of the columns"),
         (b"item\nash\n", "a single item; two are needed"),
