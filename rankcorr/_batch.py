@@ -23,7 +23,7 @@ from rankcorr._ranking import (
     needs_labels,
     stacked,
 )
-from rankcorr._results import Computed, TableResult, read_only, square_frame
+from rankcorr._results import Computed, TableNotes, TableResult, best_places, read_only, square_frame
 from rankcorr._scores import checked_numbers, is_masked, midrank_rows
 from rankcorr._workers import Progress, checked_workers, in_threads
 from rankcorr.errors import (
@@ -105,6 +105,11 @@ class RankCorrelations(Computed, TableResult):
         1  poor -1.0
         """
         return super().to_frame() if self.statistic.ndim == 1 else square_frame(self.statistic, self.names)
+
+    def _notes(self) -> TableNotes:
+        has_one_gold = self.statistic.ndim == 1
+        best = best_places(self.statistic.tolist(), 1) if has_one_gold else ()
+        return TableNotes(f"Systems by {self.coefficient}. Bold: best." if best else self.coefficient, best)
 
     def _columns(self) -> dict[Any, Any]:
         n_rows = len(self.statistic)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 import unicodedata
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import partial
 from html import escape
@@ -14,6 +15,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from rankcorr._checks import real_text
 from rankcorr.errors import MissingPandasError
 
 MAX_HTML_ROWS: Final = 60
@@ -22,9 +24,18 @@ Kind = TypeVar("Kind")
 
 _NAN: Final = ("nan",)
 _JSON_KEYS: Final = (str, int, bool)
+_SYMBOLS: Final = {
+    "tau_w": r"$\tau_w$",
+    "rho_w": r"$\rho_w$",
+    "tau_ap": r"$\tau_{\mathrm{AP}}$",
+    "tau": r"$\tau$",
+    "rho": r"$\rho$",
+}
+_COEFFICIENT: Final = re.compile(rf"(?<!\w)({'|'.join(_SYMBOLS)})(?!\w)")
+_SNAKE: Final = re.compile(r"[a-z]+(?:_[a-z]+)+")
 _LATEX: Final = str.maketrans(
     {sign: f"\\{sign}" for sign in "&%$#_{}"}
-    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    | {"\\": r"\textbackslash{}", "†": r"$\dagger$", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
 )
 
 
@@ -96,8 +107,15 @@ class TableResult(JsonResult, ABC):
         return markdown_table(*self._texts())
 
     def to_latex(self) -> str:
-        """Return the table in LaTeX, with the rules of booktabs: numbers on the right, with four digits."""
-        return latex_table(*self._texts())
+        """Return the table in LaTeX, with a caption and the rules of booktabs: numbers on the right, with four digits.
+
+        The best values of systems or runs are bold, and a dagger marks significant differences.
+        """
+        return latex_table(*self._texts(), self._notes())
+
+    def _notes(self) -> TableNotes:
+        """Caption and emphasis of the table in LaTeX."""
+        return TableNotes(str(getattr(self, "coefficient", "")))
 
     def _texts(self) -> tuple[list[list[str]], list[bool]]:
         columns = self._columns()
@@ -355,12 +373,91 @@ def markdown_table(rows: Sequence[Sequence[str]], right: Sequence[bool]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def latex_table(rows: Sequence[Sequence[str]], right: Sequence[bool]) -> str:
-    """Return rows in LaTeX, with the rules of booktabs; otherwise as `markdown_table`."""
-    head, *lines = [" & ".join(cell.translate(_LATEX) for cell in row) + r" \\" for row in rows]
+class TableNotes(NamedTuple):
+    """A caption, and places (row, column) in the body of a table: of the best values, and of significant ones."""
+
+    caption: str = ""
+    best: Collection[tuple[int, int]] = ()
+    significant: Collection[tuple[int, int]] = ()
+
+
+NO_NOTES: Final = TableNotes()
+
+
+def best_places(values: Sequence[float], column: int, groups: Sequence[Hashable] | None = None) -> set[tuple[int, int]]:
+    """Places of the largest number of each group in a column of a table; none for a group with a single number.
+
+    Examples
+    --------
+    >>> sorted(best_places([0.5, 0.7, math.nan, 0.7], column=2))
+    [(1, 2), (3, 2)]
+    """
+    rows_of: dict[Hashable, list[int]] = {}
+    for row, (value, group) in enumerate(zip(values, groups or [None] * len(values), strict=True)):
+        if not math.isnan(value):
+            rows_of.setdefault(group, []).append(row)
+    return {
+        (row, column)
+        for rows in rows_of.values()
+        if len(rows) > 1
+        for row in rows
+        if values[row] == max(values[other] for other in rows)
+    }
+
+
+def latex_table(rows: Sequence[Sequence[str]], right: Sequence[bool], notes: TableNotes = NO_NOTES) -> str:
+    r"""Return rows in LaTeX, with the rules of booktabs; otherwise as `markdown_table`.
+
+    The best values are bold, and significant ones have a dagger. With a caption it is a whole table.
+
+    Examples
+    --------
+    >>> print(latex_table([["run", "tau_w"], ["a_1", "-0.5"]], [False, True], TableNotes("Means", [(0, 1)])))
+    \begin{table}
+    \centering
+    \caption{Means}
+    \begin{tabular}{lr}
+    \toprule
+    run & $\tau_w$ \\
+    \midrule
+    a\_1 & \textbf{$-$0.5} \\
+    \bottomrule
+    \end{tabular}
+    \end{table}
+    """
+    names, *body = rows
+    lines = [" & ".join(_latex_heading(name) for name in names) + r" \\"]
+    for row, cells in enumerate(body):
+        texts = map(_latex_cell, cells)
+        texts = (rf"\textbf{{{text}}}" if (row, column) in notes.best else text for column, text in enumerate(texts))
+        daggers = (r"$^{\dagger}$" if (row, column) in notes.significant else "" for column in range(len(cells)))
+        lines.append(" & ".join(map(str.__add__, texts, daggers)) + r" \\")
     layout = "".join("r" if is_right else "l" for is_right in right)
-    body = [rf"\begin{{tabular}}{{{layout}}}", r"\toprule", head, r"\midrule", *lines, r"\bottomrule"]
-    return "\n".join([*body, r"\end{tabular}"])
+    tabular = [rf"\begin{{tabular}}{{{layout}}}", r"\toprule", lines[0], r"\midrule", *lines[1:], r"\bottomrule"]
+    tabular.append(r"\end{tabular}")
+    if notes.caption:
+        caption = rf"\caption{{{_latex_text(notes.caption)}}}"
+        tabular = [r"\begin{table}", r"\centering", caption, *tabular, r"\end{table}"]
+    return "\n".join(tabular)
+
+
+def _latex_text(text: str) -> str:
+    """Text with the symbols of coefficients."""
+    return "".join(_SYMBOLS.get(part, part.translate(_LATEX)) for part in _COEFFICIENT.split(text))
+
+
+def _latex_heading(name: str) -> str:
+    """Name of a column: without the underscores of a name in Python."""
+    return _latex_text(name.replace("_", " ") if _SNAKE.fullmatch(name) and name not in _SYMBOLS else name)
+
+
+def _latex_cell(cell: str) -> str:
+    """A cell: a dash where there is no number, and a minus sign."""
+    if cell in ("nan", "-"):
+        return "--"
+    if cell.startswith("-") and real_text(cell):
+        return f"$-${cell[1:]}"
+    return _SYMBOLS.get(cell, cell.translate(_LATEX))
 
 
 def square_frame(values: np.ndarray, names: Sequence[Any] | None) -> Any:

@@ -19,13 +19,13 @@ from rankcorr._cli.options import Files, Named, Weights
 from rankcorr._coefficients import COEFFICIENTS
 from rankcorr._contributions import contributions
 from rankcorr._correlation import correlate
-from rankcorr._results import RankCorrelation, json_ready
+from rankcorr._results import RankCorrelation, TableNotes, best_places, json_ready
 from rankcorr._workers import Progress, progress_bar
 from rankcorr.inference._bootstrap import METHODS, bootstrap_interval
 from rankcorr.inference._copula import MIN_RESAMPLES
 from rankcorr.inference._exchange import SWAPS
 from rankcorr.inference._multiple_tests import holm
-from rankcorr.inference._orbit import MAX_EXACT
+from rankcorr.inference._orbit import MAX_EXACT, alpha_of
 from rankcorr.inference._paired import SystemComparison, compare_systems
 from rankcorr.inference._permutation import PermutationTest, permutation_test
 
@@ -181,7 +181,10 @@ class Details:
             for name in COEFFICIENTS:
                 values = [f"{row['coefficients'][name][column]:{form}}" for column, form in forms.items()]
                 cells.append([shown, name, *values, str(row["n"]), str(row["ties"])])
-        console.print_table(["system", "coefficient", "value", *columns, "n", "ties"], cells, left=[1])
+        groups = [name for _ in names for name in COEFFICIENTS]
+        best = best_places([row["coefficients"][name]["statistic"] for row in rows for name in COEFFICIENTS], 2, groups)
+        notes = TableNotes(f"Agreement with gold{'. Bold: best.' * bool(best)}", best)
+        console.print_table(["system", "coefficient", "value", *columns, "n", "ties"], cells, left=[1], notes=notes)
 
     def print_worst(self, shown: str, row: Mapping[str, Any]) -> None:
         """Print the items that cost a system most, below the other tables."""
@@ -192,10 +195,11 @@ class Details:
             return
         total = math.fsum(item["cost"] for item in items)
         form = "z.4f" if items[0]["cost"] >= 0.001 else ".2e"
-        click.echo(
-            f"\n{shown}: {len(items):,} of {row['n']:,} items cost {total:{form}} of the {1 - row[name]:{form}} that "
+        heading = (
+            f"{shown}: {len(items):,} of {row['n']:,} items cost {total:{form}} of the {1 - row[name]:{form}} that "
             f"{name} is short of 1"
         )
+        click.echo(f"\n{heading}")
         console.print_table(
             ["item", "gold rank", "system rank", "weight", "contribution", "cost"],
             [
@@ -206,6 +210,7 @@ class Details:
                 ]
                 for item in items
             ],
+            notes=TableNotes(heading),
         )
 
 
@@ -267,6 +272,14 @@ def compare(
                 [other.shown, *(f"{row[name]:.4f}" for name in COEFFICIENTS), str(row["n"]), str(row["ties"])]
                 for other, row in zip(others, rows, strict=True)
             ],
+            notes=TableNotes(
+                f"Agreement with {reference.shown}{'. Bold: best.' * (len(rows) > 1)}",
+                {
+                    place
+                    for column, name in enumerate(COEFFICIENTS, start=1)
+                    for place in best_places([row[name] for row in rows], column)
+                },
+            ),
         )
     if details.worst is not None:
         for other, row in zip(others, rows, strict=True):
@@ -405,6 +418,11 @@ def _print_tests(systems: Sequence[Named], rows: Sequence[dict[str, Any]], chose
             ]
             for system, row in zip(systems, rows, strict=True)
         ],
+        notes=TableNotes(
+            f"{coefficient} against chance. Bold: best; †: p at most 0.05.",
+            best_places([row["statistic"] for row in rows], 1),
+            {(place, 1) for place, row in enumerate(rows) if row["pvalue"] <= 0.05},
+        ),
     )
 
 
@@ -445,6 +463,7 @@ def _print_differences(
     first, *others = systems
     name, several = chosen["coefficient"], len(rows) > 1
     exact = [row["exact"] for row in rows]
+    pvalue, alpha = "corrected_pvalue" if several else "pvalue", alpha_of(chosen["level"])
     swapped = " or ".join(dict.fromkeys(row["swap"] for row in rows))
     swaps = f"{'all' if all(exact) else format(chosen['resamples'], ',') + ' random'} swaps of {swapped}"
     if any(exact) and not all(exact):
@@ -469,6 +488,10 @@ def _print_differences(
             ]
             for other, row, result in zip(others, rows, results, strict=True)
         ],
+        notes=TableNotes(
+            f"{name} of a = {first.shown} and of b. †: {'corrected ' * several}p at most {alpha:.3g}.",
+            significant={(place, 3) for place, row in enumerate(rows) if row[pvalue] <= alpha},
+        ),
     )
     for other, result in zip(others, results, strict=True):
         if result.fragile:

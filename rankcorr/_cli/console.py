@@ -26,7 +26,7 @@ import click
 
 from rankcorr._checks import counted, shell_options
 from rankcorr._io.source import printable
-from rankcorr._results import json_ready, latex_table, markdown_table, text_table
+from rankcorr._results import NO_NOTES, TableNotes, json_ready, latex_table, markdown_table, text_table
 from rankcorr.errors import MissingArrowError, MissingMeasuresError, RankingError
 from rankcorr.plots._style import FORMS, THEMES, MissingMatplotlibError, figure_class, save_figure, theme
 
@@ -213,10 +213,16 @@ def print_json(document: Any) -> None:
     click.echo(json.dumps(json_ready(document), indent=2, allow_nan=False), file=_tables()[1])
 
 
-def print_table(header: Sequence[str], rows: Iterable[Sequence[str | float]], *, left: Collection[int] = ()) -> None:
+def print_table(
+    header: Sequence[str],
+    rows: Iterable[Sequence[str | float]],
+    *,
+    left: Collection[int] = (),
+    notes: TableNotes = NO_NOTES,
+) -> None:
     """Print columns: the first, and those of the numbers `left`, aligned to the left, the others to the right.
 
-    Cells that are numbers have four digits, and all of theirs in CSV.
+    Cells that are numbers have four digits, and all of theirs in CSV. LaTeX alone shows the `notes`.
     """
     form, file = _tables()
     written = csv_number if form == "csv" else number_text
@@ -227,8 +233,10 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[str | float]], *,
         csv.writer(text, lineterminator="\n").writerows(table)
         click.echo(text.getvalue(), nl=False, file=file)
         return
-    made = {"text": text_table, "markdown": markdown_table, "latex": latex_table}[form]
-    click.echo(made(table, right), file=file)
+    if form == "latex":
+        click.echo(latex_table(table, right, notes), file=file)
+    else:
+        click.echo({"text": text_table, "markdown": markdown_table}[form](table, right), file=file)
 
 
 def notes_of(messages: Sequence[str], coefficients: Sequence[str], system: str | None = None) -> list[Note]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -16,6 +16,7 @@ from rankcorr._cli import console, options
 from rankcorr._cli.console import choice_setting, gathered, label_text, number_text, pvalue_text, setting, whole
 from rankcorr._cli.options import Weights
 from rankcorr._coefficients import Coefficient, TauW
+from rankcorr._results import TableNotes, best_places
 from rankcorr._weights import Uniform
 from rankcorr._workers import progress_bar
 from rankcorr.errors import OptionError, RankingError
@@ -30,6 +31,7 @@ from rankcorr.evaluation._qrels import Qrels, Run, grouped_queries
 from rankcorr.evaluation._query_tests import TESTS, PairedDifference
 from rankcorr.evaluation._values import UNDEFINED
 from rankcorr.evaluation._worst import Direction, QueryDifference, matches_of, worst_evaluated
+from rankcorr.inference._orbit import alpha_of
 from rankcorr.plots._queries import plot_pairs
 
 RESAMPLES: Final = 10_000
@@ -242,19 +244,20 @@ def evaluate_command(qrels: str, runs: tuple[str, ...], asked: QueryOptions, wei
         others = sum(query not in gold.places for query in groups)
         more = f"; {others:,} queries that qrels do not have" * bool(others)
         click.echo(f"groups: {whole(asked.groups)} ({len(set(groups.values())):,} groups{more})")
-    _print_means(evaluation)
+    _print_means(evaluation, comparisons)
     _print_chance(gold, found, evaluation, metrics)
     for comparison in comparisons:
         click.echo(f"\n{_heading(comparison)}\n")
         cells = [[whole(pair.first), *_difference_cells(pair)] for pair in comparison.pairs]
-        console.print_table(["run", *_difference_headings(comparison.correction)], cells)
+        emphasis = _difference_notes(_heading(comparison), comparison.pairs, 1, comparison.level)
+        console.print_table(["run", *_difference_headings(comparison.correction)], cells, notes=emphasis)
         for pair in comparison.pairs:
             if pair.fragile:
                 decides = options.decisive_text("query", pair.pvalue, (pair.least, pair.most), comparison.level)
                 click.echo(f"{whole(pair.first)}: {decides}")
     if groups is not None:
         click.echo()
-        _print_rows(evaluation.group_table(groups), ("group", "run", "metric"))
+        _print_rows(evaluation.group_table(groups), ("group", "run", "metric"), "Means of each group of queries.")
         for comparison in comparisons:
             _print_group_differences(comparison)
     for each in worst:
@@ -335,7 +338,7 @@ def _worst(
     ]
 
 
-def _print_means(evaluation: Evaluation) -> None:
+def _print_means(evaluation: Evaluation, comparisons: Sequence[RunComparison]) -> None:
     for run, coverage in zip(evaluation.runs, evaluation.coverage, strict=True):
         click.echo(f"{whole(run)}: {_coverage_text(coverage, evaluation.options)}")
     for each in evaluation.undefined:
@@ -344,17 +347,55 @@ def _print_means(evaluation: Evaluation) -> None:
         fate = {"omit": "left out of the mean", "zero": "counted as 0", "error": ""}[evaluation.options["undefined"]]
         click.echo(f"{whole(each.run)}: {each.metric} is undefined for {queries} ({fate}; {each.reason}): {shown}")
     click.echo()
-    _print_rows(evaluation.table(), ("run", "metric"))
+    queries = counted(len(evaluation.queries), "query", "queries")
+    caption = f"Mean {', '.join(evaluation.metrics)} over {queries}."
+    differing = [
+        (pair.first, comparison.metric, comparison.standardized)
+        for comparison in comparisons
+        for pair in comparison.pairs
+        if pair.corrected_pvalue <= alpha_of(comparison.level)
+    ]
+    if comparisons:
+        alpha, baseline = alpha_of(comparisons[0].level), comparisons[0].baseline
+        caption += f" †: differs significantly from {baseline} (corrected p at most {alpha:.3g})."
+    _print_rows(evaluation.table(), ("run", "metric"), caption, differing)
 
 
-def _print_rows(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> None:
-    """Print a table of means that begins with the columns `names`, aligned to the left."""
+def _difference_notes(heading: str, pairs: Iterable[PairedDifference], column: int, level: float) -> TableNotes:
+    """Caption of a table of differences in LaTeX, and the significant ones, which are in `column`."""
+    alpha = alpha_of(level)
+    significant = {(row, column) for row, pair in enumerate(pairs) if pair.corrected_pvalue <= alpha}
+    return TableNotes(f"{heading}. †: corrected p at most {alpha:.3g}.", significant=significant)
+
+
+def _print_rows(
+    rows: Sequence[Mapping[str, Any]],
+    names: Sequence[str],
+    caption: str,
+    differing: Collection[tuple[str, str, bool]] = (),
+) -> None:
+    """Print a table of means that begins with the columns `names`, aligned to the left.
+
+    Runs that are `differing` by a metric, standardized or not, are marked in LaTeX.
+    """
     columns = [column for column in ("mean", "standardized") if column in rows[0]]
+    best: set[tuple[int, int]] = set()
+    significant: set[tuple[int, int]] = set()
+    for place, column in enumerate(columns, start=len(names)):
+        best |= best_places([row[column] for row in rows], place, [(row.get("group"), row["metric"]) for row in rows])
+        significant |= {
+            (number, place)
+            for number, row in enumerate(rows)
+            if (row["run"], row["metric"], column == "standardized") in differing
+        }
+    if best:
+        caption += " Bold: best by each metric."
     cells = []
     for row in rows:
         figures = [number_text(row[column]) for column in columns]
         cells.append([*(whole(row[name]) for name in names), *figures, f"{row['n_queries']:,}"])
-    console.print_table([*names, *columns, "queries"], cells, left=range(len(names)))
+    notes = TableNotes(caption, best, significant)
+    console.print_table([*names, *columns, "queries"], cells, left=range(len(names)), notes=notes)
 
 
 def _coverage_text(coverage: Coverage, policies: dict[str, Any]) -> str:
@@ -406,13 +447,16 @@ def _difference_cells(pair: PairedDifference) -> list[str]:
 
 def _print_group_differences(comparison: RunComparison) -> None:
     """Differences within each group; p-values are corrected over all of them."""
-    click.echo(f"\n{_heading(comparison, ' of each group')}\n")
+    heading = _heading(comparison, " of each group")
+    click.echo(f"\n{heading}\n")
+    pairs = [pair for group in comparison.groups for pair in group.pairs]
     rows = [
         [label_text(group.group), whole(pair.first), *_difference_cells(pair)]
         for group in comparison.groups
         for pair in group.pairs
     ]
-    console.print_table(["group", "run", *_difference_headings(HOLM)], rows, left=[1])
+    notes = _difference_notes(heading, pairs, 2, comparison.level)
+    console.print_table(["group", "run", *_difference_headings(HOLM)], rows, left=[1], notes=notes)
 
 
 def _print_worst(entry: Mapping[str, Any]) -> None:
@@ -425,7 +469,8 @@ def _print_worst(entry: Mapping[str, Any]) -> None:
         if entry[direction]:
             cost = f"cost: {entry['coefficient']} lost through this document by {first}, minus that lost by {second}"
             click.echo(f"{cost}\n")
-            console.print_table([*header, "cost"], _worst_rows(entry[direction]), left=[4])
+            notes = TableNotes(f"{title}; {cost}")
+            console.print_table([*header, "cost"], _worst_rows(entry[direction]), left=[4], notes=notes)
 
 
 def _worst_rows(queries: Iterable[QueryDifference]) -> Iterable[list[str]]:
@@ -450,7 +495,8 @@ def _print_queries(evaluation: Evaluation) -> None:
         for place, query in enumerate(evaluation.queries)
     ]
     click.echo()
-    console.print_table(["metric", "query", *map(whole, evaluation.runs)], rows, left=[1])
+    notes = TableNotes("Values of each query.")
+    console.print_table(["metric", "query", *map(whole, evaluation.runs)], rows, left=[1], notes=notes)
 
 
 def _print_chance(gold: Qrels, runs: dict[str, Run], evaluation: Evaluation, metrics: Sequence[Metric]) -> None:

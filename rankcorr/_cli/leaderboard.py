@@ -1,5 +1,6 @@
 """`rankcorr leaderboard`: systems ranked by one or several gold sets, with the groups that tests can tell apart."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -9,9 +10,11 @@ from rankcorr._checks import collected_notices
 from rankcorr._cli import console, options
 from rankcorr._cli.console import Decorator, Note, gathered, pvalue_text, setting, whole
 from rankcorr._cli.options import Files, Named, Weights
+from rankcorr._results import TableNotes, best_places
 from rankcorr._workers import progress_bar
 from rankcorr.inference._leaderboard import Leaderboard, leaderboard
 from rankcorr.inference._leaderboard_groups import MEAN, SUM, TOTALS
+from rankcorr.inference._orbit import alpha_of
 
 RESAMPLES: Final = 1_000
 
@@ -99,7 +102,8 @@ def _print(board: Leaderboard, golds: list[Named], asked: BoardOptions) -> None:
     chosen = whole(asked.by)
     ranked = f"ranked by {f'the {chosen}' if asked.by in TOTALS else chosen}, its " if several else ""
     name = f"{board.coefficient}{', standardized' * board.standardized}"
-    click.echo(f"{name}: {ranked}{console.percent_text(board.level)} intervals{_drawn(board, asked.seed)}\n")
+    heading = f"{name}: {ranked}{console.percent_text(board.level)} intervals{_drawn(board, asked.seed)}"
+    click.echo(f"{heading}\n")
     total = MEAN if asked.by == MEAN else SUM
     columns = [*board.gold_sets, total] if several else [SUM]
     headings = [*(f"gold {number}" for number in range(1, len(golds) + 1)), total] if several else [board.coefficient]
@@ -124,7 +128,20 @@ def _print(board: Leaderboard, golds: list[Named], asked: BoardOptions) -> None:
             for row, each in zip(rows, board.rows, strict=True)
         ],
         left=[3],
+        notes=_emphasis(rows, columns, heading, board),
     )
+
+
+def _emphasis(
+    rows: Sequence[Mapping[str, Any]], columns: Sequence[str], heading: str, board: Leaderboard
+) -> TableNotes:
+    """Caption of the table in LaTeX, the best value of each column, and values significantly below the best."""
+    alpha, first = alpha_of(board.level), 4
+    best = {place for at, name in enumerate(columns, first) for place in best_places([row[name] for row in rows], at)}
+    tested = first + (columns.index(board.by) if board.by in columns else len(columns) - 1)
+    significant = {(number, tested) for number, row in enumerate(rows) if row["corrected_pvalue"] <= alpha}
+    caption = f"{heading}. Bold: best; †: significantly below the best (corrected p at most {alpha:.3g})."
+    return TableNotes(caption, best, significant)
 
 
 def _drawn(board: Leaderboard, seed: int) -> str:

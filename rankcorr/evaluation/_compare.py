@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr._checks import check_choice, checked_flag, checked_level, first_few, shown
+from rankcorr._checks import check_choice, checked_flag, checked_level, counted, first_few, shown
 from rankcorr._coefficients import Coefficient
-from rankcorr._results import Result, TableResult, read_only
+from rankcorr._results import Result, TableNotes, TableResult, best_places, read_only
 from rankcorr._workers import Progress
 from rankcorr.errors import OptionError
 from rankcorr.evaluation._evaluate import Evaluation, evaluate
@@ -242,6 +242,17 @@ class RunComparison(TableResult):
             if run not in self.runs:
                 raise OptionError(f"there is no run {shown(run)}; runs are {', '.join(self.runs)}")
         return np.asarray(self.values[self.runs.index(first)] - self.values[self.runs.index(second)])
+
+    def _notes(self) -> TableNotes:
+        alpha, columns = alpha_of(self.level), self._columns()
+        place = list(columns).index("mean")
+        significant = {(row, place) for row, pvalue in enumerate(columns["corrected_pvalue"]) if pvalue <= alpha}
+        name = f"{self.metric}{', standardized' * self.standardized}"
+        caption = (
+            f"Runs by mean {name} over {counted(len(self.queries), 'query', 'queries')}. Bold: best; †: differs "
+            f"significantly from the best (corrected p at most {alpha:.3g})."
+        )
+        return TableNotes(caption, best_places(columns["mean"], place), significant)
 
     def _columns(self) -> dict[str, list[Any]]:
         places = ("rank", "group", "least_rank", "largest_rank", "run")

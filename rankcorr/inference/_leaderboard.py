@@ -24,7 +24,7 @@ from rankcorr._checks import (
 from rankcorr._coefficients import Coefficient, CoefficientLike, as_coefficient
 from rankcorr._frames import by_name
 from rankcorr._ranking import MISSING, Missing, Ranking, RankingLike, stacked
-from rankcorr._results import Computed, Result, TableResult, json_ready
+from rankcorr._results import Computed, Result, TableNotes, TableResult, best_places, json_ready
 from rankcorr._workers import Progress
 from rankcorr.errors import ManyGoldSetsWarning, OptionError, StandardizationError
 from rankcorr.inference._bootstrap import percentile_interval, resampled
@@ -219,6 +219,18 @@ class Leaderboard(Computed, TableResult):
         for row in content["rows"]:
             row["scores"] = dict(zip(self.gold_sets, row["scores"], strict=True))
         return content
+
+    def _notes(self) -> TableNotes:
+        alpha = alpha_of(self.level)
+        columns = self._columns()
+        names = list(columns)
+        scores = [SUM, MEAN, *self.gold_sets]
+        best = {place for name in scores for place in best_places(columns[name], names.index(name))}
+        worse = [row for row, pvalue in enumerate(columns["corrected_pvalue"]) if pvalue <= alpha]
+        place = names.index(self.by)
+        name = f"{self.coefficient}{', standardized' * self.standardized}"
+        caption = f"Systems by {name}. Bold: best; †: significantly below the best (corrected p at most {alpha:.3g})."
+        return TableNotes(caption, best, {(row, place) for row in worse})
 
     def _columns(self) -> dict[str, list[Any]]:
         rows = self.table()
@@ -478,9 +490,9 @@ def _codes(systems: Any, swap: Swap) -> list[Codes | None]:
     """Codes of the scores of all systems together; None for a system that has ranks alone, or exchanges them."""
     named = by_name(systems) or {}
     given = {name: named[name] for name in named.keys()}  # noqa: SIM118
-    if swap == "ranks":
-        return [None] * len(given)
     scored = {name: scores for name, scores in given.items() if swap == "scores" or not isinstance(scores, Ranking)}
+    if swap == "ranks" or not scored:
+        return [None] * len(given)
     codes = dict(zip(scored, score_codes(list(scored.values()), [f"system {name!r}" for name in scored]), strict=True))
     return [codes.get(name) for name in given]
 

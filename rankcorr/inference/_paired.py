@@ -22,7 +22,7 @@ from rankcorr._checks import (
 from rankcorr._coefficients import Coefficient, CoefficientLike, as_coefficient, different_coefficients
 from rankcorr._frames import by_name
 from rankcorr._ranking import MISSING, Missing, Ranking, RankingLike, align, as_ranking, stacked
-from rankcorr._results import Computed, Result, TableResult
+from rankcorr._results import Computed, Result, TableNotes, TableResult
 from rankcorr._scores import split_labels
 from rankcorr._workers import Progress
 from rankcorr.errors import LabelError, OptionError, RankingError, TooFewItemsError, UndefinedCorrelationWarning
@@ -345,6 +345,14 @@ class SystemComparisons(TableResult):
     def __repr__(self) -> str:
         least = min((row.corrected_pvalue for row in self.rows if row.corrected_pvalue >= 0), default=math.nan)
         return f"<SystemComparisons: {len(self.rows)} tests, least corrected p {least:.3g}>"
+
+    def _notes(self) -> TableNotes:
+        columns = self._columns()
+        place, alpha = list(columns).index("difference"), alpha_of(self.rows[0].comparison.level)
+        significant = {(row, place) for row, pvalue in enumerate(columns["corrected_pvalue"]) if pvalue <= alpha}
+        coefficients = ", ".join(dict.fromkeys(columns["coefficient"]))
+        caption = f"Differences between systems in {coefficients}. †: corrected p at most {alpha:.3g}."
+        return TableNotes(caption, significant=significant)
 
     def _columns(self) -> dict[str, list[Any]]:
         own = ("gold_set", "coefficient", "a", "b")

@@ -15,6 +15,7 @@ import rankcorr
 from rankcorr import MissingPandasError, UndefinedCorrelationWarning
 from rankcorr._results import MAX_HTML_ROWS, Computed, Result, TableResult, json_ready
 from rankcorr._shares import weight_table
+from rankcorr.evaluation import compare_runs
 from rankcorr.measures import mean_pairwise_agreement, rank_biased_overlap
 from tests.values import check_copies, check_equality
 
@@ -203,3 +204,44 @@ def test_a_table_without_columns_is_unfinished():
 
     with pytest.raises(TypeError, match=r"abstract method '?_columns"):
         Unfinished(n_items=2, coefficient="tau")
+
+
+# LaTeX.
+
+
+def test_latex_has_the_metric_a_caption_the_best_and_no_nan():
+    scores = {"a_1": [4, 3, 2, 1], "b": [4, 3, 1, 2], "none": [1, 1, 1, 1]}
+    with pytest.warns(rankcorr.UndefinedCorrelationWarning):
+        text = rankcorr.correlate_many([4, 3, 2, 1], scores).to_latex()
+    assert r"\caption{Systems by $\tau_w$. Bold: best.}" in text
+    assert r"name & $\tau_w$ \\" in text
+    assert r"a\_1 & \textbf{1} \\" in text
+    assert r"none & -- \\" in text
+    assert "nan" not in text
+
+
+def test_latex_marks_systems_below_the_best():
+    gold = dict(zip("abcdefgh", range(8), strict=True))
+    systems = {"good": gold, "poor": {item: -score for item, score in gold.items()}}
+    board = rankcorr.leaderboard(gold, systems, coefficient="tau", n_resamples=100)
+    assert board.rows[1].corrected_pvalue <= 0.05
+    text = board.to_latex()
+    head, first, second = [line for line in text.splitlines() if line.endswith(r" \\")]
+    assert head.startswith("rank & group & least rank & largest rank & system & ")
+    assert r"\_" not in head
+    assert (r"\textbf{1}" in first, r"$^{\dagger}$" in first) == (True, False)
+    assert (r"\textbf" in second, second.count(r"$-$1$^{\dagger}$")) == (False, 1)
+    assert r"$\dagger$: significantly below the best (corrected p at most 0.05).}" in text
+    pair = rankcorr.compare_many(gold, systems, coefficients=["tau"]).to_latex()
+    assert r"\caption{Differences between systems in $\tau$. $\dagger$: corrected p at most 0.05.}" in pair
+    assert r"2$^{\dagger}$" in pair
+
+
+def test_latex_of_compared_runs():
+    qrels = {f"q{query}": {f"d{place}": int(place < 3) for place in range(8)} for query in range(12)}
+    good = {query: {document: -place for place, document in enumerate(own)} for query, own in qrels.items()}
+    poor = {query: {document: place for place, document in enumerate(own)} for query, own in qrels.items()}
+    text = compare_runs(qrels, {"my_run_2": good, "poor": poor}, metric="ap", n_resamples=200).to_latex()
+    assert r"\caption{Runs by mean ap over 12 queries. Bold: best; $\dagger$: differs" in text
+    assert r"my\_run\_2 & \textbf{1} &" in text
+    assert text.count(r"$^{\dagger}$") == 1

@@ -219,3 +219,27 @@ def test_a_difference_that_cannot_be_tested_is_no_success(files, tmp_path):
     (tmp_path / "tied.run").write_text("".join(f"{query} Q0 d0 1 1.0 x\n" for query in files[0].queries))
     arguments = ["qrels.txt", "a.run.gz", "tied.run", "--versus", "a", "--unretrieved", "omit", "--fail-if-worse"]
     assert "cannot compare tied and a by tau_w: no query has a value of both" in run("evaluate", *arguments).stderr
+
+
+@pytest.mark.usefixtures("genres")
+def test_latex_tables_for_a_paper(files):
+    chosen = ["--metric", "tau_w", "--metric", "ap", "--versus", "c", "--worst", "1", "--groups", "genres.csv", *FEW]
+    text = run("evaluate", "qrels.txt", *RUNS, *chosen, "--table", "latex").stdout
+    compared = {
+        metric: compare_runs(*files, metric=metric, baseline="c", n_resamples=100) for metric in ("tau_w", "ap")
+    }
+    corrected = corrected_together(compared.values())
+    means, *others = text.split(r"\begin{table}")[1:]
+    assert r"\caption{Mean $\tau_w$, ap over " in means
+    assert r"$\dagger$: differs significantly from c (corrected p at most 0.05). Bold: best by each metric.}" in means
+    rows = [line.removesuffix(r" \\").split(" & ") for line in means.splitlines() if line.endswith(r" \\")][1:]
+    for comparison in corrected:
+        best = max(comparison.rows, key=lambda row: row.mean).run
+        marked = {pair.first for pair in comparison.pairs if pair.corrected_pvalue <= 0.05}
+        symbol = {"tau_w": r"$\tau_w$"}.get(comparison.metric, comparison.metric)
+        cells = {run: cell for run, metric, cell, _ in rows if metric == symbol}
+        assert {run for run, cell in cells.items() if cell.startswith(r"\textbf{")} == {best}
+        assert {run for run, cell in cells.items() if cell.endswith(r"$^{\dagger}$")} == marked
+    assert len(others) >= 6
+    assert all(r"\caption{" in table for table in others)
+    assert "nan" not in text

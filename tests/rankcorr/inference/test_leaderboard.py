@@ -344,3 +344,13 @@ def test_systems_with_few_items_in_common_are_tested_exactly():
     with collected_notices():
         board = leaderboard(gold, systems, missing="intersection", n_resamples=50)
     assert board.exact is True
+
+
+def test_systems_without_scores_exchange_ranks():
+    gold = dict(zip("abcdef", range(6), strict=True))
+    scores = {"good": gold, "poor": {item: -score for item, score in gold.items()}}
+    rankings = {name: Ranking.from_scores(values) for name, values in scores.items()}
+    board = leaderboard(gold, rankings, n_resamples=50)
+    assert board.rows == leaderboard(gold, scores, swap="ranks", n_resamples=50).rows
+    with pytest.raises(OptionError, match=r'swap="scores" exchanges scores, and system .good. is a Ranking'):
+        leaderboard(gold, rankings, swap="scores", n_resamples=50)
