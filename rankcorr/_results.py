@@ -428,10 +428,13 @@ def latex_table(rows: Sequence[Sequence[str]], right: Sequence[bool], notes: Tab
     names, *body = rows
     lines = [" & ".join(_latex_heading(name) for name in names) + r" \\"]
     for row, cells in enumerate(body):
-        texts = map(_latex_cell, cells)
-        texts = (rf"\textbf{{{text}}}" if (row, column) in notes.best else text for column, text in enumerate(texts))
-        daggers = (r"$^{\dagger}$" if (row, column) in notes.significant else "" for column in range(len(cells)))
-        lines.append(" & ".join(map(str.__add__, texts, daggers)) + r" \\")
+        texts = [_latex_cell(cell) for cell in cells]
+        for column in range(len(texts)):
+            if (row, column) in notes.best:
+                texts[column] = rf"\textbf{{{texts[column]}}}"
+            if (row, column) in notes.significant:
+                texts[column] += r"$^{\dagger}$"
+        lines.append(" & ".join(texts) + r" \\")
     layout = "".join("r" if is_right else "l" for is_right in right)
     tabular = [rf"\begin{{tabular}}{{{layout}}}", r"\toprule", lines[0], r"\midrule", *lines[1:], r"\bottomrule"]
     tabular.append(r"\end{tabular}")
