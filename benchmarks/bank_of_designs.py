@@ -23,7 +23,7 @@ from report import heading, machine, row
 
 from rankcorr import Coefficient, Ranking, Rho, RhoW, Tau, TauW, leaderboard
 from rankcorr.evaluation._grouped import grouped
-from rankcorr.evaluation._query_tests import pvalues, standings, verdicts
+from rankcorr.evaluation._query_tests import TESTS, pvalues, standings, verdicts
 from rankcorr.inference._exchange import Exchange, on_one_scale, orbits_of, score_codes
 from rankcorr.inference._leaderboard_groups import Competitor, Contest, entered, gold_sets_of, systems_of
 from rankcorr.inference._multiple_tests import Standings
@@ -200,6 +200,13 @@ def standings_of_runs(values: Array, n_resamples: int, seed: int) -> tuple[Array
     first, second = np.triu_indices(values.shape[1], 1)
     paired = pvalues(values[:, first] - values[:, second], "randomization", draws)
     return order, standings(values, paired, 1 - LEVEL, draws)
+
+
+def found_again(n: int, test: str, n_resamples: int, seed: int) -> float:
+    """Return whether a test finds the difference that one sample of queries says it can detect, in another sample."""
+    draws, (sample, other) = Draws(n_resamples, seed), np.random.default_rng([11, n, seed]).standard_normal((2, n, 1))
+    (difference,) = verdicts(sample + 1, test, 1 - LEVEL, draws).detectable
+    return float(verdicts(other + difference, test, 1 - LEVEL, draws).pvalues[0] <= LEVEL)
 
 
 def board_of_queries(draw: Callable[..., Array], k: int, n: int, n_resamples: int, seed: int) -> bool:
@@ -399,6 +406,20 @@ def main() -> None:
                 label = kind if kind == "runs" else " ".join(kind)
                 row(design, label, add("qualities", design, label, 0, wrong, options.boards), f"{apart:.3f}")
 
+        if options.only in "detectable":
+            heading(
+                f"share of {options.draws:,} tests that find the detectable difference", "queries", "randomization", "t"
+            )
+            for n in (6, 8, 12, 15, 25, 60):
+                shares = [ran(partial(found_again, n, test, options.resamples), options.draws).mean() for test in TESTS]
+                row(
+                    n,
+                    *(
+                        add("detectable", f"{n} queries", test, n, share, options.draws)
+                        for test, share in zip(TESTS, shares, strict=True)
+                    ),
+                )
+
         designs = {name: draw for name, draw in QUERY_DESIGNS.items() if options.only in name}
         if designs:
             heading(
@@ -409,7 +430,7 @@ def main() -> None:
             number = 2 * options.draws
             levels = [
                 float((ran(partial(one_of_queries, draw, n, test, options.resamples), number) <= LEVEL).mean())
-                for test in ("randomization", "t")
+                for test in TESTS
             ]
             row(
                 design,

@@ -14,7 +14,7 @@ import click
 from rankcorr import OptionError
 from rankcorr._checks import collected_notices
 from rankcorr._cli import console, options
-from rankcorr._cli.console import Note, gathered, label_text, number_text, pvalue_text, setting
+from rankcorr._cli.console import Note, detectable_text, gathered, label_text, pvalue_text, setting
 from rankcorr._cli.options import Files, Named, Weights
 from rankcorr._coefficients import COEFFICIENTS
 from rankcorr._contributions import contributions
@@ -483,7 +483,7 @@ def _print_differences(
                 other.shown,
                 *(f"{row[column]:z.4f}" for column in ("statistic_a", "statistic_b", "difference", "low", "high")),
                 *(pvalue_text(row[column]) for column in ["pvalue", *(["corrected_pvalue"] * several)]),
-                number_text(result.detectable),
+                detectable_text(result.detectable, result.pvalue),
                 str(row["n"]),
             ]
             for other, row, result in zip(others, rows, results, strict=True)

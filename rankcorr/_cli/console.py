@@ -276,6 +276,11 @@ def percent_text(level: float) -> str:
     return f"{100 * level:.10g} %"
 
 
+def detectable_text(difference: float, pvalue: float) -> str:
+    """Return a detectable difference for a table; "none" if there is none although there is a test."""
+    return "none" if math.isnan(difference) and not math.isnan(pvalue) else number_text(difference)
+
+
 def pvalue_text(pvalue: float) -> str:
     """Return a p-value as text; "-" if it is undefined."""
     if math.isnan(pvalue):

@@ -13,7 +13,16 @@ import numpy as np
 
 from rankcorr._checks import checked_level, collected_notices, counted, first_few, give_notice, offending, repeated
 from rankcorr._cli import console, options
-from rankcorr._cli.console import choice_setting, gathered, label_text, number_text, pvalue_text, setting, whole
+from rankcorr._cli.console import (
+    choice_setting,
+    detectable_text,
+    gathered,
+    label_text,
+    number_text,
+    pvalue_text,
+    setting,
+    whole,
+)
 from rankcorr._cli.options import Weights
 from rankcorr._coefficients import Coefficient, TauW
 from rankcorr._results import TableNotes, best_places
@@ -439,7 +448,7 @@ def _difference_cells(pair: PairedDifference) -> list[str]:
         *(number_text(value) for value in (pair.difference, pair.low, pair.high)),
         pvalue_text(pair.pvalue),
         pvalue_text(pair.corrected_pvalue),
-        number_text(pair.detectable),
+        detectable_text(pair.detectable, pair.pvalue),
         number_text(pair.effect_size),
         *(f"{number:,}" for number in (pair.n_better, pair.n_worse, pair.n_queries)),
     ]

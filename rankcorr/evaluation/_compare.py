@@ -19,7 +19,7 @@ from rankcorr.errors import OptionError
 from rankcorr.evaluation._evaluate import Evaluation, evaluate
 from rankcorr.evaluation._files import QrelsLike, RunsLike, runs_of
 from rankcorr.evaluation._matching import Coverage, SelfHits, Unjudged, Unretrieved
-from rankcorr.evaluation._metrics import MetricLike, as_metrics
+from rankcorr.evaluation._metrics import MetricLike, as_metrics, largest_difference
 from rankcorr.evaluation._nulls import RESAMPLES
 from rankcorr.evaluation._qrels import grouped_queries
 from rankcorr.evaluation._query_tests import (
@@ -431,7 +431,9 @@ def compare_evaluated(
         raise OptionError(f"only rank correlations can be standardized; got {shown(metric)}")
     columns = np.array([evaluation.of(metric, run, standardized=wanted) for run in evaluation.runs])
     parts = grouped_queries(groups, evaluation.queries)
-    plan = Plan(evaluation.runs, evaluation.queries, test, baseline, confidence, draws)
+    name = evaluation.metrics[0] if metric is None else metric
+    bound = largest_difference(name)
+    plan = Plan(evaluation.runs, evaluation.queries, test, baseline, confidence, draws, bound)
     order, rows, pairs, by_group = _scored(columns.T, parts, plan)
     return RunComparison(
         rows=rows,
@@ -440,7 +442,7 @@ def compare_evaluated(
         queries=evaluation.queries,
         values=read_only(np.ascontiguousarray(columns[order])),
         coverage=tuple(evaluation.coverage[run] for run in order),
-        metric=evaluation.metrics[0] if metric is None else metric,
+        metric=name,
         standardized=wanted,
         test=test,
         unit="queries",
@@ -499,6 +501,7 @@ class Plan(NamedTuple):
     baseline: str | None
     level: float
     draws: Draws
+    bound: float  # of differences
 
 
 def _checked_level(runs: Collection[str], test: Test, baseline: str | None, level: float) -> float:
@@ -561,7 +564,7 @@ def _pairs(values: Values, pairs: Sequence[tuple[int, int]], plan: Plan) -> list
     one, other = np.array(pairs).T
     differences = np.asarray(values[:, one] - values[:, other])
     found = Means.of(differences)
-    tests = verdicts(differences, plan.test, plan.level, plan.draws.of_part(PAIRED))
+    tests = verdicts(differences, plan.test, plan.level, plan.draws.of_part(PAIRED), plan.bound)
     sizes = effect_sizes(differences)
     better, worse = (differences > ROUNDING).sum(axis=0), (differences < -ROUNDING).sum(axis=0)
     left_out = without_one(differences, plan.queries, plan.test, plan.draws.of_part(LEFT_OUT))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -349,3 +350,18 @@ def name_of(metric: Metric) -> str:
     if isinstance(metric, Coefficient):
         return metric.name if metric == BY_NAME[metric.name] else repr(metric)
     return metric.name
+
+
+def largest_difference(name: str) -> float:
+    """Return the largest difference of two values of a metric, by its name in tables; inf for those of ir_measures.
+
+    Examples
+    --------
+    >>> [largest_difference(name) for name in ("ndcg@10", "TauW(n0=10)", "err@20")]
+    [1.0, 2.0, inf]
+    """
+    kind = name.lower().split("@")[0].split("(")[0]
+    if kind in ("ap", "p", "ndcg", "rbo"):
+        return 1.0
+    coefficients = {repr(coefficient).lower().split("(")[0] for coefficient in BY_NAME.values()}
+    return 2.0 if kind in {"tau_ap", *BY_NAME, *coefficients} else math.inf

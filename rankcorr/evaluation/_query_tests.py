@@ -48,7 +48,8 @@ class PairedDifference(Result):
     n_queries, n_better, n_worse : int
         Number of queries that both runs have, and of those where the first run is better or worse.
     detectable : float
-        The least true difference that the test finds with a power of 0.8; nan if the runs are equal on every query.
+        The least true difference that the test finds with a power of 0.8; nan if there is none, because no p-value can
+        reach 1 - level, or if the runs differ by the same on every query.
     least, most : LeftOut or None
         The query without which the difference is least, and the one without which it is largest; None with fewer than
         two queries.
@@ -181,8 +182,8 @@ class Verdicts(NamedTuple):
     detectable: Values
 
 
-def verdicts(columns: Values, test: Test, level: float, draws: Draws) -> Verdicts:
-    """Test the mean of each column.
+def verdicts(columns: Values, test: Test, level: float, draws: Draws, bound: float = math.inf) -> Verdicts:
+    """Test the mean of each column; no detectable difference is above `bound`.
 
     - "randomization": signs of the differences are flipped at random; all of them up to 12 queries. See
       `rankcorr.inference._orbit` for the interval.
@@ -190,7 +191,7 @@ def verdicts(columns: Values, test: Test, level: float, draws: Draws) -> Verdict
     """
     found = Means.of(columns)
     if test == T:
-        from scipy.special import ndtri, stdtr, stdtrit
+        from scipy.special import nctdtrinc, stdtr, stdtrit
 
         freedom = np.where(found.n > 1, found.n - 1, math.nan)
         means = np.where(np.abs(found.means) <= ROUNDING, 0.0, found.means)
@@ -198,18 +199,26 @@ def verdicts(columns: Values, test: Test, level: float, draws: Draws) -> Verdict
             tails = 2 * stdtr(freedom, -np.abs(means / found.errors))
         tails = np.where((found.errors == 0) & (means == 0), 1.0, tails)
         half = stdtrit(freedom, (1 + level) / 2) * found.errors
-        detectable = np.where(found.errors > ROUNDING, half + ndtri(POWER) * found.errors, math.nan)
+        shifts = nctdtrinc(freedom, 1 - POWER, stdtrit(freedom, (1 + level) / 2))  # of a noncentral t
+        detectable = np.where(
+            (found.errors > ROUNDING) & (shifts * found.errors < bound), shifts * found.errors, math.nan
+        )
         return Verdicts(tails, found.means - half, found.means + half, detectable)
     verdict = Verdicts(*np.full((4, columns.shape[1]), math.nan))
     for column, orbit in orbits_of(columns, draws):
-        verdict.pvalues[column], verdict.detectable[column] = orbit.pvalue(), orbit.detectable(level)
+        verdict.pvalues[column], verdict.detectable[column] = orbit.pvalue(), orbit.detectable(level, bound)
         verdict.lows[column], verdict.highs[column] = orbit.interval(level)
     return verdict
 
 
 def pvalues(columns: Values, test: Test, draws: Draws) -> Values:
     """Two-sided p-value that the mean of each column is 0; nan without queries, or if a test needs two."""
-    return verdicts(columns, test, 0.5, draws).pvalues
+    if test == T:
+        return verdicts(columns, test, 0.5, draws).pvalues
+    tails = np.full(columns.shape[1], math.nan)
+    for column, orbit in orbits_of(columns, draws):
+        tails[column] = orbit.pvalue()
+    return tails
 
 
 def without_one(

@@ -34,6 +34,7 @@ from rankcorr.inference._resampling import Values
 # All exchanges are enumerated up to this number of items or queries.
 MAX_EXACT: Final = 12
 POWER: Final = 0.8
+MOST_NULLS: Final = 64  # of the enumerated exchanges, as data without a difference; 32 of them change the power by .01
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -81,21 +82,43 @@ class Orbit:
         high = float(np.partition(highs, number - least, axis=1)[:, number - least].max())
         return min(max(low, -bound), bound), max(min(high, bound), -bound)
 
-    def detectable(self, level: float) -> float:
-        """Return the least true difference that the two-sided test detects with power 0.8; nan if exchanges do nothing.
+    def detectable(self, level: float, bound: float = math.inf) -> float:
+        """Return the least true difference that the two-sided test detects with power 0.8; nan if none is below bound.
 
-        It is the just significant difference of exchangeable systems, plus the 0.8 quantile of a normal distribution
-        times the standard deviation of the exchanged differences.
+        The exchanges of systems that differ by the observed difference, spread evenly, are first centred, so that the
+        result does not grow with it. If all exchanges are enumerated, each of them stands for data without a true
+        difference, whose own exchanges are the same values. Such data plus a difference D are significant if D exceeds
+        the end of their interval: the result is the 0.8 quantile of these ends. If exchanges were drawn, it is the
+        just significant difference plus the 0.8 quantile of a normal distribution times the standard deviation of the
+        exchanges.
         """
-        from scipy.special import ndtri
-
-        found = []
-        for row in np.abs(self.drawn):
+        spread = float((self.kept**2).mean())  # 1 / n items or queries
+        if spread >= 1:
+            return math.nan
+        # The mean square of n centred values is too small; few of them also do not show how large others can be.
+        scale = math.sqrt((1 + spread * self.exact) / (1 - spread))
+        noise = scale * (self.drawn - self.observed * self.kept)
+        ends = []
+        for row in noise:
             known = row[~np.isnan(row)]
-            if not known.size or known.max() <= ROUNDING:
+            if not known.size or np.abs(known).max() <= ROUNDING * scale:
                 return math.nan
-            found.append(float(np.quantile(known, level) + ndtri(POWER) * np.sqrt((known**2).mean())))
-        return max(found)
+            ends.append(self._enumerated_end(row, level) if self.exact else _normal_end(known, level, spread))
+        least = max(ends)
+        return least if least < bound and math.isfinite(least) else math.nan
+
+    def _enumerated_end(self, noise: Values, level: float) -> float:
+        """Return the 0.8 quantile of the ends of the intervals of data that differ by chance alone."""
+        codes = np.arange(noise.size)
+        chosen = (
+            codes if noise.size <= MOST_NULLS else np.random.default_rng(0).choice(codes, MOST_NULLS, replace=False)
+        )
+        ends = []
+        for code in chosen:
+            null = Orbit(float(noise[code]), noise[np.newaxis, codes ^ code], self.kept, True)
+            low, high = null.interval(level) if not math.isnan(null.observed) else (-math.inf, math.inf)
+            ends += [-low, high]
+        return float(np.quantile(ends, POWER, method="inverted_cdf"))
 
     def _share(self, count: int) -> float:
         return count / self.kept.size if self.exact else (1 + count) / (1 + self.kept.size)
@@ -116,6 +139,18 @@ class Orbit:
         else:
             lows, highs = np.minimum(kept, left), np.maximum(kept, left)
         return np.where(always, -math.inf, lows), np.where(always, math.inf, highs)
+
+
+def _normal_end(noise: Values, level: float, spread: float) -> float:
+    """Return the difference that is just significant, plus what power 0.8 takes; inf if none is significant."""
+    from scipy.special import ndtri
+
+    critical, variance = float(np.quantile(np.abs(noise), level)), float((noise**2).mean())
+    # A true difference D adds D^2 to the mean square of n values, and so widens their exchanges.
+    remainder = 1 - critical**2 / variance * spread
+    if remainder <= 0:
+        return math.inf
+    return critical / math.sqrt(remainder) + float(ndtri(POWER)) * math.sqrt(variance)
 
 
 def alpha_of(level: float) -> float:

@@ -87,8 +87,8 @@ class SystemComparison(Computed):
     level : float
         Level of confidence of the interval.
     detectable : float
-        The least true difference that the two-sided test finds with a power of 0.8; nan if no exchange changes the
-        difference.
+        The least true difference that the two-sided test finds with a power of 0.8; nan if there is none up to 2, or if
+        no exchange changes the difference.
     least, most : LeftOut or None
         The item without which the difference is least, and the one without which it is largest. None with two items, or
         if the difference is undefined.
@@ -247,7 +247,7 @@ def compare_systems(
     else:
         orbit = orbits_of([[exchange]], draws.of_part(0))[0]
         side = TURNED[alternative] if turned else alternative
-        pvalue, detectable = orbit.pvalue(side), orbit.detectable(confidence)
+        pvalue, detectable = orbit.pvalue(side), orbit.detectable(confidence, BOUND)
         low, high = orbit.interval(confidence, side, BOUND)
         if turned:
             low, high = 0.0 - high, 0.0 - low  # no -0.0

@@ -260,7 +260,6 @@ def test_drawn_exchanges_come_close_to_all_of_them(by_scores, monkeypatch):
     assert 0.05 < share < 0.95
     assert abs(drawn.pvalue() - share) < 4 * math.sqrt(share * (1 - share) / 20_000)
     assert_allclose(drawn.interval(0.9), exact.interval(0.9), rtol=0, atol=0.03)
-    assert_allclose(drawn.detectable(0.9), exact.detectable(0.9), rtol=0.03)
 
 
 def test_pairs_of_few_and_of_many_items_are_tested_together():
