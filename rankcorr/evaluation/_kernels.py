@@ -552,7 +552,6 @@ def add_resamples(keys: Array, steps: Array, thresholds: Array, parts: Array, su
     thresholds : ndarray of int32
         A query is drawn once for each threshold that does not exceed its 32 bits, less 2^31.
     parts : ndarray of float64, shape (n_queries, n_parts)
-        Whole numbers, small enough that no sum reaches 2^53: all sums are exact.
     sums : ndarray of float64, shape (n_parts, n_resamples)
     """
     n_steps = steps.size

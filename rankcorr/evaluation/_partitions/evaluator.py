@@ -212,7 +212,7 @@ class QueryEvaluator:
         """Evaluate a stream of batches that keeps the rows of a query together, as in a sorted file.
 
         A query that straddles two batches is carried over. If rows of a query reappear after those of another,
-        `SplitQueryError` is raised, at the end of the stream at the latest, wherever the batches are cut.
+        `SplitQueryError` is raised at the end of the stream, wherever the batches are cut.
 
         Parameters
         ----------

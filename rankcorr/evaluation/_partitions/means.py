@@ -1,4 +1,4 @@
-"""Values by query of a partition -> sums that add up exactly -> means, their intervals, and differences of runs.
+"""Values by query of a partition -> sums that add up -> means, their intervals, and differences of runs.
 
 Each partition resamples its queries with weights that depend only on their ids, so that these sums add up too.
 """
@@ -9,7 +9,6 @@ import json
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
-from fractions import Fraction
 from itertools import combinations
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -33,15 +32,7 @@ from rankcorr._workers import checked_workers, mapped
 from rankcorr.errors import MetricError, OptionError, PartialMismatchError, SplitQueryError
 from rankcorr.evaluation._partitions.evaluator import OPTIONS, QueryEvaluator
 from rankcorr.evaluation._partitions.joined_columns import as_table, ids_of
-from rankcorr.evaluation._partitions.poisson import (
-    VALUE_BITS,
-    exact_sum,
-    parts_of,
-    query_keys,
-    repeated_ids,
-    resampled,
-    sums_of,
-)
+from rankcorr.evaluation._partitions.poisson import Moments, moments_of, query_keys, repeated_ids
 from rankcorr.evaluation._partitions.streams import whole_queries
 from rankcorr.evaluation._query_tests import Means, bounds
 from rankcorr.inference._copula import ROUNDING
@@ -61,23 +52,6 @@ class Quantity(NamedTuple):
     standardized: bool
 
 
-class Sums(NamedTuple):
-    """Exact sums over the queries that have a value.
-
-    `values` hold the sum as floats (`exact_sum`); `parts` and, for each resample, `resampled` hold number, sum and sum
-    of squares as the whole numbers of `poisson.parts_of`.
-    """
-
-    values: tuple[float, ...]
-    parts: NDArray[np.int64]
-    resampled: NDArray[np.int64]
-
-    @property
-    def n(self) -> int:
-        """Number of queries."""
-        return int(self.parts[0])
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class PartialMeans:
     """Sums over the queries of some partitions. `combined_means` adds them up; they can be pickled.
@@ -88,7 +62,7 @@ class PartialMeans:
     n_resamples, seed : int
     queries : pyarrow.Array
         Ids of the queries, used to find a query that is in two partitions.
-    sums : dict of Quantity to Sums
+    sums : dict of Quantity to Moments
 
     See Also
     --------
@@ -109,7 +83,7 @@ class PartialMeans:
     n_resamples: int
     seed: int
     queries: Any
-    sums: dict[Quantity, Sums]
+    sums: dict[Quantity, Moments]
 
     def __repr__(self) -> str:
         return f"<PartialMeans of {len(self.queries):,} queries>"
@@ -118,7 +92,7 @@ class PartialMeans:
 def partial_means(
     rows: Any, evaluator: QueryEvaluator, *, n_resamples: int = RESAMPLES, seed: int = 0, workers: int = 1
 ) -> PartialMeans:
-    """Sum the values of queries from `QueryEvaluator` exactly, and over resamples of queries.
+    """Sum the values of queries from `QueryEvaluator`, over all queries and over resamples.
 
     Parameters
     ----------
@@ -160,16 +134,12 @@ def partial_means(
     queries = ids_of(table.column(evaluator.query), "query")
     quantities = _quantities(evaluator, {name: _values(table.column(name), name) for name in evaluator.columns})
     columns = np.column_stack(list(quantities.values()))
-    drawn = resampled(query_keys(queries, key), columns, number, checked_workers(workers))
-    sums = {}
-    for place, (quantity, values) in enumerate(quantities.items()):
-        known = values[~np.isnan(values)].tolist()
-        sums[quantity] = Sums(exact_sum(known), parts_of(values).sum(axis=0), drawn[place])
-    return PartialMeans(evaluator, number, key, queries, sums)
+    moments = moments_of(query_keys(queries, key), columns, number, checked_workers(workers))
+    return PartialMeans(evaluator, number, key, queries, dict(zip(quantities, moments, strict=True)))
 
 
 def merged_means(parts: Iterable[PartialMeans]) -> PartialMeans:
-    """Add parts into one, exactly, in any order and any grouping.
+    """Add parts into one, in any order and any grouping.
 
     Raises
     ------
@@ -198,40 +168,42 @@ def merged_means(parts: Iterable[PartialMeans]) -> PartialMeans:
     0.5
     """
     pa = arrow()
-    found: PartialMeans | None = None
+    total: PartialMeans | None = None
     queries = []
     for part in parts:
         if not isinstance(part, PartialMeans):
-            raise OptionError(f"parts of partial_means are wanted; got {shown(part)}")
+            raise OptionError(f"parts must come from partial_means; got {shown(part)}")
         queries.append(part.queries)
-        found = part if found is None else _added(found, part)
-    if found is None:
+        total = part if total is None else _add(total, part)
+    if total is None:
         raise OptionError("there is no part to combine")
-    kinds = {each.type for each in queries if len(each)} or {queries[0].type}
+    kinds = {ids.type for ids in queries if len(ids)} or {queries[0].type}
     if len(kinds) > 1:
         raise PartialMismatchError("query ids are text in one part, and whole numbers in another")
     (kind,) = kinds
-    ids = pa.concat_arrays([each for each in queries if each.type == kind])
+    ids = pa.concat_arrays([ids for ids in queries if ids.type == kind])
     split = repeated_ids(ids)
     if split:
         raise SplitQueryError(
             f"{offending('queries come in more than one partition, or twice', split)}; all rows of a query must be in "
             "one partition"
         )
-    return PartialMeans(found.evaluator, found.n_resamples, found.seed, ids, found.sums)
+    return PartialMeans(total.evaluator, total.n_resamples, total.seed, ids, total.sums)
 
 
 def _quantities(evaluator: QueryEvaluator, columns: dict[str, Values]) -> dict[Quantity, Values]:
     """Columns of values, and differences of each pair of runs."""
-    found = {}
-    for name, (run, metric, standardized) in evaluator.columns.items():
-        found[Quantity(run, None, metric, standardized)] = columns[name]
-    singles = dict(found)
-    for first, second in combinations(evaluator.scores, 2):
-        for quantity, values in singles.items():
-            if quantity.first == first:
-                found[quantity._replace(second=second)] = values - singles[quantity._replace(first=second)]
-    return found
+    singles = {
+        Quantity(run, None, metric, standardized): columns[name]
+        for name, (run, metric, standardized) in evaluator.columns.items()
+    }
+    differences = {
+        quantity._replace(second=second): values - singles[quantity._replace(first=second)]
+        for first, second in combinations(evaluator.scores, 2)
+        for quantity, values in singles.items()
+        if quantity.first == first
+    }
+    return singles | differences
 
 
 def _values(column: Any, name: str) -> Values:
@@ -256,19 +228,15 @@ def _check_same(first: dict[str, Any], second: dict[str, Any], one: str, other: 
         )
 
 
-def _added(first: PartialMeans, second: PartialMeans) -> PartialMeans:
+def _add(first: PartialMeans, second: PartialMeans) -> PartialMeans:
     _check_same(_options(first), _options(second), "one part", "another")
-    sums = {}
-    for quantity, own in first.sums.items():
-        more = second.sums[quantity]
-        values = exact_sum((*own.values, *more.values))
-        sums[quantity] = Sums(values, own.parts + more.parts, own.resampled + more.resampled)
+    sums = {quantity: moments.add(second.sums[quantity]) for quantity, moments in first.sums.items()}
     return PartialMeans(first.evaluator, first.n_resamples, first.seed, first.queries, sums)
 
 
 def _options(part: PartialMeans) -> dict[str, Any]:
-    own = {"n_resamples of intervals": part.n_resamples, "seed of intervals": part.seed}
-    return part.evaluator.described() | own
+    intervals = {"n_resamples of intervals": part.n_resamples, "seed of intervals": part.seed}
+    return part.evaluator.described() | intervals
 
 
 @dataclass(frozen=True, eq=False)
@@ -282,7 +250,7 @@ class QueryMean(Result):
     metric : str
     standardized : bool
     mean : float
-        The exact sum over the queries with a value, rounded once, over their number; nan if there are none.
+        Over the queries with a value; nan if there are none.
     error : float
         Standard error of the mean; nan for fewer than two queries.
     low, high : float
@@ -456,21 +424,22 @@ class QueryMeans(TableResult):
         return f"<QueryMeans of {counted(self.n_queries, 'query', 'queries')}: {first_few(means)}>"
 
 
-def _only(rows: tuple[Row, ...], **given: str | bool | None) -> Row:
-    asked = {name: value for name, value in given.items() if value is not None}
-    found = [row for row in rows if all(getattr(row, name) == value for name, value in asked.items())]
-    if len(found) != 1:
-        wanted = ", ".join(f"{name}={value!r}" for name, value in asked.items())
+def _only(rows: tuple[Row, ...], **options: str | bool | None) -> Row:
+    conditions = {name: value for name, value in options.items() if value is not None}
+    matches = [row for row in rows if all(getattr(row, name) == value for name, value in conditions.items())]
+    if len(matches) != 1:
+        described = ", ".join(f"{name}={value!r}" for name, value in conditions.items())
         names = [field.name for field in fields(rows[0])[:3]] if rows else []
-        several = [tuple(getattr(row, name) for name in names) for row in found or rows]
-        raise OptionError(offending(f"one row is wanted, and {len(found)} have {wanted}; {', '.join(names)}", several))
-    return found[0]
+        candidates = [tuple(getattr(row, name) for name in names) for row in matches or rows]
+        message = f"one row is needed, and {len(matches)} have {described}; {', '.join(names)}"
+        raise OptionError(offending(message, candidates))
+    return matches[0]
 
 
 def combined_means(parts: Iterable[PartialMeans], *, level: float = 0.95) -> QueryMeans:
     """Combine the sums of all partitions into means, with bootstrap-t intervals, and into differences of runs.
 
-    All figures are the same to the last bit, however the queries were partitioned and in whatever order parts arrive.
+    However the queries were partitioned, and in whatever order parts arrive, the figures agree to 12 digits.
 
     Parameters
     ----------
@@ -506,25 +475,28 @@ def combined_means(parts: Iterable[PartialMeans], *, level: float = 0.95) -> Que
     (0.5, 3)
     """
     confidence = checked_level(level)
-    whole = merged_means(parts)
-    exact = [_exact(own) for own in whole.sums.values()]
-    means = Means(*(np.array([row[place] for row in exact]) for place in range(3)))
-    ratios = np.column_stack([_ratios(own) for own in whole.sums.values()])
-    low, high = bounds(means, ratios, confidence)
+    total = merged_means(parts)
+    n_queries = len(total.queries)
+    centred = [moments.about(_mean(moments)) for moments in total.sums.values()]
+    errors = [_standard_error(*moments.sums) for moments in centred]
+    n = np.array([moments.n for moments in centred], np.float64)
+    means = Means(np.array([moments.center for moments in centred]), np.array(errors), n)
+    lows, highs = bounds(means, np.column_stack([_ratios(moments) for moments in centred]), confidence)
     rows, differences = [], []
-    figures = (means.means, means.errors, low, high)
-    n_queries = len(whole.queries)
-    for place, (name, own) in enumerate(whole.sums.items()):
-        mean, error, lowest, highest = (float(each[place]) for each in figures)
+    columns = (means.means, means.errors, lows, highs)
+    for place, (name, moments) in enumerate(total.sums.items()):
+        mean, error, low, high = (float(column[place]) for column in columns)
         if name.second is None:
-            what = name.first, name.metric, name.standardized
-            rows.append(QueryMean(*what, mean, error, lowest, highest, own.n, n_queries - own.n))
+            undefined = n_queries - moments.n
+            rows.append(
+                QueryMean(name.first, name.metric, name.standardized, mean, error, low, high, moments.n, undefined)
+            )
         else:
-            rest = mean, error, lowest, highest, own.n
-            differences.append(MeanDifference(name.first, name.second, name.metric, name.standardized, *rest))
+            numbers = mean, error, low, high, moments.n
+            differences.append(MeanDifference(name.first, name.second, name.metric, name.standardized, *numbers))
     if lacking := [(row.run, row.metric) for row in rows if row.n_queries == 0]:
         warn_undefined(offending("no query has a value; (run, metric)", lacking), statistic="a mean", stacklevel=3)
-    return QueryMeans(tuple(rows), tuple(differences), n_queries, confidence, whole.n_resamples, whole.seed)
+    return QueryMeans(tuple(rows), tuple(differences), n_queries, confidence, total.n_resamples, total.seed)
 
 
 def streamed_means(
@@ -577,32 +549,26 @@ def streamed_means(
     return combined_means(mapped(part, tables, checked_workers(workers)), level=confidence)
 
 
-def _exact(sums: Sums) -> tuple[float, float, int]:
-    """Mean, its standard error and the number of queries, rounded at the very end."""
-    n, values, squares = (int(each) for each in sums_of(sums.parts))
-    if n == 0:
-        return math.nan, math.nan, 0
-    mean = float(sum(map(Fraction, sums.values), Fraction()) / n)
-    if n == 1:
-        return mean, math.nan, 1
-    return mean, math.sqrt(Fraction(n * squares - values * values, n * n * (n - 1))) * 2.0**-VALUE_BITS, n
+def _mean(moments: Moments) -> float:
+    return moments.center + float(moments.sums[1]) / moments.n if moments.n else math.nan
 
 
-def _ratios(sums: Sums) -> Values:
+def _standard_error(n: float, values: float, squares: float) -> float:
+    """Standard error of a mean; `values` is the sum of deviations from it, which is 0 but for rounding."""
+    return math.sqrt(max(0.0, squares - values * values / n) / (n * (n - 1))) if n > 1 else math.nan
+
+
+def _ratios(moments: Moments) -> Values:
     """Means of resamples minus the mean, each over its standard error; nan if fewer than two queries were drawn.
 
-    If all values drawn are equal, 0 if they equal the mean, else infinite. Differences are computed on whole numbers,
-    so that nothing is lost if values are close to each other.
+    `moments` are about the mean. If all values drawn are equal, 0 if they equal the mean, else infinite.
     """
-    n_all, total, _ = (int(each) for each in sums_of(sums.parts))
-    n, values, squares = sums_of(sums.resampled)
-    apart = (values * n_all - n * total).astype(np.float64)  # times n n_all
-    spread = (n * squares - values * values).astype(np.float64)  # of deviations, times n
-    n = n.astype(np.float64)
-    found = np.full(n.size, math.nan)
-    known = n > 1
+    n, values, squares = moments.resampled
+    ratios = np.full(n.size, math.nan)
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = apart / n_all / np.sqrt(spread / (n - 1))
-    ratios[(spread == 0) & (apart == 0)] = 0.0
-    found[known] = ratios[known]
-    return found
+        spread = squares - values * values / n
+        spread[spread <= ROUNDING * squares] = 0.0  # all that were drawn are equal
+        known = n > 1
+        ratios[known] = (values / n / np.sqrt(spread / (n * (n - 1))))[known]
+    ratios[known & (spread == 0) & (np.abs(values) <= ROUNDING * n)] = 0.0
+    return ratios

@@ -8,9 +8,8 @@ streams).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from itertools import accumulate
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,16 +20,10 @@ from rankcorr._workers import in_threads
 from rankcorr.inference._resampling import Values, derived_seed
 
 Keys = NDArray[np.uint64]
-Whole = Any  # a whole number, or an array of them
 
 # The step of SplitMix64: Steele, Lea and Flood, Fast splittable pseudorandom number generators, OOPSLA 2014.
 STEP: Final = 0x9E3779B97F4A7C15
 WORD: Final = (1 << 64) - 1
-# A value is a whole number of steps of 2^-50, kept as parts of 25 bits, and so is its square. Sums of parts over a
-# block stay far below 2^53, where floats are exact, and sums over blocks far below 2^63.
-VALUE_BITS, PART_BITS = 50, 25
-MASK: Final = (1 << PART_BITS) - 1
-N_PARTS: Final = 7
 BLOCK_QUERIES: Final = 1 << 14
 
 
@@ -51,10 +44,10 @@ def query_keys(queries: Any, seed: int) -> Keys:
     keys = np.asarray(scrambled(n_bytes.astype(np.uint64) ^ start))
     for place in range(0, int(n_bytes.max(initial=0)), 8):
         rows = np.flatnonzero(n_bytes > place)
-        found = np.ascontiguousarray(words[starts[rows] + place]).view("<u8").ravel()
+        word = np.ascontiguousarray(words[starts[rows] + place]).view("<u8").ravel()
         n_beyond = np.maximum(0, place + 8 - n_bytes[rows]).astype(np.uint64)
-        found = found & (np.uint64(WORD) >> (np.uint64(8) * n_beyond))
-        keys[rows] = scrambled(keys[rows] ^ found)
+        word = word & (np.uint64(WORD) >> (np.uint64(8) * n_beyond))
+        keys[rows] = scrambled(keys[rows] ^ word)
     return keys
 
 
@@ -67,81 +60,92 @@ def repeated_ids(ids: Any) -> list[Any]:
     if again.size == 0:
         return []
     counts = pa.compute.value_counts(ids.filter(pa.array(np.isin(keys, again, kind="sort"))))  # two may share a number
-    found: list[Any] = counts.filter(pa.compute.greater(counts.field("counts"), 1)).field("values").to_pylist()
-    return found
+    repeats: list[Any] = counts.filter(pa.compute.greater(counts.field("counts"), 1)).field("values").to_pylist()
+    return repeats
 
 
 def thresholds() -> NDArray[np.int32]:
     """Numbers that a random whole number of 32 bits reaches a Poisson number of: the distribution function, scaled."""
     chances = accumulate(math.exp(-1) / math.factorial(count) for count in range(13))
     scaled = [round(chance * 2**32) for chance in chances]
-    return np.array([each - 2**31 for each in scaled if each < 2**32], np.int32)
+    return np.array([limit - 2**31 for limit in scaled if limit < 2**32], np.int32)
 
 
-def resampled(keys: Keys, columns: Values, n_resamples: int, workers: int = 1) -> NDArray[np.int64]:
-    """Sums of parts over resampled queries, exact, shape (n_columns, 7, n_resamples); see `parts_of` and `sums_of`.
+class Moments(NamedTuple):
+    """Number, sum and sum of squares of values about a center, which keeps the digits of values that are close.
+
+    Attributes
+    ----------
+    center : float
+        nan without values.
+    sums : ndarray of float64, shape (3,)
+        Of all queries with a value: their number, and the sums of their deviations from the center and of the squares.
+    resampled : ndarray of float64, shape (3, n_resamples)
+        The same of each resample.
+    """
+
+    center: float
+    sums: Values
+    resampled: Values
+
+    @property
+    def n(self) -> int:
+        """Number of queries with a value."""
+        return int(self.sums[0])
+
+    def about(self, center: float) -> Moments:
+        """Return the moments about another center."""
+        shift = self.center - center
+        return Moments(center, _shifted(self.sums, shift), _shifted(self.resampled, shift))
+
+    def add(self, other: Moments) -> Moments:
+        """Return the moments of both."""
+        if self.n == 0 or other.n == 0:
+            return other if self.n == 0 else self
+        other = other.about(self.center)
+        return Moments(self.center, self.sums + other.sums, self.resampled + other.resampled)
+
+
+def _shifted(sums: Values, shift: float) -> Values:
+    n, values, squares = sums
+    return np.array([n, values + n * shift, squares + 2 * shift * values + n * shift**2])
+
+
+def moments_of(keys: Keys, columns: Values, n_resamples: int, workers: int = 1) -> list[Moments]:
+    """Return the moments of each column, of all queries and of resampled ones.
 
     Parameters
     ----------
     keys : ndarray of uint64, shape (n_queries,)
     columns : ndarray of float64, shape (n_queries, n_columns)
-        Between -2 and 2, or nan.
+        nan where a query has no value.
     """
     from rankcorr.evaluation._kernels import add_resamples
 
     n_steps = (n_resamples + 1) // 2
     steps = np.array([(number + 1) * STEP & WORD for number in range(n_steps)], np.uint64)
     limits = read_only(thresholds())
-    n_columns = columns.shape[1]
-    total = np.zeros((n_columns * N_PARTS, 2 * n_steps), np.int64)
+    known = ~np.isnan(columns)
+    # The center is the first value, so that values that are all equal have no deviations.
+    centers = [column[mask][0] if mask.any() else math.nan for column, mask in zip(columns.T, known.T, strict=True)]
+    deviations = np.where(known, columns - centers, 0.0)
+    parts = np.concatenate([known, deviations, deviations**2], axis=1, dtype=np.float64)
+    total = np.zeros((parts.shape[1], 2 * n_steps))
 
-    def run(start: int) -> NDArray[np.int64]:
+    def resample_block(start: int) -> Values:
         rows = slice(start, start + BLOCK_QUERIES)
-        parts = np.hstack([parts_of(column) for column in columns[rows].T]).astype(np.float64)
-        sums = np.zeros((parts.shape[1], 2 * n_steps))
-        add_resamples(read_only(keys[rows]), read_only(steps), limits, read_only(parts), sums)
-        return sums.astype(np.int64)
+        sums = np.zeros_like(total)
+        add_resamples(read_only(keys[rows]), read_only(steps), limits, read_only(parts[rows]), sums)
+        return sums
 
     # A few blocks at a time: each holds its sums.
     starts = list(range(0, keys.size, BLOCK_QUERIES))
     for first in range(0, len(starts), 4 * workers):
-        for sums in in_threads(run, starts[first : first + 4 * workers], workers):
+        for sums in in_threads(resample_block, starts[first : first + 4 * workers], workers):
             total += sums
-    return np.asarray(total.reshape(n_columns, N_PARTS, 2 * n_steps)[:, :, :n_resamples])
-
-
-def parts_of(values: Values) -> NDArray[np.int64]:
-    """Return whole numbers that represent values, shape (n_queries, 7), all 0 for nan.
-
-    In this order: 1, the value in steps of 2^-50 (high part first), and the square of that number of steps (high part
-    first).
-    """
-    known = ~np.isnan(values)
-    steps = np.rint(np.where(known, values, 0.0) * 2.0**VALUE_BITS).astype(np.int64)
-    high, low = steps >> PART_BITS, steps & MASK
-    first = low * low
-    second = (first >> PART_BITS) + 2 * high * low
-    third = (second >> PART_BITS) + high * high
-    return np.column_stack([known, high, low, third >> PART_BITS, third & MASK, second & MASK, first & MASK])
-
-
-def sums_of(parts: NDArray[np.int64]) -> tuple[Whole, Whole, Whole]:
-    """Number of queries, sum of values in steps of 2^-50 and of squares in steps of 2^-100, as Python's whole numbers.
-
-    Parameters
-    ----------
-    parts : ndarray of int64, shape (7, ...)
-
-    Examples
-    --------
-    >>> [int(each) for each in sums_of(parts_of(np.array([0.5, -1.0, math.nan])).sum(axis=0))]
-    [2, -562949953421312, 1584563250285286751870879006720]
-    """
-    n, high, low, *squares = parts.astype(object)
-    total: Any = 0
-    for part in squares:
-        total = (total << PART_BITS) + part
-    return n, (high << PART_BITS) + low, total
+    all_sums = parts.sum(axis=0).reshape(3, -1)
+    resampled = total.reshape(3, len(centers), 2 * n_steps)[:, :, :n_resamples]
+    return [Moments(center, all_sums[:, k], resampled[:, k]) for k, center in enumerate(centers)]
 
 
 def _words(queries: Any) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint8]]:
@@ -149,28 +153,8 @@ def _words(queries: Any) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[
     _, offsets, data = queries.buffers()
     limits = np.frombuffer(offsets, np.int32)[queries.offset : queries.offset + len(queries) + 1].astype(np.int64)
     n_bytes = int(limits[-1] - limits[0])
-    held = np.zeros(n_bytes + 8, np.uint8)
+    padded = np.zeros(n_bytes + 8, np.uint8)
     if n_bytes:
-        held[:n_bytes] = np.frombuffer(data, np.uint8)[limits[0] : limits[-1]]
-    words = np.lib.stride_tricks.sliding_window_view(held, 8)
+        padded[:n_bytes] = np.frombuffer(data, np.uint8)[limits[0] : limits[-1]]
+    words = np.lib.stride_tricks.sliding_window_view(padded, 8)
     return np.diff(limits), limits[:-1] - limits[0], words
-
-
-def exact_sum(numbers: Iterable[float]) -> tuple[float, ...]:
-    """Sum as a few floats that hold it exactly: the nearest float, then that nearest to what is left, and so on.
-
-    They depend only on the sum: sums of parts, added, give the same floats as the sum of the whole.
-
-    Examples
-    --------
-    >>> exact_sum([1.0, 1e-30, 1.0])
-    (2.0, 1e-30)
-    >>> exact_sum([*exact_sum([1.0, 1e-30]), *exact_sum([1.0])])
-    (2.0, 1e-30)
-    """
-    listed = list(numbers)
-    parts: list[float] = []
-    while rest := math.fsum(listed):
-        parts.append(rest)
-        listed.append(-rest)
-    return tuple(parts)

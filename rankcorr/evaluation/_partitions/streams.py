@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from rankcorr._checks import checked_count, shown
+from rankcorr._checks import checked_count, repeated, shown
 from rankcorr._frames import arrow
 from rankcorr._workers import checked_workers
 from rankcorr.errors import ColumnError, OptionError, SplitQueryError, TableError
@@ -23,7 +23,6 @@ from rankcorr.evaluation._partitions.poisson import repeated_ids
 # Rows evaluated at once: engines pass far fewer at a time, and a call takes as long as 50 queries.
 LEAST_ROWS: Final = 1 << 17
 BATCH_ROWS: Final = 1 << 19
-LEAST_RUNS: Final = 1 << 14
 
 
 def read_batches(
@@ -103,66 +102,52 @@ def whole_queries(batches: Iterable[Any], query: str, names: tuple[str, ...]) ->
     ColumnError
         Ids that cannot be used, or whose type differs from that of the batch before.
     SplitQueryError
-        The rows of a query are not together. This is found at the end of the stream at the latest: ids are compared
-        whenever their number has doubled, so that memory holds 8 bytes and the id of each query.
+        The rows of a query are not together. This is raised at the end of the stream: memory holds the id of each run
+        of rows with the same query.
     """
     waiting: list[Any] = []
-    runs = _Runs()
-    n_rows, wanted = 0, LEAST_ROWS
+    run_ids: list[Any] = []
+    n_rows, least = 0, LEAST_ROWS
     for batch in batches:
         table = as_table(batch, names)
         if table.num_rows == 0:
             continue
         waiting.append(table.set_column(names.index(query), query, ids_of(table.column(query), "query")))
         n_rows += table.num_rows
-        if n_rows < wanted:
+        if n_rows < least:
             continue
-        held = _joined(waiting)
-        ids = held.column(query)
+        rows = _joined(waiting)
+        ids = rows.column(query)
         others = np.flatnonzero(arrow().compute.not_equal(ids, ids[-1]).to_numpy())
         start = int(others[-1]) + 1 if others.size else 0  # of the last query
         if start:
-            whole = held.slice(0, start)
-            runs.add(whole.column(query))
-            yield whole
-        waiting, n_rows = [held.slice(start)], held.num_rows - start
-        wanted = max(LEAST_ROWS, 2 * n_rows)  # doubled, so that one endless query is not searched at each batch
+            complete = rows.slice(0, start)
+            run_ids.append(_run_ids(complete.column(query)))
+            yield complete
+        waiting, n_rows = [rows.slice(start)], rows.num_rows - start
+        least = max(LEAST_ROWS, 2 * n_rows)  # doubled, so that one endless query is not searched at each batch
     if waiting:
-        whole = _joined(waiting)
-        runs.add(whole.column(query))
-        runs.check()
-        yield whole
+        complete = _joined(waiting)
+        run_ids.append(_run_ids(complete.column(query)))
+        _check_runs(run_ids)
+        yield complete
 
 
-class _Runs:
-    """The queries of a stream, one for each run of rows."""
+def _run_ids(ids: Any) -> Any:
+    """Ids of consecutive rows, one for each run of equal ones."""
+    return arrow().compute.run_end_encode(ids.combine_chunks()).values
 
-    def __init__(self) -> None:
-        self._queries: list[Any] = []
-        self._n, self._n_checked = 0, LEAST_RUNS
 
-    def add(self, ids: Any) -> None:
-        """Add the ids of the next rows, which begin with another query than the last rows ended with."""
-        found = arrow().compute.run_end_encode(ids.combine_chunks()).values
-        self._queries.append(found)
-        self._n += len(found)
-        if self._n >= 2 * self._n_checked:
-            self.check()
-
-    def check(self) -> None:
-        """Refuse a query that has two runs of rows; the message names the first that begins again."""
-        pa = arrow()
-        ids = pa.concat_arrays(self._queries)
-        self._queries, self._n_checked = [ids], self._n
-        if again := repeated_ids(ids):
-            seen: set[Any] = set()
-            for query in ids.filter(pa.compute.is_in(ids, value_set=pa.array(again, ids.type))).to_pylist():
-                if query in seen:
-                    raise SplitQueryError(
-                        f"the rows of a query must follow each other in a stream; those of {shown(query)} are "
-                        "interrupted by other queries: sort the rows by query"
-                    )
-                seen.add(query)
+def _check_runs(run_ids: list[Any]) -> None:
+    """Refuse a query that has two runs of rows; the message names the first that begins again."""
+    pa = arrow()
+    ids = pa.concat_arrays(run_ids)
+    if again := repeated_ids(ids):
+        repeats = ids.filter(pa.compute.is_in(ids, value_set=pa.array(again, ids.type))).to_pylist()
+        raise SplitQueryError(
+            f"the rows of a query must follow each other in a stream; those of {shown(repeated(repeats)[0])} are "
+            "interrupted by other queries: sort the rows by query"
+        )
 
 
 def _joined(tables: list[Any]) -> Any:

@@ -1,7 +1,10 @@
-"""Joined columns for the tests of partitions, and what is asked of them."""
+"""Joined columns for the tests of partitions, their means, and a comparison of two results."""
+
+from unittest.mock import ANY
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from rankcorr.evaluation import QueryEvaluator, combined_means, partial_means
 
@@ -27,6 +30,20 @@ def parts_of(rows, n_parts, seed=0):
     place = dict(zip(queries, np.random.default_rng(seed).integers(0, n_parts, queries.size), strict=True))
     number = rows["query"].map(place)
     return [rows[number == part].sample(frac=1, random_state=seed + part) for part in range(n_parts)]
+
+
+def assert_same_means(means, expected):
+    """The figures of two results agree to 12 digits, and all else is equal."""
+    first, second = means.to_dict(), expected.to_dict()
+    assert first.keys() == second.keys()
+    for name, rows in first.items():
+        if not isinstance(rows, list):
+            assert rows == second[name]
+            continue
+        for row, other in zip(rows, second[name], strict=True):
+            numbers = {key: value for key, value in row.items() if isinstance(value, float)}
+            assert {**row, **numbers} == {**other, **dict.fromkeys(numbers, ANY)}
+            assert numbers == pytest.approx({key: other[key] for key in numbers}, rel=1e-12, abs=1e-12, nan_ok=True)
 
 
 def means_of(frames, evaluator=EVALUATOR, **options):

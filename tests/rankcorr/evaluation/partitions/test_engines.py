@@ -17,7 +17,7 @@ from rankcorr.evaluation import QueryEvaluator, combined_means, partial_means, s
 from tests.cluster import two_workers
 from tests.distributions import ROOT
 from tests.documents import PAGES, fenced
-from tests.rankcorr.evaluation.partitions.joined import EVALUATOR, joined_rows, means_of
+from tests.rankcorr.evaluation.partitions.joined import EVALUATOR, assert_same_means, joined_rows, means_of
 
 dd = pytest.importorskip("dask.dataframe", reason="dask[dataframe] is not installed")
 pytest.importorskip("distributed", reason="distributed is not installed")
@@ -54,9 +54,9 @@ def test_dask_gives_the_same_means(cluster, rows, expected, n_partitions):
     frame = dd.from_pandas(rows, npartitions=3).shuffle("query", npartitions=n_partitions)
     values = frame.map_partitions(EVALUATOR.frame, meta=EVALUATOR.frame(rows[:0]))
     assert cluster.run(os.getpid).keys() == cluster.scheduler_info()["workers"].keys()
-    assert means_of([values.compute(scheduler=cluster)]) == expected
+    assert_same_means(means_of([values.compute(scheduler=cluster)]), expected)
     parts = [cluster.submit(partial_means, each, EVALUATOR) for each in cluster.compute(values.to_delayed())]
-    assert combined_means(cluster.gather(parts)) == expected
+    assert_same_means(combined_means(cluster.gather(parts)), expected)
 
 
 @pytest.mark.needs_numba
@@ -70,7 +70,7 @@ def test_a_killed_worker_changes_nothing(cluster, rows, expected, tmp_path):
     killed = int(started[0].name)
     os.kill(killed, signal.SIGKILL)
     (tmp_path / "killed").touch()
-    assert means_of([found.result(timeout=300)]) == expected
+    assert_same_means(means_of([found.result(timeout=300)]), expected)
     assert killed not in cluster.run(os.getpid).values()
     assert {path.name for path in tmp_path.iterdir()} - {str(killed), "killed"}  # others did the work
 
@@ -79,10 +79,10 @@ def test_a_killed_worker_changes_nothing(cluster, rows, expected, tmp_path):
 def test_polars_gives_the_same_means(rows, expected):
     frame = pl.from_pandas(rows)
     values = frame.lazy().map_batches(EVALUATOR.frame, schema=pl.DataFrame(EVALUATOR.frame(frame[:0])).schema)
-    assert means_of([values.collect()]) == expected
+    assert_same_means(means_of([values.collect()]), expected)
     parts = frame.partition_by("query")
-    assert means_of([EVALUATOR.frame(part) for part in parts]) == expected
-    assert streamed_means(frame.sort("query").iter_slices(50), EVALUATOR, workers=1) == expected
+    assert_same_means(means_of([EVALUATOR.frame(part) for part in parts]), expected)
+    assert_same_means(streamed_means(frame.sort("query").iter_slices(50), EVALUATOR, workers=1), expected)
 
 
 def printed_by(program, folder):
@@ -135,7 +135,7 @@ def test_spark_gives_the_same_means(rows, expected, tmp_path):
     printed_by(SPARK, tmp_path)
     files = sorted((tmp_path / "values").glob("*.parquet"))
     assert len(files) == 5
-    assert means_of([pd.read_parquet(file) for file in files]) == expected
+    assert_same_means(means_of([pd.read_parquet(file) for file in files]), expected)
 
 
 @pytest.mark.needs_numba

@@ -1,5 +1,4 @@
 import math
-from fractions import Fraction
 from itertools import islice
 
 import numpy as np
@@ -10,16 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankcorr.evaluation._kernels import scrambled
-from rankcorr.evaluation._partitions.poisson import (
-    STEP,
-    WORD,
-    exact_sum,
-    parts_of,
-    query_keys,
-    resampled,
-    sums_of,
-    thresholds,
-)
+from rankcorr.evaluation._partitions.poisson import STEP, WORD, moments_of, query_keys, thresholds
 from rankcorr.inference._resampling import derived_seed
 from tests import naive
 
@@ -29,16 +19,7 @@ FLOATS = st.floats(-1, 1, allow_subnormal=True)
 def drawn(n_queries, n_resamples, seed=0):
     """How often each query counts in each resample."""
     keys = query_keys(pa.array(range(n_queries), pa.int64()), seed)
-    alone = (resampled(keys[[query]], np.ones((1, 1)), n_resamples)[0] for query in range(n_queries))
-    return np.array([sums_of(each)[0].astype(float) for each in alone])
-
-
-@given(st.lists(FLOATS, max_size=30), st.integers(0, 30))
-def test_sums_are_exact_and_add_up(numbers, cut):
-    whole = exact_sum(numbers)
-    assert sum(map(Fraction, whole)) == sum(map(Fraction, numbers))
-    assert exact_sum((*exact_sum(numbers[:cut]), *exact_sum(numbers[cut:]))) == whole
-    assert exact_sum(numbers[::-1]) == whole
+    return np.array([moments_of(keys[[k]], np.ones((1, 1)), n_resamples)[0].resampled[0] for k in range(n_queries)])
 
 
 def test_the_generator_gives_the_published_numbers():
@@ -66,21 +47,28 @@ def test_keys_of_whole_numbers(ids, seed):
 
 @given(st.lists(FLOATS | st.just(math.nan), min_size=1, max_size=6), st.integers(1, 9))
 def test_resamples_are_sums_of_poisson_counts(values, n_resamples):
-    ids = pa.array([f"q{place}" for place in range(len(values))])
-    keys = query_keys(ids, 5)
+    keys = query_keys(pa.array([f"q{place}" for place in range(len(values))]), 5)
     counts = [naive.poisson_counts(int(key), n_resamples) for key in keys]
     column = np.array(values)[:, np.newaxis]
-    found = sums_of(resampled(keys, np.hstack([column, column / 2]), n_resamples)[0])
+    moments = moments_of(keys, np.hstack([column, column / 2]), n_resamples)[0]
+    known = [(row, value) for row, value in zip(counts, values, strict=True) if not math.isnan(value)]
+    moments = moments.about(0.0) if known else moments
     for resample in range(n_resamples):
-        own = [(row[resample], value) for row, value in zip(counts, values, strict=True) if not math.isnan(value)]
-        wanted = [math.fsum(count * value**power for count, value in own) for power in range(3)]
-        sums = [float(each[resample]) * 2.0 ** (-50 * power) for power, each in enumerate(found)]
-        np.testing.assert_allclose(sums, wanted, atol=1e-14)
+        expected = [math.fsum(row[resample] * value**power for row, value in known) for power in range(3)]
+        np.testing.assert_allclose(moments.resampled[:, resample], expected, atol=1e-14)
+    expected = [math.fsum(value**power for _, value in known) for power in range(3)]
+    np.testing.assert_allclose(moments.sums, expected, atol=1e-14)
 
 
-@given(st.integers(-(2**51), 2**51))
-def test_parts_hold_a_number_and_its_square(steps):
-    assert sums_of(parts_of(np.array([steps * 2.0**-50]))[0]) == (1, steps, steps**2)
+@given(st.lists(FLOATS, min_size=1, max_size=6), st.lists(FLOATS, max_size=6), FLOATS)
+def test_moments_add_up_about_any_center(first, second, center):
+    keys = query_keys(pa.array(range(len(first) + len(second)), pa.int64()), 0)
+    values = np.array([*first, *second])[:, np.newaxis]
+    parts = [moments_of(keys[rows], values[rows], 5)[0] for rows in (slice(len(first)), slice(len(first), None))]
+    for total in (parts[0].add(parts[1]), parts[1].add(parts[0])):
+        expected = moments_of(keys, values, 5)[0].about(center)
+        for sums, others in zip(total.about(center)[1:], expected[1:], strict=True):
+            np.testing.assert_allclose(sums, others, atol=1e-13)
 
 
 def test_thresholds_are_the_distribution_function():
@@ -110,9 +98,7 @@ def test_sums_do_not_depend_on_blocks_and_threads():
     keys = query_keys(pa.array(range(n), pa.int64()), 0)
     columns = rng.uniform(-2, 2, (n, 2))
     columns[::7, 0] = math.nan
-    whole = resampled(keys, columns, 21)
-    assert whole.shape == (2, 7, 21)
-    assert np.array_equal(resampled(keys, columns, 21, workers=2), whole)
-    order = rng.permutation(n)
-    parts = [resampled(keys[part], columns[part], 21) for part in np.split(order, [17, 20_000])]
-    assert np.array_equal(sum(parts), whole)
+    whole = moments_of(keys, columns, 21)
+    assert whole[0].resampled.shape == (3, 21)
+    for moments, other in zip(whole, moments_of(keys, columns, 21, workers=2), strict=True):
+        assert np.array_equal(moments.resampled, other.resampled)
