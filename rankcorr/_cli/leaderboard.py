@@ -1,22 +1,27 @@
 """`rankcorr leaderboard`: systems ranked by one or several gold sets, with the groups that tests can tell apart."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Final
 
 import click
 
-from rankcorr._checks import collected_notices
+from rankcorr._checks import collected_notices, real_text
 from rankcorr._cli import console, options
 from rankcorr._cli.console import Decorator, Note, gathered, pvalue_text, setting, whole
 from rankcorr._cli.options import Files, Named, Weights
+from rankcorr._io.records import TextTable, listed
 from rankcorr._results import TableNotes, best_places
 from rankcorr._workers import progress_bar
+from rankcorr.errors import OptionError, TableError
 from rankcorr.inference._leaderboard import Leaderboard, leaderboard
 from rankcorr.inference._leaderboard_groups import MEAN, SUM, TOTALS
 from rankcorr.inference._orbit import alpha_of
 
 RESAMPLES: Final = 1_000
+MODELS: Final = re.compile(r"(model|method|submission|team|participant)s?([ _-]?(name|id))?", re.I)
 
 
 @dataclass(frozen=True)
@@ -52,12 +57,48 @@ class BoardOptions:
         asked: dict[str, Any] = {name: getattr(self, name) for name in ("by", "standardized", "swap", "level", "seed")}
         asked |= {"coefficient": weights.of_one(self.coefficient), "missing": files.missing}
         n_golds = 1 + len(self.golds)
+        benchmarks = benchmarks_of_models(gold)
+        columns = options.columns_of(files.scores, n_golds + len(systems))
+        if benchmarks and {*zip([gold, *self.golds], columns, strict=False)} & {
+            *zip(systems, columns[n_golds:], strict=True)
+        }:
+            raise OptionError(_rows_are_models(gold, benchmarks))
         read = files.read([gold, *self.golds], systems)
         golds, others = options.by_name(read[:n_golds]), options.by_name(read[n_golds:], self.swap)
         with progress_bar(None, "resample", "leaderboard") as advance, collected_notices() as notices:
             board = leaderboard(golds, others, **asked, n_resamples=self.resamples, progress=advance)
-        notes = options.reading_notes(read) + console.notes_of(notices, [self.coefficient])
+        about = [f"{gold} has a row for each model: the table ranks columns by their agreement with gold, not models"]
+        notes = options.reading_notes(read) + console.notes_of(about if benchmarks else [], [])
+        notes += console.notes_of(notices, [self.coefficient])
         return board, read[:n_golds], read[n_golds:], notes
+
+
+def benchmarks_of_models(path: str) -> list[str]:
+    """Columns of benchmarks in a table of models by benchmarks; none if the file is another one, or standard input.
+
+    Its first column is named model, method, submission, team or participant, and at least two others hold numbers.
+    """
+    if path == "-":
+        return []
+    table = TextTable(path)
+    try:
+        text = table.text()
+        header, first = islice(table.records(text, table.delimiter(text, ())), 2)
+    except (TableError, ValueError):
+        return []
+    if not MODELS.fullmatch(header.cells[0].strip()) or real_text(first.cells[0]):
+        return []
+    numeric = [name for name, cell in zip(header.cells[1:], first.cells[1:], strict=False) if real_text(cell)]
+    return numeric if len(numeric) > 1 else []
+
+
+def _rows_are_models(path: str, benchmarks: Sequence[str]) -> str:
+    return (
+        f"{path} has a row for each model and {len(benchmarks)} columns of benchmarks ({listed(benchmarks)}). This "
+        "command ranks columns by their agreement with another column, gold, and does not rank the rows. To see how "
+        "benchmarks agree, use correlation_matrix in Python, or give two different columns by --score. To test whether "
+        "one model is better than another, use a paired test over the benchmarks, such as scipy.stats.wilcoxon"
+    )
 
 
 board_options: Decorator = gathered("asked", BoardOptions)
@@ -65,7 +106,7 @@ board_options: Decorator = gathered("asked", BoardOptions)
 
 @console.command("leaderboard", short_help="Rank systems by one or several gold sets.")
 @click.argument("gold")
-@click.argument("systems", nargs=-1, required=True, metavar="SYSTEM...")
+@click.argument("systems", nargs=-1, metavar="SYSTEM...")
 @board_options
 @options.file_options
 @options.weight_options
@@ -86,6 +127,9 @@ def leaderboard_command(
       rankcorr leaderboard gold.csv system_a.csv system_b.csv
       rankcorr leaderboard gold.csv system_a.csv system_b.csv --gold gold2.csv --by gold2.csv --missing intersection
     """
+    if not systems:
+        benchmarks = benchmarks_of_models(gold)
+        raise OptionError(_rows_are_models(gold, benchmarks) if benchmarks else "name at least one SYSTEM file")
     board, golds, _, notes = asked.compute(gold, systems, files, weights)
     if as_json:
         chosen = {**files.described(), **weights.described(asked.coefficient), "seed": asked.seed}

@@ -12,7 +12,7 @@ from rankcorr._cli.console import pvalue_text, rank_text, ranks_text
 from rankcorr._cli.leaderboard import RESAMPLES
 from rankcorr.inference._leaderboard import leaderboard
 from tests.coefficients import collapsed
-from tests.rankcorr.cli.commands import CONSTANT, GOLD, LONG, SYSTEM, run, run_json, run_ok, write_scores
+from tests.rankcorr.cli.commands import CONSTANT, GOLD, LONG, SYSTEM, refusal, run, run_json, run_ok, write_scores
 
 FILES = ("long_gold.csv", "long_a.csv", "long_b.csv", "long_c.csv")
 GOLDS = {"long_gold.csv": LONG["long_gold.csv"]}
@@ -191,3 +191,42 @@ def test_tables_of_other_forms_are_alone_on_stdout(arguments):
 def test_json_stays_on_stdout():
     plain, formed = (run_ok("compare", *FILES, "--json", *more) for more in ((), ("--table", "csv")))
     assert json.loads(plain) == json.loads(formed)
+
+
+class TestModelsByBenchmarks:
+    """A table with a row for each model, of which the command would rank the columns."""
+
+    @pytest.fixture(autouse=True)
+    def bench(self, folder):
+        (folder / "bench.csv").write_text("Model,arc,mmlu,note,avg\ng1,50,70,x,60\ng2,40,60,y,55\ng3,30,10,z,20\n")
+
+    @pytest.mark.parametrize(
+        "arguments",
+        [
+            ["bench.csv"],
+            ["bench.csv", "bench.csv"],
+            ["bench.csv", "bench.csv", "--id", "Model", "--score", "avg"],
+            ["bench.csv", "bench.csv", "--id", "Model", "--score", "avg", "--score", "avg"],
+        ],
+    )
+    def test_the_shape_is_recognised(self, arguments):
+        message = refusal("leaderboard", *arguments)
+        assert 'bench.csv has a row for each model and 3 columns of benchmarks ("arc", "mmlu", "avg")' in message
+        assert "does not rank the rows" in message
+        assert "correlation_matrix" in message
+
+    def test_columns_can_be_ranked_with_a_note(self):
+        arguments = ["bench.csv", "bench.csv", "--id", "Model", "--score", "avg", "--score", "mmlu", "--resamples", 30]
+        content = json.loads(run("leaderboard", *arguments, "--json").stdout)
+        assert content["rows"][0]["system"] == "bench.csv:mmlu"
+        assert "bench.csv has a row for each model: the table ranks columns" in content["warnings"][0]["message"]
+
+    def test_other_tables_are_left_alone(self, folder):
+        (folder / "items.csv").write_text("item,a,b\nx,1,2\ny,2,1\n")
+        (folder / "two.csv").write_text("model,a\nx,1\ny,2\n")
+        assert refusal("leaderboard", "items.csv") == refusal("leaderboard", "two.csv")
+        assert "name at least one SYSTEM file" in refusal("leaderboard", "items.csv")
+        for name, text in {"empty.csv": "", "line.csv": "model,a,b\n", "odd.csv": 'model,a,b\n"x'}.items():
+            (folder / name).write_text(text)
+            assert "name at least one SYSTEM file" in refusal("leaderboard", name)
+        assert "name at least one SYSTEM file" in refusal("leaderboard", "no such file")
