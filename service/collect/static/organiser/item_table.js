@@ -45,6 +45,7 @@ function quoted(cell) {
   return `"${cell.replaceAll('"', '""')}"`;
 }
 
+/** A smaller copy; photographs stay JPEG, and other images keep their transparency. */
 async function reduced(file) {
   const image = await createImageBitmap(file);
   const scale = Math.min(1, SIDE / Math.max(image.width, image.height));
@@ -52,7 +53,8 @@ async function reduced(file) {
   canvas.width = Math.round(image.width * scale);
   canvas.height = Math.round(image.height * scale);
   canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
-  return new Promise((resolve) => canvas.toBlob(resolve, "image/jpeg", 0.85));
+  const type = file.type === "image/jpeg" ? file.type : "image/webp";
+  return new Promise((resolve) => canvas.toBlob(resolve, type, 0.85));
 }
 
 async function base64(blob) {
