@@ -30,10 +30,7 @@ from tests.service.collect.crowd import Crowd, Log, losses
 from tests.service.collect.killing import Killed, kills
 
 N_VOTERS = 200
-UNLIMITED = {
-    **dict.fromkeys(("RANKCORR_VOTES_PER_MINUTE", "RANKCORR_JOINS_PER_MINUTE"), "0"),
-    **dict.fromkeys(("RANKCORR_ADDRESS_JOINS_PER_MINUTE", "RANKCORR_UNANSWERED_SHEETS"), "0"),  # one address for all
-}
+UNLIMITED = {"RANKCORR_UNANSWERED_SHEETS": "0"}  # one address for all
 HEAD = b"POST /v1/sheets HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 
 

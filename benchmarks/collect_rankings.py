@@ -49,9 +49,7 @@ def over_http(plan: BallotPlan | ContinuousPlan, seed: int) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
         target = str(Path(folder) / "votes.db")
         campaign = simulated_campaign(target, plan, N_VOTERS, seed)
-        app = create_app(
-            CollectSettings(ledger=target, votes_per_minute=0, joins_per_minute=0, address_joins_per_minute=0)
-        )
+        app = create_app(CollectSettings(ledger=target))
         asks = [asking(Voter(app.test_client(), campaign)) for _ in range(N_VOTERS)]
         if isinstance(plan, BallotPlan):
             run_ballots(campaign, asks, minds, rng)

@@ -10,7 +10,7 @@ from flask_cors import CORS
 from service import schemas
 from service.api import BLUEPRINTS
 from service.http import logs
-from service.http.hooks import COST, add_hooks, new_app
+from service.http.hooks import add_hooks, new_app
 from service.http.jobs import Jobs
 from service.http.problems import LIBRARY_KINDS, STATUSES, from_library
 from service.http.state import State
@@ -24,7 +24,7 @@ TAGGED: Final = frozenset(("/openapi.json", "/v1/weights"))
 
 _KINDS: Final = (
     ", ".join(kind for kind, _ in STATUSES.values())
-    + ", duplicate-key, too-much-work, malformed-request, stopping, too-many-jobs, no-such-job, job-lost, or the "
+    + ", duplicate-key, too-much-work, malformed-request, stopping, too-many-jobs, no-such-job, or the "
     "class of an error of the libraries: " + ", ".join(LIBRARY_KINDS)
 )
 
@@ -38,8 +38,7 @@ COMPONENTS: Final = tuple({each.name: each for each in _FOUND}.values())  # modu
 CONFIGURATION: Final = configuration(
     "rankcorr",
     "Tie-aware, top-weighted rank correlation, and the ballots that collect gold rankings. The service stores only "
-    "jobs: the same request has the same answer on every copy. Every error is application/problem+json. "
-    "Every answer that is computed has its estimated processor time in the header Rankcorr-Estimated-Seconds.",
+    "jobs: the same request has the same answer on every copy. Every error is application/problem+json.",
 )
 
 
@@ -51,12 +50,12 @@ def app_of(chosen: Settings) -> Flask:
     for blueprint in BLUEPRINTS:
         api.register_blueprint(blueprint)
     register_page(app)
-    add_hooks(app, admit=State.count_client, refuse=from_library, tagged=TAGGED)
+    add_hooks(app, admit=State.check_client, refuse=from_library, tagged=TAGGED)
     if chosen.cors_origins:
         CORS(
             app,
             resources={r"/v1/.*": {"origins": list(chosen.cors_origins)}},
             methods=["DELETE", "GET", "HEAD", "POST"],
-            expose_headers=[logs.ID_HEADER, logs.TRACE_HEADER, COST, "Location", "Preference-Applied", "Retry-After"],
+            expose_headers=[logs.ID_HEADER, logs.TRACE_HEADER, "Location", "Preference-Applied", "Retry-After"],
         )
     return app

@@ -174,7 +174,8 @@ class HttpLimits(FromEnvironment):
     """The limits on one request; an application may add its own."""
 
     max_body_bytes: int = setting(16 * 2**20, whole_number(1_000), "bytes of a request body")
-    max_seconds: float = setting(30.0, seconds, "seconds of processor time for a request")
+    max_seconds: float = setting(30.0, seconds, "seconds of processor time for a request, rounded up to a whole number")
+    max_work_bytes: int = setting(2**30, whole_number(1), "bytes of memory for the work of a heavy request")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -194,16 +195,13 @@ class HttpSettings(FromEnvironment):
         (), token_list, "bearer tokens for /v1, separated by commas, of 16 characters or more; none: open to all"
     )
     metrics: Metrics = setting("open", one_of(*READERS), f"who may read /metrics: {', '.join(READERS)}")
-    requests_per_minute: int = setting(0, whole_number(0), "requests of a client to /v1 in a minute, 0: no limit")
     trusted_proxies: int = setting(
         0, whole_number(0, 10), "number of proxies in front, whose X-Forwarded-For is trusted"
     )
-    max_heavy: int = setting(0, whole_number(0, 64), "heavy requests at once, over all workers, 0: as many as workers")
-    max_waiting: int = setting(
-        16, whole_number(1, 1_000), "heavy requests of a worker, running or waiting for their turn"
-    )
+    max_heavy: int = setting(0, whole_number(0, 64), "requests with long work at once, 0: as many as workers")
+    max_waiting: int = setting(16, whole_number(1, 1_000), "heavy requests at once, running or waiting for their turn")
     max_wait_seconds: float = setting(
-        10.0, seconds, "seconds that a heavy request waits for its turn and for a processor, before it is turned away"
+        10.0, seconds, "seconds that a heavy request waits for its turn, before it is turned away"
     )
 
     def __post_init__(self) -> None:

@@ -44,9 +44,6 @@ class Limits(HttpLimits):
     max_query_values: int = setting(
         5_000_000, whole_number(1), "values of an evaluation: queries times runs times metrics"
     )
-    max_work_bytes: int = setting(
-        512 * 2**20, whole_number(1), "bytes of memory for the work of a request, as estimated before it begins"
-    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,5 +69,5 @@ class Settings(HttpSettings):
 
     limits: Limits = field(default_factory=Limits)
     job_seconds: float = setting(600.0, seconds, "seconds of processor time for a job")
-    max_jobs: int = setting(16, whole_number(1, 1_000), "jobs that are kept at once, over all workers and clients")
+    max_jobs: int = setting(16, whole_number(1, 1_000), "jobs that wait or run, and as many answers")
     cors_origins: tuple[str, ...] = setting((), word_list, "origins whose pages may call /v1, separated by commas")

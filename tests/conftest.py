@@ -18,7 +18,7 @@ WIDE = (
     *("tests/service/server/", "tests/service/deploy/", "tests/service/clients/", "tests/service/collect/browser/"),
     *("tests/service/collect/test_end_to_end.py", "tests/service/collect/test_hosts.py::test_on_a_socket"),
     *("tests/service/collect/test_load.py", "tests/service/collect/test_newcomers.py::test_a_script"),
-    *("tests/service/collect/test_processes.py", "tests/service/http/test_lane.py", "tests/service/test_contract.py"),
+    *("tests/service/collect/test_processes.py", "tests/service/http/test_pool.py", "tests/service/test_contract.py"),
     # Kills and races.
     *("tests/adaptive/ledger/test_crashes.py", "tests/adaptive/ledger/test_database.py"),
     *("tests/adaptive/ledger/test_killed_copies.py", "tests/adaptive/ledger/test_races.py"),

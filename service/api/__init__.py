@@ -1,7 +1,10 @@
 """Serve the resources: their routes, and the library calls behind them; plans, ballots and scores share a file.
 
-`work` estimates the cost of each request; `ballots` also finds labels for `strengths`.
+A worker's thread compares two short rankings; the pool answers all other requests with a body. `ballots` also finds
+labels for `strengths`.
 """
+
+from flask import g, request
 
 from service.api import (
     ballots,
@@ -14,6 +17,7 @@ from service.api import (
     strengths,
     weights,
 )
+from service.http.state import state
 from service.openapi.operations import operations
 
 BLUEPRINTS = (
@@ -31,3 +35,15 @@ BLUEPRINTS = (
     jobs.blueprint,
     *operations(lambda: None, when="once the service is about to stop"),
 )
+
+
+def pass_on_unless_light() -> None:
+    """Pass a request with a body on before it is parsed, unless it may be a short correlation."""
+    if request.method == "POST":
+        is_light = request.endpoint == "correlations.correlate" and len(g.body) <= correlations.MOST_LIGHT_BYTES
+        if not is_light:
+            state().pool.pass_on()
+
+
+for blueprint in BLUEPRINTS:
+    blueprint.before_request(pass_on_unless_light)

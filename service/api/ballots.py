@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adaptive import BallotPlan, BallotVotes, PlanError, draw_ballot, score_ballots
-from adaptive._budget import MOST_BALLOTS, plan_one_way
+from adaptive._budget import plan_one_way
 from adaptive._protocol import ballot_rng
 from adaptive._record import BallotRecord
-from service.api import work
 from service.openapi.blueprint import Blueprint
 from service.schemas import ballots as schemas
 from service.schemas.ballot_fields import LARGEST
@@ -34,7 +33,6 @@ def plan(
     **options: Any,
 ) -> dict[str, Any]:
     """Plan the ballots: their sizes, comparisons and cost, with advice on weak points."""
-    work.admit(work.of_plan(n_ballots or MOST_BALLOTS))
     planned = plan_one_way(**options, n_ballots=n_ballots, seconds_per_comparison=seconds_per_comparison)
     if max(planned.n_comparisons, planned.top_presentations) > LARGEST:
         raise PlanError(f"a plan has at most {LARGEST} comparisons; this one has {planned.n_comparisons}")
@@ -53,8 +51,6 @@ def plan(
 @ballots.response(200, schemas.BallotAnswer)
 def draw(*, items: Labels, presentations: int, voters: Labels, seed: int, number: int) -> dict[str, Any]:
     """Draw a ballot: balanced comparisons for each voter, reproducible with a seed."""
-    n_items, n_voters = (labels if isinstance(labels, int) else len(labels) for labels in (items, voters))
-    work.admit(work.of_ballot(n_items, n_items * presentations // 2, n_voters))
     ballot = draw_ballot(items, presentations, voters, ballot_rng(seed, number, "draw"))
     certificate = ballot.certificate()
     one_more = certificate.item_with_one_more
@@ -86,7 +82,6 @@ def labels_at(items: Sequence[Any], places: NDArray[np.integer[Any]]) -> list[An
 @scores.response(200, schemas.ScoresAnswer)
 def score(*, plan: BallotPlan, items: Labels, seed: int, ballots: Sequence[BallotVotes]) -> dict[str, Any]:
     """Score the ballots so far, and select the items of the next one."""
-    work.admit(work.of_scores(plan, sum(len(ballot.left) for ballot in ballots)))
     interim = score_ballots(plan, ballots, items=items, seed=seed)
     result = interim.result
     ranks, best_first = result.ranking.ranks, result.best_first

@@ -11,12 +11,14 @@ from rankcorr._checks import collected_notices
 from rankcorr._coefficients import named_coefficient
 from rankcorr.inference._bootstrap import bootstrap_interval
 from rankcorr.inference._permutation import permutation_test
-from service.api import work
-from service.http.state import deadline
+from service.http.state import state
 from service.openapi.blueprint import Blueprint
 from service.schemas import correlations as schemas
 
 blueprint = Blueprint("correlations", __name__, url_prefix="/v1/correlations", description="Compare rankings")
+
+MOST_LIGHT_ITEMS = 2_000  # a worker's thread compares as many in 5 ms
+MOST_LIGHT_BYTES = 1 << 17
 
 
 @blueprint.post("", name="correlate")
@@ -31,7 +33,8 @@ def correlate(
     inference: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Compare a system's ranking with a gold ranking."""
-    work.admit(work.of_pair(gold, system, len(coefficients), options["missing"], inference), is_early=not inference)
+    if inference is not None or max(gold.n_items, system.n_items) > MOST_LIGHT_ITEMS:
+        state().pool.pass_on()
     with collected_notices() as notices:
         asked = [named_coefficient(name, **options) for name in coefficients]
         found = correlation.correlate(
@@ -91,7 +94,7 @@ def _inferred(
     """Return chance level, test and interval of one coefficient."""
     asked = {option: inference[option] for option in ("n_resamples", "seed")}
     which = {"coefficient": named_coefficient(name, **options), "missing": options["missing"]}
-    shared: dict[str, Any] = {**asked, **which, "workers": 1, "progress": deadline()}
+    shared: dict[str, Any] = {**asked, **which, "workers": 1}
     test = permutation_test(gold, system, alternative=inference["alternative"], **shared)
     interval = bootstrap_interval(gold, system, level=inference["level"], method=inference["method"], **shared)
     return {
@@ -117,7 +120,6 @@ def correlate_batch(
     """Compare many systems with one gold ranking."""
     first = sort_by or coefficients[0]
     asked = dict.fromkeys((*coefficients, first))
-    work.admit(work.of_many(gold, systems.values(), len(asked), options["missing"]), is_early=True)
     columns, warnings = {}, []
     n_items: list[int] = [gold.n_items] * len(systems)
     results = batch.correlate_each(
@@ -126,7 +128,6 @@ def correlate_batch(
         coefficients=[named_coefficient(name, **options) for name in asked],
         missing=options["missing"],
         workers=1,
-        progress=deadline(),
     )
     for name, result in zip(asked, results, strict=True):
         with collected_notices() as notices:
@@ -159,11 +160,9 @@ def correlate_batch(
 @blueprint.response(200, schemas.MatrixAnswer)
 def correlate_matrix(rankings: Mapping[str, Ranking], coefficient: Any, options: Mapping[str, Any]) -> dict[str, Any]:
     """Compare many rankings with one another."""
-    work.admit(work.of_matrix(rankings.values()), is_early=True)
-    clock = deadline()
     with collected_notices() as notices:
         named = named_coefficient(coefficient, **options)
-        result = correlation_matrix(rankings, coefficient=named, missing=options["missing"], workers=1, progress=clock)
+        result = correlation_matrix(rankings, coefficient=named, missing=options["missing"], workers=1)
     return {
         "n_items": result.n_items,
         "coefficient": coefficient,

@@ -10,9 +10,7 @@ from rankcorr._coefficients import COEFFICIENTS, Coefficient, named_coefficient
 from rankcorr._results import json_ready
 from rankcorr.evaluation import Evaluation, Qrels, Run, RunComparison, compare_evaluated, corrected_together, evaluate
 from rankcorr.evaluation._metrics import Metric, as_metrics
-from service.api import work
 from service.http.problems import invalid
-from service.http.state import Deadline, deadline
 from service.openapi.blueprint import Blueprint
 from service.schemas.evaluations import N_LISTED, EvaluationAnswer, EvaluationRequest
 from service.schemas.fields import check_text_bytes
@@ -49,8 +47,6 @@ def evaluate_runs(
 ) -> dict[str, Any]:
     """Evaluate runs by query against qrels, and compare them over queries."""
     chosen = as_metrics([named_coefficient(name, **options) if name in COEFFICIENTS else name for name in metrics])
-    work.admit(*work.of_evaluation(qrels, runs, chosen, standardized, comparison))
-    clock = deadline()
     with collected_notices() as notices:
         found = evaluate(
             qrels,
@@ -58,11 +54,10 @@ def evaluate_runs(
             metrics=list(chosen.values()),
             standardized=standardized is not None,
             workers=1,
-            progress=clock,
             **policies,
             **(standardized or {}),
         )
-        compared = [] if comparison is None else _comparisons(found, chosen, comparison, clock)
+        compared = [] if comparison is None else _comparisons(found, chosen, comparison)
     answer = {
         "n_queries": len(found.queries),
         "runs": found.runs,
@@ -79,12 +74,11 @@ def evaluate_runs(
         check_text_bytes(answer)  # the answer repeats the name of a query for each run that lacks it
     except ValidationError as error:
         raise invalid({"": list(error.messages)}) from error
-    clock()
     return answer
 
 
 def _comparisons(
-    found: Evaluation, metrics: Mapping[str, Metric], comparison: Mapping[str, Any], clock: Deadline
+    found: Evaluation, metrics: Mapping[str, Metric], comparison: Mapping[str, Any]
 ) -> tuple[RunComparison, ...]:
     options = dict(comparison)
     versus, standardized = options.pop("versus", None), options.pop("standardized")
@@ -95,7 +89,6 @@ def _comparisons(
             baseline=versus,
             standardized=standardized and isinstance(metric, Coefficient),
             workers=1,
-            progress=clock,
             **options,
         )
         for name, metric in metrics.items()

@@ -7,8 +7,6 @@ from rankcorr import Ranking
 from rankcorr._checks import collected_notices
 from rankcorr._coefficients import named_coefficient
 from rankcorr.inference._leaderboard import leaderboard
-from service.api import work
-from service.http.state import deadline
 from service.openapi.blueprint import Blueprint
 from service.schemas.inference import LeaderboardAnswer, LeaderboardRequest
 
@@ -30,14 +28,11 @@ def rank_systems(
     """Rank systems on one or several gold sets, with intervals and corrected tests."""
     # `scores` replace the rankings made from them
     golds: Any = gold_sets if gold is None else gold
-    sets = [gold] if gold is not None else list((gold_sets or {}).values())
-    work.admit(*work.of_leaderboard(sets, systems.values(), chosen["n_resamples"], options["missing"]))
     with collected_notices() as notices:
         result = leaderboard(
             golds,
             {**systems, **(scores or {})},
             workers=1,
-            progress=deadline(),
             **chosen,
             coefficient=named_coefficient(coefficient, **options),
             missing=options["missing"],

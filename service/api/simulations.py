@@ -6,13 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from adaptive import BallotPlan, Selection, VoterPopulation, select_by_mean, simulate
-from adaptive._scores import BallotScores
+from adaptive import BallotPlan, VoterPopulation, simulate
 from adaptive.simulation._approaches import Approach
 from adaptive.simulation._similarity import named_similarity
 from rankcorr._checks import collected_notices
-from service.api import work
-from service.http.state import deadline
 from service.openapi.blueprint import Blueprint
 from service.schemas.simulations import SimulationAnswer, SimulationRequest
 
@@ -33,25 +30,10 @@ def run(
     **options: Any,
 ) -> dict[str, Any]:
     """Simulate a plan, and a uniform ballot of equal cost, with voters who deviate and make slips."""
-    work.admit(work.of_simulations(plan, voters.n_voters, n_simulations, approaches))
-    clock = deadline()
-
-    def select(scores: BallotScores, n_selected: int, rng: np.random.Generator) -> Selection:
-        clock()  # one task runs up to 8 simulations, each with up to 10,000 ballots
-        return select_by_mean(scores, n_selected, rng)
-
     values = named_similarity(similarity, plan.n_items) if isinstance(similarity, str) else similarity
     with collected_notices() as notices:
         result = simulate(
-            plan,
-            voters,
-            values,
-            n_simulations=n_simulations,
-            seed=seed,
-            approaches=approaches,
-            select=select,
-            executor=clock,
-            **options,
+            plan, voters, values, n_simulations=n_simulations, seed=seed, approaches=approaches, **options
         )
     undefined = {name for means in result.mean.values() for name, mean in means.items() if math.isnan(mean)}
     return {

@@ -7,9 +7,7 @@ import numpy as np
 from adaptive import Comparisons, Strengths, next_comparisons
 from adaptive.model._estimators import Model, fit_named
 from rankcorr._checks import collected_notices
-from service.api import work
 from service.api.ballots import Labels, labels_at
-from service.http.state import deadline
 from service.openapi.blueprint import Blueprint
 from service.schemas.strengths import Answered, NextAnswer, NextRequest, StrengthsAnswer, StrengthsRequest
 
@@ -24,8 +22,6 @@ def strengths(
     *, comparisons: Answered, model: str, options: dict[str, Any], standard_errors: bool, items: Labels | None = None
 ) -> dict[str, Any]:
     """Fit strengths to votes; return a ranking and its uncertainty."""
-    n_items = item_count(comparisons, items)
-    work.admit(*work.of_fit(len(comparisons.winner), n_items, standard_errors=standard_errors, **options))
     found, notices = fitted(comparisons, model, options, items)
     content = found.to_dict(standard_errors=standard_errors)
     rows = content["items"]
@@ -55,11 +51,7 @@ def choose(
     voters: Labels | None = None,
 ) -> dict[str, Any]:
     """Choose the comparisons that tell most about the top items, given all votes so far."""
-    n_items, n_votes = item_count(comparisons, items), len(comparisons.winner)
-    n_fit, n_bytes = work.of_fit(n_votes, n_items, standard_errors=False, **options)
-    work.admit(n_fit + work.of_matching(n_votes, n_items, size), n_bytes)
     found, notices = fitted(comparisons, model, options, items)
-    deadline()()
     rng = np.random.default_rng(seed)
     matches = next_comparisons(found, size, rng=rng, voters=voters, n0=n0, focus=focus)
     left, right = (labels_at(matches.items, places) for places in (matches.left, matches.right))
@@ -72,24 +64,15 @@ def choose(
     }
 
 
-def item_count(comparisons: Answered, items: Labels | None) -> int:
-    """Return the number of items of a request."""
-    if items is None:
-        return len(comparisons.labels)
-    return items if isinstance(items, int) else len(items)
-
-
 def fitted(
     comparisons: Answered, model: str, options: dict[str, Any], items: Labels | None
 ) -> tuple[Strengths, list[str]]:
-    """Fit strengths to votes within the time limit; return notes on the votes as well."""
-    clock = deadline()
+    """Fit strengths to votes; return notes on the votes as well."""
     with collected_notices() as notices:
         votes = Comparisons.from_labels(
             comparisons.left, comparisons.right, comparisons.winner, voter=comparisons.voter, items=items
         )
-    clock()
-    return cast(Strengths, fit_named(votes, cast(Model, model), progress=clock, **options)), notices
+    return cast(Strengths, fit_named(votes, cast(Model, model), **options)), notices
 
 
 def notices_of(found: Strengths, *further: str) -> list[dict[str, Any]]:

@@ -5,7 +5,7 @@ from typing import Any, Final
 from flask import Flask, Request, Response
 
 from adaptive import ledger
-from service.collect.access import check_host, check_origin
+from service.collect.access import check_host, check_origin, origin_of
 from service.collect.api import BLUEPRINTS
 from service.collect.pages import PAGES
 from service.collect.schemas.campaigns import MODE
@@ -13,7 +13,6 @@ from service.collect.schemas.voting import VOTING_COMPONENTS
 from service.collect.settings import CollectSettings
 from service.collect.state import CollectState
 from service.http import logs
-from service.http.access import site_of
 from service.http.hooks import API, add_hooks, new_app
 from service.http.problems import ALL_STATUSES, LIBRARY_KINDS, Problem, from_library
 from service.http.state import State
@@ -117,18 +116,16 @@ def app_of(chosen: CollectSettings) -> Flask:
     return app
 
 
-def admit(shared: State, request: Request) -> str:
-    """Count a request against its address's rate, and refuse other sites; the views identify the caller.
+def admit(_shared: State, request: Request) -> str:
+    """Refuse a page of another site, and return the address of the client; the views identify the caller.
 
     Raises
     ------
     Problem
-        429 above the rate limit, 403 for a page of another site.
+        403 for a page of another site.
     """
     check_origin(request)
-    address = site_of(request.remote_addr)
-    shared.rate.count(address)
-    return address
+    return origin_of(request).address
 
 
 def add_headers(request: Request, response: Response) -> None:

@@ -69,20 +69,14 @@ class CollectSettings(HttpSettings):
     >>> CollectSettings.from_environment({"RANKCORR_LEDGER": "/var/lib/votes.db"}).ledger
     '/var/lib/votes.db'
     >>> settings = CollectSettings(tokens=("secret",), public_url="https://votes.example.org")
-    >>> settings.max_waiting, settings.votes_per_minute
-    (8, 240)
+    >>> settings.max_waiting, settings.unanswered_sheets
+    (16, 100)
     """
 
     tokens: tuple[str, ...] = setting(
         (),
         token_list,
         "bearer tokens to create campaigns, separated by commas, of 16 characters or more (none: creation is off)",
-    )
-    requests_per_minute: int = setting(
-        0, whole_number(0), "requests of an address to /v1 in a minute, 0: no limit (a lab may share one address)"
-    )
-    max_waiting: int = setting(
-        8, whole_number(1, 1_000), "heavy requests of a worker, running or waiting for their turn"
     )
     max_ledger_seconds: float = setting(
         3.0, seconds, "seconds that a request waits to write to a locked ledger, before it is turned away"
@@ -99,18 +93,10 @@ class CollectSettings(HttpSettings):
     assets: str = setting(
         "", _folder, "folder with the images and sounds of items, to which organisers upload (empty: none)"
     )
-    joins_per_minute: int = setting(300, whole_number(0), "new voters of a campaign in a minute, 0: no limit")
-    address_joins_per_minute: int = setting(100, whole_number(0), "new voters of an address in a minute, 0: no limit")
     unanswered_sheets: int = setting(
         100,
         whole_number(0),
         "unanswered sheets that an address may hold at once, fewer after each that it let lapse; 0: no limit",
-    )
-    votes_per_minute: int = setting(
-        240, whole_number(0), "votes of a voter in a minute, and as many sheets and sessions; 0: no limit"
-    )
-    guesses_per_minute: int = setting(
-        30, whole_number(0), "unknown links that an address may try in a minute, 0: no limit"
     )
 
     def table(self) -> list[tuple[str, Any, str]]:

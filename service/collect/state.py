@@ -1,4 +1,4 @@
-"""Extend the shared state of `service.http.state` with the ledger, its campaigns, and limits on voters.
+"""Extend the shared state of `service.http.state` with the ledger and its campaigns.
 
 The ledger is opened on first use, after the fork.
 """
@@ -6,12 +6,14 @@ The ledger is opened on first use, after the fork.
 from __future__ import annotations
 
 import re
+import tempfile
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
 from functools import lru_cache
+from pathlib import Path
 from typing import Final
 
 from flask import Flask, current_app
@@ -21,11 +23,11 @@ from adaptive.ledger import Campaign, Ledger, LedgerError, NoCampaignError, Voti
 from service.collect.content import Content, shown_content
 from service.collect.settings import CollectSettings
 from service.environment import SettingError, variable
-from service.http.access import RateLimiter
 from service.http.problems import Problem
 from service.http.state import state
 
 _KEY: Final = re.compile(r"[0-9a-f]{32}")
+SPACE_BYTES: Final = 1 << 16
 PATIENCE_SECONDS: Final = 2.0  # how long a probe waits for the ledger
 PAGES_SECONDS: Final = 2.0  # every worker sees a change of the voting pages after this time
 
@@ -97,7 +99,7 @@ class OwnLedger:
         Raises
         ------
         Problem
-            503, if the ledger does not answer, or has tables of another release.
+            503, if the ledger does not answer, has tables of another release, or its disk is full.
         """
         with self._asking:
             answer = self._answer
@@ -106,13 +108,17 @@ class OwnLedger:
                 threading.Thread(target=self._ask, args=(answer,), daemon=True).start()
         try:
             answer.result(PATIENCE_SECONDS)
-        except (TimeoutError, AdaptiveError) as error:
-            detail = "the ledger does not answer" if isinstance(error, TimeoutError) else "the ledger cannot be read"
+        except (OSError, AdaptiveError) as error:
+            detail = "the ledger cannot be read"
+            if isinstance(error, OSError):  # TimeoutError is one
+                detail = "the ledger does not answer" if isinstance(error, TimeoutError) else "no vote can be written"
             raise Problem(503, detail, kind="ledger-unreachable", headers={"Retry-After": "5"}) from error
 
     def _ask(self, answer: Future[None]) -> None:
         try:
             self.get().check()
+            if "://" not in self._target:
+                check_space(Path(self._target).parent)
         except BaseException as error:
             answer.set_exception(error)
         else:
@@ -124,6 +130,13 @@ class OwnLedger:
             found, self._found = self._found, None
         if found is not None:
             found.close()
+
+
+def check_space(folder: Path) -> None:
+    """Write what some votes take beside the ledger, and delete it; raise OSError if the disk is full."""
+    with tempfile.TemporaryFile(dir=folder) as file:
+        file.write(bytes(SPACE_BYTES))
+        file.flush()
 
 
 class Campaigns:
@@ -180,17 +193,9 @@ class CollectState:
     """
 
     def __init__(self, chosen: CollectSettings) -> None:
-        def limiter(name: str, what: str) -> RateLimiter:
-            return RateLimiter(getattr(chosen, name), what=what, name=name)
-
         self.settings = chosen
         self.own_ledger = OwnLedger(chosen.ledger, patience=chosen.max_ledger_seconds)
         self.campaigns = Campaigns(self.own_ledger.get)
-        self.joins = limiter("joins_per_minute", "new voters of a campaign")
-        self.address_joins = limiter("address_joins_per_minute", "new voters of an address")
-        self.votes = limiter("votes_per_minute", "votes of a voter, given or taken back,")
-        self.steps = limiter("votes_per_minute", "sheets and sessions of a voter")
-        self.guesses = limiter("guesses_per_minute", "links that open nothing, of an address")
 
     def attach(self, app: Flask) -> None:
         """Make this the state of an app, whose end closes the connections."""

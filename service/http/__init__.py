@@ -1,1 +1,1 @@
-"""Handle what all requests share: body, limits, access, deadline, logs, metrics, and one format for errors."""
+"""Handle what all requests share: body, limits, access, heavy requests, logs, metrics, and one format for errors."""

@@ -1,22 +1,13 @@
-"""Check who may call and how often: bearer tokens, rate limits and security headers."""
+"""Check who may call, by bearer tokens; tell clients apart; add security headers."""
 
-import fcntl
 import hashlib
 import hmac
 import ipaddress
-import mmap
-import secrets
-import struct
-import tempfile
-import threading
-import time
-import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Final
 
 from flask import Request, Response
 
-from service.environment import variable
 from service.http.problems import Problem
 
 SECURITY_HEADERS = {
@@ -79,76 +70,6 @@ def secured(response: Response) -> Response:
 
 
 _SITE_BITS: Final = 56  # of IPv6: the network that a provider gives a household, with 2**72 addresses
-
-
-class RateLimiter:
-    """Count the requests of each client per minute, over all workers on this machine.
-
-    The counts are in memory shared with every worker that is forked later. A keyed hash of the client's name selects
-    its place; the key is random and drawn at the start. Clients in the same place share a count: in 65,536 places,
-    about 15 of 1,000 clients do.
-
-    Parameters
-    ----------
-    per_minute : int
-        0 for no limit.
-    what : str
-        The kind of requests and of clients, for the message.
-    name : str
-        The setting, for the message.
-    clock : callable
-        Seconds since 1970.
-    """
-
-    PLACES = 1 << 16
-    ENTRY = struct.Struct("=qq")  # minute, count
-
-    def __init__(
-        self,
-        per_minute: int,
-        *,
-        what: str = "requests of a client",
-        name: str = "requests_per_minute",
-        clock: Callable[[], float] = time.time,
-    ) -> None:
-        self._most = per_minute
-        self._limit = f"at most {per_minute} {what} in a minute ({variable(name)})"
-        self.clock = clock
-        self._key = secrets.token_bytes(16)  # else a client could find names that count against another client
-        self._counts = mmap.mmap(-1, self.PLACES * self.ENTRY.size)
-        # The kernel releases a file lock when a worker is killed; a lock in shared memory would stay closed forever.
-        self._file = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as the limiter lives
-        weakref.finalize(self, self._file.close)
-        self._threads = threading.Lock()
-
-    def _place(self, client: str) -> int:
-        return int.from_bytes(hashlib.blake2b(client.encode(), digest_size=2, key=self._key).digest())
-
-    def count(self, client: str | None) -> None:
-        """Count a request.
-
-        Raises
-        ------
-        Problem
-            429, if the client has used up its requests for this minute.
-        """
-        if not self._most:
-            return
-        now = self.clock()
-        minute = int(now // 60)
-        place = self._place(client or "") * self.ENTRY.size
-        with self._threads:
-            fcntl.lockf(self._file, fcntl.LOCK_EX)
-            try:
-                then, count = self.ENTRY.unpack_from(self._counts, place)
-                count = count + 1 if then == minute else 1
-                if count <= self._most:
-                    self.ENTRY.pack_into(self._counts, place, minute, count)
-            finally:
-                fcntl.lockf(self._file, fcntl.LOCK_UN)
-        if count > self._most:
-            wait = 60 - int(now % 60)
-            raise Problem(429, self._limit, headers={"Retry-After": str(wait)})
 
 
 def site_of(address: str | None) -> str:

@@ -3,11 +3,10 @@
 The thread that reads a request also answers it, unless the work takes long. Then a separate process does the work
 (`answer_alone`), while the thread waits and still runs the hooks before and after the request.
 
-Answers are sent in fewer bytes: without a body that the client already has, and compressed if they are long.
+Compression, and limits on the rate of requests, belong to the proxy in front (service/deploy).
 """
 
 import io
-import zlib
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from typing import Any, Final
@@ -18,28 +17,17 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 
 from adaptive.errors import AdaptiveError
 from rankcorr import RankingError
-from service.environment import HttpSettings
+from service.environment import HttpSettings, variable
 from service.http import logs, metrics
 from service.http.access import secured
 from service.http.body import OrjsonProvider, received
-from service.http.jobs import RETRY_SECONDS, Jobs, Look, Made
-from service.http.lane import CHEAP_BYTES, Heavy, over_capacity
+from service.http.jobs import RETRY_SECONDS, Jobs
+from service.http.pool import Heavy
 from service.http.problems import Problem
-from service.http.state import ALONE, EXTENSION, State, deadline, is_job, most_seconds, state
+from service.http.state import ALONE, EXTENSION, State, is_job, state
 
 API: Final = "/v1/"
 _WITH_BODY: Final = ("POST", "PUT")
-COST: Final = "Rankcorr-Estimated-Seconds"
-
-MIN_BYTES: Final = 1_000
-LEVEL: Final = 1  # arrays of numbers: halves the bytes at 110 MB/s; level 6 saves 6 % more, at 15 MB/s
-_GZIP: Final = 16 + zlib.MAX_WBITS
-_COMPRESSIBLE: Final = frozenset(
-    (
-        *("application/json", "application/problem+json", "image/svg+xml"),
-        *("text/css", "text/csv", "text/html", "text/javascript", "text/plain"),
-    )
-)
 
 
 def new_app(name: str, chosen: HttpSettings, *, jobs: Jobs | None = None, **options: Any) -> Flask:
@@ -98,18 +86,14 @@ def add_hooks(
         if request.url_rule is None:  # no route serves this path or method
             return None
         g.body = received(request) if request.method in _WITH_BODY else b""
-        deadline()  # starts the clock
-        if state().lane.is_open and len(g.body) > CHEAP_BYTES:
-            return _passed_on()
         return None
 
     @app.after_request
     def finish(response: Response) -> Response:
         if headers is not None:
             headers(request, response)
-        if "cost" in g:
-            response.headers[COST] = f"{g.cost:.2g}"
-        transferred(request, response, tagged=tagged)
+        if response.status_code == 200 and request.url_rule is not None and request.url_rule.rule in tagged:
+            tag(request, response)
         if ALONE in request.environ:
             return response
         metrics.count(request, response)
@@ -136,6 +120,13 @@ def add_hooks(
     def refused(error: Any) -> Response:
         return refuse(error).response()
 
+    @app.errorhandler(MemoryError)
+    def refuse_size(error: MemoryError) -> Response:
+        if ALONE not in request.environ:  # other requests took the memory
+            return fail(error)
+        detail = f"this request needs more memory than a request may take ({variable('max_work_bytes')}): ask for less"
+        return Problem(422, detail, kind="too-much-work").response()
+
     @app.errorhandler(Exception)
     def fail(_error: Exception) -> Response:
         # The details go only to the log, under the id that the client sees.
@@ -144,7 +135,7 @@ def add_hooks(
 
 
 def answer_alone(app: Flask) -> Callable[[Any, bytes], tuple[Any, bytes]]:
-    """Return the function that answers in a separate process, from environ and body, for `Lane.open`."""
+    """Return the function that answers in a separate process, from environ and body, for `Pool.start`."""
 
     def answer(environ: dict[str, Any], body: bytes) -> tuple[Any, bytes]:
         environ = {**environ, "CONTENT_LENGTH": str(len(body)), "wsgi.input": io.BytesIO(body), ALONE: True}
@@ -162,67 +153,28 @@ def _passed_on() -> Response:
     environ.pop("HTTP_TRANSFER_ENCODING", None)  # the body is complete by now
     environ["HTTP_X_REQUEST_ID"] = g.request_id
     if is_job():
-        return _as_job(environ, bytes(g.body))
-    (status, headers, about), pieces = state().lane.work(
-        g.client, environ, g.body, request.environ.get("gunicorn.socket")
-    )
+        return _as_job(environ, g.body)
+    (status, headers, about), body = state().pool.ask(g.client, environ, g.body, request.environ.get("gunicorn.socket"))
     for name, value in about.items():
         setattr(g, name, value)
-    return Response(pieces, status, headers)
+    return Response(body, status, headers)
 
 
-def _as_job(environ: dict[str, str], body: bytes) -> Response:
+def _as_job(environ: dict[str, str], body: bytes | bytearray) -> Response:
     """Begin a job for the current request, and return where its answer will be."""
-    environ.pop("HTTP_ACCEPT_ENCODING", None)  # another client may fetch the answer
     shared = state()
-    if shared.lane.is_early:  # the job would be lost with its worker
-        raise over_capacity("no job can begin until all kernels are compiled", None)
-    seconds, _ = most_seconds()
-
-    def work(look: Look) -> Made:
-        (status, headers, _), pieces = shared.lane.work_on_job(environ, body, seconds, look)
-        return status, headers, b"".join(pieces)
-
     assert shared.jobs is not None
-    name = shared.jobs.begin(g.client, g.request_id, work)
+    name = shared.jobs.begin(shared.pool.client_key(g.client), environ, body)
+    shared.pool.look_at_jobs()
     headers = {"Location": f"{API}jobs/{name}", "Retry-After": RETRY_SECONDS, "Preference-Applied": "respond-async"}
     return Response(status=202, headers=headers)
 
 
-def transferred(request: Request, response: Response, *, tagged: AbstractSet[str] = frozenset()) -> Response:
-    """Omit a body that the client already has, and compress a long one if the client accepts gzip.
-
-    `tagged` are the routes whose answers get an ETag here: answers that do not change while the service runs, or depend
-    on the query alone.
-    """
-    if response.status_code == 200 and request.url_rule is not None and request.url_rule.rule in tagged:
-        _tag(request, response)
-    if response.mimetype in _COMPRESSIBLE:
-        response.vary.add("Accept-Encoding")
-        is_whole = response.status_code not in (204, 206, 304) and "Content-Encoding" not in response.headers
-        accepted = request.accept_encodings
-        if is_whole and 0 < accepted.quality("gzip") >= accepted.quality("identity"):
-            _compress(response)
-    return response
-
-
-def _tag(request: Request, response: Response) -> None:
-    # Weak, because it identifies the content, which may be sent with or without gzip.
-    tag = generate_etag(response.get_data())
-    response.set_etag(tag, weak=True)
+def tag(request: Request, response: Response) -> None:
+    """Add an ETag, and omit a body that the client already has."""
+    # Weak, because it identifies the content, which a proxy may compress.
+    etag = generate_etag(response.get_data())
+    response.set_etag(etag, weak=True)
     response.cache_control.no_cache = True  # clients may keep it, but must ask before they use it
-    if request.if_none_match.contains_weak(tag):
+    if request.if_none_match.contains_weak(etag):
         response.status_code = 304
-
-
-def _compress(response: Response) -> None:
-    response.direct_passthrough = False  # a file's bytes would otherwise go straight from the disk to the client
-    body = response.get_data()
-    if len(body) < MIN_BYTES:
-        return
-    packer = zlib.compressobj(LEVEL, wbits=_GZIP)
-    response.set_data(packer.compress(body) + packer.flush())
-    response.headers["Content-Encoding"] = "gzip"
-    tag, is_weak = response.get_etag()
-    if tag is not None and not is_weak:
-        response.set_etag(tag, weak=True)

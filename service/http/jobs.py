@@ -1,154 +1,159 @@
 """Keep jobs: requests that go on after the answer 202, until a client fetches the answer.
 
-All workers of a server share a folder. A job is an empty file there, which the worker of the job locks; its answer is
-the same name with ".done". A file without lock and answer is the job of a worker that was killed.
+All workers of a server share a folder. A job is the file of its request there; the supervisor of heavy requests has it
+answered, and replaces it by NAME.done. Nothing of a job is in a worker, so that workers can end.
 """
 
 import fcntl
-import hashlib
-import json
-import logging
+import os
 import re
 import secrets
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Final, TypeAlias
+from typing import Final, TypeAlias
 
-from rankcorr._io.files import write_atomically
 from service.environment import variable
 from service.http.problems import MEDIA_TYPE, Problem
+from service.http.work_files import read_work, write_work
 
-KEPT_SECONDS: Final = 3_600  # an answer, and a job that is not done
+MOST_SECONDS: Final = 3_600  # that a job, and then its answer, is kept
 RETRY_SECONDS: Final = "2"
-MOST_EACH: Final = 4  # jobs of a client
+MOST_OF_CLIENT: Final = 4
 MOST_BYTES: Final = 1 << 26  # of an answer
-_NAME: Final = re.compile("[0-9a-f]{42}")
+_NAME: Final = re.compile("[0-9a-f]{64}")
+_CLIENT: Final = 32  # letters of a name that tell the client
 
-Made: TypeAlias = tuple[int, list[tuple[str, str]], bytes]  # an answer: status, headers, body
-Look: TypeAlias = Callable[[], None]
-
-log = logging.getLogger("rankcorr.service")
+Response: TypeAlias = tuple[int, list[tuple[str, str]], bytes]  # status, headers, body
 
 
 class Jobs:
-    """The jobs of one server: at most `most` at a time, done or not, over all workers that are forked later."""
+    """The jobs of one server.
+
+    A client has at most MOST_OF_CLIENT jobs and answers. Once `most` jobs wait or run, only clients without a job can
+    begin one, and twice as many are the end. Of more than `most` answers, the oldest of the client with most goes.
+    """
 
     def __init__(self, most: int) -> None:
         self._most = most
         self._folder: Path | None = None
-        self._key = secrets.token_bytes(16)  # so that a name does not tell the address of its client
 
     def open(self, folder: Path) -> None:
         """Keep jobs in a folder, which all workers share."""
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._folder = folder
 
-    def begin(self, client: str, request_id: str, work: Callable[[Look], Made]) -> str:
-        """Begin a job in a thread, and return its name, which is too long to guess.
-
-        Parameters
-        ----------
-        client, request_id : str
-        work : callable
-            Returns the answer. Now and then it calls its argument, which raises a problem once the job is deleted.
+    def begin(self, client: bytes, head: dict[str, str], body: bytes | bytearray) -> str:
+        """Store a request, and return the name of its job, which is too long to guess.
 
         Raises
         ------
         Problem
-            429 if the client or the server has too many jobs.
+            429 if the client or the server has too many jobs; 507 if the disk is full.
         """
-        own = hashlib.blake2b(client.encode("utf-8", "surrogateescape"), digest_size=5, key=self._key).hexdigest()
         with self._alone() as folder:
             self._sweep(folder)
-            names = {path.stem for path in folder.glob("[0-9a-f]*")}
-            if len(names) >= self._most:
-                raise _too_many(f"the service keeps {self._most} jobs already ({variable('max_jobs')})")
-            if sum(name.startswith(own) for name in names) >= MOST_EACH:
-                raise _too_many(f"a client has at most {MOST_EACH} jobs; delete one whose answer you have")
-            name = own + secrets.token_hex(16)
-            lock = (folder / name).open("x")
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        threading.Thread(target=self._work, args=(folder / name, lock, request_id, work), daemon=True).start()
+            n_jobs = Counter(name[:_CLIENT] for name in self.names())
+            n_answers = Counter(path.name[:_CLIENT] for path in folder.glob("*.done"))
+            key = client.hex()
+            if n_jobs[key] + n_answers[key] >= MOST_OF_CLIENT:
+                raise _too_many(f"a client has at most {MOST_OF_CLIENT} jobs; delete one whose answer you have")
+            if n_jobs.total() >= (self._most if n_jobs[key] else 2 * self._most):
+                raise _too_many(f"the service has {self._most} jobs already ({variable('max_jobs')})")
+            name = key + secrets.token_hex(_CLIENT // 2)
+            part = folder / f"{name}.part"
+            try:
+                with part.open("xb", buffering=0) as file:
+                    write_work(file, head, body)
+            except OSError as error:
+                part.unlink(missing_ok=True)
+                raise _disk_full() from error
+            part.rename(folder / name)
         return name
 
-    def answer(self, name: str) -> Made | None:
+    def answer(self, name: str) -> Response | None:
         """Return the answer of a job; None while it waits or runs.
 
         Raises
         ------
         Problem
-            404 for a job that is unknown or has expired; 500 for one that was lost.
+            404 for a job that is unknown or has expired; 507 if the disk had no space for the answer.
         """
         with self._alone() as folder:
             self._sweep(folder)
             path = folder / (name if _NAME.fullmatch(name) else "none")
-            with suppress(FileNotFoundError):
-                head, _, body = path.with_suffix(".done").read_bytes().partition(b"\n")
-                status, headers = json.loads(head)
-                return status, [(key, value) for key, value in headers], body
+            if path.with_suffix(".full").exists():
+                raise _disk_full()
+            with suppress(FileNotFoundError), path.with_suffix(".done").open("rb") as file:
+                (status, headers, *_), body = read_work(file)
+                return status, headers, body
             if not path.exists():
                 raise _unknown()
-            with path.open() as file:
-                try:
-                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                except BlockingIOError:
-                    return None
-        raise Problem(500, "the process that kept this job has ended: send the request again", kind="job-lost")
+        return None
 
     def delete(self, name: str) -> None:
-        """Forget a job and its answer, or raise a problem with status 404; its process ends within a second."""
+        """Forget a job and its answer, or raise a problem with status 404."""
         with self._alone() as folder:
-            found = list(folder.glob(f"{name}*")) if _NAME.fullmatch(name) else []
-            for path in found:
+            paths = list(folder.glob(f"{name}*")) if _NAME.fullmatch(name) else []
+            for path in paths:
                 path.unlink()
-        if not found:
+        if not paths:
             raise _unknown()
 
-    def _work(self, path: Path, lock: IO[str], request_id: str, work: Callable[[Look], Made]) -> None:
-        end = time.monotonic() + KEPT_SECONDS
+    def names(self) -> list[str]:
+        """Return the jobs that wait or run, in the order of their arrival."""
+        paths = [] if self._folder is None else [path for path in self._folder.iterdir() if _NAME.fullmatch(path.name)]
+        times = {path.name: path.stat().st_mtime_ns for path in paths if path.exists()}
+        return sorted(times, key=lambda name: times[name])
 
-        def look() -> None:
-            if not path.exists() or time.monotonic() > end:
-                raise Problem(503, "the job was deleted, or took more than an hour", kind="no-such-job")
+    def files(self, name: str) -> tuple[bytes, int, int]:
+        """Return the client of a job, and descriptors of its request and of its answer."""
+        assert self._folder is not None
+        answer = os.open(self._folder / f"{name}.part", os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
+        return name[:_CLIENT].encode(), os.open(self._folder / name, os.O_RDONLY), answer
 
-        with lock:
-            try:
-                made = work(look)
-            except Problem as problem:
-                made = _of_problem(problem, request_id)
-            except Exception:
-                log.exception("the job of request %s failed", request_id)
+    def end(self, name: str, failure: Problem | None, *, is_disk_full: bool) -> None:
+        """Replace a request by its answer, which was written, or by the failure."""
+        with self._alone() as folder, suppress(FileNotFoundError):  # it was deleted
+            path, answer = folder / name, folder / f"{name}.part"
+            if answer.stat().st_size > MOST_BYTES:
+                failure = Problem(422, f"the answer to a job has at most {MOST_BYTES} bytes", kind="too-much-work")
+            if failure is not None:
+                with path.open("rb") as request:
+                    request_id = read_work(request)[0].get("HTTP_X_REQUEST_ID", "")
+                try:
+                    with answer.open("wb", buffering=0) as file:
+                        headers = [("Content-Type", MEDIA_TYPE), *failure.headers.items()]
+                        write_work(file, (failure.status, headers), failure.body(request_id))
+                except OSError:
+                    is_disk_full = True
+            if is_disk_full:
+                answer.unlink()
+                path.rename(path.with_suffix(".full"))  # needs no space
                 return
-            if len(made[2]) > MOST_BYTES:
-                too_long = f"the answer to a job has at most {MOST_BYTES} bytes; this one has {len(made[2])}"
-                made = _of_problem(Problem(422, too_long, kind="too-much-work"), request_id)
-            with self._alone():
-                if path.exists():
-                    write_atomically(path.with_suffix(".done"), json.dumps(made[:2]).encode() + b"\n" + made[2])
-                    path.unlink()
+            answer.rename(path.with_suffix(".done"))
+            path.unlink()
+            answers = sorted(folder.glob("*.done"), key=lambda path: path.stat().st_mtime_ns)
+            n_answers = Counter(path.name[:_CLIENT] for path in answers)
+            if len(answers) > self._most:
+                next(path for path in answers if path.name[:_CLIENT] == n_answers.most_common(1)[0][0]).unlink()
 
     @contextmanager
     def _alone(self) -> Iterator[Path]:
-        """Let no other worker or thread change the folder."""
+        """Let no other process or thread change the folder."""
         if self._folder is None:
             raise Problem(404, "this service keeps no jobs", kind="no-such-job")
-        with (self._folder / ".lock").open("w") as lock:
+        with (self._folder / ".lock").open("a") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield self._folder
 
     @staticmethod
     def _sweep(folder: Path) -> None:
-        for path in folder.iterdir():  # also what a worker was writing when it was killed
-            if path.name != ".lock" and path.stat().st_mtime < time.time() - KEPT_SECONDS:
+        for path in folder.iterdir():
+            if path.name != ".lock" and path.stat().st_mtime < time.time() - MOST_SECONDS:
                 path.unlink()
-
-
-def _of_problem(problem: Problem, request_id: str) -> Made:
-    headers = [("Content-Type", MEDIA_TYPE), *problem.headers.items()]
-    return problem.status, headers, problem.body(request_id)
 
 
 def _unknown() -> Problem:
@@ -157,3 +162,7 @@ def _unknown() -> Problem:
 
 def _too_many(why: str) -> Problem:
     return Problem(429, f"{why}; try again", kind="too-many-jobs", headers={"Retry-After": "60"})
+
+
+def _disk_full() -> Problem:
+    return Problem(507, "the disk of the service is full; its operator must make room", kind="disk-full")

@@ -1,10 +1,12 @@
 """Write one line of JSON per request to stdout, without bodies, query strings or tokens."""
 
 import logging
+import os
 import re
-import sys
+import select
 import time
 import uuid
+from contextlib import suppress
 from typing import Final
 
 import orjson
@@ -12,6 +14,7 @@ from flask import Request, Response, g
 
 ID_HEADER: Final = "X-Request-ID"
 TRACE_HEADER: Final = "traceparent"
+STDOUT: Final = 1
 _GIVEN_ID: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 # W3C Trace Context: version, trace id, parent id, flags. Ids of zeros and version ff are not valid. A later version may
@@ -64,10 +67,19 @@ def end(request: Request, response: Response) -> Response:
         "bytes": g.get("n_bytes", 0),
         "items": g.get("n_items", 0),
     } | ({TRACE_HEADER: g.trace} if g.trace else {})
-    # One write per line, so that the lines of several workers do not mix.
-    sys.stdout.write(orjson.dumps(line).decode() + "\n")
-    sys.stdout.flush()
+    _write(orjson.dumps(line) + b"\n")
     return response
+
+
+def _write(line: bytes) -> None:
+    """Write a line to stdout at once; drop it if the disk is full, or the reader is gone or has fallen behind.
+
+    A log must not fail or hold up a request. Nothing is buffered: a line that could not be written would stay, and fail
+    the following ones. One write per line keeps the lines of several workers apart.
+    """
+    with suppress(OSError):
+        if select.select((), (STDOUT,), (), 0)[1]:
+            os.write(STDOUT, line)
 
 
 def route(request: Request) -> str:

@@ -40,6 +40,7 @@ STATUSES: Final[Mapping[int, tuple[str, str]]] = {
     431: ("head-too-large", "The headers are too large"),
     500: ("unforeseen", "The service failed"),
     503: ("over-capacity", "The service is over its capacity"),
+    507: ("disk-full", "The disk of the service is full"),
 }
 
 

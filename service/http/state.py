@@ -1,21 +1,18 @@
-"""Hold what the requests to one app share: settings, tokens, counts, the lane of heavy requests, and deadlines."""
+"""Hold what the requests to one app share: settings, tokens, jobs, and the pool for heavy requests."""
 
 from __future__ import annotations
 
 import mmap
 import re
-import time
-from collections.abc import Callable
-from concurrent.futures import Executor, Future
 from contextlib import ExitStack
-from typing import Any, Final
+from typing import Final
 
-from flask import Flask, Request, abort, current_app, g, request
+from flask import Flask, Request, abort, current_app, request
 
 from service.environment import HttpSettings
-from service.http.access import RateLimiter, Tokens, site_of
+from service.http.access import Tokens, site_of
 from service.http.jobs import Jobs
-from service.http.lane import Lane, too_much_work
+from service.http.pool import Pool
 from service.http.problems import Problem
 
 EXTENSION: Final = "rankcorr"  # the key of the state in an app
@@ -56,41 +53,6 @@ class Stopping:
             raise Problem(503, "the service is about to stop; send requests elsewhere", kind="stopping")
 
 
-class Deadline(Executor):
-    """End the work of a request when it has used its processor time, not wall time: a busy machine changes no status.
-
-    gunicorn's own timeout is a heartbeat and does not limit requests.
-
-    As the `progress` of a library call, it checks the clock between steps. As the `executor`, it runs tasks one after
-    the other in the calling thread and checks the clock between them. The clock is that of the thread that creates it.
-
-    Examples
-    --------
-    >>> deadline = Deadline(seconds=60)
-    >>> deadline(1)
-    >>> deadline.submit(pow, 2, 3).result()
-    8
-    """
-
-    setting = "max_seconds"
-
-    def __init__(self, seconds: float, clock: Callable[[], float] = time.thread_time) -> None:
-        self._seconds = seconds
-        self._clock = clock
-        self._end = clock() + seconds
-
-    def __call__(self, _done: int = 1) -> None:  # noqa: D102 - the class says it
-        if self._clock() > self._end:
-            raise too_much_work(self._seconds, setting=self.setting)
-
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Run a task at once, if there is time left."""
-        self()
-        future: Future[Any] = Future()
-        future.set_result(fn(*args, **kwargs))
-        return future
-
-
 class State:
     """The objects that the hooks and views of an app share.
 
@@ -103,32 +65,27 @@ class State:
     def __init__(self, chosen: HttpSettings, jobs: Jobs | None = None) -> None:
         self.settings = chosen
         self.tokens = Tokens(chosen.tokens)
-        self.lane = Lane(
-            waiting=chosen.max_waiting, wait_seconds=chosen.max_wait_seconds, work_seconds=chosen.limits.max_seconds
+        self.pool = Pool(
+            waiting=chosen.max_waiting,
+            wait_seconds=chosen.max_wait_seconds,
+            work_seconds=chosen.limits.max_seconds,
+            work_bytes=chosen.limits.max_work_bytes,
+            job_seconds=getattr(chosen, "job_seconds", 0.0),
+            jobs=jobs,
         )
-        self.rate = RateLimiter(chosen.requests_per_minute)
         self.stopping = Stopping()
         self.jobs = jobs
         self.resources = ExitStack()  # closed when a worker ends
 
-    def count_client(self, request: Request) -> str:
-        """Check the token of a request, count the request for the rate limit, and return the name of the client.
-
-        Requests with wrong tokens count too; otherwise tokens could be guessed at any rate.
+    def check_client(self, request: Request) -> str:
+        """Check the token of a request, and return the name of the client.
 
         Raises
         ------
         Problem
-            401 without a known token, 429 above the rate limit.
+            401 without a known token.
         """
-        address = site_of(request.remote_addr)
-        try:
-            client = self.tokens.check(request) or address
-        except Problem:
-            self.rate.count(address)
-            raise
-        self.rate.count(client)
-        return client
+        return self.tokens.check(request) or site_of(request.remote_addr)
 
     def check_metrics(self, request: Request) -> None:
         """Allow a request for the metrics if the settings do: 404 if metrics are off, 401 without a token."""
@@ -150,23 +107,6 @@ def settings() -> HttpSettings:
 
 
 def is_job() -> bool:
-    """Return whether the current request may become a job: its client prefers that (RFC 7240), and processes can."""
+    """Return whether the client of the current request prefers a job (RFC 7240), and the app keeps jobs."""
     preferred = "respond-async" in re.split(r"[\s,;]+", request.headers.get("Prefer", "").lower())
-    return preferred and state().jobs is not None and (state().lane.is_open or ALONE in request.environ)
-
-
-def most_seconds() -> tuple[float, str]:
-    """Return the processor time that the current request may take, and the name of the setting."""
-    return (
-        (vars(settings())["job_seconds"], "job_seconds") if is_job() else (settings().limits.max_seconds, "max_seconds")
-    )
-
-
-def deadline() -> Deadline:
-    """Return the deadline of the current request; the first call starts the clock."""
-    if "deadline" not in g:
-        seconds, setting = most_seconds()
-        g.deadline = Deadline(seconds)
-        g.deadline.setting = setting
-    found: Deadline = g.deadline
-    return found
+    return preferred and state().jobs is not None

@@ -13,7 +13,7 @@ from service.http.problems import ALL_STATUSES
 
 # Error statuses of any request, of any request to /v1, and of any request with a body.
 ERRORS_OF_HTTP: Final = (400, 408, 414, 431)
-ERRORS_OF_ALL: Final = (401, 422, 429, 500, 503)
+ERRORS_OF_ALL: Final = (401, 422, 429, 500, 503, 507)
 ERRORS_OF_BODIES: Final = (413, 415)
 
 

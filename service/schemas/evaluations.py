@@ -12,7 +12,6 @@ from rankcorr.evaluation import Qrels, Run
 from rankcorr.evaluation._metrics import METRIC_NAMES, ir_measures_package
 from rankcorr.evaluation._nulls import RESAMPLES
 from service.http.problems import Name, shown
-from service.http.state import deadline
 from service.schemas import fields
 from service.schemas.base import Answer, ItemWeights, Request
 from service.schemas.inference import LARGEST_RANK, LEAST_RANK, TWO_SIDED, UNDEFINED, level
@@ -80,7 +79,6 @@ class ByQuery(fields.Documented):
         g.n_items = g.get("n_items", 0) + len(documents)
         of = "documents of an evaluation, over qrels, runs and queries"
         fields.check_limit("max_query_documents", g.n_items, of=of)
-        deadline()()
         return documents
 
     def _of(self, value: dict[str, Any]) -> Qrels | Run:

@@ -12,7 +12,6 @@ from rankcorr import Ranking, RankingError
 from rankcorr._scores import check_count
 from rankcorr.errors import LabelError, LengthError
 from service.http.problems import Name, shown, unknown_fields
-from service.http.state import deadline
 from service.schemas import fields
 from service.schemas.shapes import NUMBER, list_of, map_of
 
@@ -66,7 +65,6 @@ class RankingField(fields.Documented):
 
     def read(self, value: Any) -> Ranking:
         """Check a value, and return it as the library call takes it."""
-        deadline()()
         way = _way(value)
         numbers = value[way]
         if "labels" in value:

@@ -12,10 +12,8 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
 
-from rankcorr import _kernels
 from service.http import metrics
 from service.http.hooks import answer_alone
-from service.http.lane import COMPILING, STOPPING
 from service.http.state import state
 from service.server.launch import NOTICE, RUN_FOLDER, chosen_program
 from service.server.settings import usable_cores
@@ -50,65 +48,38 @@ control_socket_disable = True  # it would start a thread in the process that for
 
 
 def on_starting(arbiter: Any) -> None:
-    """Compile before the socket listens and workers are forked: all kernels, or those of early requests.
-
-    The others follow in `when_ready` if the early ones were not on the disk.
-    """
+    """Before the socket listens and workers are forked: compile, and fork the supervisor of heavy requests."""
     if not os.environ.get(metrics.METRICS_FOLDER):
         raise RuntimeError(f"{metrics.METRICS_FOLDER} is not set: start the service with {_program.name}")
-    atexit.register(remove_run_folder, os.environ.get(RUN_FOLDER), os.getpid())
-    _compile(arbiter, _program.warm_up_early or _program.warm_up, "Compiling the kernels")
-    if _program.warm_up_early and not _kernels.COMPILING.seconds:
-        resolve_name(_program.warm_up)()
-
-
-def _compile(arbiter: Any, warm_up: str, message: str) -> None:
-    """Compile, then leave a compact heap to fork from; a signal ends the server until gunicorn sets its handlers."""
     run = os.environ.get(RUN_FOLDER), os.getpid()
-    stops = (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT)
+    atexit.register(remove_run_folder, *run)
 
     def stop(*_: Any) -> None:
         # An exception would be raised within numba or a callback of llvmlite, which print pages about it.
-        try:
-            for number in stops:
-                signal.signal(number, arbiter.signal)  # a second ctrl-c hurries the workers, as it does later
-            if arbiter.WORKERS:
-                state(arbiter.app.wsgi()).lane.compiling[0] = STOPPING
-            arbiter.stop()
-        finally:
-            remove_run_folder(*run)
-            os._exit(0)
+        remove_run_folder(*run)
+        os._exit(0)
 
-    for number in stops:
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT):  # until gunicorn sets its handlers
         signal.signal(number, stop)
-    for _ in range(arbiter.SIG_QUEUE.qsize()):  # signals that came while the early workers were forked
-        if (earlier := arbiter.SIG_QUEUE.get()) in stops:
-            stop()
-        arbiter.SIG_QUEUE.put(earlier)
-    arbiter.log.info(message)
-    resolve_name(warm_up)()
+    arbiter.log.info("Compiling the kernels")
+    resolve_name(_program.warm_up)()
     # Freeze existing objects: garbage collections need not scan them, which took 70 ms each, nor copy their pages.
     gc.collect()
     gc.freeze()
+    app = arbiter.app.wsgi()
+    shared = state(app)
+    if shared.jobs is not None:
+        shared.jobs.open(Path(os.environ[RUN_FOLDER]) / "jobs")
+    shared.pool.start(answer_alone(app), places=_app.max_heavy or workers)
 
 
 def when_ready(arbiter: Any) -> None:
-    """Compile the remaining kernels while workers answer early requests; let the first SIGTERM start the drain.
+    """Let the first SIGTERM start the drain.
 
     gunicorn would close the listening socket at the first SIGTERM, while a load balancer still sends requests. Instead
     /health/ready answers 503, and gunicorn gets the signal some time later, or with the next SIGTERM.
     """
     arbiter.log.info("The page /docs shows every request and answer")
-    if _program.warm_up_early and _kernels.COMPILING.seconds:
-        compiling = state(arbiter.app.wsgi()).lane.compiling
-        compiling[0] = COMPILING
-        arbiter.spawn_workers()
-        _compile(arbiter, _program.warm_up, "Compiling the remaining kernels; most requests wait until that is done")
-        compiling[0] = 0
-        arbiter.init_signals()
-        for _ in range(workers):  # gunicorn then ends the workers that are too many, the oldest first
-            arbiter.spawn_worker()
-    arbiter.log.info("All kernels are compiled")
     stop = signal.getsignal(signal.SIGTERM)
 
     def drain(*_: Any) -> None:
@@ -120,19 +91,6 @@ def when_ready(arbiter: Any) -> None:
 
     if _server.drain_seconds:
         signal.signal(signal.SIGTERM, drain)
-
-
-def post_fork(_arbiter: Any, worker: Any) -> None:
-    """Let the worker fork processes for heavy requests, before it starts threads.
-
-    While the master compiles it replaces no worker, so that one forked then does not end after a number of requests.
-    """
-    app = worker.app.wsgi()
-    state(app).lane.open(answer_alone(app), places=_app.max_heavy or workers)
-    if state(app).lane.is_early:
-        worker.max_requests = sys.maxsize
-    if (jobs := state(app).jobs) is not None:
-        jobs.open(Path(os.environ[RUN_FOLDER]) / "jobs")
 
 
 def post_worker_init(worker: Any) -> None:
@@ -156,6 +114,12 @@ def post_worker_init(worker: Any) -> None:
         worker.log.warning("worker %s counts no requests: no space for metrics: %s", worker.pid, error)
 
 
+def pre_request(worker: Any, request: Any) -> None:
+    """While the service drains, close each connection after its answer, so that clients open the next one elsewhere."""
+    if state(worker.app.wsgi()).stopping:
+        request.force_close()
+
+
 def post_request(_worker: Any, _request: Any, environ: dict[str, Any], response: Any) -> None:
     """Free the memory of a large body that was refused: the error refers to it, and to itself."""
     is_large = int(environ.get("CONTENT_LENGTH") or 0) >= LARGE_BODY or "HTTP_TRANSFER_ENCODING" in environ
@@ -165,9 +129,7 @@ def post_request(_worker: Any, _request: Any, environ: dict[str, Any], response:
 
 def worker_exit(_arbiter: Any, worker: Any) -> None:
     """Close resources that the application opened in a worker that ends, such as database connections."""
-    shared = state(worker.app.wsgi())
-    shared.lane.close()
-    shared.resources.close()
+    state(worker.app.wsgi()).resources.close()
 
 
 def child_exit(arbiter: Any, worker: Any) -> None:

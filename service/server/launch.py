@@ -4,11 +4,13 @@
 """
 
 import argparse
+import fcntl
 import os
 import shutil
 import sys
 import tempfile
 from collections.abc import Mapping, MutableMapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -30,6 +32,7 @@ NEEDED_FOR_PAGES: Final = ("markdown_it", "matplotlib", "nh3", "segno")
 PROGRAM: Final = "RANKCORR_PROGRAM"  # the command sets it for gunicorn
 NOTICE: Final = "RANKCORR_NOTICE"  # text to print once requests are accepted; `make collect` sets it
 KERNEL_FOLDER: Final = "NUMBA_CACHE_DIR"
+LOCK: Final = "lock"  # in the folder of a run
 RUN_FOLDER: Final = "RANKCORR_RUN_FOLDER"  # the command sets it; gunicorn removes the folder at its end
 
 # gunicorn puts the current folder first on the path. Many projects have a folder `service` or `adaptive`, which would
@@ -69,9 +72,9 @@ class Program:
     bind : str
         Default address to listen on.
     warm_up : str
-        Function that compiles the kernels used by requests.
-    warm_up_early : str, optional
-        Function that compiles only those of requests that are to be answered while the others are compiled.
+        Function that compiles the kernels that the threads of workers use.
+    compile_all : str
+        Function that compiles the kernels of all requests, for an image.
     needed : tuple of str
         Packages without which the command cannot start.
     prepare : str, optional
@@ -85,7 +88,7 @@ class Program:
     settings: type[HttpSettings]
     bind: str
     warm_up: str
-    warm_up_early: str | None = None
+    compile_all: str
     needed: tuple[str, ...] = NEEDED
     prepare: str | None = None
 
@@ -124,8 +127,8 @@ SERVE: Final = Program(
     application="service:create_app()",
     settings=Settings,
     bind="127.0.0.1:8000",
-    warm_up="service.server.warm_up:warm_up",
-    warm_up_early="service.server.warm_up:warm_up_correlations",
+    warm_up="service.server.warm_up:warm_up_correlations",
+    compile_all="service.server.warm_up:warm_up",
 )
 COLLECT: Final = Program(
     name="rankcorr-collect",
@@ -134,6 +137,7 @@ COLLECT: Final = Program(
     settings=CollectSettings,
     bind="127.0.0.1:8080",
     warm_up="service.server.warm_up:warm_up_campaigns",
+    compile_all="service.server.warm_up:warm_up_campaigns",
     needed=(*NEEDED, *NEEDED_FOR_PAGES),
     prepare="service.collect.state:prepare",
 )
@@ -174,7 +178,7 @@ def launch(program: Program, arguments: Sequence[str] | None = None) -> None:
             print(f"the settings are valid: {server.workers or usable_cores()} workers would listen at {server.bind}")
             return
         if asked.compile:
-            resolve_name(program.warm_up)()
+            resolve_name(program.compile_all)()
             return
         if program.prepare is not None:
             resolve_name(program.prepare)(application)
@@ -194,9 +198,13 @@ def prepare(program: Program, environment: MutableMapping[str, str]) -> None:
     OSError
         If a folder cannot be created or emptied.
     """
+    remove_dead_runs(program)
     run = Path(tempfile.mkdtemp(prefix=f"{program.name}-"))
     environment[RUN_FOLDER] = str(run)
     try:
+        lock = os.open(run / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        os.set_inheritable(lock, True)  # the processes of this run hold it until the last of them has ended
         metrics = Path(environment.get(METRICS_FOLDER) or run / "metrics")
         metrics.mkdir(parents=True, exist_ok=True)
         for left_over in metrics.glob("[cgh]*_*.db"):  # from an earlier run: counter_PID.db, gauge_.., histogram_..
@@ -213,6 +221,14 @@ def prepare(program: Program, environment: MutableMapping[str, str]) -> None:
     environment[PROGRAM] = program.name
     for name, value in PROGRAM_VARIABLES.items():
         environment.setdefault(name, value)
+
+
+def remove_dead_runs(program: Program) -> None:
+    """Remove the folders of runs whose processes were killed: nobody holds their locks."""
+    for lock in Path(tempfile.gettempdir()).glob(f"{program.name}-*/{LOCK}"):
+        with suppress(OSError), lock.open("r+b") as file:  # another user's, in use, or gone
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(lock.parent, ignore_errors=True)
 
 
 def _parser(program: Program) -> argparse.ArgumentParser:

@@ -83,5 +83,5 @@ class ServerSettings(FromEnvironment):
     def seconds_to_stop(self, app: HttpSettings) -> int:
         """Return the time for the last request to arrive, wait, be processed, and have its answer received."""
         return self.graceful_seconds or math.ceil(
-            2 * self.client_seconds + app.max_wait_seconds + app.limits.max_seconds + 5
+            2 * (self.client_seconds + app.max_wait_seconds) + 3 * app.limits.max_seconds + 5
         )

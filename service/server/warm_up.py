@@ -1,6 +1,7 @@
-"""Compile every kernel that a request can reach, before the workers are forked.
+"""Compile kernels before the service is ready, or all of them into an image: --compile.
 
-Compiled later, the kernels would delay the first requests of each worker by seconds.
+rankcorr-serve compiles those of plain coefficients, which a worker's thread computes, and rankcorr-collect those that
+voters need. The processes for heavy requests compile the others when they are first needed, into the cache on disk.
 """
 
 import itertools
@@ -78,7 +79,7 @@ def _fit() -> None:
 
 @collected_notices()
 def warm_up_correlations() -> None:
-    """Compile only what correlations without inference need: a quarter of all."""
+    """Compile what correlations without inference need: a quarter of all."""
     rankings = {number: Ranking.from_scores(scores) for number, scores in enumerate(SCORES)}
     for tied_weights in TIED_WEIGHTS:
         coefficients = [named_coefficient(name, tied_weights=tied_weights) for name in COEFFICIENTS]

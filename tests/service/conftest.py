@@ -1,7 +1,6 @@
 import pytest
 
 from service import Limits, Settings, create_app
-from service.http.state import Deadline
 from tests.service.live import live_server  # noqa: F401 - a fixture
 
 
@@ -16,17 +15,6 @@ def make_client():
         return create_app(settings).test_client()
 
     return make
-
-
-@pytest.fixture
-def slow_clock(monkeypatch):
-    """Let a second pass with each look at the clock of a deadline."""
-
-    class Slow(Deadline):
-        def __init__(self, seconds):
-            super().__init__(seconds, iter(range(1, 1_000_000)).__next__)
-
-    monkeypatch.setattr("service.http.state.Deadline", Slow)
 
 
 @pytest.fixture

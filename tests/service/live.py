@@ -72,7 +72,13 @@ class Server(Asked):
         return http.client.HTTPConnection(self.host, self.port, timeout=timeout)
 
     def workers(self) -> list[int]:
-        return children(self.process.pid)
+        booted = set(re.findall(r"Booting worker with pid: (\d+)", self.errors.read_text()))
+        return [pid for pid in children(self.process.pid) if str(pid) in booted]
+
+    def supervisor(self) -> int:
+        """The process that forks those for heavy requests."""
+        guard = [pid for pid in children(self.process.pid) if pid not in self.workers()]
+        return eventually(lambda: [child for pid in guard for child in children(pid)], what="the supervisor")[0]
 
     def folder(self, variable: str) -> Path:
         """A folder that the command has named in the environment of the service."""
@@ -143,16 +149,11 @@ def clean_environment(**variables: str) -> dict[str, str]:
 
 @contextlib.contextmanager
 def running(
-    folder: Path,
-    environment: Mapping[str, str] | None = None,
-    command: tuple[str, ...] = (),
-    early: bool = False,
-    **options: object,
+    folder: Path, environment: Mapping[str, str] | None = None, command: tuple[str, ...] = (), **options: object
 ) -> Iterator[Server]:
     """Run the service; nothing of it is left at the end, or when the test run dies.
 
-    `folder` receives its output. `environment` is added to two workers on a free port, and `options` go to Popen. With
-    `early`, it may still compile.
+    `folder` receives its output. `environment` is added to two workers on a free port, and `options` go to Popen.
     """
     command = command or COMMAND
     chosen = clean_environment(**{"RANKCORR_WORKERS": "2", **(environment or {})})
@@ -165,8 +166,6 @@ def running(
         try:
             host, port = _address(process, errors)
             server = Server(process, host, port, output, errors)
-            if not early:
-                eventually(lambda: _is_complete(errors.read_text()), START_SECONDS, what="the remaining kernels")
             eventually(lambda: len(server.workers()) == int(chosen["RANKCORR_WORKERS"]), what="the number of workers")
             assert server.ask("GET", "/health/live")[0] == 200
             yield server
@@ -175,12 +174,6 @@ def running(
                 process.terminate()
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     process.wait(STOP_SECONDS)
-
-
-def _is_complete(log: str) -> bool:
-    """Whether all kernels are compiled, and the workers that came before them have ended."""
-    ended = "remaining kernels" not in log or log.count("Booting worker") == 2 * log.count("Worker exiting")
-    return ended and "All kernels are compiled" in log
 
 
 def _address(process: subprocess.Popen[bytes], errors: Path) -> tuple[str, int]:

@@ -166,14 +166,12 @@ def test_the_ways_to_write_a_ranking(ranking):
     assert answer.json["coefficients"]["tau_w"] == 1
 
 
-@pytest.mark.parametrize("n_simulations", [1, 200])
-def test_the_client_of_a_job_gets_the_answer(n_simulations, live_server):
+def test_the_client_of_a_job_gets_the_answer(live_server):
     (code,) = fenced(PAGES["docs/how-to/jobs.md"], "python")
-    assert '"n_simulations": 4' in code
     names = {}
-    exec(code.replace(BASE, live_server.url).replace('"n_simulations": 4', f'"n_simulations": {n_simulations}'), names)
-    assert (names["job"] is None) == (n_simulations == 1)
-    assert names["found"]["n_simulations"] == n_simulations
+    exec(code.replace(BASE, live_server.url), names)
+    assert names["job"].startswith("/v1/jobs/")
+    assert names["found"]["n_simulations"] == 4
 
 
 def test_the_table_of_missing_items_has_each_choice():

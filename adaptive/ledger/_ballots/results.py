@@ -2,8 +2,8 @@
 
 from collections.abc import Hashable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any, Final
+from dataclasses import dataclass, replace
+from typing import Any, Final, Self
 
 import numpy as np
 import sqlalchemy as sa
@@ -114,6 +114,10 @@ class CampaignResult(TableResult):
         """Number of voters whose votes count. The expected agreement is too high with about five or fewer."""
         voter = self.strengths.comparisons.voter
         return 0 if voter is None else int(np.unique(voter).size)
+
+    def with_top(self, top: int) -> Self:
+        """Return the same fit with another cut."""
+        return replace(self, top=top, cut=None if self.cut is None else self.strengths.cut(top))
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the table row by row."""

@@ -8,6 +8,7 @@ from service.collect.access import organiser
 from service.collect.api.blueprints import CONDITIONAL, Remembered, of_organisers, stamped, tagged, wanted_stamp
 from service.collect.schemas import answers
 from service.http.problems import Problem
+from service.http.state import state
 
 blueprint = of_organisers("ballots", __name__, "Ballots of a campaign")
 
@@ -46,6 +47,7 @@ def read(key: str, number: int) -> Any:
 def preview(key: str, number: int) -> Any:
     """Show what closing the ballot now would do; send the ETag of this answer to close it."""
     campaign = opened(key, number)
+    state().pool.pass_on()
     seen: Preview = _previews.get((key, number), campaign.stamp(), lambda: campaign.preview(number)).value
     return stamped(seen.stamp, seen)
 
@@ -102,7 +104,14 @@ def quality(key: str, fast: float, names: bool) -> Any:
         return {"quality": replace(found, voters=unnamed)}
 
     return tagged(
-        _quality, (key, fast), stamp, lambda: campaign.quality(Limits(fast_seconds=fast)), answer, fast, names
+        _quality,
+        (key, fast),
+        stamp,
+        lambda: campaign.quality(Limits(fast_seconds=fast)),
+        answer,
+        fast,
+        names,
+        is_heavy=True,
     )
 
 

@@ -14,6 +14,7 @@ from flask import Response, after_this_request, request
 
 from service.collect.access import know_organiser
 from service.http.problems import ALL_STATUSES, Problem
+from service.http.state import state
 from service.openapi.blueprint import Blueprint
 
 CAMPAIGNS: Final = "/v1/campaigns"
@@ -101,7 +102,13 @@ class Remembered:
 
 
 def tagged(
-    memory: Remembered, name: Hashable, stamp: str, make: Callable[[], T], answer: Callable[[T], Any], *parts: object
+    memory: Remembered,
+    name: Hashable,
+    stamp: str,
+    make: Callable[[], T],
+    answer: Callable[[T], Any],
+    *parts: object,
+    is_heavy: bool = False,
 ) -> Any:
     """Return the answer of a state with its stamp as ETag; 304 for a client that already has it.
 
@@ -119,12 +126,16 @@ def tagged(
         Makes the answer from the value.
     *parts : object
         Further values that the answer depends on.
+    is_heavy : bool
+        Whether to pass the request on to a separate process: votes must not wait for it.
     """
     ending = "".join(f"-{part}" for part in parts)
     if request.if_none_match.contains_weak(stamp + ending):
         response = Response(status=304)
         response.set_etag(stamp + ending, weak=True)
         return response
+    if is_heavy:
+        state().pool.pass_on()
     kept = memory.get(name, stamp, make)
     after_this_request(partial(_tag, kept.stamp + ending, weak=True))
     return answer(kept.value)

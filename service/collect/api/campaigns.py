@@ -166,7 +166,7 @@ def looked_at(
     """Return cost, advice and outlook of a plan."""
     outlook = None
     if accuracy:
-        state().lane.pass_on()  # votes must not wait for simulations
+        state().pool.pass_on()  # votes must not wait for simulations
         if isinstance(plan, BallotPlan):
             outlook = outlook_of_ballots(plan, voters)
         else:

@@ -21,6 +21,7 @@ from service.collect.content import ASSETS
 from service.collect.schemas.answers import EXPORTS, ExportQuery, ResultsAnswer, ResultsQuery
 from service.collect.state import collecting
 from service.http.problems import Problem
+from service.http.state import state
 
 blueprint = of_organisers("results", __name__, "The ranking")
 files = of_organisers("exports", __name__, "Files of a campaign")
@@ -48,8 +49,9 @@ def read(key: str, interim: bool, top: int | None = None) -> Any:
     campaign = organiser(key)
     check_top(campaign, top)
     stamp = campaign.stamp()
-    make = partial(campaign.result, interim=interim, top=top)
-    return tagged(_results, (key, interim, top), stamp, make, partial(answer_of, campaign), interim, top)
+    make = partial(campaign.result, interim=interim)
+    answer = partial(answer_of, campaign, top=top)
+    return tagged(_results, (key, interim), stamp, make, answer, interim, top, is_heavy=True)
 
 
 @blueprint.get("/<key>/plots/<name>.svg", name="drawPlot")
@@ -69,7 +71,7 @@ def plot(key: str, name: str, interim: bool, top: int | None = None) -> Any:
         return Response(data, headers=policy, content_type="image/svg+xml")
 
     make = partial(figure, campaign, stamp, name, interim, top)
-    return tagged(_plots, (key, name, interim, top), stamp, make, drawn, name, interim, top)
+    return tagged(_plots, (key, name, interim, top), stamp, make, drawn, name, interim, top, is_heavy=True)
 
 
 @files.get(
@@ -87,13 +89,14 @@ def export(key: str, form: str, names: bool, unanswered: bool, guard: bool) -> R
     file; Rankcorr-Left-Out counts those that its format cannot express.
     """
     campaign = organiser(key)
+    if form not in EXPORTS:
+        raise Problem(404, f"there is no export of this name; there are {', '.join(EXPORTS)}", kind="no-such-format")
+    state().pool.pass_on()
     if form == "bundle":
         return file_of("campaign.zip", campaign.bundle(names=names), key)
     if form == "ranking":
         found = campaign.result(interim=True)
         return file_of("ranking.csv", found.to_csv(guard=guard).encode(), key)
-    if form not in EXPORTS:
-        raise Problem(404, f"there is no export of this name; there are {', '.join(EXPORTS)}", kind="no-such-format")
     made = campaign.export_votes(cast(Any, form), unanswered=unanswered, names=names, guard=guard)
     if len(made.files) == 1:
         ((name, text),) = made.files.items()
@@ -119,8 +122,9 @@ def check_top(campaign: Campaign, top: int | None) -> None:
         raise Problem(422, f"/top: {message}", errors={"/top": [message]})
 
 
-def answer_of(campaign: Campaign, found: CampaignResult) -> dict[str, Any]:
+def answer_of(campaign: Campaign, result: CampaignResult, *, top: int | None) -> dict[str, Any]:
     """Return the ranking as JSON, with the addresses of images."""
+    result = result if top is None else result.with_top(top)
     images = {
         item: {"image": ASSETS + (content.content or ""), "alt_text": content.alt_text or ""}
         for item, content in zip(campaign.info.items, collecting().campaigns.contents(campaign), strict=True)
@@ -128,9 +132,9 @@ def answer_of(campaign: Campaign, found: CampaignResult) -> dict[str, Any]:
     }
     same = ("n_votes", "top", "cut", "signal", "circles", "n_voters", "expected", "excluded", "agreement")
     return {
-        "final": found.paper is not None,
-        **{name: getattr(found, name) for name in same},
-        "rows": [{**row, **images.get(row["item"], {})} for row in found.rows()],
+        "final": result.paper is not None,
+        **{name: getattr(result, name) for name in same},
+        "rows": [{**row, **images.get(row["item"], {})} for row in result.rows()],
     }
 
 
@@ -155,14 +159,14 @@ def figure(campaign: Campaign, stamp: str, name: str, interim: bool, top: int | 
             return figure_bytes(plot_voters(shown, quantity="Agreement with the others"), "svg")
     if campaign.info.n_items > MOST_WITH_INTERVALS:
         raise Problem(409, f"intervals are known for up to {MOST_WITH_INTERVALS:,} items", kind="not-possible")
-    ranked = partial(campaign.result, interim=interim, top=top)
-    kept = _results.get((campaign.key, interim, top), stamp, ranked)
-    # While another request makes the ranking, `kept` is the previous one; a figure of it must not be stored as current.
-    found = kept.value if kept.stamp == stamp else ranked()
+    ranked = partial(campaign.result, interim=interim)
+    latest = _results.get((campaign.key, interim), stamp, ranked)
+    # While another request makes the ranking, this is the previous one; a figure of it must not be stored as current.
+    result = latest.value if latest.stamp == stamp else ranked()
     with _drawing:
         if name == "in-top":
-            return figure_bytes(plot_in_top(found.strengths, found.top), "svg")
-        return figure_bytes(plot_strengths(found.strengths, scale="rank" if name == "ranks" else "strength"), "svg")
+            return figure_bytes(plot_in_top(result.strengths, result.top if top is None else top), "svg")
+        return figure_bytes(plot_strengths(result.strengths, scale="rank" if name == "ranks" else "strength"), "svg")
 
 
 def file_of(name: str, content: bytes, key: str) -> Response:

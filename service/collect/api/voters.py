@@ -16,6 +16,7 @@ from service.collect.api.results import file_of
 from service.collect.schemas import answers
 from service.collect.schemas.voting import NoFields
 from service.http.problems import Problem
+from service.http.state import state
 
 blueprint = of_organisers("voters", __name__, "Who votes")
 of_platform = of_organisers("participants", __name__, "Participants of a platform")
@@ -42,7 +43,9 @@ def read(key: str, offset: int, limit: int, names: bool) -> Any:
 @blueprint.response(200, answers.ExclusionAnswer)
 def preview(key: str, voter: str) -> Any:
     """Show how excluding a voter, or including one again, would change the ranking by strengths."""
-    seen = organiser(key).voters.with_key(voter).preview_exclusion()
+    campaign = organiser(key)
+    state().pool.pass_on()
+    seen = campaign.voters.with_key(voter).preview_exclusion()
     return {"preview": replace(seen, voter=voter)}
 
 

@@ -46,12 +46,11 @@ def begin(campaign: str, token: str = "", platform: dict[str, str] | None = None
     An invitation can be used any number of times: it opens the same voter's session again, on other devices too. An
     open link or a platform's link creates a voter only with consent, so that a mere visit leaves no data.
     """
-    joined, collected = collecting().campaigns.of(campaign), collecting()
-    _, pages = collected.campaigns.pages(joined)
+    joined = collecting().campaigns.of(campaign)
+    _, pages = collecting().campaigns.pages(joined)
     voter = known = None
     if token:
         invited = access.holder_of_link(joined, token, "invitation")
-        collected.steps.count(invited.voter_key)
         voter = access.voter_of(joined, invited)
         if consent is not None:
             check_version(pages, consent)
@@ -62,19 +61,13 @@ def begin(campaign: str, token: str = "", platform: dict[str, str] | None = None
         if consent is None:
             raise consent_needed("a session of this link begins with consent", pages)
         if platform is None and (known := access.voter_of_cookie(joined)) is not None:
-            collected.steps.count(known.voter_key)
             voter = access.voter_of(joined, known)  # a returning voter
         check_version(pages, consent)
         if voter is None and platform is None:
-            # Before the joins are counted, so that strangers do not use up the turns of people who may join.
             if not pages.open_link:
                 raise Problem(403, "this campaign is for those who were invited", kind="not-invited")
             if access.is_left_out(joined):
                 raise Problem(403, "nothing is left to ask of this browser's voter", kind="nothing-left")
-        if voter is None:
-            # Count by address before the campaign, so that a script does not use up the turns of other addresses.
-            collected.address_joins.count(access.origin_of(asked).address)
-            collected.joins.count(joined.key)
 
     session, hours = None, access.SESSION_HOURS
     with _for_this_campaign():
@@ -181,7 +174,6 @@ def cast(event_id: str, pair: str, answer: str, **given: Any) -> dict[str, Any]:
     _, pages = collecting().campaigns.pages(campaign)
     if holder.consent_version is None:
         raise consent_needed("answers are accepted only after consent", pages)
-    collecting().votes.count(holder.voter_key)
     if (answer == "tie" and not pages.ties) or (answer == "cannot say" and not pages.cannot_say):
         raise Problem(422, f"this campaign does not offer the answer {answer!r}")
     voter = access.voter_of(campaign, holder)
@@ -210,7 +202,6 @@ def _pair(campaign: ledger.Campaign, name: str) -> tuple[int, ledger.ShownPair]:
 def take_back(request: dict[str, Any], event_id: str) -> dict[str, Any]:
     """Retract an answer while its ballot is open; its pair can then be answered again."""
     campaign, holder = access.voter()
-    collecting().votes.count(holder.voter_key)
     voter = access.voter_of(campaign, holder)
     known = voter.vote(_event_id(event_id))
     if known is None:
@@ -280,9 +271,8 @@ def consent_needed(detail: str, pages: ledger.VotingPages) -> Problem:
 
 
 def _step() -> tuple[ledger.Campaign, ledger.Holder, ledger.VotingPages]:
-    """Count a step of a voter, and return the campaign, the session and the voting pages."""
+    """Return the campaign, the session and the voting pages of a voter."""
     campaign, holder = access.voter()
-    collecting().steps.count(holder.voter_key)
     return campaign, holder, collecting().campaigns.pages(campaign)[1]
 
 

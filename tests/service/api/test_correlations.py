@@ -171,18 +171,6 @@ class TestMatrix:
         assert answer.json["warnings"][0]["coefficients"] == ["tau_w"]
 
 
-@pytest.mark.usefixtures("slow_clock")
-@pytest.mark.parametrize("path", ["/batch", "/matrix"])
-def test_the_limit_of_seconds_from_both_sides(make_client, path):
-    ranking = {"scores": np.random.default_rng(0).random(500).tolist()}
-    many = {str(n): ranking for n in range(40)}
-    request = {"rankings": many} if path == "/matrix" else {"gold": ranking, "systems": many, "coefficients": ["tau_w"]}
-    assert posted(PATH + path, make_client(max_seconds=600), **request).status_code == 200
-    found = problem_of(posted(PATH + path, make_client(max_seconds=5), **request))
-    assert found["type"] == "urn:rankcorr:problem:too-much-work"
-    assert "at most 5 s of processor time for a request (RANKCORR_MAX_SECONDS); this one needs more" in found["detail"]
-
-
 def test_the_items_that_cost_most():
     answer = posted(gold=GOLD, system=SYSTEM, coefficients=["tau_w", "rho"], worst=2, n0=1)
     for name, coefficient in (("tau_w", TauW(n0=1)), ("rho", "rho")):

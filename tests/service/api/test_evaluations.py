@@ -209,14 +209,3 @@ class TestLimits:
         found = problem(PATH, make_client(max_label_bytes=18_000), **sent)
         assert "at most 18000 bytes of labels in an answer (RANKCORR_MAX_LABEL_BYTES); got 1" in found["detail"]
         assert posted(PATH, make_client(max_label_bytes=20_000), **sent).status_code == 200
-
-    def test_memory(self, make_client):
-        compared = problem(PATH, make_client(max_work_bytes=100_000), **ONE, comparison={"seed": 1})
-        assert "bytes of memory for the work" in compared["detail"]
-
-    @pytest.mark.usefixtures("slow_clock")
-    @pytest.mark.parametrize("metric", ["tau_w", "tau_ap", "rbo", "rr"])
-    def test_time(self, make_client, metric):
-        qrels, runs = case(40)
-        found = problem(PATH, make_client(max_seconds=3), qrels=qrels, runs=runs, metrics=[metric])
-        assert "(RANKCORR_MAX_SECONDS); this one needs more" in found["detail"]

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adaptive import FewRareTokensWarning, pair_tokens
-from service.api import pairings
-from tests.service.answers import answer, example, posted, problem
+from tests.service.answers import answer, example
 
 PATH = "/v1/pairings"
 FRUIT = [("apple", "fruit"), ("pear", "fruit"), ("plum", "fruit"), ("oak", "tree"), ("pine", "tree")]
@@ -85,23 +84,3 @@ def test_items_across_areas_may_have_none():
 def test_a_token_of_several_areas_counts_once_across_areas(make_client):
     rows = [("a", "x"), ("b", "x"), ("a", "y"), ("c", "y")]
     assert answer(PATH, make_client(max_items=4), tokens=as_tokens(rows), across_areas=True)["n_items"] == 3
-
-
-def test_each_step_looks_at_the_clock(make_client, monkeypatch):
-    assert problem(PATH, make_client(max_seconds=1e-6), tokens=as_tokens(FRUIT))["type"] == (
-        "urn:rankcorr:problem:too-much-work"
-    )
-    now, looks = [0.0], []
-
-    def clock(_done=1):
-        looks.append(now[0])
-
-    def slow(tokens, **_):
-        for _token in tokens:
-            now[0] += 1
-        return pair_tokens(FRUIT)
-
-    monkeypatch.setattr(pairings, "pair_tokens", slow)
-    monkeypatch.setattr(pairings, "deadline", lambda: clock)
-    posted(PATH, make_client(), tokens=as_tokens(FRUIT))
-    assert {0.0, 1.0, 2.0, 3.0, 4.0, 5.0} <= {*looks}  # before each token, and after the last

@@ -3,14 +3,13 @@
 import math
 from concurrent.futures import ThreadPoolExecutor
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adaptive import VoterPopulation, plan_ballots, simulate
 from adaptive.simulation._similarity import SIMILARITIES, named_similarity
 from rankcorr._checks import collected_notices
-from tests.service.answers import answer, problem
+from tests.service.answers import answer
 
 PATH = "/v1/simulations"
 PLAN = {"n_items": 12, "n_ballots": 2, "fraction": 0.5, "presentations": 4}
@@ -97,22 +96,6 @@ def test_requests_at_once_do_not_mix():
     alone = [answer(PATH, **request) for request in requests]
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(lambda request: answer(PATH, **request), requests)) == alone
-
-
-@pytest.mark.usefixtures("slow_clock")
-@pytest.mark.parametrize(
-    ("approach", "seconds", "n_simulations"),
-    [
-        ("adaptive", 7, 3),  # six looks: at the body, the cut of each simulation, and before the second and the third
-        ("uniform", 4, 3),  # three looks: at the body, and before the second and the third
-    ],
-)
-def test_the_limit_of_seconds(make_client, approach, seconds, n_simulations):
-    request = {**REQUEST, "n_simulations": n_simulations, "approaches": [approach]}
-    answer(PATH, make_client(max_seconds=seconds - 1), **request)
-    found = problem(PATH, make_client(max_seconds=seconds - 2), **request)
-    assert found["type"] == "urn:rankcorr:problem:too-much-work"
-    assert f"at most {seconds - 2} s of processor time for a request (RANKCORR_MAX_SECONDS)" in found["detail"]
 
 
 def test_the_largest_levels_that_are_accepted():

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from adaptive import Comparisons, bradley_terry, thurstone
 from adaptive._votes import LEFT, RIGHT, TIE
 from tests.adaptive.model.votes import comparisons
-from tests.service.answers import answer, example, posted, problem
+from tests.service.answers import answer, example, problem
 
 PATH = "/v1/strengths"
 WORDS = {LEFT: "left", TIE: "tie", RIGHT: "right"}
@@ -111,13 +111,6 @@ def test_the_ranking_is_one_of_the_other_endpoints():
     assert answer("/v1/correlations", gold=ranking, system=ranking)["coefficients"]["tau"] == 1
 
 
-def test_the_memory_is_estimated(make_client):
-    """Bytes of votes, items and a matrix."""
-    n_bytes = 400 * 9 + 48 * 16
-    assert posted(PATH, make_client(max_work_bytes=n_bytes), **REQUEST).status_code == 200
-    assert f"about {n_bytes}:" in problem(PATH, make_client(max_work_bytes=n_bytes - 1), **REQUEST)["detail"]
-
-
 def many_votes(n_items, n_votes):
     rng = np.random.default_rng(0)
     left = rng.integers(0, n_items, n_votes)
@@ -126,18 +119,10 @@ def many_votes(n_items, n_votes):
 
 
 @pytest.mark.needs_numba
-def test_two_hundred_thousand_votes(make_client):
-    """Of 1,000 items they have an answer; of 5,000 strengths alone, because standard errors are too much work."""
+def test_two_hundred_thousand_votes():
     assert answer(PATH, comparisons=many_votes(1_000, 200_000))["n_comparisons"] == 200_000
     request = {"comparisons": many_votes(5_000, 200_000)}
-    assert problem(PATH, make_client(max_seconds=30), **request)["type"] == "urn:rankcorr:problem:too-much-work"
     assert len(answer(PATH, **request, standard_errors=False)["items"]) == 5_000
-
-
-@pytest.mark.usefixtures("slow_clock")
-def test_a_fit_ends_with_its_time(make_client):
-    found = problem(PATH, make_client(max_seconds=2), **REQUEST)
-    assert "(RANKCORR_MAX_SECONDS); this one needs more" in found["detail"]
 
 
 def test_numbers_equal_their_text_and_a_mixture_is_an_error():

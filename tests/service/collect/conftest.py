@@ -3,7 +3,6 @@ import shutil
 import pytest
 
 from service.collect import CollectSettings, create_app
-from service.collect.state import collecting
 from service.http.state import state
 from tests.adaptive.ledger.voted import empty_file
 from tests.service.collect.browsing import Voter, new_campaign
@@ -17,20 +16,12 @@ def target(tmp_path):
 
 @pytest.fixture
 def make_app(target):
-    """Make an app on a ledger of its own, from settings; what is not given has its default.
-
-    Where a rate is given, it is counted in a minute that never ends: a test may reach into the next one.
-    """
+    """Make an app on a ledger of its own, from settings; what is not given has its default."""
     made = []
 
     def make(**chosen):
         app = create_app(CollectSettings(**{"ledger": target, **chosen}))
         made.append(app)
-        shared = collecting(app)
-        if any(name.endswith("_per_minute") for name in chosen):
-            names = ("joins", "address_joins", "votes", "steps", "guesses")
-            for limiter in (state(app).rate, *(getattr(shared, name) for name in names)):
-                limiter.clock = lambda: 30.0
         return app
 
     yield make

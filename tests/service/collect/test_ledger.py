@@ -1,6 +1,7 @@
 """The ledger of a process, and whether it answers."""
 
 import os
+import resource
 import threading
 
 import pytest
@@ -49,6 +50,22 @@ def test_a_child_that_was_forked_has_connections_of_its_own(tmp_path):
             os._exit(4)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     own.check()
+    own.close()
+
+
+def test_a_ledger_whose_disk_is_full_is_not_ready(tmp_path):
+    own = OwnLedger(str(tmp_path / "votes.db"))
+    own.check()
+    if (child := os.fork()) == 0:  # with a limit on files, which stands for the space on the disk
+        try:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (module.SPACE_BYTES // 2, module.SPACE_BYTES // 2))
+            check_unreachable(own, "no vote can be written")
+            os._exit(0)
+        finally:
+            os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    own.check()
+    assert [path.name for path in tmp_path.iterdir() if not path.name.startswith("votes.db")] == []
     own.close()
 
 

@@ -20,12 +20,11 @@ N_VOTERS = 20
 # More comparisons than are answered before the last kill, however late it comes.
 PLAN = plan_ballots(60, n_ballots=2, fraction=0.5, presentations=60)
 CAMPAIGN = {"plan": PLAN, "items": 60, "voters": N_VOTERS, "sheet_size": 5}
-UNLIMITED = {"RANKCORR_VOTES_PER_MINUTE": "0"}
 
 
 def test_kills_of_a_worker_and_of_the_server_lose_no_vote_and_voters_go_on(empty_target, tmp_path):
     campaign = new_campaign(empty_target, **CAMPAIGN)
-    with Killed(tmp_path, empty_target, UNLIMITED) as server:
+    with Killed(tmp_path, empty_target) as server:
         crowd = Crowd(server.address, campaign.key, N_VOTERS, think=0.2)
         killing = kills(server, crowd, 3, votes=(10, 40))
         killing.start()

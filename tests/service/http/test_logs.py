@@ -1,21 +1,24 @@
 """One line of JSON for each request, with nothing that a client sent in it but a sound id."""
 
+import contextlib
 import json
+import os
 import re
+import select
 
 import pytest
 
 from tests.service.answers import PAIR, post_pair
 
 
-def log_lines(capsys):
-    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+def log_lines(capfd):
+    return [json.loads(line) for line in capfd.readouterr().out.splitlines()]
 
 
 class TestLogs:
-    def test_one_line_for_a_request(self, client, capsys):
+    def test_one_line_for_a_request(self, client, capfd):
         answer = post_pair(client)
-        (line,) = log_lines(capsys)
+        (line,) = log_lines(capfd)
         assert line.pop("ms") > 0
         assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", line.pop("time"))
         assert line == {
@@ -27,16 +30,16 @@ class TestLogs:
             "items": 6,
         }
 
-    def test_refused_requests_have_one_too(self, client, capsys):
+    def test_refused_requests_have_one_too(self, client, capfd):
         client.get("/nope?secret=1")
         client.post("/v1/correlations", data="{", content_type="application/json")
-        lines = log_lines(capsys)
+        lines = log_lines(capfd)
         assert [(line["route"], line["status"]) for line in lines] == [("none", 404), ("/v1/correlations", 400)]
         assert "secret" not in str(lines)
 
-    def test_a_sound_id_of_a_proxy_is_kept(self, client, capsys):
+    def test_a_sound_id_of_a_proxy_is_kept(self, client, capfd):
         assert post_pair(client, {"X-Request-ID": "front-7.a_b"}).headers["X-Request-ID"] == "front-7.a_b"
-        assert log_lines(capsys)[0]["id"] == "front-7.a_b"
+        assert log_lines(capfd)[0]["id"] == "front-7.a_b"
 
     @pytest.mark.parametrize("given", ["", "a b", "x" * 65, '"}', "é"])
     def test_any_other_is_replaced(self, client, given):
@@ -47,20 +50,20 @@ TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"  # the example
 
 
 class TestTraces:
-    def test_a_trace_is_logged_and_echoed(self, client, capsys):
+    def test_a_trace_is_logged_and_echoed(self, client, capfd):
         assert post_pair(client, {"traceparent": TRACE}).headers["traceparent"] == TRACE
-        (line,) = log_lines(capsys)
+        (line,) = log_lines(capfd)
         assert line["traceparent"] == TRACE
 
-    def test_so_is_that_of_a_refused_request(self, client, capsys):
+    def test_so_is_that_of_a_refused_request(self, client, capfd):
         assert client.get("/nope", headers={"traceparent": TRACE}).headers["traceparent"] == TRACE
-        assert log_lines(capsys)[0]["traceparent"] == TRACE
+        assert log_lines(capfd)[0]["traceparent"] == TRACE
 
     @pytest.mark.parametrize("given", ["cc" + TRACE[2:], "01" + TRACE[2:-2] + "fd-more", "fe" + TRACE[2:] + "-a-b-"])
-    def test_that_of_a_later_version_is_read_as_far_as_this_one_goes(self, client, capsys, given):
+    def test_that_of_a_later_version_is_read_as_far_as_this_one_goes(self, client, capfd, given):
         """W3C Trace Context, 3.2.4: the first four fields; other flags of a later version are set to 0."""
         assert post_pair(client, {"traceparent": given}).headers["traceparent"] == TRACE
-        assert log_lines(capsys)[0]["traceparent"] == TRACE
+        assert log_lines(capfd)[0]["traceparent"] == TRACE
 
     @pytest.mark.parametrize(
         "given",
@@ -79,20 +82,62 @@ class TestTraces:
             '"}' + TRACE[2:],
         ],
     )
-    def test_what_is_no_trace_is_neither(self, client, capsys, given):
+    def test_what_is_no_trace_is_neither(self, client, capfd, given):
         assert "traceparent" not in post_pair(client, {"traceparent": given}).headers
-        assert "traceparent" not in log_lines(capsys)[0]
+        assert "traceparent" not in log_lines(capfd)[0]
 
 
 @pytest.mark.parametrize("items", [2, ["a", "b"]])
-def test_the_log_counts_the_items_of_a_ballot(client, capsys, items):
+def test_the_log_counts_the_items_of_a_ballot(client, capfd, items):
     assert (
         client.post("/v1/ballots", json={"items": items, "presentations": 2, "voters": 1, "seed": 1}).status_code == 200
     )
-    assert json.loads(capsys.readouterr().out)["items"] == 2
+    assert json.loads(capfd.readouterr().out)["items"] == 2
 
 
-def test_the_log_counts_tokens_as_items(client, capsys):
+def test_the_log_counts_tokens_as_items(client, capfd):
     tokens = [{"token": text, "area": "x"} for text in "abc"]
     assert client.post("/v1/pairings", json={"tokens": tokens}).status_code == 200
-    assert json.loads(capsys.readouterr().out)["items"] == 3
+    assert json.loads(capfd.readouterr().out)["items"] == 3
+
+
+class TestLostLogs:
+    """A log that cannot be written is no reason to refuse a request, nor to hold it up."""
+
+    @pytest.fixture
+    def stdout(self, monkeypatch):
+        """Let the log go to a pipe; yields both ends."""
+        reader, writer = os.pipe()
+        monkeypatch.setattr("service.http.logs.STDOUT", writer)
+        yield reader, writer
+        for end in (reader, writer):
+            with contextlib.suppress(OSError):
+                os.close(end)
+
+    def test_a_full_disk(self, client, monkeypatch):
+        with open("/dev/full", "wb", buffering=0) as full:
+            monkeypatch.setattr("service.http.logs.STDOUT", full.fileno())
+            assert post_pair(client).status_code == 200
+            assert client.get("/health/live").status_code == 200
+
+    def test_a_reader_that_has_died(self, client, stdout):
+        os.close(stdout[0])
+        assert post_pair(client).status_code == 200
+
+    def test_a_reader_that_has_stopped_reading(self, client, stdout):
+        reader, writer = stdout
+        os.set_blocking(writer, False)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                os.write(writer, b"x" * 4096)
+        os.set_blocking(writer, True)
+        assert post_pair(client).status_code == 200
+        while b"x" in os.read(reader, 1 << 20):
+            if not select.select([reader], [], [], 0)[0]:
+                break
+        assert post_pair(client).status_code == 200
+        assert json.loads(os.read(reader, 1 << 20))["status"] == 200
+
+    def test_no_stdout_at_all(self, client, stdout):
+        os.close(stdout[1])
+        assert post_pair(client).status_code == 200

@@ -32,7 +32,7 @@ class TestErrors:
         def broken(*_, **_options):
             raise ZeroDivisionError("the secret inside")
 
-        monkeypatch.setattr(correlations.work, "admit", broken)
+        monkeypatch.setattr(correlations.correlation, "correlate", broken)
         with caplog.at_level(logging.ERROR, logger="rankcorr.service"):
             answer = post_pair(client)
         assert (answer.status_code, answer.content_type) == (500, "application/problem+json")
@@ -44,7 +44,7 @@ class TestErrors:
         assert "the secret inside" in str(record.exc_info[1])
 
     def test_every_status_has_a_type_and_a_title(self, client):
-        assert set(STATUSES) == {400, 401, 404, 405, 408, 413, 414, 415, 422, 429, 431, 500, 503}
+        assert set(STATUSES) == {400, 401, 404, 405, 408, 413, 414, 415, 422, 429, 431, 500, 503, 507}
         with client.application.test_request_context():
             for status, (kind, title) in STATUSES.items():
                 response = Problem(status, "why").response()

@@ -4,7 +4,6 @@ import re
 import signal
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from service.server.launch import COLLECT, NEEDED_FOR_PAGES, SERVE, launch, prep
 from service.server.settings import ServerSettings, usable_cores
 from tests.distributions import ROOT, requirements
 from tests.service.answers import PAIR
-from tests.service.live import COMMAND, START_SECONDS, clean_environment, eventually, running, state
+from tests.service.live import AMPLE, COMMAND, START_SECONDS, clean_environment, running
 from tests.service.server.conftest import refused
 
 BALLOT = {"items": 12, "presentations": 6, "voters": 3, "seed": 1}
@@ -35,7 +34,7 @@ BIND = "RANKCORR_BIND must be host:port, as in 127.0.0.1:8000, or unix:/path; go
             (SERVE, "BIND", value, BIND)
             for value in ("8000", ":8000", "localhost", "localhost:65536", "a b:1", "unix:relative", "[::1]")
         ),
-        (COLLECT, "VOTES_PER_MINUTE", "many", "RANKCORR_VOTES_PER_MINUTE must be a whole number from 0 to"),
+        (COLLECT, "UNANSWERED_SHEETS", "many", "RANKCORR_UNANSWERED_SHEETS must be a whole number from 0 to"),
         (COLLECT, "BIND", "nowhere", BIND),
         (COLLECT, "LEDGER", "mysql://ann:secret@db.example/votes", "RANKCORR_LEDGER must be the path of a file, or"),
     ],
@@ -217,61 +216,6 @@ def test_a_stop_while_the_kernels_are_compiled_is_quiet_and_leaves_nothing(how, 
     assert not list(tmp_path.glob("rankcorr-serve-*"))
 
 
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
-def test_a_stop_of_early_workers_answers_who_waits_and_leaves_nothing(how, tmp_path):
-    environment = {"NUMBA_CACHE_DIR": str(tmp_path / "kernels"), "TMPDIR": str(tmp_path)}
-    with running(tmp_path, environment, early=True) as server, ThreadPoolExecutor(1) as other:
-        started = server.workers()
-        waits = other.submit(server.ask, "POST", "/v1/ballots", BALLOT, timeout=START_SECONDS)
-        eventually(lambda: "Compiling the remaining kernels" in server.errors.read_text(), what="the second stage")
-        assert not waits.done()
-        server.process.send_signal(how)
-        status, _, body = waits.result()
-        assert status == 503
-        assert b"stops before all kernels" in body
-        assert server.process.wait(START_SECONDS) == 0
-        assert not [worker for worker in started if state(worker)]
-        assert not [line for line in server.errors.read_text().splitlines() if "[INFO]" not in line]
-    assert not list(tmp_path.glob("rankcorr-serve-*"))
-
-
-@pytest.mark.parametrize("how", ["SIGTERM", "SIGINT", "SIGQUIT"])
-def test_a_stop_that_came_while_early_workers_were_forked_is_not_put_off(how):
-    program = f"""if True:
-        import logging, queue, signal
-        from types import SimpleNamespace
-        from service.server import gunicorn_config
-        signals = queue.SimpleQueue()
-        for number in (signal.SIGCHLD, signal.{how}):
-            signals.put(number)
-        log, stop = logging.getLogger(), lambda: print("stopped", flush=True)
-        arbiter = SimpleNamespace(SIG_QUEUE=signals, WORKERS={{}}, log=log, signal=signal.SIG_IGN, stop=stop)
-        gunicorn_config._compile(arbiter, "builtins:print", "")
-        print("compiled")
-    """
-    command = [sys.executable, "-c", program]
-    run = subprocess.run(command, check=False, env=clean_environment(), capture_output=True, text=True)
-    assert (run.returncode, run.stdout, run.stderr) == (0, "stopped\n", "")
-
-
-def test_a_first_start_answers_correlations_while_it_compiles_the_rest(tmp_path):
-    environment = {"NUMBA_CACHE_DIR": str(tmp_path / "kernels"), "RANKCORR_MAX_WAIT_SECONDS": "1"}
-    with running(tmp_path, environment, early=True) as server:
-        early = set(server.workers())
-        with ThreadPoolExecutor(1) as other:
-            waits = other.submit(server.ask, "POST", "/v1/ballots", BALLOT, timeout=START_SECONDS)
-            assert server.ask("POST", "/v1/correlations", PAIR)[0] == 200
-            assert "All kernels are compiled" not in server.errors.read_text()
-            assert waits.result()[0] == 200
-        assert "All kernels are compiled" in server.errors.read_text()
-        eventually(lambda: len(now := set(server.workers())) == 2 and not now & early, what="the change of workers")
-        assert server.ask("POST", "/v1/ballots", BALLOT)[0] == 200
-        # The master alone answers ctrl-c, which reaches every process of a terminal.
-        for worker in server.workers():
-            ignored = re.search(r"SigIgn:\s+(\w+)", Path(f"/proc/{worker}/status").read_text())
-            assert int(ignored[1], 16) >> (signal.SIGINT - 1) & 1
-
-
 def test_a_package_of_the_folder_where_the_service_starts_is_not_ours(tmp_path):
     for package in ("service", "adaptive", "rankcorr"):
         (tmp_path / package).mkdir()
@@ -280,3 +224,36 @@ def test_a_package_of_the_folder_where_the_service_starts_is_not_ours(tmp_path):
     check = [sys.executable, *command.GUNICORN, "--check-config"]
     done = subprocess.run(check, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_first_start_compiles_what_threads_need_and_children_the_rest(tmp_path):
+    kernels = tmp_path / "kernels"
+    # The time to compile is not that of the request, whose limit is far below it.
+    environment = {**AMPLE, "NUMBA_CACHE_DIR": str(kernels), "RANKCORR_MAX_SECONDS": "2"}
+    with running(tmp_path, environment) as server:
+        before = {path.name for path in kernels.rglob("*.nbc")}
+        assert server.ask("POST", "/v1/correlations", PAIR)[0] == 200
+        assert {path.name for path in kernels.rglob("*.nbc")} == before
+        for _ in range(2):
+            assert server.ask("POST", "/v1/ballots", BALLOT, timeout=START_SECONDS)[0] == 200
+        assert {path.name for path in kernels.rglob("*.nbc")} > before
+        # The master alone answers ctrl-c, which reaches every process of a terminal.
+        for worker in server.workers():
+            ignored = re.search(r"SigIgn:\s+(\w+)", Path(f"/proc/{worker}/status").read_text())
+            assert int(ignored[1], 16) >> (signal.SIGINT - 1) & 1
+
+
+def test_folders_of_runs_that_were_killed_are_removed_and_no_others(monkeypatch, tmp_path, plain_environment):  # noqa: ARG001
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    dead, foreign = tmp_path / "rankcorr-serve-dead", tmp_path / "rankcorr-collect-dead"
+    for folder in (dead, foreign):
+        folder.mkdir()
+        (folder / command.LOCK).touch()
+    (tmp_path / "rankcorr-serve-new").mkdir()  # of a run that has not made its lock yet
+    first, second = {}, {}
+    prepare(SERVE, first)
+    assert not dead.exists()
+    prepare(SERVE, second)
+    assert Path(first[command.RUN_FOLDER]).is_dir()
+    assert (tmp_path / "rankcorr-serve-new").is_dir()
+    assert foreign.is_dir()

@@ -43,5 +43,5 @@ def test_cores_are_those_that_the_process_may_use(monkeypatch, tmp_path, files, 
 
 def test_a_stop_waits_for_the_longest_request_unless_told_otherwise():
     app = Settings.from_environment({"RANKCORR_MAX_SECONDS": "20", "RANKCORR_MAX_WAIT_SECONDS": "2.5"})
-    assert ServerSettings(client_seconds=5).seconds_to_stop(app) == 38
+    assert ServerSettings(client_seconds=5).seconds_to_stop(app) == 80
     assert ServerSettings(graceful_seconds=3).seconds_to_stop(app) == 3

@@ -98,31 +98,6 @@ def test_who_is_left_out_and_has_left_is_not_invited_again(organiser):
     organiser.invite("Carl", "Bob")
 
 
-def test_a_flood_of_sheets_sessions_and_votes_taken_back_is_one_voter_s_alone(make_app, campaign):
-    app = make_app(votes_per_minute=6)
-    token, other = invited(campaign, "Ann", "Bob")
-    voter = Voter(app.test_client(), campaign)
-    assert [voter.begin(token=token, consent="1").status_code for _ in range(3)] == [201] * 3
-    sheets = [voter.post("/v1/sheets") for _ in range(4)]
-    assert [answer.status_code for answer in sheets] == [200] * 3 + [429]
-    assert int(sheets[-1].headers["Retry-After"]) > 0
-    assert voter.begin(token=token).status_code == 429
-    assert voter.begin(consent="1").status_code == 429  # by the cookie
-    assert voter.post("/v1/finish").status_code == 429
-    assert voter.put("/v1/consent", {"version": "1"}).status_code == 429
-    pair = sheets[0].json["sheet"]["pairs"][0]["id"]
-    statuses = []
-    for _ in range(3):
-        event = new_id()
-        statuses += [voter.vote(pair, event_id=event).status_code]
-        statuses += [voter.post(f"/v1/votes/{event}/retract", {"event_id": new_id()}).status_code]
-    assert statuses == [200] * 6
-    assert voter.vote(pair).status_code == 429
-    assert voter.post(f"/v1/votes/{event}/retract", {"event_id": new_id()}).status_code == 429
-    another = arrived(app, campaign, token=other)
-    assert another.sheet() is not None
-
-
 @pytest.fixture
 def parsed(monkeypatch):
     """The bodies that were parsed."""

@@ -62,9 +62,9 @@ class Site:
 @contextlib.contextmanager
 def serving(folder, **settings):
     """A server on a new ledger in a folder."""
-    chosen = {"ledger": str(folder / "collect.db"), "tokens": (ADMIN,), "joins_per_minute": 0, "votes_per_minute": 0}
+    chosen = {"ledger": str(folder / "collect.db"), "tokens": (ADMIN,)}
     patience = {"max_wait_seconds": SECONDS, "max_ledger_seconds": SECONDS}
-    app = create_app(CollectSettings(**chosen, **patience, address_joins_per_minute=0, **settings))
+    app = create_app(CollectSettings(**chosen, **patience, **settings))
     server = make_server("127.0.0.1", 0, app, threaded=True, request_handler=Quiet)
     made = Site(f"http://127.0.0.1:{server.server_port}", chosen["ledger"], app)
 

@@ -1,0 +1,424 @@
+"""Events in the life of heavy requests, each in a process without threads: ``python -m ... NAME``."""
+
+import contextlib
+import errno
+import itertools
+import mmap
+import os
+import signal
+import socket
+import sys
+import tempfile
+import threading
+import time
+import traceback
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+
+from service.http import child as module
+from service.http.hooks import answer_alone
+from service.http.jobs import Jobs
+from service.http.pool import MOST_OF_CLIENT, Heavy, Pool
+from service.http.problems import CLIENT_LEFT, Problem
+from tests.service.live import children, eventually, state
+from tests.service.load import in_threads
+
+MEMORY = bytearray()
+STARTED = mmap.mmap(-1, 256)  # shared with all children: a byte for each task that waits
+NUMBERS = itertools.count()
+
+
+def answer(head, body):
+    """Do the work of a child."""
+    if head == "wait":
+        STARTED[body[0]] = 1
+        signal.pause()
+    elif head == "work" or isinstance(head, dict):
+        while True:
+            pass
+    elif head == "work a while":
+        end = time.process_time() + 2.5
+        while time.process_time() < end:
+            pass
+    elif head == "take":
+        try:
+            bytearray(1 << 30)
+        except MemoryError:
+            return "too large", b""
+    elif head == "grow":
+        MEMORY.extend(os.urandom(3 << 20))
+    elif head == "die":
+        os.kill(os.getpid(), signal.SIGKILL)
+    elif head == "fail":
+        raise ZeroDivisionError
+    return (head, os.getpid(), os.getppid(), os.nice(0)), body[::-1]
+
+
+def opened(*, waiting=40, wait_seconds=60.0, work_seconds=60.0, places=1, work_bytes=1 << 28, jobs=None):
+    pool = Pool(
+        waiting=waiting,
+        wait_seconds=wait_seconds,
+        work_seconds=work_seconds,
+        work_bytes=work_bytes,
+        job_seconds=work_seconds,
+        jobs=jobs,
+    )
+    assert not pool.is_open
+    pool.start(answer, places=places)
+    assert pool.is_open
+    return pool
+
+
+def echo(pool, client="a"):
+    """Process of the child that answers."""
+    head, body = pool.ask(client, "echo", b"abc")
+    assert (head[0], body) == ("echo", b"cba")
+    return head[1]
+
+
+def refused(pool, head, client="a", connection=None):
+    try:
+        pool.ask(client, head, b"", connection)
+    except Problem as problem:
+        return problem
+    raise AssertionError("it was answered")
+
+
+def supervisor():
+    """The process that forks the children."""
+    return eventually(lambda: [pid for guard in children(os.getpid()) for pid in children(guard)])[0]
+
+
+class Waiting:
+    """A request that runs until its client leaves."""
+
+    def __init__(self, pool, client="a"):
+        self.connection, self.end = socket.socketpair()
+        self.number = next(NUMBERS)
+        self.problem = None
+        self.thread = threading.Thread(target=self._ask, args=(pool, client), daemon=True)
+        self.thread.start()
+
+    def _ask(self, pool, client):
+        try:
+            pool.ask(client, "wait", bytes([self.number]), self.connection)
+        except Problem as problem:
+            self.problem = problem
+
+    def has_started(self):
+        return STARTED[self.number]
+
+    def leave(self):
+        self.end.close()
+        self.thread.join(60)
+        return self.problem.status
+
+
+@contextlib.contextmanager
+def occupied(pool, *clients):
+    """Let a request of each client run until it leaves."""
+    requests = [Waiting(pool, client) for client in clients]
+    eventually(lambda: all(request.has_started() for request in requests), what="the start of all")
+    yield
+    assert [request.leave() for request in requests] == [CLIENT_LEFT] * len(clients)
+
+
+def answers():
+    pool = opened()
+    data = bytes(range(256)) * 20_000
+    (head, child, parent, niceness), body = pool.ask("a", "echo", data)
+    assert (head, body, niceness) == ("echo", data[::-1], 10)
+    assert (children(parent), parent) == ([child], supervisor())
+    assert [echo(pool, client) for client in "aba"] == [child] * 3  # it stays warm
+
+
+def one_at_a_time():
+    """A client's second request waits for its first, though there is room; one beyond MOST_OF_CLIENT is refused."""
+    pool = opened(places=3)
+    with occupied(pool, "a"):
+        for client in "bcde":
+            echo(pool, client)
+        more = [Waiting(pool, "a") for _ in range(MOST_OF_CLIENT - 1)]
+        problem = eventually(lambda: refused_at_once(pool))
+        assert (problem.status, problem.kind, problem.headers) == (429, "one-at-a-time", {"Retry-After": "1"})
+        assert f"{MOST_OF_CLIENT} heavy requests of this client are running or waiting" in problem.detail
+        assert not any(request.has_started() for request in more)
+        assert [request.leave() for request in more] == [CLIENT_LEFT] * len(more)
+    echo(pool)
+
+
+def refused_at_once(pool):
+    """The refusal of one more request of client a; None if it would wait, and then it leaves."""
+    ours, theirs = socket.socketpair()
+    threading.Timer(0.5, theirs.close).start()
+    problem = refused(pool, "echo", "a", ours)
+    return None if problem.status == CLIENT_LEFT else problem
+
+
+def short_work_beside_long_work():
+    """Clients with endless work leave a place for short work."""
+    pool = opened(places=2)
+    connections = [socket.socketpair() for _ in range(4)]
+    threads = [
+        threading.Thread(target=refused, args=(pool, "work", f"client {place}", ours), daemon=True)
+        for place, (ours, _) in enumerate(connections)
+    ]
+    for thread in threads:
+        thread.start()
+    for _ in range(20):
+        for client in "efg":
+            echo(pool, client)
+    for _, theirs in connections:
+        theirs.close()
+    for thread in threads:
+        thread.join(60)
+
+
+def work_that_proves_long_begins_again():
+    pool = opened()
+    head, _ = pool.ask("a", "work a while", b"")
+    assert head[0] == "work a while"
+    assert echo(pool, "b") != head  # answered by whichever child there is
+
+
+def no_turn_in_time():
+    pool = opened(wait_seconds=0.2)
+    with occupied(pool, "a", "b"):
+        problem = refused(pool, "echo", "c")
+        assert (problem.status, problem.kind, problem.headers) == (503, "over-capacity", {"Retry-After": "1"})
+        assert problem.detail == "no turn came in 0.2 s (RANKCORR_MAX_WAIT_SECONDS); try again"
+    echo(pool, "c")
+
+
+def few_wait():
+    pool = opened(waiting=2)
+    with occupied(pool, "a", "b"):
+        problem = refused(pool, "echo", "c")
+        assert problem.status == 503
+        assert problem.detail == "the service has 2 heavy requests already (RANKCORR_MAX_WAITING); try again"
+    echo(pool, "c")
+
+
+def many_at_once():
+    """Requests end, and clients leave, at the same time."""
+    pool = opened(places=4, waiting=64)
+    before = supervisor()
+
+    def ask(client):
+        for number in range(30):
+            ours, theirs = socket.socketpair()
+            if number % 3:
+                echo(pool, client)
+            else:
+                threading.Timer(0.001 * number, theirs.close).start()
+                pool_refuses = refused(pool, "work", client, ours)
+                assert pool_refuses.status == CLIENT_LEFT
+
+    in_threads(*(partial(ask, f"client {k}") for k in range(16)))
+    assert supervisor() == before
+    descriptors = len(os.listdir(f"/proc/{before}/fd"))
+    assert descriptors < 30, "descriptors of ended requests stay open"
+
+
+def too_much_work_is_ended():
+    pool = opened(work_seconds=1.0)
+    problem = refused(pool, "work")
+    assert (problem.status, problem.kind) == (422, "too-much-work")
+    assert "this request used up its 1 s of processor time (RANKCORR_MAX_SECONDS)" in problem.detail
+    echo(pool)
+
+
+def too_much_memory_is_refused():
+    pool = opened(work_bytes=1 << 28)
+    assert pool.ask("a", "take", b"") == ("too large", b"")
+
+
+def a_child_that_has_grown_is_replaced():
+    module.MOST_GROWTH = 1 << 21
+    pool = opened()
+    first = pool.ask("a", "grow", b"")[0][1]
+    second = pool.ask("a", "grow", b"")[0][1]
+    assert echo(pool) not in (first, second)
+
+
+def a_child_answers_so_many_requests():
+    module.MOST_REQUESTS = 3
+    pool = opened()
+    pids = [echo(pool) for _ in range(7)]
+    assert [pids.count(pid) for pid in dict.fromkeys(pids)] == [3, 3, 1]
+
+
+def an_answer_in_vain_is_given_up():
+    """A child that waits for something else than a processor is ended in time."""
+    pool = opened(wait_seconds=1.0, work_seconds=0.1)
+    request = Waiting(pool)
+    request.thread.join(60)
+    problem = request.problem
+    assert (problem.status, problem.kind) == (503, "over-capacity")
+    assert "the processors are busy with other work" in problem.detail
+    echo(pool)
+
+
+def a_death():
+    pool = opened()
+    for head in ("die", "fail"):
+        problem = refused(pool, head)
+        assert problem.status == 500
+        assert "the process that worked on the request has ended" in problem.detail
+    idle = echo(pool)
+    os.kill(idle, signal.SIGKILL)
+    eventually(lambda: state(idle) == "", what="the end of a child")
+    assert echo(pool) != idle
+
+
+def death_of_the_supervisor():
+    pool = opened()
+    request = Waiting(pool)
+    eventually(request.has_started)
+    first = supervisor()
+    before = children(first)
+    os.kill(first, signal.SIGKILL)
+    request.thread.join(60)
+    assert request.problem.status == 503
+    assert request.problem.detail == "the work on this request was interrupted; try again"
+    eventually(lambda: all(state(child) == "" for child in before), what="the end of its children")
+    echo(pool)
+    assert supervisor() != first
+
+
+def signals_for_the_whole_group():
+    """Ctrl-c, and a stop of the whole control group, leave the work that is under way to its worker."""
+    pool = opened()
+    first = echo(pool)
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
+        for pid in (*children(os.getpid()), supervisor(), first):
+            os.kill(pid, number)
+        assert echo(pool) == first
+
+
+def death_of_the_worker():
+    opened(places=2)
+    boss = supervisor()
+    eventually(lambda: len(children(boss)) == 2)
+    print(*children(os.getpid()), boss, *children(boss), flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def jobs_have_turns():
+    """A client with many jobs waits behind one with a single job; a job survives its supervisor."""
+    with tempfile.TemporaryDirectory() as folder:
+        jobs = Jobs(8)
+        jobs.open(Path(folder))
+        pool = opened(jobs=jobs)
+        keys = {client: pool.client_key(client) for client in "abc"}
+        names = [jobs.begin(keys["a"], "wait", bytes([next(NUMBERS)])) for _ in range(3)]
+        pool.look_at_jobs()
+        eventually(lambda: STARTED[0])
+        boss = supervisor()
+        names.append(jobs.begin(keys["b"], "echo", b"b"))
+        pool.look_at_jobs()
+        assert echo(pool) in children(boss)  # a client with a job has its heavy requests answered
+        jobs.delete(names[0])
+        pool.look_at_jobs()
+        assert eventually(lambda: jobs.answer(names[3]))[2] == b"b"  # before the second job of a
+        os.kill(boss, signal.SIGKILL)
+        names.append(jobs.begin(keys["c"], "echo", b"c"))
+        for name in names[1:3]:
+            jobs.delete(name)
+        pool.look_at_jobs()
+        assert eventually(lambda: jobs.answer(names[4]))[2] == b"c"
+
+
+def a_job_has_a_limit():
+    with tempfile.TemporaryDirectory() as folder:
+        jobs = Jobs(8)
+        jobs.open(Path(folder))
+        pool = opened(jobs=jobs, work_seconds=1.0)
+        name = jobs.begin(pool.client_key("a"), {"HTTP_X_REQUEST_ID": "id-7"}, b"")
+        pool.look_at_jobs()
+        status, _, body = eventually(lambda: jobs.answer(name))
+        assert status == 422
+        assert b"RANKCORR_JOB_SECONDS" in body
+        assert b'"request_id":"id-7"' in body
+
+
+def a_job_without_space_for_its_answer():
+    with tempfile.TemporaryDirectory() as folder:
+        jobs = Jobs(8)
+        jobs.open(Path(folder))
+
+        def fill(*_):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        module.write_work = fill  # in the children
+        pool = opened(jobs=jobs)
+        name = jobs.begin(pool.client_key("a"), "echo", b"")
+        pool.look_at_jobs()
+        eventually(lambda: status_of(jobs, name) == 507)
+
+
+def status_of(jobs, name):
+    try:
+        return jobs.answer(name)
+    except Problem as problem:
+        return problem.status
+
+
+class PoolOfCalls:
+    """A pool whose children are calls."""
+
+    def __init__(self, app):
+        self.is_open = True
+        self.answer = answer_alone(app)
+        self.clients = []
+
+    def pass_on(self):
+        if self.is_open:
+            raise Heavy
+
+    def ask(self, client, head, body, _connection):
+        self.clients.append(client)
+        self.is_open = False  # a child passes nothing on
+        with ThreadPoolExecutor(1) as other:  # which has no request of its own
+            answer = other.submit(self.answer, head, bytes(body)).result()
+        self.is_open = True
+        return answer
+
+
+SCENARIOS = (
+    answers,
+    one_at_a_time,
+    short_work_beside_long_work,
+    work_that_proves_long_begins_again,
+    no_turn_in_time,
+    few_wait,
+    many_at_once,
+    too_much_work_is_ended,
+    too_much_memory_is_refused,
+    a_child_that_has_grown_is_replaced,
+    a_child_answers_so_many_requests,
+    an_answer_in_vain_is_given_up,
+    a_death,
+    death_of_the_supervisor,
+    signals_for_the_whole_group,
+    death_of_the_worker,
+    jobs_have_turns,
+    a_job_has_a_limit,
+    a_job_without_space_for_its_answer,
+)
+
+if __name__ == "__main__":  # each scenario in a fork, as importing takes longer than most of them
+    for scenario in [scenario for scenario in SCENARIOS if sys.argv[1:] in ([], [scenario.__name__])]:
+        if (pid := os.fork()) == 0:
+            code = 1
+            try:
+                STARTED[:] = bytes(len(STARTED))
+                scenario()
+                code = 0
+            except BaseException:
+                traceback.print_exc()
+            finally:
+                sys.stdout.flush()
+                os._exit(code)
+        print(scenario.__name__, os.waitpid(pid, 0)[1], flush=True)
