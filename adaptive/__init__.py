@@ -43,7 +43,7 @@ from adaptive.errors import (
     TokenError,
     VoteError,
 )
-from adaptive.model._accuracy import Cut, ExpectedCorrelation, RankIntervals, TopProbabilities
+from adaptive.model._accuracy import Better, Cut, ExpectedCorrelation, RankIntervals, TopProbabilities
 from adaptive.model._comparisons import Comparisons, read_comparisons
 from adaptive.model._estimators import BordaScores, borda, bradley_terry, thurstone
 from adaptive.model._likelihood import Prior, VoteModel
@@ -76,7 +76,7 @@ __all__ += ["BordaScores", "Comparisons", "Prior", "Strengths", "VoteModel"]
 __all__ += ["borda", "bradley_terry", "read_comparisons", "thurstone"]
 __all__ += ["MatchedBallots", "Matches", "Matching", "next_comparisons", "run_matched_ballots", "run_matching"]
 __all__ += ["StopDecision", "StoppingRule", "stopping_rule"]
-__all__ += ["Cut", "ExpectedCorrelation", "RankIntervals", "TopProbabilities"]
+__all__ += ["Better", "Cut", "ExpectedCorrelation", "RankIntervals", "TopProbabilities"]
 __all__ += ["Influence", "VoterReport", "influence", "voter_report"]
 __all__ += ["ScoredLeaderboard", "SystemScore", "score_leaderboard", "score_system"]
 __all__ += ["PopulationFit", "VoterPool", "VoterPopulation", "fit_population", "true_ranking"]

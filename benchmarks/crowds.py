@@ -9,7 +9,8 @@ in one-dimensional crowds has the order of the strengths.
 With ``--targets .8 .9`` it prints where matched campaigns stop by `stopping_rule`, and how accurate they are then.
 
 Run it with ``.venv/bin/python benchmarks/crowds.py``; ``--only clusters`` takes crowds with that in their names,
-``--json FILE`` writes all figures. Nothing here asserts.
+``--json FILE`` writes all figures, and ``--ways matched switched`` compares matching with a switch to random pairs once
+votes contradict the model. Nothing here asserts.
 """
 
 import argparse
@@ -17,7 +18,7 @@ import json
 import os
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -32,7 +33,7 @@ from adaptive.ledger import batch_for
 from adaptive.model._comparisons import Comparisons
 from adaptive.model._estimators import bradley_terry
 from adaptive.model._matched_ballots import MATCHED_BALLOTS, run_matched_ballots
-from adaptive.model._matching import Matching, run_matching
+from adaptive.model._matching import Matching, interim_strengths, next_comparisons, no_votes, run_matching, with_answers
 from adaptive.model._strengths import SHORT, Strengths, stopping_rule
 from rankcorr import Ranking, weighted_rho, weighted_tau
 
@@ -42,6 +43,7 @@ Rng = np.random.Generator
 SIZES = {"30": (30, 200), "100": (100, 500), "200": (200, 2_000), "990": (990, 6_000)}
 BUDGETS = {"30": 450, "100": 1_500, "200": 3_000, "990": 10_000}  # of campaigns with a target
 WAYS = ("matched", "uniform", "ballots", "matched ballots")
+SWITCH = 4.0  # misfit of pairs from which `switched` asks random pairs
 TOP = 10  # a tenth of the items at most
 
 
@@ -208,11 +210,30 @@ CROWDS: dict[str, Callable[[int, Rng], Crowd]] = {
 }
 
 
+def switch_to_random_pairs(n: int, voters: Voters, n_votes: int, rng: Rng) -> Strengths:
+    """Match pairs until the misfit is above `SWITCH`, and ask random pairs from then on."""
+    votes, strengths, is_random = no_votes(n, voters.crowd.n_voters), None, False
+    batch = Matching().batch_of(n)
+    while votes.n_comparisons < n_votes:
+        strengths = interim_strengths(votes, strengths)
+        is_random = is_random or strengths.misfit.pairs > SWITCH
+        size = n // 2 if votes.n_comparisons < n // 2 * Matching().first else batch
+        matches = next_comparisons(strengths, min(size, n_votes - votes.n_comparisons), rng=rng)
+        if is_random:  # of the items with the fewest votes
+            fewest = np.lexsort((rng.random(n), votes.presentations))[: 2 * len(matches)]
+            sides = rng.permutation(fewest).astype(np.int32).reshape(2, -1)
+            matches = replace(matches, left=sides[0], right=sides[1])
+        votes = with_answers(votes, matches, voters.answer(matches))
+    return bradley_terry(votes, voters=True)
+
+
 def asked(way: str, voters: Voters, n: int, n_votes: int, rng: Rng) -> Strengths:
     """Strengths from the votes that a way of asking collects."""
     n_voters = voters.crowd.n_voters
     if way == "matched":
         return run_matching(n, voters.answer, n_votes, rng=rng, voters=n_voters)
+    if way == "switched":
+        return switch_to_random_pairs(n, voters, n_votes, rng)
     if way == "matched ballots":
         plan = MATCHED_BALLOTS.plan(n, n_votes)
         return run_matched_ballots(plan, voters.answer, items=n, rng=rng, voters=n_voters, match=MATCHED_BALLOTS)
@@ -344,7 +365,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--simulations", type=int, default=30)
     parser.add_argument("--sizes", nargs="+", default=["30", "100", "200"], choices=list(SIZES))
-    parser.add_argument("--ways", nargs="+", default=WAYS, choices=WAYS)
+    parser.add_argument("--ways", nargs="+", default=WAYS, choices=(*WAYS, "switched"))
     parser.add_argument("--only", default="", help="crowds with this in their names")
     parser.add_argument("--json", help="a file for all figures")
     parser.add_argument("--targets", type=float, nargs="+", default=[], help="stop at these expected tau_w instead")

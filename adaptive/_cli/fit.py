@@ -14,8 +14,9 @@ import numpy as np
 from adaptive._cli.output import emit, print_note
 from adaptive._cli.vote_files import FILES_HELP, Reading, check_voter_name, model_options, read_files, vote_options
 from adaptive._formats.votes import votes_csv
+from adaptive._record import places_best_first
 from adaptive._tables import item_cells, items_csv
-from adaptive.model._accuracy import N_SAMPLES
+from adaptive.model._accuracy import MOST_WITH_INTERVALS, N_SAMPLES
 from adaptive.model._comparisons import Comparisons
 from adaptive.model._estimators import MODELS, BordaScores, bradley_terry, fit_named
 from adaptive.model._matching import FOCUS, Matches, next_comparisons
@@ -41,31 +42,52 @@ _SHOWN: Final = 20
 @model_options(list(MODELS))
 @click.option("--top", type=click.IntRange(min=1), help=f"The best N items.  [default: {_SHOWN} printed, all in files]")
 @click.option("--out", metavar="FILE", help="Write the ranking here, as CSV.")
+@console.option("--level", type=float, default=0.9, help="Probability that an interval contains the true rank.")
+@click.option(
+    "--better",
+    "pairs",
+    nargs=2,
+    multiple=True,
+    metavar="A B",
+    help="Also print the probability that item A is better than item B; may be repeated.",
+)
 @console.json_option(", with all that was fitted")
 def fit_command(
     votes: tuple[str, ...], reading: Reading, items: str | None, model: Any, top: int | None, out: str | None,
-    as_json: bool, **options: Any,
+    level: float, pairs: tuple[tuple[str, str], ...], as_json: bool, **options: Any,
 ) -> None:  # fmt: skip
     """Fit strengths to all votes of the VOTES files, and rank the items by them.
 
-    A win over a strong item counts more than one over a weak item, and the standard errors show how certain each
-    strength is. The CSV of --out has the columns item (or item_1, item_2, ...), rank, strength, standard_error,
-    presentations, wins, ties and losses; with --model borda, score in place of strength and standard_error. Warnings
-    about the ranking go to stderr.
+    A win over a strong item counts more than one over a weak item. The standard errors show how certain each strength
+    is, and rank low to rank high how certain each rank is, for up to 3,000 items. The CSV of --out has the columns item
+    (or item_1, item_2, ...), rank, strength, standard_error, rank_low, rank_high, presentations, wins, ties and losses;
+    with --model borda, score in place of the four in the middle. Warnings about the ranking go to stderr.
 
     Example:
       ballots fit votes.csv
       ballots fit votes1.csv votes2.csv --voters --out ranking.csv
-      ballots fit voting.db --top 10
+      ballots fit voting.db --top 10 --better tea coffee
     """
     if as_json and out is not None:
         raise OptionError("--json and --out exclude each other: --out writes CSV")
+    share = checked_level(level)
+    if pairs and model == "borda":
+        raise OptionError("--better needs a model with strengths, not borda")
     comparisons = read_files(votes, reading, items).votes
+    labels = {", ".join(item_cells(item)): item for item in comparisons.items}
+    unknown = [name for pair in pairs for name in pair if name not in labels]
+    if unknown:
+        raise OptionError(f"--better: no item is called {printable(repr(unknown[0]))}")
     found = fit_named(comparisons, model, **options)
-    content = found.to_dict()
+    content, better = found.to_dict(), []
+    if isinstance(found, Strengths):
+        better = [found.better(labels[first], labels[second], level=share) for first, second in pairs]
+        if comparisons.n_items <= MOST_WITH_INTERVALS:
+            content["items"] = _with_intervals(found, content["items"], share)
     content["items"] = content["items"][:top]
     notes = _notes(found)
     if as_json:
+        content["better"] = [pair.to_dict() for pair in better]
         counts = {name: getattr(comparisons, name) for name in ("n_items", "n_comparisons", "n_ties", "n_unanswered")}
         n_voters = None if comparisons.voters is None else comparisons.n_voters
         console.print_json({**counts, "n_voters": n_voters, "model": model, **content})
@@ -76,8 +98,32 @@ def fit_command(
         click.echo(_counts(comparisons))
         click.echo(_model(found, model) + "\n")
         _print_items(content["items"][: _SHOWN if top is None else top], comparisons.n_items)
+    for pair in [] if as_json else better:
+        first, second = (printable(", ".join(item_cells(item))) for item in (pair.first, pair.second))
+        low, high = pair.interval
+        click.echo(
+            f"{first} is better than {second} with probability {pair.probability:.3f} +- {pair.standard_error:.3f}; "
+            f"strengths differ by {pair.difference:+.3f} ({low:+.3f} to {high:+.3f})"
+        )
     for note in notes:
         print_note(note)
+
+
+def _with_intervals(found: Strengths, rows: list[dict[str, Any]], level: float) -> list[dict[str, Any]]:
+    """Return the rows of items, best first, with an interval of each rank after the standard error."""
+    intervals = found.rank_intervals(level)
+    best_first = places_best_first(found.items, found.ranking.ranks)
+    ends = zip(intervals.low[best_first].tolist(), intervals.high[best_first].tolist(), strict=True)
+    first, last = ("item", "rank", "strength", "standard_error"), ("presentations", "wins", "ties", "losses")
+    return [
+        {
+            **{name: row[name] for name in first},
+            "rank_low": int(low),
+            "rank_high": int(high),
+            **{name: row[name] for name in last},
+        }
+        for row, (low, high) in zip(rows, ends, strict=True)
+    ]
 
 
 def _notes(found: Strengths | BordaScores) -> tuple[str, ...]:

@@ -35,7 +35,7 @@ from adaptive.ledger._voters.participation import Journey, SheetInHand, Visit
 from adaptive.ledger._voters.tokens import Holder, TokenKind, TokenRow
 from adaptive.ledger._voters.voter import PlatformVoters, Voter
 from adaptive.ledger._votes.casting import Receipt, VoteCast
-from adaptive.ledger._votes.reading import MOST_WITH_INTERVALS, LedgerEvent
+from adaptive.ledger._votes.reading import LedgerEvent
 from adaptive.ledger.errors import (
     BundleError,
     ChangedError,
@@ -50,6 +50,7 @@ from adaptive.ledger.errors import (
     UnfinishedError,
     UnreachableError,
 )
+from adaptive.model._accuracy import MOST_WITH_INTERVALS
 
 # In the order of a campaign: its parts, voters, votes, results, errors.
 __all__ = ["Campaign", "Ledger"]

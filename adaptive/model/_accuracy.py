@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from adaptive._record import item_table, places_best_first
+from adaptive._record import item_table, json_label, places_best_first
 from adaptive.errors import ModelError
 from rankcorr import Ranking
 from rankcorr._checks import checked_level, shown, whole_number
@@ -22,6 +23,8 @@ from rankcorr._workers import checked_workers, in_threads
 Array: TypeAlias = NDArray[Any]
 
 N_SAMPLES = 1_000
+# Posterior draws for more items take a minute or longer; computing only the standard errors would take as long.
+MOST_WITH_INTERVALS: Final = 3_000
 _BLOCK_ROWS = 50
 
 
@@ -211,6 +214,58 @@ class Cut(JsonResult):
     n_samples: int
 
 
+@dataclass(frozen=True)
+class Better(JsonResult):
+    """The probability that one item is better than another, and how far their strengths are apart.
+
+    Attributes
+    ----------
+    first, second : hashable
+        Labels.
+    probability : float
+        Probability, given the votes, that the true strength of `first` is larger.
+    standard_error : float
+        Of the probability, because it is the share of a finite number of draws.
+    difference : float
+        Strength of `first` less that of `second`: the median of the draws.
+    interval : tuple of (float, float)
+        Contains the true difference with probability `level`.
+    level : float
+    n_samples : int
+
+    See Also
+    --------
+    Strengths.better : Returns it.
+    Strengths.rank_intervals : Intervals of all ranks.
+
+    Examples
+    --------
+    >>> from adaptive import Comparisons, bradley_terry
+    >>> votes = Comparisons.from_labels(["fig", "fig", "kiwi"] * 9, ["kiwi", "plum", "plum"] * 9, ["left"] * 27)
+    >>> better = bradley_terry(votes, prior=2).better("fig", "plum")
+    >>> better.probability > 0.99, better.interval[0] > 0
+    (True, True)
+    """
+
+    first: Hashable
+    second: Hashable
+    probability: float
+    standard_error: float
+    difference: float
+    interval: tuple[float, float]
+    level: float
+    n_samples: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields, ready for JSON."""
+        return {**super().to_dict(), "first": json_label(self.first), "second": json_label(self.second)}
+
+    def __repr__(self) -> str:
+        low, high = self.interval
+        apart = f"{self.difference:+.3g} ({low:+.3g} to {high:+.3g}, level {self.level:g})"
+        return f"<Better: {self.first!r} than {self.second!r}, probability {self.probability:.3g}, difference {apart}>"
+
+
 @dataclass(frozen=True, eq=False)
 class ExpectedCorrelation(JsonResult):
     """Accuracy of a ranking, in units of a coefficient.
@@ -257,6 +312,18 @@ class ExpectedCorrelation(JsonResult):
             f"<ExpectedCorrelation {self.coefficient!r}: {self.mean:.4f}, "
             f"{self.low:.4f} to {self.high:.4f} at level {self.level:g}>"
         )
+
+
+def better_of(theta: Array, first: Hashable, second: Hashable, level: float) -> Better:
+    """Compare two items by draws of their strengths, shape (n_samples, 2)."""
+    share = checked_level(level, error=ModelError)
+    apart = theta[:, 0] - theta[:, 1]
+    n = apart.size
+    probability = float((apart > 0).mean() + 0.5 * (apart == 0).mean())
+    low, median, high = np.quantile(apart, [(1 - share) / 2, 0.5, (1 + share) / 2])
+    smoothed = (probability * n + 1) / (n + 2)  # the share of all draws or of none has an error too
+    error = math.sqrt(smoothed * (1 - smoothed) / n)
+    return Better(first, second, probability, error, float(median), (float(low), float(high)), share, n)
 
 
 def rank_intervals_of(draws: DrawnRanks, level: float) -> RankIntervals:

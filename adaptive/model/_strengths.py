@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adaptive._record import item_table, json_label, places_best_first
-from adaptive.errors import ModelError
+from adaptive.errors import ComparisonError, ModelError
 from adaptive.model import _accuracy as accuracy
 from adaptive.model._accuracy import N_SAMPLES, Cut, DrawnRanks, ExpectedCorrelation, RankIntervals, TopProbabilities
+from adaptive.model._columns import places_among
 from adaptive.model._comparisons import Comparisons
 from adaptive.model._evidence import LIMIT, Misfit, Signal, misfit, signal
 from adaptive.model._fit import SD_RANGE, SD_START
@@ -320,6 +321,50 @@ class Strengths(TableResult):
         ([1.0, 1.0, 2.0], [2.0, 3.0, 3.0])
         """
         return accuracy.rank_intervals_of(self.drawn(n_samples, seed), level)
+
+    def better(
+        self, first: Hashable, second: Hashable, *, level: float = 0.9, n_samples: int = N_SAMPLES, seed: int = 0
+    ) -> accuracy.Better:
+        """Return the probability that one item is better than another, given the votes.
+
+        It is the share of draws from the posterior in which `first` is the stronger, from the same draws as all other
+        intervals. Choose the pair before you see the votes: the best of many pairs looks better than it is.
+
+        Parameters
+        ----------
+        first, second : hashable
+            Labels of two items.
+        level : float
+            Probability that the interval contains the difference of the true strengths.
+        n_samples : int
+            Draws from the posterior.
+        seed : int
+            The same seed gives the same answer.
+
+        Raises
+        ------
+        ModelError
+            An unknown item, the same item twice, or an option out of range.
+
+        Examples
+        --------
+        >>> from adaptive.model._estimators import bradley_terry
+        >>> votes = Comparisons.from_labels(["a", "a", "b"] * 2, ["b", "c", "c"] * 2, ["left"] * 6)
+        >>> strengths = bradley_terry(votes, prior=2)
+        >>> better, worse = strengths.better("a", "c"), strengths.better("c", "a")
+        >>> better.probability > 0.9, round(better.probability + worse.probability, 12)
+        (True, 1.0)
+        """
+        try:
+            pair = places_among([first, second], self.items, "item", "better")
+        except ComparisonError as error:
+            raise ModelError(str(error)) from None
+        if pair[0] == pair[1]:
+            raise ModelError(f"an item is compared with another; got {shown(first)} twice")
+        n = checked_count(n_samples, "n_samples", ModelError)
+        rng = np.random.default_rng(checked_seed(seed, ModelError))
+        names = [self.items[place] for place in pair.tolist()]
+        return accuracy.better_of(self.sample(n, rng)[:, pair], names[0], names[1], level)
 
     def in_top(self, k: int, *, n_samples: int = N_SAMPLES, seed: int = 0) -> TopProbabilities:
         """Return the probability that each item is among the true top k; they sum to k.

@@ -19,9 +19,9 @@ from adaptive.ledger._campaign.stored import ItemContent, contents_of
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.encoding import CANNOT_SAY
 from adaptive.ledger._voters.identity import excluded_voters
-from adaptive.ledger._votes.reading import MOST_WITH_INTERVALS, standing_votes, votes_of
+from adaptive.ledger._votes.reading import standing_votes, votes_of
 from adaptive.ledger.errors import LedgerError
-from adaptive.model._accuracy import Cut
+from adaptive.model._accuracy import MOST_WITH_INTERVALS, Cut
 from adaptive.model._estimators import bradley_terry
 from adaptive.model._evidence import LIMIT
 from adaptive.model._strengths import Strengths

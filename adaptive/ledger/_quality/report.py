@@ -21,8 +21,9 @@ from adaptive.ledger._quality.agreement import (
 from adaptive.ledger._quality.flags import Limits, Share, VoterQuality, flags_of
 from adaptive.ledger._store.encoding import CANNOT_SAY
 from adaptive.ledger._voters.identity import excluded_voters, keys_of, names_of
-from adaptive.ledger._votes.reading import MOST_WITH_INTERVALS, votes_of
+from adaptive.ledger._votes.reading import votes_of
 from adaptive.ledger.errors import LedgerError
+from adaptive.model._accuracy import MOST_WITH_INTERVALS
 from adaptive.model._comparisons import Comparisons
 from adaptive.model._estimators import bradley_terry
 from adaptive.model._voters import voter_report

@@ -22,8 +22,6 @@ from adaptive.model._columns import ShownPairs
 from adaptive.model._comparisons import Comparisons
 
 MOST_EVENTS: Final = 1_000
-# Posterior draws for more items take a minute or longer; computing only the standard errors would take as long.
-MOST_WITH_INTERVALS: Final = 3_000
 Array = NDArray[np.int64]
 _NOBODY: Final = -1
 _NOTHING: Final = -9  # a retracted or voided vote has no answer

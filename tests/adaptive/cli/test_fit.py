@@ -38,6 +38,21 @@ def fit_of_few(*args):
     return result.stdout
 
 
+def table_of(fitted, level=0.9):
+    """The rows of a fit with the intervals of its ranks, in the columns of the command."""
+    rows = fitted.to_dict()["items"]
+    if "score" in rows[0]:
+        return rows
+    intervals = fitted.rank_intervals(level)
+    places = {"/".join(item) if isinstance(item, tuple) else item: place for place, item in enumerate(intervals.items)}
+    for row in rows:
+        place = places["/".join(row["item"]) if isinstance(row["item"], list) else row["item"]]
+        ends = {"rank_low": int(intervals.low[place]), "rank_high": int(intervals.high[place])}
+        counts = {name: row.pop(name) for name in ("presentations", "wins", "ties", "losses")}
+        row.update(ends | counts)
+    return rows
+
+
 def test_the_table(votes):
     fitted = bradley_terry(votes)
     head, model, _, *table = fit_of_few("v.csv").splitlines()
@@ -47,12 +62,12 @@ def test_the_table(votes):
         f"prior sd {fitted.prior_sd:.3g} (from the votes), tie parameter {fitted.tie_parameter:.3g}"
     )
     assert re.split("  +", table[0]) == [
-        "item", "rank", "strength", "standard error", "presentations", "wins", "ties", "losses"
+        "item", "rank", "strength", "standard error", "rank low", "rank high", "presentations", "wins", "ties", "losses"
     ]  # fmt: skip
-    rows = fitted.to_dict()["items"]
+    rows = table_of(fitted)
     assert [line.split() for line in table[1:]] == [
         [row["item"], f"{row['rank']:g}", f"{row['strength']:.3f}", f"{row['standard_error']:.3f}"]
-        + [str(row[name]) for name in ("presentations", "wins", "ties", "losses")]
+        + [str(row[name]) for name in ("rank_low", "rank_high", "presentations", "wins", "ties", "losses")]
         for row in rows
     ]
 
@@ -68,7 +83,8 @@ def test_the_table(votes):
     ],
 )
 def test_the_options_are_those_of_the_library(votes, folder, arguments, fit):
-    expected = fit(votes).to_dict()
+    fitted = fit(votes)
+    expected = {**fitted.to_dict(), "items": table_of(fitted)}
     found = json.loads(fit_of_few("v.csv", "--json", *arguments.split()))
     assert {name: found[name] for name in expected} == expected
     assert (found["n_items"], found["n_comparisons"], found["n_ties"], found["n_unanswered"]) == (3, 6, 1, 1)
@@ -111,7 +127,7 @@ def test_several_files_are_one_list_of_votes(folder, votes):
     (folder / "1.csv").write_text(header + "".join(rows[:2]))
     (folder / "2.csv").write_text(header + "".join(rows[2:]))
     found = json.loads(fit_of_few("1.csv", "2.csv", "--json"))
-    assert found["items"] == bradley_terry(votes).to_dict()["items"]
+    assert found["items"] == table_of(bradley_terry(votes))
     assert found["n_unanswered"] == 1
 
 
@@ -127,7 +143,7 @@ def test_a_voting_of_ballots_run(folder):
     protocol.record({name: answer for name, answer in answers.items() if answer})
     expected = bradley_terry(Comparisons.from_ballots(protocol.voted, items=protocol.items, voters=protocol.voters))
     found = json.loads(invoke("fit", "v.db", "--json").stdout)
-    assert found["items"] == expected.to_dict()["items"]
+    assert found["items"] == table_of(expected)
     assert found["n_unanswered"] == 2
     of_file = json.loads(invoke("fit", "some.csv", "--json").stdout)
     strengths = [[(row["item"], row["rank"]) for row in document["items"]] for document in (found, of_file)]
@@ -174,3 +190,22 @@ def test_numbers_of_json_are_the_items_of_csv(folder):
     (folder / "w.csv").write_text("winner,loser,weight\na,b,0.5\n")
     assert '--ignore "weight"' in refusal("fit", "w.csv")
     assert "2 items, 1 vote" in invoke("fit", "w.csv", "--ignore", "weight").stdout
+
+
+@pytest.mark.usefixtures("votes")
+def test_the_level_of_intervals_and_pairs(votes):
+    fitted = bradley_terry(votes)
+    arguments = ("--level", 0.5, "--better", "fig", "plum", "--better", "plum", "fig")
+    found = json.loads(fit_of_few("v.csv", "--json", *arguments))
+    assert found["items"] == table_of(fitted, level=0.5)
+    assert found["better"] == [fitted.better(*pair, level=0.5).to_dict() for pair in (("fig", "plum"), ("plum", "fig"))]
+    better = fitted.better("fig", "plum")
+    assert fit_of_few("v.csv", "--better", "fig", "plum").splitlines()[-1] == (
+        f"fig is better than plum with probability {better.probability:.3f} +- {better.standard_error:.3f}; strengths "
+        f"differ by {better.difference:+.3f} ({better.interval[0]:+.3f} to {better.interval[1]:+.3f})"
+    )
+    assert "--better: no item is called 'date'" in refusal("fit", "v.csv", "--better", "fig", "date")
+    assert "--better needs a model with strengths" in refusal(
+        "fit", "v.csv", "--better", "fig", "plum", "--model", "borda"
+    )
+    assert "level must be a number between 0 and 1" in refusal("fit", "v.csv", "--level", 1)

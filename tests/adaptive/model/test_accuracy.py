@@ -14,6 +14,7 @@ from adaptive import Comparisons, bradley_terry, stopping_rule
 from adaptive.errors import ModelError
 from adaptive.model._accuracy import (
     DrawnRanks,
+    better_of,
     cut_of,
     expected_correlation_of,
     rank_intervals_of,
@@ -185,3 +186,63 @@ def test_all_that_is_reached_is_ready_for_json():
     assert (decision["stop"], decision["expected"]["level"]) == (False, 0.9)
     one = Comparisons.from_labels(["a"], ["b"], ["left"])
     assert stopping_rule(0.9)(bradley_terry(one)).reason.endswith("coin flips after 1 vote")
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=9), st.floats(0.05, 0.95))
+def test_better_is_the_share_of_draws_where_the_first_is_stronger(draws, level):
+    theta = np.array(draws, float)
+    found, other = (better_of(columns, "a", "b", level) for columns in (theta, theta[:, ::-1]))
+    wins = [1.0 if a > b else 0.5 if a == b else 0.0 for a, b in draws]
+    assert_allclose(found.probability, sum(wins) / len(wins), atol=1e-12)
+    assert_allclose([found.probability, found.difference], [1 - other.probability, -other.difference], atol=1e-12)
+    assert_allclose(found.interval, [-other.interval[1], -other.interval[0]], atol=1e-12)
+    assert found.interval[0] <= found.difference <= found.interval[1]
+    assert 0 < found.standard_error <= 0.5
+
+
+def test_better_is_of_the_draws_of_the_other_intervals():
+    strengths = three_items()
+    found = strengths.better("a", "c")
+    ranks = strengths.drawn().ranks
+    assert_allclose(found.probability, (ranks[:, 0] < ranks[:, 2]).mean(), atol=1e-12)
+    assert json.loads(json.dumps(found.to_dict()))["first"] == "a"
+    assert repr(found).startswith("<Better: 'a' than 'c', probability 0.")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "message"),
+    [
+        (("a", "x"), {}, "'x' is not one of the 3 items"),
+        (("a", "a"), {}, "an item is compared with another; got 'a' twice"),
+        (("a", "b"), {"level": 1}, "level must be a number between 0 and 1"),
+        (("a", "b"), {"n_samples": 0}, "n_samples must be"),
+        (("a", "b"), {"seed": -1}, "seed must be"),
+    ],
+)
+def test_a_comparison_that_cannot_be_is_refused(arguments, options, message):
+    with pytest.raises(ModelError, match=message):
+        three_items().better(*arguments, **options)
+
+
+@pytest.mark.wide
+def test_better_is_not_overconfident_on_simulated_votes():
+    """Of the pairs that are said to be ordered with a probability, at least so many are, less .05 for chance."""
+    said, holds = [], []
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        theta = rng.normal(size=12)
+        left = rng.integers(0, 12, 120)
+        right = (left + rng.integers(1, 12, 120)) % 12
+        wins = rng.random(120) < 1 / (1 + np.exp(theta[right] - theta[left]))
+        fitted = bradley_terry(Comparisons(12, left, right, np.where(wins, 1, -1)))
+        ranks = fitted.drawn().ranks
+        for a, b in combinations(range(12), 2):
+            probability = (ranks[:, a] < ranks[:, b]).mean()
+            first, second = (a, b) if probability >= 0.5 else (b, a)
+            said.append(max(probability, 1 - probability))
+            holds.append(theta[first] > theta[second])
+        assert_allclose(fitted.better(0, 1).probability, (ranks[:, 0] < ranks[:, 1]).mean(), atol=1e-12)
+    said, holds = np.array(said), np.array(holds)
+    for low, high in ((0.5, 0.7), (0.7, 0.9), (0.9, 1.01)):
+        is_near = (low <= said) & (said < high)
+        assert holds[is_near].mean() > said[is_near].mean() - 0.05
