@@ -24,7 +24,7 @@ from rankcorr._ranking import (
     stacked,
 )
 from rankcorr._results import Computed, TableNotes, TableResult, best_places, read_only, square_frame
-from rankcorr._scores import checked_numbers, is_masked, midrank_rows
+from rankcorr._scores import checked_numbers, is_masked, midrank_rows, sortable
 from rankcorr._workers import Progress, checked_workers, in_threads
 from rankcorr.errors import (
     DuplicateLabelError,
@@ -425,7 +425,8 @@ def _matrix(rankings: Any, gold: Ranking | None, *, role: str, missing: Missing 
     """Return a matrix of checked scores that fits gold."""
     if isinstance(rankings, list | tuple) and any(is_masked(row) for row in rankings):
         raise MissingValueError(f"every item needs a {role} score; some rows have masked ones")
-    scores = checked_numbers(rankings, what=f"{role} score", n_dimensions=2)
+    what = f"{role} score"
+    scores = sortable(checked_numbers(rankings, what=what, n_dimensions=2), what)
     _check_any(len(scores), role)
     if gold is not None and gold.labels is not None:
         raise LabelError(

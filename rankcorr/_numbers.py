@@ -8,6 +8,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rankcorr.errors import NonNumericError
+
 LARGEST_EXACT: Final = 2**53  # float64 holds every whole number up to here; 2^53 + 1 becomes 2^53
 
 
@@ -74,13 +76,13 @@ def is_nan(value: Any) -> bool:
     return value.is_nan() if isinstance(value, Decimal) else bool(value != value)  # noqa: PLR0124
 
 
-def order_codes(array: NDArray[Any]) -> NDArray[np.int64]:
+def order_codes(array: NDArray[Any], what: str = "number") -> NDArray[np.int64]:
     """Whole numbers from 0 in the order of real numbers, without nan; equal codes for equal numbers.
 
     Raises
     ------
-    TypeError
-        Two numbers of unknown types cannot be compared.
+    NonNumericError
+        Two numbers of unknown types cannot be compared; the message says `what` they are.
 
     Examples
     --------
@@ -91,7 +93,10 @@ def order_codes(array: NDArray[Any]) -> NDArray[np.int64]:
         comparable = np.empty(array.size, object)
         comparable[:] = [_python_number(value) for value in array.flat]
         array = comparable.reshape(array.shape)
-    codes = np.unique(array, return_inverse=True)[1]
+    try:
+        codes = np.unique(array, return_inverse=True)[1]
+    except TypeError as error:
+        raise NonNumericError(f"every {what} must be a real number that compares with the others: {error}") from error
     return codes.reshape(array.shape).astype(np.int64, copy=False)
 
 

@@ -20,6 +20,7 @@ from rankcorr._scores import (
     is_masked,
     midranks,
     read_only,
+    sortable,
     split_labels,
 )
 from rankcorr.errors import (
@@ -54,6 +55,9 @@ class Ranking:
         ranks nor an order of labels: ``ranks[best_first]`` ascends.
     n_ties : int
         Number of items that share their rank with another item.
+    scores : ndarray of shape (n_items,), read-only, or None
+        The scores that the ranking was made from, unrounded and of any type of number, in the order of `ranks`. None
+        if it was made from ranks or an order, or if `align` added items. Equal rankings may have different scores.
 
     See Also
     --------
@@ -67,11 +71,12 @@ class Ranking:
     array([1. , 2.5, 2.5])
     """
 
-    __slots__ = ("best_first", "labels", "n_ties", "ranks")
+    __slots__ = ("_scores", "best_first", "labels", "n_ties", "ranks")
     ranks: Ranks
     best_first: Positions
     n_ties: int
     labels: tuple[Hashable, ...] | None
+    _scores: NDArray[Any] | None
 
     def __init__(self, *_args: object, **_options: object) -> None:
         raise TypeError(
@@ -81,9 +86,14 @@ class Ranking:
 
     @classmethod
     def unchecked(
-        cls, ranks: Ranks, best_first: Positions, n_ties: int, labels: tuple[Hashable, ...] | None = None
+        cls,
+        ranks: Ranks,
+        best_first: Positions,
+        n_ties: int,
+        labels: tuple[Hashable, ...] | None = None,
+        scores: NDArray[Any] | None = None,
     ) -> Ranking:
-        """Make a ranking of mid-ranks, `best_first` and `n_ties` that are known to agree; only for this library.
+        """Make a ranking of ranks, `best_first`, `n_ties` and scores that are known to agree; only for this library.
 
         The arrays become read-only; they are not copied.
         """
@@ -95,6 +105,7 @@ class Ranking:
         fill(ranking, "best_first", best_first)
         fill(ranking, "n_ties", n_ties)
         fill(ranking, "labels", labels)
+        fill(ranking, "_scores", scores)
         return ranking
 
     @classmethod
@@ -198,7 +209,7 @@ class Ranking:
                 ranks, best_first, n_ties = midranks(numbers_, descending=descending)
                 largest = numbers_[best_first[0 if descending else -1]]  # or nan, which is sorted behind it
                 if largest == largest:  # noqa: PLR0124
-                    return cls.unchecked(ranks, best_first, n_ties)
+                    return cls.unchecked(ranks, best_first, n_ties, None, numbers_.copy() if descending else None)
         if isinstance(numbers_, Ranking):
             raise OptionError("this is a Ranking already: pass it on as it is")
         keys, values = split_labels(numbers_, what)
@@ -206,8 +217,10 @@ class Ranking:
             raise OptionError(f"labels were given twice: as keys of the {what}s and as the argument 'labels'")
         checked = checked_numbers(values, what=what, n_dimensions=1, labels=keys, least=least)
         names = keys if labels is None else labels
-        ranks, best_first, n_ties = midranks(checked, descending=descending)
-        return cls.unchecked(ranks, best_first, n_ties, None if names is None else _checked_labels(names, checked.size))
+        ranks, best_first, n_ties = midranks(sortable(checked, what), descending=descending)
+        names = None if names is None else _checked_labels(names, checked.size)
+        scores = None if not descending else checked if isinstance(values, list | tuple) else checked.copy()
+        return cls.unchecked(ranks, best_first, n_ties, names, scores)
 
     def take(self, positions: NDArray[np.integer[Any]], labels: tuple[Hashable, ...] | None = None) -> Ranking:
         """Return the ranking of some items, in a new order; they are ranked again, and ties stay ties. O(n_items).
@@ -226,10 +239,11 @@ class Ranking:
         """
         if labels is None and self.labels is not None:
             labels = tuple(self.labels[position] for position in positions.tolist())
+        scores = None if self._scores is None else self._scores[positions]
         if positions.size == self.n_items:
             place = np.empty(self.n_items, np.int32)
             place[positions] = np.arange(self.n_items, dtype=np.int32)
-            return Ranking.unchecked(self.ranks[positions], place[self.best_first], self.n_ties, labels)
+            return Ranking.unchecked(self.ranks[positions], place[self.best_first], self.n_ties, labels, scores)
         place = np.full(self.n_items, -1, np.int32)
         place[positions] = np.arange(positions.size, dtype=np.int32)
         kept = self.best_first[place[self.best_first] >= 0]
@@ -238,7 +252,7 @@ class Ranking:
         sizes = np.diff(starts, append=positions.size)
         ranks = np.empty(positions.size)
         ranks[best_first] = np.repeat(starts + 0.5 * (sizes + 1), sizes)
-        return Ranking.unchecked(ranks, best_first, int(sizes[sizes > 1].sum()), labels)
+        return Ranking.unchecked(ranks, best_first, int(sizes[sizes > 1].sum()), labels, scores)
 
     def extend(self, labels: Sequence[Hashable]) -> Ranking:
         """Return the ranking with further labels, tied below all of its items.
@@ -267,6 +281,11 @@ class Ranking:
         raise AttributeError("a Ranking is immutable")
 
     @property
+    def scores(self) -> NDArray[Any] | None:
+        """Scores that the ranking was made from."""
+        return None if self._scores is None else read_only(self._scores)
+
+    @property
     def n_items(self) -> int:
         """Number of items."""
         return self.ranks.size
@@ -283,7 +302,7 @@ class Ranking:
         return hash((self.labels, self.ranks.tobytes()))
 
     def __reduce__(self) -> tuple[Callable[..., Ranking], tuple[Any, ...]]:
-        return Ranking.unchecked, (self.ranks, self.best_first, self.n_ties, self.labels)
+        return Ranking.unchecked, (self.ranks, self.best_first, self.n_ties, self.labels, self._scores)
 
     def __repr__(self) -> str:
         first = np.argsort(self.ranks, kind="stable")[: N_SHOWN + 1].tolist()

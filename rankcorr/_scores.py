@@ -36,7 +36,7 @@ def split_labels(numbers_: ScoresLike, what: str) -> tuple[list[Hashable] | None
 def checked_numbers(
     values: ArrayLike, *, what: str, n_dimensions: int, labels: Sequence[Hashable] | None = None, least: int = 2
 ) -> NDArray[Any]:
-    """Check real numbers of at least `least` items; the result is float64 or int64 and sorts as `values` do."""
+    """Check real numbers of at least `least` items, and return them exactly, in float64 or int64 if these hold them."""
     if is_masked(values):
         masked = np.argwhere(np.ma.getmaskarray(values))
         raise MissingValueError(f"every item needs a {what}; null or masked: {_places(what, masked, labels)}")
@@ -53,47 +53,46 @@ def checked_numbers(
         got = shown(values) if array.ndim == 0 else f"an array of shape {array.shape}"
         raise DimensionError(f"{what}s must have {wanted}; got {got}")
     check_count(array.shape[-1], least)
-    array = _orderable(array, what, labels)
-    if array.dtype.kind == "f" and np.count_nonzero(np.isnan(array)):
-        places = _places(what, np.argwhere(np.isnan(array)), labels)
-        raise MissingValueError(f"every item needs a {what}; nan: {places}")
+    kind, size = array.dtype.kind, array.dtype.itemsize
+    if kind == "O":
+        _check_objects(array, what, labels)
+    elif kind not in "biuf":
+        raise NonNumericError(f"every {what} must be a real number; got an array of {array.dtype}")
+    elif kind == "f":
+        array = array.astype(np.float64, copy=False) if size <= 8 else array
+        if np.count_nonzero(np.isnan(array)):
+            places = _places(what, np.argwhere(np.isnan(array)), labels)
+            raise MissingValueError(f"every item needs a {what}; nan: {places}")
+    elif kind != "u" or size < 8:
+        array = array.astype(np.int64, copy=False)
     return array
+
+
+def _check_objects(array: NDArray[Any], what: str, labels: Sequence[Hashable] | None) -> None:
+    real = np.array([isinstance(value, numbers.Real | Decimal) for value in array.flat], dtype=bool)
+    if not real.all():
+        wrong = np.argwhere(~real.reshape(array.shape))
+        example = array[tuple(wrong[0])]
+        raise NonNumericError(
+            f"every {what} must be a real number; got {shown(example)} at {_places(what, wrong, labels)}"
+        )
+    nan = np.array([is_nan(value) for value in array.flat], dtype=bool)
+    if nan.any():
+        places = _places(what, np.argwhere(nan.reshape(array.shape)), labels)
+        raise MissingValueError(f"every item needs a {what}; nan: {places}")
+
+
+def sortable(checked: NDArray[Any], what: str) -> NDArray[Any]:
+    """Return checked numbers as float64 or int64, without making or breaking a tie.
+
+    uint64, long double and Python's own numbers do not all fit: their places in sorted order do.
+    """
+    return checked if checked.dtype in (np.float64, np.int64) else order_codes(checked, what)
 
 
 def is_masked(values: object) -> TypeGuard[np.ma.MaskedArray[Any, Any]]:
     """Whether a numpy array has masked entries."""
     return "numpy.ma" in sys.modules and isinstance(values, np.ma.MaskedArray) and bool(np.ma.is_masked(values))
-
-
-def _orderable(array: NDArray[Any], what: str, labels: Sequence[Hashable] | None) -> NDArray[Any]:
-    """Turn any real dtype into float64 or int64 without making or breaking a tie."""
-    kind, size = array.dtype.kind, array.dtype.itemsize
-    if kind == "f" and size <= 8:
-        return array.astype(np.float64, copy=False)
-    if kind == "b" or (kind in "iu" and (kind == "i" or size < 8)):
-        return array.astype(np.int64, copy=False)
-    if kind == "O":
-        real = np.array([isinstance(value, numbers.Real | Decimal) for value in array.flat], dtype=bool)
-        if not real.all():
-            wrong = np.argwhere(~real.reshape(array.shape))
-            example = array[tuple(wrong[0])]
-            raise NonNumericError(
-                f"every {what} must be a real number; got {shown(example)} at {_places(what, wrong, labels)}"
-            )
-        nan = np.array([is_nan(value) for value in array.flat], dtype=bool)
-        if nan.any():
-            places = _places(what, np.argwhere(nan.reshape(array.shape)), labels)
-            raise MissingValueError(f"every item needs a {what}; nan: {places}")
-    elif kind == "f":
-        if np.isnan(array).any():
-            return array.astype(np.float64)  # the caller finds and names the nan
-    elif kind != "u":
-        raise NonNumericError(f"every {what} must be a real number; got an array of {array.dtype}")
-    # uint64, long double and Python's own numbers do not all fit a double: their places in sorted order do.
-    try:
-        return order_codes(array)
-    except TypeError as error:
-        raise NonNumericError(f"every {what} must be a real number that compares with the others: {error}") from error
 
 
 def read_only(values: NDArray[Any]) -> NDArray[Any]:

@@ -435,8 +435,8 @@ def _differences(
     with progress_bar(len(others) * number, "swap", f"tests against {first.shown}") as advance:
         for other in others:
             with options.errors_of(gold, first, other), collected_notices() as notices:
-                given = [each.exchanging(arguments["swap"]) for each in (first, other)]
-                results.append(compare_systems(gold.ranking, *given, **arguments, progress=advance))
+                systems = first.ranking, other.ranking
+                results.append(compare_systems(gold.ranking, *systems, **arguments, progress=advance))
             notes += console.notes_of(notices, [arguments["coefficient"].name], other.name)
     return results, notes
 

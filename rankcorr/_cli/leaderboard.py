@@ -64,7 +64,7 @@ class BoardOptions:
         }:
             raise OptionError(_rows_are_models(gold, benchmarks))
         read = files.read([gold, *self.golds], systems)
-        golds, others = options.by_name(read[:n_golds]), options.by_name(read[n_golds:], self.swap)
+        golds, others = options.by_name(read[:n_golds]), options.by_name(read[n_golds:])
         with progress_bar(None, "resample", "leaderboard") as advance, collected_notices() as notices:
             board = leaderboard(golds, others, **asked, n_resamples=self.resamples, progress=advance)
         about = [f"{gold} has a row for each model: the table ranks columns by their agreement with gold, not models"]

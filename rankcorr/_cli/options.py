@@ -16,12 +16,12 @@ from rankcorr._checks import checked_level, collected_notices, counted, repeated
 from rankcorr._cli import console
 from rankcorr._cli.console import Decorator, Note, choice_option, choice_setting, gathered, option, setting, whole
 from rankcorr._coefficients import BY_NAME, COEFFICIENTS, VARIANTS, named_coefficient
-from rankcorr._io.tables import DUPLICATES, Label, read_numbers
-from rankcorr._ranking import MISSING, Missing, RankingLike, align
+from rankcorr._io.tables import DUPLICATES, read_numbers
+from rankcorr._ranking import MISSING, Missing, align
 from rankcorr._weights import SCHEMES, TIED_WEIGHTS, WEIGHER_NAMES, named_weigher
 from rankcorr.evaluation._files import is_trec
 from rankcorr.evaluation._metrics import Metric, as_metric, check_different
-from rankcorr.inference._exchange import SWAPS, Swap
+from rankcorr.inference._exchange import SWAPS
 from rankcorr.inference._null import ALTERNATIVES, MAX_EXACT_ITEMS
 from rankcorr.inference._orbit import alpha_of
 from rankcorr.inference._paired import LeftOut
@@ -90,20 +90,12 @@ def swap_option(default: str | None = SWAPS[0], what: str = "What systems exchan
 
 @dataclass(frozen=True)
 class Named:
-    """A ranking, its names in tables and in figures, and the scores that it was made from unless these were ranks.
-
-    `messages` are notes on how the file was read.
-    """
+    """A ranking, its names in tables and in figures, and notes on how the file was read."""
 
     name: str
     ranking: Ranking
-    scores: Mapping[Label, float] | None = None
     short: str = ""
     messages: tuple[str, ...] = ()
-
-    def exchanging(self, swap: Swap) -> RankingLike:
-        """Return the scores or the ranking, as `swap` needs; the library refuses a ranking without scores."""
-        return self.scores if swap != "ranks" and self.scores is not None else self.ranking
 
     @property
     def shown(self) -> str:
@@ -149,9 +141,9 @@ def check_names(names: Sequence[str], n_files: int, whose: str, *, unique: bool 
         raise OptionError(f"--name must differ; more than once: {', '.join(map(str, again))}")
 
 
-def by_name(rankings: Sequence[Named], swap: Swap = "ranks") -> dict[str, RankingLike]:
-    """Rankings by their names, or scores where tests swap these."""
-    return {each.name: each.exchanging(swap) for each in rankings}
+def by_name(rankings: Sequence[Named]) -> dict[str, Ranking]:
+    """Rankings by their names."""
+    return {named.name: named.ranking for named in rankings}
 
 
 def columns_of(scores: Sequence[str], n_files: int, hint: str = "") -> list[str | None]:
@@ -254,9 +246,8 @@ class Files:
                     f"{error}; this looks like a TREC file, which 'rankcorr evaluate QRELS RUN' reads"
                 ) from error
             raise
-        if has_ranks:
-            return Named(name, Ranking.from_ranks(table.numbers), messages=tuple(notices))
-        return Named(name, Ranking.from_scores(table.numbers), table.numbers, messages=tuple(notices))
+        make = Ranking.from_ranks if has_ranks else Ranking.from_scores
+        return Named(name, make(table.numbers), messages=tuple(notices))
 
     def described(self) -> dict[str, Any]:
         """The options, ready for JSON."""

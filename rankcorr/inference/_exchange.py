@@ -26,9 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr._coefficients import Coefficient
-from rankcorr._numbers import exact_array
-from rankcorr._ranking import Ranking, RankingLike
-from rankcorr._scores import checked_numbers, split_labels
+from rankcorr._numbers import order_codes
+from rankcorr._ranking import Ranking
 from rankcorr.errors import OptionError
 from rankcorr.inference._orbit import MAX_EXACT, Orbit, all_swaps
 from rankcorr.inference._resampling import Draws, SortedItems, Values, comes_after
@@ -105,7 +104,7 @@ class Exchange:
         codes: Places | None = None,
         present: NDArray[np.bool_] | None = None,
     ) -> Exchange:
-        """Systems that exchange their scores, given as `score_codes`, or without them their places on either scale.
+        """Systems that exchange their scores, given as `codes_of_scores`, or without them their places on either scale.
 
         `codes` has the shape (n_systems, n_items); `present` says which items of gold each system has. A system has a
         rank for each item of gold; the items that it lacks must be last, in a tie.
@@ -249,7 +248,7 @@ def common_scale(halves: NDArray[Any], has: NDArray[np.bool_]) -> Values:
 
 
 def on_one_scale(codes: Places) -> bool:
-    """Whether the scores of some systems, as `score_codes`, may have been drawn alike.
+    """Whether the scores of some systems, as `codes_of_scores`, may have been drawn alike.
 
     The largest difference of a system's distribution function from the mean of all is compared with the same after
     exchanges: all of those of two systems with up to 12 items, else up to 1,999 random ones. Systems of one scale are
@@ -292,36 +291,28 @@ def on_one_scale(codes: Places) -> bool:
     return False
 
 
-def score_codes(rankings: Sequence[RankingLike], names: Sequence[str]) -> list[Codes]:
-    """Return whole numbers in place of the scores of all rankings, from 0 for the best; equal scores have equal ones.
+def codes_of_scores(systems: Mapping[str, Ranking]) -> list[Codes]:
+    """Return whole numbers in place of the scores of all systems, from 0 for the best; equal scores have equal ones.
 
-    By label where a ranking has labels.
+    By label where a system has labels. The names of the systems are for the error.
 
     Raises
     ------
     OptionError
-        A `Ranking`, which holds no scores.
-    RankingError
-        The value is not a list of scores.
+        A system has no scores.
     """
-    labels, arrays = [], []
-    for ranking, name in zip(rankings, names, strict=True):
-        if isinstance(ranking, Ranking):
-            raise OptionError(
-                f'swap="scores" exchanges scores, and {name} is a Ranking, which holds ranks alone; give its scores'
-            )
-        own, numbers = split_labels(ranking, "score")
-        checked_numbers(numbers, what="score", n_dimensions=1, labels=own)
-        labels.append(own)
-        arrays.append(exact_array(numbers))
-    # As objects where types differ, since numpy would round integers to floats.
-    alike = len({array.dtype for array in arrays}) == 1 and arrays[0].dtype.kind in "fib"
-    together: Any = np.concatenate(arrays) if alike else [value for array in arrays for value in array.tolist()]
-    places = np.unique(checked_numbers(together, what="score", n_dimensions=1), return_inverse=True)[1]
+    arrays = []
+    for name, system in systems.items():
+        if system.scores is None:
+            raise OptionError(f'swap="scores" exchanges scores, and {name} has ranks alone; give its scores')
+        arrays.append(system.scores)
+    if len({array.dtype for array in arrays}) > 1:  # numpy would round integers to floats
+        arrays = [array.astype(object) for array in arrays]
+    places = order_codes(np.concatenate(arrays), "score")
     parts = np.split(places.max() - places, np.cumsum([array.size for array in arrays])[:-1])
     return [
-        part if own is None else dict(zip(own, part.tolist(), strict=True))
-        for part, own in zip(parts, labels, strict=True)
+        part if system.labels is None else dict(zip(system.labels, part.tolist(), strict=True))
+        for part, system in zip(parts, systems.values(), strict=True)
     ]
 
 

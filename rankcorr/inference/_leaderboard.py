@@ -22,13 +22,12 @@ from rankcorr._checks import (
     warn_undefined,
 )
 from rankcorr._coefficients import Coefficient, CoefficientLike, as_coefficient
-from rankcorr._frames import by_name
 from rankcorr._ranking import MISSING, Missing, Ranking, RankingLike, stacked
 from rankcorr._results import Computed, Result, TableNotes, TableResult, best_places, json_ready
 from rankcorr._workers import Progress
 from rankcorr.errors import ManyGoldSetsWarning, OptionError, StandardizationError
 from rankcorr.inference._bootstrap import percentile_interval, resampled
-from rankcorr.inference._exchange import SWAPS, Codes, Swap, score_codes
+from rankcorr.inference._exchange import SWAPS, Codes, Swap, codes_of_scores
 from rankcorr.inference._leaderboard_groups import (
     MEAN,
     PLACES,
@@ -385,7 +384,7 @@ def leaderboard(
         )
     unused = unused_labels(sets, found, missing)
     entries = entered(sets, found, missing, draws.progress)
-    codes = _codes(systems, swap)
+    codes = _codes(found, swap)
     columns = list(range(len(sets))) if by in TOTALS else [list(sets).index(by)]
 
     values = np.column_stack([_coefficients(chosen, [row[g] for row in entries]) for g in range(len(sets))])
@@ -486,15 +485,14 @@ def _interval(value: float, resamples: Values, entries: Sequence[Entered], level
     return Score(float(value), low, high, n_items, n_missing, resamples.size - kept.size)
 
 
-def _codes(systems: Any, swap: Swap) -> list[Codes | None]:
+def _codes(systems: Mapping[str, Ranking], swap: Swap) -> list[Codes | None]:
     """Codes of the scores of all systems together; None for a system that has ranks alone, or exchanges them."""
-    named = by_name(systems) or {}
-    given = {name: named[name] for name in named.keys()}  # noqa: SIM118
-    scored = {name: scores for name, scores in given.items() if swap == "scores" or not isinstance(scores, Ranking)}
+    named = {f"system {shown(name)}": ranking for name, ranking in systems.items()}
+    scored = {name: ranking for name, ranking in named.items() if swap == "scores" or ranking.scores is not None}
     if swap == "ranks" or not scored:
-        return [None] * len(given)
-    codes = dict(zip(scored, score_codes(list(scored.values()), [f"system {name!r}" for name in scored]), strict=True))
-    return [codes.get(name) for name in given]
+        return [None] * len(named)
+    codes = dict(zip(scored, codes_of_scores(scored), strict=True))
+    return [codes.get(name) for name in named]
 
 
 def _divided(total: Score, number: int) -> Score:

@@ -170,7 +170,7 @@ class Competitor:
     total : float
         The value that it is ranked by: the sum of its coefficients in these.
     codes : Codes or None
-        `score_codes`, if it may exchange scores.
+        Those of `codes_of_scores`, if it may exchange scores.
     exponents : ndarray of float64, shape (n_gold_sets,), or None
         Exponents of the maps that standardize its coefficient in each gold set.
     """

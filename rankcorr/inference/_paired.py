@@ -20,13 +20,11 @@ from rankcorr._checks import (
     warn_undefined,
 )
 from rankcorr._coefficients import Coefficient, CoefficientLike, as_coefficient, different_coefficients
-from rankcorr._frames import by_name
 from rankcorr._ranking import MISSING, Missing, Ranking, RankingLike, align, as_ranking, stacked
 from rankcorr._results import Computed, Result, TableNotes, TableResult
-from rankcorr._scores import split_labels
 from rankcorr._workers import Progress
 from rankcorr.errors import LabelError, OptionError, RankingError, TooFewItemsError, UndefinedCorrelationWarning
-from rankcorr.inference._exchange import SWAPS, Exchange, Swap, codes_of_items, on_one_scale, orbits_of, score_codes
+from rankcorr.inference._exchange import SWAPS, Exchange, Swap, codes_of_items, codes_of_scores, on_one_scale, orbits_of
 from rankcorr.inference._leaderboard_groups import named_golds, systems_of
 from rankcorr.inference._multiple_tests import holm
 from rankcorr.inference._null import ALTERNATIVES, Alternative
@@ -184,7 +182,8 @@ def compare_systems(
         "greater" tests whether the first system is better; the interval is then bounded below alone.
     swap : {"auto", "scores", "ranks"}
         What the two systems exchange. "auto" takes scores if both systems have them and their distributions may be one
-        (`rankcorr.inference._exchange.on_one_scale`), else ranks; the result says which.
+        (`rankcorr.inference._exchange.on_one_scale`), else ranks; the result says which. A `Ranking` has the scores
+        that it was made from.
     level : float, default 0.95
         Level of confidence of the interval.
     n_resamples : int, default 10000
@@ -232,12 +231,13 @@ def compare_systems(
     check_choice("alternative", alternative, ALTERNATIVES)
     check_choice("swap", swap, SWAPS)
     confidence, draws = checked_level(level), Draws.checked(n_resamples, seed, workers, progress)
-    (first, second, third), n_left = align_three(gold, a, b, missing)
+    systems = as_ranking(a), as_ranking(b)
+    (first, second, third), n_left = align_three(gold, *systems, missing)
     values = chosen.of_rows(first, *stacked([second, third]), weightless="raise")
     difference = float(values[0] - values[1])
     # Tests take two systems in one order, so that a and b draw the same numbers as b and a.
     turned = SortedItems.of(chosen, first, [second, third]).is_turned
-    exchange = _exchange(chosen, (first, second, third), (a, b), swap, turned)
+    exchange = _exchange(chosen, (first, second, third), systems, swap, turned)
 
     orbit, least, most, fragile = Orbit(math.nan, np.empty((1, 0)), np.empty(0), False), None, None, False
     pvalue = low = high = detectable = math.nan
@@ -427,19 +427,20 @@ def compare_many(
     """
     chosen = list(different_coefficients(coefficients).values())
     called = [each.name if sum(each.name == other.name for other in chosen) == 1 else repr(each) for each in chosen]
-    golds, names = named_golds(gold), list(systems_of(systems))
+    golds, rankings = named_golds(gold), systems_of(systems)
+    names = list(rankings)
     if len(names) < 2:
         raise OptionError(f"at least two systems are wanted to compare; got {', '.join(map(shown, names))}")
     if baseline is not None:
         check_choice("baseline", baseline, tuple(names))
     others = [name for name in names if name != baseline]
     pairs = list(combinations(names, 2)) if baseline is None else [(name, baseline) for name in others]
-    given = by_name(systems) or {}
     options: dict[str, Any] = {"missing": missing, "alternative": alternative, "swap": swap, "level": level}
     options |= {"n_resamples": n_resamples, "seed": seed, "workers": workers, "progress": progress}
     found: list[tuple[str, str, str, str, SystemComparison]] = []
     for set_name, own_gold in golds.items():
-        own = {name: _within(given[name], golds, name, set_name) for name in names} if len(golds) > 1 else given
+        several = len(golds) > 1
+        own = {name: _within(rankings[name], golds, name, set_name) for name in names} if several else rankings
         for (label, coefficient), (a, b) in product(zip(called, chosen, strict=True), pairs):
             which = f"{shown(a)} and {shown(b)} on {shown(set_name)}"
             try:
@@ -459,36 +460,30 @@ def compare_many(
     )
 
 
-def _within(system: RankingLike, golds: Mapping[str, Ranking], name: str, set_name: str) -> RankingLike:
+def _within(system: Ranking, golds: Mapping[str, Ranking], name: str, set_name: str) -> Ranking:
     """A system without the items that are in other gold sets alone."""
-    own = set(golds[set_name].labels or ())
-    foreign = {label for gold in golds.values() for label in gold.labels or ()} - own
-    labels: Sequence[Hashable] | None
-    if isinstance(system, Ranking):
-        labels, numbers = system.labels, system.ranks.tolist()
-    else:
-        labels, given = split_labels(system, "score")
-        numbers = list(given)  # type: ignore[arg-type] # exact: an integer above 2^53 stays one
-    if labels is None:
+    if system.labels is None:
         raise LabelError(f"several gold sets need labels, to find the items of each; system {shown(name)} has none")
-    kept = {label: number for label, number in zip(labels, numbers, strict=True) if label not in foreign}
-    if len(own & kept.keys()) < 2:
+    gold_labels = set(golds[set_name].labels or ())
+    foreign_labels = {label for gold in golds.values() for label in gold.labels or ()} - gold_labels
+    if len(gold_labels & set(system.labels)) < 2:
         raise TooFewItemsError(f"system {shown(name)} has fewer than two items of gold set {shown(set_name)}")
-    return Ranking.from_ranks(list(kept.values()), list(kept)) if isinstance(system, Ranking) else kept
+    return system.take(np.array([item for item, label in enumerate(system.labels) if label not in foreign_labels]))
 
 
 def _exchange(
     coefficient: Coefficient,
     aligned: tuple[Ranking, Ranking, Ranking],
-    given: tuple[RankingLike, RankingLike],
+    unaligned: tuple[Ranking, Ranking],
     swap: Swap,
     turned: bool,
 ) -> Exchange:
     """The exchange of two systems, which enter in reverse if `turned`."""
     gold, *systems = aligned
     codes = None
-    if swap == "scores" or (swap == "auto" and not any(isinstance(each, Ranking) for each in given)):
-        codes = np.array([codes_of_items(own, gold.labels) for own in score_codes(given, NAMES[1:])])
+    if swap == "scores" or (swap == "auto" and all(system.scores is not None for system in unaligned)):
+        named = dict(zip(NAMES[1:], unaligned, strict=True))
+        codes = np.array([codes_of_items(codes, gold.labels) for codes in codes_of_scores(named)])
     if turned:
         systems, codes = systems[::-1], None if codes is None else codes[::-1]
     by_scores = codes is not None and (swap == "scores" or on_one_scale(codes))

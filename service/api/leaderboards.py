@@ -22,16 +22,14 @@ def rank_systems(
     options: Mapping[str, Any],
     gold: Ranking | None = None,
     gold_sets: Mapping[str, Ranking] | None = None,
-    scores: Mapping[str, Any] | None = None,
     **chosen: Any,
 ) -> dict[str, Any]:
     """Rank systems on one or several gold sets, with intervals and corrected tests."""
-    # `scores` replace the rankings made from them
     golds: Any = gold_sets if gold is None else gold
     with collected_notices() as notices:
         result = leaderboard(
             golds,
-            {**systems, **(scores or {})},
+            systems,
             workers=1,
             **chosen,
             coefficient=named_coefficient(coefficient, **options),

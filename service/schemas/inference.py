@@ -2,11 +2,11 @@
 
 from typing import Any, Final
 
-from marshmallow import post_load, validates_schema
+from marshmallow import validates_schema
 
 from service.schemas import fields
 from service.schemas.base import NOTICES, Answer, Request, WeightOptions, check_one
-from service.schemas.ranking_fields import NamedRankings, RankingField, scores_in
+from service.schemas.ranking_fields import NamedRankings, RankingField
 from service.schemas.shapes import (
     NUMBER,
     NUMBER_OR_NULL,
@@ -119,14 +119,6 @@ class LeaderboardRequest(WeightOptions):
         fields.check_label_bytes("gold_sets", list(sets), n_systems)
         n_values, of = max(1, len(sets)) * n_systems * data["n_resamples"], "gold sets times systems times resamples"
         fields.check_limit("max_resampled_values", n_values, of=f"values, {of}", field="n_resamples")
-
-    @post_load(pass_original=True)
-    def keep_scores(self, data: dict[str, Any], original: Any, **_: Any) -> dict[str, Any]:
-        """Keep scores with the rankings if tests may swap scores."""
-        if data["swap"] == "ranks":
-            return data
-        scores_of = {name: scores_in(ranking) for name, ranking in original["systems"].items()}
-        return data | {"scores": {name: scores for name, scores in scores_of.items() if scores is not None}}
 
 
 LARGEST_RANK: Final = WHOLE_OR_NULL

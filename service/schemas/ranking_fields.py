@@ -81,12 +81,6 @@ class RankingField(fields.Documented):
         return ranking
 
 
-def scores_in(value: Any) -> Any:
-    """Return the scores of a ranking that `RankingField` has read, for the library; None for ranks and orders."""
-    scores, labels = value.get("scores"), value.get("labels")
-    return scores if scores is None or labels is None else dict(zip(labels, scores, strict=True))
-
-
 def _way(value: Any) -> str:
     """Return the key that shows what the numbers or labels mean."""
     if not isinstance(value, dict):

@@ -1,3 +1,4 @@
+import array
 import collections
 import copy
 import pickle
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 import rankcorr
-from rankcorr import Ranking, weighted_tau
+from rankcorr import Ranking, align, weighted_tau
 from tests import naive
 from tests.strategies import tied_scores
 
@@ -106,6 +107,49 @@ def test_an_order_cannot_pass_for_ranks_or_scores():
 def test_the_class_itself_does_not_guess():
     with pytest.raises(TypeError, match=r"use Ranking\.from_scores"):
         Ranking([3, 1, 2])
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [
+        np.array([0.5, 2.0, 0.5]),
+        np.array([3, 1, 2]),
+        np.array([3, 1, 2], np.uint8),
+        np.array([2**64 - 1, 0, 1], np.uint64),
+        np.array([0.5, 2.0, 0.5], np.float32),
+        np.array([1, 3, 2], np.longdouble) / 3,
+        [2**53 + 1, 2.0**53, Fraction(1, 3)],
+        {"a": Decimal("0.1"), "b": 1, "c": 0.5},
+        pd.Series([1.5, 2.5, 0.5], ["x", "y", "z"]),
+        array.array("d", [1.5, 2.5, 0.5]),
+    ],
+    ids=lambda scores: f"{type(scores).__name__} {getattr(scores, 'dtype', '')}",
+)
+def test_a_ranking_of_scores_keeps_them_exactly(scores):
+    numbers = list(scores.values() if isinstance(scores, dict) else scores)
+    ranking = Ranking.from_scores(scores)
+    assert ranking.scores.tolist() == numbers
+    assert not ranking.scores.flags.writeable
+    assert ranking.take(np.array([2, 0])).scores.tolist() == [numbers[2], numbers[0]]
+    assert pickle.loads(pickle.dumps(ranking)).scores.tolist() == numbers
+    if isinstance(scores, np.ndarray | array.array):
+        first = scores[0]
+        scores[0] = 9
+        assert ranking.scores[0] == first
+
+
+def test_scores_follow_the_items_of_an_aligned_ranking():
+    system = {"c": 9, "a": 2**60 + 1, "b": 0.5, "d": 4}
+    gold = Ranking.from_order(["a", "b", "c"])
+    assert align(gold, system, missing="intersection")[1].scores.tolist() == [2**60 + 1, 0.5, 9]
+    assert align(gold, {"a": 1, "b": 2}, missing="gold")[1].scores is None  # c has no score
+
+
+def test_ranks_and_orders_have_no_scores():
+    assert Ranking.from_ranks(np.array([1.0, 2.0])).scores is None
+    assert Ranking.from_ranks({"a": 1, "b": 2}).scores is None
+    assert Ranking.from_order(["a", "b"]).scores is None
+    assert Ranking.from_order(["a", "b"]) == Ranking.from_scores({"a": 9, "b": 0.5})
 
 
 def test_a_ranking_is_immutable():

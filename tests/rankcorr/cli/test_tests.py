@@ -171,7 +171,7 @@ def test_what_is_swapped_is_said():
     assert [row["swap"] for row in ranks] == ["ranks"]
     message = refusal("test", *arguments, "--ranks")
     assert message.startswith("long_gold.csv, long_a.csv and long_b.csv: ")
-    assert 'swap="scores" exchanges scores, and a is a Ranking, which holds ranks alone' in message
+    assert 'swap="scores" exchanges scores, and a has ranks alone' in message
 
 
 def test_one_paired_test_has_no_correction():

@@ -197,8 +197,10 @@ def test_scores_are_exchanged_if_they_share_a_scale(same_scale):
     assert found == expected
     ranks = compare_systems(gold, a, np.exp(9 * b), swap="ranks", **options)
     assert ranks == compare_systems(gold, a, b, swap="ranks", **options)
-    # Rankings hold no scores, and neither do lists of ranks.
-    assert compare_systems(gold, a, Ranking.from_scores(b), **options) == ranks
+    # Rankings keep the scores that they were made from; ranks are no scores.
+    second = b if same_scale else np.exp(9 * b)
+    assert compare_systems(gold, Ranking.from_scores(a), Ranking.from_scores(second), **options) == found
+    assert compare_systems(gold, a, Ranking.from_ranks(-b), **options) == ranks
     places = [-np.array(Ranking.from_scores(each).ranks) for each in (a, b)]
     assert compare_systems(gold, *places, **options) == ranks
 
@@ -402,7 +404,7 @@ def test_items_that_not_all_three_have():
             ([1, 2], [1, 2], Ranking.from_ranks([1, 2])),
             {"swap": "scores"},
             OptionError,
-            'swap="scores" exchanges scores, and b is a Ranking, which holds ranks alone; give its scores',
+            'swap="scores" exchanges scores, and b has ranks alone; give its scores',
         ),
         (([1, 2], [1, 2], [1, 2]), {"missing": "drop"}, OptionError, "missing must be one of"),
         (([1, 2], [1, 2], [1, 2, 3]), {}, LengthError, "gold has 2 items and b has 3"),

@@ -12,8 +12,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from rankcorr import NonNumericError, OptionError, Ranking, UndefinedCorrelationWarning
+from rankcorr import OptionError, Ranking, UndefinedCorrelationWarning
 from rankcorr._coefficients import named_coefficient
+from rankcorr._ranking import as_ranking
 from rankcorr.inference import _kernels as kernels
 from rankcorr.inference._exchange import (
     BELOW_ALL,
@@ -21,10 +22,10 @@ from rankcorr.inference._exchange import (
     STAY,
     Exchange,
     codes_of_items,
+    codes_of_scores,
     common_scale,
     on_one_scale,
     scales_of,
-    score_codes,
 )
 from rankcorr.inference._orbit import all_swaps
 from rankcorr.inference._standardization import standardize
@@ -338,18 +339,20 @@ def test_coefficients_are_standardized_by_system():
     assert_array_equal(mapped.drawn(np.random.default_rng(1), 50), expected)
 
 
-def test_score_codes_put_all_scores_into_one_order():
-    found = score_codes([[3, 1.5], np.array([3, 2]), {"x": 1.5, "y": 9}, pandas.Series([0.0, 1.5], ["u", "v"])], "abcd")
-    assert [list(each) for each in found[:2]] == [[1, 3], [1, 2]]
-    assert found[2:] == [{"x": 3, "y": 0}, {"u": 4, "v": 3}]
-    assert codes_of_items(found[2], ["y", "z", "x"]).tolist() == [0, BELOW_ALL, 3]
+def codes_of(*systems):
+    return codes_of_scores({f"system {number}": as_ranking(system) for number, system in enumerate(systems)})
+
+
+def test_scores_of_all_systems_are_put_into_one_order():
+    codes = codes_of([3, 1.5], np.array([3, 2]), {"x": 1.5, "y": 9}, pandas.Series([0.0, 1.5], ["u", "v"]))
+    assert [part.tolist() for part in codes[:2]] == [[1, 3], [1, 2]]
+    assert codes[2:] == [{"x": 3, "y": 0}, {"u": 4, "v": 3}]
+    assert codes_of_items(codes[2], ["y", "z", "x"]).tolist() == [0, BELOW_ALL, 3]
     # Integers that no float can tell apart.
-    large, beside = score_codes([[2**53, 2**53 + 1], np.array([2.0**53, 0.0])], "ab")
+    large, beside = codes_of([2**53, 2**53 + 1], np.array([2.0**53, 0.0]))
     assert [large.tolist(), beside.tolist()] == [[1, 0], [1, 2]]
 
 
-def test_what_has_no_scores_has_no_codes():
-    with pytest.raises(OptionError, match='swap="scores" exchanges scores, and b is a Ranking'):
-        score_codes([[1, 2], Ranking.from_scores([1, 2])], "ab")
-    with pytest.raises(NonNumericError, match="every score must be a real number"):
-        score_codes([["x", "y"]], "a")
+def test_a_system_that_has_ranks_alone_has_no_codes():
+    with pytest.raises(OptionError, match='swap="scores" exchanges scores, and system 1 has ranks alone; give its'):
+        codes_of([1, 2], Ranking.from_ranks([1, 2]))

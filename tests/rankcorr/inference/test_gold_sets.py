@@ -126,7 +126,7 @@ def test_items_in_no_gold_set():
             {"x": SYSTEM, "y": Ranking.from_order(["a", "b", "c"])},
             {"swap": "scores"},
             OptionError,
-            "system 'y' is a Ranking, which holds ranks alone; give its scores",
+            "system 'y' has ranks alone; give its scores",
         ),
         (GOLD, X, {"missing": "drop"}, OptionError, "missing must be one of"),
         (GOLD, {}, {}, TooFewItemsError, "there is no system to rank"),

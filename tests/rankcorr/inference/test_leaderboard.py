@@ -95,7 +95,7 @@ def test_scores_are_exchanged_if_they_share_a_scale_in_each_gold_set():
     assert board.swap == "ranks"
     assert [row.swap for row in board.rows] == [None, "scores", "ranks"]
     assert board.rows[2] == leaderboard(gold, systems | {"c": shifted}, swap="ranks", n_resamples=60).rows[2]
-    ranking = Ranking.from_scores(systems["c"])
+    ranking = Ranking.from_ranks({label: -score for label, score in systems["c"].items()})
     assert leaderboard(gold, systems | {"c": ranking}, n_resamples=60).swap == "ranks"
 
 

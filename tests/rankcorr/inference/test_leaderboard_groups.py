@@ -150,7 +150,7 @@ def test_another_system_does_not_decide_what_two_exchange():
     systems = {name: gold + noise * rng.normal(size=60) for name, noise in (("a", 0.9), ("b", 1.1), ("c", 1.4))}
     boards = [leaderboard(gold, systems | {"c": 100 * systems["c"]}, n_resamples=300)]
     boards += [leaderboard(gold, systems, n_resamples=300), leaderboard(gold, systems, n_resamples=300, seed=5)]
-    boards.append(leaderboard(gold, systems | {"c": Ranking.from_scores(systems["c"])}, n_resamples=300))
+    boards.append(leaderboard(gold, systems | {"c": Ranking.from_ranks(-systems["c"])}, n_resamples=300))
     rows = [next(row for row in board.rows if row.system == "b") for board in boards]
     assert {row.swap for row in rows} == {"scores"}
     assert rows[0].pvalue == rows[1].pvalue == rows[3].pvalue

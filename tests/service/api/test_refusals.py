@@ -106,7 +106,7 @@ def test_fields_that_do_not_fit_together(path, request_, pointer, message):
 ABSENT = {"order": ["king", "queen", "stone", "leaf"]}
 SWAPPED = {"gold": {"scores": [2, 1], "labels": ["0", "1"]}, "seed": 1, "swap": "scores"}
 SCORED = {"scores": [2, 1], "labels": ["0", "1"]}
-NO_SCORES = '"swap": "scores" exchanges scores, and system \'b\' is a Ranking'
+NO_SCORES = '"swap": "scores" exchanges scores, and system \'b\' has ranks alone'
 
 # Path -> request, the kind of the problem, which is the class of the library's error, and a part of what it says.
 LIBRARY = {
