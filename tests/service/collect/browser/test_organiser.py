@@ -207,6 +207,7 @@ def test_a_ballot_is_watched_closed_and_ranked(site, visit, organiser):
     organiser.answer_all()
     expect(page.locator("#progress-text")).to_contain_text("36 of 36")  # by itself
     page.get_by_role("link", name="Review or close the ballot").click()
+    expect(page.get_by_role("button", name="Close …")).to_have_class("button button-primary", timeout=60_000)
     page.get_by_role("button", name="Close …").click(timeout=60_000)
     page.get_by_role("button", name="Close", exact=True).click()
     expect(page.locator("#now")).to_contain_text("Next: ballot 2")
@@ -232,6 +233,35 @@ def test_a_ballot_is_watched_closed_and_ranked(site, visit, organiser):
         page.get_by_role("link", name="Ranking (CSV)").click()
     assert saved.value.suggested_filename == f"ranking-{organiser.key[:8]}.csv"
     assert saved.value.path().read_text(encoding="utf-8").splitlines()[1].startswith(LONG)
+
+
+def test_the_page_says_what_is_missing_before_a_ballot_can_be_closed(site, visit):
+    plan = {"n_ballots": 2, "presentations": 6}
+    organiser = Organiser(site.app, ADMIN).make(items_csv=CSV, plan=plan, settings={"sheet_size": 10})
+    organiser.open()
+    page = page_of(site, visit, organiser, "/ballots")
+    verdict, close = page.locator("#now .notice"), page.get_by_role("button", name="Close …")
+    expect(verdict).to_have_text("Every item needs an answer first.", timeout=60_000)
+    expect(close).to_have_count(0)
+    organiser.answer(30)
+    page.reload()
+    expect(verdict).to_have_text("83.3% answered, 90% needed. You can lower this next.", timeout=60_000)
+    expect(close).to_have_class("button")  # not the one to press
+
+
+def test_answered_batches_are_not_open_and_the_interval_is_that_of_the_rank(site, visit):
+    items = "item\n" + "\n".join(f"term {number}" for number in range(8)) + "\n"
+    plan = {"mode": "continuous", "budget": 40, "batch": 10}
+    organiser = Organiser(site.app, ADMIN).make(items_csv=items, voters=3, plan=plan, settings={"sheet_size": 5})
+    organiser.open()
+    organiser.answer(13)
+    page = page_of(site, visit, organiser)
+    states = page.locator("#ballots tbody .badge")
+    expect(states).to_have_text(["answered", "open"])
+    expect(page.get_by_role("button", name="Copy: Open link", exact=True)).to_be_visible()
+    page.get_by_role("link", name="Ranking").click()
+    heads = ["Rank", "Item", "Rank, 90 % interval", "Place", "In the top 1", "Strength"]
+    expect(page.locator("#ranking thead th")).to_have_text(heads, timeout=60_000)
 
 
 def test_voters_are_invited_by_name(site, visit, organiser):
